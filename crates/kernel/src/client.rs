@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
 use crate::command::{Asked, Command};
-use crate::execution::InputRequests;
+use crate::execution::{InputRequests, Process};
 use crate::memory::HandlerState;
 use crate::messages::json_string::Short;
 use crate::messages::{Channel, Message};
@@ -26,6 +26,7 @@ pub struct Client {
     pub(crate) is_superseded: Arc<AtomicBool>,
     pub(crate) input_requests: InputRequests,
     pub(crate) memory_handler: HandlerState,
+    pub(crate) process: Process,
     pub(crate) language_info: Json,
 }
 
@@ -122,6 +123,18 @@ impl Client {
     /// requests need another connection.
     pub fn is_superseded(&self) -> bool {
         self.is_superseded.load(Ordering::Relaxed)
+    }
+
+    /// Which process of the kernel runs what is executed now, an opaque id: the process has no variables of one with another id.
+    /// `None` if that is not known, or the kernel has none. Never waits.
+    pub fn process(&self) -> Option<String> {
+        self.process.lock().id().map(str::to_owned)
+    }
+
+    /// An earlier connection to the kernel spoke to this process ([`Client::process`]), or to one that has ended (`None`). The next
+    /// execution gets [`Event::Restarted`] if the kernel is another process now.
+    pub fn follow_process(&self, earlier: Option<String>) {
+        let _ = self.commands.send(Command::FollowProcess(earlier));
     }
 
     /// What a notebook keeps as `language_info`, an object, as the kernel reported it when the connection was made.

@@ -23,6 +23,8 @@ pub(crate) enum Command {
     },
     /// Executions aborted after this ended because of a restart.
     Restarting,
+    /// An earlier connection spoke to this process of the kernel; `None` if that has ended.
+    FollowProcess(Option<String>),
     /// The kernel's process ended.
     Died {
         how: String,

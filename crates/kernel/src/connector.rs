@@ -73,8 +73,8 @@ async fn serve<C: Connector>(
         () = answer.closed() => return,
     };
     match ready {
-        Ok((transport, language_info)) => {
-            let (client, driver) = driver::connection(transport, language_info);
+        Ok((transport, ready)) => {
+            let (client, driver) = driver::connection(transport, ready);
             // If the caller has gone, the client is dropped here and the driver ends at once.
             let _ = answer.send(Ok(client));
             drop(driver.run(process_end).await);
@@ -85,12 +85,19 @@ async fn serve<C: Connector>(
     }
 }
 
-/// Connects, and waits until the kernel replies and its publications arrive. Returns its `language_info`, too.
+/// What is known of a kernel that is ready.
+pub(crate) struct Ready {
+    pub(crate) language_info: Json,
+    /// The session of its process, if it has one.
+    pub(crate) process: Option<String>,
+}
+
+/// Connects, and waits until the kernel replies and its publications arrive.
 pub(crate) async fn until_ready<C: Connector>(
     connector: C,
     ready_timeout: Duration,
     process_end: &mut BoxFuture<'static, String>,
-) -> Result<(C::Transport, Json), KernelError> {
+) -> Result<(C::Transport, Ready), KernelError> {
     let mut attempt = Attempt { connector, missing: String::new(), early: Vec::new() };
     let ready = tokio::select! {
         ready = timeout(ready_timeout, attempt.until_ready()) => ready,
@@ -109,14 +116,14 @@ struct Attempt<C> {
 
 impl<C: Connector> Attempt<C> {
     /// Tries until the kernel is ready. A first connection can be cut, when the kernel takes over a port.
-    async fn until_ready(&mut self) -> Result<(C::Transport, Json), KernelError> {
+    async fn until_ready(&mut self) -> Result<(C::Transport, Ready), KernelError> {
         C::UNREACHED.clone_into(&mut self.missing);
         loop {
             match self.connector.open().await {
                 Ok(mut transport) => match timeout(C::READY_TIMEOUT, self.wait_ready(&mut transport)).await {
-                    Ok(Some(language_info)) => {
+                    Ok(Some(ready)) => {
                         transport.give_back(std::mem::take(&mut self.early));
-                        return Ok((transport, language_info));
+                        return Ok((transport, ready));
                     }
                     Ok(None) => {
                         if let Some(how) = transport.how_it_ended() {
@@ -136,7 +143,7 @@ impl<C: Connector> Attempt<C> {
     }
 
     /// Waits until the kernel is ready. `None` if the connection ended.
-    async fn wait_ready(&mut self, transport: &mut C::Transport) -> Option<Json> {
+    async fn wait_ready(&mut self, transport: &mut C::Transport) -> Option<Ready> {
         let mut readiness = Readiness::default();
         loop {
             if readiness.tick(Instant::now()) {
@@ -156,8 +163,8 @@ impl<C: Connector> Attempt<C> {
             if transport.is_resumed() {
                 self.early.push(received);
             }
-            if language_info.is_some() {
-                return language_info;
+            if let Some(language_info) = language_info {
+                return Some(Ready { language_info, process: readiness.process() });
             }
         }
     }

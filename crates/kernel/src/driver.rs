@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
-use notebook::Json;
 use tokio::sync::{mpsc, watch};
 use tokio::task::coop::consume_budget;
 use tokio::time::{sleep_until, timeout};
 
 use crate::command::{Answer, Command};
+use crate::connector::Ready;
 use crate::execution::{Action, Executions, InputRequests};
 use crate::messages::{Channel, Message};
 use crate::transport::{Received, Transport};
@@ -25,7 +25,7 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 const EXIT_GRACE: Duration = Duration::from_secs(1);
 
 /// A client of a kernel that is ready, and the driver that has to run for it.
-pub(crate) fn connection<T: Transport>(transport: T, language_info: Json) -> (Client, Driver<T>) {
+pub(crate) fn connection<T: Transport>(transport: T, ready: Ready) -> (Client, Driver<T>) {
     let (sender, commands) = mpsc::unbounded_channel();
     let (status, status_receiver) = watch::channel(Status::Idle);
     let input_requests = InputRequests::default();
@@ -36,6 +36,10 @@ pub(crate) fn connection<T: Transport>(transport: T, language_info: Json) -> (Cl
     if transport.is_busy() {
         executions.assume_busy();
     }
+    executions.begin_with(ready.process);
+    if transport.knows_process_end() {
+        executions.trust_process_end();
+    }
     if transport.can_be_superseded() {
         executions.watch_for_superseding();
     }
@@ -45,7 +49,8 @@ pub(crate) fn connection<T: Transport>(transport: T, language_info: Json) -> (Cl
         is_superseded: executions.superseded_flag(),
         input_requests,
         memory_handler: executions.memory_handler(),
-        language_info,
+        process: executions.process(),
+        language_info: ready.language_info,
     };
     let asked = HashMap::new();
     (client, Driver { transport, executions, asked, commands, status, is_restarting: false })
@@ -204,6 +209,7 @@ impl<T: Transport> Driver<T> {
                 self.transport.send(request).await;
             }
             Command::Restarting => self.is_restarting = true,
+            Command::FollowProcess(earlier) => self.executions.follow_process(earlier),
             Command::Died { how } => return Some(how),
         }
         None

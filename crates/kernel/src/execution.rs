@@ -8,15 +8,18 @@ mod late_output;
 mod loss_check;
 mod outcome;
 mod outputs;
+mod process;
 mod request;
 mod silence_check;
 mod stdin;
+mod widget_updates;
 
 pub use event::{Event, ExecutionId, Sink, Status};
 pub(crate) use executions::Executions;
 pub(crate) use loss_check::Action;
 pub use outcome::{LossCause, Outcome};
 pub use outputs::OutputArea;
+pub(crate) use process::Process;
 pub(crate) use stdin::InputRequests;
 
 #[cfg(test)]

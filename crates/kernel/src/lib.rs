@@ -15,6 +15,7 @@ mod memory;
 mod messages;
 mod readiness;
 mod transport;
+mod widgets;
 
 pub use client::Client;
 pub use error::KernelError;
@@ -27,3 +28,4 @@ pub use transport::websocket::{
     read_logged,
 };
 pub use transport::zmq::{Probe, connect, probe};
+pub use widgets::{saved_widgets, shown_widgets, widget_text};

@@ -21,6 +21,7 @@ const STATUS_TIMEOUT: Duration = Duration::from_millis(100);
 pub(crate) struct Readiness {
     language_info: Option<Json>,
     has_status: bool,
+    process: Option<String>,
     ask_at: Option<Instant>,
 }
 
@@ -43,6 +44,11 @@ impl Readiness {
         JupyterMessage::new(KernelInfoRequest {}, None)
     }
 
+    /// The session of the kernel's process, if it has one.
+    pub(crate) fn process(&mut self) -> Option<String> {
+        self.process.take()
+    }
+
     /// Handles a message of the kernel. Returns its `language_info` once it is ready.
     pub(crate) fn handle(&mut self, message: &Message, now: Instant) -> Option<Json> {
         match (message.channel, message.header.kind.as_str()) {
@@ -51,6 +57,7 @@ impl Readiness {
                 Ok(language_info) => {
                     self.language_info = Some(language_info);
                     self.ask_at = Some(now + STATUS_TIMEOUT);
+                    self.process = message.process().map(str::to_owned);
                 }
                 Err(error) => tracing::warn!(%error, "ignored a malformed kernel_info_reply"),
             },

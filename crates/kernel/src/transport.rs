@@ -90,6 +90,11 @@ pub(crate) trait Transport: Send + 'static {
         false
     }
 
+    /// Whether it is reported when the kernel's process ends, whatever the kernel publishes.
+    fn knows_process_end(&self) -> bool {
+        false
+    }
+
     /// Whether somebody else owns the kernel's process and may replace it unnoticed.
     fn is_remote(&self) -> bool {
         false

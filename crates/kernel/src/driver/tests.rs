@@ -51,7 +51,8 @@ async fn run(
     then: impl FnOnce(&Client),
 ) -> Vec<String> {
     let script = Script { lines: ["one", "two", "three"].into(), request: None, is_held };
-    let (client, driver) = connection(script, Json::empty_object());
+    let ready = Ready { language_info: Json::empty_object(), process: None };
+    let (client, driver) = connection(script, ready);
     let driver = tokio::spawn(driver.run(Box::pin(process_end)));
     let (sender, mut events) = mpsc::unbounded_channel();
     client.execute("", Box::new(move |event| drop(sender.send(event))));

@@ -1,7 +1,7 @@
 use std::borrow::Borrow;
 use std::sync::Arc;
 
-use notebook::{MimeBundle, Output};
+use notebook::{Json, MimeBundle, Output};
 
 use crate::Outcome;
 
@@ -32,6 +32,11 @@ pub type Sink = Box<dyn FnMut(Event) + Send>;
 /// What happens to one execution.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
+    /// The kernel begins with it: its own time begins. Comes at most once, before [`Event::Started`], and never from a kernel that
+    /// does not say what it is busy with.
+    Busy,
+    /// What runs it is another process than the one that this kernel was before: its variables are gone. Comes before any output.
+    Restarted,
     /// The kernel works on it. Comes at most once, before any output.
     Started {
         /// The number in `In[n]`, if the kernel reports it.
@@ -58,7 +63,19 @@ pub enum Event {
     },
     /// Another client has sent that line.
     InputAnswered,
-    /// It is over. Comes exactly once. Only late outputs and display updates may follow.
+    /// What a person sees of a widget that an output shows has changed, to this text.
+    Widget { model_id: String, text: String },
+    /// The state of the widgets that its outputs show, and of those that they use, as a notebook keeps it: an object with `state`,
+    /// by model. Comes before the end, and after later changes.
+    WidgetState(Json),
+    /// The kernel is done with it: its own time ends. Comes at most once, before [`Event::Finished`].
+    Idle,
+    /// The code has asked for the end of the kernel, with `exit()` or `quit()`. Comes before the end.
+    ExitRequested {
+        /// The kernel goes on; the code only wants that nothing else runs.
+        keeps_kernel: bool,
+    },
+    /// It is over. Comes exactly once. Only late outputs and updates of displays and widgets may follow.
     Finished(Outcome),
 }
 

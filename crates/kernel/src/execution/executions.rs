@@ -7,9 +7,11 @@ use notebook::{Json, Output};
 
 use super::late_output::{GRACE, PublishOrder};
 use super::loss_check::LossCheck;
+use super::process::{Process, ProcessWatch};
 use super::request::{Request, Stage, output};
 use super::silence_check::SilenceCheck;
 use super::stdin::InputRequests;
+use super::widget_updates::WidgetUpdates;
 use crate::memory::{Handler, HandlerState};
 use crate::messages::{Channel, Message, Reply, content};
 use crate::{Event, ExecutionId, Outcome, Sink, Status};
@@ -48,8 +50,7 @@ pub(crate) struct Executions {
     status: Status,
     /// How many requests there had been when the kernel was last replaced.
     pub(super) replaced_after: u64,
-    /// The session under which the kernel last reported its status. Each of its processes has its own.
-    process: Option<String>,
+    process: ProcessWatch,
     /// The kernel publishes `execute_input`, as the protocol demands. Not all do.
     publishes_input: bool,
     input_requests: InputRequests,
@@ -58,6 +59,7 @@ pub(crate) struct Executions {
     memory_handler: HandlerState,
     /// The requests whose outputs widgets take, by the comm of the widget.
     captures: HashMap<String, String>,
+    pub(super) widgets: WidgetUpdates,
 }
 
 impl Executions {
@@ -79,13 +81,34 @@ impl Executions {
             is_renewed: false,
             status: Status::Idle,
             replaced_after: 0,
-            process: None,
+            process: ProcessWatch::default(),
             publishes_input: false,
             input_requests,
             asked: VecDeque::new(),
             memory_handler: HandlerState::default(),
             captures: HashMap::new(),
+            widgets: WidgetUpdates::default(),
         }
+    }
+
+    /// Shared with the client.
+    pub(crate) fn process(&self) -> Process {
+        self.process.shared()
+    }
+
+    /// The kernel was this process when the connection was made.
+    pub(crate) fn begin_with(&mut self, process: Option<String>) {
+        self.process.begin_with(process);
+    }
+
+    /// From now on no message of the kernel means that another process has taken its place.
+    pub(crate) fn trust_process_end(&mut self) {
+        self.process.is_end_reported = true;
+    }
+
+    /// An earlier connection to this kernel spoke to this process; `None` if that has ended.
+    pub(crate) fn follow_process(&mut self, earlier: Option<String>) {
+        self.process.follow(earlier);
     }
 
     /// Shared with the client; reset when the kernel is a new process.
@@ -142,6 +165,8 @@ impl Executions {
     pub(crate) fn process_ended(&mut self, outcome: &Outcome) {
         self.end(outcome);
         self.status = Status::Idle;
+        self.process.ended();
+        self.widgets.clear();
     }
 
     /// The kernel will never get this request.
@@ -170,7 +195,7 @@ impl Executions {
         let checked = self.loss_check.as_ref().and_then(LossCheck::deadline);
         let silent = self.silence_check.deadline().filter(|_| self.running > 0);
         let ending = self.ending.front().map(|(at, _)| *at);
-        [self.probe_at, checked, silent, ending].into_iter().flatten().min()
+        [self.probe_at, checked, silent, ending, self.widgets.due_at].into_iter().flatten().min()
     }
 
     /// Handles a message of the kernel. Messages that are not for us, or malformed, change nothing.
@@ -184,6 +209,7 @@ impl Executions {
         let result = match (message.channel, message.header.kind.as_str()) {
             (Channel::Iopub, "status") => self.on_status(message, now),
             (Channel::Iopub, "execute_input") => self.on_input(message),
+            (Channel::Iopub, "comm_open" | "comm_close") => self.on_widget(message, now),
             (Channel::Iopub, _) => self.on_output(message, now),
             (Channel::Shell, "execute_reply") => {
                 self.on_reply(message, now);
@@ -206,6 +232,8 @@ impl Executions {
     pub(super) fn end_started(&mut self) {
         *self.memory_handler.lock() = Handler::Unknown;
         self.status = Status::Starting;
+        self.process.restarted();
+        self.widgets.clear();
         for id in self.unfinished(|request| request.stage == Stage::Started && request.late_until.is_none()) {
             self.finish(&id, |_| (Vec::new(), Outcome::Restarted));
         }
@@ -227,17 +255,22 @@ impl Executions {
     fn on_status(&mut self, message: &Message, now: Instant) -> serde_json::Result<()> {
         let status: content::Status = message.content.decode()?;
         let parent = message.parent.id.as_str();
+        let is_other_process = self.process.observe(message);
         match status.execution_state.0.as_str() {
             "busy" | "idle" if self.asked.iter().any(|id| id == parent) => {}
             "busy" => {
                 self.status = Status::Busy;
                 self.end_before(parent);
+                self.report_restart(parent);
+                if let Some(request) = self.known.get_mut(parent) {
+                    request.busy();
+                }
             }
             "idle" => {
                 self.status = Status::Idle;
                 self.end_before(parent);
                 if let Some(request) = self.known.get_mut(parent) {
-                    request.is_idle = true;
+                    request.idle();
                 }
                 self.settle(parent, now);
                 if self.known.get(parent).is_some_and(Request::waits_for_reply) {
@@ -249,27 +282,40 @@ impl Executions {
                 self.status = Status::Starting;
                 // It lost what it was asked before. `ipykernel` can publish this late: it answers on the control channel
                 // before it starts.
-                if self.process.as_ref().is_some_and(|known| *known != message.header.session) {
+                if is_other_process && !self.process.is_end_reported {
                     *self.memory_handler.lock() = Handler::Unknown;
+                    self.widgets.clear();
                     self.end(&Outcome::Restarted);
                 }
             }
-            // A Jupyter server publishes the last two on behalf of a kernel that cannot:
+            // A Jupyter server publishes the last two on behalf of a kernel that cannot. Code in the kernel could publish them, too:
             // https://jupyter-client.readthedocs.io/en/stable/messaging.html#kernel-status
-            "restarting" => {
+            "restarting" | "autorestarting" | "dead" if !message.is_of_server => {
+                tracing::warn!("ignored a message of the kernel that reports its own end");
+            }
+            "restarting" | "autorestarting" => {
                 let how = "it ended by itself, and its server restarts it".to_owned();
                 self.status = Status::Dead { how };
             }
             "dead" => self.status = Status::Dead { how: GIVEN_UP.to_owned() },
             other => tracing::debug!(state = other, "unknown state of a kernel"),
         }
-        self.process = Some(message.header.session.clone());
         Ok(())
+    }
+
+    /// Lets an execution know that it is the first of another process.
+    fn report_restart(&mut self, parent: &str) {
+        let request = self.known.get_mut(parent).filter(|request| !request.is_finished());
+        if let Some(request) = request.filter(|_| self.process.take_restarted()) {
+            (request.sink)(Event::Restarted);
+        }
     }
 
     fn on_input(&mut self, message: &Message) -> serde_json::Result<()> {
         let input: content::ExecuteInput = message.content.decode()?;
         self.publishes_input = true;
+        self.process.count(input.execution_count.0);
+        self.report_restart(message.parent.id.as_str());
         match self.known.get_mut(message.parent.id.as_str()) {
             Some(request) => request.start(input.execution_count.0),
             None => self.memory_handler.lock().others_run(),
@@ -294,8 +340,11 @@ impl Executions {
                 output(Output::Result { execution_count, bundle }, display_id)
             }
             "clear_output" => Event::ClearOutput { wait: content.decode::<content::ClearOutput>()?.wait.0 },
-            "update_display_data" => return self.on_update(content),
-            "comm_msg" => return self.on_comm(content),
+            "update_display_data" => return self.on_update(content, now),
+            "comm_msg" => {
+                self.on_comm(content)?;
+                return self.on_widget(message, now);
+            }
             _ => return Ok(()),
         };
         if let Some(request) = self.known.get_mut(message.parent.id.as_str()) {
@@ -304,6 +353,7 @@ impl Executions {
             }
             request.publish(event);
         }
+        self.on_widget_shown(&message.parent.id, now);
         Ok(())
     }
 
@@ -324,11 +374,18 @@ impl Executions {
     }
 
     /// A display belongs to the execution that made it, whichever execution updates it.
-    fn on_update(&mut self, content: &Json) -> serde_json::Result<()> {
+    fn on_update(&mut self, content: &Json, now: Instant) -> serde_json::Result<()> {
         let (bundle, display_id, _) = content::display(content)?;
         let Some(display_id) = display_id else { return Ok(()) };
-        for request in self.known.values_mut().filter(|request| request.displays.contains(&display_id)) {
+        let mut updated = Vec::new();
+        for (id, request) in
+            self.known.iter_mut().filter(|(_, request)| request.displays.contains(&display_id))
+        {
             request.publish(Event::UpdateDisplay { display_id: display_id.clone(), bundle: bundle.clone() });
+            updated.push(id.clone());
+        }
+        for id in &updated {
+            self.on_widget_shown(id.as_str(), now);
         }
         Ok(())
     }
@@ -407,6 +464,8 @@ impl Executions {
         if self.publishes_input {
             request.report_missing_outputs();
         }
+        self.conclude_widgets(id);
+        let Some(request) = self.known.get_mut(id) else { return };
         let (last, outcome) = conclude(request);
         for event in last {
             request.emit(event);

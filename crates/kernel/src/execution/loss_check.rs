@@ -83,6 +83,7 @@ impl Executions {
 
     /// Does what is due at `now`.
     pub(crate) fn tick(&mut self, now: Instant) -> Option<Action> {
+        self.update_widgets(now);
         self.end_after_grace(now);
         self.finish_loss_check(now);
         self.probe_at = self.probe_at.filter(|&at| at > now);

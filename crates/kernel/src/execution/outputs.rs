@@ -1,6 +1,8 @@
-use notebook::{MimeBundle, Output};
+use notebook::{Json, MimeBundle, Output};
+use serde_json::json;
 
 use crate::Event;
+use crate::widgets::shown_in;
 
 /// The outputs of a cell, built from the events of its execution.
 #[derive(Debug, Clone, Default)]
@@ -11,6 +13,7 @@ pub struct OutputArea {
     size_bytes: usize,
     /// The next output replaces all others.
     clears: bool,
+    widget_state: Option<Json>,
 }
 
 impl OutputArea {
@@ -34,16 +37,31 @@ impl OutputArea {
                 self.clear();
                 had_some
             }
-            Event::Started { .. }
+            Event::Widget { model_id, text } => self.update_widget(&model_id, &text),
+            Event::WidgetState(state) => {
+                let is_other = self.widget_state.as_ref() != Some(&state);
+                self.widget_state = Some(state);
+                is_other
+            }
+            Event::Busy
+            | Event::Restarted
+            | Event::Started { .. }
             | Event::Captured(_)
             | Event::InputWanted { .. }
             | Event::InputAnswered
+            | Event::Idle
+            | Event::ExitRequested { .. }
             | Event::Finished(_) => false,
         }
     }
 
     pub fn outputs(&self) -> &[Output] {
         &self.outputs
+    }
+
+    /// The state of the widgets that the outputs show, for [`saved_widgets`](crate::saved_widgets).
+    pub fn widget_state(&self) -> Option<&Json> {
+        self.widget_state.as_ref()
     }
 
     pub fn size_bytes(&self) -> usize {
@@ -85,6 +103,24 @@ impl OutputArea {
     }
 }
 
+impl OutputArea {
+    /// Shows in each output of a widget what a person sees of it, instead of what it was when it was displayed.
+    fn update_widget(&mut self, model_id: &str, text: &str) -> bool {
+        let mut is_changed = false;
+        for output in &mut self.outputs {
+            if let Output::Display(bundle) | Output::Result { bundle, .. } = output
+                && shown_in(bundle).is_some_and(|shown| shown == model_id)
+            {
+                let data = bundle.data.merged(&Json::from_value(&json!({ "text/plain": text })));
+                self.size_bytes = self.size_bytes - bundle.data.bytes().len() + data.bytes().len();
+                is_changed |= bundle.data.as_str() != data.as_str();
+                bundle.data = data;
+            }
+        }
+        is_changed
+    }
+}
+
 fn size(output: &Output) -> usize {
     match output {
         Output::Stream { text, .. } => text.len(),
@@ -102,11 +138,9 @@ fn bundle_size(bundle: &MimeBundle) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use notebook::Json;
-    use serde_json::json;
-
     use super::*;
     use crate::Outcome;
+    use crate::widgets::VIEW;
 
     fn print(name: &str, text: &str) -> Event {
         Event::Output {
@@ -185,6 +219,34 @@ mod tests {
         assert_eq!(shown(events), [line("display", "new"), line("display", "old"), line("result", "new")]);
         let cleared = [display("a", "old"), Event::ClearOutput { wait: false }, update("a", "new")];
         assert!(shown(cleared).is_empty());
+    }
+
+    #[test]
+    fn a_widget_is_shown_as_it_is_now_wherever_it_is_displayed() {
+        let widget = |id: &str| {
+            let data = json!({ "text/plain": "FloatProgress(value=0.0)", VIEW: { "model_id": id } });
+            let bundle = MimeBundle { data: Json::from_value(&data), metadata: Json::empty_object() };
+            Event::Output { output: Output::Display(bundle), display_id: None }
+        };
+        let mut area = OutputArea::default();
+        for event in [widget("a"), widget("b"), display("c", "plain"), widget("a")] {
+            area.apply(event);
+        }
+        let moved = Event::Widget { model_id: "a".to_owned(), text: "50%".to_owned() };
+        assert!(area.apply(moved.clone()));
+        assert!(!area.apply(moved));
+        let texts: Vec<_> = area
+            .outputs()
+            .iter()
+            .map(|output| match output {
+                Output::Display(bundle) => bundle.text("text/plain").unwrap(),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(texts, ["50%", "FloatProgress(value=0.0)", "plain", "50%"]);
+        assert_eq!(area.size_bytes(), area.outputs().iter().map(size).sum::<usize>());
+        assert!(area.apply(Event::WidgetState(Json::empty_object())));
+        assert!(area.widget_state().is_some());
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::time::Instant;
 use notebook::Output;
 
 use crate::messages::Reply;
+use crate::widgets::{shown_in, shown_widget};
 use crate::{Event, LossCause, Outcome, Sink};
 
 /// One execution, from its request to its end.
@@ -25,6 +26,9 @@ pub(super) struct Request {
     count: Option<u64>,
     /// The ids of the displays that it made.
     pub(super) displays: HashSet<String>,
+    /// The models of the widgets that its outputs show, with the text that was passed on last.
+    pub(super) widgets: Vec<(String, Option<String>)>,
+    is_busy: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -47,6 +51,8 @@ impl Request {
             reply: None,
             count: None,
             displays: HashSet::new(),
+            widgets: Vec::new(),
+            is_busy: false,
         }
     }
 
@@ -70,6 +76,20 @@ impl Request {
         }
     }
 
+    /// The kernel begins with it.
+    pub(super) fn busy(&mut self) {
+        if !self.is_finished() && !std::mem::replace(&mut self.is_busy, true) {
+            (self.sink)(Event::Busy);
+        }
+    }
+
+    /// The kernel is done with it.
+    pub(super) fn idle(&mut self) {
+        if !std::mem::replace(&mut self.is_idle, true) && !self.is_finished() {
+            (self.sink)(Event::Idle);
+        }
+    }
+
     /// Passes on what the kernel published.
     pub(super) fn publish(&mut self, event: Event) {
         self.has_outputs = true;
@@ -83,6 +103,16 @@ impl Request {
                 self.error = Some((name.clone(), value.clone()));
             }
             self.displays.extend(display_id.clone());
+        }
+        let shown = match &event {
+            Event::Output { output, .. } => shown_widget(output),
+            Event::UpdateDisplay { bundle, .. } => shown_in(bundle),
+            _ => None,
+        };
+        if let Some(model_id) = shown {
+            // Its text is that of before, whatever was passed on.
+            self.widgets.retain(|(known, _)| *known != model_id);
+            self.widgets.push((model_id, None));
         }
         (self.sink)(event);
     }
@@ -106,8 +136,15 @@ impl Request {
             self.start(reply.execution_count());
         }
         let may_show_error = self.error.is_none();
+        let exit = reply.exit();
         let (outputs, outcome) = reply.into_end(may_show_error);
-        (outputs.into_iter().map(|shown| output(shown, None)).collect(), outcome)
+        let outputs = outputs.into_iter().map(|shown| output(shown, None)).chain(exit).collect();
+        // `%run` of a script that fails shows the error, and replies that all is well.
+        let outcome = match outcome {
+            done @ Outcome::Done { .. } => self.published_error().unwrap_or(done),
+            other => other,
+        };
+        (outputs, outcome)
     }
 
     /// It is over, everything that the kernel published about it is here, and its reply went to another client.

@@ -10,7 +10,7 @@ use tokio::runtime;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::KernelError;
-use crate::connector::until_ready;
+use crate::connector::{Ready, until_ready};
 use crate::messages::{self, Channel};
 use crate::transport::Transport as _;
 use crate::transport::zmq::{RawSockets, ZmqConnector};
@@ -103,7 +103,7 @@ async fn serve(
         ready = until_ready(connector, ready_timeout, &mut process_end) => ready,
         () = answer.closed() => return,
     };
-    let (mut sockets, language_info) = match ready {
+    let (mut sockets, Ready { language_info, .. }) = match ready {
         Ok(ready) => ready,
         Err(error) => {
             let _ = answer.send(Err(error));

@@ -56,6 +56,8 @@ pub(crate) struct Payload<'a> {
     pub(crate) data: Option<&'a RawValue>,
     /// For `set_next_input`: the source.
     pub(crate) text: Short,
+    /// For `ask_exit`.
+    pub(crate) keepkernel: Lenient<bool>,
 }
 
 /// `display_data`, `execute_result` and `update_display_data`.

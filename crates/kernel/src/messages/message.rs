@@ -34,6 +34,10 @@ pub(crate) struct Message {
     pub(crate) content: Json,
     /// The header as it came, to be quoted in an answer.
     pub(crate) raw_header: Json,
+    /// The binary parts behind the content, which comms use.
+    pub(crate) buffers: Vec<Bytes>,
+    /// A Jupyter server sent it about the kernel, not the kernel itself.
+    pub(crate) is_of_server: bool,
     /// The length of its parts.
     pub(crate) bytes: usize,
 }
@@ -91,16 +95,24 @@ impl Message {
             return Err(serde::de::Error::missing_field("msg_type"));
         }
         let parent = Header::read(&Json::parse(parent)?)?;
-        Ok(Self { channel, header, parent, content: parse_content(content)?, raw_header, bytes })
+        let content = parse_content(content)?;
+        let (buffers, is_of_server) = (Vec::new(), false);
+        Ok(Self { channel, header, parent, content, raw_header, buffers, is_of_server, bytes })
     }
 
-    /// Reads a message from its parts. What follows them, binary buffers, is not needed.
+    /// The same with the buffers that follow its parts.
+    pub(crate) fn with_buffers(self, buffers: Vec<Bytes>) -> Self {
+        let bytes = self.bytes + buffers.iter().map(Bytes::len).sum::<usize>();
+        Self { buffers, bytes, ..self }
+    }
+
+    /// Reads a message from its parts. Those behind the content are its buffers.
     pub(crate) fn of_parts(channel: Channel, parts: Vec<Bytes>) -> Option<Self> {
         let mut parts = parts.into_iter();
         let (header, parent, _metadata, content) =
             (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
         match Self::read(channel, header, parent, content) {
-            Ok(message) => Some(message),
+            Ok(message) => Some(message.with_buffers(parts.collect())),
             Err(error) => {
                 tracing::warn!(?channel, %error, "a message that cannot be read was dropped");
                 None
@@ -113,7 +125,8 @@ impl Message {
         let Header { id, kind, session } = &self.parent;
         let parent = serde_json::json!({ "msg_id": id, "msg_type": kind, "session": session }).to_string();
         let none = Bytes::from_static(b"{}");
-        vec![self.raw_header.bytes().clone(), parent.into(), none, self.content.bytes().clone()]
+        let parts = [self.raw_header.bytes().clone(), parent.into(), none, self.content.bytes().clone()];
+        parts.into_iter().chain(self.buffers.iter().cloned()).collect()
     }
 
     /// When the kernel sent it, if it says so.
@@ -124,6 +137,13 @@ impl Message {
         }
         let fields: Fields = self.raw_header.decode().ok()?;
         DateTime::parse_from_rfc3339(&fields.date).ok().map(SystemTime::from)
+    }
+
+    /// The session of the kernel's process, each of which has its own; `None` if the kernel takes that of its client.
+    pub(crate) fn process(&self) -> Option<&str> {
+        let session = self.header.session.as_str();
+        let is_own = !self.is_of_server && !session.is_empty() && session != self.parent.session;
+        is_own.then_some(session)
     }
 
     /// The `execution_state`, if this is a `status`.

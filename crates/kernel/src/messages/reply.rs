@@ -1,7 +1,7 @@
 use notebook::{Json, MimeBundle, Output};
 
 use super::content::{self, ExecuteReply};
-use crate::Outcome;
+use crate::{Event, Outcome};
 
 /// An `execute_reply`.
 #[derive(Debug, Clone, PartialEq)]
@@ -9,6 +9,8 @@ pub(crate) struct Reply {
     outcome: Outcome,
     /// What the kernel wants to show in a pager (`?name` in Python). It becomes an output.
     pages: Vec<MimeBundle>,
+    /// The code wants that the kernel ends, or, if this is `true`, only that nothing else runs.
+    exit: Option<bool>,
     traceback: Vec<String>,
 }
 
@@ -21,11 +23,12 @@ impl Reply {
         });
         let execution_count = reply.execution_count.0;
         let mut pages = Vec::new();
-        let mut next_input = None;
+        let (mut next_input, mut exit) = (None, None);
         for payload in reply.payload.0 {
             match payload.source.0.as_str() {
                 "page" => pages.push(content::page(content, payload.data)),
                 "set_next_input" => next_input = Some(payload.text.0),
+                "ask_exit" => exit = Some(payload.keepkernel.0),
                 other => tracing::debug!(source = other, "ignored a payload"),
             }
         }
@@ -35,7 +38,7 @@ impl Reply {
             "aborted" | "abort" => Outcome::Aborted,
             _ => Outcome::Done { execution_count, next_input },
         };
-        Self { outcome, pages, traceback: content::lines(reply.traceback) }
+        Self { outcome, pages, exit, traceback: content::lines(reply.traceback) }
     }
 
     /// Whether the kernel did not run the code; no `idle` need follow.
@@ -58,6 +61,11 @@ impl Reply {
         }
     }
 
+    /// The event that says that the code has asked for the kernel's end.
+    pub(crate) fn exit(&self) -> Option<Event> {
+        self.exit.map(|keeps_kernel| Event::ExitRequested { keeps_kernel })
+    }
+
     /// The outputs to add, and the outcome. `may_show_error`: the kernel published no error itself.
     pub(crate) fn into_end(self, may_show_error: bool) -> (Vec<Output>, Outcome) {
         let mut outputs: Vec<_> = self.pages.into_iter().map(Output::Display).collect();
@@ -76,6 +84,6 @@ impl Reply {
 impl Default for Reply {
     fn default() -> Self {
         let outcome = Outcome::Done { execution_count: None, next_input: None };
-        Self { outcome, pages: Vec::new(), traceback: Vec::new() }
+        Self { outcome, pages: Vec::new(), exit: None, traceback: Vec::new() }
     }
 }

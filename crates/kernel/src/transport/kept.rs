@@ -24,6 +24,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
 
 use super::framed::{FramedRead, FramedWrite};
+use crate::connector::Ready;
 use crate::keeper::{ClientFrame, Hello, KeeperFrame, Note, VERSION, Welcome};
 use crate::{Client, Event, ExecutionId, KernelError, driver};
 
@@ -184,7 +185,8 @@ async fn serve(
     };
     connection.read_log = read_log;
     let began = Instant::now();
-    let (mut client, mut driver) = driver::connection(connection, Json::empty_object());
+    let (mut client, mut driver) =
+        driver::connection(connection, Ready { language_info: Json::empty_object(), process: None });
     let caught_up = tokio::select! {
         caught_up = timeout(ready_timeout, driver.catch_up()) => caught_up.is_ok(),
         () = answer.closed() => return,

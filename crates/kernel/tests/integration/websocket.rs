@@ -189,6 +189,20 @@ async fn a_kernel_that_its_server_reports_dead_ends_its_executions() {
 }
 
 #[tokio::test]
+async fn a_kernel_that_reports_itself_dead_goes_on() {
+    let mut server = Server::start(true).await;
+    let (client, mut socket) = server.client().await;
+    let (asked, mut events, _) = server.execute(&mut socket, &client).await;
+    for state in ["dead", "restarting"] {
+        server.publish(&mut socket, &asked, "status", json!({ "execution_state": state })).await;
+    }
+    server.print(&mut socket, &asked, "alive").await;
+    server.finish(&mut socket, &asked).await;
+    let (area, outcome) = events.collect().await;
+    assert_eq!((stdout(&area), outcome), ("alive".into(), done(1)));
+}
+
+#[tokio::test]
 async fn output_dropped_by_the_server_is_reported() {
     let mut server = Server::start(true).await;
     let (client, mut socket) = server.client().await;

@@ -11,7 +11,7 @@ use crate::execution::{Executions, InputRequests};
 use crate::{Event, ExecutionId, Outcome};
 
 /// The messages of an execution, to pick from.
-const KINDS: [&str; 13] = [
+const KINDS: [&str; 16] = [
     r#"iopub NAME status {"execution_state": "busy"}"#,
     r#"iopub NAME status {"execution_state": "idle"}"#,
     r#"iopub NAME status {"execution_state": "starting"}"#,
@@ -25,6 +25,9 @@ const KINDS: [&str; 13] = [
     r#"shell NAME execute_reply {"status": "aborted"}"#,
     r#"stdin NAME input_request {"prompt": "?"}"#,
     r#"iopub NAME stream {"text": 5}"#,
+    r#"iopub NAME comm_open {"comm_id": "w", "target_name": "jupyter.widget", "data": {"state": {"_model_name": "LabelModel", "value": "NAME"}}}"#,
+    r#"iopub NAME comm_msg {"comm_id": "w", "data": {"method": "update", "state": {"value": "of NAME"}}}"#,
+    r#"iopub NAME display_data {"data": {"application/vnd.jupyter.widget-view+json": {"model_id": "w"}}}"#,
 ];
 
 #[derive(Debug, Clone)]
@@ -66,6 +69,7 @@ impl Witness {
                 assert!(!self.is_finished);
                 self.is_finished = true;
             }
+            Event::Busy | Event::Restarted | Event::Idle => assert!(!self.is_finished),
             Event::InputWanted { .. } | Event::InputAnswered => assert!(self.is_started && !self.is_finished),
             // Our own notices go to stderr.
             Event::Output { output: Output::Stream { name, text }, .. } if name == "stdout" => {

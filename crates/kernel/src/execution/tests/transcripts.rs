@@ -3,7 +3,10 @@
 //! It has a line for each thing that happens: `run a` requests an execution; `CHANNEL PARENT KIND CONTENT` is a message of the
 //! kernel; `answer a TEXT` answers a request for input; `wait 3` lets seconds pass and `wait 5ms` milliseconds; `reconnect` and
 //! `replace` replace the connection or the kernel; `supersedable` is a connection that another client can take over,
-//! `superseded` that it was noticed; `unnumbered` is a kernel that does not number its messages; `die HOW` ends the kernel.
+//! `superseded` that it was noticed; `unnumbered` is a kernel that does not number its messages; `owned` is one whose process is
+//! watched, `connected P` one that was process P when the connection was made, and `before P` one of which an earlier connection knew
+//! process P, or with `before` that it has ended; `die HOW` ends the kernel. A message with the parent
+//! `server` comes from the server.
 
 use std::fmt::Write;
 use std::sync::{Arc, Mutex};
@@ -34,6 +37,10 @@ pub(super) fn play(transcript: &str) -> String {
             }
             ["superseded"] => executions.superseded(),
             ["unnumbered"] => is_numbered = false,
+            ["owned"] => executions.trust_process_end(),
+            ["connected", process] => executions.begin_with(Some(process.to_owned())),
+            ["before", process] => executions.follow_process(Some(process.to_owned())),
+            ["before"] => executions.follow_process(None),
             ["wait", time] => {
                 now += match time.strip_suffix("ms") {
                     Some(milliseconds) => Duration::from_millis(milliseconds.parse().unwrap()),
@@ -80,6 +87,7 @@ pub(super) fn message(line: &str, probe: &str, is_numbered: bool) -> Message {
         other => panic!("no channel: {other}"),
     };
     let parent = words.next().unwrap();
+    let is_of_server = parent == "server";
     let parent = if parent == "probe" { probe } else { parent };
     let kind = words.next().unwrap();
     let content = words.next().unwrap_or("{}");
@@ -89,7 +97,9 @@ pub(super) fn message(line: &str, probe: &str, is_numbered: bool) -> Message {
         json!({ "msg_id": id, "session": session, "username": "u", "version": "5.3", "msg_type": kind });
     let parent = json!({ "msg_id": parent });
     let content = Bytes::copy_from_slice(content.as_bytes());
-    Message::read(channel, header.to_string().into(), parent.to_string().into(), content).unwrap()
+    let message =
+        Message::read(channel, header.to_string().into(), parent.to_string().into(), content).unwrap();
+    Message { is_of_server, ..message }
 }
 
 fn sink(name: &str, log: &Arc<Mutex<String>>) -> Sink {
@@ -359,6 +369,168 @@ fn a_kernel_that_dies_ends_everything_in_order() {
         die of hunger
         die of hunger
         iopub running stream {"text": "ne\n"}
+        "#
+    );
+}
+
+#[test]
+fn a_kernel_that_reports_its_own_end_goes_on() {
+    assert_transcript!(
+        r#"
+        run a
+        iopub a status {"execution_state": "busy"}
+        iopub a status {"execution_state": "dead"}
+        iopub nobody status {"execution_state": "restarting"}
+        iopub a stream {"text": "alive\n"}
+        shell a execute_reply {"status": "ok", "execution_count": 1}
+        iopub a status {"execution_state": "idle"}
+        iopub server status {"execution_state": "dead"}
+        "#
+    );
+}
+
+#[test]
+fn the_session_of_another_process_ends_nothing_where_its_end_is_reported() {
+    assert_transcript!(
+        r#"
+        owned
+        connected s
+        run a
+        iopub a status {"execution_state": "busy"}
+        iopub nobody status {"execution_state": "starting", "process": "restarted"}
+        shell a execute_reply {"status": "ok", "execution_count": 1}
+        iopub a status {"execution_state": "idle"}
+        "#
+    );
+}
+
+#[test]
+fn the_first_execution_of_another_process_is_told_so() {
+    assert_transcript!(
+        r#"
+        connected s
+        run a
+        iopub a status {"execution_state": "busy"}
+        iopub a execute_input {"execution_count": 7}
+        shell a execute_reply {"status": "ok", "execution_count": 7}
+        iopub a status {"execution_state": "idle"}
+        iopub nobody status {"execution_state": "starting", "process": "restarted"}
+        run b
+        iopub b status {"execution_state": "busy", "process": "restarted"}
+        iopub b execute_input {"execution_count": 1}
+        shell b execute_reply {"status": "ok", "execution_count": 1}
+        iopub b status {"execution_state": "idle", "process": "restarted"}
+        run c
+        iopub c status {"execution_state": "busy", "process": "restarted"}
+        "#
+    );
+}
+
+#[test]
+fn another_connection_knows_the_process_before() {
+    assert_transcript!(
+        r#"
+        connected new
+        before old
+        run a
+        iopub a status {"execution_state": "busy", "process": "restarted"}
+        iopub a status {"execution_state": "idle", "process": "restarted"}
+        shell a execute_reply {"status": "ok"}
+        "#
+    );
+    assert_transcript!(
+        r#"
+        connected s
+        before s
+        run a
+        iopub a status {"execution_state": "busy"}
+        iopub a status {"execution_state": "idle"}
+        shell a execute_reply {"status": "ok"}
+        before
+        run b
+        iopub b execute_input {"execution_count": 1}
+        "#
+    );
+}
+
+#[test]
+fn a_count_that_falls_back_is_another_process_where_nothing_else_tells() {
+    assert_transcript!(
+        r#"
+        run a
+        iopub a execute_input {"execution_count": 7}
+        iopub other execute_input {"execution_count": 7}
+        run b
+        iopub b execute_input {"execution_count": 8}
+        run c
+        iopub c execute_input {"execution_count": 1}
+        "#
+    );
+}
+
+#[test]
+fn code_that_shows_an_error_and_goes_on_has_failed() {
+    assert_transcript!(
+        r#"
+        run a
+        iopub a execute_input {"execution_count": 3}
+        iopub a error {"ename": "ZeroDivisionError", "evalue": "division by zero", "traceback": ["in script.py"]}
+        iopub a stream {"text": "goes on\n"}
+        shell a execute_reply {"status": "ok", "execution_count": 3}
+        iopub a status {"execution_state": "idle"}
+        "#
+    );
+}
+
+#[test]
+fn a_request_for_the_end_of_the_kernel_comes_before_the_end() {
+    assert_transcript!(
+        r#"
+        run a
+        shell a execute_reply {"status": "ok", "payload": [{"source": "ask_exit", "keepkernel": false}]}
+        iopub a status {"execution_state": "idle"}
+        run b
+        shell b execute_reply {"status": "ok", "payload": [{"source": "ask_exit", "keepkernel": true}]}
+        iopub b status {"execution_state": "idle"}
+        run c
+        shell c execute_reply {"status": "error", "ename": "E", "traceback": ["1"], "payload": [{"source": "ask_exit"}]}
+        iopub c status {"execution_state": "idle"}
+        "#
+    );
+}
+
+#[test]
+fn widgets_move_while_code_runs_and_afterwards() {
+    assert_transcript!(
+        r#"
+        run a
+        iopub a comm_open {"comm_id": "bar", "target_name": "jupyter.widget", "data": {"state": {"_model_name": "FloatProgressModel", "value": 0.0, "max": 4.0, "min": 0.0}}}
+        iopub a display_data {"data": {"text/plain": "FloatProgress(value=0.0, max=4.0)", "application/vnd.jupyter.widget-view+json": {"model_id": "bar"}}}
+        iopub a comm_msg {"comm_id": "bar", "data": {"method": "update", "state": {"value": 1.0}}}
+        iopub a comm_msg {"comm_id": "bar", "data": {"method": "update", "state": {"value": 2.0}}}
+        iopub a comm_msg {"comm_id": "bar", "data": {"method": "custom", "content": {}}}
+        wait 100ms
+        iopub a comm_msg {"comm_id": "bar", "data": {"method": "update", "state": {"value": 4.0}}}
+        shell a execute_reply {"status": "ok"}
+        iopub a status {"execution_state": "idle"}
+        iopub of-another-client comm_msg {"comm_id": "bar", "data": {"method": "update", "state": {"value": 3.0}}}
+        wait 100ms
+        iopub a comm_close {"comm_id": "bar"}
+        wait 100ms
+        "#
+    );
+}
+
+#[test]
+fn a_widget_of_an_earlier_process_is_gone() {
+    assert_transcript!(
+        r#"
+        run a
+        iopub a comm_open {"comm_id": "x", "target_name": "jupyter.widget", "data": {"state": {"_model_name": "LabelModel", "value": "before"}}}
+        replace
+        run b
+        iopub b display_data {"data": {"application/vnd.jupyter.widget-view+json": {"model_id": "x"}}}
+        wait 1
         "#
     );
 }

@@ -469,6 +469,10 @@ impl Transport for KeeperConnection {
         self.kernel.is_busy
     }
 
+    fn knows_process_end(&self) -> bool {
+        true
+    }
+
     fn loss(&self) -> Option<LossCause> {
         self.loss
     }

@@ -57,7 +57,11 @@ impl Dialect {
             (Self::V1, false) => read_v1(&frame),
             // From a server that selected no protocol, or one that uses text for its own messages.
             (_, true) => read_object(frame),
-            (Self::Legacy, false) => read_object(first_buffer(&frame)?),
+            (Self::Legacy, false) => {
+                let mut buffers = buffers(&frame)?.into_iter();
+                let message = read_object(buffers.next().ok_or(Malformed::Offsets)?)?;
+                Ok(message.with_buffers(buffers.collect()))
+            }
         }
     }
 }
@@ -89,7 +93,8 @@ fn read_v1(frame: &Bytes) -> Result<Message, Malformed> {
         usize::try_from(u64::from_le_bytes(bytes)).map_err(|_| Malformed::Offsets)
     };
     // The channel, four parts and their end; buffers may follow.
-    if number(0)? < 6 {
+    let count = number(0)?;
+    if count < 6 {
         return Err(Malformed::Offsets);
     }
     let piece = |at: usize| {
@@ -98,7 +103,9 @@ fn read_v1(frame: &Bytes) -> Result<Message, Malformed> {
         if is_inside { Ok(frame.slice(range)) } else { Err(Malformed::Offsets) }
     };
     let channel = channel(&piece(1)?)?;
-    Ok(Message::read(channel, piece(2)?, piece(3)?, piece(5)?)?)
+    let message = Message::read(channel, piece(2)?, piece(3)?, piece(5)?)?;
+    let buffers: Result<Vec<_>, _> = (6..count).map(piece).collect();
+    Ok(message.with_buffers(buffers?))
 }
 
 fn write_legacy(channel: &str, parts: &[Bytes; 4]) -> Utf8Bytes {
@@ -131,20 +138,20 @@ fn read_object(text: Bytes) -> Result<Message, Malformed> {
 }
 
 /// Big-endian numbers of 32 bits: how many buffers, their offsets. The first buffer is the message.
-fn first_buffer(frame: &Bytes) -> Result<Bytes, Malformed> {
+fn buffers(frame: &Bytes) -> Result<Vec<Bytes>, Malformed> {
     let number = |at: usize| {
         let bytes = frame.get(4 * at..4 * at + 4).ok_or(Malformed::Offsets)?;
         let bytes = bytes.try_into().map_err(|_| Malformed::Offsets)?;
         usize::try_from(u32::from_be_bytes(bytes)).map_err(|_| Malformed::Offsets)
     };
-    let end = match number(0)? {
-        0 => return Err(Malformed::Offsets),
-        1 => frame.len(),
-        _ => number(2)?,
+    let count = number(0)?;
+    let piece = |at: usize| {
+        let end = if at == count { frame.len() } else { number(at + 1)? };
+        let range = number(at)?..end;
+        let is_inside = range.start <= range.end && range.end <= frame.len();
+        if is_inside { Ok(frame.slice(range)) } else { Err(Malformed::Offsets) }
     };
-    let range = number(1)?..end;
-    let is_inside = range.start <= range.end && range.end <= frame.len();
-    if is_inside { Ok(frame.slice(range)) } else { Err(Malformed::Offsets) }
+    (1..=count).map(piece).collect()
 }
 
 fn channel(name: &[u8]) -> Result<Channel, Malformed> {

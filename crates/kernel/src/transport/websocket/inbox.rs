@@ -108,11 +108,10 @@ impl Inbox {
         self.rate_limit.count(&message, now);
         if let Some(cause) = Cause::of_notice(&message) {
             self.dropped(cause, &message.parent.id);
-        } else if message.header.session == self.session
-            || matches!(message.status().as_deref(), Some("restarting" | "dead"))
-        {
-            // The server's own.
-            self.ready.push_back(received(message));
+        } else if message.header.session == self.session {
+            // The server's own. What it reports about the kernel is an answer to no request.
+            let is_of_server = message.parent.id.is_empty();
+            self.ready.push_back(received(Message { is_of_server, ..message }));
         } else if !self.replay.is_replay(&message) {
             self.push_of_kernel(message);
         }

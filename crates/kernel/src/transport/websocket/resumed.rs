@@ -19,6 +19,7 @@ use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 
 use super::inbox::Inbox;
+use crate::connector::Ready;
 use crate::keeper::{KeeperEvent, Note, Peek, Record};
 use crate::messages::{Channel, Message, Outgoing};
 use crate::transport::sequence::Cause;
@@ -112,7 +113,8 @@ pub async fn read_logged(log: SessionLog, outcome: Outcome) -> Vec<TimedEvents> 
     let mut inbox = Inbox::new(&log.session);
     inbox.resume(log.past, sinks);
     inbox.add(Received::Ended(outcome));
-    let (_client, driver) = driver::connection(Logged { inbox }, Json::empty_object());
+    let ready = Ready { language_info: Json::empty_object(), process: None };
+    let (_client, driver) = driver::connection(Logged { inbox }, ready);
     driver.run(Box::pin(pending())).await;
     events
 }

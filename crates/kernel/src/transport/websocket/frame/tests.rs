@@ -57,7 +57,7 @@ fn a_frame_of_v1_has_the_layout_of_the_specification() {
 }
 
 #[test]
-fn buffers_behind_a_message_are_left_where_they_are() {
+fn buffers_behind_a_message_are_read() {
     let whole = json!({
         "header": { "msg_id": "1", "msg_type": "comm_msg" }, "parent_header": {}, "metadata": {},
         "content": { "data": 1.50 }, "channel": "iopub",
@@ -66,8 +66,25 @@ fn buffers_behind_a_message_are_left_where_they_are() {
     let message = Dialect::Legacy.read(frame, false).unwrap();
     assert_eq!((message.header.kind.as_str(), message.content.as_str()), ("comm_msg", r#"{"data":1.5}"#));
     assert!(message.parent.id.is_empty());
+    assert_eq!(message.buffers, [&b"\0\xff"[..], b""]);
     let alone = with_buffers(&[whole.to_string().as_bytes()]);
-    assert!(Dialect::Legacy.read(alone, false).is_ok());
+    assert!(Dialect::Legacy.read(alone, false).unwrap().buffers.is_empty());
+}
+
+#[test]
+fn a_frame_of_v1_may_have_buffers() {
+    let (frame, _) = payload(Dialect::V1.write(Channel::Iopub, &parts(&json!({}))));
+    assert!(Dialect::V1.read(frame.clone(), false).unwrap().buffers.is_empty());
+    // Two more offsets, and the two buffers at the end.
+    let mut offsets: Vec<u64> =
+        frame[..56].chunks(8).map(|number| u64::from_le_bytes(number.try_into().unwrap()) + 16).collect();
+    let end = offsets[6];
+    offsets[0] = 8;
+    offsets.extend([end + 3, end + 3]);
+    let table: Vec<u8> = offsets.into_iter().flat_map(u64::to_le_bytes).collect();
+    let frame = [&table, &frame[56..], &[0, 255, 7]].concat();
+    let message = Dialect::V1.read(frame.into(), false).unwrap();
+    assert_eq!(message.buffers, [&[0, 255, 7][..], &[]]);
 }
 
 #[test]

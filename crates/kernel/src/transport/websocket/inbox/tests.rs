@@ -16,6 +16,13 @@ fn message(id: &str, session: &str, kind: &str, content: &Value) -> Message {
     Message::read(Channel::Iopub, header, parent, content).unwrap()
 }
 
+/// What a server reports about its kernel: it has no parent.
+fn of_server(id: &str, content: &Value) -> Message {
+    let header = json!({ "msg_id": id, "session": "ours", "msg_type": "status" });
+    let [header, parent, content] = [&header, &json!({}), content].map(|part| part.to_string().into());
+    Message::read(Channel::Iopub, header, parent, content).unwrap()
+}
+
 fn status(state: &str) -> Value {
     json!({ "execution_state": state })
 }
@@ -76,7 +83,7 @@ fn a_notice_of_the_server_is_reported_once() {
 fn a_new_process_is_reported_before_its_messages() {
     let mut inbox = Inbox::new("ours");
     inbox.push(of_kernel(1, "status", &status("busy")), Instant::now());
-    inbox.push(message("ours_5_1", "ours", "status", &status("restarting")), Instant::now());
+    inbox.push(of_server("ours_5_1", &status("restarting")), Instant::now());
     inbox.push(message("l_2_0", "l", "iopub_welcome", &json!({})), Instant::now());
     inbox.push(message("l_2_1", "l", "status", &status("starting")), Instant::now());
     inbox.push(message("l_2_2", "l", "status", &status("busy")), Instant::now());
@@ -88,6 +95,24 @@ fn a_new_process_is_reported_before_its_messages() {
         "status {\"execution_state\":\"busy\"}",
     ];
     assert_eq!(passed(&mut inbox), expected);
+}
+
+#[test]
+fn only_the_server_reports_the_end_of_a_kernel() {
+    let is_of_server = |message: Message| {
+        let mut inbox = Inbox::new("ours");
+        inbox.push(of_kernel(1, "status", &status("busy")), Instant::now());
+        inbox.push(message, Instant::now());
+        let messages = std::iter::from_fn(|| inbox.pop()).filter_map(|received| match received {
+            Received::Message(message) => Some(message.is_of_server),
+            _ => None,
+        });
+        messages.last().unwrap()
+    };
+    assert!(is_of_server(of_server("ours_5_1", &status("dead"))));
+    assert!(!is_of_server(of_kernel(2, "status", &status("dead"))));
+    assert!(!is_of_server(message("ours_5_1", "ours", "status", &status("dead"))), "it quotes a request");
+    assert!(!is_of_server(message("x", "someone", "status", &status("dead"))));
 }
 
 /// Many outputs, until the kernel is asked something.

@@ -1,0 +1,91 @@
+use std::collections::HashSet;
+
+use notebook::Json;
+use serde_json::{Value, json};
+
+use super::view::View;
+use super::{State, reference};
+
+/// The member of `metadata.widgets` that holds the state.
+const STATE: &str = "application/vnd.jupyter.widget-state+json";
+
+/// What a notebook keeps as `widgets` in its metadata: what it has (`present`), and `states`, which an
+/// [`OutputArea`](crate::OutputArea) gave. Only models stay that the notebook's outputs use; `shown` are those that it shows. `None`
+/// if nothing is left.
+pub fn saved_widgets(present: Option<&Json>, states: Option<&Json>, shown: &[String]) -> Option<Json> {
+    let mut widgets = match present.map(Json::to_value) {
+        Some(Value::Object(widgets)) => widgets,
+        _ => State::new(),
+    };
+    let mut models = match widgets.get_mut(STATE).and_then(|saved| saved.get_mut("state")).map(Value::take) {
+        Some(Value::Object(models)) => models,
+        _ => State::new(),
+    };
+    if let Some(Value::Object(new)) =
+        states.and_then(|states| states.to_value().get_mut("state").map(Value::take))
+    {
+        models.extend(new);
+    }
+    let mut used = HashSet::new();
+    follow(&mut used, shown.iter().map(String::as_str), &|id| models.get(id)?.get("state")?.as_object());
+    let is_link = |model: &Value| {
+        let name = model["model_name"].as_str().unwrap_or_default();
+        let linked = model["state"].as_object().map(references).unwrap_or_default();
+        name.ends_with("LinkModel") && linked.iter().any(|id| used.contains(id))
+    };
+    let is_used = |id: &str, model: &Value| used.contains(id) || is_link(model);
+    let kept: HashSet<String> =
+        models.iter().filter(|(id, model)| is_used(id, model)).map(|(id, _)| id.clone()).collect();
+    models.retain(|id, _| kept.contains(id));
+    if models.is_empty() {
+        widgets.remove(STATE);
+    } else {
+        widgets.insert(STATE.to_owned(), json!({ "state": models, "version_major": 2, "version_minor": 0 }));
+    }
+    (!widgets.is_empty()).then(|| Json::from_value(&widgets.into()))
+}
+
+/// What a person sees of a model whose state a notebook keeps: `widgets` is the member of its metadata. `None` if it is not there.
+pub fn widget_text(widgets: &Json, model: &str) -> Option<String> {
+    let saved = widgets.member(STATE)?.member("state")?.to_value();
+    View::text(model, &|id| saved.get(id)?.get("state")?.as_object())
+}
+
+/// Adds the ids of `models` and of all models that they refer to.
+pub(super) fn follow<'a>(
+    found: &mut HashSet<&'a str>,
+    models: impl IntoIterator<Item = &'a str>,
+    state: &impl Fn(&'a str) -> Option<&'a State>,
+) {
+    let mut open: Vec<&str> = models.into_iter().collect();
+    while let Some(id) = open.pop() {
+        if found.insert(id) {
+            open.extend(state(id).map(references).unwrap_or_default());
+        }
+    }
+}
+
+/// The ids of the models that a state refers to.
+pub(super) fn references(state: &State) -> Vec<&str> {
+    fn collect<'a>(value: &'a Value, depth: usize, found: &mut Vec<&'a str>) {
+        match value {
+            Value::String(_) => found.extend(reference(value)),
+            Value::Array(values) if depth > 0 => {
+                for value in values {
+                    collect(value, depth - 1, found);
+                }
+            }
+            Value::Object(members) if depth > 0 => {
+                for value in members.values() {
+                    collect(value, depth - 1, found);
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    for value in state.values() {
+        collect(value, 8, &mut found);
+    }
+    found
+}
