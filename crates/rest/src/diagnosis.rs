@@ -128,7 +128,7 @@ pub(crate) fn of_response(request: &FailedRequest<'_>, response: &FailedResponse
         401 | 403 => of_refusal(request, message.as_deref().unwrap_or_default()),
         404 | 410 => RestError::new(
             Kind::NotFound,
-            format!("{server} has no {subject}."),
+            format!("{server} has no {subject}{}.", told(message.as_deref(), &IS_MISSING)),
             "Check the name, and that the address is the base URL of the Jupyter server.",
         ),
         409 => RestError::new(
@@ -138,7 +138,7 @@ pub(crate) fn of_response(request: &FailedRequest<'_>, response: &FailedResponse
         ),
         413 => RestError::new(
             Kind::TooLarge,
-            format!("{server} does not accept a request of this size for {subject}."),
+            format!("{server} does not accept a request of this size for {subject}{reason}."),
             "Clear large outputs, or raise the server's (or its proxy's) limit for request bodies.",
         ),
         424 => stopped(request.base),
@@ -153,11 +153,18 @@ pub(crate) fn of_response(request: &FailedRequest<'_>, response: &FailedResponse
             format!("{server} cannot do this with {subject}{reason} (status {}).", response.status.as_u16()),
             "Update the Jupyter server, or check that the address is its base URL.",
         ),
+        // A server of kernels behind this one, or a kernel that does not start.
+        502..=504 if is_json(response.body) && message.is_some() => RestError::new(
+            Kind::Unreachable,
+            format!("{server} failed on {subject}{reason} (status {}).", response.status.as_u16()),
+            "The server's log says more; the next call tries again.",
+        ),
         502..=504 => RestError::new(
             Kind::Unreachable,
             format!(
-                "The proxy in front of {server} cannot reach the server (status {}).",
-                response.status.as_u16()
+                "The proxy in front of {server} cannot reach the server (status {}){}.",
+                response.status.as_u16(),
+                told(message.as_deref(), &[])
             ),
             "Wait until the server is up, or start it; the next call tries again.",
         ),
@@ -166,9 +173,10 @@ pub(crate) fn of_response(request: &FailedRequest<'_>, response: &FailedResponse
             format!("{server} cannot store {subject}: its disk seems to be full{reason}."),
             "Free space on the server's disk, and check whether a partial new file was left behind.",
         ),
-        500..=599 if reason.contains("No such file or directory") => RestError::new(
+        // Other requests fail so if a kernel's program is missing.
+        500..=599 if is_path(subject) && reason.contains("No such file or directory") => RestError::new(
             Kind::NotFound,
-            format!("{server} has no folder for {subject}."),
+            format!("{server} has no folder for {subject}{reason}."),
             "Choose an existing folder, or create this one first.",
         ),
         500..=599 => RestError::new(
@@ -226,13 +234,14 @@ fn of_refusal(request: &FailedRequest<'_>, message: &str) -> RestError {
     let hub = HubServer::of(request.base);
     let give_token =
         NextStep::GiveToken { obtain: hub.as_ref().map_or(FROM_LOG.into(), |hub| hub.make_token().into()) };
+    let told = told(Some(message), &IS_REFUSED);
     let cause = match request.authentication {
-        Authentication::None => format!("{server} requires a token, and none was given."),
+        Authentication::None => format!("{server} requires a token, and none was given{told}."),
         Authentication::Token if hub.is_some() => {
-            format!("{server} does not accept the token, or its scopes do not allow this.")
+            format!("{server} does not accept the token, or its scopes do not allow this{told}.")
         }
-        Authentication::Token => format!("{server} does not accept the token."),
-        Authentication::Password => format!("{server} does not accept the login with the password."),
+        Authentication::Token => format!("{server} does not accept the token{told}."),
+        Authentication::Password => format!("{server} does not accept the login with the password{told}."),
         Authentication::Forwarded => format!("{server} does not allow this agent's user to do that."),
     };
     let next = match request.authentication {
@@ -313,10 +322,55 @@ pub(crate) fn message(body: &[u8]) -> Option<String> {
         Err(_) if is_page(body) || body.first() == Some(&b'{') => return None,
         Err(_) => String::from_utf8_lossy(body).into_owned(),
     };
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let message: String = line.chars().take(MAX_MESSAGE).collect();
+    let message = safe(&text);
     let message = message.trim_end_matches('.');
     (!message.is_empty()).then(|| message.to_owned())
+}
+
+/// One short line of what a server has written, without control characters, characters that reorder the line, and secrets in URLs.
+pub fn safe(text: &str) -> String {
+    let is_harmless = |char: char| {
+        !char.is_control()
+            && !matches!(char, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+    };
+    let words = text.split_whitespace().map(|word| {
+        let secret = ["token=", "password=", "Authorization:"]
+            .iter()
+            .find_map(|name| Some(word.find(name)? + name.len()));
+        word[..secret.unwrap_or(word.len())].chars().filter(|char| is_harmless(*char)).collect::<String>()
+            + if secret.is_some() { "…" } else { "" }
+    });
+    let line = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    line.chars().take(MAX_MESSAGE).collect()
+}
+
+/// What a message adds to the status: nothing if it only repeats it.
+fn told(message: Option<&str>, repeats: &[&str]) -> String {
+    match message {
+        Some(message) if !message.is_empty() => {
+            let lower = message.to_lowercase();
+            if repeats.iter().any(|repeat| lower.contains(repeat)) {
+                String::new()
+            } else {
+                format!(": {message}")
+            }
+        }
+        _ => String::new(),
+    }
+}
+
+/// Words of messages that say no more than that something is missing.
+const IS_MISSING: [&str; 3] = ["not found", "does not exist", "no such"];
+/// The same for a refusal.
+const IS_REFUSED: [&str; 2] = ["forbidden", "unauthorized"];
+
+/// Whether the object of a request is a path, which is quoted.
+fn is_path(subject: &str) -> bool {
+    subject.starts_with('"')
+}
+
+fn is_json(body: &[u8]) -> bool {
+    body.trim_ascii_start().first() == Some(&b'{')
 }
 
 /// Whether a body is an HTML page.

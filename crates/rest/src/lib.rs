@@ -32,6 +32,7 @@ pub use api::sessions::{NewSession, SessionChange, SessionKernel, SessionModel};
 pub use api::status::Status;
 pub use api::websocket::{Io, Socket, Upgraded, stream};
 pub use auth::forwarded::Forwarded;
+pub use diagnosis::safe;
 pub use error::{Kind, NextStep, RestError, Result};
 pub use options::{Credentials, Options, PrivateSocket, Proxies};
 pub use secret::Secret;

@@ -16,7 +16,7 @@ use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use crate::auth::refusal::explain;
 use crate::random::random;
 use crate::request::Request;
-use crate::{Kind, RestError, Result, Server, diagnosis};
+use crate::{Kind, RestError, Result, Server, body, diagnosis};
 
 /// The largest message. Servers have the same limit for rooms.
 const MAX_MESSAGE_BYTES: usize = 1 << 30;
@@ -100,10 +100,12 @@ impl Server {
 
     async fn refused(&self, path_and_query: &str, response: reqwest::Response) -> RestError {
         if response.status().is_success() || response.status() == StatusCode::BAD_REQUEST {
+            let body = self.sender().read_body(response, body::MAX_FAILURE_BYTES).await.unwrap_or_default();
+            let reason = diagnosis::message(&body).map(|text| format!(": {text}")).unwrap_or_default();
             return RestError::new(
                 Kind::Unsupported,
                 format!(
-                    "A proxy in front of {} does not support WebSockets.",
+                    "A proxy in front of {} does not support WebSockets{reason}.",
                     crate::address::origin_and_path(self.base())
                 ),
                 "Configure the proxy to forward the headers Connection and Upgrade.",

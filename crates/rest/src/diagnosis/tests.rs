@@ -103,6 +103,60 @@ fn each_status_has_a_kind_a_cause_and_a_next_step() {
 }
 
 #[test]
+fn the_reason_of_the_server_is_passed_on() {
+    let table = [
+        (
+            403,
+            r#"{"message": "Blocking request with non-local 'Host' evil.example"}"#,
+            "token: Blocking request with non-local",
+        ),
+        (403, r#"{"message": "Forbidden"}"#, "does not accept the token."),
+        (
+            404,
+            r#"{"message": "the folder is on a disk that is not mounted"}"#,
+            "no \"x.ipynb\": the folder is on",
+        ),
+        (404, r#"{"message": "No such file or directory: x.ipynb"}"#, "has no \"x.ipynb\"."),
+        (413, r#"{"message": "limit is 5 MB"}"#, "limit is 5 MB"),
+        (
+            500,
+            r#"{"message": "x [Errno 2] No such file or directory: 'a/x'"}"#,
+            "No such file or directory: 'a/x'",
+        ),
+        (503, "upstream unavailable", "status 503): upstream unavailable"),
+        (
+            504,
+            r#"{"message": "Kernel start timed out", "reason": "x"}"#,
+            "failed on \"x.ipynb\": Kernel start timed out x",
+        ),
+    ];
+    for (status, body, cause) in table {
+        let error = explain(PLAIN, Authentication::Token, status, None, body);
+        assert!(error.cause.contains(cause), "{status} {error}");
+    }
+}
+
+#[test]
+fn a_missing_program_of_a_kernel_is_named() {
+    let base = Url::parse(PLAIN).unwrap();
+    let request =
+        FailedRequest { base: &base, authentication: Authentication::Token, subject: "kernel \"x\"" };
+    let body = br#"{"message": "[Errno 2] No such file or directory: '/opt/gone/bin/python'"}"#;
+    let error = of_response(
+        &request,
+        &FailedResponse { status: StatusCode::INTERNAL_SERVER_ERROR, location: None, body },
+    );
+    assert!(error.kind == Kind::Server && error.cause.contains("/opt/gone/bin/python"), "{error}");
+}
+
+#[test]
+fn what_a_server_says_is_made_safe() {
+    assert_eq!(safe("a\u{1b}[31m\u{202e}b\nc\u{7f}"), "a[31mb c");
+    assert_eq!(safe("GET /lab?token=hush&x=1 failed"), "GET /lab?token=… failed");
+    assert_eq!(safe("\u{202e} \n"), "");
+}
+
+#[test]
 fn redirects_are_explained_by_their_target() {
     let table = [
         (PLAIN, "/base/login?next=%2Fbase%2Fapi", Kind::Unauthorized, "requires a token"),
