@@ -17,7 +17,7 @@ use workspace::{Error, Mode, NotebookPath};
 use crate::failure;
 use crate::paths::Prefix;
 use crate::server_handle::ServerHandle;
-use document::ServerDocument;
+pub(crate) use document::ServerDocument;
 use parking_lot::{Mutex, MutexGuard};
 
 pub(crate) struct Documents {

@@ -52,6 +52,14 @@ pub(crate) async fn list(
     Ok(rows)
 }
 
+/// The paths of the notebooks in a folder; none if it cannot be listed.
+pub(crate) async fn notebooks_in(handle: &ServerHandle, path: &str) -> Vec<String> {
+    let entries = handle.attempt(|server| folder(server, path.to_owned())).await.unwrap_or_default();
+    let paths =
+        entries.into_iter().filter(|entry| entry.kind != EntryKind::Directory).map(|entry| entry.path);
+    paths.filter(|path| is_notebook(path)).collect()
+}
+
 fn not_listed(path: &str, handle: &ServerHandle, error: RestError) -> Error {
     let what = match error.kind {
         Kind::NotFound => "There is no folder",

@@ -8,21 +8,25 @@ use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _};
 use rest::{ContentsQuery, Download, EntryKind, Kind, Status};
 use tokio::sync::watch;
 use workspace::{
-    Discovered, Document, Error, Existing, FileContent, FileEntry, FoundNotebooks, Frontend, Future, Kernel,
-    KernelChoice, KernelRequest, KernelspecInfo, Left, Mode, NotebookPath, Place,
+    Discovered, Document, Error, ErrorKind, Existing, FileContent, FileEntry, FoundNotebooks, Frontend,
+    Future, Kernel, KernelChoice, KernelRequest, KernelspecInfo, Left, Mode, NotebookPath, Place,
 };
 
-use crate::documents::Documents;
+use crate::documents::{Documents, ServerDocument};
 use crate::failure;
 use crate::jupyterlab::JupyterLab;
 use crate::kernels::Kernels;
 use crate::listing::{self, NotebookSearch};
+use crate::nearest::Nearest;
 use crate::paths::{Prefix, SCHEME, is_notebook, strip_address};
 use crate::server_handle::ServerHandle;
 use crate::settings::Settings;
 
 /// Time limit for ending our kernels and uploads, and leaving all rooms.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(4);
+
+/// How many notebooks of a server are looked at for one that has nearly the asked name.
+const MAX_SEARCHED: usize = 1000;
 
 /// A Jupyter server: its notebooks, edited together with people where the server allows it, and its kernels. They may be
 /// on two servers.
@@ -119,6 +123,33 @@ impl Jupyter {
         }
     }
 
+    /// Opens the notebook whose path differs in its Unicode form only. Otherwise fails with `error`, or names the nearest notebooks
+    /// if that says that there is none.
+    async fn open_nearest(&self, path: &NotebookPath, error: Error) -> Result<Arc<ServerDocument>, Error> {
+        let is_missing = error.kind == ErrorKind::NotFound;
+        let Ok(asked) = self.prefix.strip(path) else { return Err(error) };
+        if !is_missing && is_notebook(&asked) {
+            return Err(error);
+        }
+        let folder = asked.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let mut nearest =
+            Nearest::of(&asked, listing::notebooks_in(&self.handle, folder).await.iter().map(String::as_str));
+        if nearest.is_empty()
+            && let Ok(found) = self.notebook_search.find(MAX_SEARCHED).await
+        {
+            let paths: Vec<_> = found.paths.iter().filter_map(|path| self.prefix.strip(path).ok()).collect();
+            nearest = Nearest::of(&asked, paths.iter().map(String::as_str));
+        }
+        match nearest {
+            Nearest::Same(same) => self.documents.open(&self.prefix.shown(&same).into(), Mode::Connect).await,
+            Nearest::Similar(near) if near.is_empty() => Err(error),
+            Nearest::Similar(near) => {
+                let near: Vec<_> = near.iter().map(|path| self.prefix.shown(path)).collect();
+                Err(failure::no_notebook_but(path, &self.handle.title(), &near))
+            }
+        }
+    }
+
     /// Once the server of the documents has answered, its extensions can be detected.
     fn note_answer<T>(&self, answer: Result<T, Error>) -> Result<T, Error> {
         if answer.is_ok() {
@@ -184,7 +215,11 @@ impl Place for Jupyter {
     fn open(&self, path: &NotebookPath, mode: Mode) -> Future<'_, Arc<dyn Document>> {
         let path = path.clone();
         async move {
-            let document = self.note_answer(self.documents.open(&path, mode).await)?;
+            let opened = match self.documents.open(&path, mode).await {
+                Err(error) if mode == Mode::Connect => self.open_nearest(&path, error).await,
+                opened => opened,
+            };
+            let document = self.note_answer(opened)?;
             if mode == Mode::Create {
                 self.notebook_search.add(document.path());
             }

@@ -204,6 +204,11 @@ impl ServerKernel {
         Some(client)
     }
 
+    /// Which process of the kernel runs now, if there is a connection to it.
+    fn process(&self) -> Option<String> {
+        self.state.lock().client.as_ref().filter(|client| !is_dead(client))?.process()
+    }
+
     /// The connection, if it was used so recently that the server need not be asked.
     fn trusted_client(&self) -> Option<Client> {
         let client = self.client_if_up()?;
@@ -304,6 +309,10 @@ impl ServerKernel {
         monitor(self.this.clone(), &client);
         let mut state = self.state.lock();
         if let Some(superseded) = state.client.take() {
+            // A process that a server, or a person, has started in its place knows nothing of what ran before.
+            if let Some(earlier) = superseded.process() {
+                client.follow_process(Some(earlier));
+            }
             // Its requests still end there.
             tokio::spawn(async move {
                 let _ = superseded.status().wait_for(|status| *status != Status::Busy).await;
@@ -444,6 +453,10 @@ impl Kernel for ServerKernel {
 
     fn is_gone(&self) -> bool {
         self.state.lock().gone.is_some()
+    }
+
+    fn instance(&self) -> Option<String> {
+        self.process()
     }
 
     fn outlives_us(&self) -> bool {

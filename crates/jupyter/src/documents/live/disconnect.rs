@@ -38,15 +38,18 @@ pub(super) fn closed(shared: &Shared, frame: Option<&CloseFrame>) -> Disconnect 
     match code {
         // jupyter-server-documents: 4001 deleted through the server, 4002 deleted on disk.
         4404 | 4001 | 4002 => Disconnect::Final(failure::no_notebook(path, &server)),
-        4400 => Disconnect::Final(Error::unreadable_notebook(path, "the server cannot read it")),
+        4400 => Disconnect::Final(unreadable(path, reason)),
         4500 => Disconnect::Final(Error::new(
             ErrorKind::RemoteFailure,
-            format!("The notebook {path:?} failed to open on {server}: {reason}"),
+            format!("The notebook {path:?} failed to open on {server}: {}", rest::safe(reason)),
             "The server's log says why; the next call tries again.",
         )),
         1003 if reason.contains("initialization_error") => Disconnect::Final(Error::new(
             ErrorKind::RemoteFailure,
-            format!("The notebook {path:?} could not be opened as a live notebook on {server}: {reason}."),
+            format!(
+                "The notebook {path:?} could not be opened as a live notebook on {server}: {}.",
+                rest::safe(reason)
+            ),
             "The server's log says more; the next call tries again.",
         )),
         // jupyter-server-documents 0.3 keeps a room that it has stopped.
@@ -56,8 +59,16 @@ pub(super) fn closed(shared: &Shared, frame: Option<&CloseFrame>) -> Disconnect 
             "If this lasts (it does once the file was deleted or replaced outside the server), restart the Jupyter server.",
         )),
         // 1003 `unknown_session`, `version_mismatch`: the server was restarted; a new session helps.
-        _ => Disconnect::Lost(lost(shared, &format!("the server closed it ({code} {reason})"))),
+        _ => Disconnect::Lost(lost(shared, &format!("the server closed it ({code} {})", rest::safe(reason)))),
     }
+}
+
+/// The server cannot read the file, for this reason.
+fn unreadable(path: &str, reason: &str) -> Error {
+    let reason = rest::safe(reason);
+    let reason = reason.trim_end_matches('.');
+    let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+    Error::unreadable_notebook(path, format!("the server cannot read it{reason}"))
 }
 
 pub(super) fn lost(shared: &Shared, why: &str) -> Error {
