@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use reqwest::cookie::{CookieStore as _, Jar};
-use reqwest::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
+use reqwest::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderValue};
 use reqwest::{Client, Response};
 use tokio::sync::OnceCell;
 use url::Url;
@@ -123,6 +123,32 @@ impl Sender {
     /// Reads a response body of at most `limit` bytes.
     pub(crate) async fn read_body(&self, response: Response, limit: usize) -> Result<Bytes> {
         body::read(response, &self.base, limit, self.options.network_timeout).await
+    }
+
+    /// Reads the body of a failed response, without our credentials: a server may quote the request.
+    pub(crate) async fn read_failure(&self, response: Response) -> Bytes {
+        let body = self.read_body(response, body::MAX_FAILURE_BYTES).await.unwrap_or_default();
+        let secrets = match &self.credentials {
+            Credentials::None => Vec::new(),
+            Credentials::Token(secret) | Credentials::Password(secret) => vec![secret.expose().to_owned()],
+            Credentials::Forwarded(forwarded) => {
+                let headers = forwarded.headers();
+                let secrets = headers.iter().filter(|(name, _)| *name != HOST);
+                secrets.filter_map(|(_, value)| value.to_str().ok()).map(str::to_owned).collect()
+            }
+        };
+        let text = String::from_utf8_lossy(&body);
+        match secrets
+            .iter()
+            .filter(|secret| !secret.is_empty() && text.contains(secret.as_str()))
+            .collect::<Vec<_>>()
+        {
+            none if none.is_empty() => body,
+            quoted => quoted
+                .iter()
+                .fold(text.into_owned(), |text, secret| text.replace(secret.as_str(), "…"))
+                .into(),
+        }
     }
 }
 

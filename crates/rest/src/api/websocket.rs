@@ -16,7 +16,7 @@ use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use crate::auth::refusal::explain;
 use crate::random::random;
 use crate::request::Request;
-use crate::{Kind, RestError, Result, Server, body, diagnosis};
+use crate::{Kind, RestError, Result, Server, diagnosis};
 
 /// The largest message. Servers have the same limit for rooms.
 const MAX_MESSAGE_BYTES: usize = 1 << 30;
@@ -100,7 +100,7 @@ impl Server {
 
     async fn refused(&self, path_and_query: &str, response: reqwest::Response) -> RestError {
         if response.status().is_success() || response.status() == StatusCode::BAD_REQUEST {
-            let body = self.sender().read_body(response, body::MAX_FAILURE_BYTES).await.unwrap_or_default();
+            let body = self.sender().read_failure(response).await;
             let reason = diagnosis::message(&body).map(|text| format!(": {text}")).unwrap_or_default();
             return RestError::new(
                 Kind::Unsupported,

@@ -6,13 +6,13 @@ use reqwest::{Response, StatusCode};
 use crate::diagnosis::{self, Authentication, FailedRequest, FailedResponse};
 use crate::request::Request;
 use crate::sender::Sender;
-use crate::{Kind, NextStep, RestError, body};
+use crate::{Kind, NextStep, RestError};
 
 /// Explains a response that is not a success.
 pub(crate) async fn explain(sender: &Sender, subject: &str, response: Response) -> RestError {
     let status = response.status();
     let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok()).map(str::to_owned);
-    let body = sender.read_body(response, body::MAX_FAILURE_BYTES).await.unwrap_or_default();
+    let body = sender.read_failure(response).await;
     let request = FailedRequest { base: &sender.base, authentication: sender.authentication(), subject };
     let error = diagnosis::of_response(
         &request,
