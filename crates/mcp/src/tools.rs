@@ -242,7 +242,7 @@ impl Tool {
         let left = workspace.left().await;
         let mut answer = progress::follow(call, reported).await.map_err(as_sentence)?;
         if let Some(left) = left.filter(|left| workspace.report_left(left))
-            && let Some(report) = left::described(&left, &answer.parts)
+            && let Some(report) = left::described(&left, |id| answer.mentions(id))
         {
             answer.begin_with(&report);
         }

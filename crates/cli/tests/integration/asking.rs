@@ -1,5 +1,7 @@
 //! `--ask`: the person is asked before calls, in both eras, and nothing escapes.
 
+use std::fs;
+
 use anyhow::{Context as _, Result};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -301,8 +303,10 @@ async fn what_changed_after_the_question_is_not_done() -> Result<()> {
         let mut client = with_forms(&["--ask", ask]).await?;
         let id = client.agent.start_call(call.0, call.1).await?;
         let question = client.agent.wait_request("elicitation/create").await?;
-        let changed = client.agent.call_tool(OVERWRITE.0, OVERWRITE.1).await?;
-        assert_eq!(changed["isError"], false, "{changed}");
+        // Calls of the same agent wait for each other, so another program changes it.
+        let file = client.folder.path().join("a.ipynb");
+        let changed = fs::read_to_string(&file)?.replace(r#""source": "one""#, r#""source": "new""#);
+        fs::write(&file, changed)?;
         client.agent.respond(&question, r#"{"action":"accept"}"#).await?;
         let refusal = client.agent.wait_failure(id).await?;
         assert!(refusal.contains("changed after the person had been asked"), "{call:?}: {refusal}");

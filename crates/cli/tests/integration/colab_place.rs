@@ -41,7 +41,15 @@ impl Cells {
         }
     }
 
-    /// A page that keeps these cells. Its kernel prints the source, or fails if that is `fail`.
+    /// Adds code cells at the end.
+    pub(crate) fn extend<'s>(&self, sources: impl IntoIterator<Item = &'s str>) {
+        for source in sources {
+            let end = self.lock().len();
+            self.add("code", &json!(end), &json!(source));
+        }
+    }
+
+    /// A page that keeps these cells. Its kernel prints the source, fails if that is `fail`, or does nothing if it is `quiet`.
     pub(crate) fn page(&self) -> Page {
         let on = || self.clone();
         let (code, text, delete, list, shift, run, update) = (on(), on(), on(), on(), on(), on(), on());
@@ -72,6 +80,7 @@ impl Cells {
                         "fail" => json!([{
                             "output_type": "error", "ename": "NameError", "evalue": "fail", "traceback": ["fail"],
                         }]),
+                        "quiet" => json!([]),
                         _ => json!([{ "output_type": "stream", "name": "stdout", "text": ["ran ", source] }]),
                     };
                     cells[at]["outputs"] = outputs.clone();

@@ -4,6 +4,7 @@ mod allowed;
 mod arguments;
 mod asking;
 mod bridge;
+mod budgets;
 mod colab_agents;
 mod colab_place;
 mod colab_tabs;

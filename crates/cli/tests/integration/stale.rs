@@ -21,7 +21,7 @@ async fn stale_cells_are_shown_explained_and_run() -> Result<()> {
 
     client.call("overwrite_cell_source", json!({ "cell_index": 0, "cell_source": "x = 2" })).await?;
     let brief = client.call("read_notebook", json!({})).await?;
-    for row in ["First Line\tState\n", "\tx = 2\tedited\n", "\ty = x\tinput changed\n", "\tprint(2)\t\n"] {
+    for row in ["First Line\tState\n", "\tx = 2\tedited\n", "\ty = x\tinput changed\n", "\tprint(2)\t"] {
         assert!(brief.contains(row), "{row:?} {brief}");
     }
     let only = client.call("read_notebook", json!({ "only": "stale", "limit": 1 })).await?;
@@ -64,10 +64,7 @@ async fn what_may_have_changed_is_named_and_not_run() -> Result<()> {
     client.call("execute_cell", json!({ "cell_index": 1 })).await?;
     let stale = client.call("read_notebook", json!({ "only": "stale" })).await?;
     assert!(stale.contains("0 of them selected"), "{stale}");
-    assert!(
-        stale.contains("\nmay have changed: cells 2.\n") && stale.contains("\nnothing known: cells 3.\n"),
-        "{stale}"
-    );
+    assert!(stale.ends_with("\nmay have changed: cells 2.\nnothing known: cells 3."), "{stale}");
     let again = client.call("run_cells", json!({ "stale": true })).await?;
     assert!(again.contains("nothing was run"), "{again}");
     Ok(())

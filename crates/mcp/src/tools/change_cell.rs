@@ -3,8 +3,8 @@
 mod arrangement;
 mod properties;
 
-use notebook::{Cell, CellType, Edit, HiddenParts};
-use render::Reply;
+use notebook::{Cell, CellType, Edit, HiddenParts, one_line};
+use render::without_data_uris;
 use serde_json::{Map, Value};
 use workspace::{Applied, Error, OpenNotebook};
 
@@ -152,8 +152,9 @@ fn describe_set(context: &Context<'_>, opened: &OpenNotebook, old: &Cell, applie
             applied.saved
         )
     };
-    let mut reply = Reply::new(context.session.workspace().settings().budget);
-    reply.say(&format!("{done}\n[metadata] {}\n", cell.metadata().as_str()));
+    let mut reply = context.reply();
+    reply.note(&done);
+    reply.say(&format!("[metadata] {}", without_data_uris(cell.metadata().as_str())));
     reply.into()
 }
 
@@ -168,7 +169,8 @@ fn describe_arranged(
     let index = notebook.cell(old.id()).map_or(0, |(index, _)| index);
     let done = arrangement.done(notebook, index);
     let around = surroundings(context.session, opened, notebook, index..=index);
-    let mut reply = Reply::new(context.session.workspace().settings().budget);
-    reply.say(&format!("{done} {}; {saved}\n\n{around}", opened.path()));
+    let mut reply = context.reply();
+    reply.note(&format!("{done} {}; {saved}\n", one_line(opened.path())));
+    reply.say(&around);
     reply.into()
 }

@@ -1,6 +1,7 @@
 //! `copy_notebook`: a notebook with its outputs, from one place to another.
 
-use render::Reply;
+use notebook::one_line;
+use render::without_data_uris;
 use workspace::{CopiedNotebook, CopyPreview, Existing, NotebookPath, OpenNotebook};
 
 use super::shared::answer::Outcome;
@@ -63,12 +64,18 @@ async fn previewed(
 ) -> Outcome {
     let CopyPreview { path, cells, replaces } = context.session.preview_copy(opened, to, existing).await?;
     let from = opened.path();
-    let mut reply = Reply::new(context.session.workspace().settings().budget);
-    reply.say(&match replaces {
-        None => format!("Would create {path}, a copy of {from} with {cells} cells (nothing was changed)."),
-        Some(diff) => {
-            format!("Would replace the cells of {path} by the {cells} of {from} (nothing was changed; new cells may have other ids):\n{diff}")
+    let (from, path) = (one_line(from), one_line(&path));
+    let mut reply = context.reply();
+    match replaces {
+        None => {
+            reply.note(&format!("Would create {path}, a copy of {from} with {cells} cells (nothing was changed)."));
         }
-    });
+        Some(diff) => {
+            reply.note(&format!(
+                "Would replace the cells of {path} by the {cells} of {from} (nothing was changed; new cells may have other ids):"
+            ));
+            reply.say(&without_data_uris(&diff));
+        }
+    }
     Ok(reply.into())
 }

@@ -1,7 +1,6 @@
 //! `delete_cell`: deletes cells, all or none.
 
-use notebook::{CellRef, Edit, Notebook};
-use render::Reply;
+use notebook::{CellRef, Edit, Notebook, one_line};
 use workspace::{Error, OpenNotebook, Session};
 
 use super::shared::answer::Outcome;
@@ -67,19 +66,21 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         return context.previewed(&opened, &before, &edits, &expected, false);
     }
     let applied = session.edit(&opened, &before, edits, expected).await?;
-    let mut text = String::new();
+    let mut reply = context.reply();
     for index in indices {
         let cell = &before.cells()[index];
         let (cell_type, id) = (cell.cell_type(), cell.id());
-        text.push_str(&format!("Cell {index} ({cell_type}) deleted successfully. id {id}\n"));
+        let done = format!("Cell {index} ({cell_type}) deleted successfully. id {}", one_line(id));
         if arguments.include_source {
-            text.push_str(&format!("deleted cell source:\n{}\n---\n", cell.source()));
+            reply.note(&format!("{done}\ndeleted cell source:"));
+            reply.source(&cell.source(), |_| "undo(preview=true)".to_owned());
+            reply.note("---");
+        } else {
+            reply.note(&done);
         }
     }
     let count = applied.notebook.cells().len();
-    text.push_str(&format!("{} has {count} cells now; {}.", opened.path(), applied.saved));
-    let mut reply = Reply::new(session.workspace().settings().budget);
-    reply.say(&text);
+    reply.note_last(&format!("{} has {count} cells now; {}.", one_line(opened.path()), applied.saved));
     Ok(reply.into())
 }
 

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use render::{full_text, merged};
+use notebook::one_line;
+use render::{Budget, Reply, full_text, marked, merged};
 use tokio::time::sleep;
 use workspace::{Error, FoundRun, Run, RunId, RunState, Session};
 
@@ -16,6 +17,7 @@ use super::shared::parameters::BudgetArguments;
 use super::shared::run_report::{more, place_of, report_since};
 use super::shared::seen_outputs::SeenOutputs;
 use super::shared::waiting::Waiting;
+use super::shared::whole_lines::whole_lines;
 use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
 
@@ -74,7 +76,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let budget = context.budget(&arguments.budget);
     let run = match run_or_other(context, &id, timeout.unwrap_or_default()).await? {
         Found::Run(run) => run,
-        Found::OfOtherServer(found) => return Ok(of_other_server(&id, &found, budget.characters).into()),
+        Found::OfOtherServer(found) => return Ok(of_other_server(&id, &found, budget).into()),
     };
     if let Some(timeout) = timeout {
         let waiting = Waiting::with_timeout(Some(timeout.saturating_sub(began.elapsed())), settings);
@@ -131,12 +133,12 @@ async fn run_or_other(context: &Context<'_>, id: &RunId, timeout: Duration) -> R
 }
 
 /// A run that is only in the log of its kernel.
-fn of_other_server(id: &RunId, FoundRun { text, state, .. }: &FoundRun, limit: usize) -> String {
+fn of_other_server(id: &RunId, FoundRun { text, state, .. }: &FoundRun, budget: Budget) -> Reply {
     let is_over = state.is_over();
     let printed = match (text.is_empty(), is_over) {
-        (true, true) => "nothing".to_owned(),
-        (true, false) => "nothing yet".to_owned(),
-        (false, _) => format!("\n{}", shortened(text, limit)),
+        (true, true) => "nothing",
+        (true, false) => "nothing yet",
+        (false, _) => "",
     };
     let how = match state {
         RunState::Queued => "It waits for its turn".to_owned(),
@@ -147,12 +149,17 @@ fn of_other_server(id: &RunId, FoundRun { text, state, .. }: &FoundRun, limit: u
             format!("It waits for input ({prompt:?}), which its own server answers")
         }
         RunState::Done => "It ended well".to_owned(),
-        RunState::Error { name, value } => format!("It ended with {name}: {}", shortened(value, MAX_LINE)),
+        RunState::Error { name, value } => format!("It ended with {}: {}", one_line(name), one_line(&shortened(value, MAX_LINE))),
         RunState::KernelDied { how } => format!("Its kernel died ({how})"),
         _ => "It did not run to its end".to_owned(),
     };
     let verb = if is_over { "It printed and returned" } else { "So far it has printed and returned" };
-    format!("[INFO] Run {id} was begun by another server, which stores its outputs. {how}. {verb}: {printed}")
+    let mut reply = Reply::new(budget);
+    reply.note(&format!("[INFO] Run {id} was begun by another server, which stores its outputs. {how}. {verb}: {printed}"));
+    if !text.is_empty() {
+        reply.say(&marked(text));
+    }
+    reply
 }
 
 /// The run to wait for if none is named: one that runs, rather one of the current notebook, else the next.
@@ -182,11 +189,10 @@ fn latest(session: &Session) -> String {
     table(["Run", "State", "Elapsed", "Cell", "Code"], rows)
 }
 
-/// The lines with `pattern` in the outputs, or in one of them, as many as fit into `limit` bytes.
+/// The lines with `pattern` in the outputs, or in one of them, as many as fit into `limit` characters.
 fn found(run: &Run, pattern: &str, wanted: Option<usize>, limit: usize) -> String {
     let needle = pattern.to_lowercase();
-    let mut text = String::new();
-    let mut left_out = 0_usize;
+    let mut lines = Vec::new();
     for (index, output) in merged(&run.view().outputs).iter().enumerate() {
         if wanted.is_some_and(|wanted| wanted != index) {
             continue;
@@ -194,19 +200,13 @@ fn found(run: &Run, pattern: &str, wanted: Option<usize>, limit: usize) -> Strin
         let mut offset = 0;
         for line in full_text(output).split('\n') {
             if line.to_lowercase().contains(&needle) {
-                let row = format!("output {index} offset {offset}: {}\n", shortened(line, MAX_LINE));
-                if text.len() + row.len() > limit {
-                    left_out += 1;
-                } else {
-                    text.push_str(&row);
-                }
+                lines.push(format!("output {index} offset {offset}: {}", shortened(line, MAX_LINE)));
             }
             offset += line.chars().count() + 1;
         }
     }
-    match (text.is_empty(), left_out) {
-        (true, 0) => format!("{pattern:?} does not occur in the outputs of run {}.", run.id()),
-        (_, 0) => text,
-        _ => format!("{text}… and {left_out} more lines."),
+    if lines.is_empty() {
+        return format!("{pattern:?} does not occur in the outputs of run {}.", run.id());
     }
+    whole_lines(&lines.join("\n"), "", limit, |_, left| format!("… and {left} more lines."))
 }

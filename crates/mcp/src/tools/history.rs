@@ -1,7 +1,7 @@
 //! `history`: what was changed in a notebook through this program, and what one operation changed.
 
 use chrono::{DateTime, Utc};
-use render::Reply;
+use render::without_data_uris;
 use workspace::{Error, Operation, PastOperation, Since, summary};
 
 use super::shared::answer::Outcome;
@@ -9,6 +9,7 @@ use super::shared::arguments::{Schema, arguments};
 use super::shared::context::Context;
 use super::shared::given::refused;
 use super::shared::parameters::NotebookArgument;
+use super::shared::whole_lines::whole_lines;
 use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
 
@@ -39,23 +40,26 @@ arguments! {
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let Arguments { id, since, limit, notebook } = arguments;
     let (session, opened) = (context.session, context.notebook(&notebook).await?);
-    let mut reply = Reply::new(session.workspace().settings().budget);
     if let Some(id) = id.filter(|id| !id.trim().is_empty()) {
         let (operation, diff) = session.operation_diff(&opened, operation_id(&id)?).await?;
-        reply.say(&format!("{}\n{diff}", line(&operation)));
+        let mut reply = context.reply();
+        reply.note(&line(&operation));
+        reply.say(&without_data_uris(&diff));
         return Ok(reply.into());
     }
     let since = since.filter(|since| !since.trim().is_empty()).map(|since| parse_since(&since, Utc::now()));
     let all = session.history(&opened, since).await?;
-    let mut text: Vec<String> = all.iter().rev().take(limit.max(1)).map(shown).collect();
     if all.is_empty() {
-        text.push(format!("Nothing is recorded for {}.", opened.path()));
+        return Ok(format!("Nothing is recorded for {}.", opened.path()).into());
     }
-    if all.len() > text.len() {
-        text.push(format!("{} older: history(limit={}) shows them.", all.len() - text.len(), all.len()));
-    }
-    reply.say(&text.join("\n"));
-    Ok(reply.into())
+    let list: Vec<String> = all.iter().rev().take(limit.max(1)).map(shown).collect();
+    let older = all.len() - list.len();
+    let notes =
+        if older > 0 { format!("\n{older} older: history(limit={}) shows them.", all.len()) } else { String::new() };
+    let text = whole_lines(&list.join("\n"), &notes, context.characters(), |_, left| {
+        format!("… {left} operations before these: history(since=…) shows a part.")
+    });
+    Ok(text.into())
 }
 
 fn shown(past: &PastOperation) -> String {

@@ -126,7 +126,8 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         false => {
             let around = surroundings(context.session, &opened, &inserted.notebook, first..=last);
             let mut reply = Reply::new(context.budget(&run.waiting.budget));
-            reply.say(&format!("{done}\n\n{around}"));
+            reply.note(&format!("{done}\n"));
+            reply.say(&around);
             Ok(reply.into())
         }
     }

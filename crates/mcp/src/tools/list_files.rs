@@ -1,5 +1,6 @@
 //! `list_files`: the files and folders of the place.
 
+use std::cell::Cell;
 use std::time::SystemTime;
 
 use globset::GlobBuilder;
@@ -9,10 +10,14 @@ use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};
 use super::shared::cell_text::table;
 use super::shared::context::Context;
+use super::shared::whole_lines::whole_lines;
 use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
 
 const MAX_DEPTH: usize = 3;
+
+/// Reserved for the lines around the table, in characters.
+const RESERVED: usize = 250;
 
 pub(super) const TOOL: Tool = Tool {
     name: "list_files",
@@ -62,9 +67,16 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         entry.path = context.session.shown(&place, &entry.path.as_str().into()).to_string();
     }
     let table = table(["Path", "Type", "Size", "Last_Modified"], entries[start..end].iter().map(row));
+    let shown = Cell::new(end);
+    let table = whole_lines(&table, "", context.characters().saturating_sub(RESERVED), |lines, _| {
+        // The first line is the header.
+        shown.set(start + lines.saturating_sub(1));
+        String::new()
+    });
+    let end = shown.get();
     let more =
         if end < count { format!("\n\nlist_files(start_index={end}) shows more.") } else { String::new() };
-    Ok(format!("{warning}Showing {start}-{end} of {count} files\n\n{table}{more}").into())
+    Ok(format!("{warning}Showing {start}-{end} of {count} files\n\n{}{more}", table.trim_end_matches('\n')).into())
 }
 
 /// Keeps the entries whose path matches; a pattern without a slash is matched with the name alone, too.

@@ -7,6 +7,7 @@ use super::shared::answer::Outcome;
 use super::shared::arguments::{NoArguments, Schema};
 use super::shared::cell_text::table;
 use super::shared::context::Context;
+use super::shared::whole_lines::whole_lines;
 use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
 use crate::places;
@@ -90,8 +91,10 @@ async fn call(_: NoArguments, context: &Context<'_>) -> Outcome {
         let specs = table(["Name", "Display_Name", "Language", "Environment"], specs);
         reply.push_str(&format!("\n\nKernelspecs{of} (kernel_name of use_notebook):\n{specs}"));
     }
-    reply.push_str(&found.warnings);
-    Ok(reply.into())
+    let text = whole_lines(&reply, &found.warnings, context.characters(), |_, left| {
+        format!("… {left} more lines were left out; cellbridge kernels lists the kernels of this machine in a terminal.")
+    });
+    Ok(text.into())
 }
 
 /// What to know about a kernel that outlives this server.

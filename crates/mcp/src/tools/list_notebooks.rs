@@ -7,6 +7,7 @@ use super::shared::answer::Outcome;
 use super::shared::arguments::{NoArguments, Schema};
 use super::shared::cell_text::table;
 use super::shared::context::Context;
+use super::shared::whole_lines::whole_lines;
 use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
 use crate::places;
@@ -47,8 +48,8 @@ async fn call(_: NoArguments, context: &Context<'_>) -> Outcome {
             "No notebooks found. use_notebook(notebook_name=…, notebook_path=…, mode=\"create\") makes one.";
         return Ok(format!("{hint}{}", found.warnings).into());
     }
-    let mut list = table(["Name", "Path", "Kernel_ID", "Kernel_Status", "Activate"], rows);
-    list.push_str(match extent {
+    let list = table(["Name", "Path", "Kernel_ID", "Kernel_Status", "Activate"], rows);
+    let extent = match extent {
         SearchExtent::Complete => "",
         SearchExtent::Truncated => {
             "\n\nThere are more; list_files(pattern=\"**/*.ipynb\", max_depth=3, limit=0) finds them."
@@ -56,9 +57,12 @@ async fn call(_: NoArguments, context: &Context<'_>) -> Outcome {
         SearchExtent::InProgress => {
             "\n\nThe search for notebooks is still running; call list_notebooks again for more."
         }
+    };
+    let notes = format!("{extent}{}", found.warnings);
+    let text = whole_lines(&list, &notes, context.characters(), |_, left| {
+        format!("… {left} more: list_files(path=\"FOLDER\", pattern=\"*.ipynb\") shows those of a folder.")
     });
-    list.push_str(&found.warnings);
-    Ok(list.into())
+    Ok(text.into())
 }
 
 /// The extent of two searches together.

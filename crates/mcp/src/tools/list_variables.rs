@@ -13,6 +13,7 @@ use super::shared::cell_text::table;
 use super::shared::context::Context;
 use super::shared::given::refused;
 use super::shared::parameters::NotebookArgument;
+use super::shared::whole_lines::whole_lines;
 use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
 
@@ -92,7 +93,11 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let notebook = opened.document().snapshot().await.ok();
     let workspace = context.session.workspace();
     let assigned = notebook.map(|notebook| workspace.assignments(&opened, &notebook, listed.count));
-    Ok(shown(listed, limit, kernel.id().as_str(), &assigned.unwrap_or_default()).into())
+    let text = shown(listed, limit, kernel.id().as_str(), &assigned.unwrap_or_default());
+    let text = whole_lines(&text, "", context.characters(), |_, left| {
+        format!("… {left} more lines: list_variables(pattern=…) shows fewer variables.")
+    });
+    Ok(text.into())
 }
 
 /// What helps if one variable is refused does not help with a list.

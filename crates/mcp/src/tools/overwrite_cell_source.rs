@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use notebook::{Edit, diff};
-use render::Reply;
+use render::without_data_uris;
 use workspace::{Applied, Error, OpenNotebook};
 
 use super::execute_cell;
@@ -102,7 +102,9 @@ pub(super) async fn replace(
     if diff.is_empty() {
         return Ok(done.into());
     }
-    let mut reply = Reply::new(session.workspace().settings().budget);
-    reply.say(&format!("{done}\n\n```diff\n{}\n```", diff.trim_end_matches('\n')));
+    let mut reply = context.reply();
+    reply.note(&format!("{done}\n\n```diff"));
+    reply.say(&without_data_uris(diff.trim_end_matches('\n')));
+    reply.note("```");
     Ok(reply.into())
 }

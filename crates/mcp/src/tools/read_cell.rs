@@ -1,7 +1,7 @@
 //! `read_cell`: one cell with its outputs, or one output in full.
 
-use render::{Reply, full_text, merged, page};
-use notebook::CellId;
+use render::{Reply, full_text, merged, without_data_uris};
+use notebook::{Cell, CellId, one_line};
 use workspace::{Error, ErrorKind};
 
 use super::shared::answer::Outcome;
@@ -31,7 +31,7 @@ arguments! {
         include_outputs: bool = true,
         /// Page through this output
         output: Option<usize>,
-        /// Character to begin at
+        /// Character to begin at, of output or source
         offset: usize = 0,
         budget: BudgetArguments,
         notebook: NotebookArgument,
@@ -51,25 +51,46 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         return paged(&merged(&outputs), output, offset, budget.characters, &more);
     }
     context.session.saw(opened.path(), &notebook, [index]);
+    if offset > 0 {
+        let more = |offset| more_source(cell.id(), offset);
+        return Ok(render::paged(&cell.source(), offset, budget.characters, &more).into());
+    }
     let mut reply = Reply::new(budget);
-    reply.say(&format!("{}\n{}\n", banner(index, cell), cell.source()));
+    add_cell(&mut reply, index, cell);
     let metadata = cell.metadata();
     if metadata.as_str() != "{}" {
-        reply.say(&format!("[metadata] {}\n", metadata.as_str()));
+        reply.say(&format!("[metadata] {}", without_data_uris(metadata.as_str())));
     }
     if let Some(line) = state_line(&cell_states(context.session, &opened, &notebook), index) {
-        reply.say(&line);
+        reply.note(line.trim_end());
     }
     if arguments.include_outputs {
-        let id = cell.id().clone();
-        reply.outputs(&cell.outputs(), move |output, offset| more(&id, output, offset));
+        add_outputs(&mut reply, cell);
     }
     Ok(reply.into())
 }
 
+/// Adds the banner and the source of a cell.
+pub(super) fn add_cell(reply: &mut Reply, index: usize, cell: &Cell) {
+    reply.note(&banner(index, cell));
+    let id = cell.id().clone();
+    reply.source(&cell.source(), move |offset| more_source(&id, offset));
+}
+
+/// Adds the outputs of a cell.
+pub(super) fn add_outputs(reply: &mut Reply, cell: &Cell) {
+    let id = cell.id().clone();
+    reply.outputs(&cell.outputs(), move |output, offset| more(&id, output, offset));
+}
+
+/// The call that shows the source of a cell from a character on.
+fn more_source(id: &CellId, offset: usize) -> String {
+    format!("read_cell(cell_id=\"{}\", offset={offset})", one_line(id))
+}
+
 /// The call that shows an output of a cell from a character on.
-pub(super) fn more(id: &CellId, output: usize, offset: usize) -> String {
-    format!("read_cell(cell_id=\"{id}\", output={output}, offset={offset})")
+fn more(id: &CellId, output: usize, offset: usize) -> String {
+    format!("read_cell(cell_id=\"{}\", output={output}, offset={offset})", one_line(id))
 }
 
 /// A page of one output's text; `more` words the call for the next.
@@ -87,11 +108,5 @@ pub(super) fn paged(
             format!("There are {} outputs, counted from 0.", outputs.len()),
         ));
     };
-    let text = full_text(wanted);
-    let (shown, next) = page(&text, offset, limit);
-    let rest = match next {
-        Some(next) => format!("\n[{} characters in all; {} shows more]", text.chars().count(), more(next)),
-        None => "\n[end of this output]".to_owned(),
-    };
-    Ok(format!("{shown}{rest}").into())
+    Ok(render::paged(&full_text(wanted), offset, limit, more).into())
 }

@@ -2,22 +2,29 @@
 
 mod selection;
 
-use notebook::Notebook;
-use render::Reply;
+use std::cell::Cell;
+
+use notebook::{Notebook, Output, one_line};
+use render::{Budget, Reply};
 use workspace::{CellStates, OpenNotebook, StaleState};
 
-use super::read_cell::more;
+use super::read_cell::{add_cell, add_outputs};
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Choice, Schema, arguments};
-use super::shared::cell_text::{banner, brief, brief_with_states, cell_states, state_line};
+use super::shared::cell_text::{banner, brief, brief_with_states, cell_states, ranges, state_line};
 use super::shared::context::Context;
 use super::shared::parameters::{BudgetArguments, NotebookArgument};
+use super::shared::whole_lines::whole_lines;
 use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
 use selection::Selection;
 
 /// Reserved for the line that says what is left out, in characters.
 const RESERVED: usize = 200;
+/// A cell takes at most this part of a reply, if there are others.
+const LONG_CELLS: usize = 4;
+/// How much room is kept for an output that is no text, in characters.
+const MAX_CLAIM: usize = 2000;
 
 pub(super) const TOOL: Tool = Tool {
     name: "read_notebook",
@@ -63,57 +70,75 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let states = cell_states(context.session, &opened, &notebook);
     let selected = selection.cells(context.session, opened.path(), &notebook, &states)?;
     let count = notebook.cells().len();
-    let mut reply = Reply::new(context.budget(&arguments.budget));
+    let budget = context.budget(&arguments.budget);
+    let mut reply = Reply::new(budget);
     let of_these =
         if selection.is_all() { String::new() } else { format!(", {} of them selected", selected.len()) };
-    reply.say(&format!("Notebook {} has {count} cells{of_these}.\n", opened.path()));
+    reply.note(&format!("Notebook {} has {count} cells{of_these}.\n", one_line(opened.path())));
     // Where nothing has run here, each code cell has never run, or elsewhere.
     let shows_states = states.has_runs() || selection.is_of_stale();
     let states = Some(&states).filter(|_| shows_states);
     let from = selected.partition_point(|index| *index < arguments.start_index);
     let rest = &selected[from..];
     let limit = if arguments.limit == 0 { rest.len() } else { arguments.limit.min(rest.len()) };
+    if let Some(states) = states.filter(|_| selection.is_of_stale()) {
+        reply.note_last(&doubtful(states, count));
+    }
     let shown = if arguments.response_format == Format::Detailed || arguments.include_outputs {
-        read_detailed(&mut reply, context, (&opened, &notebook), &rest[..limit], states, arguments.include_outputs)
+        let with_outputs = arguments.include_outputs;
+        read_detailed(&mut reply, budget, context, (&opened, &notebook), &rest[..limit], states, with_outputs)
     } else {
         read_brief(&mut reply, context, (&opened, &notebook), &rest[..limit], states)
     };
-    if let Some(states) = states.filter(|_| selection.is_of_stale()) {
-        reply.say(&doubtful(states, count));
-    }
     if let Some(next) = rest.get(shown) {
         let left = rest.len() - shown;
         let same = selection.as_arguments();
-        reply.say(&format!("\n{left} more cells: read_notebook(start_index={next}{same}) shows them.\n"));
+        reply.note_last(&format!("{left} more cells: read_notebook(start_index={next}{same}) shows them."));
     }
     Ok(reply.into())
 }
 
-/// Shows the sources of as many cells as fit; returns how many.
+/// Shows the sources of as many cells as fit; returns how many. A long cell does not take the room of those after it.
 fn read_detailed(
     reply: &mut Reply,
+    budget: Budget,
     context: &Context<'_>,
     (opened, notebook): (&OpenNotebook, &Notebook),
     indices: &[usize],
     states: Option<&CellStates>,
     with_outputs: bool,
 ) -> usize {
+    let room = budget.characters.saturating_sub(RESERVED);
+    let mut claimed = 0;
     for (shown, index) in indices.iter().copied().enumerate() {
         let cell = &notebook.cells()[index];
-        let state = states.and_then(|states| state_line(states, index)).unwrap_or_default();
-        let text = format!("{}\n{}\n{state}", banner(index, cell), cell.source());
-        // One cell is always shown, truncated if need be.
-        if shown > 0 && text.chars().count() + RESERVED > reply.left() {
+        let outputs = if with_outputs { cell.outputs().iter().map(claim).sum() } else { 0 };
+        let size = banner(index, cell).len() + cell.source().chars().count() + outputs;
+        claimed += size.min(room / LONG_CELLS);
+        // One cell is always shown, shortened if need be.
+        if shown > 0 && claimed > room {
             return shown;
         }
-        reply.say(&text);
+        add_cell(reply, index, cell);
+        if let Some(line) = states.and_then(|states| state_line(states, index)) {
+            reply.note(line.trim_end());
+        }
         context.session.saw(opened.path(), notebook, [index]);
         if with_outputs {
-            let id = cell.id().clone();
-            reply.outputs(&cell.outputs(), move |output, offset| more(&id, output, offset));
+            add_outputs(reply, cell);
         }
     }
     indices.len()
+}
+
+/// About how many characters an output takes.
+fn claim(output: &Output) -> usize {
+    match output {
+        Output::Stream { text, .. } => text.as_str().len(),
+        Output::Error { traceback, .. } => traceback.iter().map(String::len).sum(),
+        Output::Display(bundle) | Output::Result { bundle, .. } => bundle.data.as_str().len().min(MAX_CLAIM),
+        Output::Other(json) => json.as_str().len().min(MAX_CLAIM),
+    }
 }
 
 /// Shows the first lines of as many cells as fit; returns how many.
@@ -129,33 +154,26 @@ fn read_brief(
         Some(states) => brief_with_states(context.session, opened, notebook, indices, states),
         None => brief(context.session, opened, notebook, indices.iter().copied()),
     };
-    let (mut shown, mut fitting, mut length) = (String::new(), 0, RESERVED);
-    // The first row is the header.
-    for (row, line) in rows.split('\n').enumerate() {
-        length += line.chars().count() + 1;
-        if length > reply.left() {
-            break;
-        }
-        shown.push_str(line);
-        shown.push('\n');
-        fitting = row;
-    }
-    reply.say(&shown);
     if !changed.is_empty() {
-        let changed: Vec<String> = changed.iter().map(usize::to_string).collect();
-        reply.say(&format!("\nChanged since you read them: cells {}.\n", changed.join(", ")));
+        reply.note_last(&format!("Changed since you read them: cells {}.", ranges(&changed)));
     }
-    fitting
+    let shown = Cell::new(rows.lines().count());
+    let table = whole_lines(&rows, "", reply.left().saturating_sub(RESERVED), |lines, _| {
+        shown.set(lines);
+        String::new()
+    });
+    reply.note(table.trim_end_matches('\n'));
+    // The first line is the header.
+    shown.get().saturating_sub(1)
 }
 
-/// The cells that are neither stale nor up to date, in a line; empty if there are none.
+/// The cells that are neither stale nor up to date, in lines; empty if there are none.
 fn doubtful(states: &CellStates, count: usize) -> String {
-    let with = |wanted: StaleState| -> Vec<String> {
+    let line = |wanted: StaleState| {
         let is_so = |index: &usize| states.get(*index).is_some_and(|known| known.state == wanted);
-        (0..count).filter(is_so).map(|index| index.to_string()).collect()
+        let cells: Vec<usize> = (0..count).filter(is_so).collect();
+        (!cells.is_empty()).then(|| format!("{}: cells {}.", wanted.name(), ranges(&cells)))
     };
-    let line = |cells: Vec<String>, state: StaleState| {
-        if cells.is_empty() { String::new() } else { format!("\n{}: cells {}.\n", state.name(), cells.join(", ")) }
-    };
-    [StaleState::MayHaveChanged, StaleState::NothingKnown].map(|state| line(with(state), state)).concat()
+    let lines = [StaleState::MayHaveChanged, StaleState::NothingKnown].map(line);
+    lines.into_iter().flatten().collect::<Vec<_>>().join("\n")
 }

@@ -3,18 +3,18 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use notebook::{Cell, Notebook};
-use render::{Budget, Part};
+use notebook::{Cell, Notebook, one_line};
+use render::Reply;
 use workspace::{Error, MemoryChanges, OpenNotebook, Run, Session};
 
 use super::execute_cell::place;
 use super::shared::answer::{Answer, Outcome};
 use super::shared::arguments::{Choice, Schema, arguments};
-use super::shared::cell_text::{cell_states, index_or_id, label};
+use super::shared::cell_text::{cell_states, index_or_id, label, ranges};
 use super::shared::context::Context;
 use super::shared::given::{Given, refused};
 use super::shared::parameters::{NotebookArgument, PreviewArgument};
-use super::shared::run_report::{append, report_without_changes};
+use super::shared::run_report::add_section;
 use super::shared::waiting::WaitingArguments;
 use super::{Availability, Discovery, Effect, Tool};
 use crate::next_step::message;
@@ -22,8 +22,6 @@ use crate::permissions::{Group, Permission};
 
 /// Of more queued runs, only the first and the last are named.
 const MAX_IDS: usize = 8;
-/// A smaller share of the budget shows nothing of a cell, in characters.
-const MIN_SHARE: usize = 400;
 
 pub(super) const TOOL: Tool = Tool {
     name: "run_cells",
@@ -85,12 +83,12 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
 /// Why each of these cells runs, in a line.
 fn reasons(context: &Context<'_>, opened: &OpenNotebook, notebook: &Notebook, cells: &[usize]) -> String {
     let states = cell_states(context.session, opened, notebook);
-    let reason = |index: &usize| match states.get(*index).filter(|_| states.is_stale(*index)) {
-        Some(known) => format!("{index} ({})", known.state.name()),
-        None => format!("{index} (with the others)"),
+    let reason = |index: usize| {
+        states.get(index).filter(|_| states.is_stale(index)).map_or("with the others", |known| known.state.name())
     };
-    let cells: Vec<_> = cells.iter().map(reason).collect();
-    format!("To run: cells {}.", cells.join(", "))
+    let groups = cells.chunk_by(|one, next| one + 1 == *next && reason(*one) == reason(*next));
+    let groups: Vec<_> = groups.map(|group| format!("{} ({})", ranges(group), reason(group[0]))).collect();
+    format!("To run: cells {}.", groups.join(", "))
 }
 
 /// The indices of the cells whose runs a call with these arguments starts.
@@ -167,37 +165,35 @@ impl<'a> Series<'a> {
     ) -> Outcome {
         let mut waiting = arguments.waiting(context.session.workspace().settings());
         let deadline = Instant::now() + waiting.timeout;
-        let mut left = context.budget(&arguments.budget);
-        let mut parts = Vec::new();
+        let mut reply = Reply::new(context.budget(&arguments.budget));
         if !heading.is_empty() {
-            append(&mut parts, heading);
-            spend(&mut left, &parts);
+            reply.note(heading);
         }
         let (mut is_failure, mut shown) = (false, 0);
         for (index, run) in self.cells.iter().copied().zip(&self.runs) {
             waiting.timeout = deadline.saturating_duration_since(Instant::now());
-            if let Err(error) = waiting.wait(run, context).await {
-                append(&mut parts, &message(&error));
+            let waited = waiting.wait(run, context).await;
+            let has_failed =
+                add_section(&mut reply, index, run, &place(index, self.notebook, self.opened.path()));
+            if let Err(error) = waited {
+                reply.note(&message(&error));
                 is_failure = true;
             }
-            // The cells to come share what is left evenly.
-            let share = left.characters / (self.cells.len() - shown);
-            let budget = Budget { characters: share.max(MIN_SHARE), ..left };
-            let place = place(index, self.notebook, self.opened.path());
-            let answer = report_without_changes(run, budget, &format!("=====Cell {index}====="), &place);
-            spend(&mut left, &answer.parts);
-            extend(&mut parts, answer.parts);
-            is_failure |= answer.is_failure;
+            is_failure |= has_failed;
             shown += 1;
-            if (answer.is_failure && self.stops_on_error) || !run.state().is_over() {
+            if (has_failed && self.stops_on_error) || !run.state().is_over() {
                 break;
             }
         }
-        append(&mut parts, &self.summary(shown));
+        reply.end_sections();
+        reply.sections_left_out(|index| {
+            format!("read_notebook(start_index={index}, include_outputs=true)")
+        });
+        reply.note_last(&self.summary(shown));
         if let Some(line) = self.changes(shown).and_then(|changes| changes.line()) {
-            append(&mut parts, &line);
+            reply.note_last(&line);
         }
-        Ok(Answer::of_code(parts, is_failure))
+        Ok(Answer::of_code(reply, is_failure))
     }
 
     /// What the first runs have changed in memory, together.
@@ -212,7 +208,7 @@ impl<'a> Series<'a> {
 
     /// The last line about the cells, after `shown` of them.
     fn summary(&self, shown: usize) -> String {
-        let (path, count) = (self.opened.path(), self.cells.len());
+        let (path, count) = (one_line(self.opened.path()), self.cells.len());
         let Some(next) = self.cells.get(shown) else { return format!("[{shown} cells run in {path}]") };
         let next = label(*next, &self.notebook.cells()[*next]);
         let is_waiting = self.runs[..shown].last().is_some_and(|run| !run.state().is_over());
@@ -231,24 +227,5 @@ fn ids(runs: &[Arc<Run>]) -> String {
     match runs {
         [first, .., last] if runs.len() > MAX_IDS => format!("{} to {} ({} runs)", id(first), id(last), runs.len()),
         _ => runs.iter().map(id).collect::<Vec<_>>().join(", "),
-    }
-}
-
-/// Adds the parts of one cell's reply, adjacent texts as one.
-fn extend(parts: &mut Vec<Part>, more: Vec<Part>) {
-    for part in more {
-        match part {
-            Part::Text(text) => append(parts, &text),
-            image @ Part::Image { .. } => parts.push(image),
-        }
-    }
-}
-
-fn spend(left: &mut Budget, parts: &[Part]) {
-    for part in parts {
-        match part {
-            Part::Text(text) => left.characters = left.characters.saturating_sub(text.chars().count()),
-            Part::Image { .. } => left.images = left.images.saturating_sub(1),
-        }
     }
 }

@@ -9,6 +9,7 @@ use super::shared::cell_text::table;
 use super::shared::context::Context;
 use super::shared::given::refused;
 use super::shared::parameters::NotebookArgument;
+use super::shared::whole_lines::whole_lines;
 use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
 
@@ -46,7 +47,12 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     }
     let opened = context.notebook(&arguments.notebook).await?;
     let notebook = opened.document().snapshot().await?;
-    let Some(text) = arguments.query else { return Ok(headings(&notebook, opened.path()).into()) };
+    let Some(text) = arguments.query else {
+        let text = whole_lines(&headings(&notebook, opened.path()), "", context.characters(), |_, left| {
+            format!("… {left} more headings: search_notebook(query=…) finds one.")
+        });
+        return Ok(text.into());
+    };
     let query = Query {
         text: text.clone(),
         ignore_case: !arguments.case_sensitive,
@@ -64,12 +70,13 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         let count = hit.execution_count.map_or_else(|| "N/A".to_owned(), |count| count.to_string());
         [hit.index.to_string(), hit.id.to_string(), count, location(hit.location), hit.line.to_string(), hit.text]
     });
-    let mut reply = table(["Index", "ID", "Count", "Place", "Line", "Text"], rows);
-    if has_more {
-        let more = arguments.limit.saturating_mul(2);
-        reply.push_str(&format!("\n[There are more: limit={more} shows up to {more} lines]"));
-    }
-    Ok(reply.into())
+    let list = table(["Index", "ID", "Count", "Place", "Line", "Text"], rows);
+    let limit = arguments.limit.saturating_mul(2);
+    let notes = if has_more { format!("\n[There are more: limit={limit} shows up to {limit} lines]") } else { String::new() };
+    let text = whole_lines(&list, &notes, context.characters(), |_, left| {
+        format!("[{left} more lines were left out: a longer query finds fewer]")
+    });
+    Ok(text.into())
 }
 
 fn headings(notebook: &Notebook, path: &NotebookPath) -> String {

@@ -15,3 +15,4 @@ pub(super) mod preview;
 pub(super) mod run_report;
 pub(super) mod seen_outputs;
 pub(super) mod waiting;
+pub(super) mod whole_lines;

@@ -1,14 +1,14 @@
 //! `undo`: takes operations back, all or none.
 
 use chrono::Utc;
-use notebook::{CellId, CellRef, Notebook};
-use render::Reply;
+use notebook::{CellId, CellRef, Notebook, one_line};
+use render::without_data_uris;
 use workspace::{Error, OpenNotebook, Session, UndoTarget, Undone};
 
 use super::history::{line, operation_id, parse_since};
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};
-use super::shared::cell_text::cell_states;
+use super::shared::cell_text::{cell_states, ranges};
 use super::shared::context::Context;
 use super::shared::given::Given;
 use super::shared::parameters::{NotebookArgument, PreviewArgument};
@@ -51,31 +51,29 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         context.consent.check_effect(&session.undo(&opened, &target, only.as_deref(), true).await?.diff)?;
     }
     let undone = session.undo(&opened, &target, only.as_deref(), preview.preview).await?;
-    let mut reply = Reply::new(session.workspace().settings().budget);
+    let mut reply = context.reply();
     let heading = if preview.preview { "Would undo" } else { "Undone" };
-    let mut text = format!("{heading}, in {}:\n", opened.path());
-    for operation in &undone.operations {
-        text.push_str(&format!("{}\n", line(operation)));
-    }
-    let Undone { diff, without_outputs, applied, .. } = undone;
-    text.push_str(&format!("\n{diff}"));
+    reply.note(&format!("{heading}, in {}:", one_line(opened.path())));
+    let Undone { operations, diff, without_outputs, applied, .. } = undone;
+    let operations: Vec<String> = operations.iter().map(line).collect();
+    reply.say(&operations.join("\n"));
+    reply.say(&without_data_uris(&diff));
     if !without_outputs.is_empty() {
-        text.push_str(&format!("Outputs that do not come back: {}.\n", without_outputs.join(", ")));
+        reply.note_last(&format!("Outputs that do not come back: {}.", without_outputs.join(", ")));
     }
     if let Some(applied) = applied {
         session.listed(opened.path(), &applied.notebook, 0..applied.notebook.cells().len());
-        text.push_str(&format!("[{}]\n", applied.saved));
-        text.push_str("Variables in the kernel are as they were.");
+        reply.note_last(&format!("[{}]", applied.saved));
+        let mut kernel = "Variables in the kernel are as they were.".to_owned();
         let states = cell_states(session, &opened, &applied.notebook);
         let stale: Vec<_> = (0..applied.notebook.cells().len())
             .filter(|index| states.has_runs() && states.is_stale(*index))
-            .map(|index| format!("#{index}"))
             .collect();
         if !stale.is_empty() {
-            text.push_str(&format!(" Stale now: cells {}.", stale.join(", ")));
+            kernel.push_str(&format!(" Stale now: cells {}.", ranges(&stale)));
         }
+        reply.note_last(&kernel);
     }
-    reply.say(&text);
     Ok(reply.into())
 }
 

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use std::time::SystemTime;
 
-use notebook::{Cell, CellRef, Notebook};
+use notebook::{Cell, CellRef, Notebook, one_line};
 use workspace::{CellStates, OpenNotebook, Session, StaleState};
 
 /// A table with a header: tabs between columns, one row on each line.
@@ -15,7 +15,7 @@ pub(crate) fn table<const N: usize>(
     let mut table = header.join("\t");
     for row in rows {
         table.push('\n');
-        table.push_str(&row.map(|value| value.replace(['\t', '\n', '\r'], " ")).join("\t"));
+        table.push_str(&row.map(|value| one_line(&value.replace('\t', " ")).into_owned()).join("\t"));
     }
     table
 }
@@ -98,6 +98,7 @@ pub(crate) fn surroundings(
 pub(crate) fn banner(index: usize, cell: &Cell) -> String {
     let count = cell.execution_count().map_or_else(|| "N/A".to_owned(), |count| count.to_string());
     let (kind, id, revision) = (cell.cell_type(), cell.id(), cell.revision());
+    let id = one_line(id);
     format!(
         "=====Cell {index} | type: {kind} | execution count: {count} | id: {id} | revision: {revision}====="
     )
@@ -115,7 +116,23 @@ pub(crate) fn index_or_id(notebook: &Notebook, text: &str) -> CellRef {
 /// A cell in a sentence: index, id and execution count.
 pub(crate) fn label(index: usize, cell: &Cell) -> String {
     let count = cell.execution_count().map(|count| format!(", In[{count}]")).unwrap_or_default();
-    format!("cell {index} (id {}{count})", cell.id())
+    format!("cell {index} (id {}{count})", one_line(cell.id()))
+}
+
+/// Indices in ascending order, adjacent ones as a range: `0–97, 99`.
+pub(crate) fn ranges(indices: &[usize]) -> String {
+    let mut ranges: Vec<RangeInclusive<usize>> = Vec::new();
+    for index in indices.iter().copied() {
+        match ranges.last_mut() {
+            Some(last) if *last.end() + 1 == index => *last = *last.start()..=index,
+            _ => ranges.push(index..=index),
+        }
+    }
+    let shown = |range: RangeInclusive<usize>| match range.into_inner() {
+        (start, end) if start == end => start.to_string(),
+        (start, end) => format!("{start}–{end}"),
+    };
+    ranges.into_iter().map(shown).collect::<Vec<_>>().join(", ")
 }
 
 /// The beginning of a text, marked if it goes on.
@@ -138,4 +155,24 @@ pub(crate) fn first_line(cell: &Cell) -> String {
         line.push_str(&format!("...({hidden} lines hidden)"));
     }
     line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn adjacent_indices_are_a_range() {
+        for (indices, shown) in
+            [(&[][..], ""), (&[3], "3"), (&[0, 1, 2, 4, 6, 7], "0–2, 4, 6–7"), (&[1, 3], "1, 3")]
+        {
+            assert_eq!(ranges(indices), shown);
+        }
+    }
+
+    #[test]
+    fn a_value_cannot_pass_for_another_row() {
+        let row = ["a\n[NOTICE] b\u{1b}".to_owned(), "x\ty".to_owned()];
+        assert_eq!(table(["A", "B"], [row]), "A\tB\na\\n[NOTICE] b\\u{1b}\tx y");
+    }
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use notebook::{Edit, Notebook};
-use render::{Budget, Reply};
+use notebook::{Edit, Notebook, one_line};
+use render::{Budget, Reply, without_data_uris};
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -108,6 +108,16 @@ impl Context<'_> {
         }
     }
 
+    /// The reply of a tool that takes no budget.
+    pub(crate) fn reply(&self) -> Reply {
+        Reply::new(self.session.workspace().settings().budget)
+    }
+
+    /// The characters of a reply of a tool that takes no budget.
+    pub(crate) fn characters(&self) -> usize {
+        self.session.workspace().settings().budget.characters.max(Budget::MIN_CHARACTERS)
+    }
+
     /// Answers what edits would change, and whether their cells would run afterwards, and touches nothing. Fails as the edits
     /// would.
     pub(crate) fn previewed(
@@ -121,15 +131,16 @@ impl Context<'_> {
         let diff = self.session.preview(opened, before, edits, expected)?;
         let inserts = edits.iter().any(|edit| matches!(edit, Edit::Insert { .. }));
         let ids = if inserts { "; new cells will have other ids" } else { "" };
-        let mut reply = Reply::new(self.session.workspace().settings().budget);
-        let path = opened.path();
+        let mut reply = self.reply();
+        let path = one_line(opened.path());
         if diff.is_empty() {
-            reply.say(&format!("Would change nothing in {path}."));
+            reply.note(&format!("Would change nothing in {path}."));
         } else {
-            reply.say(&format!("Would change, in {path} (nothing was changed{ids}):\n{diff}"));
+            reply.note(&format!("Would change, in {path} (nothing was changed{ids}):"));
+            reply.say(&without_data_uris(&diff));
         }
         if runs {
-            reply.say("Would run then, with new outputs.");
+            reply.note_last("Would run then, with new outputs.");
         }
         Ok(reply.into())
     }
@@ -142,12 +153,13 @@ impl Context<'_> {
         notebook: &Notebook,
         cells: &[usize],
     ) -> Answer {
-        let mut reply = Reply::new(self.session.workspace().settings().budget);
+        let mut reply = self.reply();
         if !heading.is_empty() {
-            reply.say(heading);
+            reply.note(heading);
         }
         let kernel = if opened.kernel().is_none() { ", after a kernel has started" } else { "" };
-        let mut text = format!("Would run, in {}{kernel} (nothing was run):", opened.path());
+        reply.note(&format!("Would run, in {}{kernel} (nothing was run):", one_line(opened.path())));
+        let mut text = String::new();
         for index in cells {
             let cell = &notebook.cells()[*index];
             let outputs = match cell.output_count() {
@@ -155,7 +167,7 @@ impl Context<'_> {
                 1 => "replaces 1 output".to_owned(),
                 count => format!("replaces {count} outputs"),
             };
-            text.push_str(&format!("\n{}, {outputs}: {}", label(*index, cell), first_line(cell)));
+            text.push_str(&format!("{}, {outputs}: {}\n", label(*index, cell), first_line(cell)));
         }
         reply.say(&text);
         reply.into()

@@ -1,13 +1,11 @@
 //! What earlier servers have left, in the first reply of this one.
 
-use render::Part;
 use workspace::{KernelState, Left, LeftKernel};
 
 use crate::tools::list_files::time;
 
-/// What a reply with these parts does not say yet; `None` if that is nothing.
-pub(crate) fn described(left: &Left, parts: &[Part]) -> Option<String> {
-    let is_said = |id: &str| parts.iter().any(|part| matches!(part, Part::Text(text) if text.contains(id)));
+/// What a reply does not say yet, in which `is_said` finds ids; `None` if that is nothing.
+pub(crate) fn described(left: &Left, is_said: impl Fn(&str) -> bool) -> Option<String> {
     let kernels = left.kernels.iter().filter(|kernel| !is_said(&kernel.id)).map(kernel);
     let runs = left.runs.iter().filter(|left| !is_said(&left.run)).map(workspace::LeftRun::described);
     let lines: Vec<_> = kernels.chain(runs).chain(left.warnings.iter().cloned()).collect();
@@ -60,7 +58,7 @@ mod tests {
 
     #[test]
     fn kernels_and_runs_are_a_line_each() {
-        let said = described(&left(), &[]).unwrap();
+        let said = described(&left(), |_| false).unwrap();
         let lines: Vec<_> = said.lines().collect();
         assert_eq!(lines.len(), 2, "{said}");
         assert!(
@@ -75,15 +73,15 @@ mod tests {
     #[test]
     fn where_only_the_kernel_knows_the_end_the_notebook_is_named() {
         let runs = left().runs.into_iter().map(|run| LeftRun { state: None, ..run }).collect();
-        let said = described(&Left { runs, ..Left::default() }, &[]).unwrap();
+        let said = described(&Left { runs, ..Left::default() }, |_| false).unwrap();
         let run = "[NOTICE] Of a server that has ended: run r1-x of cell c1 in a.ipynb was not over then: use_notebook says what became of it.";
         assert_eq!(said, run);
     }
 
     #[test]
     fn what_the_reply_says_itself_is_not_said_again() {
-        let reply = [Part::Text("Kernel id k1. run r1-x ended well.".to_owned())];
-        assert_eq!(described(&left(), &reply), None);
-        assert_eq!(described(&Left::default(), &[]), None);
+        let reply = "Kernel id k1. run r1-x ended well.";
+        assert_eq!(described(&left(), |id| reply.contains(id)), None);
+        assert_eq!(described(&Left::default(), |_| false), None);
     }
 }

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use render::{Budget, Part, Reply, merged};
-use workspace::{LossCause, Run, RunState};
+use notebook::one_line;
+use render::{Budget, Keep, Reply, merged};
+use workspace::{LossCause, Run, RunState, RunView, SaveStatus};
 
-use super::answer::{Answer, FAILED};
+use super::answer::Answer;
 use super::cell_text::shortened;
 use super::seen_outputs::{NewOutputs, SeenOutputs};
 use super::{failed_install, missing_package};
@@ -17,92 +18,88 @@ const MAX_ERROR: usize = 200;
 /// The run as an agent reads it: `heading`, outputs, notes, a line with its state and the next call to make, and one with what
 /// it has changed in memory. `place` says where it belongs.
 pub(crate) fn report(run: &Run, budget: Budget, heading: &str, place: &str) -> Answer {
-    report_with(run, budget, heading, place, None, run.view().changes.and_then(|changes| changes.line()))
+    whole(run, budget, heading, place, None)
 }
 
 /// The run with what came since an earlier reply about it.
 pub(crate) fn report_since(run: &Run, budget: Budget, since: Option<SeenOutputs>, place: &str) -> Answer {
-    report_with(run, budget, "", place, since, run.view().changes.and_then(|changes| changes.line()))
+    whole(run, budget, "", place, since)
 }
 
-/// The same without what it has changed in memory.
-pub(crate) fn report_without_changes(run: &Run, budget: Budget, heading: &str, place: &str) -> Answer {
-    report_with(run, budget, heading, place, None, None)
-}
-
-fn report_with(
-    run: &Run,
-    budget: Budget,
-    heading: &str,
-    place: &str,
-    since: Option<SeenOutputs>,
-    changes: Option<String>,
-) -> Answer {
+fn whole(run: &Run, budget: Budget, heading: &str, place: &str, since: Option<SeenOutputs>) -> Answer {
     let view = run.view();
-    let outputs = merged(&view.outputs);
-    let seen = (!outputs.is_empty()).then(|| SeenOutputs::of(&outputs));
-    let id = run.id();
-    let mut closing = String::new();
-    for note in &view.notes {
-        closing.push_str(note);
-        closing.push('\n');
-    }
-    if let Some(line) = missing_package::line(run, &view.state) {
-        closing.push_str(&line);
-        closing.push('\n');
-    }
-    if let Some(line) = failed_install::line(run, &view) {
-        closing.push_str(line);
-        closing.push('\n');
-    }
-    let stop = stop(run);
-    closing.push_str(&end_line(id, &view.state, view.elapsed, view.execution_count, place, &stop, seen));
-    if let Some(saved) = view.saved.as_ref().filter(|_| view.state.is_over()) {
-        closing.push_str(&format!(" · outputs {saved}"));
-    }
-    if let Some(line) = changes {
-        closing.push('\n');
-        closing.push_str(&line);
-    }
-    let reserved = if view.state.is_failure() { FAILED.len() + 1 } else { 0 };
-    let characters = budget.characters.saturating_sub(reserved);
-    let mut reply = Reply::new(Budget { characters, ..budget });
+    let mut reply = Reply::new(budget);
     if !heading.is_empty() {
-        reply.say(heading);
+        reply.note(heading);
     }
     if view.outputs.is_empty() && view.state == RunState::Done {
-        reply.say("[No output generated]");
+        reply.note("[No output generated]");
     }
+    add_outputs(&mut reply, run, &view, since);
+    for line in closing(run, &view, place) {
+        reply.note_last(&line);
+    }
+    if let Some(line) = view.changes.and_then(|changes| changes.line()) {
+        reply.note_last(&line);
+    }
+    Answer::of_code(reply, view.state.is_failure())
+}
+
+/// Adds the run of a cell to a reply about several. Returns whether it failed.
+pub(crate) fn add_section(reply: &mut Reply, index: usize, run: &Run, place: &str) -> bool {
+    let view = run.view();
+    let is_failure = view.state.is_failure();
+    let is_quiet = view.state == RunState::Done && view.outputs.is_empty() && view.notes.is_empty();
+    if is_quiet && view.saved.as_ref().is_none_or(|saved| *saved == SaveStatus::OnDisk) {
+        reply.quiet(index, "no output");
+        return false;
+    }
+    let keep = if view.state == RunState::Done { Keep::IfRoom } else { Keep::First };
+    reply.section(index, keep);
+    reply.note(&format!("=====Cell {index}====="));
+    add_outputs(reply, run, &view, None);
+    for line in closing(run, &view, place) {
+        reply.note(&line);
+    }
+    is_failure
+}
+
+/// Adds the outputs, or those of them that are new since an earlier reply.
+fn add_outputs(reply: &mut Reply, run: &Run, view: &RunView, since: Option<SeenOutputs>) {
+    let outputs = merged(&view.outputs);
     let new = since.map(|since| since.new_in(&outputs));
     let (first, start) = new.as_ref().map_or((0, 0), NewOutputs::start);
     let shown = new.as_ref().map_or(&*outputs, |new| &new.outputs);
     if shown.is_empty() && !outputs.is_empty() {
-        reply.say("[Nothing new since then]");
+        reply.note("[Nothing new since then]");
     }
-    let run = id.clone();
+    let id = run.id().clone();
     reply.outputs(shown, move |output, offset| {
-        more(&run, first + output, if output == 0 { start + offset } else { offset })
+        more(&id, first + output, if output == 0 { start + offset } else { offset })
     });
-    reply.note_last(&closing);
-    Answer::of_code(reply.close(), view.state.is_failure())
+}
+
+/// The lines after the outputs: notes, what is lacking, and the state with the next call to make.
+fn closing(run: &Run, view: &RunView, place: &str) -> Vec<String> {
+    let outputs = merged(&view.outputs);
+    let seen = (!outputs.is_empty()).then(|| SeenOutputs::of(&outputs));
+    let mut lines = view.notes.clone();
+    lines.extend(missing_package::line(run, &view.state));
+    lines.extend(failed_install::line(run, view).map(str::to_owned));
+    let stop = stop(run);
+    let mut end = end_line(run.id(), &view.state, view.elapsed, view.execution_count, place, &stop, seen);
+    if let Some(saved) = view.saved.as_ref().filter(|_| view.state.is_over()) {
+        end.push_str(&format!(" · outputs {saved}"));
+    }
+    lines.push(end);
+    lines
 }
 
 /// Where a run belongs, as the run itself knows it, for its last line.
 pub(crate) fn place_of(run: &Run) -> String {
-    run.cell().map(|cell| format!(" · cell {} in {}", cell.id, cell.path)).unwrap_or_default()
-}
-
-/// Adds a line at the end, to the last text if that ends the reply.
-pub(crate) fn append(parts: &mut Vec<Part>, line: &str) {
-    match parts.last_mut() {
-        Some(Part::Text(text)) => {
-            if !text.ends_with('\n') {
-                text.push('\n');
-            }
-            text.push_str(line);
-        }
-        _ => parts.push(Part::Text(line.to_owned())),
-    }
+    run.cell()
+        .map(|cell| format!(" · cell {} in {}", one_line(&cell.id), one_line(&cell.path)))
+        .unwrap_or_default()
 }
 
 /// How the run can be stopped, if it has not ended.
@@ -144,6 +141,7 @@ fn end_line(
         RunState::Done => format!("[COMPLETED in {seconds:.2}s] {label}"),
         RunState::Error { name, value } => {
             let value = shortened(value.lines().next().unwrap_or_default(), MAX_ERROR);
+            let (name, value) = (one_line(name), one_line(&value));
             format!("[ERROR {name}: {value}] after {seconds:.2}s · {label}")
         }
         RunState::Interrupted => format!("[INTERRUPTED after {seconds:.2}s] {label}"),

@@ -11,7 +11,11 @@ pub(crate) fn whole_lines(
     limit: usize,
     more: impl Fn(usize, usize) -> String,
 ) -> String {
-    let lines: Vec<String> = list.trim_end_matches('\n').split('\n').map(|line| super::cell_text::shortened(line, MAX_LINE)).collect();
+    let lines: Vec<String> = list
+        .trim_end_matches('\n')
+        .split('\n')
+        .map(|line| super::cell_text::shortened(line, MAX_LINE))
+        .collect();
     let length = |text: &str| text.chars().count();
     let room = limit.saturating_sub(length(notes));
     let total: usize = lines.iter().map(|line| length(line) + 1).sum();
@@ -27,9 +31,9 @@ pub(crate) fn whole_lines(
         used += length(line) + 1;
         shown += 1;
     }
-    let mut text: String = lines[..shown].iter().map(|line| format!("{line}\n")).collect();
-    text.push_str(&more(shown, lines.len() - shown));
-    text + notes
+    let more = more(shown, lines.len() - shown);
+    let shown = lines[..shown].iter().map(String::as_str);
+    shown.chain([&*more]).collect::<Vec<_>>().join("\n") + notes
 }
 
 #[cfg(test)]
