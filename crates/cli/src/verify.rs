@@ -83,6 +83,7 @@ async fn verify(
             cell_timeout: options.timeout,
             apply: options.apply,
             in_copy: options.copy,
+            notebook: None,
         };
         let verifying = session.verify(opened, verify)?;
         tokio::select! {
@@ -154,7 +155,9 @@ fn cell_to_json(CellVerdict { index, id, verdict }: &CellVerdict) -> Value {
     let mut cell = json!({ "index": index, "id": id.to_string(), "verdict": name(verdict) });
     let more = match verdict {
         Verdict::Stale { diff } | Verdict::Unexplained { diff } => json!({ "diff": diff }),
-        Verdict::NotDeterministic { diff, is_unseeded } => json!({ "diff": diff, "unseeded": is_unseeded }),
+        Verdict::NotDeterministic { diff, .. } => {
+            json!({ "diff": diff, "unseeded": verdict.is_unseeded(), "causes": verdict.causes() })
+        }
         Verdict::Failed { cause, shown } | Verdict::FailsAgain { cause, shown } => {
             json!({ "cause": cause, "shown": shown })
         }

@@ -44,11 +44,23 @@ fn verb(change: &CellChange) -> &'static str {
         (_, None) => "deleted",
         _ if change.changes_content() => "changed",
         _ if change.moved => "moved",
-        (_, Some(after)) if after.outputs.as_ref().is_some_and(|outputs| outputs.items == 0) => {
-            "cleared outputs of"
-        }
-        _ => "new outputs of",
+        (before, after) => match (items(before.as_ref()), items(after.as_ref())) {
+            // It printed nothing, and has only another number.
+            (0, 0) if count(after.as_ref()).is_some() => "ran",
+            (0, 0) => "took the number from",
+            (_, 0) if count(after.as_ref()).is_some() => "ran, without outputs,",
+            (_, 0) => "cleared outputs of",
+            _ => "new outputs of",
+        },
     }
+}
+
+fn items(state: Option<&CellState>) -> usize {
+    state.and_then(|state| state.outputs.as_ref()).map_or(0, |outputs| outputs.items)
+}
+
+fn count(state: Option<&CellState>) -> Option<u64> {
+    state?.outputs.as_ref()?.execution_count
 }
 
 /// What an operation changed, as a unified diff for each cell. Outputs are counted, not shown.
@@ -114,14 +126,13 @@ fn outputs_line(change: &CellChange) -> Option<String> {
     if !change.changes_outputs() {
         return None;
     }
-    let items = |state: &Option<CellState>| state.as_ref()?.outputs.as_ref().map(|outputs| outputs.items);
-    let (before, after) = (items(&change.before).unwrap_or(0), items(&change.after).unwrap_or(0));
+    let (before, after) = (items(change.before.as_ref()), items(change.after.as_ref()));
     (before > 0 || after > 0).then(|| format!("outputs: {before} → {after}\n"))
 }
 
 #[cfg(test)]
 mod tests {
-    use notebook::{CellType, Edit, Kernelspec};
+    use notebook::{CellType, Edit, Kernelspec, NewCell, Output};
 
     use super::*;
     use crate::testing::Story;
@@ -149,6 +160,27 @@ mod tests {
             summary(&deleted),
             "deleted #0 (id c1), deleted #1 (id c2), deleted #2 (id c0), 1 more cells"
         );
+        let set = |outputs: &[&str], execution_count| Edit::SetOutputs {
+            id: "n".into(),
+            outputs: outputs
+                .iter()
+                .map(|text| Output::Stream { name: "stdout".into(), text: (*text).into() })
+                .collect(),
+            execution_count,
+        };
+        let mut new = NewCell::new(CellType::Code, "x = 1");
+        new.id = "n".into();
+        story.make(&[Edit::Insert { index: 0, cell: new }]);
+        for (edit, expected) in [
+            (set(&[], Some(1)), "ran #0 (id n)"),
+            (set(&[], Some(2)), "ran #0 (id n)"),
+            (set(&["a"], Some(3)), "new outputs of #0 (id n)"),
+            (set(&[], Some(4)), "ran, without outputs, #0 (id n)"),
+            (set(&["a"], Some(5)), "new outputs of #0 (id n)"),
+            (set(&[], None), "cleared outputs of #0 (id n)"),
+        ] {
+            assert_eq!(summary(&story.make(&[edit])), expected);
+        }
         let checkpoint = Operation { checkpoint: Some("x".to_owned()), ..Operation::default() };
         assert_eq!(summary(&checkpoint), "checkpoint \"x\"");
     }

@@ -5,6 +5,7 @@
 //! [`OperationLog`] keeps the operations of one notebook in a folder, and [`KernelRuns`] the last runs on one kernel.
 
 mod blob;
+mod calls;
 mod describe;
 mod live;
 mod log;
@@ -17,6 +18,7 @@ mod runs;
 mod testing;
 
 pub use blob::{BlobId, Blobs};
+pub use calls::{by_call, of_same_call};
 pub use describe::{diff_of, summary};
 pub use live::{Since, live, since_creation};
 pub use log::{LogError, OperationLog, SessionLock, prune};

@@ -20,6 +20,9 @@ pub struct Operation {
     /// What made the change: the name of a tool or a command.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub tool: String,
+    /// The call of a tool that it is a part of; empty if it is one by itself.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub call: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
     /// The name of a checkpoint.

@@ -15,6 +15,8 @@ pub(crate) struct Actor {
     pub(crate) session: Weak<SessionLock>,
     /// The tool or command.
     pub(crate) tool: String,
+    /// Its call, whose changes are one operation in the history; empty if each is one.
+    pub(crate) call: String,
 }
 
 tokio::task_local! {

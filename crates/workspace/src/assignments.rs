@@ -27,7 +27,7 @@ impl Workspace {
         else {
             return Assignments::new();
         };
-        let runs = history.runs(opened, Some(&*kernel));
+        let (runs, _) = history.runs(opened, Some(&*kernel));
         let runs: Vec<&Run> = runs.iter().filter(|run| run.instance == instance).collect();
         let indices: HashMap<&CellId, usize> =
             notebook.cells().iter().enumerate().map(|(index, cell)| (cell.id(), index)).collect();

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use names::{Names, Unknown, is_blank};
+use names::{Names, Undefined, Unknown, is_blank};
 use notebook::Notebook;
-use staleness::{Cell, CellState, Clock, Facts, hash, plan, states};
+use staleness::{Cell, CellState, Clock, Facts, Run, hash, plan, states};
 
 use crate::open_notebook::OpenNotebook;
 use crate::place::KernelState;
-use crate::run_history::names_of;
+use crate::run_history::{carried, names_of};
 use crate::workspace::Workspace;
 
 /// The names of more source than this are not looked for, in bytes.
@@ -21,6 +21,8 @@ pub struct CellStates {
     indices: Vec<usize>,
     states: Vec<CellState>,
     has_runs: bool,
+    /// The names that cells use and none above defines.
+    undefined: Vec<Undefined>,
 }
 
 impl CellStates {
@@ -31,6 +33,13 @@ impl CellStates {
 
     pub fn is_stale(&self, index: usize) -> bool {
         self.get(index).is_some_and(|state| state.state.is_stale())
+    }
+
+    /// What the cell at this index uses and no cell above defines, a clause each: `uses dff, which no cell defines`. Empty for a cell
+    /// that has run well as it is, in the present kernel, which may have got the name from elsewhere.
+    pub fn undefined(&self, index: usize) -> Vec<String> {
+        let of_cell = self.undefined.iter().filter(|undefined| undefined.index == index);
+        of_cell.map(clause).collect()
     }
 
     /// Whether any run of the notebook is known. If not, its cells can only have never run, or run elsewhere.
@@ -46,13 +55,32 @@ impl CellStates {
     }
 }
 
+/// Whether a cell has run as it is, without an error, in the present kernel.
+fn has_run_well(cell: &Cell, runs: &[Run], instance: Option<u64>) -> bool {
+    runs.iter().any(|run| {
+        run.cell.as_ref() == Some(&cell.id)
+            && run.source == cell.source
+            && !run.has_failed
+            && instance == Some(run.instance)
+    })
+}
+
+fn clause(undefined: &Undefined) -> String {
+    let Undefined { name, function, defined_in, .. } = undefined;
+    let through = function.as_ref().map(|function| format!(" in {function}()")).unwrap_or_default();
+    match defined_in {
+        None => format!("uses {name}{through}, which no cell defines"),
+        Some(below) => format!("uses {name}{through}, which only cell {below} defines, below"),
+    }
+}
+
 impl Workspace {
     /// The states of the code cells of `notebook`, a snapshot of `opened`. `clock` words the time of a run.
     pub fn cell_states(&self, opened: &OpenNotebook, notebook: &Notebook, clock: Clock<'_>) -> CellStates {
         let history = self.runner().history();
         let kernel =
             opened.kernel().filter(|kernel| !kernel.is_gone()).map(|kernel| (kernel.description(), kernel));
-        let runs = history.runs(opened, kernel.as_ref().map(|(_, kernel)| &**kernel));
+        let (runs, codes) = history.runs(opened, kernel.as_ref().map(|(_, kernel)| &**kernel));
         let is_alive =
             |state: &KernelState| !matches!(state, KernelState::Dead { .. } | KernelState::NotStarted);
         let alive = kernel.as_ref().filter(|(known, _)| is_alive(&known.state));
@@ -74,8 +102,8 @@ impl Workspace {
             let read = || found.unwrap_or_else(|| Arc::new(names_of(source, &language)));
             Arc::clone(names.entry(key).or_insert_with(read))
         };
-        let code = notebook.cells().iter().enumerate().filter(|(_, cell)| cell.is_code());
-        let cells: Vec<Cell> = code
+        let code = || notebook.cells().iter().enumerate().filter(|(_, cell)| cell.is_code());
+        let cells: Vec<Cell> = code()
             .map(|(index, cell)| {
                 let source = cell.source();
                 let hash = hash(&source);
@@ -91,8 +119,17 @@ impl Workspace {
             })
             .collect();
         *opened.names.lock() = names;
+        let has_runs = !runs.is_empty();
+        let sources: Vec<String> = code().map(|(_, cell)| cell.source().into_owned()).collect();
+        let runs = carried(&cells, &sources, runs, &codes, instance);
+        let known: Vec<_> = cells.iter().map(|cell| (cell.index, &*cell.names)).collect();
+        let mut undefined = names::undefined(&known);
+        undefined.retain(|it| {
+            let cell = cells.iter().find(|cell| cell.index == it.index);
+            !cell.is_some_and(|cell| has_run_well(cell, &runs, instance))
+        });
         let states = states(Facts { cells: &cells, runs: &runs, instance, clock });
         let indices = cells.iter().map(|cell| cell.index).collect();
-        CellStates { indices, states, has_runs: !runs.is_empty() }
+        CellStates { indices, states, has_runs, undefined }
     }
 }

@@ -9,13 +9,24 @@ use notebook::{Json, MimeBundle, Output, Text};
 pub struct FolderCopy {
     original: PathBuf,
     copy: PathBuf,
+    left_out: Vec<String>,
     _removal: Box<dyn Any + Send + Sync>,
 }
 
 impl FolderCopy {
     /// `copy` is a copy of `original` until `removal` is dropped.
     pub fn new(original: PathBuf, copy: PathBuf, removal: impl Any + Send + Sync) -> Self {
-        Self { original, copy, _removal: Box::new(removal) }
+        Self { original, copy, left_out: Vec::new(), _removal: Box::new(removal) }
+    }
+
+    /// These links of the original, by their paths in it, are not in the copy, because they lead out of it.
+    #[must_use]
+    pub fn without(self, left_out: Vec<String>) -> Self {
+        Self { left_out, ..self }
+    }
+
+    pub fn left_out(&self) -> &[String] {
+        &self.left_out
     }
 
     pub fn path(&self) -> &Path {

@@ -73,7 +73,7 @@ pub(crate) fn describe(
         RunState::Done => "ended well".to_owned(),
         RunState::Error { name, .. } => format!("ended with {name}"),
         RunState::Interrupted if did_start => "was interrupted".to_owned(),
-        RunState::Interrupted => "did not run".to_owned(),
+        RunState::Interrupted | RunState::Skipped => "did not run".to_owned(),
         RunState::KernelDied { how } => format!("ended because the kernel died ({how})"),
         RunState::Lost { cause, .. } => format!("is lost ({cause})"),
         RunState::Failed(error) => error.cause.clone(),

@@ -8,6 +8,7 @@ mod assignments;
 mod cell_states;
 mod changes;
 mod error;
+mod executed_later;
 mod executor;
 mod file;
 mod folder_copy;
@@ -17,6 +18,7 @@ mod kernel_request;
 mod left;
 mod limits;
 mod memory;
+mod near;
 mod next_step;
 mod notebook_errors;
 mod open_notebook;
@@ -40,6 +42,7 @@ pub use assignments::Assignments;
 pub use cell_states::CellStates;
 pub use changes::Changes;
 pub use error::{Error, ErrorKind, Fault};
+pub use executed_later::executed_later;
 pub use executor::{Code, Execution, Executor};
 pub use file::{CopiedFile, Existing, FileContent};
 pub use folder_copy::FolderCopy;
@@ -49,6 +52,7 @@ pub use kernel_request::{KernelRequest, KernelSelector};
 pub use left::{Left, LeftKernel, LeftRun};
 pub use limits::Limits;
 pub use memory::{ask_memory, nothing_in_memory};
+pub use near::{Near, nearest};
 pub use next_step::NextStep;
 pub use open_notebook::{EndsKernel, OpenNotebook};
 pub use operations::{Operation, Since, summary};
@@ -61,8 +65,8 @@ pub use places::{ConnectScope, Located};
 pub use relay::{Answer, Call, Progress, Relay, Report, Tool};
 pub use rest::{NextStep as ServerStep, Secret};
 pub use runs::{
-    Journal, MemoryChanges, Orphan, OrphanedExecution, Run, RunCell, RunNote, RunState, RunSuffix, RunView,
-    Runner,
+    CellTags, Journal, MemoryChanges, Orphan, OrphanedExecution, Run, RunCell, RunNote, RunState, RunSuffix,
+    RunView, Runner,
 };
 pub use session::{CopiedNotebook, CopyPreview, FilePreview, PastOperation, Session, UndoTarget, Undone};
 pub use staleness::{CellState, State as StaleState};

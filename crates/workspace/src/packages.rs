@@ -5,6 +5,7 @@
 
 mod environment;
 mod installer;
+mod modules;
 mod plan;
 mod requirement;
 mod script_block;
@@ -22,6 +23,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 pub use self::environment::Environment;
 pub use self::installer::{Installer, Record};
+pub use self::modules::package_of;
 pub use self::plan::Change;
 pub use self::requirement::{NoRequirement, Requirement};
 pub use self::script_block::{ScriptEdit, record_in_notebook};
@@ -58,6 +60,25 @@ pub struct Installation {
     pub installer: Installer,
     pub packages: Vec<Requirement>,
     builds: bool,
+    /// What the plan has found out.
+    building: Mutex<Building>,
+}
+
+/// What an installation would build, which runs code of the packages. A plan builds nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Building {
+    /// Nothing: everything is there as a wheel.
+    #[default]
+    Nothing,
+    /// These have no wheel that fits, or do not exist. What they need in turn is not known before they are built.
+    Packages(Vec<String>),
+    /// A package that others need, which is not known.
+    Dependencies,
+}
+
+/// Whether a plan would first start the kernel, which runs code of its environment.
+pub fn plan_starts(kernel: &dyn Kernel) -> bool {
+    matches!(kernel.description().state, KernelState::NotStarted | KernelState::Dead { .. })
 }
 
 /// A distribution that is installed.
@@ -90,13 +111,43 @@ impl Installation {
         kernel.executor().await?;
         let environment: Environment = ask(&*kernel, json!({ "what": "environment" })).await?;
         let installer = Installer::of(&environment, record)?;
-        Ok(Self { kernel, environment, installer, packages, builds })
+        Ok(Self { kernel, environment, installer, packages, builds, building: Mutex::default() })
     }
 
-    /// What would change; nothing is installed. `None`: the installer cannot say. Fails as the installer does, for example if there
-    /// is no such package.
+    /// What would change; nothing is installed, and nothing is built. `None`: the installer cannot say, or only after it has built
+    /// what [`Self::building`] names. Fails as the installer does, for example if there is no such package.
     pub async fn plan(&self) -> Result<Option<Vec<Change>>, Error> {
-        let Some(command) = self.installer.plan(&self.environment, &self.packages, self.builds) else {
+        let planned = self.plan_of(&self.packages, false).await;
+        let Err(error) = planned else { return planned };
+        if !self.builds || !self.installer.takes_wheels() || error.kind != ErrorKind::Unavailable {
+            return Err(error);
+        }
+        let mut without_wheel = Vec::new();
+        for package in &self.packages {
+            let alone = std::slice::from_ref(package);
+            match self.plan_of(alone, true).await {
+                Ok(_) => {}
+                Err(error) if error.kind == ErrorKind::Unavailable => {
+                    without_wheel.push(package.name().to_owned());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        *self.building.lock() = match &without_wheel[..] {
+            [] => Building::Dependencies,
+            _ => Building::Packages(without_wheel),
+        };
+        Ok(None)
+    }
+
+    /// What would be built, once it is planned.
+    pub fn building(&self) -> Building {
+        self.building.lock().clone()
+    }
+
+    /// The plan for wheels of these packages; with `is_alone`, without what they need.
+    async fn plan_of(&self, packages: &[Requirement], is_alone: bool) -> Result<Option<Vec<Change>>, Error> {
+        let Some(command) = self.installer.plan(&self.environment, packages, is_alone) else {
             return Ok(None);
         };
         let output = self.run(&command, PLAN_TIMEOUT).await?;
@@ -109,9 +160,12 @@ impl Installation {
         Ok(plan::read(&self.installer, &output, &versions))
     }
 
-    /// Installs, and reports what is printed as progress. Each program that is needed may take as long as `limit`.
+    /// Installs what was planned, and reports what is printed as progress. Where the plan needs no building, nothing is built. Each program that is needed may take as long as `limit`.
     pub async fn install(&self, limit: Duration) -> Result<(), Error> {
-        for command in self.installer.install(&self.environment, &self.packages, self.builds) {
+        let needs_pip = matches!(self.installer, Installer::Pip { needs_pip: true });
+        // Without pip, there was no plan.
+        let builds = self.builds && (needs_pip || self.building() != Building::Nothing);
+        for command in self.installer.install(&self.environment, &self.packages, builds) {
             self.run(&command, limit).await?;
         }
         Ok(())

@@ -161,14 +161,18 @@ impl Recorder {
 
     /// Keeps a run for later servers. Never waits.
     pub(crate) fn keep_run(&self, kernel: &KernelId, run: KernelRun) {
-        let runs = self.kernel_runs(kernel);
+        let (runs, unwritten) = (self.kernel_runs(kernel), self.unwritten.clone());
+        unwritten.fetch_add(1, Ordering::Relaxed);
         let job = Box::new(move || {
+            // Without it, the cell has outputs from elsewhere for a later server.
             if let Err(error) = runs.append(&run) {
                 tracing::warn!(%error, "a later server will not know which cells are stale");
             }
+            unwritten.fetch_sub(1, Ordering::Release);
         });
-        // Without it, the cell has outputs from elsewhere for a later server.
-        let _ = self.jobs.try_send(job);
+        if self.jobs.try_send(job).is_err() {
+            self.unwritten.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 
     /// Asks the log of a notebook, after all that was recorded before. Fails if that takes too long.
@@ -266,5 +270,12 @@ fn operation(log: &OperationLog, actor: Actor) -> Operation {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let time = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
     let session = actor.session.upgrade().map(|session| log.hold(&session)).unwrap_or_default();
-    Operation { time, agent: actor.agent, session, tool: actor.tool, ..Operation::default() }
+    Operation {
+        time,
+        agent: actor.agent,
+        session,
+        tool: actor.tool,
+        call: actor.call,
+        ..Operation::default()
+    }
 }

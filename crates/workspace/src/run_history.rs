@@ -1,6 +1,7 @@
 //! What is remembered of runs to tell which cells are stale. Of those on a kernel that outlives this program, every server of
 //! this person knows: each adds its runs to the kernel's file, and reads what others have added.
 
+mod carried;
 mod instance;
 #[cfg(test)]
 mod tests;
@@ -22,6 +23,8 @@ use crate::recorder::Recorder;
 use crate::runs::{Run, RunState};
 use crate::{KernelId, LossCause, NotebookPath};
 
+use carried::remember;
+pub(crate) use carried::{Codes, carried};
 use instance::{Instances, KnownKernel};
 
 /// How many notebooks are remembered, and how many kernels. The ones that were used longest ago are forgotten.
@@ -51,6 +54,8 @@ struct Inner {
 #[derive(Default)]
 struct Notebook {
     history: History,
+    /// The codes of the runs.
+    codes: Codes,
     /// The runs in the history.
     known: HashSet<String>,
     /// Of each kernel, how many runs of its file were looked at.
@@ -135,13 +140,17 @@ impl RunHistory {
     }
 
     /// The runs of a notebook's cells, in this program and, on a kernel that outlives it, in others.
-    pub(crate) fn runs(&self, notebook: &OpenNotebook, kernel: Option<&dyn Kernel>) -> Vec<staleness::Run> {
+    pub(crate) fn runs(
+        &self,
+        notebook: &OpenNotebook,
+        kernel: Option<&dyn Kernel>,
+    ) -> (Vec<staleness::Run>, Codes) {
         let mut inner = self.inner.lock();
         if let Some(kernel) = kernel {
             self.take_kept(&mut inner, notebook, kernel);
         }
         let known = inner.notebooks.iter().find(|(known, _)| known == notebook.path());
-        known.map(|(_, known)| known.history.runs().to_vec()).unwrap_or_default()
+        known.map(|(_, known)| (known.history.runs().to_vec(), known.codes.clone())).unwrap_or_default()
     }
 
     /// Adds a run that is over, if its kernel had begun with it. Returns whether it turns out that the kernel was restarted before
@@ -157,7 +166,8 @@ impl RunHistory {
         let mut inner = self.inner.lock();
         self.take_kept(&mut inner, notebook, kernel);
         let Inner { kernels, instances, .. } = &mut *inner;
-        let process = kernel.instance().filter(|_| end.has_replied);
+        let process = kernel.instance();
+        let process = (process.clone().filter(|_| end.has_replied && run.was_restarted()), process.is_some());
         let (instance, is_restarted) =
             known(kernels, kernel.id()).counted(begun.instance, process, end.count, instances);
         self.add(&mut inner, notebook, run, kernel, (instance, &end));
@@ -205,7 +215,7 @@ impl RunHistory {
             execution_count: end.count,
             server: String::new(),
         };
-        home.history.add(ended(&kept, instance));
+        home.add(&kept, instance);
         self.keep(kernel, kept);
         forget_oldest(&mut inner.notebooks, MAX_NOTEBOOKS);
     }
@@ -227,7 +237,7 @@ impl RunHistory {
         let of_notebook = known_kernel.kept.iter().filter(|run| run.notebook == identity);
         for run in of_notebook {
             if !run.run.is_empty() && home.known.insert(key(&run.server, &run.run)) {
-                home.history.add(ended(run, instances.number(&run.instance)));
+                home.add(run, instances.number(&run.instance));
             }
         }
         forget_oldest(notebooks, MAX_NOTEBOOKS);
@@ -250,15 +260,18 @@ impl RunHistory {
     }
 }
 
-fn ended(run: &KernelRun, instance: u64) -> Ended {
-    Ended {
-        cell: run.cell.clone().map(CellId::from),
-        source: hash(&run.source),
-        names: Arc::new(names_of(&run.source, &run.language)),
-        instance,
-        ended_at: SystemTime::UNIX_EPOCH + Duration::from_millis(run.ended_at),
-        has_failed: run.has_failed,
-        execution_count: run.execution_count,
+impl Notebook {
+    fn add(&mut self, run: &KernelRun, instance: u64) {
+        self.history.add(Ended {
+            cell: run.cell.clone().map(CellId::from),
+            source: hash(&run.source),
+            names: Arc::new(names_of(&run.source, &run.language)),
+            instance,
+            ended_at: SystemTime::UNIX_EPOCH + Duration::from_millis(run.ended_at),
+            has_failed: run.has_failed,
+            execution_count: run.execution_count,
+        });
+        remember(&mut self.codes, &run.source, self.history.runs());
     }
 }
 

@@ -1,5 +1,7 @@
 //! Runs: from the request of an agent over the kernel's queue to outputs in the notebook.
 
+mod cell_tags;
+mod error_hints;
 mod journal;
 mod kernel_queue;
 mod memory_changes;
@@ -7,10 +9,13 @@ mod orphan;
 mod outputs;
 mod run;
 mod runner;
+mod series;
 mod session_order;
 mod state;
 mod suffix;
 
+pub use cell_tags::CellTags;
+pub(crate) use cell_tags::{RAISES, SKIP};
 pub use journal::Journal;
 pub use memory_changes::MemoryChanges;
 pub use orphan::{Orphan, OrphanedExecution, RunNote};

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use notebook::{CellId, Edit, Notebook};
 use operations::SessionLock;
+use uuid::Uuid;
 
 use crate::actor::{self, Actor};
 use crate::changes::Changes;
@@ -17,7 +18,7 @@ use crate::recorder::Change;
 use crate::runs::SessionOrder;
 use crate::shown_paths::ShownPaths;
 use crate::workspace::Workspace;
-use crate::{Error, ErrorKind, NextStep, NotebookPath, SessionId};
+use crate::{Error, ErrorKind, NextStep, NotebookPath, SessionId, nearest};
 
 mod cell_lookup;
 mod copy;
@@ -29,6 +30,9 @@ mod undo;
 pub use copy::{CopiedNotebook, CopyPreview, FilePreview};
 use seen_cells::{CellChange, SeenCells};
 pub use undo::{PastOperation, UndoTarget, Undone};
+
+/// Among how many notebooks one is looked for that was not found.
+const MAX_SEARCHED: usize = 5000;
 
 /// One agent's session. Sessions share nothing but the workspace.
 pub struct Session {
@@ -111,7 +115,7 @@ impl Session {
     ) -> Result<Arc<OpenNotebook>, Error> {
         let located = self.locate(path)?;
         self.check_room_for(&located.path)?;
-        let opened = self.workspace.open(located, mode).await?;
+        let opened = self.open(located, mode).await?;
         if mode == Mode::Create {
             self.created(opened.place(), opened.path(), None);
         }
@@ -177,7 +181,7 @@ impl Session {
         if is_ipynb || self.workspace.places().are_named_by(&path) {
             let located = self.locate(&path)?;
             self.check_room_for(&located.path)?;
-            let opened = self.workspace.open(located, Mode::Connect).await?;
+            let opened = self.open(located, Mode::Connect).await?;
             self.enter(&opened);
             return Ok(opened);
         }
@@ -185,12 +189,48 @@ impl Session {
             self.enter(&opened);
             return Ok(opened);
         }
-        let open = self.names().into_iter().map(|(name, _)| name).collect();
+        let open: Vec<String> = self.names().into_iter().map(|(name, _)| name).collect();
+        let near = match nearest(name, open.iter().map(String::as_str)) {
+            Some(near) => near.sentence(),
+            None => self.near_notebook(&self.place(), name).await.1,
+        };
         Err(Error::new(
             ErrorKind::NotFound,
-            format!("No notebook is open under the name {name:?}."),
+            format!("No notebook is open under the name {name:?}.{near}"),
             NextStep::NameNotebook { open },
         ))
+    }
+
+    /// Opens a notebook. One that is not found is opened if exactly one is there under the same name in another Unicode form;
+    /// otherwise the error names the nearest.
+    async fn open(&self, located: Located, mode: Mode) -> Result<Arc<OpenNotebook>, Error> {
+        let Located { place, path } = &located;
+        let mut error = match self.workspace.open(located.clone(), mode).await {
+            Err(error) if mode == Mode::Connect => error,
+            other => return other,
+        };
+        if !matches!(error.kind, ErrorKind::NotFound | ErrorKind::InvalidArgument | ErrorKind::Forbidden) {
+            return Err(error);
+        }
+        let (same, sentence) = self.near_notebook(place, path).await;
+        if let Some(path) = same.filter(|_| error.kind == ErrorKind::NotFound) {
+            return self.workspace.open(Located { place: place.clone(), path }, mode).await;
+        }
+        error.cause.push_str(&sentence);
+        Err(error)
+    }
+
+    /// The notebook that has this name in another Unicode form, and what to say of those with nearly this name.
+    async fn near_notebook(&self, place: &Arc<dyn Place>, name: &str) -> (Option<NotebookPath>, String) {
+        let Ok(found) = place.notebooks(MAX_SEARCHED).await else { return (None, String::new()) };
+        let name = place.strip_name(name).unwrap_or(name);
+        let Some(near) = nearest(name, found.paths.iter().map(NotebookPath::as_str)) else {
+            return (None, String::new());
+        };
+        match &near.names[..] {
+            [one] if near.is_same_text => (Some((*one).into()), near.sentence()),
+            _ => (None, near.sentence()),
+        }
     }
 
     /// Applies all of `edits` or none to a notebook, as [`Document::apply`](crate::Document::apply) does, and records
@@ -265,7 +305,8 @@ impl Session {
     /// Runs `work`, whose changes are recorded as those of this agent and of `tool`, and waits a moment where it is not known
     /// whether they can be.
     pub async fn acting<F: Future>(&self, tool: &str, work: F) -> F::Output {
-        let output = actor::acting(Actor { tool: tool.to_owned(), ..self.own_actor() }, work).await;
+        let call = Uuid::new_v4().simple().to_string();
+        let output = actor::acting(Actor { tool: tool.to_owned(), call, ..self.own_actor() }, work).await;
         if let Some(recorder) = self.workspace.recorder() {
             recorder.settle().await;
         }
@@ -276,7 +317,7 @@ impl Session {
     fn own_actor(&self) -> Actor {
         let state = self.state();
         let session = if state.is_stateless { Weak::new() } else { Arc::downgrade(&self.lock) };
-        Actor { agent: state.agent.clone().unwrap_or_default(), session, tool: String::new() }
+        Actor { agent: state.agent.clone().unwrap_or_default(), session, ..Actor::default() }
     }
 
     /// A subscription to changes of a notebook by others.

@@ -1,6 +1,7 @@
 //! OpenTelemetry spans and events of runs and kernels. They contain names and numbers, never code or outputs.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use kernel::{LossCause, Status};
 use opentelemetry::trace::TraceContextExt as _;
@@ -29,6 +30,7 @@ pub(crate) fn run(id: &RunId, cell: Option<&RunCell>) -> Span {
         "cellbridge.kernel.id" = Empty,
         "cellbridge.run.state" = Empty,
         "cellbridge.run.execution_count" = Empty,
+        "cellbridge.run.queued" = Empty,
         "error.type" = Empty,
         "otel.status_code" = Empty,
     );
@@ -40,7 +42,7 @@ pub(crate) fn run(id: &RunId, cell: Option<&RunCell>) -> Span {
 }
 
 /// Records the state of a run and ends its span.
-pub(crate) fn run_ended(span: &Span, state: &RunState, execution_count: Option<u64>) {
+pub(crate) fn run_ended(span: &Span, state: &RunState, execution_count: Option<u64>, queued: Duration) {
     if span.is_disabled() {
         return;
     }
@@ -55,6 +57,7 @@ pub(crate) fn run_ended(span: &Span, state: &RunState, execution_count: Option<u
         tracing::info!(target: TRACED, parent: span, "kernel.died");
     }
     span.record("cellbridge.run.state", state.name());
+    span.record("cellbridge.run.queued", queued.as_secs_f64());
     if let Some(count) = execution_count.and_then(|count| i64::try_from(count).ok()) {
         span.record("cellbridge.run.execution_count", count);
     }

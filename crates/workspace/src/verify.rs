@@ -8,6 +8,7 @@
 mod cells;
 mod compare;
 mod dates;
+mod imports;
 mod report;
 mod rerun;
 mod texts;
@@ -22,11 +23,14 @@ use notebook::{CellId, Edit, Notebook, Output};
 use tokio::sync::oneshot;
 
 use self::rerun::{Ran, Subject, rerun};
-pub use self::verdict::{CellVerdict, Conclusion, Verdict, Verification};
+pub use self::verdict::{CellVerdict, Conclusion, MissingModule, Verdict, Verification};
 use crate::open_notebook::OpenNotebook;
 use crate::recorder::{Change, Recorder};
 use crate::runs::{Run, RunState};
 use crate::{Error, Expected};
+
+/// How many links that are left out of a copy are named.
+const MAX_LINKS: usize = 5;
 
 /// What is verified, and how.
 #[derive(Debug, Clone)]
@@ -39,6 +43,8 @@ pub struct VerifyOptions {
     pub apply: bool,
     /// The code works in a copy of the notebook's folder, so that files stay as they are.
     pub in_copy: bool,
+    /// What runs, if somebody was shown it; `None` for the notebook as it is then.
+    pub notebook: Option<Notebook>,
 }
 
 /// A verification that has begun.
@@ -95,7 +101,10 @@ async fn verify(
     recorder: Option<&Recorder>,
 ) -> Result<(Verification, Vec<String>), Error> {
     let (began, start) = (Instant::now(), SystemTime::now());
-    let saved = notebook.document().snapshot().await?;
+    let saved = match &options.notebook {
+        Some(shown) => shown.clone(),
+        None => notebook.document().snapshot().await?,
+    };
     let (cells, skipped) = cells::checked(&saved, options.cells.as_ref());
     let subject = Subject {
         place: notebook.place().clone(),
@@ -118,10 +127,20 @@ async fn verify(
         skipped,
         errors: verdict::errors(&ran),
         not_applied: Vec::new(),
+        missing: ran.missing.clone(),
         runtime: ran.runtime.clone(),
         elapsed: began.elapsed(),
     };
     let mut notes = Vec::new();
+    if !ran.left_out.is_empty() {
+        let links: Vec<&str> = ran.left_out.iter().take(MAX_LINKS).map(String::as_str).collect();
+        let more = ran.left_out.len() - links.len();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        notes.push(format!(
+            "Not in the copy, because they are links that lead out of the folder: {}{more}.",
+            links.join(", ")
+        ));
+    }
     if options.apply && verification.conclusion() != Conclusion::Fails {
         let fresh = fresh_outputs(&saved, &ran, &verification);
         let (applied, not_applied) = apply(notebook, run, fresh, recorder).await?;

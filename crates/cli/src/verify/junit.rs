@@ -96,6 +96,7 @@ mod tests {
             skipped: 0,
             errors: 0,
             not_applied: Vec::new(),
+            missing: Vec::new(),
             runtime: String::new(),
             elapsed: Duration::from_millis(1500),
         };

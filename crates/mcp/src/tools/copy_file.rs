@@ -42,7 +42,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     context.permit_copy(&to).await?;
     let existing = if overwrite { Existing::Replace } else { Existing::Keep };
     if preview.preview {
-        let FilePreview { path, size, replaces } = context.session.preview_file(&from, &to, existing).await?;
+        let FilePreview { path, size, replaces, .. } = context.session.preview_file(&from, &to, existing).await?;
         let size = size.map(|size| format!(" of {size} bytes")).unwrap_or_default();
         let what = if replaces { "replace the file" } else { "create" };
         return Ok(format!("Would {what} {path}, as a copy of {from}{size} (nothing was changed).").into());

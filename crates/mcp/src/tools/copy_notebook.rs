@@ -62,7 +62,7 @@ async fn previewed(
     to: &NotebookPath,
     existing: Existing,
 ) -> Outcome {
-    let CopyPreview { path, cells, replaces } = context.session.preview_copy(opened, to, existing).await?;
+    let CopyPreview { path, cells, replaces, .. } = context.session.preview_copy(opened, to, existing).await?;
     let from = opened.path();
     let (from, path) = (one_line(from), one_line(&path));
     let mut reply = context.reply();

@@ -80,7 +80,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let now = opened.document().snapshot().await?;
     context.consent.check_shown(run(&now, cells.as_ref()).into_iter().map(|index| &now.cells()[index]))?;
     let cell_timeout = cell_timeout.unwrap_or(CELL_TIMEOUT);
-    let verifying = context.session.verify(opened.clone(), VerifyOptions { cells, cell_timeout, apply, in_copy: copy })?;
+    let verifying = context.session.verify(opened.clone(), VerifyOptions { cells, cell_timeout, apply, in_copy: copy, notebook: None })?;
     let settings = context.session.workspace().settings();
     // A verification leaves nothing but its answer, so it ends when nobody waits for that.
     let waiting = Waiting { interrupts_on_cancel: true, ..Waiting::with_timeout(timeout, settings) };

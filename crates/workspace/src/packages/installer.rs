@@ -124,18 +124,20 @@ impl Installer {
         }
     }
 
-    /// The command that says what would be installed, and installs nothing. `None`: it cannot say.
+    /// The command that says what would be installed; it installs nothing and builds nothing. With `is_alone`, it looks for no
+    /// dependencies, where the installer can do so. `None`: it cannot say.
     pub(super) fn plan(
         &self,
         environment: &Environment,
         packages: &[Requirement],
-        builds: bool,
+        is_alone: bool,
     ) -> Option<Command> {
+        let options: &[&str] = if is_alone { &["--dry-run", "--no-deps"] } else { &["--dry-run"] };
         match self {
             Self::Uv { uv } | Self::UvProject { uv, .. } => {
-                Some(uv_pip(uv, environment, packages, builds, &["--dry-run"]))
+                Some(uv_pip(uv, environment, packages, false, options))
             }
-            Self::Pip { needs_pip: false } => Some(pip(environment, packages, builds, &["--dry-run"])),
+            Self::Pip { needs_pip: false } => Some(pip(environment, packages, false, options)),
             Self::Conda { conda, channels } => {
                 Some(conda_install(conda, channels, environment, packages, &["--dry-run", "--json"]))
             }
@@ -301,6 +303,22 @@ mod tests {
             commands(&Environment { has_ensurepip: true, ..venv() }, Record::Auto),
             ["/e/bin/python -m ensurepip --default-pip".to_owned(), format!("{pip} six pandas[excel]>=2")]
         );
+    }
+
+    #[test]
+    fn no_plan_builds_anything() {
+        let with_uv = Environment { uv: Some("uv".to_owned()), ..venv() };
+        let with_pip = Environment { has_pip: true, ..venv() };
+        for environment in [with_uv, with_pip] {
+            let installer = Installer::of(&environment, Record::No).unwrap();
+            for is_alone in [false, true] {
+                let plan = installer.plan(&environment, &packages(), is_alone).unwrap().join(" ");
+                assert!(plan.contains("--only-binary :all:") && plan.contains("--dry-run"), "{plan}");
+                assert_eq!(plan.contains("--no-deps"), is_alone);
+            }
+            let installs = |builds| installer.install(&environment, &packages(), builds).concat().join(" ");
+            assert!(!installs(true).contains("--only-binary") && installs(false).contains("--only-binary"));
+        }
     }
 
     #[test]

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::modules::package_meant;
+
 /// Comparisons of versions, the longer ones first.
 const COMPARISONS: [&str; 8] = ["===", "==", "!=", "<=", ">=", "~=", "<", ">"];
 const MAX_LENGTH: usize = 200;
@@ -26,6 +28,16 @@ pub struct NoRequirement {
 impl Requirement {
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The package on the index, and the name of the module that stood for it: `opencv-python` for `cv2`. With versions or extras, the
+    /// package of that very name is meant.
+    pub fn of_module(self) -> (Self, Option<String>) {
+        let meant = package_meant(&self.name);
+        if !self.is_bare() || meant == self.name {
+            return (self, None);
+        }
+        (Self { name: meant.to_owned(), ..self.clone() }, Some(self.name))
     }
 
     pub fn has_extras(&self) -> bool {
@@ -132,6 +144,17 @@ mod tests {
         ] {
             assert_eq!(text.parse::<Requirement>().unwrap().to_string(), expected);
         }
+    }
+
+    #[test]
+    fn a_bare_name_of_a_module_means_its_package() {
+        let meant = |text: &str| {
+            let (requirement, module) = text.parse::<Requirement>().unwrap().of_module();
+            (requirement.to_string(), module)
+        };
+        assert_eq!(meant("cv2"), ("opencv-python".to_owned(), Some("cv2".to_owned())));
+        assert_eq!(meant("pandas"), ("pandas".to_owned(), None));
+        assert_eq!(meant("docx==0.2.4"), ("docx==0.2.4".to_owned(), None));
     }
 
     #[test]

@@ -116,26 +116,25 @@ impl KnownKernel {
         name
     }
 
-    /// The instance in which a run was that has ended, and whether that is news. `process` is the kernel's instance after the run,
-    /// if it has not ended with it. Where kernels have no names, counts tell: they grow, so that one that does not is of another
-    /// instance.
+    /// The instance in which a run was that has ended, and whether that is news. `process` is that which ran it, if it is another than
+    /// when it began. Where processes have no names, counts tell: they grow, so that one that does not is of another instance.
     pub(super) fn counted(
         &mut self,
         began_in: u64,
-        process: Option<String>,
+        (process, has_names): (Option<String>, bool),
         count: Option<u64>,
         instances: &mut Instances,
     ) -> (u64, bool) {
         let process = self.lives(process);
-        let has_name = process.is_some();
+        let is_other = process.is_some();
         let now = self.present(process, instances);
         let Some(present) = self.present.as_mut().filter(|_| now == Some(began_in)) else {
-            return match now.filter(|_| has_name) {
+            return match now.filter(|_| is_other) {
                 Some(now) => (now, self.noticed.replace(now) != Some(now)),
                 None => (began_in, false),
             };
         };
-        let is_restarted = !has_name && count.zip(present.count).is_some_and(|(now, last)| now <= last);
+        let is_restarted = !has_names && count.zip(present.count).is_some_and(|(now, last)| now <= last);
         if !is_restarted {
             present.count = count.or(present.count);
             return (began_in, false);

@@ -13,18 +13,18 @@ fn line(instance: &str) -> KernelRun {
 fn without_names_a_count_that_does_not_grow_is_of_another_instance() {
     let (mut known, mut instances) = (KnownKernel::default(), Instances::default());
     let (first, _) = begin(&mut known, None, &mut instances);
-    assert_eq!(known.counted(first, None, Some(3), &mut instances), (first, false));
-    assert_eq!(known.counted(first, None, None, &mut instances), (first, false));
-    assert_eq!(known.counted(first, None, Some(4), &mut instances), (first, false));
-    let (second, is_news) = known.counted(first, None, Some(1), &mut instances);
+    assert_eq!(known.counted(first, (None, false), Some(3), &mut instances), (first, false));
+    assert_eq!(known.counted(first, (None, false), None, &mut instances), (first, false));
+    assert_eq!(known.counted(first, (None, false), Some(4), &mut instances), (first, false));
+    let (second, is_news) = known.counted(first, (None, false), Some(1), &mut instances);
     assert!(second != first && is_news);
-    assert_eq!(known.counted(second, None, Some(2), &mut instances), (second, false));
+    assert_eq!(known.counted(second, (None, false), Some(2), &mut instances), (second, false));
     assert_eq!(begin(&mut known, None, &mut instances), (second, false), "that was said");
     // A run that a restart ended belongs to the instance in which it began.
     known.restart(None, &mut instances);
     let (third, _) = begin(&mut known, None, &mut instances);
-    assert_eq!(known.counted(second, None, Some(3), &mut instances), (second, false));
-    assert_eq!(known.counted(third, None, Some(1), &mut instances), (third, false));
+    assert_eq!(known.counted(second, (None, false), Some(3), &mut instances), (second, false));
+    assert_eq!(known.counted(third, (None, false), Some(1), &mut instances), (third, false));
 }
 
 #[test]
@@ -32,13 +32,17 @@ fn a_restart_that_nobody_asked_for_is_noticed_once() {
     let (mut known, mut instances) = (KnownKernel::default(), Instances::default());
     let (first, is_news) = begin(&mut known, Some("p1"), &mut instances);
     assert!(!is_news);
-    assert_eq!(known.counted(first, Some("p1".to_owned()), Some(9), &mut instances), (first, false));
-    assert_eq!(known.counted(first, Some("p1".to_owned()), Some(1), &mut instances), (first, false), "named");
+    assert_eq!(known.counted(first, (Some("p1".to_owned()), true), Some(9), &mut instances), (first, false));
+    assert_eq!(
+        known.counted(first, (Some("p1".to_owned()), true), Some(1), &mut instances),
+        (first, false),
+        "named"
+    );
     let (second, is_news) = begin(&mut known, Some("p2"), &mut instances);
     assert!(second != first && is_news);
     assert_eq!(begin(&mut known, Some("p2"), &mut instances), (second, false));
     // It is noticed only with the run.
-    let (third, is_news) = known.counted(second, Some("p3".to_owned()), Some(1), &mut instances);
+    let (third, is_news) = known.counted(second, (Some("p3".to_owned()), true), Some(1), &mut instances);
     assert!(third != second && is_news);
     assert_eq!(begin(&mut known, Some("p3"), &mut instances), (third, false));
 }

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use kernel::{saved_widgets, shown_widgets};
 use notebook::{CellId, Edit, Kernelspec, Notebook};
 use tokio::time::sleep;
 
@@ -114,11 +115,32 @@ pub(super) async fn write(
     mut edits: Vec<Edit>,
 ) -> Result<Option<Written>, Error> {
     let Some(outputs) = outputs(run) else { return Ok(None) };
+    let widgets = match notebook.document().snapshot().await {
+        Ok(present) => widgets(&present, run, &outputs),
+        Err(_) => None,
+    };
     edits.push(outputs);
-    let applied = notebook.document().apply(edits.clone(), Vec::new()).await;
+    // The state of widgets is a part of the outputs, which an undo of them does not need.
+    let all = edits.iter().cloned().chain(widgets).collect();
+    let applied = notebook.document().apply(all, Vec::new()).await;
     let applied = applied.inspect_err(|error| not_stored(run, error))?;
     run.set_saved(applied.saved);
     Ok(Some(Written { edits, notebook: applied.notebook }))
+}
+
+/// The state of the widgets that cells show, as Jupyter saves it in the notebook's metadata; `None` if it stays as it is.
+fn widgets(present: &Notebook, run: &Run, outputs: &Edit) -> Option<Edit> {
+    let Edit::SetOutputs { id, outputs, .. } = outputs else { return None };
+    let (state, metadata) = (run.widget_state(), present.metadata());
+    let saved = metadata.member("widgets");
+    if state.is_none() && saved.is_none() {
+        return None;
+    }
+    let others =
+        present.cells().iter().filter(|cell| cell.id() != id).flat_map(|cell| shown_widgets(&cell.outputs()));
+    let shown: Vec<String> = others.chain(shown_widgets(&**outputs)).collect();
+    let value = saved_widgets(saved.as_ref(), state.as_ref(), &shown);
+    (value != saved).then(|| Edit::SetMetadata { name: "widgets".to_owned(), value })
 }
 
 /// Says why the outputs of a run are not in its notebook.

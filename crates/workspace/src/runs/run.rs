@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use kernel::{Event, OutputArea};
-use notebook::Output;
+use notebook::{Json, Output};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tracing::Span;
@@ -13,10 +13,11 @@ use super::state::{RunCell, RunState, RunView};
 use crate::RunId;
 use crate::executor::Execution;
 use crate::place::{Kernel, SaveStatus};
-use crate::telemetry::{self, TRACED};
+use crate::telemetry;
 
 mod record;
 
+pub(crate) use record::{Exit, RESTARTED};
 use record::{Record, Stop};
 
 /// One request to run code, from the call to its end. A task of the [`Runner`](super::runner::Runner) drives it, so it goes on
@@ -98,15 +99,55 @@ impl Run {
             outputs: record.area.outputs().into(),
             execution_count: record.execution_count,
             notes: record.notes.clone(),
-            elapsed: record.ended_at.unwrap_or_else(Instant::now) - self.requested_at,
+            elapsed: record.elapsed(self.requested_at),
+            queued: record.queued(self.requested_at),
+            may_fail: record.may_fail,
             saved: record.saved.clone(),
             changes: record.changes.clone(),
         }
     }
 
-    /// From the request to the end, or to now.
+    /// See [`RunView::elapsed`].
     pub fn elapsed(&self) -> Duration {
-        self.record.lock().ended_at.unwrap_or_else(Instant::now) - self.requested_at
+        self.record.lock().elapsed(self.requested_at)
+    }
+
+    /// See [`RunView::queued`].
+    pub fn queued(&self) -> Duration {
+        self.record.lock().queued(self.requested_at)
+    }
+
+    /// Whether it has failed, and its cell is not tagged as one that may.
+    pub fn has_failed(&self) -> bool {
+        let record = self.record.lock();
+        let is_expected = record.may_fail && matches!(record.state, RunState::Error { .. });
+        record.state.is_failure() && !is_expected
+    }
+
+    /// It is one of several that run in order: an error fails it only unless `may_fail`, and with `is_next` it relies on those before.
+    pub(crate) fn set_in_series(&self, may_fail: bool, is_next: bool) {
+        let mut record = self.record.lock();
+        (record.may_fail, record.is_in_series) = (may_fail, is_next);
+    }
+
+    pub(crate) fn is_in_series(&self) -> bool {
+        self.record.lock().is_in_series
+    }
+
+    /// Whether another process of the kernel ran it than the one that its connection knew before.
+    pub(crate) fn was_restarted(&self) -> bool {
+        self.record.lock().was_restarted
+    }
+
+    /// Whether its code has asked for the end of the kernel.
+    pub(crate) fn exit(&self) -> Option<Exit> {
+        self.record.lock().exit
+    }
+
+    /// Says once that the kernel was restarted.
+    pub(crate) fn note_once(&self, note: &str) {
+        self.record.lock().note_once(note);
+        self.changed();
     }
 
     /// The kernel, once one has been chosen.
@@ -117,7 +158,7 @@ impl Run {
     /// What it does now, for progress: the last line that it printed, or what is being prepared.
     pub fn activity(&self) -> String {
         let record = self.record.lock();
-        if record.state == RunState::Queued {
+        if record.state == RunState::Queued || record.began_at.is_none() {
             return record.stage.clone();
         }
         let last = record.area.outputs().iter().rev().find_map(|output| match output {
@@ -222,7 +263,8 @@ impl Run {
     pub(crate) fn end_span(&self) {
         let mut record = self.record.lock();
         let span = std::mem::replace(&mut record.span, Span::none());
-        telemetry::run_ended(&span, &record.state, record.execution_count);
+        let queued = record.queued(self.requested_at);
+        telemetry::run_ended(&span, &record.state, record.execution_count, queued);
     }
 
     /// Claims the write of late output. `false` if it is claimed already.
@@ -246,7 +288,6 @@ impl Run {
         }
         record.notes.extend(execution.notice().map(str::to_owned));
         record.execution = Some(execution);
-        tracing::info!(target: TRACED, parent: &record.span, "run.started");
         drop(record);
         self.changed();
     }
@@ -264,18 +305,14 @@ impl Run {
 
     /// An event of a run that was adopted, which happened at another time.
     pub(crate) fn on_event_at(&self, time: SystemTime, event: Event) {
-        let is_end = matches!(event, Event::Finished(_));
-        self.on_event(event);
-        if is_end {
-            let age = SystemTime::now().duration_since(time).unwrap_or_default();
-            let mut record = self.record.lock();
-            record.ended_at =
-                Instant::now().checked_sub(age).map(|at| at.max(self.requested_at)).or(record.ended_at);
-        }
+        let (age, now) = (SystemTime::now().duration_since(time).unwrap_or_default(), Instant::now());
+        let at = now.checked_sub(age).map_or(now, |at| at.max(self.requested_at));
+        self.record.lock().on_event(event, at);
+        self.changed();
     }
 
     pub(crate) fn on_event(&self, event: Event) {
-        self.record.lock().on_event(event);
+        self.record.lock().on_event(event, Instant::now());
         self.changed();
     }
 
@@ -298,6 +335,11 @@ impl Run {
         record.is_detached = true;
         record.area = OutputArea::default();
         record.notes.push("Its outputs were dropped to free memory.".to_owned());
+    }
+
+    /// The state of the widgets that its outputs show.
+    pub(crate) fn widget_state(&self) -> Option<Json> {
+        self.record.lock().area.widget_state().cloned()
     }
 
     pub(crate) fn output_bytes(&self) -> usize {

@@ -30,9 +30,9 @@ mod adopt;
 mod task;
 
 use adopt::NOT_RUN;
-use task::{has_cell, is_started};
+pub(super) use task::{OTHER_KERNEL, cell_of, is_started};
 
-const SHUT_DOWN_BEFORE: &str = "Cellbridge shut down before this ran.";
+pub(super) const SHUT_DOWN_BEFORE: &str = "Cellbridge shut down before this ran.";
 const SHUT_DOWN_DURING: &str = "Cellbridge shut down during this run. The kernel continues it.";
 
 type DefaultKernel = (Arc<dyn Place>, Arc<dyn Kernel>);
@@ -105,6 +105,16 @@ impl Runner {
         }
     }
 
+    /// Whether no further run begins, because this program ends.
+    pub(super) fn is_ending(&self) -> bool {
+        self.is_ending.load(Ordering::Relaxed)
+    }
+
+    /// Owns the task that runs `work`.
+    pub(super) fn spawn(&self, slot: Slot, work: impl Future<Output = ()> + Send + 'static) {
+        self.tasks.spawn(slot.hold_during(actor::carried(work)));
+    }
+
     pub(crate) fn history(&self) -> &RunHistory {
         &self.history
     }
@@ -133,62 +143,6 @@ impl Runner {
         };
         self.tasks.spawn(slot.hold_during(actor::carried(running)));
         run
-    }
-
-    /// Runs cells of a notebook in order, given as id and source; each has its run from the beginning. Never waits.
-    pub(crate) fn run_in_order(
-        self: &Arc<Self>,
-        notebook: &Arc<OpenNotebook>,
-        cells: Vec<(CellId, String)>,
-        stops_on_error: bool,
-        session: SessionId,
-        slot: Slot,
-        in_line: InLine,
-    ) -> Vec<Arc<Run>> {
-        let begin =
-            |(id, source)| self.journal.begin(Some(RunCell { path: notebook.path().clone(), id }), source);
-        let runs: Vec<_> = cells.into_iter().map(begin).collect();
-        let (runner, notebook, begun) = (self.clone(), notebook.clone(), runs.clone());
-        let running = async move {
-            if !runner.wait_in_line(&notebook, &begun, &in_line).await {
-                return;
-            }
-            let mut has_failed = false;
-            for (index, run) in begun.iter().enumerate() {
-                // The first run may have to start the kernel; then the others are announced after it.
-                match notebook.kernel().filter(|kernel| !kernel.is_gone()) {
-                    Some(kernel) if index < 2 => {
-                        for waiting in &begun[index..] {
-                            kernel.announce(&waiting.to_note());
-                            if is_started(&*kernel) {
-                                runner.handed_over(waiting);
-                            } else {
-                                runner.announce(notebook.place(), waiting);
-                            }
-                        }
-                    }
-                    None if index == 0 => begun.iter().for_each(|it| runner.announce(notebook.place(), it)),
-                    _ => {}
-                }
-                if runner.is_ending.load(Ordering::Relaxed) {
-                    run.note(SHUT_DOWN_BEFORE);
-                    run.end(RunState::Interrupted);
-                } else if has_failed && stops_on_error {
-                    run.note("It did not run: a cell before it failed.");
-                    run.end(RunState::Interrupted);
-                } else if has_cell(&notebook, run).await {
-                    runner.run_in_notebook(&notebook, run, session).await;
-                    has_failed |= run.state().is_failure();
-                    continue;
-                }
-                if let Some(kernel) = notebook.kernel() {
-                    runner.retract(&*kernel, run);
-                }
-                runner.handed_over(run);
-            }
-        };
-        self.tasks.spawn(slot.hold_during(actor::carried(running)));
-        runs
     }
 
     /// Runs code in a kernel; without one, in the default kernel of `place`. Never waits for the run.
@@ -302,13 +256,13 @@ impl Runner {
     }
 
     /// Lets a later server know of a run whose kernel does not know of it yet.
-    fn announce(&self, place: &Arc<dyn Place>, run: &Run) {
+    pub(super) fn announce(&self, place: &Arc<dyn Place>, run: &Run) {
         place.announce(&run.to_note());
         self.announced.lock().insert(run.id().clone(), place.clone());
     }
 
     /// The kernel of a run knows of it, or the run is over and agents know that.
-    fn handed_over(&self, run: &Run) {
+    pub(super) fn handed_over(&self, run: &Run) {
         if self.is_ending.load(Ordering::Relaxed) {
             return;
         }
@@ -318,7 +272,7 @@ impl Runner {
     }
 
     /// A run that was announced does not run, and agents know of it.
-    fn retract(&self, kernel: &dyn Kernel, run: &Run) {
+    pub(super) fn retract(&self, kernel: &dyn Kernel, run: &Run) {
         if !self.is_ending.load(Ordering::Relaxed) {
             kernel.retract(run.id());
         }

@@ -39,6 +39,8 @@ pub enum RunState {
     },
     /// It could not be started.
     Failed(Error),
+    /// It was one of several, and its cell has the tag `skip-execution`.
+    Skipped,
 }
 
 impl RunState {
@@ -48,7 +50,7 @@ impl RunState {
     }
 
     pub fn is_failure(&self) -> bool {
-        self.is_over() && *self != Self::Done
+        self.is_over() && !matches!(self, Self::Done | Self::Skipped)
     }
 
     /// The name in lists and traces.
@@ -63,6 +65,7 @@ impl RunState {
             Self::Lost { .. } => "lost",
             Self::KernelDied { .. } => "kernel_died",
             Self::Failed(_) => "failed",
+            Self::Skipped => "skipped",
         }
     }
 }
@@ -85,8 +88,12 @@ pub struct RunView {
     pub execution_count: Option<u64>,
     /// What else an agent should know, a sentence each.
     pub notes: Vec<String>,
-    /// From the request to the end, or to now.
+    /// How long the kernel has worked on it, to the end or to now. A run with which it has not begun has waited so long.
     pub elapsed: Duration,
+    /// How long it has waited for its kernel: for the start, for other runs, and for what others run there.
+    pub queued: Duration,
+    /// Its cell has the tag `raises-exception`: an error does not fail it.
+    pub may_fail: bool,
     /// Whether the outputs are stored in the cell, once that was tried.
     pub saved: Option<SaveStatus>,
     /// What it has changed in memory, once that is known.

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use notebook::{Edit, NewCell, Notebook};
 
 use super::Session;
+use crate::executed_later::executed_later;
 use crate::file::{CopiedFile, Existing, FileContent};
 use crate::open_notebook::OpenNotebook;
 use crate::place::{Expected, Mode, Place, SaveStatus};
@@ -31,6 +32,8 @@ pub struct CopyPreview {
     pub cells: usize,
     /// The difference in the notebook that is there, cell by cell; `None` if the copy would be a new file.
     pub replaces: Option<String>,
+    /// Why a later start may execute it: see [`executed_later`].
+    pub executed_later: Option<&'static str>,
 }
 
 /// What copying a file would do.
@@ -42,6 +45,8 @@ pub struct FilePreview {
     pub size: Option<u64>,
     /// Whether there is a file that would be replaced.
     pub replaces: bool,
+    /// Why a later start may execute it, or what it contains: see [`executed_later`].
+    pub executed_later: Option<&'static str>,
 }
 
 impl Session {
@@ -64,7 +69,8 @@ impl Session {
         let (source, target) = (self.locate(&from.into())?, self.copy_target(&in_folder(to, from))?);
         let size = source.place.read_file(&source.path).await?.size;
         let (path, replaces) = target.place.check_write(&target.path, existing).await?;
-        Ok(FilePreview { path: self.shown(&target.place, &path.into()), size, replaces })
+        let executed_later = executed_later(target.place.strip_name(&path).unwrap_or(&path));
+        Ok(FilePreview { path: self.shown(&target.place, &path.into()), size, replaces, executed_later })
     }
 
     /// Copies a notebook as it is now, with what others have changed and not saved yet. Where there is no notebook at `to`,
@@ -106,8 +112,9 @@ impl Session {
         if target.place.has_files() {
             match target.place.check_write(&target.path, Existing::Keep).await {
                 Ok((path, _)) => {
-                    let path = self.shown(&target.place, &path.into());
-                    return Ok(CopyPreview { path, cells: notebook.cells().len(), replaces: None });
+                    let executed_later = executed_later(target.place.strip_name(&path).unwrap_or(&path));
+                    let (path, cells) = (self.shown(&target.place, &path.into()), notebook.cells().len());
+                    return Ok(CopyPreview { path, cells, replaces: None, executed_later });
                 }
                 Err(error) if error.kind == ErrorKind::Conflict && existing == Existing::Replace => {}
                 Err(error) => return Err(error),
@@ -116,8 +123,9 @@ impl Session {
         let Replacement { place, opened, before, edits, .. } =
             self.replacement(from, &notebook, target, existing).await?;
         let diff = self.preview(&opened, &before, &edits, &[])?;
+        let executed_later = executed_later(place.strip_name(opened.path()).unwrap_or(opened.path()));
         let path = self.shown(&place, opened.path());
-        Ok(CopyPreview { path, cells: notebook.cells().len(), replaces: Some(diff) })
+        Ok(CopyPreview { path, cells: notebook.cells().len(), replaces: Some(diff), executed_later })
     }
 
     /// Fails if no notebook can be created at `path`, as far as that is known before. Returns the path as it is shown.

@@ -14,6 +14,9 @@ use crate::runs::{InLine, Run, RunTarget};
 use crate::verify::{VerifyOptions, Verifying};
 use crate::{Error, ErrorKind, KernelId, RunId};
 
+/// How many kernels are named where one is not found.
+const MAX_NEAR: usize = 3;
+
 impl Session {
     /// The kernel of a notebook. Chooses one if it has none yet.
     pub async fn choose_kernel(
@@ -124,7 +127,32 @@ impl Session {
                 Err(_) => {}
             }
         }
-        foreign.ok_or_else(|| failure.unwrap_or_else(|| Error::no_kernel(id)))
+        if let Some(kernel) = foreign {
+            return Ok(kernel);
+        }
+        let mut failure = failure.unwrap_or_else(|| Error::no_kernel(id));
+        failure.cause.push_str(&self.near_kernel(id).await);
+        Err(failure)
+    }
+
+    /// What to say of the kernels that somebody may have meant: by an id in another case, or by the name of a kernelspec or notebook.
+    async fn near_kernel(&self, id: &str) -> String {
+        let mut ids = Vec::new();
+        for place in self.places() {
+            for kernel in place.kernels().await.unwrap_or_default() {
+                let description = kernel.description();
+                let notebook = description.keeping.and_then(|keeping| keeping.notebook);
+                let names = [description.name, description.display_name, kernel.id().to_string()];
+                let is_meant = names.iter().any(|name| name.eq_ignore_ascii_case(id.trim()))
+                    || kernel.id().to_lowercase().starts_with(&id.trim().to_lowercase())
+                    || notebook.is_some_and(|path| *path == *id);
+                if is_meant && !id.trim().is_empty() {
+                    ids.push(kernel.id().to_string());
+                }
+            }
+        }
+        ids.truncate(MAX_NEAR);
+        if ids.is_empty() { String::new() } else { format!(" The nearest: {}.", ids.join(", ")) }
     }
 
     /// Runs code in the kernel with this id, or else in the session's own kernel. Never waits for the run.

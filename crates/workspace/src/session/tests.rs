@@ -17,6 +17,7 @@ mod kept_runs;
 mod limits;
 mod packages;
 mod places;
+mod series;
 mod undo;
 mod verify;
 

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use notebook::{CellId, Edit, Notebook};
 use operations::{
-    LogError, Operation, Plan, Since, changed_since, compare, diff_of, live, plan, record, since_creation,
+    LogError, Operation, Plan, Since, by_call, changed_since, compare, diff_of, live, of_same_call, plan,
+    record, since_creation,
 };
 
 use self::refusals::{nothing, refused, unknown};
@@ -52,10 +53,12 @@ pub struct Undone {
     pub without_outputs: Vec<CellId>,
     /// `None` if it was only to be shown.
     pub applied: Option<Applied>,
+    /// The indices of the cells that it has made stale.
+    pub stale: Vec<usize>,
 }
 
 impl Session {
-    /// The operations of a notebook, in order.
+    /// The operations of a notebook, in order. What one call did is one operation.
     pub async fn history(
         &self,
         opened: &OpenNotebook,
@@ -69,21 +72,24 @@ impl Session {
         let now = opened.document().snapshot().await?;
         let (changed, live) = (changed_since(&all, &now), live(&all));
         let is_own = |id: u64| since_creation(&all).first().is_some_and(|first| first.id <= id);
-        let past = |operation: &Operation| PastOperation {
+        let past = |operation: Operation| PastOperation {
             is_undone: is_own(operation.id)
                 && !operation.is_undo()
                 && operation.checkpoint.is_none()
-                && live.iter().all(|live| live.id != operation.id),
-            is_changed_since: changed.contains(&operation.id),
-            operation: operation.clone(),
+                && live.iter().all(|live| !of_same_call(live, &operation)),
+            is_changed_since: part.iter().any(|it| changed.contains(&it.id) && of_same_call(it, &operation)),
+            operation,
         };
-        Ok(part.iter().map(past).collect())
+        Ok(by_call(part).into_iter().map(past).collect())
     }
 
     /// What an operation changed, as a diff for each cell.
     pub async fn operation_diff(&self, opened: &OpenNotebook, id: u64) -> Result<(Operation, String), Error> {
         let all = self.operations(opened).await?;
-        let operation = all.into_iter().find(|operation| operation.id == id);
+        let meant = all.iter().find(|operation| operation.id == id).cloned();
+        let of_call =
+            meant.map(|meant| by_call(&all).into_iter().find(|it| of_same_call(it, &meant)).unwrap_or(meant));
+        let operation = of_call;
         let operation = operation.ok_or_else(|| unknown(&Since::Operation(id)))?;
         let question = move |log: &operations::OperationLog| {
             let diff = diff_of(&operation, &|id| log.content(id));
@@ -199,7 +205,30 @@ impl Session {
             let expected = expected.collect();
             Some(self.edit_as(opened, &now, edits, expected, (undoes, only)).await?)
         };
-        Ok(Undone { operations: chosen, diff, cells, without_outputs, applied })
+        let stale =
+            applied.as_ref().map(|applied| self.made_stale(opened, (&now, &applied.notebook), &cells));
+        let stale = stale.unwrap_or_default();
+        let operations =
+            by_call(&chosen.iter().rev().cloned().collect::<Vec<_>>()).into_iter().rev().collect();
+        Ok(Undone { operations, diff, cells, without_outputs, applied, stale })
+    }
+
+    /// The cells that are stale after a change of these, and were not before, or were themselves changed.
+    fn made_stale(
+        &self,
+        opened: &OpenNotebook,
+        (before, after): (&Notebook, &Notebook),
+        changed: &[CellId],
+    ) -> Vec<usize> {
+        let states = |notebook| self.workspace.cell_states(opened, notebook, &|_| String::new());
+        let (was, is) = (states(before), states(after));
+        let is_made_stale = |index: &usize| {
+            let id = after.cells()[*index].id();
+            let was_stale = before.cell(id).is_some_and(|(index, _)| was.is_stale(index));
+            is.is_stale(*index) && (!was_stale || changed.contains(id))
+        };
+        let all = 0..after.cells().len();
+        all.filter(|_| is.has_runs()).filter(is_made_stale).collect()
     }
 
     async fn operations(&self, opened: &OpenNotebook) -> Result<Vec<Operation>, Error> {
@@ -260,7 +289,7 @@ impl Session {
                 let agent = self.actor().agent;
                 let is_own =
                     |operation: &&Operation| operation.agent == agent && !others.contains(&operation.session);
-                let own: Vec<_> = live.iter().filter(is_own).take((*count).max(1)).cloned().collect();
+                let own = last_calls(live.iter().filter(is_own), *count);
                 if let (true, Some(last)) = (own.is_empty(), live.first()) {
                     let whose = match last.agent.as_str() {
                         "" => "somebody else".to_owned(),
@@ -276,7 +305,7 @@ impl Session {
                 }
                 own
             }
-            UndoTarget::LastOfAll(count) => live.into_iter().take((*count).max(1)).collect(),
+            UndoTarget::LastOfAll(count) => last_calls(live.iter(), *count),
             UndoTarget::Operation(id) => {
                 let found = all.iter().find(|operation| operation.id == *id);
                 let found = found.ok_or_else(|| unknown(&Since::Operation(*id)))?;
@@ -294,10 +323,11 @@ impl Session {
                     };
                     return Err(nothing(cause));
                 }
-                match live.into_iter().find(|operation| operation.id == *id) {
-                    Some(live) => vec![live],
-                    None if found.is_undo() => vec![found.clone()],
-                    None => return Err(nothing(format!("o{id} is undone already."))),
+                let of_call: Vec<_> = live.into_iter().filter(|live| of_same_call(live, found)).collect();
+                match &of_call[..] {
+                    [] if found.is_undo() => vec![found.clone()],
+                    [] => return Err(nothing(format!("o{id} is undone already."))),
+                    _ => of_call,
                 }
             }
             UndoTarget::Since(since) => {
@@ -334,6 +364,19 @@ impl Session {
         }
         Ok(())
     }
+}
+
+/// The operations of the last `count` calls; `live` has them newest first.
+fn last_calls<'o>(live: impl Iterator<Item = &'o Operation> + Clone, count: usize) -> Vec<Operation> {
+    let mut calls: Vec<&Operation> = Vec::new();
+    for operation in live.clone() {
+        if !calls.iter().any(|known| of_same_call(known, operation)) {
+            calls.push(operation);
+        }
+    }
+    calls.truncate(count.max(1));
+    let is_meant = |operation: &&Operation| calls.iter().any(|call| of_same_call(call, operation));
+    live.filter(is_meant).cloned().collect()
 }
 
 /// The cells that other programs run now or have waiting, as far as that is known.

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use names::{Names, is_blank};
 use notebook::{Cell, CellId, Notebook, Output};
 
+use crate::runs::{RAISES, SKIP};
+
 /// A code cell that runs again.
 #[derive(Debug, Clone)]
 pub(super) struct Checked {
@@ -45,7 +47,7 @@ pub(super) fn checked(notebook: &Notebook, wanted: Option<&BTreeSet<usize>>) -> 
             continue;
         }
         let marks = Marks::of(cell, &source);
-        if marks.has(&["skip-execution", "nbval-skip"]) {
+        if marks.has(&[SKIP, "nbval-skip"]) {
             skipped += 1;
             continue;
         }
@@ -59,7 +61,7 @@ pub(super) fn checked(notebook: &Notebook, wanted: Option<&BTreeSet<usize>>) -> 
         } else {
             Comparison::WithSaved
         };
-        let may_fail = marks.has(&["raises-exception", "nbval-raises-exception"])
+        let may_fail = marks.has(&[RAISES, "nbval-raises-exception"])
             || saved.iter().any(|output| matches!(output, Output::Error { .. }));
         cells.push(Checked {
             index,

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use names::Cause;
 use render::shortened;
 
-use super::verdict::{CellVerdict, Conclusion, Verdict, Verification};
+use super::verdict::{CellVerdict, Conclusion, MissingModule, Verdict, Verification};
 
 /// The most characters of one difference or traceback.
 const MAX_SHOWN: usize = 4000;
@@ -62,18 +63,17 @@ impl Verification {
 
     /// The differences by their kind, and how many follow from them.
     fn differences(&self) -> Option<String> {
-        let labels = |is: fn(&Verdict) -> Option<&'static str>| -> Vec<String> {
+        let labels = |is: fn(&Verdict) -> Option<String>| -> Vec<String> {
             let found = self.cells.iter().filter_map(|cell| Some((cell.index, is(&cell.verdict)?)));
             found.map(|(index, note)| format!("#{index}{note}")).collect()
         };
         let random = labels(|verdict| match verdict {
-            Verdict::NotDeterministic { is_unseeded: true, .. } => Some(", unseeded"),
-            Verdict::NotDeterministic { .. } => Some(""),
+            Verdict::NotDeterministic { causes, .. } => Some(because(causes)),
             _ => None,
         });
-        let stale = labels(|verdict| matches!(verdict, Verdict::Stale { .. }).then_some(""));
-        let fails = labels(|verdict| matches!(verdict, Verdict::FailsAgain { .. }).then_some(""));
-        let unexplained = labels(|verdict| matches!(verdict, Verdict::Unexplained { .. }).then_some(""));
+        let stale = labels(|verdict| matches!(verdict, Verdict::Stale { .. }).then(String::new));
+        let fails = labels(|verdict| matches!(verdict, Verdict::FailsAgain { .. }).then(String::new));
+        let unexplained = labels(|verdict| matches!(verdict, Verdict::Unexplained { .. }).then(String::new));
         let follow = self.cells.iter().filter(|cell| cell.verdict == Verdict::Follows).count();
         let mut parts = Vec::new();
         if !random.is_empty() {
@@ -122,8 +122,25 @@ impl Verification {
                 _ => {}
             }
         }
+        parts.extend(self.missing());
         parts.extend(self.not_applied());
         parts.join("\n\n")
+    }
+
+    /// All modules that are missing, so that nobody has to look for one after the other.
+    fn missing(&self) -> Option<String> {
+        let module = |MissingModule { module, package }: &MissingModule| match package {
+            Some(package) if package != module => format!("{module} (package {package})"),
+            Some(_) => module.clone(),
+            None => format!("{module} (of no package of that name)"),
+        };
+        let missing: Vec<String> = self.missing.iter().map(module).collect();
+        (!missing.is_empty()).then(|| {
+            format!(
+                "The notebook imports these modules, which its environment lacks: {}.",
+                missing.join(", ")
+            )
+        })
     }
 
     fn not_applied(&self) -> Option<String> {
@@ -138,6 +155,42 @@ impl Verification {
             )),
         }
     }
+}
+
+/// How many causes are named.
+const MAX_CAUSES: usize = 2;
+
+impl Verdict {
+    /// Whether it differs in each run, and draws random numbers without a seed.
+    pub fn is_unseeded(&self) -> bool {
+        matches!(self, Self::NotDeterministic { causes, .. } if causes.iter().any(|(cause, _)| *cause == Cause::Random))
+    }
+
+    /// Why it differs in each run, as far as the source tells: `reads a clock: time.time()`.
+    pub fn causes(&self) -> Vec<String> {
+        match self {
+            Self::NotDeterministic { causes, .. } => causes.iter().map(words).collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn words((cause, code): &(Cause, String)) -> String {
+    let what = match cause {
+        Cause::Random => "unseeded: draws",
+        Cause::Clock => "reads a clock:",
+        Cause::File => "reads a file:",
+        Cause::Network => "asks the network:",
+        Cause::System => "asks the machine:",
+        Cause::Counter => "depends on a counter or an address:",
+    };
+    format!("{what} {code}")
+}
+
+/// The first causes, behind the cell: `, unseeded: draws random()`.
+fn because(causes: &[(Cause, String)]) -> String {
+    let words: Vec<String> = causes.iter().take(MAX_CAUSES).map(words).collect();
+    if words.is_empty() { String::new() } else { format!(", {}", words.join(" and ")) }
 }
 
 fn seconds(elapsed: Duration) -> String {

@@ -12,6 +12,8 @@ use tokio::time::{Instant, timeout_at};
 
 use super::cells::Checked;
 use super::compare::are_same_outputs;
+use super::imports;
+use super::verdict::MissingModule;
 use crate::executor::{Code, Executor};
 use crate::kernel_request::{KernelRequest, KernelSelector};
 use crate::place::{Kernel, KernelChoice, Place};
@@ -20,6 +22,8 @@ use crate::{Error, ErrorKind, NotebookPath, RunId};
 
 /// How many bytes of outputs a cell may have; what it prints beyond that is not compared.
 const MAX_OUTPUT_BYTES: usize = 64 * 1024 * 1024;
+/// How long it may take to find out which modules are missing.
+const QUESTION_LIMIT: Duration = Duration::from_secs(10);
 
 /// The notebook, and the kernel that it wants.
 pub(super) struct Subject {
@@ -39,6 +43,10 @@ pub(super) struct Ran {
     /// The same without what went into `Output` widgets, where a cell has any: front ends that know widgets save them apart.
     pub(super) beside_widgets: Vec<Option<Vec<Output>>>,
     pub(super) ended: Ended,
+    /// What the notebook imports and the environment lacks, if a cell has failed for that.
+    pub(super) missing: Vec<MissingModule>,
+    /// The links of the folder that are not in its copy, because they lead out of it.
+    pub(super) left_out: Vec<String>,
     /// Such as `Python 3.12.4`.
     pub(super) runtime: String,
 }
@@ -108,6 +116,7 @@ pub(super) async fn rerun(
         tracing::warn!(%error, kernel = %kernel.id(), "the kernel of a verification did not end");
     }
     if let (Some(copy), Ok(ran)) = (&copy, &mut ran) {
+        ran.left_out = copy.left_out().to_vec();
         let beside = ran.beside_widgets.iter_mut().flatten();
         ran.outputs.iter_mut().chain(beside).for_each(|outputs| copy.restore(outputs));
     }
@@ -144,10 +153,28 @@ async fn run_cells(
             break;
         }
     }
+    let lacks_module = matches!(&ended, Ended::At { cause, .. } if cause.starts_with("ModuleNotFoundError"));
+    let missing = if lacks_module { missing_modules(&*executor, cells).await } else { Vec::new() };
     // Only now: a later cell may have updated a display of an earlier one.
     let outputs = areas.iter().map(|area| area.lock().all.outputs().to_vec()).collect();
     let beside_widgets = areas.iter().map(|area| area.lock().beside_widgets()).collect();
-    Ok(Ran { outputs, beside_widgets, ended, runtime: runtime(&*executor) })
+    Ok(Ran { outputs, beside_widgets, ended, missing, left_out: Vec::new(), runtime: runtime(&*executor) })
+}
+
+/// All modules that the cells import and the environment lacks, not only the first.
+async fn missing_modules(executor: &dyn Executor, cells: &[Checked]) -> Vec<MissingModule> {
+    let modules = imports::imported(cells.iter().map(|cell| cell.source.as_str()));
+    let area = Arc::new(Mutex::new(Areas::default()));
+    let failure = execute(executor, &imports::question(&modules), QUESTION_LIMIT, true, area.clone()).await;
+    if let Some(cause) = failure {
+        tracing::debug!(cause, "which modules are missing is not known");
+    }
+    let area = area.lock();
+    let printed = area.all.outputs().iter().filter_map(|output| match output {
+        Output::Stream { text, .. } => Some(text.as_str().into_owned()),
+        _ => None,
+    });
+    imports::missing(&printed.collect::<String>(), &modules)
 }
 
 /// The outputs of a cell.
@@ -290,6 +317,8 @@ mod tests {
             outputs: vec![outputs],
             beside_widgets: vec![beside],
             ended: Ended::Whole,
+            missing: Vec::new(),
+            left_out: Vec::new(),
             runtime: String::new(),
         };
         let says = |text: &str| {

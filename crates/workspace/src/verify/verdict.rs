@@ -1,20 +1,16 @@
 //! What a notebook that ran again says about the one that is saved.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::time::{Duration, SystemTime};
 
+use names::{Cause, nondeterminism};
 use notebook::{CellId, Output, diff};
 
 use super::cells::{Checked, Comparison};
 use super::compare::{are_same_outputs, readable};
 use super::rerun::Ran;
 
-/// Words that show that code draws random numbers, and that they are the same ones each time; without a value, a seed is random.
-const RANDOM: [&str; 5] = ["random", "randn", "randint", "shuffle", "sample("];
-const SEEDED: [&str; 4] = ["seed", "random_state", "default_rng(", "RandomState("];
-const WITHOUT_SEED: [&str; 6] =
-    ["seed()", "seed(None)", "default_rng()", "default_rng(None)", "RandomState()", "RandomState(None)"];
 /// The verification of a notebook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verification {
@@ -26,9 +22,19 @@ pub struct Verification {
     pub errors: usize,
     /// The cells that kept their outputs, because somebody has changed, deleted or run them since it began.
     pub not_applied: Vec<CellId>,
+    /// The modules that the notebook imports and its environment lacks, if a cell has failed for that.
+    pub missing: Vec<MissingModule>,
     /// Such as `Python 3.12.4`; empty if the kernel does not say.
     pub runtime: String,
     pub elapsed: Duration,
+}
+
+/// A module that cannot be imported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MissingModule {
+    pub module: String,
+    /// The package that has it, as the package index names it.
+    pub package: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,7 +59,8 @@ pub enum Verdict {
     /// It differs in each run.
     NotDeterministic {
         diff: String,
-        is_unseeded: bool,
+        /// Why, as far as the source tells, each with the code: of the cell, and of those that it depends on.
+        causes: Vec<(Cause, String)>,
     },
     /// It ran to its end, but not a second time: it needs what it changes.
     FailsAgain {
@@ -136,8 +143,7 @@ pub(super) fn verdicts(
                                     Verdict::Stale { diff }
                                 }
                                 Some(_) => {
-                                    let is_unseeded = is_unseeded(&cells[..=position]);
-                                    Verdict::NotDeterministic { diff, is_unseeded }
+                                    Verdict::NotDeterministic { diff, causes: causes(cells, position) }
                                 }
                             }
                         }
@@ -172,12 +178,21 @@ fn shown(outputs: &[Output]) -> String {
     outputs.iter().map(render::full_text).collect::<Vec<_>>().join("\n")
 }
 
-fn is_unseeded(cells: &[Checked]) -> bool {
-    let code = cells.iter().flat_map(|cell| cell.source.lines());
-    let code: String = code.filter_map(|line| line.split('#').next()).collect();
-    let has = |code: &str, words: &[&str]| words.iter().any(|word| code.contains(word));
-    let with_seeds = WITHOUT_SEED.iter().fold(code.clone(), |code, without| code.replace(without, ""));
-    has(&code, &RANDOM) && !has(&with_seeds, &SEEDED)
+/// Why a cell may show something else each time.
+fn causes(cells: &[Checked], position: usize) -> Vec<(Cause, String)> {
+    let sources: Vec<&str> = cells[..=position].iter().map(|cell| cell.source.as_str()).collect();
+    let known = nondeterminism(&sources);
+    let (mut concerned, mut open) = (BTreeSet::from([position]), vec![position]);
+    while let Some(cell) = open.pop() {
+        open.extend(cells[cell].inputs.iter().filter(|input| concerned.insert(**input)));
+    }
+    let mut causes = BTreeMap::new();
+    for cell in &concerned {
+        for (cause, code) in known[*cell].iter() {
+            causes.entry(cause).or_insert_with(|| code.to_owned());
+        }
+    }
+    causes.into_iter().collect()
 }
 
 #[cfg(test)]
@@ -207,6 +222,8 @@ mod tests {
             outputs: texts.iter().map(|text| outputs(text)).collect(),
             beside_widgets: Vec::new(),
             ended,
+            missing: Vec::new(),
+            left_out: Vec::new(),
             runtime: "Python 3.12.4".to_owned(),
         }
     }
@@ -219,6 +236,7 @@ mod tests {
             skipped: 0,
             errors: errors(first),
             not_applied: Vec::new(),
+            missing: first.missing.clone(),
             runtime: first.runtime.clone(),
             elapsed: Duration::from_secs(38),
         }
@@ -238,7 +256,7 @@ mod tests {
     #[test]
     fn what_differs_in_each_run_is_not_deterministic_and_others_follow() {
         let cells = [
-            cell(1, "x = random()", "", &[]),
+            cell(1, "from random import random\nx = random()", "", &[]),
             cell(3, "x", "0.5", &[0]),
             cell(5, "x + 1", "1.5", &[0]),
             cell(6, "y", "old", &[]),
@@ -250,7 +268,7 @@ mod tests {
         assert_eq!(found.conclusion(), Conclusion::Differs);
         assert_eq!(
             found.sentence(),
-            "Reruns from a fresh kernel: 2 of 5 cells identical; 1 not deterministic (#3, unseeded), 1 stale or from another \
+            "Reruns from a fresh kernel: 2 of 5 cells identical; 1 not deterministic (#3, unseeded: draws random()), 1 stale or from another \
              environment (#6), 1 follows from them; 0 errors; 38 s; Python 3.12.4"
         );
         let text = found.text();
@@ -261,25 +279,26 @@ mod tests {
     }
 
     #[test]
-    fn random_numbers_are_seeded_by_code_that_names_a_seed() {
-        let unseeded = |source| is_unseeded(&[cell(0, source, "", &[])]);
-        for source in [
-            "rng = np.random.default_rng()",
-            "random.random()  # no seed is set",
-            "random.seed()\nrandom.random()",
-            "np.random.RandomState(None).random()",
-            "np.random.seed(None)\nnp.random.random()",
-        ] {
-            assert!(unseeded(source), "{source}");
-        }
-        for source in [
-            "rng = np.random.default_rng(7)",
-            "SEED = 1\nrandom.seed(SEED)\nrandom.random()",
-            "df.sample(3, random_state=1)",
-            "print(1)",
-        ] {
-            assert!(!unseeded(source), "{source}");
-        }
+    fn only_what_a_cell_depends_on_is_named_as_the_reason() {
+        let cells = [
+            cell(0, "import time, random, uuid", "", &[]),
+            cell(1, "x = random.random()", "", &[]),
+            cell(2, "print(time.time())", "a", &[]),
+            cell(3, "print(x)", "a", &[1]),
+            cell(4, "print(open('a').read())", "a", &[]),
+            cell(5, "print(id(object()))", "a", &[]),
+            cell(6, "print(1)", "a", &[]),
+        ];
+        let named =
+            |position| causes(&cells, position).into_iter().map(|(cause, _)| cause).collect::<Vec<_>>();
+        assert_eq!(named(2), [Cause::Clock]);
+        assert_eq!(named(3), [Cause::Random]);
+        assert_eq!(named(4), [Cause::File]);
+        assert_eq!(named(5), [Cause::Counter]);
+        assert_eq!(named(6), []);
+        let seeded =
+            [cell(0, "import random\nrandom.seed(1)", "", &[]), cell(1, "print(random.random())", "a", &[])];
+        assert_eq!(causes(&seeded, 1), []);
     }
 
     #[test]

@@ -161,6 +161,7 @@ fn end_line(
             "[KERNEL DIED: {how}] after {seconds:.2}s · {label}. Its variables are gone; the next run starts a new kernel."
         ),
         RunState::Failed(error) => format!("[NOT RUN] {label}. {}", message(error)),
+        RunState::Skipped => format!("[SKIPPED] {label}"),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is known of a run, and what the kernel's events change in it.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use kernel::{Event, Outcome, OutputArea};
 use notebook::Output;
@@ -11,6 +11,7 @@ use crate::executor::Execution;
 use crate::place::{Kernel, SaveStatus};
 use crate::runs::memory_changes::MemoryChanges;
 use crate::runs::state::RunState;
+use crate::telemetry::TRACED;
 use crate::{Error, ErrorKind, NextStep};
 
 /// How many bytes one run may print and show; streams beyond that are not kept. A loop that prints without end must not
@@ -18,6 +19,10 @@ use crate::{Error, ErrorKind, NextStep};
 const MAX_OUTPUT_BYTES: usize = 256 * 1024 * 1024;
 const CUT: &str = "Its output exceeded 256 MiB; what it printed after that was not kept.";
 pub(super) const LATE_OUTPUT: &str = "More output came after the run had ended; it is included.";
+pub(crate) const RESTARTED: &str = "The kernel was restarted since the last run, not by this server: the variables from before are gone. Run \
+     the cells that this one needs first.";
+const EXIT: &str = "The code asked the kernel to exit: the kernel ends, and its variables are gone.";
+const EXIT_OF_FRONTEND: &str = "The code asked to exit and to keep the kernel: the variables stay.";
 const NO_REPLY: &str =
     "The kernel went idle without replying: the request was interrupted before it started.";
 const REPLACED: &str = "it ended or was restarted, and a new process has taken its place";
@@ -38,11 +43,15 @@ pub(super) enum Stop {
 }
 
 /// Everything about a run that changes.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct Record {
     pub(super) state: RunState,
     pub(super) area: OutputArea,
     pub(super) execution_count: Option<u64>,
     pub(super) notes: Vec<String>,
+    /// When the kernel began with it, and was done with it, as far as it says so.
+    pub(super) began_at: Option<Instant>,
+    pub(super) idle_at: Option<Instant>,
     pub(super) ended_at: Option<Instant>,
     /// When its execution ended; `None` if this program ends the run, and the kernel continues it.
     pub(super) finished_at: Option<Instant>,
@@ -61,8 +70,23 @@ pub(super) struct Record {
     pub(super) stage: String,
     pub(super) execution: Option<Arc<dyn Execution>>,
     pub(super) kernel: Option<Arc<dyn Kernel>>,
+    /// An error does not fail it: the cell is tagged so.
+    pub(super) may_fail: bool,
+    /// It relies on the run before it in a series: in another process of the kernel it must not run.
+    pub(super) is_in_series: bool,
+    /// Another process of the kernel runs it than the one before.
+    pub(super) was_restarted: bool,
+    /// The code has asked for the end of the kernel.
+    pub(super) exit: Option<Exit>,
     /// None once the run has ended.
     pub(super) span: Span,
+}
+
+/// Code has called `exit()` or `quit()`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Exit {
+    /// The kernel goes on.
+    pub(crate) keeps_kernel: bool,
 }
 
 impl Record {
@@ -72,6 +96,8 @@ impl Record {
             area: OutputArea::default(),
             execution_count: None,
             notes: Vec::new(),
+            began_at: None,
+            idle_at: None,
             ended_at: None,
             finished_at: None,
             is_closed: false,
@@ -83,6 +109,10 @@ impl Record {
             stage: String::new(),
             execution: None,
             kernel: None,
+            may_fail: false,
+            is_in_series: false,
+            was_restarted: false,
+            exit: None,
             span,
         }
     }
@@ -95,12 +125,34 @@ impl Record {
         self.is_closed || self.is_waiting()
     }
 
-    /// Events come in order. Output may follow the end.
-    pub(super) fn on_event(&mut self, event: Event) {
+    /// The kernel works on it, from this time on.
+    fn begin(&mut self, at: Instant) {
+        if self.began_at.is_none() && !self.state.is_over() {
+            self.began_at = Some(at);
+            tracing::info!(target: TRACED, parent: &self.span, "run.started");
+        }
+    }
+
+    /// Events come in order, each with its time. Output may follow the end.
+    pub(super) fn on_event(&mut self, event: Event, at: Instant) {
         match event {
+            Event::Busy => self.begin(at),
             Event::Started { execution_count } => {
+                self.begin(at);
                 self.state = RunState::Running;
                 self.execution_count = execution_count.or(self.execution_count);
+            }
+            Event::Idle => self.idle_at = Some(at),
+            Event::Restarted => {
+                self.was_restarted = true;
+                // It may have been said for another reason.
+                if !self.notes.iter().any(|note| note.contains("variables")) {
+                    self.note_once(RESTARTED);
+                }
+            }
+            Event::ExitRequested { keeps_kernel } => {
+                self.exit = Some(Exit { keeps_kernel });
+                self.note_once(if keeps_kernel { EXIT_OF_FRONTEND } else { EXIT });
             }
             Event::InputWanted { prompt, password } => {
                 self.state = RunState::WaitingForInput { prompt, is_password: password };
@@ -110,13 +162,15 @@ impl Record {
                     self.state = RunState::Running;
                 }
             }
-            Event::Finished(outcome) => self.on_outcome(outcome),
+            Event::Finished(outcome) => self.on_outcome(outcome, at),
             Event::Output { output: Output::Stream { .. }, .. }
                 if self.area.size_bytes() > MAX_OUTPUT_BYTES =>
             {
                 self.note_once(CUT);
             }
+            widget @ (Event::Widget { .. } | Event::WidgetState(_)) => _ = self.area.apply(widget),
             output => {
+                self.begin(at);
                 let is_late = self.state.is_over();
                 if self.area.apply(output) && is_late {
                     self.note_once(LATE_OUTPUT);
@@ -125,13 +179,28 @@ impl Record {
         }
     }
 
-    fn note_once(&mut self, note: &str) {
+    pub(super) fn note_once(&mut self, note: &str) {
         if !self.notes.iter().any(|known| known == note) {
             self.notes.push(note.to_owned());
         }
     }
 
-    fn on_outcome(&mut self, outcome: Outcome) {
+    /// Until it is over, or now.
+    fn until(&self) -> Instant {
+        self.idle_at.or(self.ended_at).unwrap_or_else(Instant::now)
+    }
+
+    /// How long the kernel has worked on it. One with which it has not begun has waited so long.
+    pub(super) fn elapsed(&self, requested_at: Instant) -> Duration {
+        self.until().saturating_duration_since(self.began_at.unwrap_or(requested_at))
+    }
+
+    /// How long it has waited for its kernel: for the start, for other runs, and for what others run there.
+    pub(super) fn queued(&self, requested_at: Instant) -> Duration {
+        self.began_at.unwrap_or_else(|| self.until()).saturating_duration_since(requested_at)
+    }
+
+    fn on_outcome(&mut self, outcome: Outcome, at: Instant) {
         let count = match &outcome {
             Outcome::Done { execution_count, .. } | Outcome::Error { execution_count, .. } => {
                 *execution_count
@@ -173,7 +242,7 @@ impl Record {
                 RunState::Failed(Error::new(ErrorKind::RemoteFailure, cause, NextStep::ReadNotebook))
             }
         };
-        self.ended_at = Some(Instant::now());
+        self.ended_at = Some(at);
         self.finished_at = self.ended_at;
         self.execution = None;
     }

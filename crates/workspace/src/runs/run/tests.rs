@@ -1,7 +1,7 @@
 use kernel::{LossCause, Outcome};
 use notebook::Output;
 
-use super::record::{INTERRUPTED, LATE_OUTPUT};
+use super::record::{INTERRUPTED, LATE_OUTPUT, RESTARTED};
 use super::*;
 
 fn run() -> Run {
@@ -57,4 +57,64 @@ fn late_output_is_kept_and_noted_once() {
     }
     let view = run.view();
     assert_eq!((view.outputs.len(), view.notes), (1, vec![LATE_OUTPUT.to_owned()]));
+}
+
+/// What happened to a run that was requested ten seconds ago: its time and the time before, in seconds.
+fn times(events: Vec<(u64, Event)>) -> (u64, u64) {
+    let now = SystemTime::now();
+    let ago = |seconds| now - Duration::from_secs(seconds);
+    let note = RunNote {
+        run: RunId::new("r1"),
+        notebook: None,
+        cell: None,
+        source: String::new(),
+        shown_before: None,
+    };
+    let run = Run::adopted(note, ago(10));
+    for (seconds, event) in events {
+        run.on_event_at(ago(seconds), event);
+    }
+    let view = run.view();
+    assert_eq!((view.elapsed, view.queued), (run.elapsed(), run.queued()));
+    // Between the clocks there may be a little.
+    let seconds = |time: Duration| (time + Duration::from_millis(500)).as_secs();
+    (seconds(view.elapsed), seconds(view.queued))
+}
+
+#[test]
+fn the_time_of_a_run_is_its_own() {
+    let started = |count| Event::Started { execution_count: Some(count) };
+    let done = || Event::Finished(Outcome::Done { execution_count: Some(1), next_input: None });
+    let printed = || {
+        let output = Output::Stream { name: "stdout".to_owned(), text: "1".into() };
+        Event::Output { output, display_id: None }
+    };
+    assert_eq!(times(vec![(7, Event::Busy), (7, started(1)), (5, Event::Idle), (1, done())]), (2, 3));
+    assert_eq!(times(vec![(7, started(1)), (5, done())]), (2, 3), "it says nothing of what it is busy with");
+    assert_eq!(times(vec![(6, printed()), (5, done())]), (1, 4), "nor of the beginning");
+    assert_eq!(times(vec![(4, Event::Finished(Outcome::Aborted))]), (6, 6), "it never began");
+}
+
+#[test]
+fn a_restart_is_noted_once_and_not_beside_another_reason() {
+    let run = run();
+    run.on_event(Event::Restarted);
+    run.note_once(RESTARTED);
+    assert_eq!(run.view().notes, [RESTARTED]);
+    let other = self::run();
+    other.note("The kernel had died (x) and was restarted: its variables are gone.");
+    other.on_event(Event::Restarted);
+    assert_eq!(other.view().notes.len(), 1);
+}
+
+#[test]
+fn an_expected_error_is_no_failure() {
+    let ended = |outcome| {
+        let run = run();
+        run.set_in_series(true, false);
+        run.on_event(Event::Finished(outcome));
+        (run.has_failed(), run.view().may_fail)
+    };
+    assert_eq!(ended(error("E")), (false, true));
+    assert_eq!(ended(Outcome::KernelDied { how: "x".to_owned() }), (true, true));
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use kernel::Event;
-use notebook::Notebook;
+use notebook::{Cell, Notebook};
 use tokio::time::sleep;
 use tracing::Instrument as _;
 
@@ -15,9 +15,11 @@ use crate::kernel_request::KernelSelector;
 use crate::open_notebook::OpenNotebook;
 use crate::place::{Kernel, KernelChoice, KernelState};
 use crate::recorder::Change;
+use crate::run_history::Begun;
+use crate::runs::error_hints;
 use crate::runs::memory_changes::MemoryChanges;
 use crate::runs::outputs;
-use crate::runs::run::Run;
+use crate::runs::run::{RESTARTED, Run};
 use crate::runs::session_order::InLine;
 use crate::runs::state::RunState;
 use crate::{Error, ErrorKind, RunNote, SessionId, progress, telemetry};
@@ -28,17 +30,18 @@ const LATE_WRITE_DELAY: Duration = Duration::from_millis(200);
 const RESTARTED_BEFORE: &str = "The kernel was restarted before this could run.";
 const REPLACED: &str =
     "The kernel was shut down since the last run. This one is new: the variables are gone.";
-const RESTARTED: &str =
-    "The kernel was restarted since the last run, not by this server: the variables from before are gone.";
-const RESTARTED_ELSEWHERE: &str =
-    "The kernel was restarted before this run, not by this server: the variables from before were gone.";
+/// What a run says first that did not run because the kernel is no longer that of the runs before it.
+pub(in crate::runs) const OTHER_KERNEL: &str = "It did not run: the kernel";
+const RESTARTED_BETWEEN: &str =
+    "It did not run: the kernel was restarted after the cell before it, so its variables are gone.";
+const GONE: &str = "It did not run: the kernel of the cells before it is gone, and so are their variables.";
 const ELSEWHERE: &str =
     "The notebook has another kernel now, which was started elsewhere. This run uses its variables.";
 
 impl Runner {
     /// Waits until everything is done that the session requested before these runs. Returns whether one of them is still to
     /// run; otherwise all have ended.
-    pub(super) async fn wait_in_line(
+    pub(in crate::runs) async fn wait_in_line(
         &self,
         notebook: &OpenNotebook,
         runs: &[Arc<Run>],
@@ -84,7 +87,7 @@ impl Runner {
         false
     }
 
-    pub(super) async fn run_in_notebook(
+    pub(in crate::runs) async fn run_in_notebook(
         self: &Arc<Self>,
         notebook: &Arc<OpenNotebook>,
         run: &Arc<Run>,
@@ -107,6 +110,10 @@ impl Runner {
     ) {
         let mut is_retry = false;
         loop {
+            if run.is_in_series() && (is_retry || notebook.kernel().is_none_or(|kernel| kernel.is_gone())) {
+                run.note(GONE);
+                return run.end(RunState::Interrupted);
+            }
             let (kernel, is_new) = match choose_kernel(notebook, run, session).await {
                 Ok(chosen) => chosen,
                 Err(error) => return run.end(RunState::Failed(error)),
@@ -143,9 +150,7 @@ impl Runner {
         run.set_stage("waiting for earlier runs of the kernel");
         kernel.announce(&run.to_note());
         let Some(_turn) = queue.enter(run).await else {
-            run.note(RESTARTED_BEFORE);
-            run.end(RunState::Interrupted);
-            self.retract(&*kernel, run);
+            self.does_not_run(&*kernel, run, RESTARTED_BEFORE);
             return Ok(());
         };
         if run.state().is_over() {
@@ -156,8 +161,18 @@ impl Runner {
             KernelState::Dead { how } => Some(how),
             _ => None,
         };
-        if let Some(how) = &died {
-            run.note(format!("The kernel had died ({how}) and was restarted: its variables are gone."));
+        match &died {
+            Some(how) if run.is_in_series() => {
+                let reason = format!(
+                    "{OTHER_KERNEL} died after the cell before it ({how}), so its variables are gone."
+                );
+                self.does_not_run(&*kernel, run, &reason);
+                return Ok(());
+            }
+            Some(how) => {
+                run.note(format!("The kernel had died ({how}) and was restarted: its variables are gone."));
+            }
+            None => {}
         }
         run.set_stage("starting the kernel");
         let executor = match telemetry::executor(&*kernel).await {
@@ -198,11 +213,16 @@ impl Runner {
         let shown_before = before.as_ref().zip(run.cell()).and_then(|(before, cell)| before.cell(&cell.id));
         let shown_before = shown_before.map(|(_, cell)| cell.shown_revision());
         let begun = self.history.begin(&*kernel);
+        if begun.is_restarted && run.is_in_series() {
+            self.does_not_run(&*kernel, run, RESTARTED_BETWEEN);
+            return Ok(());
+        }
         if begun.is_restarted && died.is_none() {
-            run.note(RESTARTED);
+            run.note_once(RESTARTED);
         }
         let note = RunNote { shown_before, ..run.to_note() };
         let code = Code { source: run.source(), cell: run.cell().map(|cell| &cell.id), note: &note };
+        run.set_stage("waiting for the kernel, which may be running something else");
         let execution = executor.execute(code, self.sink(run, notebook));
         run.executing(execution.clone());
         let written = async {
@@ -214,10 +234,8 @@ impl Runner {
             is_settled
         };
         let (is_settled, ()) = tokio::join!(written, self.ask_for_changes(run, &*execution));
-        if let Some(home) = home
-            && self.history.ended(home, run, &*kernel, begun)
-        {
-            run.note(RESTARTED_ELSEWHERE);
+        if let Some(home) = home {
+            self.ended(home, run, (&*kernel, &*executor), begun).await;
         }
         // Otherwise a later server stores the rest.
         if run.is_finished() && is_settled {
@@ -225,6 +243,29 @@ impl Runner {
         }
         run.close();
         Ok(())
+    }
+
+    /// Remembers a run that is over, and adds what is known about its error.
+    async fn ended(
+        &self,
+        notebook: &OpenNotebook,
+        run: &Run,
+        (kernel, executor): (&dyn Kernel, &dyn Executor),
+        begun: Begun,
+    ) {
+        if self.history.ended(notebook, run, kernel, begun) {
+            run.note_once(RESTARTED);
+        }
+        if let Some(hint) = error_hints::hint(&self.history, notebook, run, kernel, executor).await {
+            run.note(hint);
+        }
+    }
+
+    /// Ends a run whose kernel is no longer the one for which it was requested.
+    fn does_not_run(&self, kernel: &dyn Kernel, run: &Run, reason: &str) {
+        run.note(reason);
+        run.end(RunState::Interrupted);
+        self.retract(kernel, run);
     }
 
     /// Waits until the run is over, and adds what it has changed in memory. The next run must not begin before.
@@ -305,23 +346,22 @@ async fn choose_kernel(
 }
 
 /// Whether whatever outlives this program knows of the runs that wait for a kernel.
-pub(super) fn is_started(kernel: &dyn Kernel) -> bool {
+pub(in crate::runs) fn is_started(kernel: &dyn Kernel) -> bool {
     !kernel.is_gone() && kernel.description().state != KernelState::NotStarted
 }
 
-/// Whether the run's cell still exists; ends the run if not. Notes if the cell's source has changed.
-pub(super) async fn has_cell(notebook: &OpenNotebook, run: &Run) -> bool {
-    let (Some(cell), Ok(now)) = (run.cell(), notebook.document().snapshot().await) else { return true };
-    match now.cell(&cell.id) {
-        None => {
-            run.note("It did not run: the cell was deleted meanwhile.");
-            run.end(RunState::Interrupted);
-            return false;
-        }
-        Some((_, cell)) if cell.source() != run.source() => {
-            run.note("The cell was changed after this run was requested; what ran is what it was then.");
-        }
-        Some(_) => {}
+/// The run's cell as it is now, and its index; `None`, with the run ended, if it no longer exists. Notes if its source has changed.
+pub(in crate::runs) async fn cell_of(notebook: &OpenNotebook, run: &Run) -> Option<(usize, Cell)> {
+    let cell = run.cell()?;
+    // If the notebook cannot be read, the run says so.
+    let now = notebook.document().snapshot().await.ok()?;
+    let Some((index, cell)) = now.cell(&cell.id) else {
+        run.note("It did not run: the cell was deleted meanwhile.");
+        run.end(RunState::Interrupted);
+        return None;
+    };
+    if cell.source() != run.source() {
+        run.note("The cell was changed after this run was requested; what ran is what it was then.");
     }
-    true
+    Some((index, cell.clone()))
 }

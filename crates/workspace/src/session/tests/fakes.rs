@@ -198,6 +198,8 @@ pub(super) struct Memory {
     /// That of new kernels.
     pub(super) executor: Mutex<Option<Arc<dyn crate::Executor>>>,
     pub(super) has_no_kernelspecs: AtomicBool,
+    /// Only notebooks that are there can be opened.
+    pub(super) is_strict: Mutex<bool>,
     /// Happens when it is asked what runs.
     pub(super) meanwhile: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
@@ -233,7 +235,8 @@ impl Place for Memory {
     }
 
     fn notebooks(&self, _: usize) -> Future<'_, FoundNotebooks> {
-        async { Ok(FoundNotebooks::default()) }.boxed()
+        let paths = self.pages.lock().unwrap().keys().cloned().collect();
+        async { Ok(FoundNotebooks { paths, ..FoundNotebooks::default() }) }.boxed()
     }
 
     fn open(&self, path: &NotebookPath, _: Mode) -> Future<'_, Arc<dyn Document>> {
@@ -248,6 +251,9 @@ impl Place for Memory {
             rests: watch::Sender::default(),
             refusal: Mutex::default(),
         };
+        if *self.is_strict.lock().unwrap() && !self.pages.lock().unwrap().contains_key(&path) {
+            return async move { Err(Error::no_notebook(&path)) }.boxed();
+        }
         let page = self.pages.lock().unwrap().entry(path.clone()).or_insert_with(|| Arc::new(page())).clone();
         async { Ok(page as Arc<dyn Document>) }.boxed()
     }

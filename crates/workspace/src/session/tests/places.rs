@@ -173,3 +173,24 @@ async fn a_place_that_can_end_a_kernel_comes_before_one_that_lists_it_as_foreign
     assert_eq!(session.kernel("both").await.unwrap().description().foreign, None);
     assert!(session.kernel("console").await.unwrap().description().foreign.is_some());
 }
+
+#[tokio::test]
+async fn a_notebook_that_is_not_found_is_opened_in_its_other_unicode_form_or_the_nearest_is_named() {
+    let (memory, workspace) = memory();
+    let session = Session::new(workspace);
+    for path in ["Caf\u{e9}.ipynb", "Model.ipynb"] {
+        session.use_notebook(path, &path.into(), Mode::Connect).await.unwrap();
+    }
+    *memory.is_strict.lock().unwrap() = true;
+    let opened = session.notebook(Some("Cafe\u{301}.ipynb")).await.unwrap();
+    assert_eq!(opened.path(), "Caf\u{e9}.ipynb");
+    for wanted in ["model.ipynb", "sub/model.ipynb", "file:///home/ada/Model.ipynb", "Modle.ipynb"] {
+        let error = session.notebook(Some(wanted)).await.err().unwrap();
+        assert!(error.cause.contains("The nearest is \"Model.ipynb\"."), "{wanted}: {error}");
+    }
+    let error = session.notebook(Some("cafe")).await.err().unwrap();
+    assert!(!error.cause.contains("Model"), "{error}");
+    let error = session.notebook(Some("Model")).await.err().unwrap();
+    assert!(error.cause.contains("Model.ipynb"), "{error}");
+    assert!(session.notebook(Some("nothing like it.ipynb")).await.err().unwrap().cause.ends_with("ipynb\"."));
+}

@@ -284,7 +284,8 @@ async fn a_verification_that_writes_fresh_outputs_begins_with_a_checkpoint() {
     let (session, opened) = agent(&workspace, "one").await;
     for (apply, expected) in [(false, 0), (true, 1)] {
         let (cells, cell_timeout) = (None, std::time::Duration::from_secs(1));
-        let options = crate::verify::VerifyOptions { cells, cell_timeout, apply, in_copy: false };
+        let options =
+            crate::verify::VerifyOptions { cells, cell_timeout, apply, in_copy: false, notebook: None };
         session.verify(opened.clone(), options).unwrap();
         let past = session.history(&opened, None).await.unwrap();
         assert_eq!(past.iter().filter(|past| past.operation.checkpoint.is_some()).count(), expected);
@@ -302,4 +303,36 @@ async fn a_checkpoint_that_cannot_be_recorded_is_an_error() {
     assert!(session.take_record_warning().is_some_and(|warning| warning.contains("cannot be undone")));
     set(&session, &opened, 0, "y").await;
     assert_eq!(session.take_record_warning(), None);
+}
+
+#[tokio::test]
+async fn one_call_is_one_operation() {
+    let (workspace, _folder) = recording();
+    let (session, opened) = agent(&workspace, "one").await;
+    with_cells(&session, "a.ipynb", 1).await;
+    let id = opened.document().snapshot().await.unwrap().cells()[0].id().clone();
+    set(&session, &opened, 0, "x").await;
+    // A cell is inserted and gets outputs, as when it runs at once.
+    let call = async {
+        let before = opened.document().snapshot().await.unwrap();
+        let cell = NewCell::new(CellType::Code, "new");
+        let new = cell.id.clone();
+        let inserted = session.edit(&opened, &before, vec![Edit::Insert { index: 1, cell }], Vec::new());
+        let before = inserted.await.unwrap().notebook;
+        let outputs = vec![notebook::Output::Stream { name: "stdout".to_owned(), text: "1".into() }];
+        let edit = Edit::SetOutputs { id: new, outputs: outputs.into(), execution_count: Some(1) };
+        session.edit(&opened, &before, vec![edit], Vec::new()).await.unwrap();
+    };
+    session.acting("insert_execute", call).await;
+    let past = session.history(&opened, None).await.unwrap();
+    let tools: Vec<_> = past.iter().map(|past| past.operation.tool.as_str()).collect();
+    assert_eq!(tools, ["set", "set", "insert_execute"], "the first is the checkpoint");
+    let undone = undo(&session, &opened, UndoTarget::Last(1)).await.unwrap();
+    assert_eq!(undone.operations.len(), 1);
+    assert_eq!(sources(&opened).await, ["x"]);
+    let past = session.history(&opened, None).await.unwrap();
+    assert!(past[2].is_undone && !past[1].is_undone, "{past:?}");
+    undo(&session, &opened, UndoTarget::Operation(past[1].operation.id)).await.unwrap();
+    assert_eq!(sources(&opened).await, ["0"]);
+    assert!(opened.document().snapshot().await.unwrap().cell(&id).is_some());
 }

@@ -79,6 +79,7 @@ async fn verify(session: &Session, opened: &Arc<OpenNotebook>, apply: bool) -> R
         cell_timeout: std::time::Duration::from_secs(60),
         apply,
         in_copy: false,
+        notebook: None,
     };
     session.verify(opened.clone(), options).unwrap().answer.await.unwrap()
 }

@@ -1,0 +1,26 @@
+//! What the tags of a cell say about running it with others, as nbclient reads them
+//! (<https://nbclient.readthedocs.io/en/latest/client.html>).
+
+use notebook::Cell;
+
+/// An error of the cell is expected.
+pub(crate) const RAISES: &str = "raises-exception";
+/// The cell is left out.
+pub(crate) const SKIP: &str = "skip-execution";
+
+/// How a cell runs as one of several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CellTags {
+    /// An error does not end the series.
+    pub may_fail: bool,
+    /// It does not run.
+    pub is_skipped: bool,
+}
+
+impl CellTags {
+    pub fn of(cell: &Cell) -> Self {
+        let tags = cell.tags();
+        let has = |wanted: &str| tags.iter().any(|tag| tag == wanted);
+        Self { may_fail: has(RAISES), is_skipped: has(SKIP) }
+    }
+}

@@ -1,0 +1,156 @@
+//! Several cells that run in order: what their tags say, and what ends the series.
+
+use std::sync::atomic::AtomicU64;
+
+use kernel::{Event, Outcome, Sink, Status};
+use notebook::Json;
+use serde_json::json;
+use tokio::sync::watch;
+
+use super::fakes::Idle;
+use super::*;
+use crate::{Code, Execution, Executor};
+
+/// A kernel whose code says what happens.
+#[derive(Default)]
+struct Scripted {
+    count: AtomicU64,
+    ran: Mutex<Vec<String>>,
+    /// The kernel that `restart` restarts behind our back.
+    kernel: Mutex<Option<Arc<Idle>>>,
+}
+
+struct Over;
+
+impl Execution for Over {}
+
+impl Executor for Scripted {
+    fn execute(&self, code: Code<'_>, mut sink: Sink) -> Arc<dyn Execution> {
+        self.ran.lock().unwrap().push(code.source.to_owned());
+        let execution_count = Some(self.count.fetch_add(1, Ordering::Relaxed) + 1);
+        sink(Event::Started { execution_count });
+        let done = Outcome::Done { execution_count, next_input: None };
+        let outcome = match code.source {
+            "raise" => Outcome::Error { name: "E".to_owned(), value: String::new(), execution_count },
+            "die" => Outcome::KernelDied { how: "killed".to_owned() },
+            "exit()" | "exit(keep_kernel=True)" => {
+                sink(Event::ExitRequested { keeps_kernel: code.source != "exit()" });
+                done
+            }
+            "restart later" => {
+                let kernel = self.kernel.lock().unwrap();
+                *kernel.as_ref().unwrap().instance.lock().unwrap() = Some("another".to_owned());
+                // It is seen only after the run has ended.
+                done
+            }
+            _ => done,
+        };
+        sink(Event::Finished(outcome));
+        Arc::new(Over)
+    }
+
+    fn status(&self) -> watch::Receiver<Status> {
+        watch::Sender::new(Status::Idle).subscribe()
+    }
+
+    fn language_info(&self) -> Json {
+        Json::empty_object()
+    }
+}
+
+/// The cells' states, what the notes say, and what ran.
+struct Ended {
+    states: Vec<&'static str>,
+    notes: Vec<String>,
+    failed: Vec<bool>,
+    ran: Vec<String>,
+}
+
+async fn series(cells: &[(&str, &[&str])], stops_on_error: bool) -> Ended {
+    let (memory, workspace) = memory();
+    let session = Session::new(workspace);
+    let scripted = Arc::new(Scripted::default());
+    let kernel = Arc::new(Idle { executor: Some(scripted.clone()), language: "python", ..Idle::new("kept") });
+    *kernel.instance.lock().unwrap() = Some("one".to_owned());
+    *scripted.kernel.lock().unwrap() = Some(kernel.clone());
+    memory.kernels.lock().unwrap().push(kernel);
+    let opened = session.use_notebook("a", &"a.ipynb".into(), Mode::Connect).await.unwrap();
+    session.choose_kernel(&opened, KernelSelector::Existing("kept".into())).await.unwrap();
+    let edits = cells.iter().enumerate().map(|(index, (source, tags))| {
+        let metadata = Some(Json::from_value(&json!({ "tags": tags })));
+        Edit::Insert { index, cell: NewCell { metadata, ..NewCell::new(CellType::Code, *source) } }
+    });
+    let applied = opened.document().apply(edits.collect(), Vec::new()).await.unwrap();
+    let cells = applied.notebook.cells().iter();
+    let cells = cells.map(|cell| (cell.id().clone(), cell.source().into_owned())).collect();
+    let runs = session.run_in_order(&opened, cells, stops_on_error).unwrap();
+    for run in &runs {
+        run.ended().await;
+    }
+    let ran = scripted.ran.lock().unwrap().clone();
+    Ended {
+        states: runs.iter().map(|run| run.state().name()).collect(),
+        notes: runs.iter().map(|run| run.view().notes.join(" ")).collect(),
+        failed: runs.iter().map(|run| run.has_failed()).collect(),
+        ran,
+    }
+}
+
+#[tokio::test]
+async fn a_cell_with_the_tag_is_skipped_and_says_so() {
+    let ended = series(&[("1", &[]), ("2", &["skip-execution"]), ("3", &[])], true).await;
+    assert_eq!(ended.states, ["done", "skipped", "done"]);
+    assert_eq!(ended.ran, ["1", "3"]);
+    assert!(ended.notes[1].contains("tag skip-execution"), "{:?}", ended.notes);
+    assert_eq!(ended.failed, [false; 3]);
+}
+
+#[tokio::test]
+async fn an_error_that_the_tag_announces_ends_nothing() {
+    let ended =
+        series(&[("raise", &["raises-exception"]), ("2", &[]), ("raise", &[]), ("4", &[])], true).await;
+    assert_eq!(ended.states, ["error", "done", "error", "interrupted"]);
+    assert_eq!(ended.failed, [false, false, true, true]);
+    assert_eq!(ended.ran, ["raise", "2", "raise"]);
+    assert!(ended.notes[3].contains("a cell before it failed"), "{:?}", ended.notes);
+}
+
+#[tokio::test]
+async fn the_tag_announces_no_death_of_the_kernel() {
+    let ended = series(&[("die", &["raises-exception"]), ("2", &[])], false).await;
+    assert_eq!((&*ended.ran, ended.failed), (&["die".to_owned()][..], vec![true, true]));
+}
+
+#[tokio::test]
+async fn nothing_runs_after_code_that_asks_to_exit() {
+    for (code, says) in [("exit()", "asked the kernel to exit"), ("exit(keep_kernel=True)", "asked to exit")]
+    {
+        let ended = series(&[("1", &[]), (code, &[]), ("3", &[]), ("4", &[])], false).await;
+        assert_eq!(ended.ran, ["1", code]);
+        assert_eq!(ended.states, ["done", "done", "interrupted", "interrupted"]);
+        for note in &ended.notes[2..] {
+            assert!(note.contains("did not run: cell 1") && note.contains(says), "{note}");
+        }
+        assert!(ended.notes[1].contains("exit"), "{:?}", ended.notes);
+    }
+}
+
+#[tokio::test]
+async fn nothing_runs_after_the_death_or_restart_of_the_kernel_whatever_is_wanted_after_errors() {
+    let ended = series(&[("die", &[]), ("2", &[]), ("3", &[])], false).await;
+    assert_eq!(ended.ran, ["die"]);
+    assert!(ended.notes[2].contains("the kernel died in cell 0 (killed)"), "{:?}", ended.notes);
+    let ended = series(&[("1", &[]), ("restart later", &[]), ("3", &[]), ("4", &[])], false).await;
+    assert_eq!(ended.ran, ["1", "restart later"], "{:?}", ended.notes);
+    assert_eq!(ended.states[2..], ["interrupted"; 2]);
+    for note in &ended.notes[2..] {
+        assert!(note.contains("kernel was restarted") && note.contains("variables are gone"), "{note}");
+    }
+}
+
+#[tokio::test]
+async fn after_an_error_the_rest_runs_if_that_is_wanted() {
+    let ended = series(&[("raise", &[]), ("2", &[])], false).await;
+    assert_eq!(ended.ran, ["raise", "2"]);
+    assert!(matches!(ended.states[..], ["error", "done"]));
+}

@@ -1,0 +1,98 @@
+//! The modules that a notebook imports, and which of them its environment lacks.
+
+use std::collections::BTreeSet;
+
+use names::Names;
+
+use super::verdict::MissingModule;
+use crate::packages::package_of;
+
+/// The packages whose parts come from many others: of their modules, the second part is looked for, too.
+const SHARED: [&str; 4] = ["google", "azure", "mpl_toolkits", "ruamel"];
+
+/// The modules that cells of Python import at their outermost level, where nothing catches that one is missing.
+pub(super) fn imported<'s>(sources: impl Iterator<Item = &'s str>) -> BTreeSet<String> {
+    let mut modules = BTreeSet::new();
+    for source in sources {
+        let names = Names::of_cell(source);
+        for line in source.lines() {
+            let line =
+                line.split('#').next().unwrap_or_default().trim_end().trim_end_matches(['(', '\\', ';']);
+            if let Some(imports) = line.strip_prefix("import ") {
+                for import in imports.split(';').next().unwrap_or_default().split(',') {
+                    let mut words = import.split_whitespace();
+                    let Some(module) = words.next() else { continue };
+                    let bound = words.nth(1).unwrap_or_else(|| module.split('.').next().unwrap_or(module));
+                    // Otherwise it is a line of a text.
+                    if names.imports.contains(bound) {
+                        modules.insert(looked_for(module));
+                    }
+                }
+            } else if let Some((module, _)) =
+                line.strip_prefix("from ").and_then(|rest| rest.split_once(" import"))
+                && !module.trim_start().starts_with('.')
+                && !names.imports.is_empty()
+            {
+                modules.insert(looked_for(module.trim()));
+            }
+        }
+    }
+    modules.retain(|module| module.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.')));
+    modules
+}
+
+fn looked_for(module: &str) -> String {
+    let parts: Vec<&str> = module.split('.').collect();
+    let is_shared = parts.len() > 1 && SHARED.contains(&parts[0]);
+    let length = match &parts[..] {
+        ["google", "cloud", _, ..] => 3,
+        _ if is_shared => 2,
+        _ => 1,
+    };
+    parts[..length].join(".")
+}
+
+/// Code that prints those of the modules that cannot be found, a line each. It imports none but the parents of parts.
+pub(super) fn question(modules: &BTreeSet<String>) -> String {
+    let names: Vec<String> = modules.iter().map(|module| format!("{module:?}")).collect();
+    format!(
+        "def _missing():\n    from importlib.util import find_spec\n    for name in [{}]:\n        try:\n            found = \
+         find_spec(name)\n        except Exception:\n            found = None\n        if found is None:\n            \
+         print(name)\n_missing()",
+        names.join(", ")
+    )
+}
+
+/// What the code has printed.
+pub(super) fn missing(printed: &str, modules: &BTreeSet<String>) -> Vec<MissingModule> {
+    let lines: BTreeSet<&str> = printed.lines().map(str::trim).collect();
+    let missing = modules.iter().filter(|module| lines.contains(module.as_str()));
+    missing.map(|module| MissingModule { module: module.clone(), package: package_of(module) }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn imports_are_read_at_the_outermost_level_only() {
+        let sources = [
+            "import os, cv2 as cv\nimport a.b.c\nfrom sklearn.linear_model import (\n    Ridge,\n)\nfrom . import x",
+            "try:\n    import optional\nexcept ImportError:\n    pass",
+            "text = \"\"\"\nimport nothing\n\"\"\"",
+            "%%bash\nimport x",
+            "from google.cloud.storage import Client\nimport yaml  # comment",
+        ];
+        let found: Vec<String> = imported(sources.into_iter()).into_iter().collect();
+        assert_eq!(found, ["a", "cv2", "google.cloud.storage", "os", "sklearn", "yaml"]);
+    }
+
+    #[test]
+    fn missing_modules_are_named_with_their_packages() {
+        let modules = ["cv2", "os", "sklearn"].map(str::to_owned).into();
+        let found = missing("warning\ncv2\nsklearn\n", &modules);
+        let named: Vec<_> = found.iter().map(|it| (it.module.as_str(), it.package.as_deref())).collect();
+        assert_eq!(named, [("cv2", Some("opencv-python")), ("sklearn", Some("scikit-learn"))]);
+        assert!(question(&modules).contains("[\"cv2\", \"os\", \"sklearn\"]"));
+    }
+}
