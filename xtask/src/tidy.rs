@@ -2,6 +2,7 @@
 //!
 //! `clippy.toml` and the lints of the root manifest hold the others: what may not be called, printed or left undone.
 
+mod files;
 mod layers;
 mod lock;
 mod manifests;
@@ -47,6 +48,7 @@ pub(crate) fn run() -> Result<()> {
         .context("cannot read the dependency tree; if Cargo.lock is out of date, run: cargo metadata")?;
     let members = metadata.workspace_packages();
     let mut findings: Vec<Finding> = lock::check(&project).into_iter().collect();
+    findings.extend(files::check(&project));
     findings.extend(packages::check(&metadata));
     findings.extend(layers::check(&members));
     for member in &members {

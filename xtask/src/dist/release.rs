@@ -12,6 +12,8 @@ const PLACEHOLDER: &str = "OWNER";
 /// Who reads these accepts no comments or variables, so the version is written out.
 const PLUGINS: [&str; 2] =
     ["plugins/cellbridge/.claude-plugin/plugin.json", "plugins/cellbridge/.codex-plugin/plugin.json"];
+/// How clients of the plugins start the program.
+const SERVERS: &str = "plugins/cellbridge/.mcp.json";
 
 pub(super) struct Release {
     pub(super) version: String,
@@ -69,9 +71,7 @@ impl Release {
         let readme = std::fs::read_to_string(project.root.join("README.md"))?;
         ensure!(readme.contains(&proof), "README.md lacks the line `{proof}`");
         for file in PLUGINS {
-            let text = std::fs::read_to_string(project.root.join(file))
-                .with_context(|| format!("{file} can't be read"))?;
-            let manifest: Value = serde_json::from_str(&text).with_context(|| file.to_owned())?;
+            let manifest = read_json(project, file)?;
             ensure!(
                 manifest["version"] == self.version,
                 "{file} has the version {}, the root manifest {}",
@@ -79,7 +79,28 @@ impl Release {
                 self.version
             );
         }
+        let unpinned = self.unpinned(&read_json(project, SERVERS)?);
+        ensure!(
+            unpinned.is_empty(),
+            "{SERVERS} does not start cellbridge=={}, whose tools the plugin's skill describes: {}",
+            self.version,
+            unpinned.join(", ")
+        );
         Ok(())
+    }
+
+    /// The servers of a client's configuration that could start another version than this release.
+    fn unpinned(&self, configuration: &Value) -> Vec<String> {
+        let pinned = [format!("cellbridge=={}", self.version), format!("cellbridge@{}", self.version)];
+        let servers = configuration["mcpServers"].as_object().into_iter().flatten();
+        let is_pinned = |server: &Value| {
+            let arguments = server["args"].as_array().into_iter().flatten();
+            arguments.filter_map(Value::as_str).any(|argument| pinned.iter().any(|it| it == argument))
+        };
+        servers
+            .filter(|(_, server)| !is_pinned(server))
+            .map(|(name, server)| format!("{name}: {server}"))
+            .collect()
     }
 
     /// Fails unless the checkout can be released under `tag`.
@@ -102,6 +123,12 @@ impl Release {
     }
 }
 
+fn read_json(project: &Project, file: &str) -> Result<Value> {
+    let text =
+        std::fs::read_to_string(project.root.join(file)).with_context(|| format!("{file} can't be read"))?;
+    serde_json::from_str(&text).with_context(|| file.to_owned())
+}
+
 /// Whether a line of `git grep -o` ends with the owner's repository.
 fn names_owner(line: &str, owner: &str) -> bool {
     line.strip_suffix("/cellbridge")
@@ -117,6 +144,8 @@ fn has_section(changelog: &str, version: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -130,6 +159,26 @@ mod tests {
             assert!(!names_owner(line, "da"), "{line}");
             assert!(!names_owner(line, "grace"), "{line}");
         }
+    }
+
+    #[test]
+    fn the_plugins_start_the_version_that_ships_them() {
+        let release = Release { version: "1.2.3".to_owned(), owner: "ada".to_owned() };
+        let unpinned = |argument: &str| {
+            let server = json!({ "command": "uvx", "args": [argument] });
+            release.unpinned(&json!({ "mcpServers": { "cellbridge": server } })).len()
+        };
+        assert_eq!([unpinned("cellbridge==1.2.3"), unpinned("cellbridge@1.2.3")], [0, 0]);
+        for other in ["cellbridge", "cellbridge@latest", "cellbridge==1.2.30", "cellbridge>=1.2.3"] {
+            assert_eq!(unpinned(other), 1, "{other}");
+        }
+        assert_eq!(release.unpinned(&json!({ "mcpServers": { "a": { "command": "uvx" } } })).len(), 1);
+    }
+
+    #[test]
+    fn all_files_of_this_checkout_agree() -> Result<()> {
+        let project = Project::find()?;
+        Release::read(&project)?.check_agreement(&project)
     }
 
     #[test]
