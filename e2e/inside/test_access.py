@@ -1,6 +1,7 @@
 """Who may use a Jupyter server's own endpoint, and for what: Jupyter decides both."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
@@ -121,6 +122,26 @@ def test_each_user_may_do_what_the_authorizer_says(users: JupyterServer) -> None
     assert ask(users, "GET", "mcp/tools/list", "nobody-token").status_code == 403
     created, message = call(users, "use_notebook", "reader-token", notebook_path="made.ipynb", mode="create")
     assert not created and not (users.root / "made.ipynb").exists(), message
+
+
+def test_a_token_does_not_act_with_the_rights_of_another_of_the_same_user(users: JupyterServer) -> None:
+    """Only here the headers of a request reach the server again. Both tokens are the worker's; one is refused all contents."""
+    write_notebook(users.root / "wide.ipynb", "print(6 * 7)")
+    assert call(users, "use_notebook", "worker-token", notebook_path="wide.ipynb", notebook_name="wide")[0]
+    opened, message = call(users, "use_notebook", "narrow-token", notebook_path="wide.ipynb")
+    assert not opened, message
+    # Nor through what the other has opened.
+    read, message = call(users, "read_cell", "narrow-token", notebook_name="wide", cell_index=0)
+    assert not read, message
+    # While a call of the narrow one waits, one of the wide one comes, and the other way round.
+    for first, second in [("narrow-token", "worker-token"), ("worker-token", "narrow-token")]:
+        with ThreadPoolExecutor() as pool:
+            given = {"notebook_path": "wide.ipynb"}
+            calls = [
+                pool.submit(call, users, "use_notebook", token, **given) for _ in range(10) for token in (first, second)
+            ]
+            done = [each.result()[0] for each in calls]
+        assert done == [first == "worker-token", second == "worker-token"] * 10
 
 
 def test_resources_need_the_right_to_read(users: JupyterServer) -> None:

@@ -19,6 +19,7 @@ class Core:
         headers: list[tuple[str, str]],
         body: bytes,
         user: str,
+        credential: str,
         may: tuple[bool, bool, bool, bool],
     ) -> Future[tuple[int, list[tuple[str, str]], bytes, Stream | None]]: ...
     def metrics(self) -> tuple[int, int, int, list[tuple[str, int, int, int, float]]]: ...

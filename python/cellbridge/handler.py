@@ -9,7 +9,7 @@ from jupyter_server.utils import ensure_async
 from tornado import web
 from tornado.iostream import StreamClosedError
 
-from .user import identity, user_key
+from .user import credential, identity, user_key
 
 # Headers that Tornado sets itself.
 FRAMING = {"connection", "content-length", "transfer-encoding"}
@@ -36,9 +36,9 @@ class McpHandler(APIHandler):
     async def _relay(self, path: str) -> None:
         may = await self._permissions()
         loop = asyncio.get_running_loop()
-        request = (self.request.method, path, identity(self), self.request.body, user_key(self), may)
+        request = (self.request.method, path, identity(self), self.request.body)
         try:
-            self._answer = self.extension.core().answer(loop, *request)
+            self._answer = self.extension.core().answer(loop, *request, user_key(self), credential(self), may)
         except RuntimeError as error:
             raise web.HTTPError(503, str(error)) from None
         try:

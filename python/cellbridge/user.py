@@ -1,7 +1,8 @@
-"""The user who makes a request."""
+"""The user who makes a request, and with which credential."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 
 from jupyter_server.base.handlers import JupyterHandler
@@ -14,6 +15,16 @@ def user_key(handler: JupyterHandler) -> str:
     name = getattr(user, "username", None) or str(user)
     is_generated = re.fullmatch("[0-9a-f]{32}", name) and getattr(user, "name", "").startswith("Anonymous ")
     return "" if is_generated else f"user {name}"
+
+
+def credential(handler: JupyterHandler) -> str:
+    """A key for what the user was recognised by. Tokens of one user may have different rights, so that what was begun with one
+    must not go on with another."""
+    authorization = handler.request.headers.get("Authorization", "")
+    # However it is sent: `Bearer X`, `token X`, `?token=X`.
+    token = authorization.split(" ", 1)[-1].strip() or handler.get_query_argument("token", "")
+    cookie = "" if token else handler.get_cookie(handler.identity_provider.get_cookie_name(handler), "")
+    return hashlib.sha256(f"{token}\n{cookie}".encode()).hexdigest()
 
 
 def identity(handler: JupyterHandler) -> list[tuple[str, str]]:

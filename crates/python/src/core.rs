@@ -1,6 +1,5 @@
-//! The object that the extension holds: answers requests, and keeps the state of each user.
+//! The object that the extension holds: answers requests, and keeps the state of each caller.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -12,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use tokio_util::sync::CancellationToken;
 
+use crate::callers::{Caller, Callers};
 use crate::config::Config;
 use crate::future::{self, guarded};
 use crate::http::{self, Answer};
@@ -31,7 +31,7 @@ pub struct Core(Option<Arc<Shared>>);
 struct Shared {
     config: Config,
     callbacks: Callbacks,
-    users: Mutex<HashMap<String, Arc<User>>>,
+    callers: Mutex<Callers<User>>,
     shutdown: CancellationToken,
     metrics: Arc<Metrics>,
 }
@@ -54,14 +54,14 @@ impl Core {
             Ok(Self(Some(Arc::new(Shared {
                 config,
                 callbacks: Callbacks { connection, file, kernels },
-                users: Mutex::default(),
+                callers: Mutex::default(),
                 shutdown: CancellationToken::new(),
                 metrics: Arc::default(),
             }))))
         })
     }
 
-    /// A future of `(status, headers, body, Stream or None)`. `may` says whether the user may read, write, execute, and
+    /// A future of `(status, headers, body, Stream or None)`. `credential` is a key for what `user` was recognised by; `may` says whether the user may read, write, execute, and
     /// see kernels. Cancel the future when the client has disconnected.
     #[expect(clippy::too_many_arguments, reason = "a request has this many parts")]
     #[expect(clippy::needless_pass_by_value, reason = "Python's arguments arrive by value")]
@@ -73,6 +73,7 @@ impl Core {
         headers: Vec<(String, String)>,
         body: PyBackedBytes,
         user: &str,
+        credential: &str,
         may: (bool, bool, bool, bool),
     ) -> PyResult<Bound<'py, PyAny>> {
         guarded(|| {
@@ -82,12 +83,12 @@ impl Core {
                 return Err(PyRuntimeError::new_err("cellbridge is shut down"));
             }
             let request = http::request(method, path, &headers, Bytes::from_owner(body))?;
+            let caller = Caller { user: user.to_owned(), credential: credential.to_owned(), may };
             let user = {
                 let _entered = runtime.enter();
-                shared.user(user, &headers, event_loop)
+                shared.user(caller, &headers, event_loop)
             };
-            let (read, write, execute, sees_kernels) = may;
-            user.managers.let_see_kernels(sees_kernels);
+            let (read, write, execute, _) = may;
             let may = Permissions { read, write, execute };
             let shutdown = shared.shutdown.clone();
             let answer = async move { Answer::collect(user.embedded.answer(request, may).await).await };
@@ -102,14 +103,15 @@ impl Core {
     fn metrics(&self) -> PyResult<Counts> {
         guarded(|| {
             let shared = self.shared()?;
-            let users: Vec<_> = shared.users().values().cloned().collect();
-            let is_active = |run: &Arc<workspace::Run>| !run.state().is_over();
-            let runs =
-                users.iter().flat_map(|user| user.workspace.journal().runs()).filter(is_active).count();
+            let (users, states) = {
+                let callers = shared.callers();
+                (callers.count_users(), callers.all())
+            };
+            let runs = states.iter().map(|user| user.active_runs()).sum();
             let calls = shared.metrics.calls().into_iter();
             let calls =
                 calls.map(|(tool, it)| (tool, it.answered, it.failed, it.abandoned, it.time.as_secs_f64()));
-            Ok((users.len(), shared.metrics.sessions(), runs, calls.collect()))
+            Ok((users, shared.metrics.sessions(), runs, calls.collect()))
         })
     }
 
@@ -119,7 +121,7 @@ impl Core {
             let Some(runtime) = runtime::running() else { return future::none(event_loop) };
             let shared = self.shared()?;
             shared.shutdown.cancel();
-            let users: Vec<_> = shared.users().drain().map(|(_, user)| user).collect();
+            let users = std::mem::take(&mut *shared.callers()).all();
             let closing = async move {
                 let closed = join_all(users.iter().map(|user| user.workspace.shutdown()));
                 if tokio::time::timeout(SHUTDOWN_TIMEOUT, closed).await.is_err() {
@@ -155,20 +157,23 @@ impl Drop for Core {
 }
 
 impl Shared {
-    /// The state of a user, whose requests to the server carry `headers` from now on.
-    fn user(&self, name: &str, headers: &[(String, String)], event_loop: &Bound<'_, PyAny>) -> Arc<User> {
-        let mut users = self.users();
-        if let Some(user) = users.get(name) {
+    /// The state of a caller, whose requests to the server carry `headers` from now on. Call it within the runtime.
+    fn user(&self, caller: Caller, headers: &[(String, String)], event_loop: &Bound<'_, PyAny>) -> Arc<User> {
+        let mut callers = self.callers();
+        if let Some(user) = callers.get(&caller) {
             user.identity.replace(headers);
-            return user.clone();
+            return user;
         }
-        let managers = Managers::new(event_loop, &self.callbacks);
+        let (_, _, _, sees_kernels) = caller.may;
+        let managers = Managers::new(event_loop, &self.callbacks, sees_kernels);
         let user = Arc::new(User::new(&self.config, headers, managers, self.metrics.clone(), &self.shutdown));
-        users.insert(name.to_owned(), user.clone());
+        if let Some(unused) = callers.insert(caller, user.clone(), |user| user.active_runs() == 0) {
+            tokio::spawn(async move { unused.workspace.shutdown().await });
+        }
         user
     }
 
-    fn users(&self) -> MutexGuard<'_, HashMap<String, Arc<User>>> {
-        self.users.lock().unwrap_or_else(PoisonError::into_inner)
+    fn callers(&self) -> MutexGuard<'_, Callers<User>> {
+        self.callers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -4,6 +4,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "this crate reads the environment, so that no other has to")]
 
+mod callers;
 mod config;
 mod core;
 mod future;

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -20,7 +19,7 @@ pub(crate) struct Managers {
     event_loop: Py<PyAny>,
     callbacks: Callbacks,
     /// Whether the user may see kernels.
-    sees_kernels: AtomicBool,
+    sees_kernels: bool,
 }
 
 /// Python functions that take a text and return a text or `None`.
@@ -34,18 +33,14 @@ pub(crate) struct Callbacks {
 }
 
 impl Managers {
-    pub(crate) fn new(event_loop: &Bound<'_, PyAny>, callbacks: &Callbacks) -> Self {
+    pub(crate) fn new(event_loop: &Bound<'_, PyAny>, callbacks: &Callbacks, sees_kernels: bool) -> Self {
         let py = event_loop.py();
         let callbacks = Callbacks {
             connection: callbacks.connection.clone_ref(py),
             file: callbacks.file.clone_ref(py),
             kernels: callbacks.kernels.clone_ref(py),
         };
-        Self { event_loop: event_loop.clone().unbind(), callbacks, sees_kernels: AtomicBool::new(false) }
-    }
-
-    pub(crate) fn let_see_kernels(&self, may: bool) {
-        self.sees_kernels.store(may, Ordering::Relaxed);
+        Self { event_loop: event_loop.clone().unbind(), callbacks, sees_kernels }
     }
 
     async fn call(&self, callback: &Py<PyAny>, argument: &str) -> Option<String> {
@@ -67,8 +62,7 @@ impl InProcessServer for Managers {
     fn kernels(&self) -> BoxFuture<'_, Option<String>> {
         async {
             // Otherwise ask over HTTP: the server's refusal gives the reason.
-            let may_see = self.sees_kernels.load(Ordering::Relaxed);
-            if may_see { self.call(&self.callbacks.kernels, "").await } else { None }
+            if self.sees_kernels { self.call(&self.callbacks.kernels, "").await } else { None }
         }
         .boxed()
     }

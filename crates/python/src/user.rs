@@ -1,4 +1,4 @@
-//! One user of the Jupyter server: workspace, MCP server and identity.
+//! One caller: a user of the Jupyter server with one credential. Workspace, MCP server and identity.
 
 use std::sync::Arc;
 
@@ -13,11 +13,10 @@ use crate::config::{Config, ServerUrl};
 use crate::managers::Managers;
 
 pub(crate) struct User {
-    /// The headers of the user's last request.
+    /// The headers of the last request with this credential.
     pub(crate) identity: Arc<Forwarded>,
     pub(crate) embedded: Embedded,
     pub(crate) workspace: Arc<Workspace>,
-    pub(crate) managers: Arc<Managers>,
 }
 
 impl User {
@@ -53,7 +52,7 @@ impl User {
             kernel: config.runtime_id.clone(),
             capabilities: config.capabilities(),
             run_logs: None,
-            in_process: Some(managers.clone() as Arc<dyn InProcessServer>),
+            in_process: Some(managers as Arc<dyn InProcessServer>),
         });
         let settings = workspace::Settings {
             budget: Budget::new(config.max_characters, config.max_images),
@@ -70,6 +69,10 @@ impl User {
         let server =
             Server::with_workspace(workspace.clone(), None).offering(config.policy()).counting(metrics);
         let embedded = Embedded::new(&server, shutdown);
-        Self { identity, embedded, workspace, managers }
+        Self { identity, embedded, workspace }
+    }
+
+    pub(crate) fn active_runs(&self) -> usize {
+        self.workspace.journal().runs().iter().filter(|run| !run.state().is_over()).count()
     }
 }

@@ -1,4 +1,6 @@
-"""A Jupyter server of several users. Each is known by a token, and may do what its name says."""
+"""A Jupyter server of several users. Each is known by a token, and may do what its name says.
+
+`narrow-token` is a token of the user `worker` that may not see files of the server."""
 
 from jupyter_server.auth import Authorizer, IdentityProvider, User
 
@@ -14,7 +16,8 @@ USERS = {
 
 class Users(IdentityProvider):
     async def get_user(self, handler):
-        name = (self.get_token(handler) or "").removesuffix("-token")
+        token = self.get_token(handler) or ""
+        name = "worker" if token == "narrow-token" else token.removesuffix("-token")
         if name not in USERS:
             return None
         handler._token_authenticated = True
@@ -23,6 +26,9 @@ class Users(IdentityProvider):
 
 class Rights(Authorizer):
     def is_authorized(self, handler, user, action, resource):
+        is_narrow = self.identity_provider.get_token(handler) == "narrow-token"
+        if is_narrow and resource == "contents":
+            return False
         return action in USERS[user.username]
 
 
