@@ -1,11 +1,14 @@
-"""A $BROWSER that opens nothing: it hands the URL to the test."""
+"""A $BROWSER that opens nothing: it hands the URL to the test, as a browser finds it in the page that it is given."""
 
 import asyncio
+import html
+import re
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from e2e.support.waiting import LONG
 
@@ -30,7 +33,10 @@ class Opener:
 
     async def url(self) -> str:
         async with asyncio.timeout(LONG):
-            return await self.given.get()
+            page = Path(unquote(urlsplit(await self.given.get()).path)).read_text()
+        found = re.search(r'http-equiv="refresh" content="0; url=([^"]*)"', page)
+        assert found, page
+        return html.unescape(found[1])
 
 
 @asynccontextmanager

@@ -1,12 +1,12 @@
 //! The commands for every place and for the Colab tab alone: connects the places to the transport.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use ::jupyter::{Capabilities, Jupyter, JupyterConnector, Source};
 use anyhow::{Context as _, bail};
-use colab::{Browser, Listener, Settings};
+use colab::{Browser, Desktop, Listener, Settings};
 #[cfg(unix)]
 use local::Lifetimes;
 use local::{KernelKeeping, ProcessEnv};
@@ -18,7 +18,7 @@ use workspace::{Place, RunSuffix, Workspace};
 use crate::args::{self, Transport};
 use crate::colab_subset::ColabSubset;
 use crate::endpoint::{HttpEndpoint, serve_until_shutdown};
-use crate::{attempts, jupyter, logging, operations};
+use crate::{attempts, jupyter, logging, operations, programs};
 
 /// Time limit for sending the last frames to the Colab tab at shutdown.
 const TAB_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
@@ -68,6 +68,7 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     let listener = Listener::bind(tab_port).context("the port for the Colab tab could not be opened")?;
     let tab_settings = Settings {
         browser: browser(options.no_browser),
+        desktop: desktop(&state_env, &root),
         connect_timeout: CONNECT_TIMEOUT,
         call_timeout: None,
         network_timeout: options.network.network_timeout,
@@ -160,14 +161,15 @@ pub(crate) async fn colab(options: args::Colab) -> anyhow::Result<()> {
     tracing::info!(port = listener.port(), "waiting for a Colab tab");
 
     let shutdown = CancellationToken::new();
+    let process_env = ProcessEnv { variables: std::env::vars_os().collect(), home: std::env::home_dir() };
     let settings = Settings {
         browser: browser(options.no_browser),
+        desktop: desktop(&process_env, &std::env::current_dir()?),
         connect_timeout: options.connect_timeout,
         call_timeout: Some(options.call_timeout).filter(|timeout| !timeout.is_zero()),
         network_timeout: options.network.network_timeout,
     };
     let (place, tabs) = colab::Colab::new(listener, token, Vec::new(), settings, shutdown.clone())?;
-    let process_env = ProcessEnv { variables: std::env::vars_os().collect(), home: std::env::home_dir() };
     let tabs = tokio::spawn(serve_tabs(tabs, attempts::keep(place.attempts(), process_env)));
     let server = Server::new(place).offering(serving.allowed.policy());
     let served = serve_until_shutdown(server, endpoint, "colab -- cellbridge colab", &shutdown).await;
@@ -205,5 +207,13 @@ pub(crate) fn browser(is_forbidden: bool) -> Browser {
         _ if is_forbidden => Browser::Never,
         Ok(command) if !command.trim().is_empty() => Browser::Command(command),
         _ => Browser::System,
+    }
+}
+
+fn desktop(process_env: &ProcessEnv, root: &Path) -> Desktop {
+    Desktop {
+        programs: programs::folders(process_env, root),
+        home: process_env.home.clone(),
+        temporary: process_env.temp_dir(),
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use tokio::time::{Instant, timeout_at};
 use workspace::{Answer, Call, Error, ErrorKind, Progress, Report};
 
-use crate::browser::{Browser, BrowserCommand};
+use crate::browser::{Browser, BrowserCommand, Desktop};
 use crate::browser_activity::{Diagnosis, Mark};
 use crate::handshake;
 use crate::notebook_url::NotebookUrl;
@@ -22,6 +22,7 @@ const MAX_TIMEOUT_SECONDS: f64 = 3600.0;
 pub(crate) struct ConnectTool {
     connection: Arc<TabConnection>,
     browser: Browser,
+    desktop: Desktop,
     /// How long to wait for the person if the call does not say.
     default_timeout: Duration,
     state: Mutex<State>,
@@ -56,11 +57,12 @@ impl ConnectTool {
     pub(crate) fn new(
         connection: Arc<TabConnection>,
         browser: Browser,
+        desktop: Desktop,
         default_timeout: Duration,
         url: Option<NotebookUrl>,
     ) -> Self {
         let state = State { is_shown: url.is_none(), url, opening: None };
-        Self { connection, browser, default_timeout, state: Mutex::new(state) }
+        Self { connection, browser, desktop, default_timeout, state: Mutex::new(state) }
     }
 
     /// The URL that the tab was opened with.
@@ -128,7 +130,7 @@ impl ConnectTool {
             return Ok(());
         }
         report(1.0, "The user is not connected to the Colab UI".into());
-        let opened = self.open(url, timeout, since);
+        let opened = self.open(url, timeout, since).await;
         let waiting =
             format!("Waiting for user to connect in Colab - will wait for {}s", timeout.as_secs_f64());
         report(2.0, waiting);
@@ -160,7 +162,23 @@ impl ConnectTool {
         timeout_at(deadline, ready).await.is_ok()
     }
 
-    fn open(&self, url: &NotebookUrl, timeout: Duration, since: Mark) -> OpenedBrowser<'_> {
+    async fn open(&self, url: &NotebookUrl, timeout: Duration, since: Mark) -> OpenedBrowser<'_> {
+        let mut opened = OpenedBrowser { tool: self, is_first: false, command: None };
+        if !self.may_open(url, timeout, since) {
+            return opened;
+        }
+        opened.is_first = true;
+        let url = url.with_token(self.connection.token.expose(), self.connection.port);
+        let mut command = self.browser.open(&url, &self.desktop).await;
+        if let Ok(Some(command)) = &mut command {
+            self.connection.keep_until_connected(command.take_redirect());
+        }
+        opened.command = command.transpose();
+        opened
+    }
+
+    /// Whether this call is to open the browser; if so, others do not until it ends.
+    fn may_open(&self, url: &NotebookUrl, timeout: Duration, since: Mark) -> bool {
         let mut state = self.state.lock();
         // A call with timeout 0 only asks for the state. A tab that shows its prompt is open already; that of a tab which
         // nobody could open is another's.
@@ -169,17 +187,11 @@ impl ConnectTool {
             Diagnosis::PromptShowing => state.is_shown,
             _ => false,
         };
-        let nothing_opened = OpenedBrowser { tool: self, is_first: false, command: None };
-        if timeout.is_zero() || is_open {
-            return nothing_opened;
-        }
-        if state.opening.as_ref() == Some(url) {
-            return nothing_opened;
+        if timeout.is_zero() || is_open || state.opening.as_ref() == Some(url) {
+            return false;
         }
         *state = State { url: Some(url.clone()), is_shown: true, opening: Some(url.clone()) };
-        drop(state);
-        let url = url.with_token(self.connection.token.expose(), self.connection.port);
-        OpenedBrowser { tool: self, is_first: true, command: Some(self.browser.open(&url)) }
+        true
     }
 
     /// How the person opens the tab, which shows `url` from then on.
@@ -211,7 +223,7 @@ struct OpenedBrowser<'a> {
 impl OpenedBrowser<'_> {
     fn problem(mut self) -> Option<String> {
         match self.command.take()? {
-            Ok(mut command) => command.failure(),
+            Ok(mut command) => command.problem(),
             Err(problem) => Some(problem),
         }
     }

@@ -5,7 +5,7 @@
 //! State machines without sockets: `handshake` authorizes a connection, `page_session` speaks MCP with one page,
 //! and `browser_activity` explains why a tab is not connected. Around them, `bridge` accepts connections, `tab_connection`
 //! keeps the page of one tab, `driver` and `socket` move frames, and `page` holds the calls in flight.
-//! `connect_tool` opens a tab, `tab` calls its tools, `tabs` knows them all, `place`, `document` and `tab_kernel` make a place
+//! `connect_tool` opens a tab in a `browser`, through a `redirect` file, `tab` calls its tools, `tabs` knows them all, `place`, `document` and `tab_kernel` make a place
 //! of them, and `relay` puts all of it together.
 
 mod bridge;
@@ -23,7 +23,9 @@ mod notebook_url;
 mod page;
 mod page_session;
 mod place;
+mod redirect;
 mod relay;
+mod sandbox;
 mod socket;
 mod tab;
 mod tab_connection;
@@ -31,7 +33,7 @@ mod tab_kernel;
 mod tabs;
 mod tools;
 
-pub use browser::Browser;
+pub use browser::{Browser, Desktop};
 pub use browser_activity::Attempt;
 pub use listener::{BindError, Listener};
 pub use relay::{BadDefinitions, Colab, FURTHER_TABS, GROUP, Settings};

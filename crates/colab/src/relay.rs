@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use workspace::{Answer, Call, Error, ErrorKind, NextStep, Place, Relay, Secret, Tool};
 
 use crate::bridge::Bridge;
-use crate::browser::Browser;
+use crate::browser::{Browser, Desktop};
 use crate::browser_activity::Attempt;
 use crate::json_rpc::{Members, Object, quoted};
 use crate::listener::Listener;
@@ -29,6 +29,7 @@ pub const FURTHER_TABS: usize = 100;
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub browser: Browser,
+    pub desktop: Desktop,
     /// How long [`CONNECT`] waits for the person if the call does not say.
     pub connect_timeout: Duration,
     /// How long a call may go without an answer or progress; `None` is forever.
@@ -62,7 +63,7 @@ impl Colab {
         settings: Settings,
         shutdown: CancellationToken,
     ) -> Result<(Arc<Self>, impl Future<Output = ()> + Send + 'static), BadDefinitions> {
-        let Settings { browser, connect_timeout, call_timeout, network_timeout } = settings;
+        let Settings { browser, desktop, connect_timeout, call_timeout, network_timeout } = settings;
         let bridge = Arc::new(Bridge::new(listener.port(), network_timeout));
         let has_further = !further_tokens.is_empty();
         let mut built_in = tools::built_in().map_err(BadDefinitions)?;
@@ -71,7 +72,7 @@ impl Colab {
         }
         let attempts = bridge.attempts();
         let serving = bridge.clone().serve(listener, shutdown);
-        let tab_settings = TabSettings { browser, connect_timeout, call_timeout };
+        let tab_settings = TabSettings { browser, desktop, connect_timeout, call_timeout };
         let tabs = Arc::new(Tabs::new(bridge, token, further_tokens, tab_settings));
         Ok((Arc::new(Self { tabs, attempts, has_further, built_in }), serving))
     }

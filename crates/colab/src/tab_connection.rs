@@ -13,6 +13,7 @@ use crate::browser_activity::{Attempt, BrowserActivity, BrowserEvent, Diagnosis,
 use crate::driver::{ConnectionEnd, Driver};
 use crate::handshake::ConnectedBy;
 use crate::page::Page;
+use crate::redirect::RedirectPage;
 use crate::socket::{self, Socket};
 
 pub(crate) struct TabConnection {
@@ -35,6 +36,8 @@ struct State {
     page: Option<Arc<Page>>,
     /// How the page was connected, or the last one.
     by: Option<ConnectedBy>,
+    /// What led a browser to the page that has not connected yet.
+    redirect: Option<RedirectPage>,
 }
 
 impl TabConnection {
@@ -85,6 +88,12 @@ impl TabConnection {
         state.activity.record(event);
     }
 
+    /// Removes what leads a browser here once it has done so, or when the next one is opened.
+    pub(crate) fn keep_until_connected(&self, redirect: Option<RedirectPage>) {
+        let mut state = self.state.lock();
+        state.redirect = redirect.filter(|_| state.page.is_none());
+    }
+
     /// Serves a page's socket until it closes or `shutdown` is cancelled. Closes it at once if there is a page already.
     pub(crate) async fn serve(&self, socket: Socket, by: ConnectedBy, shutdown: &CancellationToken) {
         let driver = match self.admit(socket, by) {
@@ -118,7 +127,7 @@ impl TabConnection {
             return Err(Box::new(socket));
         }
         let (page, driver) = Driver::new(socket, self.network_timeout);
-        (state.page, state.by) = (Some(page), Some(by));
+        (state.page, state.by, state.redirect) = (Some(page), Some(by), None);
         self.record_in(&mut state, BrowserEvent::Connected);
         Ok(driver)
     }

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use workspace::{Error, ErrorKind, Fault, NotebookPath, Secret};
 
 use crate::bridge::Bridge;
-use crate::browser::Browser;
+use crate::browser::{Browser, Desktop};
 use crate::connect_tool::ConnectTool;
 use crate::document::TabDocument;
 use crate::notebook_url::NotebookUrl;
@@ -30,6 +30,7 @@ pub(crate) struct TabNotebook {
 /// How further tabs are opened.
 pub(crate) struct TabSettings {
     pub(crate) browser: Browser,
+    pub(crate) desktop: Desktop,
     /// How long to wait for the person.
     pub(crate) connect_timeout: Duration,
     /// How long an agent's call may go without an answer or progress; `None` is forever.
@@ -152,8 +153,9 @@ fn new_tab(
     url: Option<NotebookUrl>,
 ) -> TabNotebook {
     let (connection, is_first) = (bridge.add(path, token), url.is_none());
-    let TabSettings { browser, connect_timeout, call_timeout } = settings;
-    let connect_tool = ConnectTool::new(connection.clone(), browser.clone(), *connect_timeout, url);
+    let TabSettings { browser, desktop, connect_timeout, call_timeout } = settings;
+    let connect_tool =
+        ConnectTool::new(connection.clone(), browser.clone(), desktop.clone(), *connect_timeout, url);
     let (bridge, call_timeout) = (bridge.clone(), *call_timeout);
     let tab = Arc::new(Tab { bridge, is_first, connection, connect_tool, call_timeout });
     let document = Arc::new(TabDocument::new(tab.clone()));
@@ -178,8 +180,12 @@ mod tests {
 
     fn tabs(tokens: usize) -> Tabs {
         let secret = |number: usize| Secret::new(format!("token {number}")).unwrap();
-        let settings =
-            TabSettings { browser: Browser::Never, connect_timeout: Duration::ZERO, call_timeout: None };
+        let settings = TabSettings {
+            browser: Browser::Never,
+            desktop: Desktop::default(),
+            connect_timeout: Duration::ZERO,
+            call_timeout: None,
+        };
         let bridge = Arc::new(Bridge::new(1, NetworkTimeout::default()));
         Tabs::new(bridge, secret(0), (1..=tokens).map(secret).collect(), settings)
     }

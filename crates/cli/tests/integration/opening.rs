@@ -95,17 +95,20 @@ async fn a_notebook_and_an_account_may_be_chosen() -> Result<()> {
     Ok(())
 }
 
+/// All users of the machine can read the arguments of a process.
 #[cfg(unix)]
 #[tokio::test]
-async fn the_persons_own_browser_command_is_used() -> Result<()> {
+async fn the_persons_own_browser_command_gets_the_token_in_a_private_file() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let (script, opened) = (folder.path().join("browser"), folder.path().join("opened"));
     // Renamed into place, so that a reader finds the whole line or none.
     std::fs::write(&script, "printf '%s\\n' \"$*\" > \"$1.new\" && mv \"$1.new\" \"$1\"\n")?;
     for (place, expected) in [("", "URL"), (" --first %s --last", "--first URL --last")] {
         let _ = std::fs::remove_file(&opened);
+        let temporary = tempfile::tempdir()?;
         let command = format!("sh {} {}{place}", script.display(), opened.display());
-        let mut agent = Agent::start_with(PROGRAM, &["colab"], &[("BROWSER", &command)])?;
+        let variables = [("BROWSER", &*command), ("TMPDIR", temporary.path().to_str().context("UTF-8")?)];
+        let mut agent = Agent::start_with(PROGRAM, &["colab"], &variables)?;
         agent.initialize("2025-11-25").await?;
         let answer = agent.call_tool(OPEN, r#"{"timeout_seconds":1}"#).await?;
         let connection = Connection::read(&answer)?;
@@ -118,8 +121,49 @@ async fn the_persons_own_browser_command_is_used() -> Result<()> {
             }
         })
         .await?;
-        let expected = expected.replace("URL", &connection.url);
+        let file = redirect_file(temporary.path())?;
+        let expected = expected.replace("URL", &format!("file://{}", file.display()));
         assert_eq!(seen, format!("{} {expected}\n", opened.display()));
+        let page = std::fs::read_to_string(&file)?;
+        assert!(page.contains(&connection.url.replace('&', "&amp;")), "{page}");
+        let mut tab = testkit::Tab::connect(&connection).await?;
+        tab.open().await?;
+        agent.wait_notification(LIST_CHANGED).await?;
+        assert!(
+            redirect_file(temporary.path()).is_err(),
+            "it is still there although the page has connected"
+        );
+    }
+    Ok(())
+}
+
+/// The file in a folder of this kind, in which only this user may look.
+#[cfg(unix)]
+fn redirect_file(temporary: &std::path::Path) -> Result<std::path::PathBuf> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let only = |folder: &std::path::Path| {
+        anyhow::Ok(std::fs::read_dir(folder)?.next().context("the folder is empty")??.path())
+    };
+    let mode = |path: &std::path::Path| anyhow::Ok(path.metadata()?.permissions().mode() & 0o777);
+    let folder = only(temporary)?;
+    let file = only(&folder)?;
+    assert_eq!((mode(&folder)?, mode(&file)?), (0o700, 0o600));
+    Ok(file)
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn no_file_with_a_token_outlives_the_server() -> Result<()> {
+    let temporary = tempfile::tempdir()?;
+    let variables = [("BROWSER", "true"), ("TMPDIR", temporary.path().to_str().context("UTF-8")?)];
+    for arguments in [&["colab"][..], &[]] {
+        let mut agent = Agent::start_with(PROGRAM, arguments, &variables)?;
+        agent.initialize("2025-11-25").await?;
+        agent.call_tool(OPEN, r#"{"timeout_seconds":1}"#).await?;
+        redirect_file(temporary.path())?;
+        agent.close_stdin();
+        agent.wait_exit().await?;
+        assert_eq!(std::fs::read_dir(temporary.path())?.count(), 0);
     }
     Ok(())
 }

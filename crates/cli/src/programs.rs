@@ -1,0 +1,118 @@
+//! Programs that this one starts without an agent's or a person's request to run a notebook: none of them comes with the notebooks.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use local::ProcessEnv;
+
+/// The folders in `$PATH`, without those that lie in `root` or depend on the current folder: an author of notebooks could have put
+/// programs there.
+pub(crate) fn folders(process_env: &ProcessEnv, root: &Path) -> Vec<PathBuf> {
+    let path = process_env.get("PATH").unwrap_or_default();
+    std::env::split_paths(path).filter(|folder| folder.is_absolute() && !lies_in(root, folder)).collect()
+}
+
+/// The file of a program. A relative path has none.
+pub(crate) fn find(program: &str, folders: &[PathBuf]) -> Option<PathBuf> {
+    let path = Path::new(program);
+    if path.components().count() > 1 {
+        return Some(path.to_owned()).filter(|path| path.is_absolute() && path.is_file());
+    }
+    folders.iter().map(|folder| folder.join(path)).find(|file| file.is_file())
+}
+
+/// Whether a word of a command names something in one of the folders, also as the value of an option. A file that is named
+/// relatively is looked for in the working directory, which is another.
+pub(crate) fn names_part_of(word: &str, roots: &[PathBuf]) -> bool {
+    let value = word.split_once('=').map_or(word, |(_, value)| value);
+    [word, value]
+        .iter()
+        .map(Path::new)
+        .any(|path| path.is_absolute() && roots.iter().any(|root| lies_in(root, path)))
+}
+
+/// The variables of this process without what leads into the folders: whole values, and parts of lists such as `$PATH`.
+pub(crate) fn variables_without(
+    variables: impl Iterator<Item = (OsString, OsString)>,
+    roots: &[PathBuf],
+) -> impl Iterator<Item = (OsString, OsString)> {
+    let leads_into = |path: &Path| path.is_absolute() && roots.iter().any(|root| lies_in(root, path));
+    variables.filter_map(move |(name, value)| {
+        if is_place_of_the_person(&name) {
+            return Some((name, value));
+        }
+        let is_list = name.to_str().is_some_and(|name| name.ends_with("PATH") || name.ends_with("Path"));
+        if !is_list {
+            return (!leads_into(Path::new(&value)) && name != "PWD" && name != "OLDPWD")
+                .then_some((name, value));
+        }
+        let parts = std::env::split_paths(&value).filter(|part| part.is_absolute() && !leads_into(part));
+        let kept = std::env::join_paths(parts).ok().filter(|kept| !kept.is_empty())?;
+        Some((name, kept))
+    })
+}
+
+/// Folders whose files the person has chosen, also where they lie in the folder or hold it. Programs do not work without them.
+fn is_place_of_the_person(variable: &OsStr) -> bool {
+    let name = variable.to_str().unwrap_or_default().to_ascii_uppercase();
+    let homes = ["HOME", "HOMEPATH", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "TMPDIR", "TMP", "TEMP"];
+    homes.contains(&&*name) || name.starts_with("XDG_")
+}
+
+/// A folder in which nobody but the system's owner has put files.
+pub(crate) fn neutral_folder(system_root: Option<&OsStr>) -> PathBuf {
+    match system_root.filter(|_| cfg!(windows)) {
+        Some(folder) => folder.into(),
+        None => "/".into(),
+    }
+}
+
+fn lies_in(root: &Path, folder: &Path) -> bool {
+    let real = |path: &Path| dunce::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    folder.starts_with(root) || real(folder).starts_with(real(root))
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_and_variables_that_lead_into_the_folder_are_known() {
+        let roots = [PathBuf::from("/work")];
+        for word in ["/work/x.py", "--config=/work/uv.toml", "/work"] {
+            assert!(names_part_of(word, &roots), "{word}");
+        }
+        for word in ["/usr/bin/x", "x.py", "--root=.", "-m", "/works"] {
+            assert!(!names_part_of(word, &roots), "{word}");
+        }
+        let variables = [
+            ("PATH", "/work/bin:/usr/bin:bin"),
+            ("PYTHONPATH", "/work"),
+            ("VIRTUAL_ENV", "/work/.venv"),
+            ("PWD", "/x"),
+            ("HOME", "/work"),
+        ];
+        let variables = variables.map(|(name, value)| (name.into(), value.into()));
+        let kept: Vec<_> = variables_without(variables.into_iter(), &roots).collect();
+        assert_eq!(kept, [("PATH", "/usr/bin"), ("HOME", "/work")].map(|(a, b)| (a.into(), b.into())));
+    }
+
+    #[test]
+    fn programs_of_the_folder_are_not_found() {
+        let (root, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (root, elsewhere) = (root.path(), elsewhere.path());
+        std::fs::create_dir(root.join("bin")).unwrap();
+        std::os::unix::fs::symlink(root.join("bin"), elsewhere.join("link")).unwrap();
+        for folder in [&root.join("bin"), elsewhere] {
+            std::fs::write(folder.join("less"), "").unwrap();
+        }
+        let path = [root.join("bin"), ".".into(), "".into(), elsewhere.join("link"), elsewhere.to_owned()];
+        let path = std::env::join_paths(path).unwrap();
+        let process_env = ProcessEnv { variables: [("PATH".into(), path)].into_iter().collect(), home: None };
+        let folders = folders(&process_env, root);
+        assert_eq!(folders, [elsewhere]);
+        assert_eq!(find("less", &folders), Some(elsewhere.join("less")));
+        assert_eq!(find("./less", &folders), None);
+    }
+}
