@@ -12,10 +12,12 @@ struct Rule {
     /// In lower case.
     words: &'static [&'static str],
     exceptions: &'static [&'static str],
+    /// The modules that may contain them, and those below them.
+    modules: &'static [&'static str],
     advice: &'static str,
 }
 
-const RULES: [Rule; 3] = [
+const RULES: [Rule; 5] = [
     Rule {
         name: "places",
         crates: &["mcp", "workspace"],
@@ -40,6 +42,7 @@ const RULES: [Rule; 3] = [
             "google colab",
             "notebook to colab",
         ],
+        modules: &[],
         advice: "this crate never names a place, so that a new place needs no change here; let cli or python \
                  pass it in",
     },
@@ -48,6 +51,7 @@ const RULES: [Rule; 3] = [
         crates: &["connection", "notebook", "render", "ydoc"],
         words: &["std::fs", "std::net", "fs::", "net::", "std::{"],
         exceptions: &[],
+        modules: &[],
         advice: "this crate only computes: it takes bytes, and does not read files or open connections (write one \
                  `use` for each module of std)",
     },
@@ -70,7 +74,44 @@ const RULES: [Rule; 3] = [
         ],
         words: &["env!("],
         exceptions: &["env!(\"cargo_pkg_"],
+        modules: &[],
         advice: "env! may read only CARGO_PKG_*; take the value as an argument",
+    },
+    Rule {
+        name: "terminal",
+        crates: &["cli"],
+        words: &["io::stdout", "io::stderr", "print!(", "println!(", "eprint", "indicatif", "/dev/tty"],
+        exceptions: &[],
+        modules: &["crates/cli/src/terminal"],
+        advice: "what is printed may hold control characters of others; print it with crate::terminal, which makes them visible",
+    },
+    Rule {
+        name: "temporary",
+        crates: &[
+            "cli",
+            "clients",
+            "colab",
+            "connection",
+            "jupyter",
+            "kernel",
+            "local",
+            "mcp",
+            "operations",
+            "python",
+            "rest",
+            "telemetry",
+            "workspace",
+        ],
+        words: &["tempdir(", "tempdir_in(", "tempdir::", "env::temp_dir"],
+        exceptions: &[],
+        modules: &[
+            "crates/colab/src/redirect",
+            "crates/local/src/copy",
+            "crates/local/src/keeper/folder",
+            "crates/local/src/launch/connection_file",
+        ],
+        advice: "others could read a folder with the default mode; make it in one of the modules that this rule names, which \
+                 give it the mode 0700",
     },
 ];
 
@@ -96,6 +137,12 @@ fn check_folder(root: &Path, folder: &Path, rule: &Rule, findings: &mut Vec<Find
             check_folder(root, &path, rule, findings)?;
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             let file = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().replace('\\', "/");
+            let is_of_module = |module: &str| {
+                file.strip_prefix(module).is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
+            };
+            if rule.modules.iter().copied().any(is_of_module) {
+                continue;
+            }
             let lines = lines_with(&std::fs::read_to_string(&path)?, rule);
             let finding = |line| Finding::new(format!("{file}:{line}"), rule.name, rule.advice);
             findings.extend(lines.into_iter().map(finding));
@@ -109,10 +156,11 @@ fn lines_with(text: &str, rule: &Rule) -> Vec<usize> {
     let mut found = Vec::new();
     let mut is_test_only = false;
     for (line, number) in text.lines().map(str::trim).zip(1..) {
-        if is_test_only && line.starts_with("mod ") && line.ends_with('{') {
+        let is_module = line.starts_with("mod ") || line.starts_with("pub") && line.contains(" mod ");
+        if is_test_only && is_module && line.ends_with('{') {
             break;
         }
-        is_test_only = line == "#[cfg(test)]";
+        is_test_only = is_cfg_test(line) || is_test_only && line.starts_with("#[");
         if line.starts_with("//") {
             continue;
         }
@@ -132,6 +180,10 @@ fn lines_with(text: &str, rule: &Rule) -> Vec<usize> {
         }
     }
     found
+}
+
+fn is_cfg_test(line: &str) -> bool {
+    line == "#[cfg(test)]" || line.starts_with("#[cfg(all(test,")
 }
 
 #[cfg(test)]
@@ -168,8 +220,34 @@ mod tests {
     }
 
     #[test]
+    fn only_one_module_writes_to_the_terminal() -> Result<()> {
+        assert_eq!(
+            lines(3, "println!(\"x\");\nstd::io::stderr().lock();\neprint!(\"x\");\nsay(\"x\")"),
+            [1, 2, 3]
+        );
+        let root = tempfile::tempdir()?;
+        for file in ["terminal.rs", "terminal/progress.rs", "terminals.rs"] {
+            let file = root.path().join("crates/cli/src").join(file);
+            std::fs::create_dir_all(file.parent().unwrap())?;
+            std::fs::write(file, "println!(\"x\");")?;
+        }
+        let mut findings = Vec::new();
+        check_folder(root.path(), &root.path().join("crates/cli/src"), &RULES[3], &mut findings)?;
+        let locations: Vec<_> = findings.iter().map(|finding| finding.location.as_str()).collect();
+        assert_eq!(locations, ["crates/cli/src/terminals.rs:1"]);
+        Ok(())
+    }
+
+    #[test]
+    fn folders_for_temporary_files_are_found() {
+        let text = "tempfile::tempdir()?;\nBuilder::new().tempdir_in(x)\nTempDir::new()\nstd::env::temp_dir()\nx.temp_dir()";
+        assert_eq!(lines(4, text), [1, 2, 3, 4]);
+    }
+
+    #[test]
     fn tests_may_name_anything_and_what_follows_their_declaration_may_not() {
         assert_eq!(lines(0, "#[cfg(test)]\nmod tests {\n    const X: &str = \"colab\";\n}"), [0; 0]);
+        assert_eq!(lines(0, "#[cfg(test)]\n#[cfg(unix)]\npub(crate) mod tests {\n    use colab::X;"), [0; 0]);
         assert_eq!(lines(0, "#[cfg(test)]\nmod tests;\nuse colab::X;"), [3]);
         assert_eq!(lines(0, "#[cfg(not(test))]\nmod x {\n    use colab::X;\n}"), [3]);
     }
