@@ -12,7 +12,8 @@ use reqwest::redirect;
 
 use super::finding::{Check, Finding, command};
 use super::machine::Machine;
-use probe::{ProbeError, ServerInfo, initialize};
+use crate::programs;
+use probe::{ProbeError, ServerInfo, Surroundings, initialize};
 
 const CHECK: Check = Check::Clients;
 const OWN_VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -41,6 +42,8 @@ enum Outcome {
     IsThisProgram,
     /// Another command in such a file.
     NotStarted(String),
+    /// The command of the person's own configuration, if it leads into the folder.
+    LiesInFolder(String),
     NoProgram(String),
     Failed(ProbeError),
     Reachable,
@@ -66,7 +69,12 @@ pub(super) async fn check(machine: &Machine) -> Vec<Finding> {
     let variables = variables.filter_map(|(name, value)| Some((name.to_str()?.to_owned(), value.to_owned())));
     let described = clients::Machine { system: System::current(), home, variables: variables.collect() };
     let root = machine.root.clone().ok();
-    let read = tokio::task::spawn_blocking(move || read(&described, root.as_deref()));
+    let roots: Vec<PathBuf> = root.iter().cloned().chain(std::env::current_dir()).collect();
+    let surroundings = Surroundings {
+        folder: programs::neutral_folder(machine.process_env.get("SYSTEMROOT")),
+        variables: programs::variables_without(std::env::vars_os(), &roots).collect(),
+    };
+    let read = tokio::task::spawn_blocking(move || read(&described, root.as_deref(), &roots));
     let Ok((entries, detected)) = read.await else { return Vec::new() };
     // Many clients start the same command.
     let commands: HashSet<_> = entries
@@ -75,7 +83,7 @@ pub(super) async fn check(machine: &Machine) -> Vec<Finding> {
         .map(|(program, arguments)| (program, arguments.to_vec()))
         .collect();
     let probes = commands.into_iter().map(|(program, arguments)| async {
-        let answer = initialize(program.clone(), arguments.clone(), START_TIMEOUT).await;
+        let answer = initialize(program.clone(), arguments.clone(), &surroundings, START_TIMEOUT).await;
         ((program, arguments), answer)
     });
     let (answers, outcomes) = tokio::join!(join_all(probes), join_all(entries.iter().map(Entry::outcome)));
@@ -100,15 +108,21 @@ struct Entry {
     configured: Result<Configured, String>,
     /// The program of its command, if it exists.
     program: Option<PathBuf>,
+    /// Whether the command leads into the folder that agents work in, or into the current one.
+    lies_in_folder: bool,
     exposed: Option<PathBuf>,
 }
 
 /// The entries, and the names of installed clients without one.
-fn read(machine: &clients::Machine, root: Option<&Path>) -> (Vec<Entry>, Vec<&'static str>) {
+fn read(
+    machine: &clients::Machine,
+    root: Option<&Path>,
+    roots: &[PathBuf],
+) -> (Vec<Entry>, Vec<&'static str>) {
     let (mut entries, mut detected) = (Vec::new(), Vec::new());
     for client in CLIENTS {
         let scopes = std::iter::once(Scope::User).chain(root.map(Scope::Project));
-        let found: Vec<Entry> = scopes.filter_map(|scope| entry(client, machine, scope)).collect();
+        let found: Vec<Entry> = scopes.filter_map(|scope| entry(client, machine, scope, roots)).collect();
         if found.is_empty() && client.detected(machine).is_some() {
             detected.push(client.name);
         }
@@ -117,15 +131,27 @@ fn read(machine: &clients::Machine, root: Option<&Path>) -> (Vec<Entry>, Vec<&'s
     (entries, detected)
 }
 
-fn entry(client: &'static Client, machine: &clients::Machine, scope: Scope<'_>) -> Option<Entry> {
+fn entry(
+    client: &'static Client,
+    machine: &clients::Machine,
+    scope: Scope<'_>,
+    roots: &[PathBuf],
+) -> Option<Entry> {
     let configured = client.configured(machine, scope).map_err(|error| error.to_string()).transpose()?;
     let program = match &configured {
         Ok(Configured { starts: Starts::Command { program, .. }, .. }) => find(program, machine),
         _ => None,
     };
+    let arguments = match &configured {
+        Ok(Configured { starts: Starts::Command { arguments, .. }, .. }) => &arguments[..],
+        _ => &[],
+    };
+    let in_folder = |word: &str| programs::names_part_of(word, roots);
+    let lies_in_folder = program.as_ref().and_then(|program| program.to_str()).is_some_and(in_folder)
+        || arguments.iter().any(|argument| in_folder(argument));
     let exposed = configured.as_ref().ok().and_then(exposed);
     let is_of_project = scope != Scope::User;
-    Some(Entry { client, is_of_project, configured, program, exposed })
+    Some(Entry { client, is_of_project, configured, program, lies_in_folder, exposed })
 }
 
 fn find(program: &str, machine: &clients::Machine) -> Option<PathBuf> {
@@ -185,7 +211,7 @@ impl Entry {
     fn to_start(&self) -> Option<(PathBuf, &[String])> {
         match &self.configured {
             Ok(Configured { starts: Starts::Command { arguments, .. }, is_disabled: false, .. })
-                if !self.is_of_project =>
+                if !self.is_of_project && !self.lies_in_folder =>
             {
                 Some((self.program.clone()?, arguments))
             }
@@ -217,6 +243,7 @@ impl Entry {
             Ok(Configured { starts: Starts::Command { program, .. }, .. }) => match &self.program {
                 None => Outcome::NoProgram(program.clone()),
                 Some(found) if is_this_program(found) => Outcome::IsThisProgram,
+                Some(_) if !self.is_of_project => Outcome::LiesInFolder(program.clone()),
                 Some(_) => Outcome::NotStarted(program.clone()),
             },
         }
@@ -276,6 +303,9 @@ fn finding(facts: &Facts) -> Finding {
         Outcome::IsThisProgram => CHECK.ok(&*subject, "It starts this program."),
         Outcome::NotStarted(program) => partly(format!(
             "It starts {program:?}, which exists. It was not started, because the entry came with the folder."
+        )),
+        Outcome::LiesInFolder(program) => partly(format!(
+            "It starts {program:?}, which lies in this folder, or is given a file in it. It was not started."
         )),
         Outcome::NoProgram(program) => broken(format!("It starts {program:?}, which does not exist.")),
         Outcome::Failed(ProbeError::NotStarted(error)) => broken(format!("Its command cannot be started: {error}.")),

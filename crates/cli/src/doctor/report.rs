@@ -1,4 +1,4 @@
-//! Findings as text for a person, or as JSON for a script. Neither holds a secret.
+//! Findings as text for a person.
 
 use std::fmt::Write as _;
 
@@ -19,13 +19,7 @@ pub(super) fn text(title: &str, findings: &[Finding]) -> String {
             let _ = writeln!(text, "           fix: {fix}");
         }
     }
-    let _ = writeln!(text, "\n{}", summary(findings));
-    text
-}
-
-/// A list of objects with the keys `check`, `status`, `subject`, `message` and `fix`.
-pub(super) fn json(findings: &[Finding]) -> serde_json::Result<String> {
-    serde_json::to_string_pretty(findings).map(|text| text + "\n")
+    text + "\n" + &summary(findings)
 }
 
 /// Replaces secrets, and what would move a terminal's cursor: names of kernelspecs and folders come from others.
@@ -68,12 +62,12 @@ mod tests {
     #[test]
     fn text_groups_findings_by_check() {
         insta::assert_snapshot!(text("cellbridge 1.2.3, folder /work", &findings()));
-        assert!(text("", &[]).ends_with("no errors, no warnings.\n"));
+        assert!(text("", &[]).ends_with("no errors, no warnings."));
     }
 
     #[test]
     fn json_is_a_list_with_five_keys() {
-        insta::assert_snapshot!(json(&findings()).unwrap());
+        insta::assert_snapshot!(serde_json::to_string_pretty(&findings()).unwrap());
     }
 
     #[test]

@@ -489,8 +489,33 @@ fn a_command_that_came_with_the_folder_is_not_started() -> Result<()> {
     machine.report(&[])?.find("clients", "warning", "Cursor (this folder)")?;
     assert!(!machine.at("home/was-started").exists());
     machine.write("home/.cursor/mcp.json", &text, 0o600)?;
-    machine.report(&[])?.find("clients", "error", "did not answer initialize")?;
-    assert!(machine.at("home/was-started").exists(), "the person's own entries are started");
+    machine.report(&[])?.find("clients", "warning", "which lies in this folder")?;
+    assert!(!machine.at("home/was-started").exists(), "also the person's own entry leads into the folder");
+    Ok(())
+}
+
+#[test]
+fn a_command_of_the_person_reads_and_imports_nothing_of_the_folder() -> Result<()> {
+    let mut machine = Machine::with_kernel()?;
+    // As `python -m`, `npx` and `uvx` do, it takes what is in its working directory or on its path.
+    let script = "#!/bin/sh\n[ -f ./trap ] && . ./trap\nhelper\necho \"$PYTHONPATH in $PWD\" >&2\nexit 3\n";
+    let server = machine.write("bin/server", script, 0o755)?;
+    let trap = format!(": > {:?}\n", machine.at("home/was-started"));
+    machine.write("root/trap", &trap, 0o644)?;
+    machine.write("root/bin/helper", &format!("#!/bin/sh\n{trap}"), 0o755)?;
+    let root = machine.at("root").display().to_string();
+    machine.set("PATH", format!("{root}/bin:.:{}", machine.at("bin").display()));
+    machine.set("PYTHONPATH", root);
+    let text = |arguments: &str| {
+        format!(r#"{{"mcpServers": {{"cellbridge": {{"command": {server:?}, "args": [{arguments}]}}}}}}"#)
+    };
+    machine.write("home/.cursor/mcp.json", &text(""), 0o600)?;
+    let finding = machine.report(&[])?;
+    let message = &finding.find("clients", "error", "did not answer initialize")?.message;
+    assert!(message.ends_with("initialize: in /."), "{message}");
+    machine.write("home/.cursor/mcp.json", &text(&format!("{:?}", machine.at("root/trap"))), 0o600)?;
+    machine.report(&[])?.find("clients", "warning", "is given a file in it")?;
+    assert!(!machine.at("home/was-started").exists());
     Ok(())
 }
 

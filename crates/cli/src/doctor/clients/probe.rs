@@ -1,5 +1,6 @@
 //! Starts a configured server as a client does, and asks it who it is.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
@@ -29,13 +30,22 @@ pub(super) enum ProbeError {
     NoAnswer(String),
 }
 
+/// Where servers are started: not in the folder that agents work in, from which Python and others would import or read what is there.
+#[derive(Debug, Clone)]
+pub(super) struct Surroundings {
+    pub(super) folder: PathBuf,
+    pub(super) variables: Vec<(OsString, OsString)>,
+}
+
 /// Waits `timeout` for the answer, and little longer for the server's end.
 pub(super) async fn initialize(
     program: PathBuf,
     arguments: Vec<String>,
+    surroundings: &Surroundings,
     timeout: Duration,
 ) -> Result<ServerInfo, ProbeError> {
-    let mut server = start(program, arguments).map_err(|error| ProbeError::NotStarted(error.to_string()))?;
+    let mut server =
+        start(program, arguments, surroundings).map_err(|error| ProbeError::NotStarted(error.to_string()))?;
     let asked = tokio::time::timeout(timeout, ask(&mut server)).await;
     end(&mut server).await;
     match asked {
@@ -45,10 +55,13 @@ pub(super) async fn initialize(
     }
 }
 
-fn start(program: PathBuf, arguments: Vec<String>) -> std::io::Result<Child> {
+fn start(program: PathBuf, arguments: Vec<String>, surroundings: &Surroundings) -> std::io::Result<Child> {
     let mut command = Command::new(program);
     command
         .args(arguments)
+        .current_dir(&surroundings.folder)
+        .env_clear()
+        .envs(surroundings.variables.iter().cloned())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -114,9 +127,13 @@ mod tests {
         ("/bin/sh".into(), vec!["-c".to_owned(), script.to_owned()])
     }
 
+    fn surroundings() -> Surroundings {
+        Surroundings { folder: "/".into(), variables: std::env::vars_os().collect() }
+    }
+
     async fn answer_of(script: &str) -> Result<ServerInfo, ProbeError> {
         let (program, arguments) = shell(script);
-        initialize(program, arguments, LONG).await
+        initialize(program, arguments, &surroundings(), LONG).await
     }
 
     #[tokio::test]
@@ -132,21 +149,21 @@ mod tests {
         let failed = "echo first >&2; echo 'error: no such option' >&2; echo >&2; exit 2";
         assert_eq!(answer_of(failed).await, Err(ProbeError::NoAnswer("error: no such option".into())));
         assert_eq!(answer_of("echo hello").await, Err(ProbeError::NoAnswer(String::new())));
-        let missing = initialize("/no/such/program".into(), Vec::new(), LONG).await;
+        let missing = initialize("/no/such/program".into(), Vec::new(), &surroundings(), LONG).await;
         assert!(matches!(missing, Err(ProbeError::NotStarted(_))), "{missing:?}");
     }
 
     #[tokio::test]
     async fn a_silent_server_is_given_up() {
         let (program, arguments) = shell("cat > /dev/null");
-        let asked = initialize(program, arguments, Duration::from_millis(50)).await;
+        let asked = initialize(program, arguments, &surroundings(), Duration::from_millis(50)).await;
         assert_eq!(asked, Err(ProbeError::Silent));
     }
 
     #[tokio::test]
     async fn what_a_server_has_started_ends_with_it() {
         let (program, arguments) = shell("sleep 1000 & wait");
-        let mut server = start(program, arguments).unwrap();
+        let mut server = start(program, arguments, &surroundings()).unwrap();
         end(&mut server).await;
         // Its standard output ends when nobody has it open any longer.
         let mut rest = Vec::new();
