@@ -63,9 +63,10 @@ async def test_a_notebook_runs_where_it_is(jupyter: JupyterServer, terminal: Ter
     )
     path = on_server(jupyter, folder / "a.ipynb")
     ran = await terminal.run("run", path, "-p", "n=21")
+    # Cells have the numbers that the person sees, without the cell of the parameters.
     assert ran.status == 1 and ran.printed.startswith(f"{path}: 3 of 5 cells ran"), ran.text
     assert (
-        "[4/5] cell 4: ZeroDivisionError: division by zero" in ran.complaints
+        "[4/5] cell 3: ZeroDivisionError: division by zero" in ran.complaints
         and "NOT yet on disk" not in ran.complaints
     )
     # What the command says has been stored is stored.

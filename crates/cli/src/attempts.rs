@@ -9,6 +9,8 @@ use local::ProcessEnv;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
+use crate::private;
+
 /// A page that connects again and again does not make us write each time.
 const BETWEEN_WRITES: Duration = Duration::from_secs(1);
 
@@ -35,7 +37,7 @@ impl KeptAttempt {
     /// Replaces the file as a whole; only the user can read it.
     fn write(&self, file: &Path) -> io::Result<()> {
         let folder = file.parent().ok_or(io::ErrorKind::NotFound)?;
-        std::fs::create_dir_all(folder)?;
+        private::create_folder(folder)?;
         let mut new = tempfile::NamedTempFile::new_in(folder)?;
         new.write_all(&serde_json::to_vec(self)?)?;
         new.persist(file)?;

@@ -14,11 +14,11 @@ mod report;
 mod servers;
 mod state;
 
-use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use crate::args;
+use crate::terminal::{say, say_json};
 use finding::{Check, Finding, Status};
 use machine::Machine;
 use servers::Servers;
@@ -35,10 +35,11 @@ pub(crate) async fn run(options: args::Doctor) -> anyhow::Result<ExitCode> {
     }
     let findings: Vec<Finding> =
         findings.into_iter().map(|finding| report::clean(finding, &secrets)).collect();
-    let text =
-        if options.json { report::json(&findings)? } else { report::text(&title(&machine), &findings) };
-    // Not a server: standard output is for the person or the script that called.
-    std::io::stdout().write_all(text.as_bytes())?;
+    if options.json {
+        say_json(&findings)?;
+    } else {
+        say(&report::text(&title(&machine), &findings))?;
+    }
     let has_error = findings.iter().any(|finding| finding.status == Status::Error);
     Ok(if has_error { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

@@ -10,6 +10,7 @@ use tokio::net::{TcpListener, TcpSocket};
 use tokio_util::sync::CancellationToken;
 
 use crate::args::{Serving, Transport};
+use crate::terminal::note;
 
 const DEFAULT_PORT: u16 = 4040;
 /// How many connections may wait to be accepted.
@@ -116,7 +117,7 @@ pub(crate) async fn serve_until_shutdown(
             mcp::serve_stdio(&server, shutdown.clone()).await.map_err(anyhow::Error::from)
         }
         Some(HttpEndpoint { listener, auth, url, .. }) => {
-            eprintln!("cellbridge: MCP endpoint {url}");
+            note(&format!("cellbridge: MCP endpoint {url}"));
             mcp::serve_http(server, listener, auth, shutdown.clone()).await;
             Ok(())
         }
@@ -129,13 +130,13 @@ pub(crate) async fn serve_until_shutdown(
 /// Explains itself to a person who started the program by hand.
 fn introduce(registration: &str) {
     if std::io::stdin().is_terminal() {
-        eprintln!(
+        note(&format!(
             "cellbridge {} speaks the Model Context Protocol on standard input and output.\n\
              Register this command with an agent, for example:\n  \
              claude mcp add {registration}\n\
              Press Ctrl-D to end it.",
             env!("CARGO_PKG_VERSION")
-        );
+        ));
     }
 }
 

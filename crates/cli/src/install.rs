@@ -8,13 +8,14 @@ mod program;
 mod server;
 mod status;
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
 use clients::{CLIENTS, ChangeError, Client, Ledger, Machine, Scope};
 
 use crate::args::{Install, Uninstall, Which};
+use crate::terminal::{is_read_by_person, say};
 use choice::Choice;
 use outcome::Outcome;
 pub(crate) use status::status;
@@ -127,7 +128,7 @@ impl Session {
         if which.all {
             return Ok(candidates.to_vec());
         }
-        if !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
+        if !(std::io::stdin().is_terminal() && is_read_by_person()) {
             let found = names(candidates.iter().copied());
             return Err(Unanswered(format!(
                 "name clients, or give --all: cellbridge {verb} CLIENT. {found}"
@@ -172,15 +173,4 @@ impl Session {
 fn names<'a>(clients: impl Iterator<Item = &'a Client>) -> String {
     let names: Vec<_> = clients.map(|client| client.id).collect();
     format!("Clients: {}", names.join(", "))
-}
-
-pub(crate) fn say(text: &str) -> anyhow::Result<()> {
-    if text.is_empty() {
-        return Ok(());
-    }
-    match writeln!(std::io::stdout(), "{text}") {
-        // Whoever reads has seen enough, such as `head`.
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        written => Ok(written?),
-    }
 }

@@ -10,6 +10,7 @@ use local::{Folder, KernelKeeping, Lifetimes, ProcessEnv};
 use workspace::{Session, Settings, Workspace};
 
 use crate::args::Keep;
+use crate::terminal::note;
 
 /// How long it may take to store runs that are over.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(60);
@@ -61,7 +62,7 @@ pub(crate) fn run(options: &Keep) -> ExitCode {
     match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("cellbridge: {error}");
+            note(&format!("cellbridge: {error}"));
             ExitCode::FAILURE
         }
     }

@@ -18,7 +18,7 @@ use self::kept::Kept;
 #[cfg(not(unix))]
 use self::not_kept::Kept;
 use crate::args::{Kernels, KernelsVerb, ListKernels};
-use crate::install::say;
+use crate::terminal::say_json;
 
 pub(crate) async fn run(options: Kernels) -> anyhow::Result<()> {
     let process_env = ProcessEnv::inherited(std::env::vars_os(), std::env::home_dir(), &[]);
@@ -35,7 +35,7 @@ async fn list(kept: &Kept, as_json: bool, process_env: &ProcessEnv) -> anyhow::R
     let (others, refused) = foreign_kernels(process_env).await;
     if as_json {
         let all = kept.to_json().chain(others.iter().map(foreign::to_json));
-        return say(&format!("{:#}", all.collect::<Value>()));
+        return say_json(&all.collect::<Value>());
     }
     let now = SystemTime::now();
     kept.list(now)?;

@@ -2,7 +2,7 @@
 //!
 //! A separate thread writes the log: a client that does not read our stderr blocks whoever writes to it.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -20,6 +20,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::args::{Level, Logging};
+use crate::{private, terminal};
 
 /// The most lines that wait to be written; further ones are dropped.
 const MAX_PENDING_LINES: usize = 1024;
@@ -99,7 +100,7 @@ pub(crate) fn start(options: &Logging, secrets: Vec<Secret>) -> anyhow::Result<(
     let shared_folder = path.as_deref().and_then(shared_folder);
     let out: Box<dyn Write + Send> = match path {
         Some(path) => Box::new(open(&path)?),
-        None => Box::new(io::stderr()),
+        None => Box::new(terminal::errors()),
     };
     let entries = spawn_writer(out)?;
     let format = tracing_subscriber::fmt::layer().with_ansi(false).with_target(is_file);
@@ -146,11 +147,8 @@ fn shared_folder(file: &Path) -> Option<PathBuf> {
 }
 
 fn file_in(folder: &Path) -> anyhow::Result<PathBuf> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder).with_context(|| format!("cannot create the log folder {}", folder.display()))?;
+    private::create_folder(folder)
+        .with_context(|| format!("cannot create the log folder {}", folder.display()))?;
     let now = chrono::Local::now().format("%Y-%m-%d_%H-%M-%S");
     Ok(folder.join(format!("cellbridge.{now}.{}.log", std::process::id())))
 }

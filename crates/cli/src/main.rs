@@ -1,10 +1,6 @@
 //! The `cellbridge` command: reads the command line and wires the crates together.
 
-#![expect(
-    clippy::disallowed_methods,
-    clippy::print_stderr,
-    reason = "this crate reads the environment and talks to people, so that no other has to"
-)]
+#![expect(clippy::disallowed_methods, reason = "this crate reads the environment, so that no other has to")]
 
 mod args;
 mod attempts;
@@ -23,14 +19,18 @@ mod pager;
 #[cfg(test)]
 mod pages;
 mod person;
+mod private;
+mod programs;
 mod run;
 mod running_server;
 mod serve;
+mod terminal;
 mod verify;
 
 use std::process::ExitCode;
 
 use crate::args::{Cli, Command, JupyterArgs, Verb};
+use crate::terminal::note;
 
 fn main() -> ExitCode {
     #[cfg(unix)]
@@ -43,17 +43,17 @@ fn main() -> ExitCode {
     if let Some(Command::Colab(options)) = &cli.command
         && let Some(option) = options.not_built()
     {
-        eprintln!(
+        note(&format!(
             "cellbridge: {option}: running code on a Colab runtime without a tab is not built yet. Leave the option out: \
              the tools of the connected tab work without it."
-        );
+        ));
         return ExitCode::from(2);
     }
     // One thread: a call passes through several tasks, and waking another thread for each takes longer than its work.
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
-            eprintln!("cellbridge: cannot start: {error}");
+            note(&format!("cellbridge: cannot start: {error}"));
             return ExitCode::FAILURE;
         }
     };
@@ -90,7 +90,7 @@ fn main() -> ExitCode {
     match ended {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("cellbridge: {error:#}");
+            note(&format!("cellbridge: {error:#}"));
             if error.is::<install::Unanswered>() { ExitCode::from(2) } else { ExitCode::FAILURE }
         }
     }

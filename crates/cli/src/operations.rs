@@ -10,9 +10,9 @@ use notebook::CellId;
 use workspace::{Mode, OpenNotebook, Operation, Session, Since, UndoTarget, Undone, summary};
 
 use crate::args::{DiffSince, History, Places, Undo};
-use crate::install::say;
 use crate::pager::show;
 use crate::person::{self, Named};
+use crate::terminal::say;
 
 /// The folder in which the operations of notebooks are recorded.
 pub(crate) fn folder(process_env: &ProcessEnv) -> Option<PathBuf> {

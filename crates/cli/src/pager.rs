@@ -1,28 +1,30 @@
 //! Long texts on a terminal: with colours, through the person's pager.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 use clap::builder::styling::{AnsiColor, Style};
 
-use crate::install::say;
+use crate::terminal::{Painted, is_read_by_person, say, say_painted};
+use crate::{person, programs};
 
 /// Prints a text whose lines are operations and differences. On a terminal it has colours, unless `NO_COLOR` is set, and goes
 /// through the pager.
 pub(crate) fn show(text: &str) -> anyhow::Result<()> {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    if text.is_empty() || !std::io::stdout().is_terminal() {
+    if text.is_empty() || !is_read_by_person() {
         return say(text);
     }
-    let text = if is_set("NO_COLOR") { text.to_owned() } else { coloured(text) };
-    if page(&text).is_none() { say(&text) } else { Ok(()) }
+    let lines = if is_set("NO_COLOR") { Painted::default().plain(text) } else { coloured(text) };
+    if page(&lines).is_none() { say_painted(&lines) } else { Ok(()) }
 }
 
 /// `None` if there is no pager.
-fn page(text: &str) -> Option<()> {
+fn page(lines: &Painted) -> Option<()> {
     let pager = std::env::var("PAGER").ok().filter(|pager| !pager.trim().is_empty());
     let mut words = pager.as_deref().unwrap_or("less").split_whitespace();
-    let mut command = Command::new(words.next()?);
+    let folders = programs::folders(&person::process_env(), &std::env::current_dir().ok()?);
+    let mut command = Command::new(programs::find(words.next()?, &folders)?);
     command.args(words).stdin(Stdio::piped());
     if std::env::var_os("LESS").is_none() {
         // As git does: what fits on the screen stays there, and colours are passed on.
@@ -30,14 +32,17 @@ fn page(text: &str) -> Option<()> {
     }
     let mut child = command.spawn().ok()?;
     // The person may leave the pager before it has read everything.
-    let _ = child.stdin.take().map(|mut input| input.write_all(format!("{text}\n").as_bytes()));
+    let _ = child.stdin.take().map(|mut input| input.write_all(format!("{}\n", lines.as_str()).as_bytes()));
     let _ = child.wait();
     Some(())
 }
 
-fn coloured(text: &str) -> String {
-    let lines: Vec<String> = text.lines().map(|line| paint(line, style(line))).collect();
-    lines.join("\n")
+fn coloured(text: &str) -> Painted {
+    let lines = text.split('\n').enumerate();
+    lines.fold(Painted::default(), |painted, (index, line)| {
+        let painted = if index > 0 { painted.plain("\n") } else { painted };
+        painted.styled(style(line), line)
+    })
 }
 
 fn style(line: &str) -> Style {
@@ -55,10 +60,6 @@ fn style(line: &str) -> Style {
     }
 }
 
-fn paint(line: &str, style: Style) -> String {
-    if style == Style::new() { line.to_owned() } else { format!("{style}{line}{style:#}") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -68,7 +69,15 @@ mod tests {
         let shown = coloured("o4 edited\n@@ -1 +1 @@\n-old\n+new\n same");
         let expected = "\u{1b}[33mo4 edited\u{1b}[0m\n\u{1b}[36m@@ -1 +1 @@\u{1b}[0m\n\u{1b}[31m-old\u{1b}[0m\n\
                         \u{1b}[32m+new\u{1b}[0m\n same";
-        assert_eq!(shown, expected);
-        assert_eq!(coloured("changed #1"), "\u{1b}[1mchanged #1\u{1b}[0m");
+        assert_eq!(shown.as_str(), expected);
+        assert_eq!(coloured("changed #1").as_str(), "\u{1b}[1mchanged #1\u{1b}[0m");
+    }
+
+    #[test]
+    fn a_changed_line_stays_where_it_is() {
+        let shown = coloured("-a\r\u{1b}[2K\u{1b}[1A\n+b\u{202e}\r\n c");
+        let expected =
+            "\u{1b}[31m-a\\u{d}\\u{1b}[2K\\u{1b}[1A\u{1b}[0m\n\u{1b}[32m+b\\u{202e}\\u{d}\u{1b}[0m\n c";
+        assert_eq!(shown.as_str(), expected);
     }
 }

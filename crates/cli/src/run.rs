@@ -14,6 +14,7 @@ use workspace::{KernelChoice, KernelRequest, KernelSelector, NotebookPath, Sessi
 use crate::args::RunNotebook;
 use crate::operations;
 use crate::person::{self, Named};
+use crate::terminal::note;
 use cells::run_cells;
 use preparation::{check_output, choose, prepare};
 
@@ -31,7 +32,7 @@ pub(crate) async fn run(options: &RunNotebook) -> ExitCode {
         Ok(Ended::Failed) => ExitCode::from(1),
         Ok(Ended::Interrupted) => ExitCode::from(130),
         Err(error) => {
-            eprintln!("cellbridge: {error:#}");
+            note(&format!("cellbridge: {error:#}"));
             ExitCode::from(3)
         }
     }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::args::{Connect, Running, given};
 use crate::jupyter::addresses;
+use crate::terminal::note;
 
 /// The server answers once it has reached the Jupyter server, which has 30 s to answer.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -32,13 +33,13 @@ pub(crate) async fn connect(options: &Connect) -> anyhow::Result<()> {
     });
     let request = request(&options.running, Method::PUT, "/api/connect")?;
     send(request.header("Content-Type", "application/json").body(body.to_string()), &options.running).await?;
-    eprintln!("cellbridge: connected");
+    note("cellbridge: connected");
     Ok(())
 }
 
 pub(crate) async fn stop(running: &Running) -> anyhow::Result<()> {
     send(request(running, Method::DELETE, "/api/stop")?, running).await?;
-    eprintln!("cellbridge: stopped; its notebooks are closed and their kernels ended");
+    note("cellbridge: stopped; its notebooks are closed and their kernels ended");
     Ok(())
 }
 

@@ -2,22 +2,19 @@
 
 mod junit;
 
-use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
 
 use anyhow::Context as _;
-use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use workspace::verify::{CellVerdict, Conclusion, Verdict, Verification, VerifyOptions};
 use workspace::{Mode, progress};
 
 use crate::args::Verify;
-use crate::install::say;
 use crate::operations;
 use crate::person::{self, Named};
+use crate::terminal::{self, Progress, note, say, say_json};
 
 /// A notebook, and what came of it: a verification, or why it could not run.
 type Verified = (PathBuf, Result<Verification, String>);
@@ -27,7 +24,7 @@ pub(crate) async fn run(options: &Verify) -> ExitCode {
     match verify_all(options).await {
         Ok(status) => ExitCode::from(status),
         Err(error) => {
-            eprintln!("cellbridge: {error:#}");
+            note(&format!("cellbridge: {error:#}"));
             ExitCode::from(3)
         }
     }
@@ -50,7 +47,7 @@ async fn verify_all(options: &Verify) -> anyhow::Result<u8> {
     }
     if options.json {
         let list: Vec<Value> = all.iter().map(to_json).collect();
-        say(&serde_json::to_string_pretty(&list)?)?;
+        say_json(&list)?;
     }
     if let Some(file) = &options.junit {
         std::fs::write(file, junit::report(&all))
@@ -72,7 +69,7 @@ async fn verify(
     let named = Named::existing(path)?;
     let history = operations::folder(&person::process_env()).filter(|_| !options.recording.no_history);
     let (session, paths) = person::session(&[&named], &options.places, history)?;
-    let bar = bar(&path.display().to_string());
+    let bar = Progress::of_one(&path.display().to_string(), "{spinner} {prefix}: {msg} ({elapsed})");
     let verified = async {
         let opened = tokio::select! {
             opened = session.use_notebook("notebook", &paths[0], Mode::Connect) => opened?,
@@ -95,29 +92,17 @@ async fn verify(
         }
     };
     let verified = session.acting("cellbridge verify", verified);
-    let verified = progress::follow(verified, |line| bar.set_message(line)).await;
-    bar.finish_and_clear();
+    let verified = progress::follow(verified, |line| bar.set_message(&line)).await;
+    bar.end();
     session.workspace().shutdown().await;
     verified
 }
 
-/// Nothing where there is no terminal.
-fn bar(name: &str) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::new_spinner().with_prefix(name.to_owned());
-    if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix}: {msg} ({elapsed})") {
-        bar.set_style(style);
-    }
-    bar.enable_steady_tick(Duration::from_millis(100));
-    bar
-}
-
 fn shown((path, verified): &Verified) -> String {
+    let path = terminal::path(path);
     match verified {
-        Ok(verification) => format!("{}: {}", path.display(), verification.text()),
-        Err(cause) => format!("{}: could not run: {cause}", path.display()),
+        Ok(verification) => format!("{path}: {}", verification.text()),
+        Err(cause) => format!("{path}: could not run: {cause}"),
     }
 }
 

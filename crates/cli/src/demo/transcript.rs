@@ -1,34 +1,35 @@
 //! The demo's output: calls, replies and a progress bar on a terminal; plain lines anywhere else.
 
-use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use clap::builder::styling::{AnsiColor, Color, Effects, Style};
 use serde_json::Value;
 
 use super::answer::Answer;
+use crate::terminal::{Painted, Progress, is_read_by_person};
 
 /// How many lines at the end of a long reply are kept: they hold the result.
 const LAST_LINES: usize = 3;
 const LONGEST_LINE: usize = 160;
+const PROGRESS: &str = "[{bar:14}] {pos}/{len} {elapsed:>4} {spinner} {wide_msg}";
 /// Without a progress bar, print at most one line of progress in this time.
 const PLAIN_INTERVAL: Duration = Duration::from_secs(5);
 
-#[derive(Clone, Copy)]
-enum Style {
-    Bold = 1,
-    Faint = 2,
-    Red = 31,
-    Green = 32,
-    Yellow = 33,
-    Cyan = 36,
+const BOLD: Style = Style::new().effects(Effects::BOLD);
+const FAINT: Style = Style::new().effects(Effects::DIMMED);
+const RED: Style = coloured(AnsiColor::Red);
+const GREEN: Style = coloured(AnsiColor::Green);
+const YELLOW: Style = coloured(AnsiColor::Yellow);
+const CYAN: Style = coloured(AnsiColor::Cyan);
+
+const fn coloured(colour: AnsiColor) -> Style {
+    Style::new().fg_color(Some(Color::Ansi(colour)))
 }
 
 /// A transcript on standard output.
 pub(super) struct Transcript {
     has_colours: bool,
-    /// Hidden if there is no terminal.
-    bar: ProgressBar,
+    bar: Progress,
     last_progress: Option<Instant>,
 }
 
@@ -37,43 +38,36 @@ impl Transcript {
     pub(super) fn begin(chapters: usize) -> Self {
         let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        let is_terminal = std::io::stdout().is_terminal() && !is_dumb;
-        let bar = if is_terminal && std::io::stderr().is_terminal() {
-            visible(chapters)
-        } else {
-            ProgressBar::hidden()
-        };
+        let is_terminal = is_read_by_person() && !is_dumb;
+        let bar = if is_terminal { Progress::of_steps(chapters, PROGRESS) } else { Progress::hidden() };
         Self { has_colours: is_terminal && !is_set("NO_COLOR"), bar, last_progress: None }
     }
 
     pub(super) fn end(&self) {
-        self.bar.finish_and_clear();
+        self.bar.end();
     }
 
     pub(super) fn chapter(&mut self, title: &str) -> anyhow::Result<()> {
-        self.bar.inc(1);
-        self.say(&format!("\n{}", self.painted(Style::Bold, title)))
+        self.bar.step();
+        self.print(&self.painted("\n", BOLD, title))
     }
 
     /// Shows a call; long arguments are below it.
     pub(super) fn calls(&mut self, name: &str, arguments: &Value) -> anyhow::Result<()> {
         let (call, blocks) = call(name, arguments);
-        self.bar.set_message(clean(&call, 50));
+        self.bar.set_message(&clean(&call, 50));
         self.last_progress = None;
-        self.say(&format!(
-            "{} agent calls {}",
-            self.painted(Style::Cyan, "▸"),
-            self.painted(Style::Cyan, &call)
-        ))?;
+        self.print(&self.then(self.painted("", CYAN, "▸").plain(" agent calls "), CYAN, &call))?;
         for line in blocks.iter().flat_map(|block| block.lines()) {
-            self.say(&format!("  {} {}", self.painted(Style::Faint, "│"), clean(line, LONGEST_LINE)))?;
+            let line = format!(" {}", clean(line, LONGEST_LINE));
+            self.print(&self.painted("  ", FAINT, "│").plain(&line))?;
         }
         Ok(())
     }
 
     pub(super) fn progress(&mut self, message: &str) -> anyhow::Result<()> {
         let message = clean(message, LONGEST_LINE);
-        self.bar.set_message(message.clone());
+        self.bar.set_message(&message);
         if !self.bar.is_hidden() || self.last_progress.is_some_and(|last| last.elapsed() < PLAIN_INTERVAL) {
             return Ok(());
         }
@@ -86,15 +80,15 @@ impl Transcript {
         if let Some(last) = answer.progress.last().filter(|_| answer.progress.len() > 1) {
             let line =
                 format!("{} progress notifications, the last: {}", answer.progress.len(), clean(last, 80));
-            self.say(&format!("  {}", self.painted(Style::Faint, &line)))?;
+            self.print(&self.painted("  ", FAINT, &line))?;
         }
         if answer.is_error {
-            self.say(&format!("  {}", self.painted(Style::Red, "isError")))?;
+            self.print(&self.painted("  ", RED, "isError"))?;
         }
         self.replies(&answer.text, max_lines)?;
         for image in &answer.images {
             let line = format!("[an image for the model: {}, {} bytes]", image.mime, image.bytes);
-            self.say(&format!("  {}", self.painted(Style::Green, &line)))?;
+            self.print(&self.painted("  ", GREEN, &line))?;
         }
         Ok(())
     }
@@ -103,43 +97,43 @@ impl Transcript {
     pub(super) fn replies(&mut self, text: &str, max_lines: usize) -> anyhow::Result<()> {
         for line in shortened(text, max_lines) {
             let style = match line.as_bytes() {
-                [b'+', ..] => Some(Style::Green),
-                [b'-', ..] => Some(Style::Red),
-                [b'[', ..] => Some(Style::Faint),
-                _ => None,
+                [] => {
+                    self.say("")?;
+                    continue;
+                }
+                [b'+', ..] => GREEN,
+                [b'-', ..] => RED,
+                [b'[', ..] => FAINT,
+                _ => Style::new(),
             };
-            let line = style.map_or_else(|| line.clone(), |style| self.painted(style, &line));
-            self.say(format!("  {line}").trim_end())?;
+            self.print(&self.painted("  ", style, line.trim_end()))?;
         }
         Ok(())
     }
 
     pub(super) fn thinks(&mut self, thought: &str) -> anyhow::Result<()> {
-        self.say(&format!("{} agent: {thought}", self.painted(Style::Yellow, "•")))
+        self.print(&self.painted("", YELLOW, "•").plain(&format!(" agent: {thought}")))
     }
 
     pub(super) fn success(&mut self, text: &str) -> anyhow::Result<()> {
-        self.say(&format!("\n{} {text}", self.painted(Style::Green, "✔")))
+        self.print(&self.painted("\n", GREEN, "✔").plain(&format!(" {text}")))
     }
 
     pub(super) fn say(&self, text: &str) -> anyhow::Result<()> {
-        Ok(self.bar.suspend(|| writeln!(std::io::stdout(), "{text}"))?)
+        self.print(&Painted::default().plain(text))
     }
 
-    fn painted(&self, style: Style, text: &str) -> String {
-        if self.has_colours { format!("\x1b[{}m{text}\x1b[0m", style as u8) } else { text.to_owned() }
+    fn print(&self, lines: &Painted) -> anyhow::Result<()> {
+        self.bar.say_painted(lines)
     }
-}
 
-fn visible(chapters: usize) -> ProgressBar {
-    let bar = ProgressBar::new(chapters as u64);
-    if let Ok(style) =
-        ProgressStyle::with_template("[{bar:14}] {pos}/{len} {elapsed:>4} {spinner} {wide_msg}")
-    {
-        bar.set_style(style.progress_chars("=> "));
+    fn painted(&self, indent: &str, style: Style, text: &str) -> Painted {
+        self.then(Painted::default().plain(indent), style, text)
     }
-    bar.enable_steady_tick(Duration::from_millis(120));
-    bar
+
+    fn then(&self, painted: Painted, style: Style, text: &str) -> Painted {
+        painted.styled(if self.has_colours { style } else { Style::new() }, text)
+    }
 }
 
 /// A call as one line, and the arguments that are too long for it.

@@ -4,6 +4,8 @@ use std::io::{BufRead, Write};
 
 use anyhow::bail;
 
+use crate::terminal::output;
+
 /// A list to choose from.
 pub(super) struct Choice<'a> {
     pub(super) action: &'a str,
@@ -12,7 +14,7 @@ pub(super) struct Choice<'a> {
 
 impl Choice<'_> {
     pub(super) fn ask(&self) -> anyhow::Result<Vec<usize>> {
-        self.ask_on(&mut std::io::stdin().lock(), &mut std::io::stdout())
+        self.ask_on(&mut std::io::stdin().lock(), &mut output())
     }
 
     fn ask_on(&self, input: &mut impl BufRead, output: &mut impl Write) -> anyhow::Result<Vec<usize>> {
@@ -32,7 +34,7 @@ impl Choice<'_> {
 }
 
 pub(super) fn confirm(question: &str) -> anyhow::Result<bool> {
-    confirm_on(question, &mut std::io::stdin().lock(), &mut std::io::stdout())
+    confirm_on(question, &mut std::io::stdin().lock(), &mut output())
 }
 
 fn confirm_on(question: &str, input: &mut impl BufRead, output: &mut impl Write) -> anyhow::Result<bool> {

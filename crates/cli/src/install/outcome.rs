@@ -3,7 +3,8 @@
 use anyhow::bail;
 use clients::{Change, ChangeError, Client, Ledger, Machine, NotPossible, Scope, ServerEntry};
 
-use super::{machine, say};
+use super::machine;
+use crate::terminal::say;
 
 pub(super) enum Outcome {
     /// A change that is not made yet.

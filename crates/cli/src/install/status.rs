@@ -6,15 +6,16 @@ use anyhow::Context as _;
 use clients::{CLIENTS, Client, Machine, Scope, Starts};
 use serde_json::{Value, json};
 
-use super::{machine, say};
+use super::machine;
 use crate::args;
+use crate::terminal::{say, say_json};
 
 pub(crate) fn status(options: &args::Status) -> anyhow::Result<()> {
     let machine = machine::this_machine()?;
     let folder = std::env::current_dir().context("the current folder is gone; go to another one")?;
     let rows: Vec<_> = CLIENTS.iter().map(|client| Row::of(client, &machine, &folder)).collect();
     if options.json {
-        return say(&format!("{:#}", rows.iter().map(Row::json).collect::<Value>()));
+        return say_json(&rows.iter().map(Row::json).collect::<Value>());
     }
     let (shown, others): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row.is_of_interest());
     let width = shown.iter().map(|row| row.client.id.len()).max().unwrap_or_default();

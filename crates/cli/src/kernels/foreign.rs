@@ -6,7 +6,7 @@ use local::{ForeignKernelInfo, RefusedFile};
 use serde_json::{Value, json};
 
 use super::shown;
-use crate::install::say;
+use crate::terminal::{self, say};
 
 /// Lists the kernels, and why connection files are not used.
 pub(super) fn list(
@@ -18,7 +18,9 @@ pub(super) fn list(
         say("\nKernels of other programs (an agent can join them by id; Cellbridge never ends them):")?;
     }
     kernels.iter().try_for_each(|kernel| say(&line(kernel, now)))?;
-    refused.iter().try_for_each(|file| say(&format!("not used: {}: {}", file.path.display(), file.reason)))
+    refused
+        .iter()
+        .try_for_each(|file| say(&format!("not used: {}: {}", terminal::path(&file.path), file.reason)))
 }
 
 /// The id, the state, and who has started it.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{logs, shown};
 use crate::args::{LogsOfKernel, StopKernels};
-use crate::install::say;
+use crate::terminal::{self, say};
 
 pub(super) struct Kept {
     kernels: Vec<KeptKernel>,
@@ -93,7 +93,7 @@ fn line(kernel: &KeptKernel, now: SystemTime) -> String {
         let runs = if kernel.unread_runs == 1 { "run" } else { "runs" };
         parts.push(format!("{} {runs} not reported to any agent", kernel.unread_runs));
     }
-    let notebook = kernel.notebook.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+    let notebook = kernel.notebook.as_deref().map(terminal::path).unwrap_or_default();
     format!("{}  {notebook}\n    {}", kernel.id, parts.join(", "))
 }
 

@@ -8,9 +8,10 @@ use local::{KeptKernel, LogEntry, LogEntryKind};
 use serde_json::json;
 
 use crate::args::LogsOfKernel;
+use crate::terminal::output;
 
 pub(super) fn show(kernel: &KeptKernel, options: &LogsOfKernel) -> anyhow::Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = output();
     let shown = if options.json {
         kernel.read_log(|entry| writeln!(out, "{}", to_json(&entry)))
     } else {

@@ -9,7 +9,7 @@ use local::{ProcessEnv, is_foreign_kernel};
 use serde_json::Value;
 
 use crate::args::{LogsOfKernel, StopKernels};
-use crate::install::say;
+use crate::terminal::say;
 
 const NONE: &str = "No kernel outlives its server on this system.";
 

@@ -9,7 +9,7 @@ use super::Ended;
 use super::log::Log;
 use super::preparation::Prepared;
 use crate::args::RunNotebook;
-use crate::install::say;
+use crate::terminal::{self, say};
 
 /// How long an interrupted cell may take to end.
 const INTERRUPT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -28,22 +28,23 @@ pub(super) async fn run_cells(
     for index in cells {
         let cell = &notebook.cells()[*index];
         let run = session.run(target.clone(), Some(cell.id().clone()), cell.source().into_owned())?;
-        log.begin(*index, &cell.first_line());
+        let name = prepared.name(*index);
+        log.begin(&name, &cell.first_line());
         tokio::select! {
             () = run.settled() => {}
             () = limit(options.timeout) => {
-                log.say(&format!("cell {index} took longer than the --timeout"));
+                log.say(&format!("{name} took longer than the --timeout"));
             }
             () = interruption.cancelled() => ended = Ended::Interrupted,
         }
         let is_stopped = !run.state().is_over();
         if is_stopped {
             if let RunState::WaitingForInput { .. } = run.state() {
-                log.say(&format!("cell {index} asks for input, which nobody gives here"));
+                log.say(&format!("{name} asks for input, which nobody gives here"));
             }
             stop(session, &run).await;
         }
-        log.end(*index, &run);
+        log.end(&name, &run);
         saved = run.view().saved.or(saved);
         if ended == Ended::Interrupted {
             break;
@@ -65,7 +66,7 @@ pub(super) async fn run_cells(
         log.say(&format!("the last outputs are {status}"));
     }
     log.finish();
-    let path = options.output.as_ref().unwrap_or(&options.path).display();
+    let path = terminal::path(options.output.as_ref().unwrap_or(&options.path));
     let (count, seconds) = (cells.len(), began.elapsed().as_secs_f64());
     say(&format!("{path}: {done} of {count} cells ran; {seconds:.1} s"))?;
     Ok(ended)

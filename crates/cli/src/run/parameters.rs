@@ -1,7 +1,11 @@
 //! Parameters of a notebook, as papermill sets them
 //! (<https://papermill.readthedocs.io/en/latest/usage-parameterize.html>).
 
+use std::collections::BTreeMap;
+use std::ops::Range;
+
 use anyhow::bail;
+use names::{Effects, Names};
 use notebook::{Cell, CellType, Edit, Json, NewCell, Notebook};
 use serde_json::json;
 
@@ -18,22 +22,75 @@ pub(super) fn edits(notebook: &Notebook, parameters: &[(String, String)]) -> any
     let lines: Vec<String> =
         parameters.iter().map(|(name, value)| format!("{name} = {}", literal(value))).collect();
     let source = format!("# Parameters\n{}", lines.join("\n"));
-    let tagged = |tag: &str| {
-        notebook.cells().iter().enumerate().find(|(_, cell)| cell.tags().iter().any(|known| known == tag))
-    };
-    Ok(vec![match (tagged(INJECTED), tagged(DEFAULTS)) {
-        (Some((_, cell)), _) => Edit::SetSource { id: cell.id().clone(), source },
-        (None, defaults) => {
-            let mut cell = NewCell::new(CellType::Code, source);
-            cell.metadata = Some(Json::from_value(&json!({ "tags": [INJECTED] })));
-            Edit::Insert { index: defaults.map_or(0, |(index, _)| index + 1), cell }
-        }
-    }])
+    if let Some((_, cell)) = tagged(notebook, INJECTED) {
+        return Ok(vec![Edit::SetSource { id: cell.id().clone(), source }]);
+    }
+    let mut cell = NewCell::new(CellType::Code, source);
+    cell.metadata = Some(Json::from_value(&json!({ "tags": [INJECTED] })));
+    Ok(vec![Edit::Insert { index: tagged(notebook, DEFAULTS).map_or(0, |(index, _)| index + 1), cell }])
 }
 
 /// Whether a cell is the one that sets them.
 pub(super) fn are_set_in(cell: &Cell) -> bool {
-    cell.tags().iter().any(|tag| tag == INJECTED)
+    has_tag(cell, INJECTED)
+}
+
+fn has_tag(cell: &Cell, tag: &str) -> bool {
+    cell.is_code() && cell.tags().iter().any(|known| known == tag)
+}
+
+/// The first cell with the tag.
+fn tagged<'n>(notebook: &'n Notebook, tag: &str) -> Option<(usize, &'n Cell)> {
+    notebook.cells().iter().enumerate().find(|(_, cell)| has_tag(cell, tag))
+}
+
+/// Why parameters may not have the effect that the person expects, a sentence each. `range` are the cells that run.
+pub(super) fn warnings(
+    notebook: &Notebook,
+    parameters: &[(String, String)],
+    range: &Range<usize>,
+) -> Vec<String> {
+    let defaults = tagged(notebook, DEFAULTS);
+    let mut warnings = Vec::new();
+    if defaults.is_none() && !parameters.is_empty() {
+        warnings.push(format!(
+            "no cell has the tag `{DEFAULTS}`, so the parameters are set before all cells; a cell that sets one of them again wins"
+        ));
+    }
+    let effects: BTreeMap<usize, Effects> = notebook
+        .cells()
+        .iter()
+        .enumerate()
+        .filter(|(_, cell)| cell.is_code() && !are_set_in(cell))
+        .map(|(index, cell)| (index, Names::of_cell(&cell.source()).effects))
+        .collect();
+    let set_at = tagged(notebook, INJECTED).or(defaults).map(|(index, _)| index);
+    for (name, _) in parameters {
+        match defaults.and_then(|(index, _)| Some((index, effects.get(&index)?))) {
+            Some((index, known)) if known.unknown.is_none() && !known.defines.contains(name) => {
+                warnings.push(format!(
+                    "the cell with the tag `{DEFAULTS}` (cell {index}) does not set {name}: is the name right?"
+                ));
+            }
+            None if !effects.values().any(|cell| cell.reads.contains(name) || cell.unknown.is_some()) => {
+                warnings.push(format!("no cell uses {name}: is the name right?"));
+            }
+            _ => {}
+        }
+        // `N = N or 5` begins with the value that was given.
+        let sets_again = effects.iter().find(|(index, cell)| {
+            set_at.is_none_or(|set_at| **index > set_at)
+                && range.contains(index)
+                && cell.defines.contains(name)
+                && !cell.uses.contains(name)
+        });
+        if let Some((index, _)) = sets_again {
+            warnings.push(format!(
+                "cell {index} sets {name} again: from there on, the value of -p {name} is not used"
+            ));
+        }
+    }
+    warnings
 }
 
 /// A value as Python writes it: a number, `True`, `False` or `None` as such, `nan` and `inf` by `float`, anything else as a string.
@@ -100,6 +157,33 @@ mod tests {
         );
         let earlier = notebook(&[("n = 1", "parameters"), ("n = 3", "injected-parameters")]);
         assert_eq!(sources(earlier, &[("n", "5")]), ["n = 1", "# Parameters\nn = 5"]);
+    }
+
+    fn warned(cells: &[(&str, &str)], names: &[&str]) -> Vec<String> {
+        let parameters: Vec<_> = names.iter().map(|name| ((*name).to_owned(), "5".to_owned())).collect();
+        warnings(&notebook(cells), &parameters, &(0..cells.len()))
+    }
+
+    #[test]
+    fn parameters_without_effect_are_named() {
+        let no_tag = "no cell has the tag `parameters`, so the parameters are set before all cells; a cell that sets one of \
+                      them again wins";
+        let again = "cell 1 sets N again: from there on, the value of -p N is not used";
+        assert_eq!(warned(&[("import x", "a"), ("N = 1", "b"), ("N", "c")], &["N"]), [no_tag, again]);
+        assert_eq!(warned(&[("print(N)", "a")], &["N", "M"]), [no_tag, "no cell uses M: is the name right?"]);
+        let fine = [("N = 1", "parameters"), ("N += 1\nM = N", "a"), ("N = int(N)", "b")];
+        assert_eq!(warned(&fine, &["N"]), [""; 0]);
+        assert_eq!(
+            warned(&fine, &["n"]),
+            ["the cell with the tag `parameters` (cell 0) does not set n: is the name right?"]
+        );
+        for later in ["N = 2", "for N in range(3): pass", "import numpy as N", "if True:\n    N = 3"] {
+            assert_eq!(warned(&[("N = 1", "parameters"), (later, "a")], &["N"]), [again], "{later}");
+        }
+        // What is not Python is not known, and what runs before sets nothing again.
+        assert_eq!(warned(&[("N = 9", "a"), ("from x import *", "parameters")], &["N"]), [""; 0]);
+        let injected = [("N = 1", "parameters"), ("N = 7", "injected-parameters"), ("N", "a")];
+        assert_eq!(warned(&injected, &["N"]), [""; 0]);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use workspace::{Existing, Mode, NotebookPath, OpenNotebook, Session};
 use super::parameters;
 use crate::args::RunNotebook;
 use crate::person::Named;
+use crate::terminal::note;
 
 /// A notebook that is ready to run.
 pub(super) struct Prepared {
@@ -20,6 +21,19 @@ pub(super) struct Prepared {
     pub(super) notebook: Notebook,
     /// The indices of the cells that are to run.
     pub(super) cells: Vec<usize>,
+    /// The index of the cell that was inserted for the parameters.
+    inserted: Option<usize>,
+}
+
+impl Prepared {
+    /// How a person finds a cell in the notebook that was named, which has no cell for the parameters.
+    pub(super) fn name(&self, index: usize) -> String {
+        match self.inserted {
+            Some(inserted) if inserted == index => "the cell of the parameters".to_owned(),
+            Some(inserted) if inserted < index => format!("cell {}", index - 1),
+            _ => format!("cell {index}"),
+        }
+    }
 }
 
 /// The notebook that the person has named, before anything is written.
@@ -42,6 +56,9 @@ pub(super) async fn choose(
         parameters::edits(&notebook, &options.parameters)?;
     }
     let range = range(&notebook, options)?;
+    for warning in parameters::warnings(&notebook, &options.parameters, &range) {
+        note(&format!("cellbridge: warning: {warning}."));
+    }
     Ok(Chosen { source, notebook, range })
 }
 
@@ -83,19 +100,22 @@ pub(super) async fn prepare(
     };
     notebook = target.document().snapshot().await?;
     let mut wanted: Vec<CellId> = notebook.cells()[range].iter().map(|cell| cell.id().clone()).collect();
+    let mut inserted = None;
     if !options.parameters.is_empty() {
         let edits = parameters::edits(&notebook, &options.parameters)?;
+        let was_set = notebook.cells().iter().any(parameters::are_set_in);
         notebook = session.edit(&target, &notebook, edits, Vec::new()).await?.notebook;
         // They hold wherever the run begins.
         let set = notebook.cells().iter().filter(|cell| parameters::are_set_in(cell));
         wanted.extend(set.map(|cell| cell.id().clone()));
+        inserted = notebook.cells().iter().position(parameters::are_set_in).filter(|_| !was_set);
     }
     let is_skipped = |tag: &String| tag == "skip-execution";
     let cells = notebook.cells().iter().enumerate().filter(|(_, cell)| {
         cell.is_code() && wanted.contains(cell.id()) && !cell.tags().iter().any(is_skipped)
     });
     let cells = cells.map(|(index, _)| index).collect();
-    Ok(Prepared { target, notebook, cells })
+    Ok(Prepared { target, notebook, cells, inserted })
 }
 
 /// The indices of the cells from the first to the last that the person wants.

@@ -68,6 +68,28 @@ fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn no_change_disappears_from_the_terminal() -> Result<()> {
+    use crate::terminal::{CONTROLS, assert_only_shows};
+
+    let mut recorded = Recorded::start().await?;
+    let hidden = format!("import os{CONTROLS}");
+    recorded.call("overwrite_cell_source", json!({ "cell_index": 0, "cell_source": hidden })).await?;
+    for arguments in
+        [&["diff", "a.ipynb"][..], &["history", "a.ipynb", "o6"], &["undo", "a.ipynb", "--preview"]]
+    {
+        let printed = recorded.command(arguments)?;
+        assert_only_shows(&printed.stdout);
+        let shown = stdout(&printed);
+        assert!(
+            shown.contains("import os\\u{1b}[2K\\u{d}") && shown.contains("\\u{202e}\\u{9b}1A"),
+            "{arguments:?}: {shown}"
+        );
+    }
+    Ok(())
+}
+
 #[tokio::test]
 async fn a_notebook_that_was_made_or_copied_says_so_and_stays() -> Result<()> {
     let mut recorded = Recorded::start().await?;

@@ -30,4 +30,5 @@ mod session;
 mod sharing;
 mod stale;
 mod stuck;
+mod terminal;
 mod tools;

@@ -1,0 +1,104 @@
+//! The only way to the person's terminal.
+//!
+//! What is shown comes from notebooks, file names, kernels and configurations of others. Characters in it that would move the
+//! cursor, hide text or change its direction are written as escapes; colours are added afterwards. `cargo xtask tidy` checks
+//! that no other module writes to standard output or standard error.
+
+mod painted;
+mod progress;
+mod visible;
+
+use std::io::{self, IsTerminal as _, Write};
+use std::path::Path;
+
+use serde::Serialize;
+
+pub(crate) use painted::Painted;
+pub(crate) use progress::Progress;
+pub(crate) use visible::visible;
+
+/// Prints lines on standard output, if there are any.
+pub(crate) fn say(text: &str) -> anyhow::Result<()> {
+    if text.is_empty() { Ok(()) } else { print(&visible(text)) }
+}
+
+/// Prints a JSON value for a script, which a person may look at, too.
+pub(crate) fn say_json(value: &impl Serialize) -> anyhow::Result<()> {
+    print(&visible::in_json(&serde_json::to_string_pretty(value)?))
+}
+
+/// Prints lines that may have colours of ours.
+pub(crate) fn say_painted(lines: &Painted) -> anyhow::Result<()> {
+    print(lines.as_str())
+}
+
+fn print(line: &str) -> anyhow::Result<()> {
+    match writeln!(io::stdout(), "{line}") {
+        // Whoever reads has seen enough, such as `head`.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => Ok(written?),
+    }
+}
+
+/// Prints lines on standard error, where messages go that are no result.
+pub(crate) fn note(text: &str) {
+    // Nobody can be told of a failure.
+    let _ = writeln!(io::stderr(), "{}", visible(text));
+}
+
+/// Standard output for a text in pieces.
+pub(crate) fn output() -> impl Write {
+    Visible(io::stdout())
+}
+
+/// Standard error for the log.
+pub(crate) fn errors() -> impl Write + Send {
+    Visible(io::stderr())
+}
+
+/// Whether a person reads what is said.
+pub(crate) fn is_read_by_person() -> bool {
+    io::stdout().is_terminal()
+}
+
+/// Whether a person reads the notes.
+pub(crate) fn are_notes_read_by_person() -> bool {
+    io::stderr().is_terminal()
+}
+
+/// A path on one line, whatever its name contains.
+pub(crate) fn path(path: &Path) -> String {
+    visible::on_one_line(&path.display().to_string()).into_owned()
+}
+
+/// Passes on a text in pieces, each of which is valid UTF-8, as the macros of `std` write them.
+struct Visible<W>(W);
+
+impl<W: Write> Write for Visible<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write_all(visible(&String::from_utf8_lossy(bytes)).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_of_a_text_are_made_visible() {
+        let mut out = Vec::new();
+        let name = "a\u{1b}[2Kb\r";
+        write!(Visible(&mut out), "{name}|\u{202e}\n\té").unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "a\\u{1b}[2Kb\\u{d}|\\u{202e}\n\té");
+    }
+
+    #[test]
+    fn a_path_is_one_line() {
+        assert_eq!(path(Path::new("a\nb\t\u{7}.ipynb")), "a\\u{a}b\\u{9}\\u{7}.ipynb");
+    }
+}
