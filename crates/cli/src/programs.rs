@@ -3,13 +3,13 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use local::ProcessEnv;
+use local::{ProcessEnv, lies_in};
 
 /// The folders in `$PATH`, without those that lie in `root` or depend on the current folder: an author of notebooks could have put
 /// programs there.
 pub(crate) fn folders(process_env: &ProcessEnv, root: &Path) -> Vec<PathBuf> {
     let path = process_env.get("PATH").unwrap_or_default();
-    std::env::split_paths(path).filter(|folder| folder.is_absolute() && !lies_in(root, folder)).collect()
+    std::env::split_paths(path).filter(|folder| !lies_in(root, folder)).collect()
 }
 
 /// The file of a program. A relative path has none.
@@ -65,11 +65,6 @@ pub(crate) fn neutral_folder(system_root: Option<&OsStr>) -> PathBuf {
         Some(folder) => folder.into(),
         None => "/".into(),
     }
-}
-
-fn lies_in(root: &Path, folder: &Path) -> bool {
-    let real = |path: &Path| dunce::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    folder.starts_with(root) || real(folder).starts_with(real(root))
 }
 
 #[cfg(test)]

@@ -104,12 +104,7 @@ const RULES: [Rule; 5] = [
         ],
         words: &["tempdir(", "tempdir_in(", "tempdir::", "env::temp_dir"],
         exceptions: &[],
-        modules: &[
-            "crates/colab/src/redirect",
-            "crates/local/src/copy",
-            "crates/local/src/keeper/folder",
-            "crates/local/src/launch/connection_file",
-        ],
+        modules: &["crates/colab/src/redirect", "crates/local/src/temporary"],
         advice: "others could read a folder with the default mode; make it in one of the modules that this rule names, which \
                  give it the mode 0700",
     },

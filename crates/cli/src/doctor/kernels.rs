@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use local::{
     ActivatedEnvironment, BrokenKernelspec, EnvironmentState, FoundEnvironment, FoundKernelspec,
-    KernelInspection, ManagedState, NextKernel, ProcessEnv,
+    KernelInspection, ManagedState, NextKernel, PackagedClient, ProcessEnv,
 };
 
 use super::finding::{Check, Finding, command};
@@ -35,10 +35,25 @@ struct Facts {
 }
 
 pub(super) async fn check(machine: &Machine) -> Vec<Finding> {
-    match &machine.root {
+    let mut all = match &machine.root {
         Ok(root) => findings(&gather(root, &machine.kernel_env).await),
         Err(problem) => vec![CHECK.error("folder", format!("{problem}; name another one with --root."))],
-    }
+    };
+    all.extend(PackagedClient::find(&machine.process_env.variables).iter().filter_map(packaged));
+    all
+}
+
+/// What kernels do not inherit of a client that comes with its own libraries.
+fn packaged(client: &PackagedClient) -> Option<Finding> {
+    let (variables, folder) = (&client.variables, client.folder.display());
+    let first = variables.first()?;
+    let message = format!(
+        "This process runs in {} {} ({folder}): {} reach kernels without the paths in it. To pass one on as it is: --kernel-env {first}.",
+        if client.kind == "AppImage" { "an" } else { "a" },
+        client.kind,
+        variables.join(", "),
+    );
+    Some(CHECK.ok(client.kind, message))
 }
 
 async fn gather(root: &Path, process_env: &ProcessEnv) -> Facts {

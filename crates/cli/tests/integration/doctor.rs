@@ -520,6 +520,16 @@ fn a_command_of_the_person_reads_and_imports_nothing_of_the_folder() -> Result<(
 }
 
 #[test]
+fn variables_of_a_package_that_kernels_do_not_inherit_are_named() -> Result<()> {
+    let mut machine = Machine::with_kernel()?;
+    machine.set("SNAP", "/snap/code/1").set("PYTHONHOME", "/snap/code/1/usr");
+    let report = machine.report(&[])?;
+    let message = &report.find("kernels", "ok", "This process runs in a snap (/snap/code/1)")?.message;
+    assert!(message.contains("PYTHONHOME") && message.ends_with("--kernel-env PYTHONHOME."), "{message}");
+    Ok(())
+}
+
+#[test]
 fn limits_that_hurt_are_named() -> Result<()> {
     let mut machine = Machine::with_kernel()?;
     let script = format!("ulimit -n 48; exec {PROGRAM} doctor --json");
