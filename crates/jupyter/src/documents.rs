@@ -3,6 +3,7 @@
 mod contents_api;
 mod document;
 mod live;
+mod unreadable;
 
 use std::collections::HashMap;
 use std::sync::Arc;

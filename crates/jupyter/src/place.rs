@@ -324,3 +324,6 @@ impl Place for Jupyter {
         .boxed()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
-use tokio_tungstenite::tungstenite::protocol::Role;
+use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role};
 use ydoc::{Dialect, LiveNotebook, Room, RoomEvent};
 
 use crate::server_handle::ServerHandle;
@@ -275,6 +275,12 @@ fn model(inside: &Inside, has_content: bool) -> String {
 }
 
 async fn room(mut socket: WebSocketStream<TcpStream>, inside: Arc<Mutex<Inside>>) {
+    if serde_json::from_str::<serde_json::Value>(&inside.lock().unwrap().file).is_err() {
+        // As jupyter-server-ydoc does for a file that it cannot read.
+        let reason = "Error initializing: x.ipynb.".into();
+        let _ = socket.close(Some(CloseFrame { code: 4400.into(), reason })).await;
+        return;
+    }
     let (mut room, mut frames, mut drops) = {
         let inside = inside.lock().unwrap();
         let (room, frames) = Room::open(&inside.live);

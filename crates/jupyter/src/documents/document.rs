@@ -18,6 +18,7 @@ use ydoc::Dialect;
 
 use super::contents_api::{ContentsStore, NOTICE};
 use super::live::LiveDocument;
+use super::unreadable::explained;
 use crate::failure;
 use crate::server_handle::ServerHandle;
 
@@ -134,8 +135,11 @@ impl ServerDocument {
             dialect,
             size,
             self.changes.clone(),
-        )
-        .await?;
+        );
+        let room = match room.await {
+            Ok(room) => room,
+            Err(error) => return Err(explained(&self.handle, &self.server_path, error).await),
+        };
         let Some(room) = room.map(Arc::new) else { return Ok(None) };
         if dialect == Dialect::ServerDocuments {
             self.handle.set_unlimited();

@@ -46,6 +46,18 @@ async fn pending_edits_of_a_displaced_file_are_reported_as_lost() {
 }
 
 #[tokio::test]
+async fn a_notebook_that_the_server_cannot_read_is_refused_with_the_reason() {
+    for (text, reason) in [("{\"cells\": [", "EOF"), ("{\"cells\": 1}extra", "trailing")] {
+        let fake = Fake::new(&["a"], true).await;
+        fake.inside().file = text.to_owned();
+        let documents = Documents::new(fake.handle(), Prefix::default());
+        let opened = documents.open(&"x.ipynb".into(), Mode::Connect).await;
+        let error = opened.map(drop).unwrap_err();
+        assert!(error.cause.contains("readable notebook") && error.cause.contains(reason), "{}", error.cause);
+    }
+}
+
+#[tokio::test]
 async fn a_created_notebook_replaces_the_document_at_its_path() {
     for has_rooms in [true, false] {
         let fake = Fake::new(&["a"], has_rooms).await;
