@@ -253,3 +253,36 @@ fn other_comms_and_malformed_messages_change_nothing() {
     assert!(update(&mut widgets, "x", &json!({ "value": 1 })));
     assert_eq!((widgets.text("x"), widgets.saved(&["x".to_owned()])), (None, None));
 }
+
+/// What is shown after each moment of a recording of ipywidgets 8.1.9 and tqdm 4.70.1, whose lines are messages of a kernel.
+fn play(recording: &str) -> String {
+    let mut widgets = Widgets::default();
+    let (mut shown, mut log) = (Vec::new(), String::new());
+    for line in recording.lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let kind = line["kind"].as_str().unwrap();
+        let buffers = if line["buffers"].is_array() { &[&b"binary"[..]][..] } else { &[] };
+        widgets.handle(&message(kind, &line["content"], buffers)).unwrap();
+        if let Some(id) = line["content"]["data"][VIEW]["model_id"].as_str() {
+            shown.push((id.to_owned(), String::new()));
+        }
+        for (id, last) in &mut shown {
+            let text = widgets.text(id).unwrap();
+            if *last != text {
+                log.push_str(&format!("{id}: {}\n", text.replace('\n', "\n    ")));
+                *last = text;
+            }
+        }
+    }
+    log
+}
+
+#[test]
+fn a_bar_of_tqdm_moves() {
+    insta::assert_snapshot!(play(include_str!("recorded/tqdm.jsonl")));
+}
+
+#[test]
+fn the_controls_of_ipywidgets_are_shown() {
+    insta::assert_snapshot!(play(include_str!("recorded/controls.jsonl")));
+}

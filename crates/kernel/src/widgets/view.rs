@@ -130,7 +130,7 @@ impl Model<'_> {
             }
             "Checkbox" | "ToggleButton" | "Valid" => {
                 let is_on = self.0.get("value").and_then(Value::as_bool) == Some(true);
-                format!("[{}] {}", if is_on { 'x' } else { ' ' }, self.label())
+                format!("[{}] {}", if is_on { 'x' } else { ' ' }, self.label()).trim_end().to_owned()
             }
             "Button" | "FileUpload" => format!("[{}]", self.label()),
             "Dropdown" | "RadioButtons" | "Select" | "ToggleButtons" | "SelectionSlider" => {
@@ -216,6 +216,11 @@ impl Model<'_> {
     fn range(&self) -> String {
         match (self.plain("min"), self.plain("max")) {
             (min, max) if min.is_empty() || max.is_empty() => String::new(),
+            // Of a slider with a logarithmic scale.
+            (min, max) if self.0.contains_key("base") => {
+                let base = self.plain("base");
+                format!(" ({base}^{min}–{base}^{max})")
+            }
             (min, max) => format!(" ({min}–{max})"),
         }
     }
