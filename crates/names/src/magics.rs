@@ -78,11 +78,7 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Line magics of `IPython` that bind no names.
-const BINDING_NOTHING: &str = "alias autoreload autosave bookmark cat cd colors conda config cp debug dhist dirs doctest_mode env \
-    gui history killbgscripts ldir less lf lk ll load_ext logoff logon logstart logstate logstop ls lsmagic lx magic man matplotlib \
-    memit mkdir mamba micromamba more mprun mv notebook page pastebin pdb pdef pdoc pfile pinfo pinfo2 pip popd pprint precision \
-    prun psearch psource pushd pwd pycat quickref rehashx reload_ext rm rmdir save sc set_env sx system tb tensorboard time timeit \
-    unalias unload_ext uv watermark who who_ls whos writefile xmode";
+const BINDING_NOTHING: &str = include_str!("magics.txt");
 
 /// Whether a line magic, `name rest` without the `%`, may bind a name that is in its text.
 pub(crate) fn may_bind(text: &str) -> bool {
