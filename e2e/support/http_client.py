@@ -1,5 +1,6 @@
 """A session at the program over HTTP: JSON-RPC by hand, for an agent that may vanish in the middle of a call."""
 
+import asyncio
 import itertools
 import json
 from typing import Any
@@ -38,10 +39,23 @@ class HttpClient:
         return result
 
     async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        number = next(self._numbers)
         self.heard = []
+        return await self._ask(method, params)
+
+    async def send(self, method: str, params: dict[str, Any]) -> asyncio.Task[dict[str, Any]]:
+        """Sends a request, which has arrived when the server begins to answer; its answer comes later."""
+        arrived = asyncio.Event()
+        answer = asyncio.create_task(self._ask(method, params, arrived))
+        await asyncio.wait([answer, waiting := asyncio.create_task(arrived.wait())], return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+        return answer
+
+    async def _ask(self, method: str, params: dict[str, Any], arrived: asyncio.Event | None = None) -> dict[str, Any]:
+        number = next(self._numbers)
         body = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
         async with self._http.stream("POST", self.url, headers=self._headers, json=body) as stream:
+            if arrived:
+                arrived.set()
             if stream.status_code == httpx.codes.NOT_FOUND:
                 raise SessionEndedError
             assert stream.is_success, f"{stream.status_code}: {(await stream.aread()).decode()}"

@@ -26,6 +26,8 @@ class StdioClient:
         # The id of the latest request.
         self.latest = 0
         self._numbers = itertools.count(1)
+        # The answers of earlier requests that nobody has asked for yet.
+        self._answered: dict[int, dict[str, Any]] = {}
 
     async def initialize(self) -> dict[str, Any]:
         given = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bare", "version": "1"}}
@@ -39,10 +41,20 @@ class StdioClient:
         return "\n".join(block.get("text", "") for block in result["content"])
 
     async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        self.latest = number = next(self._numbers)
         self.heard = []
+        return await self.answer(self.send(method, params))
+
+    def send(self, method: str, params: dict[str, Any]) -> int:
+        """Sends a request and waits for nothing; its id, for `answer`."""
+        self.latest = number = next(self._numbers)
         self._say({"id": number, "method": method, "params": params})
+        return number
+
+    async def answer(self, number: int) -> dict[str, Any]:
+        """The answer of a request, whichever others come before it."""
         assert self.process.stdout
+        if number in self._answered:
+            return self._answered.pop(number)
         async with asyncio.timeout(LONG):
             while True:
                 line = await self.process.stdout.readline()
@@ -52,6 +64,8 @@ class StdioClient:
                 said = json.loads(line)
                 if said.get("id") == number:
                     return said["result"]
+                if "result" in said:
+                    self._answered[said["id"]] = said["result"]
                 self.heard.append(said)
 
     def notify(self, method: str, params: dict[str, Any]) -> None:
