@@ -1,5 +1,6 @@
 //! Chooses among the MIME types of one content and renders the most informative one.
 
+mod alignment;
 mod rich;
 
 use std::borrow::Cow;
@@ -134,6 +135,12 @@ fn html_or_plain(html: &str, plain: Option<String>) -> Rendered {
     let text = match without_data_uris(&text) {
         Cow::Owned(replaced) => replaced,
         Cow::Borrowed(_) => text,
+    };
+    let text = match &plain {
+        Some(plain) if html.contains("class=\"dataframe\"") => {
+            alignment::with_spaces(&text, plain).unwrap_or(text)
+        }
+        _ => text,
     };
     match plain {
         Some(plain) if !has_table || text.is_empty() || text.len() > plain.len() * 3 / 2 + 40 => {

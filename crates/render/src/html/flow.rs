@@ -1,5 +1,7 @@
 //! Running text, with whitespace collapsed and blocks on lines of their own.
 
+use notebook::is_hidden;
+
 /// The deepest indentation of lists.
 const MAX_DEPTH: usize = 8;
 
@@ -14,11 +16,13 @@ pub(super) struct Flow {
     lists: Vec<Option<usize>>,
     /// Whether it is a table cell, which is one line.
     is_cell: bool,
+    /// The text of a cell as it is, while there is nothing but text in it.
+    raw: Option<String>,
 }
 
 impl Flow {
     pub(super) fn cell() -> Self {
-        Self { is_cell: true, ..Self::default() }
+        Self { is_cell: true, raw: Some(String::new()), ..Self::default() }
     }
 
     pub(super) fn text(&self) -> &str {
@@ -31,7 +35,37 @@ impl Flow {
         self.text
     }
 
+    /// The text of a cell. It is quoted if spaces belong to it that would be lost or could not be seen: at its ends, several in a
+    /// row, or other than plain ones. An agent has to spell names of columns exactly.
+    pub(super) fn finish_cell(mut self, is_frame: bool) -> String {
+        let raw = self.raw.take();
+        let text = self.finish();
+        let Some(raw) = raw else { return text };
+        if raw == text && !raw.contains(is_unusual) || raw.contains('\n') || text.is_empty() {
+            return text;
+        }
+        // pandas and polars write each two spaces as two non-breaking ones.
+        let raw = if is_frame { raw.replace("\u{a0}\u{a0}", "  ") } else { raw };
+        let is_quoted = raw.len() > 1 && raw.starts_with('"') && raw.ends_with('"');
+        if is_quoted && !raw.contains(is_unusual) {
+            return raw;
+        }
+        let is_space = |character: char| character == ' ';
+        let is_padded = raw.starts_with(is_space) && raw.ends_with(is_space) || text.parse::<f64>().is_ok();
+        let is_layout = !is_frame && (is_padded || text.contains("  ")) && !text.contains(is_unusual);
+        let has_spaces = raw != text || raw.contains("  ") || raw.contains(is_unusual);
+        if has_spaces && !is_layout { format!("{raw:?}") } else { text }
+    }
+
+    /// Something other than text stands in it.
+    pub(super) fn has_markup(&mut self) {
+        self.raw = None;
+    }
+
     pub(super) fn push(&mut self, text: &str) {
+        if let Some(raw) = &mut self.raw {
+            raw.push_str(text);
+        }
         if self.preformatted > 0 && !self.is_cell {
             self.text.push_str(text);
             return;
@@ -115,4 +149,9 @@ impl Flow {
             _ => self.text.push_str("- "),
         }
     }
+}
+
+/// Whether a character looks like a space, or like nothing, and is not a space.
+fn is_unusual(character: char) -> bool {
+    character != ' ' && (character.is_whitespace() || is_hidden(character))
 }
