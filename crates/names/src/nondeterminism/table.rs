@@ -75,6 +75,11 @@ fn action(word: &str) -> Option<Action> {
 
 /// What is known of a full name such as `numpy.random.rand`, or `pathlib.Path().open` for a method.
 pub(super) fn lookup(path: &str) -> Option<Action> {
+    // What a function gives is a value; only objects of a class are followed.
+    let is_value = |part: &str| part.ends_with("()") && !part.starts_with(char::is_uppercase);
+    if path.split('.').any(is_value) || path.ends_with("()") {
+        return None;
+    }
     if let Some(action) = ACTIONS.get(path) {
         return Some(*action);
     }
@@ -106,7 +111,11 @@ mod tests {
             let last = paths.split(' ').next_back().unwrap();
             assert_eq!(lookup(&last.replace('*', "x")), Some(action), "{line}");
         }
-        assert_eq!(lookup("numpy.random.rand().mean"), None);
+        for value in
+            ["numpy.random.rand()", "numpy.random.rand().mean", "requests.get().json", "pandas.read_csv()"]
+        {
+            assert_eq!(lookup(value), None, "{value}");
+        }
         assert_eq!(lookup("requests.Session().get"), Some(Action::Has(Cause::Network)));
         assert_eq!(lookup("numpy.zeros"), None);
     }

@@ -95,6 +95,13 @@ fn seeded_random_numbers_and_other_names_are_no_cause() {
         &["from sklearn.model_selection import train_test_split", "train_test_split(X, shuffle=False)"],
         &["from sklearn.cluster import KMeans", "KMeans(3).fit(X)"],
         &["import torch\ng = torch.Generator().manual_seed(1)", "torch.rand(2, generator=g)"],
+        // What was drawn, read or fetched before is a value.
+        &[
+            "import random, numpy as np, pandas as pd\nrandom.seed(1)\nnp.random.seed(1)",
+            "x = random.random()\ny = np.random.rand(3)",
+            "x",
+            "y.mean(), y",
+        ],
         // Other names.
         &["random = 3", "random"],
         &["def rand(): return 4", "rand()"],
@@ -183,6 +190,24 @@ fn clocks_files_networks_machines_and_counters() {
         (
             &["import os, sys, platform", "os.environ['A']", "sys.version", "platform.node()", "input('?')"],
             "1: System os.environ; 2: System sys.version; 3: System platform.node(); 4: System input()",
+        ),
+        (
+            &[
+                "import numpy as np, pandas as pd, requests, time",
+                "x = np.random.rand(3)",
+                "x",
+                "x.mean()",
+                "df = pd.read_csv('a')",
+                "df",
+                "df.head()",
+                "r = requests.get(u)",
+                "r",
+                "r.json()",
+                "t = time.time()",
+                "t",
+                "t.x",
+            ],
+            "1: Random np.random.rand(); 4: File pd.read_csv(); 7: Network requests.get(); 10: Clock time.time()",
         ),
         (&["import pandas as pd", "pd.__version__"], "1: System pd.__version__"),
         (
