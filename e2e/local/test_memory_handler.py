@@ -47,6 +47,25 @@ def test_names_of_secrets_are_recognised(name: str) -> None:
     assert "hush" not in str(answers)
 
 
+@pytest.mark.parametrize("typed", ["hush-hush", "q7z"])
+def test_what_was_typed_as_a_password_is_not_shown_under_any_name(typed: str) -> None:
+    kernel = SimpleNamespace(getpass=lambda prompt="": typed)
+    earlier = Memory()
+    earlier.module["remember_typed"](kernel)
+    x = kernel.getpass("Password: ")
+    assert x == typed
+    # Another server replaces the handler.
+    memory = Memory()
+    memory.module["remember_typed"](kernel)
+    frame = pd.DataFrame({"c": [x]})
+    memory.ran(x=x, data=x.encode(), pair=[x, 1], by_name={"a": x}, holder=SimpleNamespace(y=x), frame=frame)
+    answers = [memory.changes(), memory.list(), *(memory.inspect(name) for name in memory.shell.user_ns)]
+    assert typed not in str(answers)
+    assert "size" not in memory.rows()["x"] and "password" in memory.rows()["x"]["value"]
+    memory.shell.user_ns["other"] = kernel.getpass() + "?"
+    assert (typed in str(memory.inspect("other"))) == (len(typed) < 4)
+
+
 @pytest.mark.parametrize("name", NO_SECRETS)
 def test_other_names_are_no_secrets(name: str) -> None:
     memory = Memory(**{name: "shown"}, config={name: "shown"})

@@ -110,5 +110,5 @@ def brief(name, value):
     if type(size) is tuple:
         size = by_times(size)
     elif kind is str or kind is bytes:
-        size = len(value)
+        size = None if is_typed(value) else len(value)
     return {**row, "type": cut(name_of_type(kind), MAX_NAME), "size": "" if size is None else str(size)}

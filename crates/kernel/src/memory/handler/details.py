@@ -24,6 +24,8 @@ def details(value, rows, stats, is_busy):
         return class_details(value)
     if is_one_of(kind, FUNCTIONS):
         return function_details(value)
+    if is_typed(value):
+        return {}
     if kind is str:
         return {"text": value[:2000], "text_length": len(value)}
     for base in CONTAINERS:

@@ -88,7 +88,7 @@ def shown(rows):
 
 def bare(value):
     """A value in a table: texts without quotation marks."""
-    return cut(value, 40) if type(value) is str else short(value, 40)
+    return cut(value, 40) if type(value) is str and not is_typed(value) else short(value, 40)
 
 
 def statistics(known, frame, names, kinds, count):

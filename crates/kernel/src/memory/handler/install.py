@@ -75,6 +75,7 @@ def install():
     shell = get_ipython()
     kernel = shell.kernel
     answers = Answers(shell)
+    remember_typed(kernel)
     # Another server may wait for programs that it has started.
     previous = kernel.control_handlers.get(REQUEST)
     answers.installer.jobs = getattr(previous, "jobs", {})

@@ -20,6 +20,8 @@ def short(value, limit=80, depth=1):
         return int.__repr__(value) if bits <= 256 else f"<int of {bits} bits>"
     if kind is float or kind is complex:
         return kind.__repr__(value)
+    if is_typed(value):
+        return HIDDEN_VALUE
     if kind is str:
         return cut(str.__repr__(value[:limit]), limit) if len(value) > limit else str.__repr__(value)
     if kind is bytes or kind is bytearray:
@@ -114,6 +116,8 @@ def describe(name, value, limit=80):
     row = {"name": name, "type": name_of_type(kind), "kind": kind_of_row(value)}
     if row["kind"] != "data":
         return row
+    if is_typed(value):
+        return {**row, "value": HIDDEN_TYPED}
     count = length(value, kind)
     if count is not None:
         row["size"] = str(count)
