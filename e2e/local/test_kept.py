@@ -39,6 +39,33 @@ async def test_a_killed_server_loses_neither_variables_nor_outputs(machine: Mach
         assert run not in await server.call("use_notebook", notebook_path=NOTEBOOK)
 
 
+async def test_what_is_stale_survives_the_server(machine: Machine) -> None:
+    """The kernel's file of runs, the keeper's log and the kernel's process belong together: only all of them show it."""
+    opened, wait = machine.gate()
+    async with machine.server() as server:
+        await create(server)
+        for source in ("x = 1", "y = x + 1"):
+            await server.call("insert_execute_code_cell", cell_index=-1, cell_source=source)
+        _, run = await begin(server, f"{wait}\nprint(y)")
+        await kill(server)
+    opened.touch()
+    async with machine.server() as server:
+        await server.call("use_notebook", notebook_path=NOTEBOOK)
+        # It ended while no server ran.
+        assert "[COMPLETED" in await server.call("get_run", run_id=run, wait_seconds=LONG)
+        assert "No code cell there is stale" in await server.call("run_cells", stale=True)
+        await server.call("overwrite_cell_source", cell_index=1, cell_source="y = x + 2")
+    async with machine.server() as server:
+        await server.call("use_notebook", notebook_path=NOTEBOOK)
+        planned = await server.call("run_cells", stale=True, preview=True)
+        assert "cells 1 (edited), 2 (input changed)" in planned, planned
+        [kernel] = kernels(machine.mark)
+        os.kill(kernel, signal.SIGKILL)
+        await until(lambda: kernel not in kernels(machine.mark), "the kernel is gone")
+        assert "variables are gone" in await server.call("execute_cell", cell_index=0)
+        assert "other kernel" in await server.call("read_notebook")
+
+
 async def test_the_next_server_answers_input(machine: Machine) -> None:
     async with machine.server() as server:
         await create(server)

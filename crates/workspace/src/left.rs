@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 use futures_util::future::join_all;
-use notebook::CellId;
+use notebook::{CellId, one_line};
 use tokio::sync::OnceCell;
 
 use crate::place::{KernelState, Place};
@@ -49,7 +49,7 @@ impl LeftRun {
 
     /// What became of it, for an agent.
     pub fn described(&self) -> String {
-        let place = self.notebook.as_ref().map(|path| format!(" in {path}")).unwrap_or_default();
+        let place = self.notebook.as_ref().map(|path| format!(" in {}", one_line(path))).unwrap_or_default();
         if let Some(state) = &self.state {
             return describe(&self.run, self.cell.as_ref(), &place, state, false);
         }
@@ -71,10 +71,10 @@ pub(crate) fn describe(
         RunState::Queued | RunState::Running => "is still running".to_owned(),
         RunState::WaitingForInput { prompt, .. } => format!("waits for input ({prompt:?})"),
         RunState::Done => "ended well".to_owned(),
-        RunState::Error { name, .. } => format!("ended with {name}"),
+        RunState::Error { name, .. } => format!("ended with {}", one_line(name)),
         RunState::Interrupted if did_start => "was interrupted".to_owned(),
         RunState::Interrupted | RunState::Skipped => "did not run".to_owned(),
-        RunState::KernelDied { how } => format!("ended because the kernel died ({how})"),
+        RunState::KernelDied { how } => format!("ended because the kernel died ({})", one_line(how)),
         RunState::Lost { cause, .. } => format!("is lost ({cause})"),
         RunState::Failed(error) => error.cause.clone(),
     };

@@ -65,8 +65,8 @@ pub use places::{ConnectScope, Located};
 pub use relay::{Answer, Call, Progress, Relay, Report, Tool};
 pub use rest::{NextStep as ServerStep, Secret};
 pub use runs::{
-    CellTags, Journal, MemoryChanges, Orphan, OrphanedExecution, Run, RunCell, RunNote, RunState, RunSuffix,
-    RunView, Runner,
+    CellTags, InSeries, Journal, MemoryChanges, Orphan, OrphanedExecution, Run, RunCell, RunNote, RunState,
+    RunSuffix, RunView, Runner,
 };
 pub use session::{CopiedNotebook, CopyPreview, FilePreview, PastOperation, Session, UndoTarget, Undone};
 pub use staleness::{CellState, State as StaleState};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use futures_util::future::BoxFuture;
-use notebook::{Cell, CellId, Edit, Notebook};
+use notebook::{Cell, CellId, Edit, Notebook, one_line};
 use tokio::sync::watch;
 
 use crate::executor::Executor;
@@ -338,7 +338,9 @@ impl fmt::Display for SaveStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OnDisk => f.write_str("saved to disk"),
-            Self::OnDiskAt(path) => write!(f, "saved to disk as {path}, to which the notebook was renamed"),
+            Self::OnDiskAt(path) => {
+                write!(f, "saved to disk as {}, to which the notebook was renamed", one_line(path))
+            }
             Self::NotYet(why) => write!(f, "NOT yet on disk: {why}"),
             Self::SavedBy(application) => write!(f, "made in {application}, which saves it by itself"),
         }

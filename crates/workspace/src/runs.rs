@@ -14,7 +14,7 @@ mod session_order;
 mod state;
 mod suffix;
 
-pub use cell_tags::CellTags;
+pub use cell_tags::{CellTags, InSeries};
 pub(crate) use cell_tags::{RAISES, SKIP};
 pub use journal::Journal;
 pub use memory_changes::MemoryChanges;

@@ -216,7 +216,10 @@ impl Session {
         if let Some(path) = same.filter(|_| error.kind == ErrorKind::NotFound) {
             return self.workspace.open(Located { place: place.clone(), path }, mode).await;
         }
-        error.cause.push_str(&sentence);
+        // The place may have said it.
+        if !error.cause.contains("The nearest") {
+            error.cause.push_str(&sentence);
+        }
         Err(error)
     }
 

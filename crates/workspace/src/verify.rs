@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use kernel::Event;
-use notebook::{CellId, Edit, Notebook, Output};
+use notebook::{CellId, Edit, Notebook, Output, one_line};
 use tokio::sync::oneshot;
 
 use self::rerun::{Ran, Subject, rerun};
@@ -133,7 +133,7 @@ async fn verify(
     };
     let mut notes = Vec::new();
     if !ran.left_out.is_empty() {
-        let links: Vec<&str> = ran.left_out.iter().take(MAX_LINKS).map(String::as_str).collect();
+        let links: Vec<_> = ran.left_out.iter().take(MAX_LINKS).map(|link| one_line(link)).collect();
         let more = ran.left_out.len() - links.len();
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         notes.push(format!(

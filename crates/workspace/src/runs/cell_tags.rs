@@ -17,6 +17,15 @@ pub struct CellTags {
     pub is_skipped: bool,
 }
 
+/// How a run stands to those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InSeries {
+    /// An error does not fail it.
+    pub may_fail: bool,
+    /// It relies on runs before it: in another process of the kernel it does not run.
+    pub is_next: bool,
+}
+
 impl CellTags {
     pub fn of(cell: &Cell) -> Self {
         let tags = cell.tags();

@@ -17,7 +17,7 @@ use crate::telemetry;
 
 mod record;
 
-pub(crate) use record::{Exit, RESTARTED};
+pub(crate) use record::Exit;
 use record::{Record, Stop};
 
 /// One request to run code, from the call to its end. A task of the [`Runner`](super::runner::Runner) drives it, so it goes on
@@ -139,14 +139,19 @@ impl Run {
         self.record.lock().was_restarted
     }
 
+    /// Whether its code has called `exit()` or `quit()`: nothing of a series runs after that.
+    pub fn asks_to_exit(&self) -> bool {
+        self.exit().is_some()
+    }
+
     /// Whether its code has asked for the end of the kernel.
     pub(crate) fn exit(&self) -> Option<Exit> {
         self.record.lock().exit
     }
 
-    /// Says once that the kernel was restarted.
-    pub(crate) fn note_once(&self, note: &str) {
-        self.record.lock().note_once(note);
+    /// Says once that the kernel was restarted since the last run, unless another reason was given.
+    pub(crate) fn note_restart(&self) {
+        self.record.lock().note_restart();
         self.changed();
     }
 

@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
 
+use super::cell_tags::InSeries;
 use super::journal::Journal;
 use super::kernel_queue::KernelQueue;
 use super::run::Run;
@@ -120,18 +121,21 @@ impl Runner {
     }
 
     /// Runs code in a notebook's kernel, which is chosen and started if need be. Never waits. The outputs go into the cell, if
-    /// one is given.
+    /// one is given. With `series`, it is one of several: see [`Run::set_in_series`].
     pub(crate) fn run(
         self: &Arc<Self>,
         notebook: Arc<OpenNotebook>,
-        cell: Option<CellId>,
-        source: String,
+        (cell, source): (Option<CellId>, String),
+        series: Option<InSeries>,
         session: SessionId,
         slot: Slot,
         in_line: InLine,
     ) -> Arc<Run> {
         let cell = cell.map(|id| RunCell { path: notebook.path().clone(), id });
         let run = self.journal.begin(cell, source);
+        if let Some(InSeries { may_fail, is_next }) = series {
+            run.set_in_series(may_fail, is_next);
+        }
         if run.cell().is_none() {
             run.span().record("cellbridge.notebook.path", notebook.path().as_str());
         }

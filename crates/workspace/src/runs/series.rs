@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use notebook::CellId;
+use notebook::{CellId, one_line};
 
 use super::cell_tags::{CellTags, SKIP};
 use super::run::Run;
@@ -124,7 +124,7 @@ impl Series {
                 Some(format!("It did not run: {cell} asked the kernel to exit (exit() or quit())."))
             }
             (None, RunState::KernelDied { how }) => {
-                Some(format!("It did not run: the kernel died in {cell} ({how})."))
+                Some(format!("It did not run: the kernel died in {cell} ({}).", one_line(&how)))
             }
             // It did not run for a reason that holds for the rest, too.
             (None, RunState::Interrupted) if run.is_in_series() => {

@@ -12,7 +12,7 @@ use crate::place::{FoundRun, Kernel, KernelChoice, Mode};
 use crate::places::Located;
 use crate::runs::{InLine, Run, RunTarget};
 use crate::verify::{VerifyOptions, Verifying};
-use crate::{Error, ErrorKind, KernelId, RunId};
+use crate::{Error, ErrorKind, InSeries, KernelId, RunId};
 
 /// How many kernels are named where one is not found.
 const MAX_NEAR: usize = 3;
@@ -85,12 +85,33 @@ impl Session {
         cell: Option<CellId>,
         source: String,
     ) -> Result<Arc<Run>, Error> {
+        self.run_as(notebook, cell, source, None)
+    }
+
+    /// Runs one cell of several, whose caller waits for each. Never waits.
+    pub fn run_in_series(
+        &self,
+        notebook: Arc<OpenNotebook>,
+        cell: CellId,
+        source: String,
+        series: InSeries,
+    ) -> Result<Arc<Run>, Error> {
+        self.run_as(notebook, Some(cell), source, Some(series))
+    }
+
+    fn run_as(
+        &self,
+        notebook: Arc<OpenNotebook>,
+        cell: Option<CellId>,
+        source: String,
+        series: Option<InSeries>,
+    ) -> Result<Arc<Run>, Error> {
         let slot = self.slot()?;
         if cell.is_some() {
             self.checkpoint_first_run(&notebook);
         }
         let in_line = self.line_up_in(&notebook);
-        Ok(self.workspace.runner().run(notebook, cell, source, self.id, slot, in_line))
+        Ok(self.workspace.runner().run(notebook, (cell, source), series, self.id, slot, in_line))
     }
 
     /// Runs cells, given by id and source, in order. Each has its run at once. Never waits.

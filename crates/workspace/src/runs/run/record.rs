@@ -19,7 +19,7 @@ use crate::{Error, ErrorKind, NextStep};
 const MAX_OUTPUT_BYTES: usize = 256 * 1024 * 1024;
 const CUT: &str = "Its output exceeded 256 MiB; what it printed after that was not kept.";
 pub(super) const LATE_OUTPUT: &str = "More output came after the run had ended; it is included.";
-pub(crate) const RESTARTED: &str = "The kernel was restarted since the last run, not by this server: the variables from before are gone. Run \
+pub(super) const RESTARTED: &str = "The kernel was restarted since the last run, not by this server: the variables from before are gone. Run \
      the cells that this one needs first.";
 const EXIT: &str = "The code asked the kernel to exit: the kernel ends, and its variables are gone.";
 const EXIT_OF_FRONTEND: &str = "The code asked to exit and to keep the kernel: the variables stay.";
@@ -145,10 +145,7 @@ impl Record {
             Event::Idle => self.idle_at = Some(at),
             Event::Restarted => {
                 self.was_restarted = true;
-                // It may have been said for another reason.
-                if !self.notes.iter().any(|note| note.contains("variables")) {
-                    self.note_once(RESTARTED);
-                }
+                self.note_restart();
             }
             Event::ExitRequested { keeps_kernel } => {
                 self.exit = Some(Exit { keeps_kernel });
@@ -176,6 +173,13 @@ impl Record {
                     self.note_once(LATE_OUTPUT);
                 }
             }
+        }
+    }
+
+    /// Says that the kernel was restarted, unless that was said for another reason.
+    pub(super) fn note_restart(&mut self) {
+        if !self.notes.iter().any(|note| note.contains("variables")) {
+            self.notes.push(RESTARTED.to_owned());
         }
     }
 

@@ -99,7 +99,7 @@ fn the_time_of_a_run_is_its_own() {
 fn a_restart_is_noted_once_and_not_beside_another_reason() {
     let run = run();
     run.on_event(Event::Restarted);
-    run.note_once(RESTARTED);
+    run.note_restart();
     assert_eq!(run.view().notes, [RESTARTED]);
     let other = self::run();
     other.note("The kernel had died (x) and was restarted: its variables are gone.");

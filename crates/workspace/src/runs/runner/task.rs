@@ -4,9 +4,9 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use kernel::Event;
+use kernel::{Event, Status};
 use notebook::{Cell, Notebook};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use tracing::Instrument as _;
 
 use super::{Runner, SHUT_DOWN_BEFORE, no_kernel};
@@ -19,13 +19,17 @@ use crate::run_history::Begun;
 use crate::runs::error_hints;
 use crate::runs::memory_changes::MemoryChanges;
 use crate::runs::outputs;
-use crate::runs::run::{RESTARTED, Run};
+use crate::runs::run::Run;
 use crate::runs::session_order::InLine;
 use crate::runs::state::RunState;
 use crate::{Error, ErrorKind, RunNote, SessionId, progress, telemetry};
 
 /// Output that comes within this time after the end is written at once.
 const LATE_WRITE_DELAY: Duration = Duration::from_millis(200);
+
+/// How long a kernel may take to exit by itself, and how often it is looked whether a server has started another process.
+const EXIT_WAIT: Duration = Duration::from_secs(2);
+const EXIT_POLL: Duration = Duration::from_millis(50);
 
 const RESTARTED_BEFORE: &str = "The kernel was restarted before this could run.";
 const REPLACED: &str =
@@ -109,6 +113,8 @@ impl Runner {
         session: SessionId,
     ) {
         let mut is_retry = false;
+        // It has ended by itself, or somebody else has ended it: we would have taken it from the notebook.
+        let gone = notebook.kernel().filter(|kernel| kernel.is_gone());
         loop {
             if run.is_in_series() && (is_retry || notebook.kernel().is_none_or(|kernel| kernel.is_gone())) {
                 run.note(GONE);
@@ -118,7 +124,10 @@ impl Runner {
                 Ok(chosen) => chosen,
                 Err(error) => return run.end(RunState::Failed(error)),
             };
-            if is_retry {
+            let is_replaced = gone
+                .as_ref()
+                .is_some_and(|gone| gone.id() != kernel.id() && self.history.instance(&**gone).is_some());
+            if is_retry || is_replaced {
                 run.note(if is_new { REPLACED } else { ELSEWHERE });
             }
             self.adopt(&kernel, notebook).await;
@@ -217,8 +226,8 @@ impl Runner {
             self.does_not_run(&*kernel, run, RESTARTED_BETWEEN);
             return Ok(());
         }
-        if begun.is_restarted && died.is_none() {
-            run.note_once(RESTARTED);
+        if begun.is_restarted {
+            run.note_restart();
         }
         let note = RunNote { shown_before, ..run.to_note() };
         let code = Code { source: run.source(), cell: run.cell().map(|cell| &cell.id), note: &note };
@@ -254,10 +263,13 @@ impl Runner {
         begun: Begun,
     ) {
         if self.history.ended(notebook, run, kernel, begun) {
-            run.note_once(RESTARTED);
+            run.note_restart();
         }
         if let Some(hint) = error_hints::hint(&self.history, notebook, run, kernel, executor).await {
             run.note(hint);
+        }
+        if run.exit().is_some_and(|exit| !exit.keeps_kernel) {
+            exited(kernel, executor).await;
         }
     }
 
@@ -329,6 +341,24 @@ impl Runner {
             let _ = outputs::write(notebook, run, Vec::new()).await;
         }
     }
+}
+
+/// Waits until a kernel that was asked to exit has done so, which takes it a moment: the next run must not find it alive.
+async fn exited(kernel: &dyn Kernel, executor: &dyn Executor) {
+    let (mut status, process) = (executor.status(), kernel.instance());
+    let replaced = async {
+        while kernel.instance() == process {
+            sleep(EXIT_POLL).await;
+        }
+    };
+    let dead = status.wait_for(|status| matches!(status, Status::Dead { .. }));
+    let either = async {
+        tokio::select! {
+            _ = dead => {}
+            () = replaced => {}
+        }
+    };
+    let _ = timeout(EXIT_WAIT, either).await;
 }
 
 /// Chooses the notebook's kernel for a run. Returns also whether it is new.
