@@ -21,9 +21,12 @@ const PIECE: usize = 1 << 20;
 
 /// Reads a file below the root.
 pub(crate) async fn read(root: Root, path: String) -> Result<FileContent, Error> {
-    let (file, size) = on_disk(move || open(&root, &path)).await?;
-    let pieces =
-        try_unfold(file, |file| on_disk(move || next_piece(file).map_err(|error| unreadable(&error))));
+    let asked = path.clone();
+    let (file, size) = on_disk(move || open(&root, &asked)).await?;
+    let pieces = try_unfold(file, move |file| {
+        let path = path.clone();
+        on_disk(move || next_piece(file).map_err(|error| unreadable(&path, &error)))
+    });
     Ok(FileContent { size: Some(size), pieces: pieces.boxed() })
 }
 
@@ -32,6 +35,9 @@ fn open(root: &Root, path: &str) -> Result<(File, u64), Error> {
     let opened = || -> io::Result<(File, u64)> {
         // Checked first: opening a named pipe would block.
         let metadata = fs::metadata(&file)?;
+        if metadata.is_dir() {
+            return Err(io::Error::other("it is a folder"));
+        }
         if !metadata.is_file() {
             return Err(io::Error::other("it is not a regular file"));
         }
@@ -41,7 +47,7 @@ fn open(root: &Root, path: &str) -> Result<(File, u64), Error> {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
             Error::new(ErrorKind::NotFound, format!("There is no file {path:?}."), NextStep::ListFiles)
         }
-        _ => unreadable(&error),
+        _ => unreadable(path, &error),
     })
 }
 
@@ -141,8 +147,12 @@ fn target(root: &Root, path: &str, existing: Existing) -> Result<(PathBuf, Strin
     Ok((target, shown))
 }
 
-fn unreadable(error: &io::Error) -> Error {
-    Error::new(ErrorKind::Unavailable, format!("The file cannot be read: {error}."), NextStep::ListFiles)
+fn unreadable(path: &str, error: &io::Error) -> Error {
+    Error::new(
+        ErrorKind::Unavailable,
+        format!("The file {path:?} cannot be read: {error}."),
+        NextStep::ListFiles,
+    )
 }
 
 fn unwritable(path: &str, error: &io::Error) -> Error {

@@ -1,7 +1,7 @@
 //! Lists files and finds notebooks below a folder.
 
-use std::fs;
 use std::path::Path;
+use std::{fs, io};
 
 use walkdir::{DirEntry, WalkDir};
 use workspace::{Error, ErrorKind, FileEntry, FileKind, NextStep, NotebookPath};
@@ -21,7 +21,11 @@ pub(crate) fn list(root: &Root, path: &str, max_depth: usize) -> Result<Vec<File
     // An unreadable folder below `path` is a row that says so; `path` itself is an error.
     fs::read_dir(&folder).map_err(|error| {
         let cause = format!("The folder {path:?} cannot be listed: {error}.");
-        Error::new(ErrorKind::NotFound, cause, NextStep::ListFiles)
+        let kind = match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => ErrorKind::NotFound,
+            _ => ErrorKind::Unavailable,
+        };
+        Error::new(kind, cause, NextStep::ListFiles)
     })?;
     let walk = WalkDir::new(&folder).min_depth(1).max_depth(max_depth.saturating_add(1)).into_iter();
     let walk =

@@ -13,22 +13,49 @@ const TAIL_BYTES: usize = 8 * 1024;
 
 /// Reads the standard output and error of one process until it is dropped.
 pub(crate) struct OutputCapture {
-    tail: Arc<Mutex<VecDeque<u8>>>,
+    stdout: Arc<Mutex<Tail>>,
+    stderr: Arc<Mutex<Tail>>,
     readers: JoinSet<()>,
+}
+
+/// The end of what was printed.
+#[derive(Default)]
+struct Tail {
+    bytes: VecDeque<u8>,
+    is_cut: bool,
+}
+
+impl Tail {
+    fn extend(&mut self, bytes: &[u8]) {
+        self.bytes.extend(bytes);
+        let excess = self.bytes.len().saturating_sub(TAIL_BYTES);
+        self.bytes.drain(..excess);
+        self.is_cut |= excess > 0;
+    }
+
+    /// Its lines that are not empty, each whole, unless there is only a part of one.
+    fn lines(&self) -> Vec<String> {
+        let (one, other) = self.bytes.as_slices();
+        let text = String::from_utf8_lossy(&[one, other].concat()).into_owned();
+        let whole =
+            text.split_once('\n').map(|(_, rest)| rest).filter(|rest| self.is_cut && !rest.trim().is_empty());
+        let lines = whole.unwrap_or(&text).lines().map(str::trim_end).filter(|line| !line.is_empty());
+        lines.map(str::to_owned).collect()
+    }
 }
 
 impl OutputCapture {
     /// Takes both streams of `child`. Also passes every line to `on_line`.
     pub(crate) fn start(child: &mut Child, on_line: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        let (tail, on_line) = (Arc::new(Mutex::new(VecDeque::new())), Arc::new(on_line));
-        let mut readers = JoinSet::new();
-        if let Some(stdout) = child.stdout.take() {
-            readers.spawn(drain(stdout, tail.clone(), on_line.clone()));
+        let (stdout, stderr) = (Arc::<Mutex<Tail>>::default(), Arc::<Mutex<Tail>>::default());
+        let (on_line, mut readers) = (Arc::new(on_line), JoinSet::new());
+        if let Some(stream) = child.stdout.take() {
+            readers.spawn(drain(stream, stdout.clone(), on_line.clone()));
         }
-        if let Some(stderr) = child.stderr.take() {
-            readers.spawn(drain(stderr, tail.clone(), on_line));
+        if let Some(stream) = child.stderr.take() {
+            readers.spawn(drain(stream, stderr.clone(), on_line));
         }
-        Self { tail, readers }
+        Self { stdout, stderr, readers }
     }
 
     /// Waits for the end of both streams, at most `timeout`: a grandchild may hold them open forever.
@@ -37,35 +64,26 @@ impl OutputCapture {
         let _ = tokio::time::timeout(timeout, all).await;
     }
 
-    /// The end of the output.
-    fn text(&self) -> String {
-        let tail = self.tail.lock();
-        let (one, other) = tail.as_slices();
-        String::from_utf8_lossy(&[one, other].concat()).trim().to_owned()
-    }
-
-    /// The last lines that are not empty, at most `count`.
+    /// The last lines that are not empty, at most `count`: those of the standard error, which explain a failure, at the end, and before
+    /// them as many of the standard output as there is room for.
     pub(crate) fn last_lines(&self, count: usize) -> String {
-        let text = self.text();
-        let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+        let (mut lines, errors) = (self.stdout.lock().lines(), self.stderr.lock().lines());
+        let room = count.saturating_sub(errors.len());
+        lines.drain(..lines.len().saturating_sub(room));
+        lines.extend(errors);
         lines[lines.len().saturating_sub(count)..].join("\n")
     }
 }
 
 async fn drain(
     mut stream: impl AsyncRead + Unpin,
-    tail: Arc<Mutex<VecDeque<u8>>>,
+    tail: Arc<Mutex<Tail>>,
     on_line: Arc<impl Fn(&str) + Send + Sync>,
 ) {
     let (mut buffer, mut line) = ([0; 4096], Vec::new());
     while let Ok(count @ 1..) = stream.read(&mut buffer).await {
         let bytes = &buffer[..count];
-        {
-            let mut tail = tail.lock();
-            tail.extend(bytes);
-            let excess = tail.len().saturating_sub(TAIL_BYTES);
-            tail.drain(..excess);
-        }
+        tail.lock().extend(bytes);
         for byte in bytes {
             if *byte == b'\n' || *byte == b'\r' || line.len() == TAIL_BYTES {
                 on_line(String::from_utf8_lossy(&line).trim());
@@ -100,10 +118,28 @@ mod tests {
         let mut capture = OutputCapture::start(&mut child, move |line| seen.lock().push(line.to_owned()));
         child.wait().await.unwrap();
         capture.finish(Duration::from_secs(30)).await;
-        assert!(capture.text().len() <= TAIL_BYTES);
-        assert!(capture.text().contains("line 2999") && capture.text().contains("end"));
-        assert_eq!(capture.last_lines(2).lines().count(), 2);
+        assert_eq!(capture.last_lines(3), "line 2998\nline 2999\nend");
+        let all = capture.last_lines(5000);
+        assert!(all.len() <= TAIL_BYTES + "\nend".len() && all.starts_with("line "), "{all}");
         let lines = lines.lock();
         assert!((0..3000).all(|i| lines.contains(&format!("line {i}"))));
+    }
+
+    #[test]
+    fn what_explains_a_failure_is_kept_whole_whatever_else_is_printed() {
+        let tail = |text: &str| {
+            let mut tail = Tail::default();
+            tail.extend(text.as_bytes());
+            Arc::new(Mutex::new(tail))
+        };
+        let explained = "Traceback\n\nImportError: libx.so: no such file\n";
+        let noise = "noise\n".repeat(TAIL_BYTES);
+        let capture =
+            OutputCapture { stdout: tail(&noise), stderr: tail(explained), readers: JoinSet::new() };
+        assert_eq!(capture.last_lines(3), "noise\nTraceback\nImportError: libx.so: no such file");
+        assert_eq!(capture.last_lines(1), "ImportError: libx.so: no such file");
+        let long = "x".repeat(TAIL_BYTES + 10);
+        let capture = OutputCapture { stdout: tail(""), stderr: tail(&long), readers: JoinSet::new() };
+        assert_eq!(capture.last_lines(2).len(), TAIL_BYTES);
     }
 }

@@ -92,6 +92,7 @@ fn locate(root: &Root, path: &NotebookPath, mode: Mode) -> Result<(PathBuf, Note
         )
     })?;
     match (fs::metadata(&file), mode) {
+        (Ok(meta), _) if meta.is_dir() => return Err(Error::not_a_notebook(&known, "it is a folder")),
         (Ok(meta), _) if !meta.is_file() => {
             return Err(Error::not_a_notebook(&known, "it is not a regular file"));
         }

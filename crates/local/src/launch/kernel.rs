@@ -300,6 +300,10 @@ impl Kernel for LocalKernel {
         state.keeper.is_some() && !matches!(state.phase, Phase::ShutDown)
     }
 
+    fn instance(&self) -> Option<String> {
+        self.running().filter(|running| running.exit_status().is_none())?.instance()
+    }
+
     fn is_shared(&self) -> BoxFuture<'_, bool> {
         self.has_other_servers().boxed()
     }

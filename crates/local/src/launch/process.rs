@@ -25,8 +25,8 @@ const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long output that was printed before the exit may take to arrive.
 const OUTPUT_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// How many of the last lines of output are part of an error.
-const LAST_LINES: usize = 8;
+/// How many of the last lines of output are part of an error. Some libraries explain at length why they cannot be loaded.
+const LAST_LINES: usize = 24;
 
 /// What to run.
 #[derive(Debug)]

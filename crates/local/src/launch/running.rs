@@ -41,6 +41,14 @@ impl RunningKernel {
         }
     }
 
+    /// What tells its process from those before and after it, in every server that is attached to its keeper.
+    pub(crate) fn instance(&self) -> Option<String> {
+        match self {
+            Self::Own(_) => None,
+            Self::Kept(kept) => kept.process().map(|process| process.to_string()),
+        }
+    }
+
     /// How the process exited; `None` while it runs.
     pub(crate) fn exit_status(&self) -> Option<String> {
         if let Self::Own(own) = self {

@@ -157,7 +157,9 @@ impl NotebookStore for NotebookFile {
             let content = spawn_blocking(move || read(&file, known)).await;
             match content.unwrap_or_else(|error| Err(ReadError::Task(error))) {
                 Ok(content) => return Ok(content),
-                Err(error) if attempt == READ_ATTEMPTS => return Err(error.explain(&self.path)),
+                Err(error) if attempt == READ_ATTEMPTS || matches!(error, ReadError::Encoded(_)) => {
+                    return Err(error.explain(&self.path));
+                }
                 Err(_) => attempt += 1,
             }
             tokio::time::sleep(READ_RETRY_DELAY).await;
@@ -210,6 +212,8 @@ enum ReadError {
     /// The file changed while it was read.
     Changing,
     Unusable(String),
+    /// It is text of another encoding than UTF-8.
+    Encoded(&'static str),
     Task(tokio::task::JoinError),
 }
 
@@ -219,6 +223,7 @@ impl ReadError {
             Self::Io(error) => io_error::reading(path, error),
             Self::Changing => Error::unreadable_notebook(path, "it changes while it is read"),
             Self::Unusable(problem) => Error::unreadable_notebook(path, problem),
+            Self::Encoded(encoding) => io_error::encoded(path, encoding),
             Self::Task(error) => Error::notebook_task_failed(error),
         }
     }
@@ -243,8 +248,26 @@ fn read(file: &Path, known: Option<Version>) -> Result<Content<Version>, ReadErr
     if contents.bytes.is_empty() {
         return Err(ReadError::Unusable("the file is empty".to_owned()));
     }
+    if let Some(encoding) = encoding_of(&contents.bytes) {
+        return Err(ReadError::Encoded(encoding));
+    }
     let notebook = Notebook::parse(contents.bytes).map_err(|error| ReadError::Unusable(error.to_string()))?;
     Ok(Content::Changed { notebook, version })
+}
+
+/// The encoding of a text that is not UTF-8, as its first bytes show it: a byte order mark, or zeros in its first letters, which JSON
+/// begins with.
+fn encoding_of(bytes: &[u8]) -> Option<&'static str> {
+    match bytes {
+        [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] | [_, 0, 0, 0, ..] | [0, 0, 0, _, ..] => {
+            Some("UTF-32")
+        }
+        [0xff, 0xfe, ..]
+        | [0xfe, 0xff, ..]
+        | [1..=0xff, 0, 1..=0xff, 0, ..]
+        | [0, 1..=0xff, 0, 1..=0xff, ..] => Some("UTF-16"),
+        _ => None,
+    }
 }
 
 /// Whether a folder or the file itself, which was no link, is one by now, perhaps to somewhere outside the root. The real path also
@@ -256,6 +279,24 @@ fn is_replaced_by_link(file: &Path, real: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn encodings_of_other_programs_are_recognised() {
+        let text = "{\r\n \"cells\": []}";
+        let units = |order: fn(u16) -> [u8; 2], mark: &[u16]| -> Vec<u8> {
+            mark.iter().copied().chain(text.encode_utf16()).flat_map(order).collect()
+        };
+        for mark in [&[0xfeff][..], &[]] {
+            for order in [u16::to_le_bytes, u16::to_be_bytes] {
+                assert_eq!(encoding_of(&units(order, mark)), Some("UTF-16"));
+            }
+        }
+        let wide: Vec<u8> = text.chars().flat_map(|letter| u32::from(letter).to_le_bytes()).collect();
+        assert_eq!(encoding_of(&wide), Some("UTF-32"));
+        for text in [text.as_bytes(), b"", b"{}", b"\xef\xbb\xbf{}", b"{\0\0x", &[0, 0]] {
+            assert_eq!(encoding_of(text), None, "{text:?}");
+        }
+    }
 
     #[test]
     fn another_spelling_is_no_link() {

@@ -17,7 +17,7 @@ pub(crate) fn reading(path: &str, error: io::Error) -> Error {
             (format!("The notebook {path:?} cannot be read: {holders}."), CLOSE_IT)
         }
         io::ErrorKind::PermissionDenied => (
-            format!("This program may not read the notebook {path:?}."),
+            format!("This program may not read the notebook {path:?} ({error})."),
             "Give it access to the file and its folders, or use another notebook.",
         ),
         _ => (
@@ -26,6 +26,17 @@ pub(crate) fn reading(path: &str, error: io::Error) -> Error {
         ),
     };
     Error::new(ErrorKind::Unavailable, cause, next).with_source(error)
+}
+
+/// The text is of another encoding than notebooks are.
+pub(crate) fn encoded(path: &str, encoding: &str) -> Error {
+    Error::new(
+        ErrorKind::Unavailable,
+        format!("{path:?} is encoded as {encoding}, and notebooks are UTF-8. Nothing was written."),
+        format!(
+            "Save it as UTF-8 in an editor, or convert it (`iconv -f {encoding} -t UTF-8 old.ipynb > new.ipynb`), then open it again."
+        ),
+    )
 }
 
 pub(crate) fn creating(path: &str, error: io::Error) -> Error {
@@ -65,7 +76,7 @@ fn reason(error: &io::Error) -> String {
                 .to_owned()
         }
         #[cfg(not(windows))]
-        io::ErrorKind::PermissionDenied => "the file or its folder is read-only".to_owned(),
+        io::ErrorKind::PermissionDenied => format!("the file or its folder is read-only ({error})"),
         io::ErrorKind::NotFound => "the file or its folder is gone".to_owned(),
         _ => error.to_string(),
     }

@@ -433,6 +433,9 @@ async fn files_that_are_not_notebooks_are_refused() {
     let root = file.parent().unwrap();
     fs::create_dir(root.join("folder.ipynb")).unwrap();
     fs::write(root.join("text.txt"), NOTEBOOK).unwrap();
+    let utf_16: Vec<u8> = NOTEBOOK.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    fs::write(root.join("utf-16.ipynb"), [&[0xff, 0xfe], &*utf_16].concat()).unwrap();
+    fs::write(root.join("broken.ipynb"), "{\n \"cells\": [,]}").unwrap();
     #[cfg(unix)]
     {
         let made = std::process::Command::new("mkfifo").arg(root.join("pipe.ipynb")).status().unwrap();
@@ -442,7 +445,9 @@ async fn files_that_are_not_notebooks_are_refused() {
     fs::create_dir(root.join("pipe.ipynb")).unwrap();
     let store = store(&folder);
     for (path, expected) in [
-        ("folder.ipynb", "not a regular file"),
+        ("folder.ipynb", "it is a folder"),
+        ("utf-16.ipynb", "encoded as UTF-16"),
+        ("broken.ipynb", "at line 2, column 12"),
         ("pipe.ipynb", "not a regular file"),
         ("text.txt", "not a notebook"),
         ("none.ipynb", "no notebook"),

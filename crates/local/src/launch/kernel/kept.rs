@@ -116,7 +116,10 @@ impl LocalKernel {
         let executor = Arc::new(KeptExecutor { client, keeper: kept.keeper.clone(), root, only_stores });
         let orphans = kept.orphans.into_iter().map(|orphan| executor.orphan(orphan));
         self.state.lock().orphans.extend(orphans);
-        Ok((RunningKernel::Kept(KeptKernel::new(kept.keeper, executor)), is_kept))
+        let mut kernel = KeptKernel::new(kept.keeper, executor);
+        let welcome = greet(&keeper.folder, &keeper.record).await.ok();
+        kernel.process = welcome.and_then(|welcome| welcome.kernel.process);
+        Ok((RunningKernel::Kept(kernel), is_kept))
     }
 
     /// Starts the process, or connects to the one that a keeper has. With `restart`, that is a new one.

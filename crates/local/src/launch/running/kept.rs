@@ -22,12 +22,14 @@ pub(crate) struct KeptKernel {
     orphaned: Mutex<watch::Receiver<u64>>,
     /// Of this server, if it has started the keeper.
     pub(crate) starter_life: Option<StarterLife>,
+    /// The kernel's process, as its keeper says. Another process has another connection.
+    pub(crate) process: Option<u32>,
 }
 
 impl KeptKernel {
     pub(crate) fn new(keeper: KeeperHandle, executor: Arc<KeptExecutor>) -> Self {
         let orphaned = Mutex::new(keeper.orphaned());
-        Self { keeper, executor, orphaned, starter_life: None }
+        Self { keeper, executor, orphaned, starter_life: None, process: None }
     }
 
     pub(super) fn client(&self) -> &Client {
@@ -44,6 +46,10 @@ impl KeptKernel {
         let is_new = orphaned.has_changed().unwrap_or(false);
         orphaned.mark_unchanged();
         is_new
+    }
+
+    pub(super) fn process(&self) -> Option<u32> {
+        self.process
     }
 
     pub(super) fn interrupt(&self) {

@@ -20,6 +20,10 @@ impl KeptKernel {
         match *self {}
     }
 
+    pub(super) fn process(&self) -> Option<u32> {
+        match *self {}
+    }
+
     pub(super) fn interrupt(&self) {
         match *self {}
     }
