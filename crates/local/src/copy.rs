@@ -1,5 +1,6 @@
 //! Copies the folder of a notebook, for code whose effects on files are not wanted.
 
+use std::cell::RefCell;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -34,7 +35,7 @@ fn copy_within(folder: &Path, root: &Path, temp_dir: &Path, max: Extent) -> Resu
     let temporary = private_folder("cellbridge-", temp_dir).map_err(failed)?;
     // With its name, which code may look at.
     let copy = temporary.path().join(folder.file_name().unwrap_or("folder".as_ref()));
-    if !copy_files((folder, root), &copy, temporary.path(), max).map_err(failed)? {
+    let Some(left_out) = copy_files((folder, root), &copy, temporary.path(), max).map_err(failed)? else {
         return Err(Error::new(
             ErrorKind::Unsupported,
             format!(
@@ -45,26 +46,31 @@ fn copy_within(folder: &Path, root: &Path, temp_dir: &Path, max: Extent) -> Resu
             ),
             "Without copy, the code works in the folder itself.",
         ));
-    }
-    Ok(FolderCopy::new(folder.to_path_buf(), copy, temporary))
+    };
+    Ok(FolderCopy::new(folder.to_path_buf(), copy, temporary).without(left_out))
 }
 
-/// Whether everything was copied, which is not more than `max`.
+/// The links that were left out, because they lead out of the root; `None` if there is more than `max` to copy.
 fn copy_files(
     (folder, root): (&Path, &Path),
     copy: &Path,
     temporary: &Path,
     max: Extent,
-) -> io::Result<bool> {
+) -> io::Result<Option<Vec<String>>> {
     fs::create_dir(copy)?;
     let (mut bytes, mut files) = (0, 0);
     let walk = WalkDir::new(folder).min_depth(1).follow_links(true).into_iter();
     // What cannot be read now is missed by code that needs it.
     let is_copied = |folder: &Path| folder != temporary && !is_generated(folder);
+    let left_out = RefCell::new(Vec::new());
     let leads_out = |path: &Path| canonicalize(path).is_ok_and(|real| !real.starts_with(root));
     let walk = walk.filter_entry(|entry| {
-        (!entry.file_type().is_dir() || is_copied(entry.path()))
-            && !(entry.path_is_symlink() && leads_out(entry.path()))
+        if entry.path_is_symlink() && leads_out(entry.path()) {
+            let path = entry.path().strip_prefix(folder).unwrap_or(entry.path());
+            left_out.borrow_mut().push(path.display().to_string());
+            return false;
+        }
+        !entry.file_type().is_dir() || is_copied(entry.path())
     });
     for entry in walk.flatten() {
         let Ok(path) = entry.path().strip_prefix(folder) else { continue };
@@ -75,7 +81,7 @@ fn copy_files(
             bytes += entry.metadata()?.len();
             files += 1;
             if bytes > max.bytes || files > max.files {
-                return Ok(false);
+                return Ok(None);
             }
             match fs::copy(entry.path(), &target) {
                 Ok(_) => make_private(&target)?,
@@ -84,7 +90,7 @@ fn copy_files(
             }
         }
     }
-    Ok(true)
+    Ok(Some(left_out.into_inner()))
 }
 
 /// Takes away what others may do with a file; what runs, still runs.
@@ -131,7 +137,7 @@ mod tests {
         symlink(outside.path().join("secret"), work.join("file")).unwrap();
         symlink(outside.path(), work.join("folder")).unwrap();
         symlink(outside.path(), folder.path().join("inside")).unwrap();
-        symlink("../inside/secret", work.join("data/bent")).unwrap();
+        symlink("../../inside/secret", work.join("data/bent")).unwrap();
         fs::set_permissions(work.join("data/a.csv"), fs::Permissions::from_mode(0o754)).unwrap();
         let copy = copied(&folder).unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
@@ -140,6 +146,9 @@ mod tests {
         for left_out in ["file", "folder", "data/bent"] {
             assert!(copy.path().join(left_out).symlink_metadata().is_err(), "{left_out}");
         }
+        let mut left_out = copy.left_out().to_vec();
+        left_out.sort();
+        assert_eq!(left_out, ["data/bent", "file", "folder"]);
     }
 
     #[test]

@@ -12,7 +12,8 @@ use workspace::{Error, ErrorKind, Existing, FileContent, NextStep};
 
 use crate::folder::on_disk;
 use crate::held::naming_holders;
-use crate::listing::is_notebook;
+use crate::listing::{Wanted, is_notebook};
+use crate::nearest::Nearest;
 use crate::replacement;
 use crate::root::Root;
 
@@ -31,6 +32,17 @@ pub(crate) async fn read(root: Root, path: String) -> Result<FileContent, Error>
 }
 
 fn open(root: &Root, path: &str) -> Result<(File, u64), Error> {
+    let error = match open_exactly(root, path) {
+        Err(error) if error.kind == ErrorKind::NotFound => error,
+        opened => return opened,
+    };
+    match Nearest::find(root, path, Wanted::Files) {
+        Nearest { same: Some(same), .. } => open_exactly(root, &same),
+        nearest => Err(nearest.name_in(error)),
+    }
+}
+
+fn open_exactly(root: &Root, path: &str) -> Result<(File, u64), Error> {
     let file = root.resolve(path)?;
     let opened = || -> io::Result<(File, u64)> {
         // Checked first: opening a named pipe would block.
@@ -277,6 +289,9 @@ mod tests {
         }
         let missing = read(root.clone(), "missing.csv".to_owned()).await.err().unwrap();
         assert_eq!((missing.kind, missing.next), (ErrorKind::NotFound, NextStep::ListFiles));
+        fs::write(root.real().join("folder/Data set.csv"), "1").unwrap();
+        let missing = read(root.clone(), "data%20set.csv".to_owned()).await.err().unwrap();
+        assert!(missing.cause.ends_with(r#"The nearest is "folder/Data set.csv"."#), "{missing}");
         assert_eq!(names(&root), ["folder"]);
     }
 }

@@ -15,6 +15,7 @@ mod kernel_env;
 mod kernelspec;
 mod launch;
 mod listing;
+mod nearest;
 mod output_capture;
 mod process_env;
 mod real_path;

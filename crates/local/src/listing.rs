@@ -6,6 +6,7 @@ use std::{fs, io};
 use walkdir::{DirEntry, WalkDir};
 use workspace::{Error, ErrorKind, FileEntry, FileKind, NextStep, NotebookPath};
 
+use crate::nearest::Nearest;
 use crate::root::Root;
 
 const MAX_ROWS: usize = 20_000;
@@ -25,7 +26,12 @@ pub(crate) fn list(root: &Root, path: &str, max_depth: usize) -> Result<Vec<File
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => ErrorKind::NotFound,
             _ => ErrorKind::Unavailable,
         };
-        Error::new(kind, cause, NextStep::ListFiles)
+        let error = Error::new(kind, cause, NextStep::ListFiles);
+        if kind == ErrorKind::NotFound {
+            Nearest::find(root, path, Wanted::Folders).name_in(error)
+        } else {
+            error
+        }
     })?;
     let walk = WalkDir::new(&folder).min_depth(1).max_depth(max_depth.saturating_add(1)).into_iter();
     let walk =
@@ -54,23 +60,44 @@ pub(crate) fn list(root: &Root, path: &str, max_depth: usize) -> Result<Vec<File
     Ok(rows)
 }
 
+/// What a search looks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    Notebooks,
+    Files,
+    Folders,
+}
+
 /// The paths of at most `limit` notebooks below the root, sorted.
 pub(crate) fn notebooks(root: &Root, limit: usize) -> Vec<NotebookPath> {
-    let walk = WalkDir::new(root.real()).max_depth(MAX_SEARCH_DEPTH).sort_by_file_name().into_iter();
+    find(root, root.real(), Wanted::Notebooks, limit).into_iter().map(NotebookPath::from).collect()
+}
+
+/// The paths of at most `limit` files or folders below `folder`, sorted.
+pub(crate) fn find(root: &Root, folder: &Path, wanted: Wanted, limit: usize) -> Vec<String> {
+    let walk = WalkDir::new(folder).max_depth(MAX_SEARCH_DEPTH).sort_by_file_name().into_iter();
     let is_entered =
         |entry: &DirEntry| entry.depth() == 0 || !entry.file_type().is_dir() || !is_generated(entry.path());
     let walk = walk.filter_entry(|entry| !is_hidden(entry) && is_entered(entry));
-    let found = walk.take(MAX_SEARCHED).flatten().filter(|entry| is_notebook(entry.path()));
-    // Links are listed if they lead to a notebook below the root.
+    let is_wanted = |path: &Path| match wanted {
+        Wanted::Notebooks => is_notebook(path) && path.is_file(),
+        Wanted::Files => path.is_file(),
+        Wanted::Folders => path.is_dir(),
+    };
+    let may_be_wanted = |entry: &DirEntry| wanted != Wanted::Notebooks || is_notebook(entry.path());
+    let found = walk.take(MAX_SEARCHED).flatten().filter(|entry| entry.depth() > 0 && may_be_wanted(entry));
+    // Links are listed if they lead to one below the root.
     let found = found.filter_map(|entry| match entry.file_type() {
-        kind if kind.is_file() => root.relative(entry.path()),
         kind if kind.is_symlink() => {
             let path = root.relative(entry.path())?;
-            root.resolve(&path).ok()?.is_file().then_some(path)
+            is_wanted(&root.resolve(&path).ok()?).then_some(path)
+        }
+        kind if kind.is_dir() == (wanted == Wanted::Folders) && is_wanted(entry.path()) => {
+            root.relative(entry.path())
         }
         _ => None,
     });
-    let mut paths: Vec<_> = found.take(limit).map(NotebookPath::from).collect();
+    let mut paths: Vec<_> = found.take(limit).collect();
     paths.sort();
     paths
 }

@@ -21,7 +21,8 @@ use workspace::{Document as _, Error, ErrorKind, Mode, NotebookPath};
 
 pub(crate) use document::FileDocument;
 
-use crate::listing::is_notebook;
+use crate::listing::{Wanted, is_notebook};
+use crate::nearest::Nearest;
 use crate::real_path::canonicalize;
 use crate::root::Root;
 use watcher::ChangeWatcher;
@@ -65,8 +66,24 @@ impl FileStore {
         Self { root, watcher: ChangeWatcher::new(documents.clone()), documents }
     }
 
-    /// Opens a notebook and reads it once, so that a file without a notebook is refused here.
+    /// Opens a notebook, or the one whose path differs in its Unicode form only. If there is none, the error names the nearest.
     pub(crate) async fn open(&self, path: &NotebookPath, mode: Mode) -> Result<Arc<FileDocument>, Error> {
+        let error = match self.open_exactly(path, mode).await {
+            Err(error) if mode == Mode::Connect && is_of_path(&error) => error,
+            opened => return opened,
+        };
+        let (root, asked) = (self.root.clone(), path.to_string());
+        let found =
+            tokio::task::spawn_blocking(move || Nearest::find(&root, &asked, Wanted::Notebooks)).await;
+        match found {
+            Ok(Nearest { same: Some(same), .. }) => self.open_exactly(&same.into(), mode).await,
+            Ok(nearest) => Err(nearest.name_in(error)),
+            Err(_) => Err(error),
+        }
+    }
+
+    /// Opens a notebook and reads it once, so that a file without a notebook is refused here.
+    async fn open_exactly(&self, path: &NotebookPath, mode: Mode) -> Result<Arc<FileDocument>, Error> {
         let (root, asked) = (self.root.clone(), path.clone());
         let found = tokio::task::spawn_blocking(move || locate(&root, &asked, mode)).await;
         let (file, path) = found.unwrap_or_else(|error| Err(Error::notebook_task_failed(error)))?;
@@ -76,6 +93,11 @@ impl FileStore {
         document.snapshot().await?;
         Ok(document)
     }
+}
+
+/// Whether the path may be meant otherwise.
+fn is_of_path(error: &Error) -> bool {
+    matches!(error.kind, ErrorKind::NotFound | ErrorKind::InvalidArgument)
 }
 
 /// The path of a notebook on disk and the path that agents see. Creates the file if `mode` says so.

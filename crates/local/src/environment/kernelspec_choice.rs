@@ -7,7 +7,7 @@ use std::time::Duration;
 use notebook::Kernelspec;
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
-use workspace::{Error, ErrorKind, KernelspecInfo, NextStep};
+use workspace::{Error, ErrorKind, KernelspecInfo, Near, NextStep};
 
 use super::install::{candidates, find_python, find_uv};
 use super::interpreter::Interpreters;
@@ -289,9 +289,18 @@ impl KernelspecChooser {
         let language = language.map(|language| format!(" (language {language})")).unwrap_or_default();
         let mut names: Vec<String> = installed.iter().map(|choice| choice.kernelspec.name.clone()).collect();
         names.extend(self.managed.folder().map(|_| MANAGED.to_owned()));
+        let displayed = installed.iter().map(|choice| &*choice.kernelspec.display_name);
+        let nearest = match workspace::nearest(name, names.iter().map(String::as_str)) {
+            Some(near) => near.sentence(),
+            None => workspace::nearest(name, displayed).map_or(String::new(), |near| {
+                let is_near = |choice: &&KernelChoice| near.names.contains(&&*choice.kernelspec.display_name);
+                let names = installed.iter().filter(is_near).map(|choice| &*choice.kernelspec.name).collect();
+                Near { names, is_same_text: false }.sentence()
+            }),
+        };
         Error::new(
             ErrorKind::NotFound,
-            format!("The kernel {name:?}{language}{origin} is not installed."),
+            format!("The kernel {name:?}{language}{origin} is not installed.{nearest}"),
             NextStep::ChooseKernelspec { available: names },
         )
     }

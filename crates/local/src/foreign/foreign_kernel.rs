@@ -167,6 +167,10 @@ impl Kernel for ForeignKernel {
         true
     }
 
+    fn instance(&self) -> Option<String> {
+        self.living_client()?.process()
+    }
+
     fn executor(&self) -> Future<'_, Arc<dyn Executor>> {
         async { Ok(Arc::new(self.connect().await?) as Arc<dyn Executor>) }.boxed()
     }

@@ -44,7 +44,7 @@ impl RunningKernel {
     /// What tells its process from those before and after it, in every server that is attached to its keeper.
     pub(crate) fn instance(&self) -> Option<String> {
         match self {
-            Self::Own(_) => None,
+            Self::Own(own) => own.connection.process(),
             Self::Kept(kept) => kept.process().map(|process| process.to_string()),
         }
     }

@@ -461,6 +461,51 @@ async fn files_that_are_not_notebooks_are_refused() {
 }
 
 #[tokio::test]
+async fn a_path_that_leads_to_nothing_names_the_nearest_notebook() {
+    let (folder, file) = folder();
+    let root = file.parent().unwrap();
+    fs::create_dir_all(root.join("my data")).unwrap();
+    for path in ["my data/Plots.ipynb", "my data/other.ipynb"] {
+        fs::write(root.join(path), NOTEBOOK).unwrap();
+    }
+    let store = store(&folder);
+    let absolute = format!("file://{}/my%20data/Plots.ipynb", root.display());
+    for asked in [
+        "my%20data/Plots.ipynb",
+        "my data/plots",
+        "Plots.ipynb",
+        "plots.ipynb",
+        "my data/Plosts.ipynb",
+        &absolute,
+    ] {
+        let error = store.open(&asked.into(), Mode::Connect).await.err().unwrap();
+        assert!(error.cause.ends_with(r#"The nearest is "my data/Plots.ipynb"."#), "{asked}: {error}");
+    }
+    let error = store.open(&"nothing/like/these notebooks.ipynb".into(), Mode::Connect).await.err().unwrap();
+    assert!(!error.cause.contains("nearest"), "{error}");
+    // Creating one is no slip.
+    assert!(store.open(&"my data/plot.ipynb".into(), Mode::Create).await.is_ok());
+}
+
+/// On macOS, the file system does so itself.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_path_in_another_unicode_form_is_opened() {
+    let (folder, file) = folder();
+    let root = file.parent().unwrap();
+    fs::create_dir_all(root.join("cafe\u{301}")).unwrap();
+    fs::write(root.join("cafe\u{301}/U\u{308}.ipynb"), NOTEBOOK).unwrap();
+    let store = store(&folder);
+    let opened = store.open(&"caf\u{e9}/\u{dc}.ipynb".into(), Mode::Connect).await.unwrap();
+    assert_eq!(&**opened.path(), "cafe\u{301}/U\u{308}.ipynb");
+    for name in ["u\u{308}\u{301}.ipynb", "\u{fc}\u{301}.ipynb"] {
+        fs::write(root.join(name), NOTEBOOK).unwrap();
+    }
+    let error = store.open(&"\u{1d8}.ipynb".into(), Mode::Connect).await.err().unwrap();
+    assert!(error.cause.contains("The nearest are"), "{error}");
+}
+
+#[tokio::test]
 async fn a_notebook_may_lie_deeper_than_260_characters() {
     if crate::tests::is_wine() {
         return;

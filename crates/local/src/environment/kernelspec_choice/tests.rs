@@ -157,6 +157,22 @@ async fn a_missing_language_is_an_error_that_lists_what_is_installed() {
 }
 
 #[tokio::test]
+async fn an_unknown_name_names_the_nearest_kernelspec() {
+    let machine = Machine::new();
+    program(&machine.at("bin/r"), &[]);
+    machine.install("ir-4", "r", "R");
+    machine.install("julia-1.11", "r", "julia");
+    for (asked, nearest) in
+        [("The ir-4", "ir-4"), ("the IR-4", "ir-4"), ("jluia-1.11", "julia-1.11"), ("ir_4", "ir-4")]
+    {
+        let error = machine.choose(Some(asked), None).await.unwrap_err();
+        assert!(error.cause.ends_with(&format!("The nearest is {nearest:?}.")), "{asked}: {error}");
+    }
+    let error = machine.choose(Some("scala"), None).await.unwrap_err();
+    assert!(!error.cause.contains("nearest"), "{error}");
+}
+
+#[tokio::test]
 async fn a_bare_python_counts_only_if_it_has_a_kernel() {
     let machine = Machine::new();
     let resources = machine.at("jupyter/kernels/python3");
