@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use notebook::{Json, MimeBundle};
 
-use crate::data_uri::without_data_uris;
+use crate::data_uri::{self, without_data_uris};
 use crate::marks::marked;
 use crate::{chart, html, size, svg, terminal};
 
@@ -15,6 +15,8 @@ use crate::{chart, html, size, svg, terminal};
 pub(crate) enum Rendered {
     /// The content itself.
     Text(String),
+    /// Text with the images that are embedded in it, and described there.
+    Illustrated(String, Vec<ImageSource>),
     /// A description of content that is not text, in brackets.
     Description(String),
     Image(ImageSource),
@@ -59,11 +61,13 @@ pub(crate) fn render(bundle: &MimeBundle) -> Rendered {
             plain,
         });
     }
+    let in_terminal = |text: String| {
+        if text.contains(['\x1b', '\r', '\x08']) { terminal::render(&text) } else { text }
+    };
     match text(&forms) {
         // Markdown and HTML can contain terminal output, too.
-        Rendered::Text(text) if text.contains(['\x1b', '\r', '\x08']) => {
-            Rendered::Text(terminal::render(&text))
-        }
+        Rendered::Text(text) => Rendered::Text(in_terminal(text)),
+        Rendered::Illustrated(text, images) => Rendered::Illustrated(in_terminal(text), images),
         rendered => rendered,
     }
 }
@@ -78,6 +82,11 @@ impl Forms<'_> {
 
     fn text(&self, mime: &str) -> Option<String> {
         Some(self.get(mime)?.multiline_text()?.into_owned())
+    }
+
+    /// The same if it is not blank: some libraries send all forms, and fill one.
+    fn filled(&self, mime: &str) -> Option<String> {
+        self.text(mime).filter(|text| !text.trim().is_empty())
     }
 
     /// `text/plain`, as a terminal would show it.
@@ -96,14 +105,19 @@ fn text(forms: &Forms<'_>) -> Rendered {
         return Rendered::Description(text);
     }
     // Before LaTeX, in which R writes its tables and lists as well.
-    if let Some(html) = forms.text("text/html") {
-        return html_or_plain(&html, forms.informative_plain());
+    if let Some(html) = forms.filled("text/html") {
+        match html_or_plain(&html, forms.informative_plain()) {
+            Rendered::Text(text) if text.trim().is_empty() => {}
+            rendered => return rendered,
+        }
     }
-    if let Some(latex) = forms.text("text/latex") {
+    if let Some(latex) = forms.filled("text/latex") {
         return Rendered::Text(latex.trim().to_owned());
     }
-    if let Some(markdown) = forms.text("text/markdown") {
-        return Rendered::Text(without_data_uris(markdown.trim_end()).into_owned());
+    if let Some(markdown) = forms.filled("text/markdown") {
+        let markdown = markdown.trim_end();
+        let images = data_uri::images(markdown, html::MAX_IMAGES);
+        return illustrated(without_data_uris(markdown).into_owned(), &images);
     }
     if let Some(drawing) = forms.text("image/svg+xml") {
         return Rendered::Description(svg::described(&drawing));
@@ -124,7 +138,7 @@ fn text(forms: &Forms<'_>) -> Rendered {
 /// is much shorter, the HTML contains decoration (buttons of xarray, the folded parameters of scikit-learn). HTML without a
 /// table is decorated plain text, unless the plain text is only the name of an object.
 fn html_or_plain(html: &str, plain: Option<String>) -> Rendered {
-    let html::Readable { text, has_table, only_image } = html::readable(html);
+    let html::Readable { text, has_table, only_image, images } = html::readable(html);
     if let Some(source) = only_image.and_then(|address| embedded_image(&address)) {
         return Rendered::Image(source);
     }
@@ -144,14 +158,20 @@ fn html_or_plain(html: &str, plain: Option<String>) -> Rendered {
     };
     match plain {
         Some(plain) if !has_table || text.is_empty() || text.len() > plain.len() * 3 / 2 + 40 => {
-            Rendered::Text(plain)
+            illustrated(plain, &images)
         }
         None if text.is_empty() && html.contains("<script") => {
             let size = size(html.len());
             Rendered::Description(format!("[text/html, {size}: scripts, which only a browser can run]"))
         }
-        _ => Rendered::Text(text),
+        _ => illustrated(text, &images),
     }
+}
+
+/// Text with the images at these addresses that can be decoded.
+fn illustrated(text: String, addresses: &[String]) -> Rendered {
+    let images: Vec<ImageSource> = addresses.iter().filter_map(|address| embedded_image(address)).collect();
+    if images.is_empty() { Rendered::Text(text) } else { Rendered::Illustrated(text, images) }
 }
 
 /// The image in a `data:` address.
@@ -170,8 +190,11 @@ fn is_object_name(plain: &str) -> bool {
 
 /// Unknown MIME types, and plain text that says little: all that is left.
 fn others(forms: &Forms<'_>) -> Rendered {
-    let plain = forms.plain().filter(|plain| !plain.is_empty());
-    let unknown = forms.0.iter().filter(|(mime, _)| mime != "text/plain");
+    // What is shown with nothing in it is meant to show nothing.
+    let is_nothing = |plain: &str| plain.is_empty() || plain.starts_with("<IPython.core.display.");
+    let plain = forms.plain().filter(|plain| !is_nothing(plain));
+    let is_read = |mime: &str| matches!(mime, "text/plain" | "text/html" | "text/latex" | "text/markdown");
+    let unknown = forms.0.iter().filter(|(mime, _)| !is_read(mime));
     let lines: Vec<String> =
         unknown.map(|(mime, content)| rich::other(mime, content)).chain(plain.clone()).collect();
     if lines.len() == plain.iter().len() {

@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 
+use notebook::Json;
+
 use crate::offsets::{Replaced, Replacing};
-use crate::size;
+use crate::{base64_json, size, svg};
 
 /// Shorter URIs stay.
 const MIN_LENGTH: usize = 100;
@@ -12,8 +14,40 @@ const MIN_LENGTH: usize = 100;
 pub(crate) fn described(address: &str) -> Option<String> {
     let (head, content) = address.strip_prefix("data:")?.split_once(',')?;
     let mime = head.split(';').next().filter(|mime| !mime.is_empty()).unwrap_or("text/plain");
-    let bytes = if head.ends_with(";base64") { content.len() / 4 * 3 } else { content.len() };
+    let is_base64 = head.ends_with(";base64");
+    if mime == "image/svg+xml"
+        && let Some(drawing) = drawing(content, is_base64)
+    {
+        let description = svg::described(&drawing);
+        return Some(description.trim_start_matches('[').trim_end_matches(']').to_owned());
+    }
+    let bytes = if is_base64 { content.len() / 4 * 3 } else { content.len() };
     Some(format!("{mime}, {}", size(bytes)))
+}
+
+/// The SVG in a `data:` URI, unless its characters are escaped.
+fn drawing(content: &str, is_base64: bool) -> Option<String> {
+    if is_base64 {
+        let bytes = base64_json::decode(&Json::from_value(&content.into()), usize::MAX / 2)?;
+        String::from_utf8(bytes).ok()
+    } else {
+        Some(content.to_owned()).filter(|content| content.trim_start().starts_with('<'))
+    }
+}
+
+/// The `data:` URIs of images in `text`, at most `most`.
+pub(crate) fn images(text: &str, most: usize) -> Vec<String> {
+    let mut images = Vec::new();
+    let mut rest = text;
+    while let Some(start) = rest.find("data:image/").filter(|_| images.len() < most) {
+        let address = &rest[start..];
+        let (address, after) = address.split_at(uri_length(address));
+        if address.contains(',') {
+            images.push(address.to_owned());
+        }
+        rest = after;
+    }
+    images
 }
 
 /// `text` with its long base64 `data:` URIs shortened: `data:image/png;base64,… (12 kB)`.

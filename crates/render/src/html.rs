@@ -10,6 +10,8 @@ use table::Table;
 
 /// The bytes of HTML that are read.
 const MAX_READ: usize = 32 * 1024 * 1024;
+/// The most images that are shown of one content.
+pub(crate) const MAX_IMAGES: usize = 8;
 /// Longer URLs are left out, because they were generated.
 const MAX_LINK: usize = 300;
 
@@ -19,6 +21,8 @@ pub(crate) struct Readable {
     pub(crate) has_table: bool,
     /// The `data:` URI of an image, if the HTML contains nothing else.
     pub(crate) only_image: Option<String>,
+    /// The `data:` URIs of the first images.
+    pub(crate) images: Vec<String>,
 }
 
 pub(crate) fn readable(html: &str) -> Readable {
@@ -34,7 +38,7 @@ fn readable_up_to(html: &str, limit: usize) -> Readable {
         text.push_str(&format!("\n… ({} of HTML not read)", size(unread)));
     }
     let only_image = page.image.take().filter(|(note, _)| *note == text).map(|(_, address)| address);
-    Readable { text, has_table: page.has_table, only_image }
+    Readable { text, has_table: page.has_table, only_image, images: page.images }
 }
 
 #[derive(Debug, Default)]
@@ -53,6 +57,8 @@ struct Page {
     drawing: Option<usize>,
     /// The description and the URI of the last image that is embedded in its URI.
     image: Option<(String, String)>,
+    /// The URIs of the first images that are embedded in theirs.
+    images: Vec<String>,
     /// Whether we are in `<audio>` or `<video>`, whose text is for browsers that cannot play it.
     is_playing: bool,
 }
@@ -235,6 +241,9 @@ impl Page {
         }
         note.push(']');
         self.words(&note);
+        if let Some(content) = content.as_ref().filter(|_| self.images.len() < MAX_IMAGES) {
+            self.images.push(content.clone());
+        }
         self.image = content.map(|content| (note, content));
     }
 }

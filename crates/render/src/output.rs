@@ -25,7 +25,7 @@ pub fn full_text(output: &Output) -> String {
             full
         }
         Output::Display(bundle) | Output::Result { bundle, .. } => match bundle::render(bundle) {
-            Rendered::Text(text) => marked(&text).into_owned(),
+            Rendered::Text(text) | Rendered::Illustrated(text, _) => marked(&text).into_owned(),
             Rendered::Description(text) => description(&text),
             Rendered::Image(source) => source.with_plain(image::description(&source)),
         },

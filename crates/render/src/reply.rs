@@ -7,7 +7,7 @@ mod item;
 mod layout;
 mod sections;
 
-use notebook::Output;
+use notebook::{Cell, Output};
 
 use crate::budget::{Budget, Claim, shares};
 use crate::source;
@@ -123,6 +123,16 @@ impl Reply {
         let outputs = crate::merged(outputs);
         let content =
             Content::of_outputs(&outputs, self.budget, self.kept, &mut self.images, More::new(more));
+        self.open().content(content);
+    }
+
+    /// Adds the files that are attached to a cell (`attachment:plot.png` in its source): images with their names and sizes.
+    ///
+    /// `more` is the call that shows images for which there was no room.
+    pub fn attachments(&mut self, cell: &Cell, more: impl Fn() -> String + Send + Sync + 'static) {
+        let Some(attachments) = cell.attachments() else { return };
+        let more = More::new(move |_, _| more());
+        let content = Content::of_attachments(&attachments, self.kept, &mut self.images, more);
         self.open().content(content);
     }
 

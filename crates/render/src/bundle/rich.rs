@@ -24,7 +24,7 @@ pub(super) fn described(forms: &Forms<'_>) -> Option<String> {
             return Some(chart::vega(content));
         }
         if mime.starts_with("vnd.jupyter.widget-view") {
-            return Some(widget(&forms.plain().unwrap_or_default()));
+            return Some(forms.plain().map_or_else(|| "[widget]".to_owned(), |plain| widget(&plain)));
         }
         if mime.starts_with("vnd.bokehjs_exec") {
             return Some("[Bokeh chart, which only a browser can draw]".to_owned());
@@ -50,7 +50,8 @@ pub(super) fn described(forms: &Forms<'_>) -> Option<String> {
 /// A widget with the text of its state, which whoever follows its messages puts into its plain text.
 fn widget(plain: &str) -> String {
     if plain.is_empty() {
-        "[widget]".to_owned()
+        // It is hidden, or has been closed.
+        String::new()
     } else if is_widget_repr(plain) {
         format!("[widget, as it was at first: {plain}]")
     } else if plain.contains('\n') {

@@ -6,6 +6,7 @@ fn rendered(data: &Value) -> String {
     let bundle = MimeBundle { data: Json::from_value(data), metadata: Json::empty_object() };
     match render(&bundle) {
         Rendered::Text(text) | Rendered::Description(text) => text,
+        Rendered::Illustrated(text, images) => format!("{text} + {} images", images.len()),
         Rendered::Image(source) => source.with_plain(format!("image: {}", source.mime)),
     }
 }
@@ -43,11 +44,14 @@ fn html_with_nothing_but_an_image_becomes_the_image() {
         rendered(&json!({ "text/html": html(""), "text/plain": "<HTML object>" })),
         "image: image/png"
     );
-    assert_eq!(rendered(&json!({ "text/html": html("and text") })), "[image: a, image/png, 3 B]\nand text");
+    assert_eq!(
+        rendered(&json!({ "text/html": html("and text") })),
+        "[image: a, image/png, 3 B]\nand text + 1 images"
+    );
     let two = html("") + &html("");
     assert_eq!(
         rendered(&json!({ "text/html": two })),
-        "[image: a, image/png, 3 B]\n[image: a, image/png, 3 B]"
+        "[image: a, image/png, 3 B]\n[image: a, image/png, 3 B] + 2 images"
     );
     let svg = html("").replace("png", "svg+xml");
     assert_eq!(rendered(&json!({ "text/html": svg })), "[image: a, image/svg+xml, 3 B]");
@@ -67,6 +71,36 @@ fn html_without_a_table_is_used_if_plain_text_says_nothing() {
         "[text/html, 22 B: scripts, which only a browser can run]"
     );
     assert_eq!(rendered(&json!({ "text/html": "<table></table>", "text/plain": "Empty" })), "Empty");
+}
+
+#[test]
+fn an_empty_form_gives_way_to_one_with_text() {
+    let bundle = |mime: &str, empty: &str| json!({ mime: empty, "text/plain": "Model(a=1)" });
+    for mime in ["text/html", "text/latex", "text/markdown"] {
+        assert_eq!(rendered(&bundle(mime, "")), "Model(a=1)");
+        assert_eq!(rendered(&bundle(mime, " \n")), "Model(a=1)");
+    }
+    assert_eq!(
+        rendered(&json!({ "text/html": "<div></div>", "text/markdown": "**a**", "text/plain": "<A>" })),
+        "**a**"
+    );
+    assert_eq!(
+        rendered(&json!({ "text/html": "<div></div>", "text/plain": "<A object at 0x1>" })),
+        "<A object at 0x1>"
+    );
+    assert_eq!(rendered(&json!({ "text/html": "", "text/plain": "<IPython.core.display.HTML object>" })), "");
+}
+
+#[test]
+fn embedded_images_go_with_their_text() {
+    let png = format!("data:image/png;base64,{}", "A".repeat(200));
+    let markdown = json!({ "text/markdown": format!("# Plot\n![a]({png})"), "text/plain": "<Markdown>" });
+    assert_eq!(rendered(&markdown), "# Plot\n![a](data:image/png;base64,… (150 B)) + 1 images");
+    let html = json!({ "text/html": format!("<p>a</p><img src='{png}'>"), "text/plain": "Report()" });
+    assert_eq!(rendered(&html), "Report() + 1 images");
+    let svg = "<svg xmlns='http://www.w3.org/2000/svg' width='9' height='8'><text>hi</text></svg>";
+    let html = json!({ "text/html": format!("<p>a</p><img src=\"data:image/svg+xml;utf8,{svg}\">") });
+    assert_eq!(rendered(&html), "a\n[image: image/svg+xml 9×8, 82 B; its texts: hi]");
 }
 
 #[test]
@@ -95,6 +129,11 @@ fn content_for_frontends_is_described() {
     let widget = json!({ "application/vnd.jupyter.widget-view+json": { "model_id": "1" }, "text/plain": "IntSlider()" });
     assert_eq!(rendered(&widget), "[widget, as it was at first: IntSlider()]");
     assert_eq!(rendered(&json!({ "application/vnd.jupyter.widget-view+json": {} })), "[widget]");
+    let shown =
+        |text: &str| rendered(&json!({ "application/vnd.jupyter.widget-view+json": {}, "text/plain": text }));
+    assert_eq!(shown("100%|███| 3/3"), "[widget: 100%|███| 3/3]");
+    assert_eq!(shown("Depth: 7\nGo"), "[widget]\nDepth: 7\nGo");
+    assert_eq!(shown(""), "");
     assert_eq!(
         rendered(&json!({ "application/javascript": "x()" })),
         "[application/javascript, 3 B, not run]"

@@ -2,13 +2,16 @@
 
 use std::fmt;
 
-use notebook::Output;
+use notebook::{Json, MimeBundle, Output};
 
 use super::item::Item;
 use crate::budget::Budget;
 
 /// The fewest characters for an output; if they do not suffice for all, outputs in the middle are left out.
 pub(super) const MIN_OUTPUT: usize = 60;
+
+/// The most files of a cell that are shown.
+const MAX_ATTACHMENTS: usize = 100;
 
 /// The call that shows the rest of an output, given its index and a character.
 pub(super) struct More(Box<dyn Fn(usize, usize) -> String + Send + Sync>);
@@ -58,6 +61,27 @@ impl Content {
         Self { items: vec![(0, item)], skipped: (0, 0), more, missing }
     }
 
+    /// Reads the files that are attached to a cell.
+    pub(super) fn of_attachments(attachments: &Json, kept: usize, images: &mut usize, more: More) -> Self {
+        let mut content = Self { items: Vec::new(), skipped: (0, 0), more, missing: None };
+        for (index, (name, data)) in attachments.members().enumerate().take(MAX_ATTACHMENTS) {
+            let bundle = MimeBundle { data, metadata: Json::empty_object() };
+            let item = Item::attachment(&name, &bundle, kept, *images, &|| content.more.call(index, 0));
+            content.push(index, item, images);
+        }
+        content
+    }
+
+    fn push(&mut self, index: usize, item: Item, images: &mut usize) {
+        *images -= item.images.len();
+        if item.leaves_image_out {
+            self.missing.get_or_insert((index, 0));
+        }
+        if item.size() > 0 {
+            self.items.push((index, item));
+        }
+    }
+
     /// Reads outputs. If they are too many for `kept` characters, only those at both ends are read: if a run ended with an
     /// error, its last output matters most.
     pub(super) fn of_outputs(
@@ -75,13 +99,7 @@ impl Content {
             let more = || content.more.call(index, 0);
             let mut item = Item::new(output, is_single, kept, *images, &more);
             item.limit_stream(budget);
-            *images -= usize::from(item.image.is_some());
-            if item.leaves_image_out {
-                content.missing.get_or_insert((index, 0));
-            }
-            if item.size() > 0 {
-                content.items.push((index, item));
-            }
+            content.push(index, item, images);
         }
         content
     }
@@ -100,7 +118,7 @@ impl Content {
     }
 
     pub(super) fn has_images(&self) -> bool {
-        self.items.iter().any(|(_, item)| item.image.is_some())
+        self.items.iter().any(|(_, item)| !item.images.is_empty())
     }
 
     pub(super) fn mentions(&self, text: &str) -> bool {

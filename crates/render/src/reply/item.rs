@@ -1,9 +1,9 @@
 //! One output, or text of the tool, as a part of a reply.
 
-use notebook::{MimeBundle, Output};
+use notebook::{MimeBundle, Output, one_line, truncate};
 
 use crate::budget::Budget;
-use crate::bundle::{self, Rendered};
+use crate::bundle::{self, ImageSource, Rendered};
 use crate::chars::first_chars;
 use crate::excerpt::{Excerpt, Focus, excerpt};
 use crate::marks::marked;
@@ -28,9 +28,9 @@ pub(super) struct Item {
     pub(super) weight: usize,
     /// The name and the message of an error.
     headline: Option<String>,
-    /// An image that goes with the text.
-    pub(super) image: Option<(&'static str, Vec<u8>)>,
-    /// Whether there was no room for its image.
+    /// Images that go with the text.
+    pub(super) images: Vec<(&'static str, Vec<u8>)>,
+    /// Whether there was no room for an image.
     pub(super) leaves_image_out: bool,
     /// The most characters that it takes, if that is less than all.
     limit: Option<usize>,
@@ -45,7 +45,7 @@ impl Item {
             focus: Focus::Both,
             weight: 3,
             headline: None,
-            image: None,
+            images: Vec::new(),
             leaves_image_out: false,
             limit: None,
         }
@@ -54,6 +54,32 @@ impl Item {
     /// A line of the tool that is not shortened as long as there is room for it.
     pub(super) fn note(text: &str) -> Self {
         Self { weight: NOTE_WEIGHT, ..Self::from_tool(text, text.len()) }
+    }
+
+    /// Reads a file that is attached to a cell.
+    pub(super) fn attachment(
+        name: &str,
+        bundle: &MimeBundle,
+        kept: usize,
+        images: usize,
+        more: &dyn Fn() -> String,
+    ) -> Self {
+        let mut item = Self { weight: 2, ..Self::from_tool("", kept) };
+        match bundle::render(bundle) {
+            Rendered::Image(source) => {
+                let label = Some(format!("attachment:{name}"));
+                item.image(&ImageSource { label, plain: None, ..source }, images, more);
+            }
+            Rendered::Text(text) | Rendered::Illustrated(text, _) | Rendered::Description(text) => {
+                let text = one_line(&text);
+                item.text.push(&format!(
+                    "[attachment:{}: {}]",
+                    one_line(name),
+                    truncate(&text, MAX_HEADLINE)
+                ));
+            }
+        }
+        item
     }
 
     /// Reads `output`. A single output needs no label, unless it went to stderr. `kept` characters of both ends are kept.
@@ -102,26 +128,36 @@ impl Item {
     fn bundle(&mut self, bundle: &MimeBundle, images: usize, more: &dyn Fn() -> String) {
         match bundle::render(bundle) {
             Rendered::Text(text) => self.text.push(&marked(&text)),
+            Rendered::Illustrated(text, sources) => {
+                self.text.push(&marked(&text));
+                self.leaves_image_out = sources.len() > images;
+                self.images
+                    .extend(sources.iter().take(images).filter_map(|source| image::fit(source).encoded));
+            }
             Rendered::Description(text) => {
                 self.label = "";
                 self.text.push(&output::description(&text));
             }
             Rendered::Image(source) => {
                 self.label = "";
-                let note = if images > 0 {
-                    let fitted = image::fit(&source);
-                    self.image = fitted.encoded;
-                    fitted.note
-                } else {
-                    self.leaves_image_out = true;
-                    image::left_out(&source, &more())
-                };
-                if source.plain.is_none() && note.len() <= MAX_HEADLINE {
-                    self.weight = NOTE_WEIGHT;
-                }
-                self.text.push(&source.with_plain(note));
+                self.image(&source, images, more);
             }
         }
+    }
+
+    fn image(&mut self, source: &ImageSource, images: usize, more: &dyn Fn() -> String) {
+        let note = if images > 0 {
+            let fitted = image::fit(source);
+            self.images.extend(fitted.encoded);
+            fitted.note
+        } else {
+            self.leaves_image_out = true;
+            image::left_out(source, &more())
+        };
+        if source.plain.is_none() && note.len() <= MAX_HEADLINE {
+            self.weight = NOTE_WEIGHT;
+        }
+        self.text.push(&source.with_plain(note));
     }
 
     /// A stream that is longer than the whole budget is shown by its ends only.

@@ -177,7 +177,7 @@ impl Writer {
                     self.left_out(|| content.more(*index, offset));
                 }
                 self.add(&text);
-                if let Some((mime, data)) = &item.image {
+                for (mime, data) in &item.images {
                     self.parts.push(Part::Image { mime, data: data.clone() });
                 }
             }

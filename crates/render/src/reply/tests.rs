@@ -288,6 +288,39 @@ fn lines_of_outputs_cannot_pass_for_ours() {
 }
 
 #[test]
+fn attachments_are_images_with_names() {
+    let png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII=";
+    let notebook = json!({
+        "nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [{
+            "id": "a", "cell_type": "markdown", "metadata": {}, "source": "![x](attachment:x.png)",
+            "attachments": { "x.png": { "image/png": png }, "y.png": { "image/png": png }, "t\n.txt": { "text/plain": "hi" } },
+        }],
+    });
+    let notebook = notebook::Notebook::parse(notebook.to_string().into()).unwrap();
+    let mut reply = Reply::new(Budget::new(1000, 1));
+    reply.note("![x](attachment:x.png)");
+    reply.attachments(&notebook.cells()[0], || "read_cell(max_images=8)".to_owned());
+    assert_eq!(
+        text_of(reply),
+        "![x](attachment:x.png)\n[image/png 1×1, 68 B: attachment:x.png]<image/png>\
+         [image/png 1×1, 68 B, left out, read_cell(max_images=8) shows it: attachment:y.png]\n[attachment:t\\n.txt: hi]\n\
+         [left out above: read_cell(max_images=8) shows it]"
+    );
+}
+
+#[test]
+fn images_within_text_follow_it() {
+    let png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII=";
+    let html = format!("<p>A plot</p>{}", format!("<img src='data:image/png;base64,{png}'>").repeat(3));
+    let output = Output::Display(bundle(&json!({ "text/html": html, "text/plain": "<HTML>" })));
+    assert_eq!(
+        rendered(1000, &[output]),
+        "A plot\n[image: image/png, 69 B][image: image/png, 69 B][image: image/png, 69 B]<image/png><image/png>\
+         [left out above: see(0, 0) shows it]"
+    );
+}
+
+#[test]
 fn a_source_is_shown_without_its_images() {
     let source = format!("a\n![x](data:image/png;base64,{})\nb", "A".repeat(16_000));
     let mut reply = Reply::new(Budget::default());
