@@ -2,7 +2,10 @@
 
 use std::borrow::Cow;
 
-use notebook::Output;
+use notebook::{Json, Output};
+
+/// The MIME type of a widget.
+const WIDGET: &str = "application/vnd.jupyter.widget-view+json";
 
 /// `outputs` with adjacent streams of the same name joined, as Jupyter's own frontends store them.
 ///
@@ -30,12 +33,52 @@ pub fn merged(outputs: &[Output]) -> Cow<'_, [Output]> {
     Cow::Owned(merged)
 }
 
+/// `outputs` in which each widget has the plain text that `text_of` knows for its model: a front end saves the state of widgets
+/// beside the cells, and in their outputs only what they were at first.
+pub fn with_widget_texts<'a>(
+    outputs: &'a [Output],
+    text_of: &dyn Fn(&str) -> Option<String>,
+) -> Cow<'a, [Output]> {
+    let known = |output: &Output| {
+        let (Output::Display(bundle) | Output::Result { bundle, .. }) = output else { return None };
+        let model = bundle.data.member(WIDGET)?.member("model_id")?.text()?.into_owned();
+        let mut data = bundle.data.to_value();
+        data.as_object_mut()?.insert("text/plain".to_owned(), text_of(&model)?.into());
+        let mut output = output.clone();
+        if let Output::Display(bundle) | Output::Result { bundle, .. } = &mut output {
+            bundle.data = Json::from_value(&data);
+        }
+        Some(output)
+    };
+    let texts: Vec<Option<Output>> = outputs.iter().map(known).collect();
+    if texts.iter().all(Option::is_none) {
+        return Cow::Borrowed(outputs);
+    }
+    Cow::Owned(
+        texts
+            .into_iter()
+            .zip(outputs)
+            .map(|(known, output)| known.unwrap_or_else(|| output.clone()))
+            .collect(),
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn stream(name: &str, text: &str) -> Output {
         Output::Stream { name: name.to_owned(), text: text.into() }
+    }
+
+    #[test]
+    fn widgets_get_the_text_of_their_state() {
+        let data = serde_json::json!({ WIDGET: { "model_id": "m" }, "text/plain": "IntSlider()" });
+        let bundle = notebook::MimeBundle { data: Json::from_value(&data), metadata: Json::empty_object() };
+        let outputs = [stream("a", "1"), Output::Display(bundle)];
+        let shown = with_widget_texts(&outputs, &|model| (model == "m").then(|| "Depth: 7".to_owned()));
+        assert_eq!(crate::full_text(&shown[1]), "[widget: Depth: 7]");
+        assert!(matches!(with_widget_texts(&outputs, &|_| None), Cow::Borrowed(_)));
     }
 
     #[test]

@@ -161,7 +161,18 @@ fn quote(
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn no_table_panics(text in "([a .]{0,3}\t?[a .\n]{0,3}){0,12}", plain in "([a .]{0,4}\n?){0,16}") {
+            let shown = with_spaces(&text, &plain);
+            let without = |text: &str| text.replace(['"', ' '], "");
+            prop_assert!(shown.is_none_or(|shown| without(&shown) == without(&text)));
+        }
+    }
 
     #[test]
     fn spaces_of_headers_and_cells_are_found() {

@@ -80,6 +80,9 @@ impl Content {
         if item.size() > 0 {
             self.items.push((index, item));
         }
+        if let [.., (_, before), (_, item)] = &mut *self.items {
+            item.continue_stream(before);
+        }
     }
 
     /// Reads outputs. If they are too many for `kept` characters, only those at both ends are read: if a run ended with an

@@ -20,6 +20,8 @@ const NOTE_WEIGHT: usize = 1000;
 /// An output that was read once; only the ends of its text are kept.
 #[derive(Debug)]
 pub(super) struct Item {
+    /// The label of the stream that it is a part of.
+    stream: Option<&'static str>,
     /// A line that names the kind of output, where it is not obvious.
     label: &'static str,
     text: TextEnds,
@@ -40,6 +42,7 @@ impl Item {
     /// Text of the tool.
     pub(super) fn from_tool(text: &str, kept: usize) -> Self {
         Self {
+            stream: None,
             label: "",
             text: TextEnds::of(text, kept),
             focus: Focus::Both,
@@ -100,6 +103,7 @@ impl Item {
                     "stdout" => "[stdout]",
                     _ => "[stream]",
                 };
+                item.stream = Some(item.label);
                 output::stream_text(text, |piece| item.text.push(piece));
             }
             Output::Display(bundle) => {
@@ -158,6 +162,13 @@ impl Item {
             self.weight = NOTE_WEIGHT;
         }
         self.text.push(&source.with_plain(note));
+    }
+
+    /// Drops its label if the output before it is of the same stream.
+    pub(super) fn continue_stream(&mut self, before: &Self) {
+        if self.weight == STREAM_WEIGHT && before.stream == self.stream {
+            self.label = "";
+        }
     }
 
     /// A stream that is longer than the whole budget is shown by its ends only.

@@ -275,6 +275,14 @@ fn a_stream_longer_than_the_budget_takes_little_of_it_unless_asked_for() {
 fn pieces_of_a_stream_have_one_label() {
     let outputs = [stream("stdout", "a\n"), stream("stdout", "b\n"), result("1")];
     assert_eq!(rendered(1000, &outputs), "[stdout]\na\nb\n[result]\n1");
+    let apart = [
+        stream("stdout", "a\n"),
+        display(""),
+        stream("stdout", "b\n"),
+        stream("stderr", "c"),
+        stream("stdout", "d"),
+    ];
+    assert_eq!(rendered(1000, &apart), "[stdout]\na\nb\n[stderr]\nc\n[stdout]\nd");
 }
 
 #[test]
