@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from bench.calls.notebooks import Cell, Json, code, markdown, printed, raised
 
-# With all tools; without what saves calls (run, cells, all, only, around, change_cell); jupyter-mcp-server.
+# With all tools; without what saves calls (run, cells, all, only, around, change_cell, edit_cells); jupyter-mcp-server.
 Kit = Literal["now", "before", "original"]
 KITS: tuple[Kit, ...] = ("now", "before", "original")
 
@@ -326,7 +326,10 @@ def rename() -> Task:
     return Task(
         "rename a variable in four cells, run",
         {
-            "now": [open_notebook(), search("x1"), *renames, RUN_ALL],
+            "now": [
+                open_notebook(),
+                ("edit_cells", {"rename": "x1", "rename_to": "readings", "run_stale": True}),
+            ],
             "before": [open_notebook(), search("x1"), *renames, RUN_ALL],
             "original": [
                 open_notebook(),

@@ -28,6 +28,7 @@ TOOLS = {
     "copy_notebook",
     "delete_cell",
     "edit_cell_source",
+    "edit_cells",
     "execute_cell",
     "execute_code",
     "get_run",

@@ -4,6 +4,7 @@
 
 mod shared;
 
+use std::collections::HashMap;
 use std::str::FromStr;
 use std::sync::{Arc, LazyLock};
 
@@ -48,6 +49,7 @@ tools![
     insert_cell,
     overwrite_cell_source,
     edit_cell_source,
+    edit_cells,
     move_cell,
     change_cell,
     delete_cell,
@@ -165,9 +167,26 @@ impl Tool {
         }
     }
 
+    /// The names of its parameters.
+    fn parameters(&self) -> &'static [String] {
+        static PARAMETERS: LazyLock<HashMap<&str, Vec<String>>> = LazyLock::new(|| {
+            let names = |tool: &Tool| {
+                let schema = (tool.schema)();
+                schema["properties"].as_object().map(|properties| properties.keys().cloned().collect())
+            };
+            TOOLS.iter().map(|tool| (tool.name, names(tool).unwrap_or_default())).collect()
+        });
+        PARAMETERS.get(self.name).map_or(&[], Vec::as_slice)
+    }
+
     /// Whether it has this parameter.
     fn takes(&self, parameter: &str) -> bool {
-        (self.schema)()["properties"].get(parameter).is_some()
+        self.parameters().iter().any(|name| name == parameter)
+    }
+
+    /// Whether it changes nothing.
+    fn only_reads(&self) -> bool {
+        matches!(self.effect, Effect::Reads | Effect::Watches | Effect::AsksKernel)
     }
 
     /// Whether the operator offers it.
@@ -217,16 +236,9 @@ impl Tool {
     /// Runs the tool, if it may be run.
     pub(crate) async fn call(&self, context: &Context<'_>) -> Outcome {
         let given = context.called.arguments()?;
-        let changes = !matches!(self.effect, Effect::Reads | Effect::Watches | Effect::AsksKernel);
-        if changes && given.flag("preview")? == Some(true) {
-            if !self.takes("preview") {
-                let name = context.called.name;
-                return Ok(format!("{name} has no preview. Nothing was done.").into());
-            }
-            // A plan of packages may start the kernel.
-            if self.name != add_packages::TOOL.name {
-                context.consent.ask_nothing();
-            }
+        // A plan of packages may start the kernel.
+        if given.flag("preview")? == Some(true) && self.name != add_packages::TOOL.name {
+            context.consent.ask_nothing();
         }
         let reported = |line| context.report_progress(line);
         let call = async {

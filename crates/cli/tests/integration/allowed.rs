@@ -15,7 +15,7 @@ use tokio::net::TcpListener;
 use crate::bridge::{Bridge, PROGRAM, Served, WITHOUT_PYTHON};
 
 /// A call of each tool that changes or runs something if the tool is able to.
-pub(crate) const CALLS: [(&str, &str); 33] = [
+pub(crate) const CALLS: [(&str, &str); 34] = [
     ("list_files", "{}"),
     ("list_notebooks", "{}"),
     ("list_kernels", "{}"),
@@ -35,6 +35,7 @@ pub(crate) const CALLS: [(&str, &str); 33] = [
         "edit_cell_source",
         r#"{"notebook_name":"a.ipynb","cell_index":0,"old_string":"one","new_string":"one, one","replace_all":true}"#,
     ),
+    ("edit_cells", r#"{"notebook_name":"a.ipynb","edits":[{"cell_index":0,"cell_source":"new"}]}"#),
     ("move_cell", r#"{"notebook_name":"a.ipynb","source_index":0,"target_index":1}"#),
     ("change_cell", r#"{"notebook_name":"a.ipynb","cell_index":0,"duplicate":true}"#),
     ("delete_cell", r#"{"notebook_name":"a.ipynb","cell_indices":[0]}"#),
@@ -236,6 +237,7 @@ async fn tools_are_offered_by_group() -> Result<()> {
         "insert_cell",
         "overwrite_cell_source",
         "edit_cell_source",
+        "edit_cells",
         "move_cell",
         "change_cell",
         "delete_cell",

@@ -88,6 +88,7 @@ async fn each_group_is_asked_about() -> Result<()> {
         "insert_cell",
         "overwrite_cell_source",
         "edit_cell_source",
+        "edit_cells",
         "move_cell",
         "change_cell",
         "delete_cell",

@@ -22,6 +22,7 @@ mod large;
 mod losing;
 mod notebooks;
 mod opening;
+mod optionals;
 mod pages;
 mod places;
 mod progress;

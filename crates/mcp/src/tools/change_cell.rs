@@ -18,7 +18,7 @@ use super::shared::parameters::{CellArguments, NotebookArgument, PreviewArgument
 use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
 use arrangement::Arrangement;
-use properties::Properties;
+use properties::{NOTHING_HIDDEN, Properties};
 
 pub(super) const TOOL: Tool = Tool {
     name: "change_cell",
@@ -37,7 +37,7 @@ arguments! {
     struct Arguments {
         cell: CellArguments,
         cell_type: Option<CellType>,
-        /// Replace its tags
+        /// Replace its tags; null in metadata removes them
         tags: Option<Vec<String>>,
         /// Merged; null removes a key
         metadata: Option<Map<String, Value>>,
@@ -68,17 +68,20 @@ impl Action {
     }
 
     fn of(arguments: &mut Arguments) -> Result<Self, Error> {
-        let properties = Properties {
-            cell_type: arguments.cell_type.take(),
-            tags: arguments.tags.take(),
-            metadata: arguments.metadata.take(),
-            collapsed: arguments.collapsed.take(),
-        };
         let arrangements = [
-            arguments.split_at.map(|line| Arrangement::Split { line }),
+            arguments.split_at.filter(|line| *line > 0).map(|line| Arrangement::Split { line }),
             arguments.merge_with_next.then_some(Arrangement::Merge),
             arguments.duplicate.then_some(Arrangement::Duplicate),
         ];
+        let mut properties = Properties {
+            cell_type: arguments.cell_type.take(),
+            tags: arguments.tags.take(),
+            metadata: arguments.metadata.take(),
+            collapsed: None,
+        };
+        let is_all = !properties.is_any() && arrangements.iter().all(Option::is_none);
+        // Beside other changes "none" is what a client fills in; alone it shows what is hidden.
+        properties.collapsed = arguments.collapsed.take().filter(|hidden| is_all || *hidden != NOTHING_HIDDEN);
         let set = properties.is_any().then_some(Self::Set(properties));
         let mut actions = set.into_iter().chain(arrangements.into_iter().flatten().map(Self::Arrange));
         match (actions.next(), actions.next()) {

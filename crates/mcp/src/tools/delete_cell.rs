@@ -21,7 +21,7 @@ pub(super) const TOOL: Tool = Tool {
     permission: Permission::Write,
     availability: Availability::Always,
     schema: Schema::of::<Arguments>,
-    call: |given, context| Box::pin(async move { call(Arguments::of(given)?, context).await }),
+    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
 };
 
 arguments! {
@@ -35,23 +35,14 @@ arguments! {
     }
 }
 
-impl Arguments {
-    fn of(mut given: Given) -> Result<Self, Error> {
-        given.rename("cell_index", "cell_indices");
-        given.rename("cell_ids", "cell_ids_to_delete");
-        given.rename("cell_id", "cell_ids_to_delete");
-        given.read()
-    }
-}
-
 /// The indices of the cells that a call with these arguments deletes.
 pub(super) fn deleted(
-    given: Given,
+    given: &Given,
     session: &Session,
     opened: &OpenNotebook,
     notebook: &Notebook,
 ) -> Result<Vec<usize>, Error> {
-    targets(&Arguments::of(given)?, session, opened, notebook)
+    targets(&given.read()?, session, opened, notebook)
 }
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {

@@ -50,24 +50,33 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         return Err(refused("old_string is empty."));
     }
     if old == new {
-        return Err(refused("old_string and new_string are the same."));
+        return Err(same_text());
     }
     run.permit(context).await?;
     let opened = context.notebook(&notebook).await?;
-    let change = |source: &str| match source.matches(&old).count() {
+    let change = |source: &str| replaced(source, &old, &new, replace_all);
+    replace(&cell, context, &opened, Replacing { if_revision, run, preview, verb: "edited" }, change).await
+}
+
+pub(super) fn same_text() -> Error {
+    refused("old_string and new_string are the same.")
+}
+
+/// The source with `new` in place of `old`, which must occur once unless `all` is replaced.
+pub(super) fn replaced(source: &str, old: &str, new: &str, all: bool) -> Result<String, Error> {
+    match source.matches(old).count() {
         0 => Err(Error::new(
             ErrorKind::InvalidArgument,
             "old_string does not occur in this cell.",
             format!("Nothing was changed. Its source is now:\n{}", shown(source)),
         )),
-        count @ 2.. if !replace_all => Err(Error::new(
+        count @ 2.. if !all => Err(Error::new(
             ErrorKind::InvalidArgument,
             format!("old_string occurs {count} times in this cell."),
             "Nothing was changed. Give more of the text around it, or replace_all.",
         )),
-        _ => Ok(source.replace(&old, &new)),
-    };
-    replace(&cell, context, &opened, Replacing { if_revision, run, preview, verb: "edited" }, change).await
+        _ => Ok(source.replace(old, new)),
+    }
 }
 
 fn shown(source: &str) -> String {

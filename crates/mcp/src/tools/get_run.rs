@@ -10,7 +10,7 @@ use workspace::{Error, FoundRun, Run, RunId, RunState, Session};
 
 use super::read_cell::paged;
 use super::shared::answer::Outcome;
-use super::shared::arguments::{Schema, arguments};
+use super::shared::arguments::{FreeText, Schema, arguments};
 use super::shared::cell_text::{shortened, table};
 use super::shared::context::Context;
 use super::shared::parameters::BudgetArguments;
@@ -57,7 +57,7 @@ arguments! {
         /// Character to begin at
         offset: usize = 0,
         /// Text to find in the output
-        pattern: Option<String>,
+        pattern: Option<FreeText>,
         budget: BudgetArguments,
     }
 }
@@ -83,7 +83,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         // A line for `input()` runs code, and this tool only reads.
         Waiting { interval: Duration::from_secs(1), asks_person: false, ..waiting }.wait(&run, context).await?;
     }
-    if let Some(pattern) = arguments.pattern {
+    if let Some(FreeText(pattern)) = arguments.pattern {
         return Ok(found(&run, &pattern, arguments.output, budget.characters).into());
     }
     if let Some(output) = arguments.output {

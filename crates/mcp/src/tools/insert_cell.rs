@@ -10,6 +10,7 @@ use workspace::{Applied, Error, ErrorKind, Expected, OpenNotebook, SaveStatus};
 use super::execute_cell::{self, after, check_written};
 use super::run_cells::Series;
 use super::shared::answer::Outcome;
+use super::shared::argument_names::check_members;
 use super::shared::arguments::{Argument, Choice as _, Schema, arguments};
 use super::shared::cell_text::surroundings;
 use super::shared::context::Context;
@@ -81,10 +82,11 @@ impl Argument for NewCells {
             // As nbformat names the source, and other servers the type.
             cell.rename("type", "cell_type");
             cell.rename("source", "cell_source");
+            check_members("A cell of cells", &cell, &["cell_type", "cell_source"])?;
             Ok((CellType::read(&cell, "cell_type")?, cell.text("cell_source")?))
         };
         let cells: Contents = given.objects(name)?.into_iter().map(cell).collect::<Result<_, Error>>()?;
-        if cells.is_empty() { Err(refused("cells is empty.")) } else { Ok(Self::List(cells)) }
+        Ok(Self::List(cells))
     }
 }
 
@@ -273,6 +275,8 @@ mod tests {
         ]);
         assert_eq!(contents(&json!({ "cells": list })).unwrap(), both);
         assert_eq!(contents(&json!({ "cells": list.to_string(), "cell_type": "" })).unwrap(), both);
+        let filled = json!({ "cell_type": "raw", "cell_source": "x", "cells": [] });
+        assert_eq!(contents(&filled).unwrap(), [(CellType::Raw, "x".to_owned())]);
     }
 
     #[test]
@@ -282,7 +286,8 @@ mod tests {
             (json!({ "cell_type": "code" }), "cell_source"),
             (json!({ "cell_source": "x" }), "cell_type"),
             (json!({ "cells": [cell()], "cell_type": "code" }), "not both"),
-            (json!({ "cells": [] }), "empty"),
+            (json!({ "cells": [] }), "cell_type"),
+            (json!({ "cells": [{ "cell_type": "code", "cell_source": "x", "tag": "y" }] }), "no argument \"tag\""),
             (json!({ "cells": ["x"] }), "objects"),
             (json!({ "cells": [cell(), { "cell_type": "code" }] }), "cell_source"),
             (json!({ "cells": [cell(), { "cell_type": "heading", "cell_source": "x" }] }), "one of code"),

@@ -4,7 +4,7 @@ use notebook::{HitLocation, Notebook, Query, outline, search};
 use workspace::NotebookPath;
 
 use super::shared::answer::Outcome;
-use super::shared::arguments::{Schema, arguments};
+use super::shared::arguments::{FreeText, Schema, arguments};
 use super::shared::cell_text::table;
 use super::shared::context::Context;
 use super::shared::given::refused;
@@ -23,17 +23,12 @@ pub(super) const TOOL: Tool = Tool {
     permission: Permission::Read,
     availability: Availability::Always,
     schema: Schema::of::<Arguments>,
-    call: |mut given, context| {
-        Box::pin(async move {
-            given.rename("pattern", "query");
-            call(given.read()?, context).await
-        })
-    },
+    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
 };
 
 arguments! {
     struct Arguments {
-        query: Option<String>,
+        query: Option<FreeText>,
         include_outputs: bool = true,
         case_sensitive: bool = false,
         limit: usize = 50,
@@ -47,7 +42,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     }
     let opened = context.notebook(&arguments.notebook).await?;
     let notebook = opened.document().snapshot().await?;
-    let Some(text) = arguments.query else {
+    let Some(FreeText(text)) = arguments.query else {
         let text = whole_lines(&headings(&notebook, opened.path()), "", context.characters(), |_, left| {
             format!("… {left} more headings: search_notebook(query=…) finds one.")
         });

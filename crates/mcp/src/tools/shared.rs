@@ -1,6 +1,7 @@
 //! What several tools share: arguments, and how cells and runs are shown.
 
 pub(super) mod answer;
+pub(super) mod argument_names;
 pub(super) mod arguments;
 pub(super) mod cell_text;
 pub(super) mod context;

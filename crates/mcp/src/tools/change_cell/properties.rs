@@ -15,9 +15,11 @@ pub(super) struct Properties {
     pub(super) collapsed: Option<HiddenParts>,
 }
 
+pub(super) const NOTHING_HIDDEN: HiddenParts = HiddenParts { source: false, outputs: false };
+
 impl Choice for HiddenParts {
     const CHOICES: &'static [(&'static str, Self)] = &[
-        ("none", Self { source: false, outputs: false }),
+        ("none", NOTHING_HIDDEN),
         ("source", Self { source: true, outputs: false }),
         ("outputs", Self { source: false, outputs: true }),
         ("both", Self { source: true, outputs: true }),
@@ -126,7 +128,8 @@ mod tests {
         let metadata = json!({ "tags": ["old"], "a": { "b": 1, "c": 2 }, "d": 3 });
         for (values, expected) in [
             (json!({ "tags": ["x", "y"] }), json!({ "tags": ["x", "y"], "a": { "b": 1, "c": 2 }, "d": 3 })),
-            (json!({ "tags": [] }), json!({ "a": { "b": 1, "c": 2 }, "d": 3 })),
+            (json!({ "metadata": { "tags": null } }), json!({ "a": { "b": 1, "c": 2 }, "d": 3 })),
+            (json!({ "tags": [], "cell_type": "raw" }), metadata.clone()),
             (
                 json!({ "metadata": { "a": { "b": null }, "d": null, "e": 1 } }),
                 json!({ "tags": ["old"], "a": { "c": 2 }, "e": 1 }),

@@ -166,6 +166,19 @@ impl Argument for Option<String> {
     }
 }
 
+/// A text that may be any word, such as one to search for. For other texts `null` and `none` count as not given.
+pub(crate) struct FreeText(pub(crate) String);
+
+impl Argument for Option<FreeText> {
+    fn describe(schema: &mut Schema, name: &'static str, description: &str) {
+        Option::<String>::describe(schema, name, description);
+    }
+
+    fn read(given: &Given, name: &'static str) -> Result<Self, Error> {
+        Ok(given.free_text(name)?.map(FreeText))
+    }
+}
+
 impl Argument for Option<i64> {
     fn describe(schema: &mut Schema, name: &'static str, description: &str) {
         schema.add(name, json!({ "type": "integer" }), description);

@@ -13,9 +13,9 @@ use workspace::{Error, Expected, OpenNotebook, Progress, Report, Session};
 use super::answer::{Answer, Outcome};
 use super::cell_text::{first_line, label};
 use super::given::Given;
-use super::older_names;
 use super::parameters::{BudgetArguments, NotebookArgument};
 use super::preview::preview;
+use super::{argument_names, older_names};
 use crate::call_order::Turn;
 use crate::consent::Consent;
 use crate::elicitation::Person;
@@ -58,6 +58,7 @@ impl Called<'_> {
     pub(crate) fn arguments(&self) -> Result<Given, Error> {
         let mut given = Given::from_params(self.tool.name, self.params)?;
         older_names::adapt(self.name, &mut given)?;
+        argument_names::settle(self.tool, &mut given)?;
         Ok(given)
     }
 }

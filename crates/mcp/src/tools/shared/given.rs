@@ -56,14 +56,26 @@ impl Given {
 
     /// Renames an argument unless one with the new name is given too.
     pub(crate) fn rename(&mut self, old: &str, new: &str) {
-        if let Some(value) = self.values.remove(old) {
-            self.values.entry(new).or_insert(value);
+        if let Some(value) = self.values.remove(old)
+            && !self.has(new)
+        {
+            self.values.insert(new.to_owned(), value);
         }
     }
 
-    /// Whether the argument is given.
+    /// Whether the argument is given. Some clients send an empty value, or a word for it, for what they leave out.
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.value(name).is_some()
+        self.value(name).is_some_and(|value| !is_left_out(value))
+    }
+
+    /// The names of all that was sent.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.values.keys().map(String::as_str)
+    }
+
+    /// Keeps the arguments that `keeps` says, which is asked with the name and whether it is given.
+    pub(crate) fn retain(&mut self, keeps: impl Fn(&str, bool) -> bool) {
+        self.values.retain(|name, value| keeps(name, !is_left_out(value)));
     }
 
     /// A text that must be given; it may be empty.
@@ -80,17 +92,24 @@ impl Given {
         }
     }
 
-    /// A text; `None` if it is not given or empty.
+    /// A name, an id or a word; `None` if it is not given.
     pub(crate) fn optional_text(&self, name: &str) -> Result<Option<String>, Error> {
-        if self.has(name) { Ok(Some(self.text(name)?).filter(|text| !text.is_empty())) } else { Ok(None) }
+        if self.has(name) { self.text(name).map(Some) } else { Ok(None) }
+    }
+
+    /// A text that may be any word, also `null`; `None` if it is not given or empty.
+    pub(crate) fn free_text(&self, name: &str) -> Result<Option<String>, Error> {
+        match self.value(name) {
+            None => Ok(None),
+            Some(_) => Ok(Some(self.text(name)?).filter(|text| !text.is_empty())),
+        }
     }
 
     /// A whole number.
     pub(crate) fn integer(&self, name: &str) -> Result<Option<i64>, Error> {
-        let Some(value) = self.value(name) else { return Ok(None) };
+        let Some(value) = self.given(name) else { return Ok(None) };
         let number = match value {
             Value::Number(number) => number.as_i64().or_else(|| number.as_f64().and_then(whole)),
-            Value::String(text) if text.trim().is_empty() => return Ok(None),
             Value::String(text) => {
                 text.trim().parse().ok().or_else(|| text.trim().parse().ok().and_then(whole))
             }
@@ -108,13 +127,13 @@ impl Given {
 
     /// `true` or `false`.
     pub(crate) fn flag(&self, name: &str) -> Result<Option<bool>, Error> {
-        match self.value(name) {
+        match self.given(name) {
             None => Ok(None),
             Some(Value::Bool(flag)) => Ok(Some(*flag)),
             Some(Value::Number(number)) => Ok(Some(number.as_f64() != Some(0.0))),
             Some(Value::String(text)) => match text.trim().to_lowercase().as_str() {
                 "true" | "1" | "yes" | "on" => Ok(Some(true)),
-                "false" | "0" | "no" | "off" | "" => Ok(Some(false)),
+                "false" | "0" | "no" | "off" => Ok(Some(false)),
                 _ => Err(self.invalid(name, "true or false", &Value::from(text.as_str()))),
             },
             Some(other) => Err(self.invalid(name, "true or false", other)),
@@ -123,10 +142,9 @@ impl Given {
 
     /// A number of seconds; 0 counts as not given.
     pub(crate) fn seconds(&self, name: &str) -> Result<Option<Duration>, Error> {
-        let Some(value) = self.value(name) else { return Ok(None) };
+        let Some(value) = self.given(name) else { return Ok(None) };
         let seconds = match value {
             Value::Number(number) => number.as_f64(),
-            Value::String(text) if text.trim().is_empty() => return Ok(None),
             Value::String(text) => text.trim().parse().ok(),
             _ => None,
         };
@@ -140,8 +158,11 @@ impl Given {
 
     /// One of a few words.
     pub(crate) fn choice<T: Clone>(&self, name: &str, choices: &[(&str, T)]) -> Result<Option<T>, Error> {
-        let Some(word) = self.optional_text(name)? else { return Ok(None) };
+        let Some(word) = self.free_text(name)? else { return Ok(None) };
         let found = choices.iter().find(|(choice, _)| choice.eq_ignore_ascii_case(word.trim()));
+        if found.is_none() && !self.has(name) {
+            return Ok(None);
+        }
         found.map(|(_, value)| Some(value.clone())).ok_or_else(|| {
             let choices: Vec<&str> = choices.iter().map(|(choice, _)| *choice).collect();
             self.invalid(name, &format!("one of {}", choices.join(", ")), &Value::from(word))
@@ -150,7 +171,7 @@ impl Given {
 
     /// A list. A single value counts as a list of one; a string may hold a list as JSON, or is split at commas.
     pub(crate) fn list(&self, name: &str) -> Vec<Value> {
-        match self.value(name) {
+        match self.given(name) {
             None => Vec::new(),
             Some(Value::Array(values)) => values.clone(),
             Some(Value::String(text)) => match serde_json::from_str(text) {
@@ -163,7 +184,7 @@ impl Given {
 
     /// An object. A string may hold it as JSON.
     pub(crate) fn object(&self, name: &str) -> Result<Option<Map<String, Value>>, Error> {
-        let Some(value) = self.value(name) else { return Ok(None) };
+        let Some(value) = self.given(name) else { return Ok(None) };
         let object = match value {
             Value::Object(object) => Some(object.clone()),
             Value::String(text) => serde_json::from_str(text).ok(),
@@ -183,6 +204,11 @@ impl Given {
 
     pub(crate) fn value(&self, name: &str) -> Option<&Value> {
         self.values.get(name).filter(|value| !value.is_null())
+    }
+
+    /// The value, unless it stands for one that is left out.
+    pub(crate) fn given(&self, name: &str) -> Option<&Value> {
+        self.values.get(name).filter(|value| !is_left_out(value))
     }
 
     pub(crate) fn missing(&self, name: &str) -> Error {
@@ -205,6 +231,21 @@ impl Given {
 /// A refusal of a call's arguments.
 pub(crate) fn refused(cause: impl Into<String>) -> Error {
     Error::new(ErrorKind::InvalidArgument, cause, "Nothing was done; call again.")
+}
+
+/// Whether a client means by this value that the argument is left out.
+fn is_left_out(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => {
+            let text = text.trim();
+            text.is_empty()
+                || ["null", "none", "undefined"].iter().any(|word| text.eq_ignore_ascii_case(word))
+        }
+        Value::Array(values) => values.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        Value::Bool(_) | Value::Number(_) => false,
+    }
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "checked to be whole and small")]

@@ -58,8 +58,8 @@ impl Argument for Option<CellIndex> {
     }
 
     fn read(given: &Given, name: &'static str) -> Result<Self, Error> {
-        match given.value(name) {
-            Some(Value::String(text)) if !text.trim().is_empty() && text.trim().parse::<f64>().is_err() => {
+        match given.given(name) {
+            Some(Value::String(text)) if text.trim().parse::<f64>().is_err() => {
                 Ok(Some(CellIndex::Reference(CellRef::parse(text))))
             }
             _ => Ok(given.integer(name)?.map(CellIndex::Number)),

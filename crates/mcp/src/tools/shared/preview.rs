@@ -13,7 +13,7 @@ use super::given::Given;
 use super::parameters::CellArguments;
 use crate::consent::{Preview, Shown, ShownCell};
 use crate::question::{Draft, QuestionText, Speaker};
-use crate::tools::{Tool, delete_cell, run_cells, undo, verify_notebook};
+use crate::tools::{Tool, delete_cell, edit_cells, run_cells, undo, verify_notebook};
 
 /// Arguments that hold code, or another text that matters as a whole.
 const SOURCES: [&str; 9] =
@@ -46,7 +46,11 @@ pub(crate) async fn preview(called: &Called<'_>, session: &Session) -> Result<Pr
         shown.effect = Some(diff);
         return Ok(Preview { question, shown });
     }
-    for index in cells_of(tool, given, session, &opened, &notebook)? {
+    if tool.name == edit_cells::TOOL.name {
+        question.line("It would change:");
+        question.source("changes", &edit_cells::planned(&given, session, &opened, &notebook)?);
+    }
+    for index in cells_of(tool, &given, session, &opened, &notebook)? {
         let cell = &notebook.cells()[index];
         question.says(Speaker::Notebook);
         question.source(&format!("cell {index} ({}, id {})", cell.cell_type(), cell.id()), &cell.source());
@@ -115,15 +119,16 @@ async fn notebook_of(
 /// The indices of the cells that the call runs or names.
 fn cells_of(
     tool: &Tool,
-    given: Given,
+    given: &Given,
     session: &Session,
     opened: &OpenNotebook,
     notebook: &Notebook,
 ) -> Result<Vec<usize>, Error> {
     match tool.name {
+        "edit_cells" => edit_cells::edited(given, session, opened, notebook),
         "delete_cell" => delete_cell::deleted(given, session, opened, notebook),
-        "run_cells" => run_cells::started(&given, session, opened, notebook),
-        "verify_notebook" => verify_notebook::started(&given, session, opened, notebook),
+        "run_cells" => run_cells::started(given, session, opened, notebook),
+        "verify_notebook" => verify_notebook::started(given, session, opened, notebook),
         _ if tool.takes("cell_id") && (given.has("cell_index") || given.has("cell_id")) => {
             let reference = given.read::<CellArguments>()?.reference()?;
             Ok(vec![session.target(opened.path(), notebook, &reference)?])

@@ -30,6 +30,8 @@ const REQUESTS: &[(&str, &[&str])] = &[
     ("edit cell source", &["edit_cell_source"]),
     ("fix the code of a cell", &["edit_cell_source"]),
     ("replace text in a cell", &["edit_cell_source"]),
+    ("rename a variable in the whole notebook", &["edit_cells"]),
+    ("edit several cells at once", &["edit_cells"]),
     ("rewrite this cell", &["overwrite_cell_source"]),
     ("add a markdown cell", &["insert_cell"]),
     ("delete a cell", &["delete_cell"]),
