@@ -31,6 +31,12 @@ index = pd.MultiIndex.from_product([["2023", "2024"], ["Q1", "Q2"]], names=["yea
 columns = pd.MultiIndex.from_product([["sales", "costs"], ["EU", "US"]])
 pd.DataFrame(np.arange(16).reshape(4, 4), index=index, columns=columns)
 
+#: pandas_spaces
+import io
+display(pd.read_csv(io.StringIO("Order Date , Region,n\n2024-01-02,SOUTH ,1\n2024-01-03,NORTH,22\n")))
+display(pd.DataFrame({f"measurement {n}": ["x  y", " z", "w "] for n in range(9)} | {"last ": [1, 2, 3]}))
+pd.DataFrame({"first ": ["a ", "bc"], "b\xa0c": [1.5, -2]}).style.hide(axis="index")
+
 #: pandas_describe
 pd.DataFrame(rng.normal(size=(100, 5)), columns=list("abcde")).describe()
 
