@@ -102,7 +102,10 @@ async def test_the_person_behind_the_agent_answers_input(server: NotebookServer,
 
     async with notebook_client(server, path, answer, mode) as client:
         ran = await client.run("first = input('Name? ')\nprint(first, '&', input('And? '))")
-        assert asked == ["Name? ", "And? "]
+        assert [question.splitlines()[1:] for question in asked] == [
+            ["The code asks:", "    Name?"],
+            ["The code asks:", "    And?"],
+        ]
         assert "answer 1 & answer 2" in ran.text and "[COMPLETED in" in ran.text
         assert len(client.notebook()["cells"]) == 1, "a repeated call does nothing twice"
 

@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
+use notebook::visible;
 use workspace::{Error, NextStep, ServerStep};
 
 /// A failure as an agent reads it.
 pub(crate) fn message(error: &Error) -> String {
-    let cause = error.cause.trim_end();
+    let cause = visible(error.cause.trim_end());
     // After a source or an output, the next step would look like a part of it.
     let separator = if cause.contains('\n') { '\n' } else { ' ' };
     format!("{cause}{separator}{}", words(&error.next))

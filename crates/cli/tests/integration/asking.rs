@@ -237,6 +237,41 @@ async fn a_copy_that_replaces_something_is_asked_about_as_deleting() -> Result<(
 }
 
 #[tokio::test]
+async fn a_copy_that_a_later_start_executes_is_a_run() -> Result<()> {
+    let executed = [
+        ".venv/lib/python3.12/site-packages/x.pth",
+        "./.venv/x.pth",
+        "sitecustomize.py",
+        "kernels/x/kernel.json",
+        ".hidden",
+        "linked/x.pth",
+    ];
+    let link = |folder: &std::path::Path| -> Result<()> {
+        fs::create_dir_all(folder.join(".venv/lib"))?;
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(".venv", folder.join("linked"))?;
+        #[cfg(not(unix))]
+        fs::create_dir_all(folder.join("linked"))?;
+        Ok(())
+    };
+    let asking = Client::start(&["--ask", "run"]).await?;
+    let offering = Client::start(&["--tools", "read,files"]).await?;
+    for (mut client, refusal) in [(asking, CANNOT_ASK), (offering, "offers agents only")] {
+        link(client.folder.path())?;
+        let before = client.files()?;
+        for to in executed {
+            let copy = json!({ "from": "a.ipynb", "to": to }).to_string();
+            let refused = client.agent.call_tool_expecting_failure("copy_file", &copy).await?;
+            assert!(refused.contains(refusal), "{to}: {refused}");
+        }
+        assert_eq!(client.files()?, before);
+        let data = r#"{"from":"a.ipynb","to":"data/a.csv"}"#;
+        assert_eq!(client.agent.call_tool("copy_file", data).await?["isError"], false);
+    }
+    Ok(())
+}
+
+#[tokio::test]
 async fn the_person_sees_a_call_and_decides() -> Result<()> {
     let mut client = with_forms(&ALL).await?;
     let before = client.files()?;

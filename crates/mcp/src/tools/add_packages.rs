@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use workspace::packages::{Change, Installation, Installed, Installer, Record, Requirement, ScriptEdit, record_in_notebook};
-use workspace::{Error, Kernel, KernelState, OpenNotebook};
+use workspace::packages::{
+    Building, Change, Installation, Installed, Installer, Record, Requirement, ScriptEdit, plan_starts, record_in_notebook,
+};
+use workspace::{Error, Kernel, OpenNotebook};
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Choice, Schema, arguments};
@@ -65,15 +67,19 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         .map(|text| text.parse())
         .collect::<Result<_, _>>()
         .map_err(|error| refused(format!("{error}; options, paths and addresses are not allowed.")))?;
+    let (packages, modules): (Vec<Requirement>, Vec<Option<String>>) =
+        packages.into_iter().map(Requirement::of_module).unzip();
+    let of_modules = packages.iter().zip(&modules).filter_map(|(package, module)| {
+        let module = module.as_ref()?;
+        Some(format!("{} is the package of the module {module}.", package.name()))
+    });
+    let of_modules: Vec<String> = of_modules.collect();
     if packages.is_empty() {
         return Err(refused("packages must name at least one.".to_owned()));
     }
     let limit = timeout.unwrap_or(Duration::from_secs(600));
     let opened = context.notebook(&notebook).await?;
-    let is_running = opened.kernel().is_some_and(|kernel| {
-        matches!(kernel.description().state, KernelState::Idle | KernelState::Busy)
-    });
-    if preview && !is_running {
+    if preview && opened.kernel().is_none_or(|kernel| plan_starts(&*kernel)) {
         context.permit(TOOL.groups, TOOL.permission, "add_packages, whose plan starts the kernel,").await?;
     }
     let kernel = context.session.kernel_for_run(&opened).await?;
@@ -89,7 +95,8 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         let installed = installation.installed(&names).await?;
         return Ok(format!("Nothing to do: {}.", versions(&names, &installed)).into());
     }
-    let mut shown = shown_plan(&installation, plan.as_deref(), &opened, build);
+    let mut shown = shown_plan(&installation, plan.as_deref(), &opened);
+    shown.extend(of_modules.iter().cloned());
     shown.extend(in_notebook.as_ref().map(|edit| match &edit.cell {
         Some(id) => format!("Also changes the inline script metadata in the cell {id}."),
         None => "Also inserts a cell with inline script metadata at the top of the notebook.".to_owned(),
@@ -117,6 +124,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     } else {
         done(&installation, plan.as_deref(), &names, &installed)
     }];
+    lines.extend(of_modules);
     if in_notebook.is_some() {
         lines.push(recorded(&installation, record, &opened, context).await);
     }
@@ -169,7 +177,6 @@ fn shown_plan(
     installation: &Installation,
     plan: Option<&[Change]>,
     opened: &OpenNotebook,
-    build: bool,
 ) -> Vec<String> {
     let (environment, installer) = (&installation.environment, &installation.installer);
     let mut lines = vec![format!(
@@ -186,14 +193,17 @@ fn shown_plan(
         None => lines.push("What exactly changes is known only afterwards.".to_owned()),
     }
     lines.extend(installer.records().map(|files| format!("Also changes {files}.")));
-    lines.push(
-        match (installer.takes_wheels(), build) {
-            (true, false) => "Only wheels: no code of packages runs.",
-            (true, true) => "Packages may be built, which runs their code.",
-            (false, _) => "Packages of conda may run code of theirs while they are installed.",
+    lines.push(match (installer.takes_wheels(), installation.building()) {
+        (false, _) => "Packages of conda may run code of theirs while they are installed.".to_owned(),
+        (true, Building::Nothing) => "Only wheels: no code of packages runs.".to_owned(),
+        (true, Building::Packages(names)) => format!(
+            "Builds {}, which runs the code of these packages; what they need in turn is not known before.",
+            names.join(", ")
+        ),
+        (true, Building::Dependencies) => {
+            "Builds packages that the named ones need, which runs their code; which, is not known before.".to_owned()
         }
-        .to_owned(),
-    );
+    });
     lines
 }
 

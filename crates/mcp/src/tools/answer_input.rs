@@ -49,5 +49,5 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         ));
     }
     Waiting::with_timeout(arguments.timeout, workspace.settings()).wait(&run, context).await?;
-    Ok(report(&run, context.budget(&arguments.budget), "", &place_of(&run)))
+    Ok(report(context.session, &run, context.budget(&arguments.budget), "", &place_of(&run)).await)
 }

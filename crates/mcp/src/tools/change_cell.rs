@@ -142,7 +142,7 @@ async fn call(mut arguments: Arguments, context: &Context<'_>) -> Outcome {
 }
 
 fn describe_set(context: &Context<'_>, opened: &OpenNotebook, old: &Cell, applied: &Applied) -> Answer {
-    let path = opened.path();
+    let path = one_line(opened.path());
     let Some((index, cell)) = applied.notebook.cell(old.id()) else {
         return format!("The cell was deleted from {path}.").into();
     };

@@ -1,5 +1,7 @@
 //! `checkpoint`: a name for this moment of a notebook, to come back to it.
 
+use notebook::one_line;
+
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};
 use super::shared::context::Context;
@@ -35,5 +37,5 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     }
     let opened = context.notebook(&arguments.notebook).await?;
     context.session.checkpoint(&opened, name).await?;
-    Ok(format!("Checkpoint {name:?} of {}. undo(since={name:?}) leads back here.", opened.path()).into())
+    Ok(format!("Checkpoint {name:?} of {}. undo(since={name:?}) leads back here.", one_line(opened.path())).into())
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use notebook::{Cell, CellId, Edit, Notebook};
+use notebook::{Cell, CellId, Edit, Notebook, one_line};
 use workspace::{Error, ErrorKind, Expected, NotebookPath, OpenNotebook, SaveStatus, Session};
 
 use super::shared::answer::Outcome;
@@ -78,7 +78,7 @@ async fn clear_all(
     let has_run =
         |cell: &&Cell| cell.is_code() && (cell.output_count() > 0 || cell.execution_count().is_some());
     let cells: Vec<&Cell> = before.cells().iter().filter(has_run).collect();
-    let path = opened.path();
+    let path = one_line(opened.path());
     if cells.is_empty() {
         return Ok(format!("No cell of {path} has outputs or an execution count.").into());
     }

@@ -1,5 +1,6 @@
 //! `copy_file`: any file, from one place to another.
 
+use notebook::one_line;
 use workspace::{CopiedFile, Existing, FilePreview};
 
 use super::shared::answer::Outcome;
@@ -41,12 +42,16 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     }
     context.permit_copy(&to).await?;
     let existing = if overwrite { Existing::Replace } else { Existing::Keep };
+    let planned = context.session.preview_file(&from, &to, existing).await?;
+    context.permit_executed_later(&planned.path, planned.executed_later).await?;
     if preview.preview {
-        let FilePreview { path, size, replaces, .. } = context.session.preview_file(&from, &to, existing).await?;
+        let FilePreview { path, size, replaces, .. } = planned;
         let size = size.map(|size| format!(" of {size} bytes")).unwrap_or_default();
         let what = if replaces { "replace the file" } else { "create" };
+        let (path, from) = (one_line(&path), one_line(&from));
         return Ok(format!("Would {what} {path}, as a copy of {from}{size} (nothing was changed).").into());
     }
     let CopiedFile { path, size, sha256 } = context.session.copy_file(&from, &to, existing).await?;
+    let (path, from) = (one_line(&path), one_line(&from));
     Ok(format!("Copied {from} to {path}: {size} bytes, SHA-256 {sha256}.").into())
 }

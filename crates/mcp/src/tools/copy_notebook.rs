@@ -4,7 +4,7 @@ use notebook::one_line;
 use render::without_data_uris;
 use workspace::{CopiedNotebook, CopyPreview, Existing, NotebookPath, OpenNotebook};
 
-use super::shared::answer::Outcome;
+use super::shared::answer::{Answer, Outcome};
 use super::shared::arguments::{Schema, arguments};
 use super::shared::context::Context;
 use super::shared::parameters::PreviewArgument;
@@ -46,23 +46,21 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     context.consent.check_notebook(opened.path())?;
     let existing = if arguments.overwrite { Existing::Replace } else { Existing::Keep };
     let to = NotebookPath::from(arguments.to);
+    let planned = context.session.preview_copy(&opened, &to, existing).await?;
+    context.permit_executed_later(&planned.path, planned.executed_later).await?;
     if arguments.preview.preview {
-        return previewed(context, &opened, &to, existing).await;
+        return Ok(previewed(context, &opened, planned));
     }
     let copied = context.session.copy_notebook(&opened, &to, existing).await?;
     let CopiedNotebook { path, cells, saved, is_reduced } = copied;
     let reduced =
         if is_reduced { " Outputs and metadata of cells were left out: they cannot be set there." } else { "" };
-    Ok(format!("Copied {} to {path}: {cells} cells, {saved}.{reduced}", opened.path()).into())
+    let path = one_line(&path);
+    Ok(format!("Copied {} to {path}: {cells} cells, {saved}.{reduced}", one_line(opened.path())).into())
 }
 
-async fn previewed(
-    context: &Context<'_>,
-    opened: &OpenNotebook,
-    to: &NotebookPath,
-    existing: Existing,
-) -> Outcome {
-    let CopyPreview { path, cells, replaces, .. } = context.session.preview_copy(opened, to, existing).await?;
+fn previewed(context: &Context<'_>, opened: &OpenNotebook, planned: CopyPreview) -> Answer {
+    let CopyPreview { path, cells, replaces, .. } = planned;
     let from = opened.path();
     let (from, path) = (one_line(from), one_line(&path));
     let mut reply = context.reply();
@@ -77,5 +75,5 @@ async fn previewed(
             reply.say(&without_data_uris(&diff));
         }
     }
-    Ok(reply.into())
+    reply.into()
 }

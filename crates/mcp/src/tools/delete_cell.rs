@@ -5,6 +5,7 @@ use workspace::{Error, OpenNotebook, Session};
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};
+use super::shared::cell_text::newly_undefined;
 use super::shared::context::Context;
 use super::shared::given::{Given, refused};
 use super::shared::parameters::{NotebookArgument, PreviewArgument};
@@ -71,6 +72,9 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         }
     }
     let count = applied.notebook.cells().len();
+    if let Some(line) = newly_undefined(session, &opened, &before, &applied.notebook) {
+        reply.note_last(&line);
+    }
     reply.note_last(&format!("{} has {count} cells now; {}.", one_line(opened.path()), applied.saved));
     Ok(reply.into())
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use notebook::{Cell, Notebook};
+use notebook::{Cell, Notebook, one_line};
 use workspace::{Error, ErrorKind, NotebookPath, OpenNotebook, Run};
 
 use super::shared::answer::Outcome;
@@ -62,7 +62,8 @@ pub(super) async fn run(
     let run = start(context, opened, notebook, index).map_err(|error| after(heading, error))?;
     let waiting = arguments.waiting(context.session.workspace().settings());
     waiting.wait(&run, context).await.map_err(|error| after(heading, error))?;
-    Ok(report(&run, context.budget(&arguments.budget), heading, &place(index, notebook, opened.path())))
+    let place = place(index, notebook, opened.path());
+    Ok(report(context.session, &run, context.budget(&arguments.budget), heading, &place).await)
 }
 
 /// An error that does not hide what was done before.
@@ -109,7 +110,7 @@ pub(super) fn check_written(notebook: &Notebook, index: usize, source: &str) -> 
 
 /// Where a run of a cell belongs, for its last line.
 pub(super) fn place(index: usize, notebook: &Notebook, path: &NotebookPath) -> String {
-    format!(" · cell {index} (id {}) in {path}", notebook.cells()[index].id())
+    format!(" · cell {index} (id {}) in {}", one_line(notebook.cells()[index].id()), one_line(path))
 }
 
 #[cfg(test)]

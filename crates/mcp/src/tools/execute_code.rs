@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use notebook::one_line;
 use workspace::{Error, Run};
 
 use super::shared::answer::Outcome;
@@ -54,7 +55,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         budget: arguments.budget,
     };
     waiting.waiting(context.session.workspace().settings()).wait(&run, context).await?;
-    Ok(report(&run, context.budget(&waiting.budget), "", &place))
+    Ok(report(context.session, &run, context.budget(&waiting.budget), "", &place).await)
 }
 
 /// Starts a run in the kernel that is meant; returns it, and where it belongs.
@@ -73,7 +74,7 @@ async fn start(
         (None, name) => {
             let opened = session.notebook(name.as_deref()).await?;
             context.consent.check_notebook(opened.path())?;
-            let place = format!(" · kernel of {}", opened.path());
+            let place = format!(" · kernel of {}", one_line(opened.path()));
             (session.run(opened, None, code)?, place)
         }
     })

@@ -14,7 +14,7 @@ use super::shared::arguments::{FreeText, Schema, arguments};
 use super::shared::cell_text::{shortened, table};
 use super::shared::context::Context;
 use super::shared::parameters::BudgetArguments;
-use super::shared::run_report::{more, place_of, report_since};
+use super::shared::run_report::{more, report_since};
 use super::shared::seen_outputs::SeenOutputs;
 use super::shared::waiting::Waiting;
 use super::shared::whole_lines::whole_lines;
@@ -90,7 +90,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         let more = |offset| more(run.id(), output, offset);
         return paged(&merged(&run.view().outputs), output, arguments.offset, budget.characters, &more);
     }
-    let mut answer = report_since(&run, budget, since, &place_of(&run));
+    let mut answer = report_since(context.session, &run, budget, since).await;
     // The call itself succeeded.
     answer.is_failure = false;
     Ok(answer)

@@ -1,6 +1,7 @@
 //! `history`: what was changed in a notebook through this program, and what one operation changed.
 
 use chrono::{DateTime, Utc};
+use notebook::one_line;
 use render::without_data_uris;
 use workspace::{Error, Operation, PastOperation, Since, summary};
 
@@ -50,7 +51,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let since = since.filter(|since| !since.trim().is_empty()).map(|since| parse_since(&since, Utc::now()));
     let all = session.history(&opened, since).await?;
     if all.is_empty() {
-        return Ok(format!("Nothing is recorded for {}.", opened.path()).into());
+        return Ok(format!("Nothing is recorded for {}.", one_line(opened.path())).into());
     }
     let list: Vec<String> = all.iter().rev().take(limit.max(1)).map(shown).collect();
     let older = all.len() - list.len();

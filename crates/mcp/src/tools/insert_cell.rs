@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use notebook::{CellId, CellRef, CellType, Edit, NewCell, Notebook};
+use notebook::{CellId, CellRef, CellType, Edit, NewCell, Notebook, one_line};
 use render::Reply;
 use serde_json::json;
 use workspace::{Applied, Error, ErrorKind, Expected, OpenNotebook, SaveStatus};
@@ -12,7 +12,7 @@ use super::run_cells::Series;
 use super::shared::answer::Outcome;
 use super::shared::argument_names::check_members;
 use super::shared::arguments::{Argument, Choice as _, Schema, arguments};
-use super::shared::cell_text::surroundings;
+use super::shared::cell_text::{newly_undefined, surroundings};
 use super::shared::context::Context;
 use super::shared::given::{Given, refused};
 use super::shared::parameters::{NotebookArgument, PreviewArgument};
@@ -106,7 +106,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         return previewed(&position, context, &opened, &contents, run.run).await;
     }
     let inserted = insert(position, context, &opened, contents).await?;
-    let (path, saved) = (opened.path(), &inserted.saved);
+    let (path, saved) = (one_line(opened.path()), &inserted.saved);
     let (first, last) = (inserted.indices[0], inserted.indices[inserted.indices.len() - 1]);
     let done = if is_list {
         let ids = &inserted.ids;
@@ -130,6 +130,9 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
             let mut reply = Reply::new(context.budget(&run.waiting.budget));
             reply.note(&format!("{done}\n"));
             reply.say(&around);
+            if let Some(line) = newly_undefined(context.session, &opened, &inserted.before, &inserted.notebook) {
+                reply.note_last(&line);
+            }
             Ok(reply.into())
         }
     }
@@ -167,6 +170,7 @@ pub(super) async fn previewed(
 pub(super) struct Inserted {
     ids: Vec<CellId>,
     contents: Contents,
+    before: Notebook,
     pub(super) indices: Vec<usize>,
     pub(super) notebook: Notebook,
     saved: SaveStatus,
@@ -216,7 +220,7 @@ pub(super) async fn insert(
     let Applied { notebook, saved } = context.session.edit(opened, &before, edits, expected).await?;
     let index = |(planned, id)| notebook.cell(id).map_or(planned, |(index, _)| index);
     let indices = (first..).zip(&ids).map(index).collect();
-    Ok(Inserted { ids, contents, indices, notebook, saved })
+    Ok(Inserted { ids, contents, before, indices, notebook, saved })
 }
 
 impl Position {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use notebook::one_line;
 use tokio::time::timeout;
 use workspace::{Error, ErrorKind, Run, RunId};
 
@@ -77,7 +78,7 @@ async fn interrupt_notebook(
     let Some(kernel) = opened.kernel() else {
         return Err(Error::new(
             ErrorKind::NotFound,
-            format!("{} has no kernel yet.", opened.path()),
+            format!("{} has no kernel yet.", one_line(opened.path())),
             "There is nothing to interrupt; execute_cell starts one.",
         ));
     };

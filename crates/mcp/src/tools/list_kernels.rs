@@ -1,5 +1,6 @@
 //! `list_kernels`: the kernels, and the kernelspecs that could be started.
 
+use notebook::one_line;
 use workspace::{Kernel, KernelState};
 
 use super::list_files::time;
@@ -109,7 +110,7 @@ fn kept(kernel: &dyn Kernel) -> Option<String> {
         1 => format!("1 server attached (process {})", processes[0]),
         count => format!("{count} servers attached (processes {})", processes.join("; ")),
     };
-    let notebook = keeping.notebook.map(|path| format!("{path}, ")).unwrap_or_default();
+    let notebook = keeping.notebook.map(|path| format!("{}, ", one_line(&path))).unwrap_or_default();
     let (started, used) = (time(keeping.started_at), time(keeping.last_request));
     let idle = match (known.state, keeping.last_request.elapsed()) {
         (KernelState::Idle, Ok(idle)) => format!(" ({} min ago)", idle.as_secs() / 60),

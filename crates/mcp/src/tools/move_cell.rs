@@ -1,6 +1,6 @@
 //! `move_cell`: moves a cell to another index.
 
-use notebook::{CellRef, Edit};
+use notebook::{CellRef, Edit, one_line};
 use workspace::{Applied, Expected};
 
 use super::shared::answer::Outcome;
@@ -59,6 +59,6 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let Applied { notebook: after, saved } = session.edit(&opened, &before, edits, expected).await?;
     let index = after.cell(&id).map_or(target, |(index, _)| index);
     let order = surroundings(session, &opened, &after, index..=index);
-    Ok(format!("Cell {id} moved from index {source} to {index} in {}; {saved}.\n\n{order}", opened.path())
+    Ok(format!("Cell {id} moved from index {source} to {index} in {}; {saved}.\n\n{order}", one_line(opened.path()))
         .into())
 }

@@ -1,5 +1,6 @@
 //! `open_in_browser`: shows the person a notebook.
 
+use notebook::one_line;
 use workspace::{Error, ErrorKind};
 
 use super::shared::answer::Outcome;
@@ -34,5 +35,5 @@ async fn call(notebook: NotebookArgument, context: &Context<'_>) -> Outcome {
         ));
     };
     frontend.open(opened.path()).await?;
-    Ok(format!("{} is open in the person's browser.", opened.path()).into())
+    Ok(format!("{} is open in the person's browser.", one_line(opened.path())).into())
 }

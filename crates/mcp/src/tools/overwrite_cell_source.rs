@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use notebook::{Edit, diff};
+use notebook::{Edit, diff, one_line};
 use render::without_data_uris;
 use workspace::{Applied, Error, OpenNotebook};
 
 use super::execute_cell;
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};
-use super::shared::cell_text::label;
+use super::shared::cell_text::{label, newly_undefined};
 use super::shared::context::Context;
 use super::shared::parameters::{CellArguments, NotebookArgument, PreviewArgument};
 use super::shared::waiting::RunArguments;
@@ -85,6 +85,7 @@ pub(super) async fn replace(
         return context.previewed(opened, &before, &edits, &[expected], run.run);
     }
     let Applied { notebook: after, saved } = session.edit(opened, &before, edits, vec![expected]).await?;
+    let path = one_line(path);
     let Some((index, cell)) = after.cell(cell.id()) else {
         return Ok(format!("The cell was deleted from {path}.").into());
     };
@@ -102,9 +103,13 @@ pub(super) async fn replace(
     if diff.is_empty() {
         return Ok(done.into());
     }
+    let undefined = newly_undefined(session, opened, &before, &after);
     let mut reply = context.reply();
     reply.note(&format!("{done}\n\n```diff"));
     reply.say(&without_data_uris(diff.trim_end_matches('\n')));
     reply.note("```");
+    if let Some(line) = undefined {
+        reply.note_last(&line);
+    }
     Ok(reply.into())
 }

@@ -6,7 +6,7 @@ use workspace::{Error, ErrorKind};
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};
-use super::shared::cell_text::{banner, cell_states, state_line};
+use super::shared::cell_text::{banner, cell_states, state_line, undefined_lines};
 use super::shared::context::Context;
 use super::shared::parameters::{BudgetArguments, CellArguments, NotebookArgument};
 use super::{Availability, Discovery, Effect, Tool};
@@ -61,8 +61,12 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     if metadata.as_str() != "{}" {
         reply.say(&format!("[metadata] {}", without_data_uris(metadata.as_str())));
     }
-    if let Some(line) = state_line(&cell_states(context.session, &opened, &notebook), index) {
+    let states = cell_states(context.session, &opened, &notebook);
+    if let Some(line) = state_line(&states, index) {
         reply.note(line.trim_end());
+    }
+    for line in undefined_lines(&states, index) {
+        reply.note(&line);
     }
     if arguments.include_outputs {
         add_outputs(&mut reply, cell);

@@ -11,7 +11,7 @@ use workspace::{CellStates, OpenNotebook, StaleState};
 use super::read_cell::{add_cell, add_outputs};
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Choice, Schema, arguments};
-use super::shared::cell_text::{banner, brief, brief_with_states, cell_states, ranges, state_line};
+use super::shared::cell_text::{banner, brief, brief_with_states, cell_states, ranges, state_line, undefined as undefined_of, undefined_lines};
 use super::shared::context::Context;
 use super::shared::parameters::{BudgetArguments, NotebookArgument};
 use super::shared::whole_lines::whole_lines;
@@ -23,6 +23,8 @@ use selection::Selection;
 const RESERVED: usize = 200;
 /// A cell takes at most this part of a reply, if there are others.
 const LONG_CELLS: usize = 4;
+/// How many names without a definition are listed.
+const MAX_UNDEFINED: usize = 5;
 /// How much room is kept for an output that is no text, in characters.
 const MAX_CLAIM: usize = 2000;
 
@@ -77,6 +79,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     reply.note(&format!("Notebook {} has {count} cells{of_these}.\n", one_line(opened.path())));
     // Where nothing has run here, each code cell has never run, or elsewhere.
     let shows_states = states.has_runs() || selection.is_of_stale();
+    let all_states = &states;
     let states = Some(&states).filter(|_| shows_states);
     let from = selected.partition_point(|index| *index < arguments.start_index);
     let rest = &selected[from..];
@@ -86,8 +89,13 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     }
     let shown = if arguments.response_format == Format::Detailed || arguments.include_outputs {
         let with_outputs = arguments.include_outputs;
+        let states = (all_states, shows_states);
         read_detailed(&mut reply, budget, context, (&opened, &notebook), &rest[..limit], states, with_outputs)
     } else {
+        let undefined = undefined(all_states, &rest[..limit]);
+        if !undefined.is_empty() {
+            reply.note_last(&undefined);
+        }
         read_brief(&mut reply, context, (&opened, &notebook), &rest[..limit], states)
     };
     if let Some(next) = rest.get(shown) {
@@ -105,7 +113,7 @@ fn read_detailed(
     context: &Context<'_>,
     (opened, notebook): (&OpenNotebook, &Notebook),
     indices: &[usize],
-    states: Option<&CellStates>,
+    (states, shows_states): (&CellStates, bool),
     with_outputs: bool,
 ) -> usize {
     let room = budget.characters.saturating_sub(RESERVED);
@@ -120,8 +128,11 @@ fn read_detailed(
             return shown;
         }
         add_cell(reply, index, cell);
-        if let Some(line) = states.and_then(|states| state_line(states, index)) {
+        if let Some(line) = state_line(states, index).filter(|_| shows_states) {
             reply.note(line.trim_end());
+        }
+        for line in undefined_lines(states, index) {
+            reply.note(&line);
         }
         context.session.saw(opened.path(), notebook, [index]);
         if with_outputs {
@@ -165,6 +176,15 @@ fn read_brief(
     reply.note(table.trim_end_matches('\n'));
     // The first line is the header.
     shown.get().saturating_sub(1)
+}
+
+/// The names that these cells use and no cell above defines, in a line; empty if there are none.
+fn undefined(states: &CellStates, indices: &[usize]) -> String {
+    let of_cell = |index: &usize| -> Vec<String> {
+        undefined_of(states, *index).map(|clause| format!("cell {index} {clause}")).collect()
+    };
+    let clauses: Vec<String> = indices.iter().flat_map(of_cell).take(MAX_UNDEFINED).collect();
+    if clauses.is_empty() { String::new() } else { format!("[state] {}.", clauses.join("; ")) }
 }
 
 /// The cells that are neither stale nor up to date, in lines; empty if there are none.

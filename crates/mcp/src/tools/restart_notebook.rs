@@ -1,5 +1,6 @@
 //! `restart_notebook`: a fresh kernel for a notebook.
 
+use notebook::one_line;
 use workspace::{Error, ErrorKind, KernelChoice, KernelSelector};
 
 use super::shared::answer::Outcome;
@@ -29,7 +30,7 @@ async fn call(notebook: NotebookArgument, context: &Context<'_>) -> Outcome {
     let KernelChoice::Kernel { kernel, .. } = choice else {
         return Err(Error::new(
             ErrorKind::NotFound,
-            format!("{} has no kernel yet, so there is nothing to restart.", opened.path()),
+            format!("{} has no kernel yet, so there is nothing to restart.", one_line(opened.path())),
             "Run a cell; that starts one.",
         ));
     };
@@ -37,7 +38,7 @@ async fn call(notebook: NotebookArgument, context: &Context<'_>) -> Outcome {
     Ok(format!(
         "The kernel of {} was restarted successfully and answers. Memory state and imported packages have been cleared. \
          Kernel id {}.",
-        opened.path(),
+        one_line(opened.path()),
         kernel.id()
     )
     .into())

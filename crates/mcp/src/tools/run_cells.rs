@@ -20,6 +20,8 @@ use super::{Availability, Discovery, Effect, Tool};
 use crate::next_step::message;
 use crate::permissions::{Group, Permission};
 
+/// How the note of a run begins that the end of its kernel has kept from running.
+const DID_NOT_RUN: &str = "It did not run:";
 /// Of more queued runs, only the first and the last are named.
 const MAX_IDS: usize = 8;
 
@@ -169,23 +171,32 @@ impl<'a> Series<'a> {
         if !heading.is_empty() {
             reply.note(heading);
         }
-        let (mut is_failure, mut shown) = (false, 0);
+        let (mut is_failure, mut shown, mut rest) = (false, 0, None);
         for (index, run) in self.cells.iter().copied().zip(&self.runs) {
             waiting.timeout = deadline.saturating_duration_since(Instant::now());
             let waited = waiting.wait(run, context).await;
-            let has_failed =
-                add_section(&mut reply, index, run, &place(index, self.notebook, self.opened.path()));
+            if let Some(why) = run.view().notes.into_iter().find(|note| note.starts_with(DID_NOT_RUN)) {
+                // The same is true of all that follow.
+                rest = Some(why);
+                is_failure = true;
+                break;
+            }
+            let place = place(index, self.notebook, self.opened.path());
+            add_section(&mut reply, context.session, index, run, &place).await;
             if let Err(error) = waited {
                 reply.note(&message(&error));
                 is_failure = true;
             }
-            is_failure |= has_failed;
+            is_failure |= run.has_failed();
             shown += 1;
-            if (has_failed && self.stops_on_error) || !run.state().is_over() {
+            if (run.has_failed() && self.stops_on_error) || !run.state().is_over() {
                 break;
             }
         }
         reply.end_sections();
+        if let Some(why) = rest {
+            reply.note_last(&why.replacen(DID_NOT_RUN, "The rest did not run:", 1));
+        }
         reply.sections_left_out(|index| {
             format!("read_notebook(start_index={index}, include_outputs=true)")
         });

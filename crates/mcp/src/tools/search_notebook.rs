@@ -1,6 +1,6 @@
 //! `search_notebook`: text in sources and outputs, or the outline.
 
-use notebook::{HitLocation, Notebook, Query, outline, search};
+use notebook::{HitLocation, Notebook, Query, outline, search, one_line};
 use workspace::NotebookPath;
 
 use super::shared::answer::Outcome;
@@ -59,7 +59,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let has_more = hits.len() > arguments.limit;
     hits.truncate(arguments.limit);
     if hits.is_empty() {
-        return Ok(format!("{text:?} does not occur in {}.", opened.path()).into());
+        return Ok(format!("{text:?} does not occur in {}.", one_line(opened.path())).into());
     }
     let rows = hits.into_iter().map(|hit| {
         let count = hit.execution_count.map_or_else(|| "N/A".to_owned(), |count| count.to_string());
@@ -77,7 +77,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
 fn headings(notebook: &Notebook, path: &NotebookPath) -> String {
     let headings = outline(notebook);
     if headings.is_empty() {
-        return format!("{path} has no headings.");
+        return format!("{} has no headings.", one_line(path));
     }
     let rows = headings.into_iter().map(|heading| {
         let title = format!("{} {}", "#".repeat(heading.level), heading.title);

@@ -8,7 +8,7 @@ use workspace::{Error, OpenNotebook, Session, UndoTarget, Undone};
 use super::history::{line, operation_id, parse_since};
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};
-use super::shared::cell_text::{cell_states, ranges};
+use super::shared::cell_text::ranges;
 use super::shared::context::Context;
 use super::shared::given::Given;
 use super::shared::parameters::{NotebookArgument, PreviewArgument};
@@ -54,7 +54,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let mut reply = context.reply();
     let heading = if preview.preview { "Would undo" } else { "Undone" };
     reply.note(&format!("{heading}, in {}:", one_line(opened.path())));
-    let Undone { operations, diff, without_outputs, applied, .. } = undone;
+    let Undone { operations, diff, without_outputs, applied, stale, .. } = undone;
     let operations: Vec<String> = operations.iter().map(line).collect();
     reply.say(&operations.join("\n"));
     reply.say(&without_data_uris(&diff));
@@ -65,10 +65,6 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         session.listed(opened.path(), &applied.notebook, 0..applied.notebook.cells().len());
         reply.note_last(&format!("[{}]", applied.saved));
         let mut kernel = "Variables in the kernel are as they were.".to_owned();
-        let states = cell_states(session, &opened, &applied.notebook);
-        let stale: Vec<_> = (0..applied.notebook.cells().len())
-            .filter(|index| states.has_runs() && states.is_stale(*index))
-            .collect();
         if !stale.is_empty() {
             kernel.push_str(&format!(" Stale now: cells {}.", ranges(&stale)));
         }

@@ -1,5 +1,6 @@
 //! `unuse_notebook`: closes a notebook.
 
+use notebook::one_line;
 use workspace::EndsKernel;
 
 use super::shared::answer::Outcome;
@@ -38,5 +39,5 @@ async fn call(NotebookArgument { notebook_name }: NotebookArgument, context: &Co
         Some(current) => format!(" The current notebook is {current}."),
         None => " There is no current notebook now.".to_owned(),
     };
-    Ok(format!("Notebook {} is closed.{kernel}{current}", opened.path()).into())
+    Ok(format!("Notebook {} is closed.{kernel}{current}", one_line(opened.path())).into())
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use notebook::one_line;
 use serde_json::json;
 use tokio::time::timeout;
 use workspace::{Error, Kernel, KernelChoice, KernelSelector, KernelState, Mode, NotebookPath, OpenNotebook};
@@ -80,8 +81,8 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     };
     if arguments.preview.preview {
         let would = match arguments.mode {
-            Mode::Create => format!("Would create {}, without cells", session.check_new(&path).await?),
-            Mode::Connect | Mode::Reopen => format!("Would open {path}, which changes no cell"),
+            Mode::Create => format!("Would create {}, without cells", one_line(&session.check_new(&path).await?)),
+            Mode::Connect | Mode::Reopen => format!("Would open {}, which changes no cell", one_line(&path)),
         };
         return Ok(format!("{would} (nothing was done).").into());
     }
@@ -149,7 +150,7 @@ async fn describe(context: &Context<'_>, opened: &OpenNotebook, name: &str, mode
     } else {
         "it is the current notebook"
     };
-    let mut text = format!("[INFO] {verb} {} in {place} as {name:?}; {current}.\n{kernel}", opened.path());
+    let mut text = format!("[INFO] {verb} {} in {place} as {name:?}; {current}.\n{kernel}", one_line(opened.path()));
     for notice in opened.take_notices() {
         text.push_str(&format!("[NOTICE] {notice}\n"));
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use notebook::Notebook;
+use notebook::{Notebook, one_line};
 use workspace::verify::VerifyOptions;
 use workspace::{Error, OpenNotebook, Session};
 
@@ -66,7 +66,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     if preview.preview {
         let count = run(&before, cells.as_ref()).len();
         let then = if apply { "fresh outputs would replace those that differ" } else { "the notebook would stay as it is" };
-        let path = opened.path();
+        let path = one_line(opened.path());
         return Ok(format!(
             "Would run {count} code cells of {path} in a fresh kernel, and again if an output differs; {then} (nothing was run)."
         )
@@ -80,12 +80,22 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let now = opened.document().snapshot().await?;
     context.consent.check_shown(run(&now, cells.as_ref()).into_iter().map(|index| &now.cells()[index]))?;
     let cell_timeout = cell_timeout.unwrap_or(CELL_TIMEOUT);
-    let verifying = context.session.verify(opened.clone(), VerifyOptions { cells, cell_timeout, apply, in_copy: copy, notebook: None })?;
+    let options = VerifyOptions { cells, cell_timeout, apply, in_copy: copy, notebook: Some(now) };
+    let mut verifying = context.session.verify(opened.clone(), options)?;
     let settings = context.session.workspace().settings();
     // A verification leaves nothing but its answer, so it ends when nobody waits for that.
     let waiting = Waiting { interrupts_on_cancel: true, ..Waiting::with_timeout(timeout, settings) };
     waiting.wait(&verifying.run, context).await?;
-    Ok(report(&verifying.run, settings.budget, "", &format!(" · {}", opened.path())))
+    let place = format!(" · {}", one_line(opened.path()));
+    let mut answer = report(context.session, &verifying.run, settings.budget, "", &place).await;
+    if let Ok(Ok(verification)) = verifying.answer.try_recv() {
+        let packages: BTreeSet<String> = verification.missing.into_iter().filter_map(|it| it.package).collect();
+        if !packages.is_empty() {
+            let packages: Vec<String> = packages.iter().map(|package| format!("{package:?}")).collect();
+            answer.end_with(&format!("add_packages(packages=[{}]) installs what is missing.", packages.join(", ")));
+        }
+    }
+    Ok(answer)
 }
 
 /// What happens outside of the notebook.

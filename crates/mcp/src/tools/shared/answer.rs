@@ -47,6 +47,11 @@ impl Answer {
         self.reply.note_first(line);
     }
 
+    /// Adds a last line.
+    pub(crate) fn end_with(&mut self, line: &str) {
+        self.reply.note_last(line);
+    }
+
     /// Whether it holds this text already.
     pub(crate) fn mentions(&self, text: &str) -> bool {
         self.reply.mentions(text)

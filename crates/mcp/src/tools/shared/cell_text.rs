@@ -82,6 +82,42 @@ pub(crate) fn state_line(states: &CellStates, index: usize) -> Option<String> {
     Some(format!("[state] {}: {}\n", known.state.name(), known.evidence))
 }
 
+/// Clauses about the names that a cell uses and no cell above defines. A name may be as long as a cell.
+pub(crate) fn undefined(states: &CellStates, index: usize) -> impl Iterator<Item = String> {
+    const MAX_CLAUSE: usize = 150;
+    states.undefined(index).into_iter().map(|clause| shortened(&one_line(&clause), MAX_CLAUSE))
+}
+
+/// The lines about names that a cell uses and no cell above defines.
+pub(crate) fn undefined_lines(states: &CellStates, index: usize) -> Vec<String> {
+    undefined(states, index).map(|clause| format!("[state] {clause}")).collect()
+}
+
+/// The names that no cell defines since an edit, in a sentence; `None` if there are none.
+pub(crate) fn newly_undefined(
+    session: &Session,
+    opened: &OpenNotebook,
+    before: &Notebook,
+    after: &Notebook,
+) -> Option<String> {
+    const MAX_NAMES: usize = 5;
+    let (was, is) = (cell_states(session, opened, before), cell_states(session, opened, after));
+    let mut clauses = Vec::new();
+    for (index, cell) in after.cells().iter().enumerate() {
+        let known: Vec<String> =
+            before.cell(cell.id()).map(|(index, _)| undefined(&was, index).collect()).unwrap_or_default();
+        let new = undefined(&is, index).filter(|clause| !known.contains(clause));
+        clauses.extend(new.map(|clause| format!("cell {index} {clause}")));
+    }
+    if clauses.is_empty() {
+        return None;
+    }
+    let more = clauses.len().saturating_sub(MAX_NAMES);
+    clauses.truncate(MAX_NAMES);
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    Some(format!("[state] {}{more}.", clauses.join("; ")))
+}
+
 /// Cells and those around them, for replies of tools that change something.
 pub(crate) fn surroundings(
     session: &Session,

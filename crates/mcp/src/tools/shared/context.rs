@@ -86,6 +86,13 @@ impl Context<'_> {
         self.permit_elsewhere(&what).await
     }
 
+    /// Fails unless the call may run code too, if a file at `path` is executed by a later start.
+    pub(crate) async fn permit_executed_later(&self, path: &str, why: Option<&str>) -> Result<(), Error> {
+        let Some(why) = why else { return Ok(()) };
+        let what = format!("{} to {} ({why})", self.called.tool.name, one_line(path));
+        self.permit(&[Group::Files, Group::Run], Permission::Execute, &what).await
+    }
+
     /// Fails unless the person accepts `what`, which leads to a server that the operator has not named, if they are asked about
     /// anything.
     pub(crate) async fn permit_elsewhere(&self, what: &str) -> Result<(), Error> {

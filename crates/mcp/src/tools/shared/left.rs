@@ -1,5 +1,6 @@
 //! What earlier servers have left, in the first reply of this one.
 
+use notebook::one_line;
 use workspace::{KernelState, Left, LeftKernel};
 
 use crate::tools::list_files::time;
@@ -16,7 +17,7 @@ pub(crate) fn described(left: &Left, is_said: impl Fn(&str) -> bool) -> Option<S
 fn kernel(LeftKernel { id, notebook, started_at, state }: &LeftKernel) -> String {
     let started = time(*started_at);
     let (of, next) = match notebook {
-        Some(path) => (format!("of {path}"), "use_notebook joins it"),
+        Some(path) => (format!("of {}", one_line(path)), "use_notebook joins it"),
         None => ("for code of no notebook".to_owned(), "execute_code without a notebook uses it"),
     };
     match state {

@@ -1,79 +1,68 @@
 //! Which package a run lacks that ended in `ModuleNotFoundError`, and what installs it.
 
-use workspace::{Run, RunState};
+use std::time::Duration;
 
-/// Packages that are named unlike their modules. Of a module with a point the first part is there, as several packages share it.
-const PACKAGES: &[(&str, &str)] = &[
-    ("Bio", "biopython"),
-    ("Crypto", "pycryptodome"),
-    ("OpenSSL", "pyOpenSSL"),
-    ("PIL", "Pillow"),
-    ("attr", "attrs"),
-    ("bs4", "beautifulsoup4"),
-    ("community", "python-louvain"),
-    ("cv2", "opencv-python"),
-    ("dateutil", "python-dateutil"),
-    ("discord", "discord.py"),
-    ("distutils", "setuptools"),
-    ("docx", "python-docx"),
-    ("dotenv", "python-dotenv"),
-    ("faiss", "faiss-cpu"),
-    ("fitz", "PyMuPDF"),
-    ("ffmpeg", "ffmpeg-python"),
-    ("gi", "PyGObject"),
-    ("git", "GitPython"),
-    ("google.auth", "google-auth"),
-    ("google.genai", "google-genai"),
-    ("google.generativeai", "google-generativeai"),
-    ("google.protobuf", "protobuf"),
-    ("imblearn", "imbalanced-learn"),
-    ("jose", "python-jose"),
-    ("jwt", "PyJWT"),
-    ("magic", "python-magic"),
-    ("mpl_toolkits", "matplotlib"),
-    ("mpl_toolkits.basemap", "basemap"),
-    ("nacl", "PyNaCl"),
-    ("osgeo", "GDAL"),
-    ("pkg_resources", "setuptools"),
-    ("pptx", "python-pptx"),
-    ("psycopg2", "psycopg2-binary"),
-    ("pywt", "PyWavelets"),
-    ("ruamel", "ruamel.yaml"),
-    ("ruamel.yaml", "ruamel.yaml"),
-    ("serial", "pyserial"),
-    ("skimage", "scikit-image"),
-    ("sklearn", "scikit-learn"),
-    ("skopt", "scikit-optimize"),
-    ("slugify", "python-slugify"),
-    ("snappy", "python-snappy"),
-    ("umap", "umap-learn"),
-    ("usb", "pyusb"),
-    ("websocket", "websocket-client"),
-    ("win32com", "pywin32"),
-    ("yaml", "PyYAML"),
-    ("zmq", "pyzmq"),
-];
+use notebook::one_line;
+use tokio::time::timeout;
+use workspace::packages::package_of;
+use workspace::{Kernel, Run, RunState, Session};
 
-/// Modules that no package of this name has: parts of Python, and names that many packages share.
-const WITHOUT_PACKAGE: &[&str] = &["asynchat", "asyncore", "azure", "google", "imp", "smtpd", "tkinter"];
+/// How long the kernelspecs of a place may take.
+const KERNELSPECS_LIMIT: Duration = Duration::from_secs(3);
 
 /// The line about the package that a run lacks.
-pub(super) fn line(run: &Run, state: &RunState) -> Option<String> {
+pub(super) async fn line(session: &Session, run: &Run, state: &RunState) -> Option<String> {
     let RunState::Error { name, value } = state else { return None };
+    let module = missing_module(name, value)?;
     // Other kernels than Python's may have an error of the same name.
-    run.kernel().filter(|kernel| kernel.description().language.eq_ignore_ascii_case("python"))?;
-    hint(name, value)
+    let kernel =
+        run.kernel().filter(|kernel| kernel.description().language.eq_ignore_ascii_case("python"))?;
+    match absent_kernelspec(session, run, &*kernel).await {
+        Some(wanted) => {
+            let known = kernel.description();
+            Some(in_other_environment(module, &wanted, &known.name, &known.environment))
+        }
+        None => hint(module),
+    }
 }
 
-fn hint(error: &str, value: &str) -> Option<String> {
+/// The kernelspec that the run's notebook names and nobody has, so that the kernel of another runs in its place.
+async fn absent_kernelspec(session: &Session, run: &Run, kernel: &dyn Kernel) -> Option<String> {
+    let path = &run.cell()?.path;
+    let opened = session.workspace().open_notebooks().into_iter().find(|opened| opened.path() == path)?;
+    let wanted = opened.document().snapshot().await.ok()?.kernelspec()?.name;
+    let is_it = |name: &str| name.eq_ignore_ascii_case(&wanted);
+    if is_it("python3") || is_it(&kernel.description().name) {
+        return None;
+    }
+    let place = opened.place().clone();
+    let installed = timeout(KERNELSPECS_LIMIT, place.kernelspecs()).await.ok()?.ok()?;
+    (!installed.iter().any(|spec| is_it(&spec.name))).then_some(wanted)
+}
+
+fn in_other_environment(module: &str, wanted: &str, kernel: &str, environment: &str) -> String {
+    let wanted = one_line(wanted);
+    let environment = if environment.is_empty() { "that kernel's environment" } else { environment };
+    format!(
+        "The notebook names the kernelspec {wanted:?}, which is not installed here; the kernel {kernel} runs in its place, and \
+         {module} may be in that other environment. Ask the person for it, or choose a kernel that has the package (use_notebook \
+         with kernel_name); add_packages would install into {environment}."
+    )
+}
+
+/// The module that an error names, if it is one.
+fn missing_module<'v>(error: &str, value: &'v str) -> Option<&'v str> {
     if error != "ModuleNotFoundError" {
         return None;
     }
     let module = value.strip_prefix("No module named ")?.split(['\'', '"']).nth(1)?;
     // A name that could be anything else than a module is no name for a command.
-    if module.is_empty() || !module.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.')) {
-        return None;
-    }
+    let is_module =
+        !module.is_empty() && module.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.'));
+    is_module.then_some(module)
+}
+
+fn hint(module: &str) -> Option<String> {
     let package = package_of(module)?;
     Some(format!(
         "The kernel's environment has no module {module}. Unless it is a file of this project, and if the person agrees: \
@@ -82,50 +71,38 @@ fn hint(error: &str, value: &str) -> Option<String> {
     ))
 }
 
-fn package_of(module: &str) -> Option<String> {
-    if let Some((_, package)) = PACKAGES.iter().find(|(known, _)| *known == module) {
-        return Some((*package).to_owned());
-    }
-    if let Some(service) = module.strip_prefix("google.cloud.").filter(|service| !service.contains('.')) {
-        return Some(format!("google-cloud-{}", service.replace('_', "-")));
-    }
-    // Python names the first part that is missing: of `a.b`, `a` is installed, in a version without `b`.
-    let is_package = !module.contains('.') && !module.starts_with('_') && !WITHOUT_PACKAGE.contains(&module);
-    is_package.then(|| module.to_owned())
-}
-
 #[cfg(test)]
 mod tests {
-    use super::hint;
+    use super::*;
 
     #[test]
     fn the_package_of_a_missing_module_is_named() {
         for (value, package) in [
             ("No module named 'pandas'", Some("pandas")),
-            ("No module named 'sklearn'", Some("scikit-learn")),
             ("No module named 'cv2'", Some("opencv-python")),
-            ("No module named 'ruamel'", Some("ruamel.yaml")),
-            ("No module named 'google.protobuf'", Some("protobuf")),
-            ("No module named 'google.cloud.secret_manager'", Some("google-cloud-secret-manager")),
             ("No module named 'sklearn.externals'", None),
             ("No module named 'helpers.io'; 'helpers' is not a package", None),
-            ("No module named 'google'", None),
-            ("No module named 'google.research'", None),
-            ("No module named 'google.cloud'", None),
-            ("No module named 'tkinter'", None),
-            ("No module named '_sqlite3'", None),
-            ("No module named 'a b'", None),
             ("No module named 'x; rm -rf /'", None),
             ("No module named ''", None),
             ("something else", None),
         ] {
-            let found = hint("ModuleNotFoundError", value);
+            let found = missing_module("ModuleNotFoundError", value).and_then(hint);
             let expected = package.map(|package| format!("%pip install {package}\""));
             assert_eq!(found.is_some(), expected.is_some(), "{value}: {found:?}");
             if let (Some(found), Some(expected)) = (found, expected) {
                 assert!(found.contains(&expected), "{found}");
             }
         }
-        assert_eq!(hint("ImportError", "No module named 'pandas'"), None);
+        assert_eq!(missing_module("ImportError", "No module named 'pandas'"), None);
+    }
+
+    #[test]
+    fn where_another_environment_was_meant_nothing_is_installed() {
+        let said = in_other_environment("torch", "my-env", "python3", "/usr");
+        assert!(
+            said.starts_with("The notebook names the kernelspec \"my-env\", which is not installed here"),
+            "{said}"
+        );
+        assert!(said.ends_with("add_packages would install into /usr."), "{said}");
     }
 }

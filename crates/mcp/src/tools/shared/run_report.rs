@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use notebook::one_line;
 use render::{Budget, Keep, Reply, merged};
-use workspace::{LossCause, Run, RunState, RunView, SaveStatus};
+use workspace::{LossCause, Run, RunState, RunView, SaveStatus, Session};
 
 use super::answer::Answer;
 use super::cell_text::shortened;
@@ -12,21 +12,40 @@ use super::seen_outputs::{NewOutputs, SeenOutputs};
 use super::{failed_install, missing_package};
 use crate::next_step::message;
 
+/// A shorter time in the queue is not worth saying.
+const MIN_QUEUED: Duration = Duration::from_secs(1);
 /// How much of an exception's message the last line shows, in characters.
 const MAX_ERROR: usize = 200;
 
 /// The run as an agent reads it: `heading`, outputs, notes, a line with its state and the next call to make, and one with what
 /// it has changed in memory. `place` says where it belongs.
-pub(crate) fn report(run: &Run, budget: Budget, heading: &str, place: &str) -> Answer {
-    whole(run, budget, heading, place, None)
+pub(crate) async fn report(
+    session: &Session,
+    run: &Run,
+    budget: Budget,
+    heading: &str,
+    place: &str,
+) -> Answer {
+    whole(session, run, budget, (heading, place), None).await
 }
 
 /// The run with what came since an earlier reply about it.
-pub(crate) fn report_since(run: &Run, budget: Budget, since: Option<SeenOutputs>, place: &str) -> Answer {
-    whole(run, budget, "", place, since)
+pub(crate) async fn report_since(
+    session: &Session,
+    run: &Run,
+    budget: Budget,
+    since: Option<SeenOutputs>,
+) -> Answer {
+    whole(session, run, budget, ("", &place_of(run)), since).await
 }
 
-fn whole(run: &Run, budget: Budget, heading: &str, place: &str, since: Option<SeenOutputs>) -> Answer {
+async fn whole(
+    session: &Session,
+    run: &Run,
+    budget: Budget,
+    (heading, place): (&str, &str),
+    since: Option<SeenOutputs>,
+) -> Answer {
     let view = run.view();
     let mut reply = Reply::new(budget);
     if !heading.is_empty() {
@@ -36,7 +55,7 @@ fn whole(run: &Run, budget: Budget, heading: &str, place: &str, since: Option<Se
         reply.note("[No output generated]");
     }
     add_outputs(&mut reply, run, &view, since);
-    for line in closing(run, &view, place) {
+    for line in closing(session, run, &view, place).await {
         reply.note_last(&line);
     }
     if let Some(line) = view.changes.and_then(|changes| changes.line()) {
@@ -45,23 +64,23 @@ fn whole(run: &Run, budget: Budget, heading: &str, place: &str, since: Option<Se
     Answer::of_code(reply, view.state.is_failure())
 }
 
-/// Adds the run of a cell to a reply about several. Returns whether it failed.
-pub(crate) fn add_section(reply: &mut Reply, index: usize, run: &Run, place: &str) -> bool {
+/// Adds the run of a cell to a reply about several.
+pub(crate) async fn add_section(reply: &mut Reply, session: &Session, index: usize, run: &Run, place: &str) {
     let view = run.view();
-    let is_failure = view.state.is_failure();
-    let is_quiet = view.state == RunState::Done && view.outputs.is_empty() && view.notes.is_empty();
-    if is_quiet && view.saved.as_ref().is_none_or(|saved| *saved == SaveStatus::OnDisk) {
-        reply.quiet(index, "no output");
-        return false;
+    let is_saved = view.saved.as_ref().is_none_or(|saved| *saved == SaveStatus::OnDisk);
+    let is_quiet = view.outputs.is_empty() && view.notes.is_empty() && is_saved;
+    match view.state {
+        RunState::Done if is_quiet => return reply.quiet(index, "no output"),
+        RunState::Skipped => return reply.quiet(index, "skipped, as its tag skip-execution says"),
+        _ => {}
     }
-    let keep = if view.state == RunState::Done { Keep::IfRoom } else { Keep::First };
+    let keep = if run.has_failed() || !view.state.is_over() { Keep::First } else { Keep::IfRoom };
     reply.section(index, keep);
     reply.note(&format!("=====Cell {index}====="));
     add_outputs(reply, run, &view, None);
-    for line in closing(run, &view, place) {
+    for line in closing(session, run, &view, place).await {
         reply.note(&line);
     }
-    is_failure
 }
 
 /// Adds the outputs, or those of them that are new since an earlier reply.
@@ -80,14 +99,14 @@ fn add_outputs(reply: &mut Reply, run: &Run, view: &RunView, since: Option<SeenO
 }
 
 /// The lines after the outputs: notes, what is lacking, and the state with the next call to make.
-fn closing(run: &Run, view: &RunView, place: &str) -> Vec<String> {
+async fn closing(session: &Session, run: &Run, view: &RunView, place: &str) -> Vec<String> {
     let outputs = merged(&view.outputs);
     let seen = (!outputs.is_empty()).then(|| SeenOutputs::of(&outputs));
     let mut lines = view.notes.clone();
-    lines.extend(missing_package::line(run, &view.state));
+    lines.extend(missing_package::line(session, run, &view.state).await);
     lines.extend(failed_install::line(run, view).map(str::to_owned));
     let stop = stop(run);
-    let mut end = end_line(run.id(), &view.state, view.elapsed, view.execution_count, place, &stop, seen);
+    let mut end = end_line(run.id(), view, place, &stop, seen);
     if let Some(saved) = view.saved.as_ref().filter(|_| view.state.is_over()) {
         end.push_str(&format!(" · outputs {saved}"));
     }
@@ -110,25 +129,19 @@ fn stop(run: &Run) -> String {
     }
 }
 
-fn end_line(
-    id: &str,
-    state: &RunState,
-    elapsed: Duration,
-    count: Option<u64>,
-    place: &str,
-    stop: &str,
-    seen: Option<SeenOutputs>,
-) -> String {
-    let seconds = elapsed.as_secs_f64();
-    let count = count.map(|count| format!(" · In[{count}]")).unwrap_or_default();
+fn end_line(id: &str, view: &RunView, place: &str, stop: &str, seen: Option<SeenOutputs>) -> String {
+    let state = &view.state;
+    let seconds = view.elapsed.as_secs_f64();
+    let queued = queued(view);
+    let count = view.execution_count.map(|count| format!(" · In[{count}]")).unwrap_or_default();
     let label = format!("run {id}{count}{place}");
     match state {
         RunState::Queued | RunState::Running => {
             let since = seen.map(|seen| format!(", since=\"{seen}\"")).unwrap_or_default();
             let doing = if *state == RunState::Queued { "QUEUED" } else { "STILL RUNNING" };
             format!(
-                "[{doing} after {seconds:.1}s] {label}. It continues: get_run(run_id=\"{id}\", wait_seconds=45{since}) waits for \
-                 more. {stop}"
+                "[{doing} after {seconds:.1}s{queued}] {label}. It continues: get_run(run_id=\"{id}\", wait_seconds=45{since}) \
+                 waits for more. {stop}"
             )
         }
         RunState::WaitingForInput { prompt, is_password } => {
@@ -138,11 +151,12 @@ fn end_line(
                  {stop}"
             )
         }
-        RunState::Done => format!("[COMPLETED in {seconds:.2}s] {label}"),
+        RunState::Done => format!("[COMPLETED in {seconds:.2}s{queued}] {label}"),
         RunState::Error { name, value } => {
             let value = shortened(value.lines().next().unwrap_or_default(), MAX_ERROR);
             let (name, value) = (one_line(name), one_line(&value));
-            format!("[ERROR {name}: {value}] after {seconds:.2}s · {label}")
+            let expected = if view.may_fail { ", expected" } else { "" };
+            format!("[ERROR {name}: {value}{expected}] after {seconds:.2}s{queued} · {label}")
         }
         RunState::Interrupted => format!("[INTERRUPTED after {seconds:.2}s] {label}"),
         RunState::Lost { is_started, cause } => {
@@ -165,6 +179,14 @@ fn end_line(
     }
 }
 
+/// How long a run has waited for its kernel, if that is worth saying. One with which the kernel has not begun has only waited.
+fn queued(view: &RunView) -> String {
+    if view.queued < MIN_QUEUED || view.state == RunState::Queued {
+        return String::new();
+    }
+    format!(" (queued {:.2}s)", view.queued.as_secs_f64())
+}
+
 /// The call that shows an output of a run from a character on.
 pub(crate) fn more(run: &str, output: usize, offset: usize) -> String {
     format!("get_run(run_id=\"{run}\", output={output}, offset={offset})")
@@ -172,13 +194,46 @@ pub(crate) fn more(run: &str, output: usize, offset: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+
+    fn view(state: RunState) -> RunView {
+        RunView {
+            state,
+            outputs: Arc::from([]),
+            execution_count: None,
+            notes: Vec::new(),
+            elapsed: Duration::from_millis(10),
+            queued: Duration::from_millis(2040),
+            may_fail: false,
+            saved: None,
+            changes: None,
+        }
+    }
+
+    #[test]
+    fn the_time_in_the_queue_is_said_apart() {
+        let line = |view: &RunView| end_line("r1", view, "", "stop", None);
+        assert_eq!(line(&view(RunState::Done)), "[COMPLETED in 0.01s (queued 2.04s)] run r1");
+        let brief = RunView { queued: Duration::from_millis(200), ..view(RunState::Done) };
+        assert_eq!(line(&brief), "[COMPLETED in 0.01s] run r1");
+        assert!(line(&view(RunState::Queued)).starts_with("[QUEUED after 0.0s] run r1"));
+        let error = RunState::Error { name: "E\nx".to_owned(), value: "v".to_owned() };
+        assert_eq!(line(&view(error.clone())), "[ERROR E\\nx: v] after 0.01s (queued 2.04s) · run r1");
+        let expected = RunView { may_fail: true, queued: Duration::ZERO, ..view(error) };
+        assert_eq!(line(&expected), "[ERROR E\\nx: v, expected] after 0.01s · run r1");
+    }
 
     #[test]
     fn each_cause_of_a_loss_reads_differently() {
         let line = |cause| {
-            let state = RunState::Lost { is_started: false, cause };
-            end_line("r1", &state, Duration::from_secs(2), None, "", "", None)
+            let view = RunView {
+                elapsed: Duration::from_secs(2),
+                queued: Duration::ZERO,
+                ..view(RunState::Lost { is_started: false, cause })
+            };
+            end_line("r1", &view, "", "", None)
         };
         assert_eq!(
             line(LossCause::Disconnected),
