@@ -52,14 +52,19 @@ pub(super) struct DisplacedFiles {
 }
 
 impl Displaced {
+    /// `None` if the file still has another name: then that is the one that somebody writes.
     pub(super) fn new(
         file: File,
         (notebook, digest): (Notebook, u64),
         edits: &[Edit],
         replaced_by: Stamp,
-    ) -> io::Result<Self> {
+    ) -> io::Result<Option<Self>> {
+        use std::os::unix::fs::MetadataExt as _;
+        if file.metadata()?.nlink() > 0 {
+            return Ok(None);
+        }
         let before = Stamp::of_file(&file)?;
-        Ok(Self { file, before, digest, notebook, edits: edits.to_vec(), replaced_by })
+        Ok(Some(Self { file, before, digest, notebook, edits: edits.to_vec(), replaced_by }))
     }
 
     /// Its content, if somebody has written it and seems to be done.

@@ -197,7 +197,7 @@ impl NotebookStore for NotebookFile {
         let (replaced, old) = replaced.map_err(|error| io_error::writing(&self.path, error))?;
         #[cfg(unix)]
         if let (Replaced::Written { version, .. }, Some(old)) = (&replaced, old)
-            && let Ok(old) = Displaced::new(old, before, edits, version.stamp)
+            && let Ok(Some(old)) = Displaced::new(old, before, edits, version.stamp)
         {
             self.displaced.add(old);
         }

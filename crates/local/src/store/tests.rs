@@ -216,6 +216,62 @@ async fn what_was_written_late_does_not_replace_what_is_newer() {
     assert_eq!(on_disk(&file), ["three", "two, newest"]);
 }
 
+/// An editor reads the file and writes it in place, as often as it can, while ours replaces it.
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_editor_that_writes_in_place_loses_nothing() {
+    const WRITES: usize = 150;
+    let (folder, file) = folder();
+    let is_over = Arc::new(AtomicBool::new(false));
+    let editor = std::thread::spawn({
+        let (file, is_over) = (file.clone(), is_over.clone());
+        move || {
+            let lost = (0..WRITES).filter(|number| {
+                let source = format!("by hand {number}");
+                let mut notebook = Notebook::parse(fs::read(&file).unwrap().into()).unwrap();
+                notebook.apply(&set("b", &source)[0]).unwrap();
+                let mut text = Vec::new();
+                notebook.write(&mut text).unwrap();
+                let written = fs::File::options().write(true).open(&file).unwrap();
+                OpenEditor(written).write(str::from_utf8(&text).unwrap());
+                let begun = std::time::Instant::now();
+                while on_disk(&file)[1] != source {
+                    if begun.elapsed() > Duration::from_secs(20) {
+                        return true;
+                    }
+                    std::thread::yield_now();
+                }
+                false
+            });
+            let lost = lost.count();
+            is_over.store(true, Ordering::Relaxed);
+            lost
+        }
+    });
+    let (_store, document) = open(&folder).await;
+    let mut count = 0;
+    while !is_over.load(Ordering::Relaxed) {
+        // It may find the file half written for longer than it waits.
+        let _ = document.apply(set("a", &format!("ours {count}")), vec![]).await;
+        count += 1;
+    }
+    assert_eq!(editor.join().unwrap(), 0, "of {count} edits");
+}
+
+/// As a backup that shares the file until one of the two is replaced.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_file_that_has_another_name_is_not_the_notebook_any_longer() {
+    let (folder, file) = folder();
+    let backup = folder.path().join("backup");
+    fs::hard_link(&file, &backup).unwrap();
+    let (_store, document) = open(&folder).await;
+    document.apply(set("a", "three"), vec![]).await.unwrap();
+    fs::write(&backup, NOTEBOOK.replace("two", "two, in the backup")).unwrap();
+    document.put_back().await;
+    assert_eq!(on_disk(&file), ["three", "two"]);
+}
+
 /// The editor opens the file right before it is replaced, and is not done when we look.
 #[cfg(unix)]
 #[test]
