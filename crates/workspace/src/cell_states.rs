@@ -1,7 +1,7 @@
 //! Which cells of a notebook are stale, in any place: from its cells, the runs on its kernel and the kernel as it is now.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use names::{Names, Undefined, Unknown, is_blank};
 use notebook::Notebook;
@@ -10,6 +10,7 @@ use staleness::{Cell, CellState, Clock, Facts, Run, hash, plan, states};
 use crate::open_notebook::OpenNotebook;
 use crate::place::KernelState;
 use crate::run_history::{carried, names_of};
+use crate::runs::CellTags;
 use crate::workspace::Workspace;
 
 /// The names of more source than this are not looked for, in bytes.
@@ -21,8 +22,14 @@ pub struct CellStates {
     indices: Vec<usize>,
     states: Vec<CellState>,
     has_runs: bool,
-    /// The names that cells use and none above defines.
-    undefined: Vec<Undefined>,
+    cells: Vec<Cell>,
+    runs: Vec<Run>,
+    /// The kernel's instance, if it lives.
+    instance: Option<u64>,
+    /// The indices of the cells with a tag that leaves them out where several run.
+    skipped: Vec<usize>,
+    /// The names that cells use and none above defines, once they are asked for.
+    undefined: OnceLock<Vec<Undefined>>,
 }
 
 impl CellStates {
@@ -38,8 +45,18 @@ impl CellStates {
     /// What the cell at this index uses and no cell above defines, a clause each: `uses dff, which no cell defines`. Empty for a cell
     /// that has run well as it is, in the present kernel, which may have got the name from elsewhere.
     pub fn undefined(&self, index: usize) -> Vec<String> {
-        let of_cell = self.undefined.iter().filter(|undefined| undefined.index == index);
-        of_cell.map(clause).collect()
+        let undefined = self.undefined.get_or_init(|| self.find_undefined());
+        undefined.iter().filter(|undefined| undefined.index == index).map(clause).collect()
+    }
+
+    fn find_undefined(&self) -> Vec<Undefined> {
+        let known: Vec<_> = self.cells.iter().map(|cell| (cell.index, &*cell.names)).collect();
+        let mut undefined = names::undefined(&known);
+        undefined.retain(|it| {
+            let cell = self.cells.iter().find(|cell| cell.index == it.index);
+            !cell.is_some_and(|cell| has_run_well(cell, &self.runs, self.instance))
+        });
+        undefined
     }
 
     /// Whether any run of the notebook is known. If not, its cells can only have never run, or run elsewhere.
@@ -48,10 +65,11 @@ impl CellStates {
     }
 
     /// The indices of the cells to run so that the stale ones among `wanted` are up to date, in order. With `all`, also
-    /// of those that would be stale afterwards.
+    /// of those that would be stale afterwards. Cells with the tag `skip-execution` are left out.
     pub fn to_run(&self, wanted: impl Iterator<Item = usize>, all: bool) -> Vec<usize> {
         let wanted: Vec<_> = wanted.filter_map(|index| self.indices.binary_search(&index).ok()).collect();
-        plan(&self.states, &wanted, all).into_iter().map(|position| self.indices[position]).collect()
+        let planned = plan(&self.states, &wanted, all).into_iter().map(|position| self.indices[position]);
+        planned.filter(|index| !self.skipped.contains(index)).collect()
     }
 }
 
@@ -120,16 +138,16 @@ impl Workspace {
             .collect();
         *opened.names.lock() = names;
         let has_runs = !runs.is_empty();
-        let sources: Vec<String> = code().map(|(_, cell)| cell.source().into_owned()).collect();
-        let runs = carried(&cells, &sources, runs, &codes, instance);
-        let known: Vec<_> = cells.iter().map(|cell| (cell.index, &*cell.names)).collect();
-        let mut undefined = names::undefined(&known);
-        undefined.retain(|it| {
-            let cell = cells.iter().find(|cell| cell.index == it.index);
-            !cell.is_some_and(|cell| has_run_well(cell, &runs, instance))
-        });
+        let runs = if has_runs {
+            let sources: Vec<String> = code().map(|(_, cell)| cell.source().into_owned()).collect();
+            carried(&cells, &sources, runs, &codes, instance)
+        } else {
+            runs
+        };
+        let skipped = code().filter(|(_, cell)| CellTags::of(cell).is_skipped);
+        let skipped = skipped.map(|(index, _)| index).collect();
         let states = states(Facts { cells: &cells, runs: &runs, instance, clock });
         let indices = cells.iter().map(|cell| cell.index).collect();
-        CellStates { indices, states, has_runs, undefined }
+        CellStates { indices, states, has_runs, cells, runs, instance, skipped, undefined: OnceLock::new() }
     }
 }

@@ -117,7 +117,7 @@ impl RunHistory {
         let mut inner = self.inner.lock();
         self.refresh(&mut inner, kernel);
         let Inner { kernels, instances, .. } = &mut *inner;
-        let begun = known(kernels, kernel.id()).begin(kernel.instance(), instances);
+        let begun = known(kernels, kernel.id()).begin(process(kernel), instances);
         forget_oldest(kernels, MAX_KERNELS);
         begun
     }
@@ -126,7 +126,7 @@ impl RunHistory {
     pub(crate) fn restarted(&self, kernel: &dyn Kernel) {
         let mut inner = self.inner.lock();
         let Inner { kernels, instances, .. } = &mut *inner;
-        let name = known(kernels, kernel.id()).restart(kernel.instance(), instances);
+        let name = known(kernels, kernel.id()).restart(process(kernel), instances);
         self.keep(kernel, KernelRun { instance: name, ..KernelRun::default() });
     }
 
@@ -136,7 +136,7 @@ impl RunHistory {
         self.refresh(&mut inner, kernel);
         let Inner { kernels, instances, .. } = &mut *inner;
         let (_, known) = kernels.iter_mut().find(|(id, _)| id == kernel.id())?;
-        known.present(kernel.instance(), instances)
+        known.present(process(kernel), instances)
     }
 
     /// The runs of a notebook's cells, in this program and, on a kernel that outlives it, in others.
@@ -166,7 +166,7 @@ impl RunHistory {
         let mut inner = self.inner.lock();
         self.take_kept(&mut inner, notebook, kernel);
         let Inner { kernels, instances, .. } = &mut *inner;
-        let process = kernel.instance();
+        let process = process(kernel);
         let process = (process.clone().filter(|_| end.has_replied && run.was_restarted()), process.is_some());
         let (instance, is_restarted) =
             known(kernels, kernel.id()).counted(begun.instance, process, end.count, instances);
@@ -186,7 +186,7 @@ impl RunHistory {
         let mut inner = self.inner.lock();
         self.take_kept(&mut inner, notebook, kernel);
         let Inner { kernels, instances, .. } = &mut *inner;
-        let instance = known(kernels, kernel.id()).present_or_new(kernel.instance(), instances);
+        let instance = known(kernels, kernel.id()).present_or_new(process(kernel), instances);
         let instance = if end.has_replied { instance } else { instances.unknown() };
         self.add(&mut inner, notebook, run, kernel, (instance, &end));
     }
@@ -273,6 +273,11 @@ impl Notebook {
         });
         remember(&mut self.codes, &run.source, self.history.runs());
     }
+}
+
+/// What tells the kernel's process from all others, of other kernels too; see [`Kernel::instance`].
+fn process(kernel: &dyn Kernel) -> Option<String> {
+    kernel.instance().map(|process| format!("{process}@{}", kernel.id()))
 }
 
 /// What tells a run from all others. The ids of servers that adopt runs are unique by themselves.

@@ -81,7 +81,7 @@ impl Series {
                 } else if !run.state().is_over() {
                     run.set_in_series(tags.is_some_and(|tags| tags.may_fail), has_run);
                     self.runner.run_in_notebook(&self.notebook, run, self.session).await;
-                    has_run = true;
+                    has_run |= run.is_finished();
                     self.stopped = self.why_to_stop(run, cell.map(|(index, _)| index));
                     continue;
                 }

@@ -153,12 +153,17 @@ async fn run_cells(
             break;
         }
     }
-    let lacks_module = matches!(&ended, Ended::At { cause, .. } if cause.starts_with("ModuleNotFoundError"));
+    // An error may be expected because it is saved.
+    let lacks_module = areas.iter().any(|area| area.lock().all.outputs().iter().any(is_of_missing_module));
     let missing = if lacks_module { missing_modules(&*executor, cells).await } else { Vec::new() };
     // Only now: a later cell may have updated a display of an earlier one.
     let outputs = areas.iter().map(|area| area.lock().all.outputs().to_vec()).collect();
     let beside_widgets = areas.iter().map(|area| area.lock().beside_widgets()).collect();
     Ok(Ran { outputs, beside_widgets, ended, missing, left_out: Vec::new(), runtime: runtime(&*executor) })
+}
+
+fn is_of_missing_module(output: &Output) -> bool {
+    matches!(output, Output::Error { name, .. } if name == "ModuleNotFoundError")
 }
 
 /// All modules that the cells import and the environment lacks, not only the first.

@@ -204,3 +204,37 @@ async fn failures_survive_too() {
     assert_eq!(states[1], StaleState::InputChanged);
     assert_eq!(machine.server().await.states().await, states);
 }
+
+#[tokio::test]
+async fn a_name_that_no_cell_defines_is_known_before_a_run() {
+    let machine = Machine::new();
+    let server = machine.server().await;
+    server.write(&["x = 1", "print(x, dff)", "print(later)", "later = 2"]).await;
+    let undefined = async || {
+        let notebook = server.snapshot().await;
+        let states = server.session.workspace().cell_states(&server.opened, &notebook, &|_| String::new());
+        (0..4).map(|index| states.undefined(index).join("; ")).collect::<Vec<_>>()
+    };
+    let expected =
+        ["", "uses dff, which no cell defines", "uses later, which only cell 3 defines, below", ""];
+    assert_eq!(undefined().await, expected);
+    // What has run well got the name from somewhere.
+    server.run(1).await;
+    assert_eq!(undefined().await[1..3], ["", expected[2]]);
+    server.set(1, "print(x, dfff)").await;
+    assert_eq!(undefined().await[1], "uses dfff, which no cell defines");
+}
+
+#[tokio::test]
+async fn a_cell_that_is_never_run_with_others_is_not_run_because_it_is_stale() {
+    let machine = Machine::new();
+    let server = machine.server().await;
+    server.write(&["x = 1", "x + 1"]).await;
+    let id = server.snapshot().await.cells()[1].id().clone();
+    let patch = Json::from_value(&serde_json::json!({ "tags": ["skip-execution"] }));
+    server.edit(vec![Edit::MergeMetadata { id, patch }]).await;
+    let notebook = server.snapshot().await;
+    let states = server.session.workspace().cell_states(&server.opened, &notebook, &|_| String::new());
+    assert!(states.is_stale(1));
+    assert_eq!(states.to_run(0..2, true), [0]);
+}
