@@ -47,7 +47,7 @@ pub use executor::{Code, Execution, Executor};
 pub use file::{CopiedFile, Existing, FileContent};
 pub use folder_copy::FolderCopy;
 pub use ids::{KernelId, NotebookPath, RunId, SessionId};
-pub use kernel::LossCause;
+pub use kernel::{LossCause, widget_text};
 pub use kernel_request::{KernelRequest, KernelSelector};
 pub use left::{Left, LeftKernel, LeftRun};
 pub use limits::Limits;

@@ -81,12 +81,13 @@ impl Wanted {
             return Some(rank);
         }
         let is_short = self.lower.len() <= MAX_LENGTH && lower.len() <= MAX_LENGTH;
-        let letters = stem(&self.lower).chars().count();
-        let allowed = (letters / 4).clamp(1, 3);
         let distance = |one: &str, other: &str| strsim::damerau_levenshtein(stem(one), stem(other));
-        let is_near = is_short
-            && letters > 2
-            && (distance(&self.lower, &lower) <= allowed || distance(&self.name, name(&lower)) <= allowed);
+        // Of a short name, few letters are another name.
+        let is_typo = |one: &str, other: &str| {
+            let letters = stem(one).chars().count();
+            letters > 2 && distance(one, other) <= (letters / 4).clamp(1, 3)
+        };
+        let is_near = is_short && (is_typo(&self.lower, &lower) || is_typo(&self.name, name(&lower)));
         is_near.then(|| is.len() + distance(&self.name, name(&lower)))
     }
 }
@@ -144,6 +145,7 @@ mod tests {
         assert_eq!(found("train.ipynb"), [""; 0], "two others letters of five are too many");
         assert_eq!(found("train_v3.ipynb"), ["train_v1.ipynb", "train_v2.ipynb"]);
         assert_eq!(found("something else.ipynb"), [""; 0]);
+        assert_eq!(nearest("nothing/like/it.ipynb", ["x.ipynb"]), None);
         assert_eq!(found(""), [""; 0]);
     }
 
