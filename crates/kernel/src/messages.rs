@@ -11,4 +11,4 @@ pub use message::Channel;
 #[cfg(test)]
 pub(crate) use message::Header;
 pub(crate) use message::{Message, Outgoing, write};
-pub(crate) use reply::Reply;
+pub(crate) use reply::{Reply, UNNAMED};

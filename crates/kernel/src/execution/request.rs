@@ -3,7 +3,7 @@ use std::time::Instant;
 
 use notebook::Output;
 
-use crate::messages::Reply;
+use crate::messages::{Reply, UNNAMED};
 use crate::widgets::{shown_in, shown_widget};
 use crate::{Event, LossCause, Outcome, Sink};
 
@@ -142,6 +142,10 @@ impl Request {
         // `%run` of a script that fails shows the error, and replies that all is well.
         let outcome = match outcome {
             done @ Outcome::Done { .. } => self.published_error().unwrap_or(done),
+            Outcome::Error { execution_count, name, value } if name == UNNAMED && value.is_empty() => {
+                let (name, value) = self.error.clone().unwrap_or((name, value));
+                Outcome::Error { execution_count, name, value }
+            }
             other => other,
         };
         (outputs, outcome)

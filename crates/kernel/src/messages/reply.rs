@@ -3,6 +3,9 @@ use notebook::{Json, MimeBundle, Output};
 use super::content::{self, ExecuteReply};
 use crate::{Event, Outcome};
 
+/// The name of an error of which the kernel gives none.
+pub(crate) const UNNAMED: &str = "Error";
+
 /// An `execute_reply`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Reply {
@@ -33,7 +36,16 @@ impl Reply {
             }
         }
         let outcome = match reply.status.0.as_str() {
-            "error" => Outcome::Error { execution_count, name: reply.ename.0, value: reply.evalue.0 },
+            "error" => {
+                // IPython writes this where it could not show a result: what went wrong was published only.
+                let is_nothing = reply.ename.0 == "NoneType" && reply.evalue.0 == "None";
+                let (name, value) = if is_nothing {
+                    (UNNAMED.to_owned(), String::new())
+                } else {
+                    (reply.ename.0, reply.evalue.0)
+                };
+                Outcome::Error { execution_count, name, value }
+            }
             // `abort` was its name before protocol 5.
             "aborted" | "abort" => Outcome::Aborted,
             _ => Outcome::Done { execution_count, next_input },

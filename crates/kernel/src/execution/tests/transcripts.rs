@@ -483,6 +483,22 @@ fn code_that_shows_an_error_and_goes_on_has_failed() {
 }
 
 #[test]
+fn a_result_that_cannot_be_shown_fails_with_the_error_that_was_published() {
+    assert_transcript!(
+        r#"
+        run a
+        iopub a execute_input {"execution_count": 3}
+        iopub a error {"ename": "ValueError", "evalue": "bad repr", "traceback": ["1"]}
+        shell a execute_reply {"status": "error", "execution_count": 3, "ename": "NoneType", "evalue": "None", "traceback": []}
+        iopub a status {"execution_state": "idle"}
+        run b
+        shell b execute_reply {"status": "error", "execution_count": 4, "ename": "NoneType", "evalue": "None", "traceback": []}
+        iopub b status {"execution_state": "idle"}
+        "#
+    );
+}
+
+#[test]
 fn a_request_for_the_end_of_the_kernel_comes_before_the_end() {
     assert_transcript!(
         r#"
