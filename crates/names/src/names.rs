@@ -128,8 +128,9 @@ impl Names {
 
     /// A cell of which nothing is known.
     pub fn unknown(why: Unknown) -> Self {
+        let binds_anything = why.binds_anything();
         let effects = Effects { unknown: Some(why), ..Effects::default() };
-        Self { effects, ..Self::default() }
+        Self { effects, binds_anything, ..Self::default() }
     }
 
     /// Notes that text which cannot be read may bind names.
@@ -151,9 +152,9 @@ impl Unknown {
     /// Whether such code may bind names that its text does not have.
     pub(crate) fn binds_anything(&self) -> bool {
         match self {
-            Self::StarImport { .. } | Self::NotPython => true,
+            Self::StarImport { .. } | Self::NotPython | Self::TooLong => true,
             Self::DynamicCode { by } => by != "eval()",
-            Self::CellMagic { .. } | Self::SyntaxError | Self::TooLong | Self::TooDeep => false,
+            Self::CellMagic { .. } | Self::SyntaxError | Self::TooDeep => false,
         }
     }
 }

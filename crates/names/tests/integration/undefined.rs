@@ -157,6 +157,12 @@ fn what_may_come_from_elsewhere_is_no_alarm() {
 }
 
 #[test]
+fn a_cell_of_which_nothing_is_known_may_define_all() {
+    let names = [Names::unknown(names::Unknown::TooLong), Names::of_cell("x")];
+    assert_eq!(undefined(&names.iter().enumerate().collect::<Vec<_>>()), []);
+}
+
+#[test]
 fn the_cells_that_define_a_name_are_known() {
     let names =
         ["x = 1", "x", "def f():\n    global x\n    x = 2", "import x", "y.x = 1"].map(Names::of_cell);
