@@ -77,7 +77,7 @@ impl Carrier<'_> {
         self.codes.get(&run.source).filter(|_| Some(run.instance) == self.instance)
     }
 
-    /// The cells from `from` on that are together what one of them has run. They have run, one after the other.
+    /// The cells from `from` on that are together what a cell has run that is another now. They have run, one after the other.
     fn split(&mut self, from: usize, texts: &HashMap<usize, Arc<str>>) -> Vec<usize> {
         let mut joined = String::new();
         for (index, position) in (from..self.cells.len()).take(MAX_PARTS).enumerate() {
@@ -87,10 +87,13 @@ impl Carrier<'_> {
             }
             joined.push_str(text);
             let parts = from..position + 1;
-            let whole = parts
-                .clone()
-                .filter_map(|part| self.last(&self.cells[part].id))
-                .find(|last| self.text(&self.runs[*last]).is_some_and(|text| **text == *joined));
+            // A copy of the first part may stand between them.
+            let is_changed = |id: &CellId| texts.keys().any(|part| self.cells[*part].id == *id);
+            let whole = self.runs.iter().position(|run| {
+                !run.is_superseded
+                    && self.text(run).is_some_and(|text| **text == *joined)
+                    && run.cell.as_ref().is_some_and(is_changed)
+            });
             let Some(whole) = whole.filter(|_| index > 0) else { continue };
             let run = self.runs.remove(whole);
             let count = parts.len() as u64;
@@ -102,14 +105,18 @@ impl Carrier<'_> {
         Vec::new()
     }
 
-    /// A copy of a cell, with its number. Returns whether it is one.
+    /// A copy of a cell, which shows what that shows, or the number of its run. Returns whether it is one.
     fn duplicate(&mut self, position: usize) -> bool {
         let cell = &self.cells[position];
+        let shows_the_same = |id: &CellId| {
+            let shown = |cell: &Cell| (cell.execution_count, cell.has_outputs);
+            self.cells.iter().any(|other| other.id == *id && *id != cell.id && shown(other) == shown(cell))
+        };
         let is_original = |run: &&Run| {
+            let has_number = run.execution_count.is_some() && run.execution_count == cell.execution_count;
             run.source == cell.source
                 && Some(run.instance) == self.instance
-                && run.execution_count.is_some()
-                && run.execution_count == cell.execution_count
+                && (has_number || (!run.is_superseded && run.cell.as_ref().is_some_and(shows_the_same)))
         };
         let original = self.runs.iter().find(is_original).cloned();
         original.map(|run| self.add(position, &run, run.order)).is_some()
@@ -268,6 +275,9 @@ mod tests {
         assert_eq!(after(&ran, &copied(Some(2)))[2], UpToDate);
         assert_eq!(after(&ran, &copied(Some(7)))[2], OutputsFromElsewhere);
         assert_eq!(after(&ran, &copied(None))[2], NeverRun);
+        // A part of a cell that was split shows no number, and neither does its copy.
+        let parts = [("a", "x = f()", None), ("m", "x = f()", None), ("n", "y = x", Some(1))];
+        assert_eq!(after(&[("a", "x = f()\ny = x")], &parts), [UpToDate; 3]);
         // Cut and pasted.
         assert_eq!(after(&ran, &[("n", "x = f()", Some(1)), ("b", "print(x)", Some(2))]), [UpToDate; 2]);
     }
