@@ -132,7 +132,8 @@ async fn each_group_is_asked_about() -> Result<()> {
 }
 
 /// What each tool that may run code, as its annotations say, would run in a call of [`CALLS`].
-const SOURCES: [(&str, &str); 9] = [
+const SOURCES: [(&str, &str); 10] = [
+    ("edit_cells", "new"),
     ("insert_cell", "new"),
     ("overwrite_cell_source", "new"),
     ("edit_cell_source", "one, one"),
@@ -163,6 +164,9 @@ async fn the_person_sees_the_source_of_whatever_runs() -> Result<()> {
         let mut arguments: Value = serde_json::from_str(arguments)?;
         if ["insert_cell", "overwrite_cell_source", "edit_cell_source"].contains(&name) {
             arguments["run"] = true.into();
+        }
+        if name == "edit_cells" {
+            arguments["run_stale"] = true.into();
         }
         let (question, result) = reply(&mut client.agent, (name, &arguments.to_string()), "decline").await?;
         assert!(question.contains(&format!(":\n        {source}\n")), "{name}: {question}");

@@ -392,11 +392,16 @@ async fn a_preview_is_never_a_change() -> Result<()> {
             ("use_notebook", json!({ "notebook_path": "there.ipynb", "preview": true })),
             "Would open there.ipynb",
         ),
-        (("checkpoint", json!({ "name": "x", "preview": true })), "checkpoint has no preview"),
-        (("execute_code", json!({ "code": "1", "preview": true })), "execute_code has no preview"),
     ] {
         let shown = client.call(tool, arguments).await?;
         assert!(shown.contains(expected), "{tool}: {shown}");
+    }
+    for (tool, arguments) in [
+        ("checkpoint", json!({ "name": "x", "preview": true })),
+        ("execute_code", json!({ "code": "1", "preview": true })),
+    ] {
+        let refused = client.refused(tool, arguments).await?;
+        assert!(refused.contains(&format!("{tool} has no preview")), "{refused}");
     }
     // What would be refused is refused.
     for (tool, to) in
