@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use chrono::{DateTime, Local, NaiveDate, NaiveTime};
 use local::ProcessEnv;
-use notebook::CellId;
+use notebook::{CellId, one_line};
 use workspace::{Mode, OpenNotebook, Operation, Session, Since, UndoTarget, Undone, summary};
 
 use crate::args::{DiffSince, History, Places, Undo};
@@ -113,7 +113,7 @@ fn line(operation: &Operation) -> String {
     let time = DateTime::from_timestamp(seconds, 0).unwrap_or_default().with_timezone(&Local);
     let time = time.format("%Y-%m-%d %H:%M:%S");
     let by = [&operation.agent, &operation.tool].map(String::as_str).join(" ");
-    format!("{} {time} {}: {}", operation.name(), by.trim(), summary(operation))
+    one_line(&format!("{} {time} {}: {}", operation.name(), by.trim(), summary(operation))).into_owned()
 }
 
 #[cfg(test)]

@@ -4,18 +4,18 @@
 //! cursor, hide text or change its direction are written as escapes; colours are added afterwards. `cargo xtask tidy` checks
 //! that no other module writes to standard output or standard error.
 
+mod json;
 mod painted;
 mod progress;
-mod visible;
 
 use std::io::{self, IsTerminal as _, Write};
 use std::path::Path;
 
+use notebook::{one_line, visible};
 use serde::Serialize;
 
 pub(crate) use painted::Painted;
 pub(crate) use progress::Progress;
-pub(crate) use visible::visible;
 
 /// Prints lines on standard output, if there are any.
 pub(crate) fn say(text: &str) -> anyhow::Result<()> {
@@ -24,7 +24,7 @@ pub(crate) fn say(text: &str) -> anyhow::Result<()> {
 
 /// Prints a JSON value for a script, which a person may look at, too.
 pub(crate) fn say_json(value: &impl Serialize) -> anyhow::Result<()> {
-    print(&visible::in_json(&serde_json::to_string_pretty(value)?))
+    print(&json::visible_json(&serde_json::to_string_pretty(value)?))
 }
 
 /// Prints lines that may have colours of ours.
@@ -68,7 +68,7 @@ pub(crate) fn are_notes_read_by_person() -> bool {
 
 /// A path on one line, whatever its name contains.
 pub(crate) fn path(path: &Path) -> String {
-    visible::on_one_line(&path.display().to_string()).into_owned()
+    one_line(&path.display().to_string()).into_owned()
 }
 
 /// Passes on a text in pieces, each of which is valid UTF-8, as the macros of `std` write them.
@@ -99,6 +99,6 @@ mod tests {
 
     #[test]
     fn a_path_is_one_line() {
-        assert_eq!(path(Path::new("a\nb\t\u{7}.ipynb")), "a\\u{a}b\\u{9}\\u{7}.ipynb");
+        assert_eq!(path(Path::new("a\nb\t\u{7}.ipynb")), "a\\nb\\t\\u{7}.ipynb");
     }
 }

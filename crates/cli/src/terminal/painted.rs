@@ -1,8 +1,7 @@
 //! Text with colours.
 
 use clap::builder::styling::Style;
-
-use super::visible::visible;
+use notebook::visible;
 
 /// Text in which every escape sequence is ours.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use notebook::one_line;
 
-use super::visible::on_one_line;
 use super::{Painted, are_notes_read_by_person, note, say_painted};
 
 /// Hidden where there is no terminal.
@@ -22,7 +22,7 @@ impl Progress {
 
     /// A line about something that takes an unknown time.
     pub(crate) fn of_one(name: &str, template: &str) -> Self {
-        Self::shown(ProgressBar::new_spinner().with_prefix(on_one_line(name).into_owned()), template)
+        Self::shown(ProgressBar::new_spinner().with_prefix(one_line(name).into_owned()), template)
     }
 
     fn shown(bar: ProgressBar, template: &str) -> Self {
@@ -42,7 +42,7 @@ impl Progress {
 
     /// What happens now.
     pub(crate) fn set_message(&self, message: &str) {
-        self.0.set_message(on_one_line(message).into_owned());
+        self.0.set_message(one_line(message).into_owned());
     }
 
     /// One more step is done.
