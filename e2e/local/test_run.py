@@ -68,6 +68,14 @@ async def test_parameters_and_another_file_leave_the_notebook_as_it_is(machine: 
     assert printed(cells[3]) == "42 it's beside the notebook\n"
 
 
+async def test_a_run_ends_with_a_cell_that_asks_the_kernel_to_exit(machine: Machine) -> None:
+    """Only a real kernel asks, with a payload of its reply."""
+    path = machine.write(("print('one')", None), ("exit()", None), ("print('three')", None))
+    status, text = await machine.run_notebook("a.ipynb", "--keep-going")
+    assert status == 1 and "cell 2 asked the kernel to exit: the rest did not run" in text, text
+    assert not read_valid(path)["cells"][3]["outputs"]
+
+
 async def test_an_interrupted_run_keeps_what_was_printed(machine: Machine) -> None:
     path = machine.write(("import time\nprint('begun', flush=True)\nwhile True: time.sleep(0.01)", None), ("1", None))
     running = await machine.start("run", "a.ipynb")

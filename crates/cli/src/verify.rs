@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use workspace::verify::{CellVerdict, Conclusion, Verdict, Verification, VerifyOptions};
+use workspace::verify::{CellVerdict, Conclusion, MissingModule, Verdict, Verification, VerifyOptions};
 use workspace::{Mode, progress};
 
 use crate::args::Verify;
@@ -130,10 +130,15 @@ fn to_json((path, verified): &Verified) -> Value {
             "seconds": verification.elapsed.as_secs_f64(),
             "runtime": verification.runtime,
             "skipped": verification.skipped,
+            "missing": verification.missing.iter().map(missing_to_json).collect::<Vec<_>>(),
             "not_applied": verification.not_applied.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "cells": verification.cells.iter().map(cell_to_json).collect::<Vec<_>>(),
         }),
     }
+}
+
+fn missing_to_json(MissingModule { module, package }: &MissingModule) -> Value {
+    json!({ "module": module, "package": package })
 }
 
 fn cell_to_json(CellVerdict { index, id, verdict }: &CellVerdict) -> Value {

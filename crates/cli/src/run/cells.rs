@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
-use workspace::{Kernel, Run, RunState, SaveStatus, Session};
+use workspace::{CellTags, InSeries, Kernel, Run, RunState, SaveStatus, Session};
 
 use super::Ended;
 use super::log::Log;
@@ -25,9 +25,11 @@ pub(super) async fn run_cells(
     let began = Instant::now();
     let mut log = Log::new(cells.len());
     let (mut done, mut ended, mut saved) = (0, Ended::Whole, None);
-    for index in cells {
+    for (position, index) in cells.iter().enumerate() {
         let cell = &notebook.cells()[*index];
-        let run = session.run(target.clone(), Some(cell.id().clone()), cell.source().into_owned())?;
+        let series = InSeries { may_fail: CellTags::of(cell).may_fail, is_next: position > 0 };
+        let (id, source) = (cell.id().clone(), cell.source().into_owned());
+        let run = session.run_in_series(target.clone(), id, source, series)?;
         let name = prepared.name(*index);
         log.begin(&name, &cell.first_line());
         tokio::select! {
@@ -49,9 +51,8 @@ pub(super) async fn run_cells(
         if ended == Ended::Interrupted {
             break;
         }
-        let may_fail = cell.tags().iter().any(|tag| tag == "raises-exception");
         // Code may catch the interrupt, or go on all the same.
-        if is_stopped || run.state().is_failure() && !may_fail {
+        if is_stopped || run.has_failed() {
             ended = Ended::Failed;
             // In another kernel, the rest would run without what came before.
             let is_other = kernel.is_gone() || matches!(run.state(), RunState::KernelDied { .. });
@@ -60,6 +61,11 @@ pub(super) async fn run_cells(
             }
         } else {
             done += 1;
+        }
+        if run.asks_to_exit() && position + 1 < cells.len() {
+            log.say(&format!("{name} asked the kernel to exit: the rest did not run"));
+            ended = Ended::Failed;
+            break;
         }
     }
     if let Some(status @ SaveStatus::NotYet(_)) = saved {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, anyhow, bail};
 use local::{check_replaceable, replace_file};
 use notebook::{CellId, Notebook};
-use workspace::{Existing, Mode, NotebookPath, OpenNotebook, Session};
+use workspace::{CellTags, Existing, Mode, NotebookPath, OpenNotebook, Session};
 
 use super::parameters;
 use crate::args::RunNotebook;
@@ -110,10 +110,10 @@ pub(super) async fn prepare(
         wanted.extend(set.map(|cell| cell.id().clone()));
         inserted = notebook.cells().iter().position(parameters::are_set_in).filter(|_| !was_set);
     }
-    let is_skipped = |tag: &String| tag == "skip-execution";
-    let cells = notebook.cells().iter().enumerate().filter(|(_, cell)| {
-        cell.is_code() && wanted.contains(cell.id()) && !cell.tags().iter().any(is_skipped)
-    });
+    let cells =
+        notebook.cells().iter().enumerate().filter(|(_, cell)| {
+            cell.is_code() && wanted.contains(cell.id()) && !CellTags::of(cell).is_skipped
+        });
     let cells = cells.map(|(index, _)| index).collect();
     Ok(Prepared { target, notebook, cells, inserted })
 }
