@@ -35,7 +35,10 @@ async fn outcome(tool: &str, arguments: &Value) -> Result<(String, String)> {
         let words = words.map(|word| if word.contains(|c: char| c.is_ascii_digit()) { "#" } else { word });
         words.collect::<Vec<_>>().join(" ")
     };
-    let reply = format!("{} {}", result["isError"], text(&result)?.replace(&root, "ROOT"));
+    let reply = text(&result)?.replace(&root, "ROOT");
+    // Changes cannot be recorded here; whether the reply already says so depends on who is faster.
+    let lines: Vec<_> = reply.lines().filter(|line| !line.starts_with("Note: changes are made")).collect();
+    let reply = format!("{} {}", result["isError"], lines.join("\n").trim());
     let file = std::fs::read_to_string(client.folder.path().join("a.ipynb"))?;
     Ok((masked(&reply), masked(&file)))
 }
