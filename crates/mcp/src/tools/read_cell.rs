@@ -1,8 +1,8 @@
 //! `read_cell`: one cell with its outputs, or one output in full.
 
-use render::{Reply, full_text, merged, without_data_uris};
-use notebook::{Cell, CellId, one_line};
-use workspace::{Error, ErrorKind};
+use notebook::{Cell, CellId, Notebook, one_line};
+use render::{Reply, full_text, merged, with_widget_texts, without_data_uris};
+use workspace::{Error, ErrorKind, widget_text};
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};
@@ -69,7 +69,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         reply.note(&line);
     }
     if arguments.include_outputs {
-        add_outputs(&mut reply, cell);
+        add_outputs(&mut reply, &notebook, cell);
     }
     Ok(reply.into())
 }
@@ -81,10 +81,15 @@ pub(super) fn add_cell(reply: &mut Reply, index: usize, cell: &Cell) {
     reply.source(&cell.source(), move |offset| more_source(&id, offset));
 }
 
-/// Adds the outputs of a cell.
-pub(super) fn add_outputs(reply: &mut Reply, cell: &Cell) {
+/// Adds the outputs of a cell of `notebook`, and the images that are attached to it.
+pub(super) fn add_outputs(reply: &mut Reply, notebook: &Notebook, cell: &Cell) {
+    let widgets = notebook.metadata().member("widgets");
+    let text_of = |model: &str| widget_text(widgets.as_ref()?, model);
+    let outputs = cell.outputs();
     let id = cell.id().clone();
-    reply.outputs(&cell.outputs(), move |output, offset| more(&id, output, offset));
+    reply.outputs(&with_widget_texts(&outputs, &text_of), move |output, offset| more(&id, output, offset));
+    let id = cell.id().clone();
+    reply.attachments(cell, move || format!("read_cell(cell_id=\"{}\", max_images=8)", one_line(&id)));
 }
 
 /// The call that shows the source of a cell from a character on.

@@ -136,7 +136,7 @@ fn read_detailed(
         }
         context.session.saw(opened.path(), notebook, [index]);
         if with_outputs {
-            add_outputs(reply, cell);
+            add_outputs(reply, notebook, cell);
         }
     }
     indices.len()
