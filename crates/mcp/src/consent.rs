@@ -144,14 +144,27 @@ impl<'a> Consent<'a> {
         self.ask(person, what, preview.await?).await
     }
 
+    /// Fails unless the person accepts what `first` says, which comes before the question about the call itself: nobody can say
+    /// yet what that would be.
+    pub(crate) async fn permit_first(&self, groups: &[Group], what: &str, first: Draft) -> Result<(), Error> {
+        if self.needs_no_question() || !self.access.asks(groups, Permission::Execute) {
+            return Ok(());
+        }
+        let person = self.person.ok_or_else(|| cannot_ask(what))?;
+        self.accepts(person, what, first).await
+    }
+
     async fn ask(&self, person: &Person, what: &str, preview: Preview) -> Result<(), Error> {
         let Preview { question, shown } = preview;
+        self.accepts(person, what, question).await?;
+        let _ = self.accepted.set(shown);
+        Ok(())
+    }
+
+    async fn accepts(&self, person: &Person, what: &str, question: Draft) -> Result<(), Error> {
         self.turn.takes_long();
         match person.ask(Question::Consent(question.finish())).await {
-            PersonReply::Accepted { .. } => {
-                let _ = self.accepted.set(shown);
-                Ok(())
-            }
+            PersonReply::Accepted { .. } => Ok(()),
             PersonReply::Failed => {
                 Err(refused(format!("{what} needs the person's consent, and the client did not ask them.")))
             }

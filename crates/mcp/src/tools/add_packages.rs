@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use notebook::one_line;
 use workspace::packages::{
     Building, Change, Installation, Installed, Installer, Record, Requirement, ScriptEdit, plan_starts, record_in_notebook,
 };
@@ -79,8 +80,19 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     }
     let limit = timeout.unwrap_or(Duration::from_secs(600));
     let opened = context.notebook(&notebook).await?;
-    if preview && opened.kernel().is_none_or(|kernel| plan_starts(&*kernel)) {
-        context.permit(TOOL.groups, TOOL.permission, "add_packages, whose plan starts the kernel,").await?;
+    if opened.kernel().is_none_or(|kernel| plan_starts(&*kernel)) {
+        // A kernel that starts runs files of its environment.
+        let what = "add_packages, whose plan starts the kernel,";
+        if preview {
+            context.permit(TOOL.groups, TOOL.permission, what).await?;
+        } else {
+            let first = format!(
+                "Allow the agent to start the kernel of {}, so that an installation can be planned? You are shown the plan before \
+                 anything is installed.",
+                one_line(opened.path().as_str())
+            );
+            context.consent.permit_first(TOOL.groups, what, QuestionText::begin(&first)).await?;
+        }
     }
     let kernel = context.session.kernel_for_run(&opened).await?;
     let names: Vec<String> = packages.iter().map(|package| package.name().to_owned()).collect();
