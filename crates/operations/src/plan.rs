@@ -216,11 +216,10 @@ impl Steps<'_> {
 
     /// Whether a cell has the content of a state. A revision says nothing of attachments.
     fn has_content(&self, cell: &Cell, state: &CellState) -> bool {
-        let has_attachments = || {
-            self.read(&state.content)
-                .is_none_or(|content| are_same_files(cell.attachments(), content.attachments))
-        };
-        cell.revision() == state.revision && has_attachments()
+        let content = self.read(&state.content);
+        let is_same = cell.revision() == state.revision
+            || content.as_ref().is_some_and(|content| differs_in_trust_alone(cell, content));
+        is_same && content.is_none_or(|content| are_same_files(cell.attachments(), content.attachments))
     }
 
     /// The difference from what an operation left to what is there.
@@ -326,6 +325,18 @@ impl Steps<'_> {
             self.plan.cells.push(id);
         }
     }
+}
+
+/// Whether a cell has the content but for `metadata.trusted`, which a server adds to cells that it reads.
+fn differs_in_trust_alone(cell: &Cell, content: &Content) -> bool {
+    let rest = |metadata: &Json| {
+        let mut rest = metadata.to_value();
+        rest.as_object_mut().map(|members| members.remove("trusted"));
+        rest
+    };
+    *cell.cell_type() == content.cell_type
+        && cell.source() == content.source.as_str()
+        && rest(&cell.metadata()) == rest(&content.metadata)
 }
 
 /// Whether both have the same attachments. None is as good as an empty object, which front ends write.

@@ -87,7 +87,7 @@ pub fn executed_later(path: &str) -> Option<&'static str> {
     }
     let is_config = lower.starts_with("jupyter_") && lower.contains("config.");
     if has_extension(&lower, "pth") || STARTUP.contains(&&*lower) || is_config {
-        return Some("Python, Jupyter or their tools execute it, or what it names");
+        return Some("a kernel or a tool executes it when it starts, or what it names");
     }
     if parts.iter().any(|part| part.starts_with('.')) {
         return Some("it is hidden, as configurations are");
@@ -97,7 +97,7 @@ pub fn executed_later(path: &str) -> Option<&'static str> {
     let package = folders.iter().map(|folder| folder.to_lowercase());
     let shadows = |name: &str| IMPORTED.iter().any(|module| module.to_lowercase() == name);
     if module.is_some_and(shadows) || (module.is_some() && package.clone().any(|folder| shadows(&folder))) {
-        return Some("it comes before a module of Python or Jupyter of the same name");
+        return Some("kernels import it in place of a module of the same name");
     }
     None
 }

@@ -25,6 +25,9 @@ const RULES: [Rule; 5] = [
         // Names that existing prompts and configurations rely on, whatever the place.
         exceptions: &[
             "jupyter_cite",
+            // What kernels import or read when they start.
+            "jupyter_client",
+            "(\"jupyter_\")",
             "connect_to_jupyter",
             "jupyter_url",
             "jupyter_token",

@@ -31,7 +31,8 @@ async fn outcome(tool: &str, arguments: &Value) -> Result<(String, String)> {
     let result = client.agent.call_tool(tool, &arguments.to_string()).await?;
     let root = client.folder.path().display().to_string();
     let masked = |text: &str| {
-        let words = text.split(|c: char| !c.is_alphanumeric());
+        // The id of a run ends in letters of its own: `r1-kqzmt`.
+        let words = text.split(|c: char| !c.is_alphanumeric() && c != '-');
         let words = words.map(|word| if word.contains(|c: char| c.is_ascii_digit()) { "#" } else { word });
         words.collect::<Vec<_>>().join(" ")
     };

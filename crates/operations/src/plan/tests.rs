@@ -189,6 +189,19 @@ fn kinds() -> Vec<Vec<Edit>> {
 }
 
 #[test]
+fn a_server_that_trusts_a_cell_has_not_changed_it() {
+    let mut story = story();
+    story.make(&[source("plot", "b = 2")]);
+    story.change(&[metadata("plot", r#"{"trusted": true}"#)]);
+    assert!(story.undo_last().is_ok());
+    let sources: Vec<_> = story.now.cells().iter().map(|cell| cell.source().into_owned()).collect();
+    assert_eq!(sources[2], "a = 1\na");
+    story.make(&[source("plot", "c = 3")]);
+    story.change(&[metadata("plot", r#"{"tags": ["theirs"]}"#)]);
+    assert!(story.undo_last().is_err());
+}
+
+#[test]
 fn members_that_nbformat_does_not_know_come_back() {
     let file = FILE.replacen(r#""id": "title","#, r#""id": "title", "zz": {"a": 1.50},"#, 1);
     let mut story = Story::of(file.into_bytes());
