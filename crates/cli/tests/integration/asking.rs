@@ -180,9 +180,14 @@ async fn the_person_sees_the_source_of_whatever_runs() -> Result<()> {
 async fn a_plan_of_packages_is_not_asked_about_without_the_plan() -> Result<()> {
     for group in ["run", "kernels"] {
         let mut client = with_forms(&["--ask", group]).await?;
-        // There is no Python here, so there is no plan.
-        let packages = r#"{"notebook_name":"a.ipynb","packages":["six"]}"#;
-        client.agent.call_tool_expecting_failure("add_packages", packages).await?;
+        let packages = ("add_packages", r#"{"notebook_name":"a.ipynb","packages":["six"]}"#);
+        // Planning starts the kernel, which runs files of its environment.
+        let (question, result) = reply(&mut client.agent, packages, "decline").await?;
+        assert!(question.contains("start the kernel of a.ipynb") && !question.contains("six"), "{question}");
+        assert!(text(&result)?.contains("The person declined"), "{result}");
+        // There is no Python here, so there is no plan, and no second question.
+        let (_, result) = reply(&mut client.agent, packages, "accept").await?;
+        assert_eq!(result["isError"], true, "{result}");
         client.agent.assert_quiet().await?;
     }
     Ok(())
