@@ -1,6 +1,7 @@
 //! `edit_cells`: edits of several cells at once, and renaming a name in all of them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use names::{Renamed, RenamedCell, rename};
 use notebook::{Cell, CellRef, Edit, Notebook};
@@ -46,7 +47,8 @@ arguments! {
         rename_to: Option<String>,
         /// Run the edited cells, and those that are stale now
         run_stale: bool = false,
-        waiting: WaitingArguments,
+        /// Seconds
+        timeout: Option<Duration> = 0,
         preview: PreviewArgument,
         notebook: NotebookArgument,
     }
@@ -134,7 +136,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     };
     let done = [done].into_iter().chain(plan.notes.iter().cloned()).collect::<Vec<_>>().join("\n");
     if !arguments.run_stale {
-        let mut reply = Reply::new(context.budget(&arguments.waiting.budget));
+        let mut reply = Reply::new(context.session.workspace().settings().budget);
         let diff = if diff.is_empty() { diff } else { format!("\n\n```diff\n{}\n```", diff.trim_end_matches('\n')) };
         reply.say(&format!("{done}{diff}"));
         return Ok(reply.into());
@@ -147,7 +149,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         return Ok(format!("{done}\nNo code cell is stale because of this; nothing was run.").into());
     }
     let series = Series::start(context, &opened, &notebook, cells, true).map_err(|error| after(&done, error))?;
-    series.wait(&done, &arguments.waiting, context).await
+    series.wait(&done, &WaitingArguments::with_timeout(arguments.timeout), context).await
 }
 
 /// What a call with these arguments would change, as a diff.

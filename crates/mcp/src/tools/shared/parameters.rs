@@ -8,9 +8,8 @@ use super::arguments::{Argument, Schema, arguments};
 use super::given::{Given, refused};
 
 arguments! {
-    /// The notebook that a tool works on.
+    /// The notebook that a tool works on; without it the current one, as the server's instructions say.
     pub(crate) struct NotebookArgument {
-        /// Default: current
         notebook_name: Option<String>,
     }
 }

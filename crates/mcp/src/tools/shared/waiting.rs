@@ -55,6 +55,18 @@ impl RunArguments {
 }
 
 impl WaitingArguments {
+    /// As if nothing else was given.
+    pub(crate) fn with_timeout(timeout: Option<Duration>) -> Self {
+        Self {
+            timeout,
+            stream: true,
+            progress_interval: None,
+            interrupt_on_timeout: false,
+            interrupt_on_cancel: false,
+            budget: BudgetArguments { max_characters: None, max_images: None },
+        }
+    }
+
     pub(crate) fn waiting(&self, settings: &Settings) -> Waiting {
         let interval = self.progress_interval.unwrap_or(INTERVAL).max(MIN_INTERVAL);
         Waiting {
