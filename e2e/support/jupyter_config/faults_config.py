@@ -34,7 +34,7 @@ def _in_the_child():
     cores = cores or [each._core for each in gc.get_objects() if type(each).__name__ == "CellbridgeApp"]
     for core in cores:
         try:
-            core.answer(event_loop, "GET", "/mcp/healthz", [], b"", "", (True, True, True, True))
+            core.answer(event_loop, "GET", "/mcp/healthz", [], b"", "", "", (True, True, True, True))
         except RuntimeError:
             pass
         else:
