@@ -39,7 +39,7 @@ async def _whole_output(client: NotebookClient, run: str, output: int = 0) -> st
         pages.append(text)
         found = re.search(r"offset=(\d+)", rest)
         if not found:
-            assert "[end]" in rest
+            assert "end]" in rest
             return "".join(pages)
         assert int(found[1]) > offset
         offset = int(found[1])

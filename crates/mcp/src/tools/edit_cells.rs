@@ -45,9 +45,8 @@ arguments! {
         /// A name in the code cells
         rename: Option<String>,
         rename_to: Option<String>,
-        /// Run the edited cells, and those that are stale now
+        /// Run these cells, and those stale now
         run_stale: bool = false,
-        /// Seconds
         timeout: Option<Duration> = 0,
         preview: PreviewArgument,
         notebook: NotebookArgument,
