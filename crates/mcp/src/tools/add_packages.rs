@@ -206,7 +206,7 @@ fn shown_plan(
     }
     lines.extend(installer.records().map(|files| format!("Also changes {files}.")));
     lines.push(match (installer.takes_wheels(), installation.building()) {
-        (false, _) => "Packages of conda may run code of theirs while they are installed.".to_owned(),
+        (false, _) => "Conda packages may run code during installation.".to_owned(),
         (true, Building::Nothing) => "Only wheels: no code of packages runs.".to_owned(),
         (true, Building::Packages(names)) => format!(
             "Builds {}, which runs the code of these packages; what they need in turn is not known before.",
