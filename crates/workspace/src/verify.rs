@@ -6,12 +6,9 @@
 //! deterministic.
 
 mod cells;
-mod compare;
-mod dates;
 mod imports;
 mod report;
 mod rerun;
-mod texts;
 mod verdict;
 
 use std::collections::BTreeSet;

@@ -6,12 +6,13 @@ use super::Finding;
 
 const RULE: &str = "layers";
 
-const LAYERS: [(u8, &[&str]); 5] = [
+const LAYERS: [(u8, &[&str]); 6] = [
     (1, &["connection", "names", "notebook", "windows"]),
     (2, &["clients", "kernel", "operations", "render", "rest", "staleness", "ydoc"]),
-    (3, &["workspace"]),
-    (4, &["mcp", "local", "jupyter", "colab", "telemetry"]),
-    (5, &["cli", "python"]),
+    (3, &["compare"]),
+    (4, &["workspace"]),
+    (5, &["mcp", "local", "jupyter", "colab", "telemetry"]),
+    (6, &["cli", "python"]),
 ];
 
 /// Members outside the program, in no layer. The program never needs them; tests may use `testkit`.
@@ -21,7 +22,8 @@ const TOOLS: [&str; 4] = ["bench", "fuzz", "testkit", "xtask"];
 const CONFINED: [(&str, &str); 3] = [("rmcp", "mcp"), ("pyo3", "python"), ("windows-sys", "windows")];
 
 /// Members that only compute: they take bytes and do not wait.
-const PURE: [&str; 7] = ["connection", "names", "notebook", "operations", "render", "staleness", "ydoc"];
+const PURE: [&str; 8] =
+    ["compare", "connection", "names", "notebook", "operations", "render", "staleness", "ydoc"];
 
 pub(super) fn check(members: &[&Package]) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -61,7 +63,7 @@ fn advice(member: &str, dependency: &str, kind: DependencyKind) -> Option<String
         Some(other) if other < own => None,
         Some(other) => Some(format!(
             "{member} is in layer {own} and {dependency} in layer {other}; import only from lower layers, and \
-             let layer 5 connect the two"
+             let layer 6 connect the two"
         )),
         None if TOOLS.contains(&dependency) => {
             Some(format!("{dependency} is not a part of the program; move it to [dev-dependencies]"))
@@ -96,9 +98,9 @@ mod tests {
     #[test]
     fn each_violation_is_found() {
         for (member, dependency, kind, named) in [
-            ("workspace", "cli", NORMAL, "layer 5"),
-            ("colab", "jupyter", NORMAL, "layer 4"),
-            ("colab", "mcp", DependencyKind::Build, "layer 4"),
+            ("workspace", "cli", NORMAL, "layer 6"),
+            ("colab", "jupyter", NORMAL, "layer 5"),
+            ("colab", "mcp", DependencyKind::Build, "layer 5"),
             ("cli", "testkit", NORMAL, "dev-dependencies"),
             ("cli", "xtask", NORMAL, "not a part"),
             ("colab", "rmcp", DEV, "only mcp"),

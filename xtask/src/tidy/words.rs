@@ -51,7 +51,7 @@ const RULES: [Rule; 5] = [
     },
     Rule {
         name: "pure",
-        crates: &["connection", "notebook", "render", "ydoc"],
+        crates: &["compare", "connection", "notebook", "render", "ydoc"],
         words: &["std::fs", "std::net", "fs::", "net::", "std::{"],
         exceptions: &[],
         modules: &[],
@@ -62,6 +62,7 @@ const RULES: [Rule; 5] = [
         name: "build-environment",
         crates: &[
             "clients",
+            "compare",
             "connection",
             "notebook",
             "kernel",

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use compare::are_same_outputs;
 use kernel::{Event, Outcome, OutputArea};
 use notebook::{Kernelspec, Output};
 use parking_lot::Mutex;
@@ -11,7 +12,6 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
 use super::cells::Checked;
-use super::compare::are_same_outputs;
 use super::imports;
 use super::verdict::MissingModule;
 use crate::executor::{Code, Executor};

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::time::{Duration, SystemTime};
 
+use compare::{are_same_outputs, readable};
 use names::{Cause, nondeterminism};
 use notebook::{CellId, Output, diff};
 
 use super::cells::{Checked, Comparison};
-use super::compare::{are_same_outputs, readable};
 use super::rerun::Ran;
 
 /// The verification of a notebook.

@@ -13,7 +13,7 @@ const MONTHS: [&str; 12] =
 
 /// Whether a text with a date means today, in any order of year, month and day that makes one: `2026-11-23`, `23/11/26`,
 /// `Mon Nov 23 12:00:00 2026`.
-pub(super) fn is_of_today(text: &str, now: SystemTime) -> bool {
+pub(crate) fn is_of_today(text: &str, now: SystemTime) -> bool {
     let is_near =
         |year, month, day| day_of(year, month, day).is_some_and(|day| (day - today(now)).abs() <= NEAR);
     let mut numbers = text.split(|c: char| !c.is_ascii_digit()).filter(|digits| !digits.is_empty());
@@ -38,7 +38,7 @@ pub(super) fn is_of_today(text: &str, now: SystemTime) -> bool {
 ///
 /// Example: 11:59:00 UTC is 840 s after a quarter of an hour, and 17:29:40 in India (+5:30) is 880 s after one. So that is 40 s
 /// later, and one of 11:59:00 to 12:00:00 UTC.
-pub(super) fn is_time_of(text: &str, during: &Range<SystemTime>) -> bool {
+pub(crate) fn is_time_of(text: &str, during: &Range<SystemTime>) -> bool {
     let seconds =
         text.split([':', '.']).take(3).try_fold(0, |sum, part| Some(sum * 60 + part.parse::<i64>().ok()?));
     let length = during.end.duration_since(during.start).unwrap_or_default();
@@ -48,7 +48,7 @@ pub(super) fn is_time_of(text: &str, during: &Range<SystemTime>) -> bool {
 }
 
 /// Whether a number counts the seconds from 1970 until about now.
-pub(super) fn is_recent(text: &str, now: SystemTime) -> bool {
+pub(crate) fn is_recent(text: &str, now: SystemTime) -> bool {
     let seconds = text.split('.').next().and_then(|seconds| seconds.parse::<i64>().ok());
     seconds.is_some_and(|seconds| (seconds / DAY - today(now)).abs() <= NEAR)
 }

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use regex::Regex;
 
-use super::dates;
+use crate::dates;
 
 /// What a piece of text is that may differ. The order decides which one a text is taken for.
 const KINDS: [&str; 11] = [
@@ -47,7 +47,7 @@ static VOLATILE: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Whether `before` and `after` are the same but for addresses, temporary paths, durations, and what the clock said. Amounts of
 /// space within a line do not count. `after` was made `during` that time.
-pub(super) fn are_same(before: &str, after: &str, during: &Range<SystemTime>) -> bool {
+pub(crate) fn are_same(before: &str, after: &str, during: &Range<SystemTime>) -> bool {
     if before == after {
         return true;
     }

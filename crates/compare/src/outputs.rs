@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use notebook::{Json, MimeBundle, Output, Text};
 use render::{full_text, is_same_image};
 
-use super::texts::are_same;
+use crate::texts::are_same;
 
 /// What is shown to people and machines, and not compared: its content is in another type, or made anew each time.
 const HTML: &str = "text/html";
@@ -44,7 +44,7 @@ impl<'o> Said<'o> {
 }
 
 /// Whether both say the same. `after` was made `during` that time. What is printed to stderr does not count: warnings come and go.
-pub(super) fn are_same_outputs(before: &[Output], after: &[Output], during: &Range<SystemTime>) -> bool {
+pub fn are_same_outputs(before: &[Output], after: &[Output], during: &Range<SystemTime>) -> bool {
     let (before, after) = (Said::of(before), Said::of(after));
     before.others.len() == after.others.len()
         && are_same(&before.stdout(), &after.stdout(), during)
@@ -120,7 +120,7 @@ fn without_ids(markup: &str) -> String {
 }
 
 /// What outputs say, as text for people: the difference between two of these explains why they are not the same.
-pub(super) fn readable(outputs: &[Output]) -> String {
+pub fn readable(outputs: &[Output]) -> String {
     let said = Said::of(outputs);
     let mut parts = vec![said.stdout()];
     parts.extend(said.others.iter().map(|output| match output {
