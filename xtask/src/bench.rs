@@ -26,6 +26,8 @@ pub(crate) enum Subject {
     FirstCall,
     /// What the record of changes costs edits, and how long a long history takes to be read
     History,
+    /// Whether marks of stale cells, their reruns and verifications are right, on notebooks that come with packages
+    Judgement,
     /// The tools of `cellbridge jupyter`, beside jupyter-mcp-server on the same server
     Jupyter,
     /// Start, memory, executions and files of `cellbridge`, beside Python's blocking client
@@ -36,12 +38,13 @@ pub(crate) enum Subject {
     Verify,
 }
 
-pub(crate) fn run(subject: Subject) -> Result<()> {
+pub(crate) fn run(subject: Subject, options: &[String]) -> Result<()> {
     let project = Project::find()?;
     match subject {
         Subject::Calls => count_calls(&project),
         Subject::FirstCall => first_call(&project),
         Subject::History => compare_records(&project),
+        Subject::Judgement => judge(&project, options),
         Subject::State => ask_about_memory(&project),
         Subject::Verify => rerun_notebooks(&project),
         Subject::Colab => measure(&project, "colab", &[]),
@@ -100,6 +103,17 @@ fn ask_about_memory(project: &Project) -> Result<()> {
     bench
         .arg(project.target.join(PROFILE).join("cellbridge"))
         .env("CELLBRIDGE_E2E_JUPYTER_RTC", server.python);
+    command::run(&mut bench)
+}
+
+/// The environment has the packages that the notebooks use; what is downloaded and reported stays below the target folder.
+fn judge(project: &Project, options: &[String]) -> Result<()> {
+    let environment = provision::judgement(project)?;
+    command::run(project.cargo().args(["build", "--locked", "--profile", PROFILE, "--package", "cli"]))?;
+    let folder = project.target.join("judgement");
+    let mut bench = environment.module(project, "bench.judgement")?;
+    bench.arg(project.target.join(PROFILE).join("cellbridge"));
+    bench.args([folder.join("cache"), folder.join("report.json")]).args(options);
     command::run(&mut bench)
 }
 

@@ -85,7 +85,12 @@ enum Task {
     /// Finds the functions that a start uses, which the linker puts next to each other; wants valgrind
     Startup,
     /// Measures the program beside those that it replaces
-    Bench { subject: bench::Subject },
+    Bench {
+        subject: bench::Subject,
+        /// Options of `judgement`: `--only NAME`, `--edits COUNT`, `--parts run,plant,chosen,random`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        options: Vec<String>,
+    },
 }
 
 fn main() -> ExitCode {
@@ -101,7 +106,7 @@ fn main() -> ExitCode {
         Task::Dist(options) => dist::run(&options),
         Task::Platforms(options) => platforms::run(&options),
         Task::Startup => startup::run(),
-        Task::Bench { subject } => bench::run(subject),
+        Task::Bench { subject, options } => bench::run(subject, &options),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

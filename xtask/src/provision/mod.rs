@@ -106,3 +106,8 @@ pub(crate) fn packaging_modules(project: &Project, environment: &Environment) ->
 pub(crate) fn packaging_kernel(project: &Project) -> Result<Environment> {
     python::provide(project, Purpose::PackagingKernel)
 }
+
+/// Provides the environment of the notebooks whose judgement is measured.
+pub(crate) fn judgement(project: &Project) -> Result<Environment> {
+    python::provide(project, Purpose::Judgement)
+}

@@ -60,6 +60,8 @@ pub(crate) enum Purpose {
     Packaging,
     /// A Python kernel and nothing else.
     PackagingKernel,
+    /// The packages of the notebooks whose judgement is measured, and nbclient.
+    Judgement,
 }
 
 impl Purpose {
@@ -75,6 +77,7 @@ impl Purpose {
             Self::Site => "docs/requirements.txt",
             Self::Packaging => "packaging/requirements.txt",
             Self::PackagingKernel => "packaging/kernel.txt",
+            Self::Judgement => "bench/judgement/requirements.txt",
         }
     }
 
@@ -90,6 +93,7 @@ impl Purpose {
             Self::Site => "site/venv",
             Self::Packaging => "packaging/tools",
             Self::PackagingKernel => "packaging/kernel",
+            Self::Judgement => "judgement/venv",
         }
     }
 }

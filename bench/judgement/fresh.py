@@ -1,0 +1,83 @@
+"""A run from top to bottom in a fresh kernel, by nbclient: what each cell gives, and what each variable holds before and after it."""
+
+import ast
+import asyncio
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellTimeoutError
+
+from bench.judgement.outputs import canonical
+
+PROBE = (Path(__file__).parent / "probe.py").read_text()
+MODULE = f"""
+import sys, types
+probe = types.ModuleType('_bench_probe')
+exec({PROBE!r}, vars(probe))
+sys.modules['_bench_probe'] = probe
+"""
+BEGIN = f"exec({MODULE!r}, {{}})"
+ASK = "__import__('json').dumps(__import__('_bench_probe').digests(globals(), set(get_ipython().user_ns_hidden)))"
+CELL_TIMEOUT = 120
+
+Digests = dict[str, str | None]
+
+
+@dataclass
+class Cell:
+    """A code cell of a fresh run. The digests are those of all variables."""
+
+    outputs: list[Any]
+    before: Digests
+    after: Digests
+    raw: list[Any]
+
+
+Run = dict[int, Cell]
+
+
+def run(notebook: nbformat.NotebookNode, folder: Path, environment: dict[str, str]) -> Run:
+    """Runs all code cells, also below one that fails. The keys are the indices of the cells."""
+    return asyncio.run(_run(notebook, folder, environment))
+
+
+async def _run(notebook: nbformat.NotebookNode, folder: Path, environment: dict[str, str]) -> Run:
+    client = NotebookClient(
+        notebook,
+        timeout=CELL_TIMEOUT,
+        allow_errors=True,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(folder)}},
+    )
+    cells: Run = {}
+    async with client.async_setup_kernel(env=environment):
+        await ask(client, BEGIN, "0")
+        before: Digests = {}
+        for index, cell in enumerate(notebook.cells):
+            if cell.cell_type != "code":
+                continue
+            try:
+                await client.async_execute_cell(cell, index)
+            except CellTimeoutError:
+                break
+            answer = await ask(client, "", ASK)
+            after: Digests = json.loads(ast.literal_eval(answer)) if answer else {}
+            cells[index] = Cell(canonical(cell.outputs), before, after, cell.outputs)
+            before = after
+    return cells
+
+
+async def ask(client: NotebookClient, source: str, expression: str) -> str | None:
+    """Runs silently, so that counts and history stay as they are."""
+    assert client.kc
+    request = client.kc.execute(source, silent=True, user_expressions={"answer": expression})
+    while True:
+        reply = await client.kc.get_shell_msg(timeout=CELL_TIMEOUT)
+        if reply["parent_header"].get("msg_id") == request:
+            break
+    answer = reply["content"].get("user_expressions", {}).get("answer", {})
+    return answer.get("data", {}).get("text/plain")

@@ -1,0 +1,155 @@
+"""Judges what is said after an edit, and what `run_cells` with `stale` leaves, by fresh runs of the notebook before and after the edit."""
+
+import re
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from bench.judgement import fresh
+from bench.judgement.edits import Edit
+from bench.judgement.fresh import Run
+from bench.judgement.names import with_functions
+from bench.judgement.outputs import short
+from bench.judgement.packages import Example
+from bench.judgement.session import environment, is_stale, session
+
+# Words of a reply that name cells whose outputs a rerun cannot repeat.
+WARNING = re.compile(r"random|reproduc|seed|deterministic|cannot be known|may differ")
+
+
+@dataclass
+class Failure:
+    """For those who fix it: what was done, what was said, what is right."""
+
+    kind: str
+    notebook: str
+    cell: int
+    source: str
+    edit: dict[str, Any] | None = None
+    said: str = ""
+    right: str = ""
+
+
+@dataclass
+class Score:
+    """Counts of one notebook or one edit."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    failures: list[Failure] = field(default_factory=list)
+
+    def add(self, name: str, count: int = 1) -> None:
+        self.counts[name] = self.counts.get(name, 0) + count
+
+    def fail(self, failure: Failure) -> None:
+        self.add(failure.kind)
+        self.failures.append(failure)
+
+
+def sources(path: Path) -> dict[int, str]:
+    return {at: cell.source for at, cell in enumerate(nbformat.read(path, as_version=4).cells) if cell.cell_type == "code"}
+
+
+def fresh_run(example: Example, folder: Path, changed: dict[int, str] | None = None) -> Run:
+    """A run by nbclient of a copy, with other sources for some cells."""
+    path = example.copy_to(folder / "root")
+    notebook = nbformat.read(path, as_version=4)
+    for index, source in (changed or {}).items():
+        notebook.cells[index].source = source
+    return fresh.run(notebook, path.parent, environment(folder / "home"))
+
+
+class Truth:
+    """Two fresh runs of a notebook, each when it is first asked for."""
+
+    def __init__(self, example: Example, folder: Path, changed: dict[int, str] | None = None) -> None:
+        self._example, self._folder, self._changed = example, folder, changed
+
+    @cached_property
+    def run(self) -> Run:
+        return fresh_run(self._example, self._folder / "fresh", self._changed)
+
+    @cached_property
+    def again(self) -> Run:
+        return fresh_run(self._example, self._folder / "again", self._changed)
+
+    def is_steady(self, index: int) -> bool:
+        """Whether a cell gives the same in both runs."""
+        return index in self.again and self.run[index].outputs == self.again[index].outputs
+
+
+def judge_edit(program: str, example: Example, edit: Edit, before: Truth, folder: Path) -> Score:
+    """Runs all, edits, reads the marks, runs the stale cells, and compares with the fresh runs."""
+    score = Score()
+    path = example.copy_to(folder / "root")
+    texts = sources(path)
+    changed = {edit.cell: edit.applied(texts[edit.cell])}
+    assert changed[edit.cell] != texts[edit.cell], f"{edit} changes nothing"
+    with session(program, path, environment(folder / "home")) as opened:
+        opened.run_all()
+        stale_before = {at for at, state in opened.states().items() if is_stale(state)}
+        opened.overwrite(edit.cell, changed[edit.cell])
+        marks = opened.states()
+        opened.run_stale()
+        words, rest = opened.said[-1][1], opened.states()
+        saved = opened.saved()
+    after = Truth(example, folder, changed)
+    texts |= changed
+    for index in after.run:
+        if index != edit.cell and index not in stale_before and texts[index].strip():
+            judge_mark(score, edit, index, texts, marks.get(index, ""), before, after)
+        judge_result(score, edit, index, texts, saved.get(index, []), (rest.get(index, ""), words), after)
+    return score
+
+
+def judge_mark(score: Score, edit: Edit, index: int, texts: dict[int, str], mark: str, before: Truth, after: Truth) -> None:
+    old, new = before.run.get(index), after.run[index]
+    if old is None:
+        return
+    is_changed = old.outputs != new.outputs
+    said = f"{mark or 'up to date'}"
+    failure = Failure("", edit.notebook, index, texts[index], asdict(edit), said)
+    if is_stale(mark):
+        score.add("reported")
+        names = with_functions(texts, index)
+        reads = unlike(old.before, new.before, names, before.run[index].before, before.again.get(index, old).before)
+        makes = unlike(old.after, new.after, set(new.after) - unchanged(new), old.after, before.again.get(index, old).after)
+        if not is_changed and reads == [] and makes == []:
+            failure.kind, failure.right = "false stale", "its outputs, what it reads and what it makes stay the same"
+            score.fail(failure)
+    elif is_changed and before.is_steady(index) and after.is_steady(index):
+        failure.right = f"{short(old.outputs)} becomes {short(new.outputs)}"
+        failure.kind = "silent"
+        if mark:
+            failure.kind = f"changed, but only: {mark.split(':')[0]}"
+        score.fail(failure)
+
+
+def unlike(old: fresh.Digests, new: fresh.Digests, names: set[str], first: fresh.Digests, second: fresh.Digests) -> list[str]:
+    """Names whose values differ between the runs. One whose value is not the same in two runs of the same code is unknown, and left out."""
+    steady_names = {name for name in names if first.get(name) == second.get(name)}
+    return sorted(name for name in steady_names if old.get(name) != new.get(name))
+
+
+def unchanged(cell: fresh.Cell) -> set[str]:
+    return {name for name, digest in cell.after.items() if cell.before.get(name, "") == digest}
+
+
+def judge_result(
+    score: Score, edit: Edit, index: int, texts: dict[int, str], saved: list[Any], told: tuple[str, str], after: Truth
+) -> None:
+    expected = after.run[index].outputs
+    state, words = told
+    score.add("compared after the rerun")
+    if saved == expected or not after.is_steady(index):
+        return
+    is_told = bool(state) or any(
+        WARNING.search(line) and re.search(rf"(?<![\d.]){index}(?![\d.])", line) for line in words.splitlines()
+    )
+    kind = "unlike a fresh run, with a word" if is_told else "unlike a fresh run, silent"
+    first = next((line for line in words.splitlines() if line.startswith("To run")), words[:200])
+    said = f"{state or 'up to date'}; {first}"
+    right = f"shown {short(saved)}, a fresh run {short(expected)}"
+    score.fail(Failure(kind, edit.notebook, index, texts[index], asdict(edit), said, right))
