@@ -42,11 +42,11 @@ impl CellStates {
         self.get(index).is_some_and(|state| state.state.is_stale())
     }
 
-    /// What the cell at this index uses and no cell above defines, a clause each: `uses dff, which no cell defines`. Empty for a cell
-    /// that has run well as it is, in the present kernel, which may have got the name from elsewhere.
-    pub fn undefined(&self, index: usize) -> Vec<String> {
+    /// What the cell at this index uses and no cell above defines. Nothing for a cell that has run well as it is, in the present
+    /// kernel, which may have got the name from elsewhere.
+    pub fn undefined(&self, index: usize) -> impl Iterator<Item = &Undefined> {
         let undefined = self.undefined.get_or_init(|| self.find_undefined());
-        undefined.iter().filter(|undefined| undefined.index == index).map(clause).collect()
+        undefined.iter().filter(move |undefined| undefined.index == index)
     }
 
     fn find_undefined(&self) -> Vec<Undefined> {
@@ -81,15 +81,6 @@ fn has_run_well(cell: &Cell, runs: &[Run], instance: Option<u64>) -> bool {
             && !run.has_failed
             && instance == Some(run.instance)
     })
-}
-
-fn clause(undefined: &Undefined) -> String {
-    let Undefined { name, function, defined_in, .. } = undefined;
-    let through = function.as_ref().map(|function| format!(" in {function}()")).unwrap_or_default();
-    match defined_in {
-        None => format!("uses {name}{through}, which no cell defines"),
-        Some(below) => format!("uses {name}{through}, which only cell {below} defines, below"),
-    }
 }
 
 impl Workspace {

@@ -69,3 +69,31 @@ async fn what_may_have_changed_is_named_and_not_run() -> Result<()> {
     assert!(again.contains("nothing was run"), "{again}");
     Ok(())
 }
+
+#[tokio::test]
+async fn the_edit_that_leaves_a_name_undefined_says_so_once() -> Result<()> {
+    let (mut client, _page) = ColabClient::with_page(&Cells::default()).await?;
+    for source in ["x = 1", "print(x)", "y = 2"] {
+        client.insert(-1, source).await?;
+    }
+    let edits = json!([{ "cell_index": 1, "old_string": "x", "new_string": "x + xx" }]);
+    let only_below = "cell 0 uses x, which only cell 1 defines, below";
+    for (tool, arguments, expected) in [
+        ("edit_cells", json!({ "edits": edits }), Some("cell 1 uses xx, which no cell defines")),
+        ("move_cell", json!({ "source_index": 0, "target_index": 1 }), Some(only_below)),
+        ("insert_cell", json!({ "cell_index": 0, "cell_type": "code", "cell_source": "z = 3" }), None),
+        (
+            "edit_cell_source",
+            json!({ "cell_index": 1, "old_string": "xx", "new_string": "zz" }),
+            Some("cell 1 uses zz, which no cell defines"),
+        ),
+        ("delete_cell", json!({ "cell_indices": [2] }), Some("cell 1 uses x, which no cell defines")),
+        ("delete_cell", json!({ "cell_indices": [2] }), None),
+    ] {
+        let said = client.call(tool, arguments).await?;
+        let lines: Vec<_> = said.lines().filter(|line| line.contains("uses ")).collect();
+        let expected: Vec<_> = expected.iter().map(|clause| format!("[state] {clause}.")).collect();
+        assert_eq!(lines, expected, "{tool}: {said}");
+    }
+    Ok(())
+}

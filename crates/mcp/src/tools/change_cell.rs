@@ -4,14 +4,14 @@ mod arrangement;
 mod properties;
 
 use notebook::{Cell, CellType, Edit, HiddenParts, one_line};
-use render::without_data_uris;
+use render::{Reply, without_data_uris};
 use serde_json::{Map, Value};
 use workspace::{Applied, Error, OpenNotebook};
 
 use super::clear_cell_output::detach_late_outputs;
-use super::shared::answer::{Answer, Outcome};
+use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};
-use super::shared::cell_text::{label, surroundings};
+use super::shared::cell_text::{label, newly_undefined, surroundings};
 use super::shared::context::Context;
 use super::shared::given::refused;
 use super::shared::parameters::{CellArguments, NotebookArgument, PreviewArgument};
@@ -135,16 +135,22 @@ async fn call(mut arguments: Arguments, context: &Context<'_>) -> Outcome {
     }
     let applied = session.edit(&opened, &before, edits, expected).await?;
     let old = &before.cells()[index];
-    Ok(match action {
+    let mut reply = match action {
         Action::Set(_) => describe_set(context, &opened, old, &applied),
         Action::Arrange(arrangement) => describe_arranged(context, &opened, old, &applied, &arrangement),
-    })
+    };
+    if let Some(line) = newly_undefined(session, &opened, &before, &applied.notebook) {
+        reply.note_last(&line);
+    }
+    Ok(reply.into())
 }
 
-fn describe_set(context: &Context<'_>, opened: &OpenNotebook, old: &Cell, applied: &Applied) -> Answer {
+fn describe_set(context: &Context<'_>, opened: &OpenNotebook, old: &Cell, applied: &Applied) -> Reply {
     let path = one_line(opened.path());
+    let mut reply = context.reply();
     let Some((index, cell)) = applied.notebook.cell(old.id()) else {
-        return format!("The cell was deleted from {path}.").into();
+        reply.note(&format!("The cell was deleted from {path}."));
+        return reply;
     };
     let (what, cell_type, revision) = (label(index, cell), cell.cell_type(), cell.revision());
     let done = if revision == old.revision() {
@@ -155,10 +161,9 @@ fn describe_set(context: &Context<'_>, opened: &OpenNotebook, old: &Cell, applie
             applied.saved
         )
     };
-    let mut reply = context.reply();
     reply.note(&done);
     reply.say(&format!("[metadata] {}", without_data_uris(cell.metadata().as_str())));
-    reply.into()
+    reply
 }
 
 fn describe_arranged(
@@ -167,7 +172,7 @@ fn describe_arranged(
     old: &Cell,
     applied: &Applied,
     arrangement: &Arrangement,
-) -> Answer {
+) -> Reply {
     let Applied { notebook, saved } = applied;
     let index = notebook.cell(old.id()).map_or(0, |(index, _)| index);
     let done = arrangement.done(notebook, index);
@@ -175,5 +180,5 @@ fn describe_arranged(
     let mut reply = context.reply();
     reply.note(&format!("{done} {}; {saved}\n", one_line(opened.path())));
     reply.say(&around);
-    reply.into()
+    reply
 }

@@ -15,7 +15,7 @@ use super::run_cells::Series;
 use super::shared::answer::{Answer, Outcome};
 use super::shared::argument_names::check_members;
 use super::shared::arguments::{Argument, Schema, arguments};
-use super::shared::cell_text::{cell_states, label};
+use super::shared::cell_text::{cell_states, label, newly_undefined};
 use super::shared::context::Context;
 use super::shared::given::{Given, refused};
 use super::shared::parameters::{CellArguments, NotebookArgument, PreviewArgument};
@@ -138,6 +138,9 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         let mut reply = Reply::new(context.session.workspace().settings().budget);
         let diff = if diff.is_empty() { diff } else { format!("\n\n```diff\n{}\n```", diff.trim_end_matches('\n')) };
         reply.say(&format!("{done}{diff}"));
+        if let Some(line) = newly_undefined(session, &opened, &before, &notebook) {
+            reply.note_last(&line);
+        }
         return Ok(reply.into());
     }
     let cells = plan.made_stale(session, &opened, &before, &notebook);

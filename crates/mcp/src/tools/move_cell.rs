@@ -5,7 +5,7 @@ use workspace::{Applied, Expected};
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};
-use super::shared::cell_text::surroundings;
+use super::shared::cell_text::{newly_undefined, surroundings};
 use super::shared::context::Context;
 use super::shared::parameters::{CellIndex, NotebookArgument, PreviewArgument, one_cell};
 use super::{Availability, Discovery, Effect, Tool};
@@ -59,6 +59,11 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let Applied { notebook: after, saved } = session.edit(&opened, &before, edits, expected).await?;
     let index = after.cell(&id).map_or(target, |(index, _)| index);
     let order = surroundings(session, &opened, &after, index..=index);
-    Ok(format!("Cell {id} moved from index {source} to {index} in {}; {saved}.\n\n{order}", one_line(opened.path()))
-        .into())
+    let mut reply = context.reply();
+    reply.note(&format!("Cell {id} moved from index {source} to {index} in {}; {saved}.\n", one_line(opened.path())));
+    reply.say(&order);
+    if let Some(line) = newly_undefined(session, &opened, &before, &after) {
+        reply.note_last(&line);
+    }
+    Ok(reply.into())
 }

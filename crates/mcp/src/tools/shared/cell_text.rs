@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 
 use std::time::SystemTime;
 
+use names::Undefined;
 use notebook::{Cell, CellRef, Notebook, one_line};
 use workspace::{CellStates, OpenNotebook, Session, StaleState};
 
@@ -82,10 +83,21 @@ pub(crate) fn state_line(states: &CellStates, index: usize) -> Option<String> {
     Some(format!("[state] {}: {}\n", known.state.name(), known.evidence))
 }
 
-/// Clauses about the names that a cell uses and no cell above defines. A name may be as long as a cell.
+/// Clauses about the names that a cell uses and no cell above defines: `uses dff, which no cell defines`.
 pub(crate) fn undefined(states: &CellStates, index: usize) -> impl Iterator<Item = String> {
+    states.undefined(index).map(clause)
+}
+
+/// A name may be as long as a cell.
+fn clause(undefined: &Undefined) -> String {
     const MAX_CLAUSE: usize = 150;
-    states.undefined(index).into_iter().map(|clause| shortened(&one_line(&clause), MAX_CLAUSE))
+    let Undefined { name, function, defined_in, .. } = undefined;
+    let through = function.as_ref().map(|function| format!(" in {function}()")).unwrap_or_default();
+    let clause = match defined_in {
+        None => format!("uses {name}{through}, which no cell defines"),
+        Some(below) => format!("uses {name}{through}, which only cell {below} defines, below"),
+    };
+    shortened(&one_line(&clause), MAX_CLAUSE)
 }
 
 /// The lines about names that a cell uses and no cell above defines.
@@ -104,10 +116,14 @@ pub(crate) fn newly_undefined(
     let (was, is) = (cell_states(session, opened, before), cell_states(session, opened, after));
     let mut clauses = Vec::new();
     for (index, cell) in after.cells().iter().enumerate() {
-        let known: Vec<String> =
-            before.cell(cell.id()).map(|(index, _)| undefined(&was, index).collect()).unwrap_or_default();
-        let new = undefined(&is, index).filter(|clause| !known.contains(clause));
-        clauses.extend(new.map(|clause| format!("cell {index} {clause}")));
+        // The index of the cell below that defines a name changes with every insertion.
+        let kind = |it: &Undefined| (it.name.clone(), it.function.clone(), it.defined_in.is_some());
+        let known: Vec<_> = before
+            .cell(cell.id())
+            .map(|(index, _)| was.undefined(index).map(kind).collect())
+            .unwrap_or_default();
+        let new = is.undefined(index).filter(|it| !known.contains(&kind(it)));
+        clauses.extend(new.map(|it| format!("cell {index} {}", clause(it))));
     }
     if clauses.is_empty() {
         return None;
