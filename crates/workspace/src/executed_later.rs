@@ -11,99 +11,66 @@ const ENVIRONMENTS: [&str; 8] = [
     "conda-meta",
     "__pypackages__",
 ];
-/// Files that Python, Jupyter or their tools execute, or that name what they execute.
-const STARTUP: [&str; 17] = [
-    "sitecustomize.py",
-    "usercustomize.py",
-    "ipython_config.py",
-    "ipython_kernel_config.py",
-    "conftest.py",
-    "setup.py",
-    "setup.cfg",
-    "pyproject.toml",
-    "uv.toml",
-    "tox.ini",
-    "noxfile.py",
-    "pyvenv.cfg",
+/// Files that a tool executes, or that name what it executes or installs.
+const CONFIGURATIONS: [&str; 17] = [
+    "environment.yaml",
+    "environment.yml",
+    "justfile",
     "kernel.json",
+    "makefile",
+    "package.json",
     "pip.conf",
     "pip.ini",
-    "environment.yml",
+    "pipfile",
+    "pixi.lock",
     "pixi.toml",
+    "poetry.lock",
+    "pyproject.toml",
+    "pyvenv.cfg",
+    "setup.cfg",
+    "tox.ini",
+    "uv.lock",
 ];
-/// Modules that a kernel imports when it starts, or with nearly any code: a file of that name beside a notebook comes before them.
-const IMPORTED: [&str; 34] = [
-    "IPython",
-    "_pydev_bundle",
-    "abc",
-    "argparse",
-    "ast",
-    "asyncio",
-    "builtins",
-    "code",
-    "codecs",
-    "collections",
-    "comm",
-    "contextlib",
-    "copy",
-    "dataclasses",
-    "debugpy",
-    "enum",
-    "functools",
-    "importlib",
-    "inspect",
-    "io",
-    "ipykernel",
-    "jupyter_client",
-    "json",
-    "logging",
-    "os",
-    "pathlib",
-    "random",
-    "re",
-    "site",
-    "sys",
-    "threading",
-    "traitlets",
-    "types",
-    "typing",
-];
+/// Extensions of what Python imports: no list of names would be complete, since a kernel looks beside the notebook first.
+const MODULES: [&str; 11] =
+    ["dll", "dylib", "egg-link", "ipy", "pth", "py", "pyc", "pyd", "pyo", "pyw", "so"];
+/// Extensions of what other programs execute.
+const SCRIPTS: [&str; 15] =
+    ["bash", "bat", "cjs", "cmd", "com", "exe", "fish", "jl", "js", "mjs", "pl", "ps1", "r", "sh", "zsh"];
 
 /// Why a later start may execute a file at this path, or what it contains; `None` for other files. `path` is the one that links lead to.
 pub fn executed_later(path: &str) -> Option<&'static str> {
-    let path = path.replace('\\', "/");
+    let path = path.replace('\\', "/").to_lowercase();
     let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | "." | "..")).collect();
     let (name, folders) = parts.split_last()?;
-    let lower = name.to_lowercase();
-    let is_folder = |is: &dyn Fn(&str) -> bool| folders.iter().any(|folder| is(&folder.to_lowercase()));
+    let is_folder = |is: &dyn Fn(&str) -> bool| folders.iter().any(|folder| is(folder));
+    let is_config = |name: &str| name.starts_with("jupyter_") && name.contains("config.");
+    let extension = name.rsplit_once('.').map(|(_, extension)| extension);
+    let has = |extensions: &[&str]| extension.is_some_and(|extension| extensions.contains(&extension));
     if is_folder(&|folder| ENVIRONMENTS.contains(&folder)) {
         return Some("it is in an environment");
     }
-    if lower == "kernel.json" || is_folder(&|folder| folder == "kernels") {
+    if *name == "kernel.json" || is_folder(&|folder| folder == "kernels") {
         return Some("it belongs to a kernelspec");
     }
-    if is_folder(&|folder| folder == "startup") || is_folder(&|folder| folder.starts_with("profile_")) {
+    if is_folder(&|folder| folder == "startup" || folder.starts_with("profile_")) {
         return Some("IPython executes it when a kernel starts");
     }
-    let is_config = lower.starts_with("jupyter_") && lower.contains("config.");
-    if has_extension(&lower, "pth") || STARTUP.contains(&&*lower) || is_config {
-        return Some("a kernel or a tool executes it when it starts, or what it names");
+    let is_requirements = name.starts_with("requirements") && extension == Some("txt");
+    let names_code = CONFIGURATIONS.contains(name) || extension == Some("toml") || is_requirements;
+    if names_code || is_config(name) || is_folder(&is_config) {
+        return Some("a kernel or a tool executes or installs what it names");
     }
     if parts.iter().any(|part| part.starts_with('.')) {
         return Some("it is hidden, as configurations are");
     }
-    let module = [".py", ".pyc", ".so", ".pyd"].iter().find_map(|end| lower.strip_suffix(end));
-    let module = module.map(|module| module.split('.').next().unwrap_or(module));
-    let package = folders.iter().map(|folder| folder.to_lowercase());
-    let shadows = |name: &str| IMPORTED.iter().any(|module| module.to_lowercase() == name);
-    if module.is_some_and(shadows) || (module.is_some() && package.clone().any(|folder| shadows(&folder))) {
-        return Some("kernels import it in place of a module of the same name");
+    if has(&MODULES) {
+        return Some("code that imports a module of this name executes it");
+    }
+    if has(&SCRIPTS) || is_folder(&|folder| matches!(folder, "bin" | "scripts")) {
+        return Some("it is a program");
     }
     None
-}
-
-fn has_extension(name: &str, extension: &str) -> bool {
-    name.rsplit_once('.').is_some_and(|(_, found)| found == extension)
 }
 
 #[cfg(test)]
@@ -145,6 +112,20 @@ mod tests {
             "ipykernel.py",
             "json.cpython-312-x86_64-linux-gnu.so",
             "a\\.venv\\x.py",
+            "warnings.py",
+            "src/model.py",
+            "utils.py",
+            "numpy/__init__.PY",
+            "py312/bin/python",
+            "jupyter_server_config.d/x.json",
+            "environment.yaml",
+            "requirements-dev.txt",
+            "uv.lock",
+            "Makefile",
+            "a.ipy",
+            "x.egg-link",
+            "tool.exe",
+            "run.sh",
             "./.venv/x",
         ] {
             assert!(executed_later(path).is_some(), "{path}");
@@ -157,8 +138,6 @@ mod tests {
             "",
             "a.ipynb",
             "data/x.csv",
-            "src/model.py",
-            "env.py",
             "environment/x.txt",
             "notes/kernels.md",
             "startup.md",
@@ -166,9 +145,10 @@ mod tests {
             "jupyter_notes.txt",
             "my.pth.txt",
             "json/data.csv",
-            "a..b/c.py",
-            "./a.py",
-            "utils.py",
+            "a..b/c.txt",
+            "./a.md",
+            "bin.txt",
+            "requirements/notes.md",
         ] {
             assert_eq!(executed_later(path), None, "{path}");
         }
