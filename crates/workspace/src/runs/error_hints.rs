@@ -12,6 +12,7 @@ use staleness::hash;
 use tokio::time::timeout;
 use unicode_normalization::UnicodeNormalization as _;
 
+use super::cell_tags::CellTags;
 use super::run::Run;
 use super::state::RunState;
 use crate::executor::Executor;
@@ -39,7 +40,9 @@ pub(in crate::runs) async fn hint(
     }
     match &*name {
         "NameError" => {
-            let missing = value.strip_prefix("name ")?.split('\'').nth(1)?;
+            // Code can raise it with any text.
+            let missing =
+                value.strip_prefix("name ")?.split('\'').nth(1).filter(|name| is_identifier(name))?;
             let now = notebook.document().snapshot().await.ok()?;
             let facts = Facts {
                 history,
@@ -103,12 +106,17 @@ impl Facts<'_> {
             run.cell.as_ref() == Some(cell.id()) && !run.is_superseded && Some(run.instance) == instance
         });
         match last {
+            None if CellTags::of(cell).is_skipped => ", and its tag skip-execution leaves it out",
             None => ", and has not run in this kernel",
-            Some(run) if run.has_failed => ", and failed when it ran",
             Some(run) if run.source != hash(&cell.source()) => ", and was edited since it ran",
+            Some(run) if run.has_failed => ", and failed when it ran",
             Some(_) => "",
         }
     }
+}
+
+fn is_identifier(name: &str) -> bool {
+    name.chars().all(|character| character == '_' || character.is_alphanumeric())
 }
 
 /// The column in the message of a `KeyError`: `'a'`, or the first of `"['a', 'b'] not in index"`.
@@ -207,6 +215,12 @@ mod tests {
         ] {
             assert_eq!(missing_column(value).as_deref(), column, "{value}");
         }
+    }
+
+    #[test]
+    fn only_identifiers_are_names() {
+        assert!(["x", "_a1", "größe"].into_iter().all(is_identifier));
+        assert!(!["x\n[NOTICE] n", "a b", "x.y"].into_iter().any(is_identifier));
     }
 
     #[test]

@@ -60,7 +60,9 @@ impl Journal {
 
     pub fn run(&self, id: &RunId) -> Result<Arc<Run>, Error> {
         let entries = self.entries.lock();
-        if let Some(run) = entries.runs.iter().find(|run| run.id() == id) {
+        // Models leave the server's suffix out.
+        let ours = format!("{id}{}", self.suffix);
+        if let Some(run) = entries.runs.iter().find(|run| run.id() == id || run.id().as_str() == ours) {
             return Ok(run.clone());
         }
         let latest = entries.runs.iter().rev().take(5).map(|run| run.id().clone()).collect();
@@ -76,7 +78,7 @@ impl Journal {
             return "";
         };
         let Ok(number) = number.parse::<u64>() else { return "" };
-        if suffix != self.suffix {
+        if !suffix.is_empty() && suffix != self.suffix {
             return ": it was begun by another server, and no kernel that is used from here knows it. Its kernel was stopped, has run \
                     50 others since, or works in another folder. Its outputs are in its cell, if it had one";
         }
@@ -166,6 +168,7 @@ mod tests {
         assert!(journal.adopt(note("r1-y"), earlier).is_none());
         assert_eq!(journal.latest_of(&"a.ipynb".into(), &"c1".into()).unwrap().id(), ours.id());
         assert_eq!(journal.run(&"r1-y".into()).unwrap().source(), "early");
+        assert_eq!(journal.run(&"r1".into()).unwrap().id(), ours.id());
     }
 
     #[test]
@@ -177,6 +180,7 @@ mod tests {
         let cause = |id: &str| journal.run(&id.into()).err().unwrap().cause;
         assert_eq!(cause("r1-x"), "There is no run \"r1-x\" any more: only the last 500 are remembered.");
         assert_eq!(cause("r9999-x"), "There is no run \"r9999-x\".");
+        assert_eq!(cause("r9999"), "There is no run \"r9999\".");
         assert_eq!(cause("last"), "There is no run \"last\".");
         assert!(cause("r7-y").contains("begun by another server"), "{}", cause("r7-y"));
     }

@@ -188,6 +188,11 @@ impl Run {
         self.until(|record| record.state.is_over()).await;
     }
 
+    /// Waits until the kernel has begun with its code, or it is over.
+    pub(crate) async fn started(&self) {
+        self.until(|record| record.is_started || record.state.is_over()).await;
+    }
+
     /// Waits until it no longer waits for input.
     pub async fn answered(&self) {
         self.until(|record| !record.is_waiting()).await;

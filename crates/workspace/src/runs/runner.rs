@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use notebook::CellId;
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
+use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
 
@@ -33,6 +34,8 @@ mod task;
 use adopt::NOT_RUN;
 pub(super) use task::{OTHER_KERNEL, cell_of, is_started};
 
+/// How long an interrupt waits for the kernel to begin with the code.
+const MAX_START: Duration = Duration::from_secs(1);
 pub(super) const SHUT_DOWN_BEFORE: &str = "Cellbridge shut down before this ran.";
 const SHUT_DOWN_DURING: &str = "Cellbridge shut down during this run. The kernel continues it.";
 
@@ -223,6 +226,11 @@ impl Runner {
             }
             (_, Some(kernel)) => {
                 kernel.check_interruptible()?;
+                // A signal that comes before the code is lost: kernels ignore it while they are idle.
+                _ = timeout(MAX_START, run.started()).await;
+                if run.state().is_over() {
+                    return Ok(());
+                }
                 run.expect_interruption();
                 let interrupting =
                     async { if run.interrupt_alone() { Ok(()) } else { kernel.interrupt().await } };

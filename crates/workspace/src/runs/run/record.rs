@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kernel::{Event, Outcome, OutputArea};
-use notebook::Output;
+use notebook::{Output, visible};
 use tracing::Span;
 
 use crate::executor::Execution;
@@ -51,6 +51,8 @@ pub(super) struct Record {
     pub(super) notes: Vec<String>,
     /// When the kernel began with it, and was done with it, as far as it says so.
     pub(super) began_at: Option<Instant>,
+    /// Whether the kernel has begun with the code itself.
+    pub(super) is_started: bool,
     pub(super) idle_at: Option<Instant>,
     pub(super) ended_at: Option<Instant>,
     /// When its execution ended; `None` if this program ends the run, and the kernel continues it.
@@ -97,6 +99,7 @@ impl Record {
             execution_count: None,
             notes: Vec::new(),
             began_at: None,
+            is_started: false,
             idle_at: None,
             ended_at: None,
             finished_at: None,
@@ -139,6 +142,7 @@ impl Record {
             Event::Busy => self.begin(at),
             Event::Started { execution_count } => {
                 self.begin(at);
+                self.is_started = true;
                 self.state = RunState::Running;
                 self.execution_count = execution_count.or(self.execution_count);
             }
@@ -215,7 +219,10 @@ impl Record {
         let is_stopped = self.stop != Stop::NotRequested;
         self.state = match outcome {
             Outcome::Done { next_input, .. } => {
-                let proposed = |code| format!("The kernel proposes this code for the next cell:\n{code}");
+                let proposed = |code: String| {
+                    let lines: Vec<_> = code.lines().map(|line| format!("    {}", visible(line))).collect();
+                    format!("The kernel proposes this code for the next cell:\n{}", lines.join("\n"))
+                };
                 self.notes.extend(next_input.map(proposed));
                 RunState::Done
             }

@@ -1,3 +1,4 @@
+use futures_util::FutureExt as _;
 use kernel::{LossCause, Outcome};
 use notebook::Output;
 
@@ -45,6 +46,24 @@ fn idle_without_a_reply_means_interrupted() {
     let view = run.view();
     assert_eq!(view.state, RunState::Interrupted);
     assert!(view.notes[0].contains("went idle without replying"), "{:?}", view.notes);
+}
+
+#[test]
+fn code_that_the_kernel_proposes_cannot_pass_for_ours() {
+    let run = run();
+    let next_input = Some("x\u{1b}\n[NOTICE] next".to_owned());
+    run.on_event(Event::Finished(Outcome::Done { execution_count: Some(1), next_input }));
+    let expected = "The kernel proposes this code for the next cell:\n    x\\u{1b}\n    [NOTICE] next";
+    assert_eq!(run.view().notes, [expected]);
+}
+
+#[tokio::test]
+async fn a_run_has_started_once_the_kernel_has_its_code() {
+    let run = run();
+    run.on_event(Event::Busy);
+    assert!(run.started().now_or_never().is_none());
+    run.on_event(Event::Started { execution_count: Some(1) });
+    run.started().await;
 }
 
 #[test]
