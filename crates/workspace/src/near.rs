@@ -1,5 +1,6 @@
 //! What somebody may have meant by a name that is not found.
 
+use notebook::one_line;
 use unicode_normalization::UnicodeNormalization as _;
 
 /// How many names are given.
@@ -19,7 +20,7 @@ pub struct Near<'c> {
 impl Near<'_> {
     /// A sentence for the error, with a space before it.
     pub fn sentence(&self) -> String {
-        let names: Vec<String> = self.names.iter().map(|name| format!("{name:?}")).collect();
+        let names: Vec<String> = self.names.iter().map(|name| format!("\"{}\"", one_line(name))).collect();
         match &names[..] {
             [] => String::new(),
             [one] => format!(" The nearest is {one}."),
@@ -72,7 +73,7 @@ impl Wanted {
         let is_below = |path: &str| path.ends_with(&format!("/{there}"));
         let is = [
             there == self.text,
-            there == self.plain || is_below(&self.plain),
+            there == self.plain || is_below(&self.plain) || plain(&there) == self.plain,
             there == self.with_extension || is_below(&self.with_extension),
             lower == self.lower || lower == self.with_extension.to_lowercase(),
             !self.name.is_empty() && (name(&lower) == self.name || stem(name(&lower)) == stem(&self.name)),
@@ -92,9 +93,12 @@ impl Wanted {
     }
 }
 
-/// A path without what an address has: its scheme, and characters as `%20`.
+/// A path without what an address or a quotation has: its scheme, a fragment or query, characters as `%20`, and quotation marks.
 fn plain(text: &str) -> String {
-    let path = text.trim().strip_prefix("file://").unwrap_or(text.trim());
+    let path = text.trim().trim_matches(['"', '\'', '`']);
+    let path = path.strip_prefix("file://").or_else(|| path.strip_prefix("file:")).unwrap_or(path);
+    let end = path.find(".ipynb#").or_else(|| path.find(".ipynb?")).map(|at| at + ".ipynb".len());
+    let path = &path[..end.unwrap_or(path.len())];
     let path = percent_encoding::percent_decode_str(path).decode_utf8().unwrap_or_default();
     let path: String = if path.is_empty() { text.to_owned() } else { path.nfc().collect() };
     path.replace('\\', "/").trim_start_matches("./").to_owned()
@@ -139,6 +143,11 @@ mod tests {
             ("other/model.ipynb", "sub/model.ipynb"),
             ("sub\\model.ipynb", "sub/model.ipynb"),
             ("Anaylsis.ipynb", "Analysis.ipynb"),
+            ("\"my data.ipynb\"", "my data.ipynb"),
+            ("`my data.ipynb`", "my data.ipynb"),
+            ("file:my data.ipynb", "my data.ipynb"),
+            ("my data.ipynb#cell=2", "my data.ipynb"),
+            ("my data.ipynb?x=1", "my data.ipynb"),
         ] {
             assert_eq!(found(wanted), [expected], "{wanted}");
         }
@@ -154,6 +163,9 @@ mod tests {
         let near = nearest("Cafe\u{301}.ipynb", PATHS).unwrap();
         assert_eq!((near.names, near.is_same_text), (vec!["Caf\u{e9}.ipynb"], true));
         assert!(!nearest("cafe\u{301}.ipynb", PATHS).unwrap().is_same_text);
+        assert_eq!(nearest("a b.ipynb", ["a%20b.ipynb"]).unwrap().names, ["a%20b.ipynb"]);
+        let decomposed = nearest("\u{dc}ber.ipynb", ["sub/U\u{308}ber.ipynb"]).unwrap();
+        assert_eq!(decomposed.sentence(), " The nearest is \"sub/U\u{308}ber.ipynb\".");
         assert_eq!(nearest("python4", ["python3", "ir"]).unwrap().sentence(), " The nearest is \"python3\".");
     }
 }
