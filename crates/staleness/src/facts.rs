@@ -80,10 +80,12 @@ pub enum State {
     MayHaveChanged,
     NothingKnown,
     UpToDate,
+    /// A run of it as it is has not ended.
+    Running,
 }
 
 impl State {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::NeverRun,
         Self::OutputsFromElsewhere,
         Self::Edited,
@@ -94,6 +96,7 @@ impl State {
         Self::MayHaveChanged,
         Self::NothingKnown,
         Self::UpToDate,
+        Self::Running,
     ];
 
     /// Its name in messages.
@@ -109,6 +112,7 @@ impl State {
             Self::MayHaveChanged => "may have changed",
             Self::NothingKnown => "nothing known",
             Self::UpToDate => "up to date",
+            Self::Running => "running",
         }
     }
 
@@ -150,6 +154,11 @@ pub(crate) struct Writer {
 }
 
 impl CellState {
+    /// A run of the cell as it is has not ended: what is known of its last outputs no longer matters.
+    pub fn runs(&mut self, evidence: String) {
+        (self.state, self.evidence) = (State::Running, evidence);
+    }
+
     pub(crate) fn new(state: State, evidence: impl Into<String>) -> Self {
         Self { state, evidence: evidence.into(), inputs: Vec::new(), writes: Vec::new() }
     }

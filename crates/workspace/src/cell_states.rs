@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use names::{Names, Undefined, Unknown, is_blank};
 use notebook::Notebook;
-use staleness::{Cell, CellState, Clock, Facts, Run, hash, plan, states};
+use staleness::{Cell, CellState, Clock, Facts, Run, State, hash, plan, states};
 
 use crate::open_notebook::OpenNotebook;
 use crate::place::KernelState;
@@ -65,11 +65,12 @@ impl CellStates {
     }
 
     /// The indices of the cells to run so that the stale ones among `wanted` are up to date, in order. With `all`, also
-    /// of those that would be stale afterwards. Cells with the tag `skip-execution` are left out.
+    /// of those that would be stale afterwards. Left out are cells that are running, and those with the tag `skip-execution`.
     pub fn to_run(&self, wanted: impl Iterator<Item = usize>, all: bool) -> Vec<usize> {
         let wanted: Vec<_> = wanted.filter_map(|index| self.indices.binary_search(&index).ok()).collect();
         let planned = plan(&self.states, &wanted, all).into_iter().map(|position| self.indices[position]);
-        planned.filter(|index| !self.skipped.contains(index)).collect()
+        let is_running = |index| self.get(index).is_some_and(|it| it.state == State::Running);
+        planned.filter(|index| !self.skipped.contains(index) && !is_running(*index)).collect()
     }
 }
 
@@ -137,7 +138,17 @@ impl Workspace {
         };
         let skipped = code().filter(|(_, cell)| CellTags::of(cell).is_skipped);
         let skipped = skipped.map(|(index, _)| index).collect();
-        let states = states(Facts { cells: &cells, runs: &runs, instance, clock });
+        let mut states = states(Facts { cells: &cells, runs: &runs, instance, clock });
+        let unfinished = self.journal().unfinished(opened.path());
+        for run in &unfinished {
+            let position = cells.iter().position(|cell| {
+                run.cell().is_some_and(|run| run.id == cell.id) && hash(run.source()) == cell.source
+            });
+            if let Some(position) = position {
+                states[position].runs(format!("run {} is {}", run.id(), run.state().name()));
+            }
+        }
+        let has_runs = has_runs || !unfinished.is_empty();
         let indices = cells.iter().map(|cell| cell.index).collect();
         CellStates { indices, states, has_runs, cells, runs, instance, skipped, undefined: OnceLock::new() }
     }

@@ -90,6 +90,14 @@ impl Journal {
         self.entries.lock().runs.iter().rev().cloned().collect()
     }
 
+    /// The runs of a notebook's cells that have not ended, the oldest first.
+    pub(crate) fn unfinished(&self, path: &NotebookPath) -> Vec<Arc<Run>> {
+        let entries = self.entries.lock();
+        let is_of =
+            |run: &&Arc<Run>| run.cell().is_some_and(|cell| cell.path == *path) && !run.state().is_over();
+        entries.runs.iter().filter(is_of).cloned().collect()
+    }
+
     /// The newest run of a cell.
     pub fn latest_of(&self, path: &NotebookPath, id: &CellId) -> Option<Arc<Run>> {
         let entries = self.entries.lock();

@@ -11,7 +11,7 @@ use super::fakes::{Idle, Memory};
 use super::*;
 use crate::{Code, Execution, Executor, Run, StaleState};
 
-/// A kernel that runs everything at once, and counts.
+/// A kernel that runs everything at once, but for what takes forever, and counts.
 #[derive(Default)]
 struct Counting(AtomicU64);
 
@@ -23,6 +23,9 @@ impl Executor for Counting {
     fn execute(&self, code: Code<'_>, mut sink: Sink) -> Arc<dyn Execution> {
         let execution_count = Some(self.0.fetch_add(1, Ordering::Relaxed) + 1);
         sink(Event::Started { execution_count });
+        if code.source.contains("forever") {
+            return Arc::new(Over);
+        }
         sink(Event::Finished(if code.source.contains("raise") {
             let (name, value) = ("E".to_owned(), String::new());
             Outcome::Error { name, value, execution_count }
@@ -104,11 +107,15 @@ impl Server {
         self.edit(vec![Edit::SetSource { id, source: source.to_owned() }]).await;
     }
 
-    async fn run(&self, index: usize) -> Arc<Run> {
+    async fn start(&self, index: usize) -> Arc<Run> {
         let notebook = self.snapshot().await;
         let cell = &notebook.cells()[index];
         let (id, source) = (cell.id().clone(), cell.source().into_owned());
-        let run = self.session.run(self.opened.clone(), Some(id), source).unwrap();
+        self.session.run(self.opened.clone(), Some(id), source).unwrap()
+    }
+
+    async fn run(&self, index: usize) -> Arc<Run> {
+        let run = self.start(index).await;
         run.ended().await;
         // Until what it has left for later servers is written.
         self.session.workspace().recorder().unwrap().drain(std::time::Duration::from_secs(10)).await;
@@ -237,4 +244,24 @@ async fn a_cell_that_is_never_run_with_others_is_not_run_because_it_is_stale() {
     let states = server.session.workspace().cell_states(&server.opened, &notebook, &|_| String::new());
     assert!(states.is_stale(1));
     assert_eq!(states.to_run(0..2, true), [0]);
+}
+
+#[tokio::test]
+async fn a_cell_that_is_running_is_not_run_again() {
+    let machine = Machine::new();
+    let server = machine.server().await;
+    server.write(&["x = forever()", "x"]).await;
+    let run = server.start(0).await;
+    run.started().await;
+    let notebook = server.snapshot().await;
+    let states = server.session.workspace().cell_states(&server.opened, &notebook, &|_| String::new());
+    let running = states.get(0).unwrap();
+    assert_eq!(
+        (running.state, &*running.evidence),
+        (StaleState::Running, &*format!("run {} is running", run.id()))
+    );
+    assert_eq!((states.is_stale(0), states.to_run(0..2, true), states.has_runs()), (false, vec![1], true));
+    // What is edited meanwhile is not what runs.
+    server.set(0, "x = 1").await;
+    assert_eq!(server.states().await[0], StaleState::NeverRun);
 }
