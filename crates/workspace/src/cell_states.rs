@@ -45,18 +45,18 @@ impl CellStates {
     /// What the cell at this index uses and no cell above defines. Nothing for a cell that has run well as it is, in the present
     /// kernel, which may have got the name from elsewhere.
     pub fn undefined(&self, index: usize) -> impl Iterator<Item = &Undefined> {
-        let undefined = self.undefined.get_or_init(|| self.find_undefined());
-        undefined.iter().filter(move |undefined| undefined.index == index)
+        let cell = self.cells.iter().find(|cell| cell.index == index);
+        let has_run_well = cell.is_some_and(|cell| has_run_well(cell, &self.runs, self.instance));
+        self.undefined_when_fresh(index).filter(move |_| !has_run_well)
     }
 
-    fn find_undefined(&self) -> Vec<Undefined> {
-        let known: Vec<_> = self.cells.iter().map(|cell| (cell.index, &*cell.names)).collect();
-        let mut undefined = names::undefined(&known);
-        undefined.retain(|it| {
-            let cell = self.cells.iter().find(|cell| cell.index == it.index);
-            !cell.is_some_and(|cell| has_run_well(cell, &self.runs, self.instance))
+    /// What the cell at this index uses and no cell above defines, as a run in a fresh kernel meets it.
+    pub fn undefined_when_fresh(&self, index: usize) -> impl Iterator<Item = &Undefined> {
+        let undefined = self.undefined.get_or_init(|| {
+            let known: Vec<_> = self.cells.iter().map(|cell| (cell.index, &*cell.names)).collect();
+            names::undefined(&known)
         });
-        undefined
+        undefined.iter().filter(move |undefined| undefined.index == index)
     }
 
     /// Whether any run of the notebook is known. If not, its cells can only have never run, or run elsewhere.

@@ -76,6 +76,7 @@ async fn the_edit_that_leaves_a_name_undefined_says_so_once() -> Result<()> {
     for source in ["x = 1", "print(x)", "y = 2"] {
         client.insert(-1, source).await?;
     }
+    client.call("run_cells", json!({ "all": true })).await?;
     let edits = json!([{ "cell_index": 1, "old_string": "x", "new_string": "x + xx" }]);
     let only_below = "cell 0 uses x, which only cell 1 defines, below";
     for (tool, arguments, expected) in [

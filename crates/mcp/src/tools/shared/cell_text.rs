@@ -105,7 +105,7 @@ pub(crate) fn undefined_lines(states: &CellStates, index: usize) -> Vec<String> 
     undefined(states, index).map(|clause| format!("[state] {clause}")).collect()
 }
 
-/// The names that no cell defines since an edit, in a sentence; `None` if there are none.
+/// The names that no cell defines since an edit, in a sentence; `None` if there are none. The kernel may still have them.
 pub(crate) fn newly_undefined(
     session: &Session,
     opened: &OpenNotebook,
@@ -120,9 +120,9 @@ pub(crate) fn newly_undefined(
         let kind = |it: &Undefined| (it.name.clone(), it.function.clone(), it.defined_in.is_some());
         let known: Vec<_> = before
             .cell(cell.id())
-            .map(|(index, _)| was.undefined(index).map(kind).collect())
+            .map(|(index, _)| was.undefined_when_fresh(index).map(kind).collect())
             .unwrap_or_default();
-        let new = is.undefined(index).filter(|it| !known.contains(&kind(it)));
+        let new = is.undefined_when_fresh(index).filter(|it| !known.contains(&kind(it)));
         clauses.extend(new.map(|it| format!("cell {index} {}", clause(it))));
     }
     if clauses.is_empty() {
