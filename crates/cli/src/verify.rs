@@ -108,7 +108,7 @@ fn shown((path, verified): &Verified) -> String {
 
 fn status((_, verified): &Verified) -> u8 {
     match verified.as_ref().map(Verification::conclusion) {
-        Ok(Conclusion::Identical) => 0,
+        Ok(Conclusion::Identical | Conclusion::Close) => 0,
         Ok(Conclusion::Differs) => 1,
         Ok(Conclusion::Fails) => 2,
         Err(_) => 3,
@@ -122,7 +122,7 @@ fn to_json((path, verified): &Verified) -> Value {
         Ok(verification) => json!({
             "path": path,
             "reruns": match verification.conclusion() {
-                Conclusion::Identical => "yes",
+                Conclusion::Identical | Conclusion::Close => "yes",
                 Conclusion::Differs => "with_differences",
                 Conclusion::Fails => "no",
             },
@@ -144,6 +144,7 @@ fn missing_to_json(MissingModule { module, package }: &MissingModule) -> Value {
 fn cell_to_json(CellVerdict { index, id, verdict }: &CellVerdict) -> Value {
     let mut cell = json!({ "index": index, "id": id.to_string(), "verdict": name(verdict) });
     let more = match verdict {
+        Verdict::Close { pictures } => json!({ "pictures": pictures }),
         Verdict::Stale { diff } | Verdict::Unexplained { diff } => json!({ "diff": diff }),
         Verdict::NotDeterministic { diff, .. } => {
             json!({ "diff": diff, "unseeded": verdict.is_unseeded(), "causes": verdict.causes() })
@@ -162,6 +163,7 @@ fn cell_to_json(CellVerdict { index, id, verdict }: &CellVerdict) -> Value {
 fn name(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Identical => "identical",
+        Verdict::Close { .. } => "close",
         Verdict::NotCompared => "not_compared",
         Verdict::NoneSaved => "none_saved",
         Verdict::Stale { .. } => "stale",

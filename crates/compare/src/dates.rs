@@ -39,8 +39,10 @@ pub(crate) fn is_of_today(text: &str, now: SystemTime) -> bool {
 /// Example: 11:59:00 UTC is 840 s after a quarter of an hour, and 17:29:40 in India (+5:30) is 880 s after one. So that is 40 s
 /// later, and one of 11:59:00 to 12:00:00 UTC.
 pub(crate) fn is_time_of(text: &str, during: &Range<SystemTime>) -> bool {
-    let seconds =
-        text.split([':', '.']).take(3).try_fold(0, |sum, part| Some(sum * 60 + part.parse::<i64>().ok()?));
+    let seconds = text
+        .split([':', '.', ','])
+        .take(3)
+        .try_fold(0, |sum, part| Some(sum * 60 + part.parse::<i64>().ok()?));
     let length = during.end.duration_since(during.start).unwrap_or_default();
     // A clock that shows no fractions is up to a second behind.
     let length = i64::try_from(length.as_secs()).unwrap_or(i64::MAX).saturating_add(2);
@@ -49,7 +51,8 @@ pub(crate) fn is_time_of(text: &str, during: &Range<SystemTime>) -> bool {
 
 /// Whether a number counts the seconds from 1970 until about now.
 pub(crate) fn is_recent(text: &str, now: SystemTime) -> bool {
-    let seconds = text.split('.').next().and_then(|seconds| seconds.parse::<i64>().ok());
+    // Of milliseconds and nanoseconds, too, the first ten digits are the seconds.
+    let seconds = text.get(..10).and_then(|seconds| seconds.parse::<i64>().ok());
     seconds.is_some_and(|seconds| (seconds / DAY - today(now)).abs() <= NEAR)
 }
 

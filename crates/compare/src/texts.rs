@@ -1,62 +1,30 @@
 //! Whether two texts differ only in what differs from run to run.
 
 use std::ops::Range;
-use std::sync::LazyLock;
 use std::time::SystemTime;
 
-use regex::Regex;
-
-use crate::dates;
-
-/// What a piece of text is that may differ. The order decides which one a text is taken for.
-const KINDS: [&str; 11] = [
-    "address",
-    "path",
-    "bar",
-    "named_date",
-    "date",
-    "short_date",
-    "constructor",
-    "epoch",
-    "time",
-    "duration",
-    "count",
-];
-
-static VOLATILE: LazyLock<Regex> = LazyLock::new(|| {
-    let pattern = r"(?x)
-        \bat\ (?P<address> 0x[0-9a-fA-F]{4,16}\b )
-      | (?P<path> (?:/private)?/(?:tmp|var/folders)/[^\s'<>:,;)\]\x22]+
-                | [A-Za-z]:\\[^\s'<>|\x22]*\\Temp\\[^\s'<>|:,;)\]\x22]+ )
-      | (?P<bar> \[[\d:]+<[^\]]*\] )
-      | (?P<named_date> \b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,?\ +(?:\d{1,2}\ +)?
-                        (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\ +(?:\d{1,2},?\ +)?
-                        (?:\d{1,2}:\d\d(?::\d\d)?\ +)?(?:[A-Z]{3,4}\ +)?\d{4}(?:\ +\d{1,2}:\d\d(?::\d\d)?)? )
-      | (?P<date> \b\d{4}-\d\d-\d\d(?:[T\ ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:\ ?Z|\ ?[+-]\d\d:?\d\d)?)? )
-      | (?P<short_date> \b(?:\d\d[/.]\d\d[/.](?:\d{4}|\d\d)|\d{4}/\d\d/\d\d)\b )
-      | (?P<constructor> \bdatetime\.date(?:time)?\(\d{4},\ \d{1,2},\ \d{1,2}(?:,\ [^()]*)?\) )
-      | (?P<epoch> \b\d{10}(?:\.\d+)?\b )
-      | (?P<time> \b\d{1,2}:\d\d:\d\d(?:\.\d+)?\b )
-      | (?P<duration> \b(?:\d+(?:d|h|min)\ )*\d+(?:\.\d+)?(?:e[-+]?\d+)?\ ?(?:ns|µs|μs|us|ms|secs?|seconds?|s)\b
-                    | \b\d+\.\d+\ ?(?:mins?|minutes?|hours?|h)\b
-                    | \b\d[\d,]*\ loops?\ each )
-      | (?P<count> \b(?:In|Out)\ ?\[\d+\] | <ipython-input-[^>]*> )";
-    #[expect(clippy::expect_used, reason = "the pattern is fixed, and tests use it")]
-    Regex::new(pattern).expect("the pattern is a regular expression")
-});
+use crate::volatile::{Pieces, steady};
 
 /// Whether `before` and `after` are the same but for addresses, temporary paths, durations, and what the clock said. Amounts of
 /// space within a line do not count. `after` was made `during` that time.
 pub(crate) fn are_same(before: &str, after: &str, during: &Range<SystemTime>) -> bool {
-    if before == after {
-        return true;
-    }
-    let (before, after) = (tidied(before), tidied(after));
-    let (mut left, mut right) = (Pieces::of(&before), Pieces::of(&after));
+    before == after || are_same_but(&tidied(before), &tidied(after), during, |one, other| one == other)
+}
+
+/// The same, where `is_same` compares the text between what may differ, piece by piece.
+pub(crate) fn are_same_but(
+    before: &str,
+    after: &str,
+    during: &Range<SystemTime>,
+    mut is_same: impl FnMut(&str, &str) -> bool,
+) -> bool {
+    let (mut left, mut right) = (Pieces::of(before), Pieces::of(after));
     loop {
         return match (left.next(), right.next()) {
-            (Some(one), Some(other)) if one.text == other.text && one.may_become(&other, during) => continue,
-            (None, None) => left.rest() == right.rest(),
+            (Some(one), Some(other)) if is_same(one.text, other.text) && one.may_become(&other, during) => {
+                continue;
+            }
+            (None, None) => is_same(left.rest(), right.rest()),
             _ => false,
         };
     }
@@ -65,7 +33,7 @@ pub(crate) fn are_same(before: &str, after: &str, during: &Range<SystemTime>) ->
 /// Without space at the ends of lines, and with one space for several behind the indentation.
 fn tidied(text: &str) -> String {
     let mut tidied = String::with_capacity(text.len());
-    for line in text.trim_end().lines() {
+    for line in text.trim_end().lines().filter_map(|line| steady(line.trim_end())) {
         tidied.push_str(&line[..line.len() - line.trim_start().len()]);
         let mut is_first = true;
         for word in line.split_whitespace() {
@@ -77,65 +45,6 @@ fn tidied(text: &str) -> String {
         tidied.push('\n');
     }
     tidied
-}
-
-/// A text, cut at what may differ.
-struct Pieces<'t> {
-    text: &'t str,
-    matches: regex::CaptureMatches<'static, 't>,
-    end: usize,
-}
-
-struct Piece<'t> {
-    /// What comes before it.
-    text: &'t str,
-    kind: &'static str,
-    volatile: &'t str,
-}
-
-impl<'t> Pieces<'t> {
-    fn of(text: &'t str) -> Self {
-        Self { text, matches: VOLATILE.captures_iter(text), end: 0 }
-    }
-
-    fn next(&mut self) -> Option<Piece<'t>> {
-        let found = self.matches.next()?;
-        let (kind, volatile) = KINDS.into_iter().find_map(|kind| Some((kind, found.name(kind)?)))?;
-        let text = &self.text[self.end..volatile.start()];
-        self.end = volatile.end();
-        Some(Piece { text, kind, volatile: volatile.as_str() })
-    }
-
-    fn rest(&self) -> &'t str {
-        &self.text[self.end..]
-    }
-}
-
-impl Piece<'_> {
-    /// Whether another run may show `other` in its place.
-    fn may_become(&self, other: &Self, during: &Range<SystemTime>) -> bool {
-        if self.volatile == other.volatile {
-            return true;
-        }
-        self.kind == other.kind
-            && match other.kind {
-                // Dates and times that are not those of the clock are data.
-                "named_date" | "date" | "short_date" | "constructor" => {
-                    dates::is_of_today(other.volatile, during.end)
-                }
-                "epoch" => dates::is_recent(other.volatile, during.end),
-                "time" => {
-                    is_measured(self.volatile) && is_measured(other.volatile)
-                        || dates::is_time_of(other.volatile, during)
-                }
-                _ => true,
-            }
-    }
-}
-
-/// Whether a time looks like a measured one: less than an hour, or with a fraction of a second.
-fn is_measured(time: &str) -> bool {
-    time.starts_with("0:") || time.starts_with("00:") || time.contains('.')
 }
 
 #[cfg(test)]
@@ -188,6 +97,36 @@ mod tests {
             ("done in 3.2s", "done in 10s"),
             ("Cell In[3], line 1", "Cell In[17], line 1"),
             ("a  b \n", "a b"),
+            ("2025-01-01 12:00:00,123 INFO start", "2026-11-23 11:59:30,456 INFO start"),
+            ("12:00:00,123 - root", "11:59:59,9 - root"),
+            (
+                "<Thread(Thread-5 (f), started 139812345678912)>",
+                "<Thread(Thread-5 (f), started 140112345678912)>",
+            ),
+            (
+                "<_MainThread(MainThread, started 139812345678912)>",
+                "<_MainThread(MainThread, started 140112345678912)>",
+            ),
+            ("<Thread(T, started daemon 139812345678912)>", "<Thread(T, started daemon 140112345678912)>"),
+            ("id 1b4e28ba-2fa1-41d2-883f-0016d3cca427", "id 6fa459ea-ee8a-4ca4-894e-db77e160355e"),
+            (
+                "<ForkProcess name='P-1' pid=4121 parent=4001 started>",
+                "<ForkProcess name='P-1' pid=9121 parent=8001 started>",
+            ),
+            ("PID: 4121", "PID: 5121"),
+            (
+                "The slowest run took 5.32 times longer than the fastest. This could mean that an intermediate result is being cached.\n1 µs ± 2 ns per loop",
+                "3 µs ± 4 ns per loop",
+            ),
+            ("100 loops, best of 5: 2 ms per loop", "10 loops, best of 5: 3 ms per loop"),
+            ("CPU times: user 1 s\nCompiler time: 0.12 s\nx", "CPU times: user 2 s\nx"),
+            ("===== 3 passed in 0.12s =====", "==== 3 passed in 10.12s ===="),
+            ("10it [00:01, 9.8it/s]", "10it [00:00, 19.8it/s]"),
+            ("1/1 [==] - 0s 54ms/step - loss: 0.5", "1/1 [==] - 1s 3ms/step - loss: 0.5"),
+            ("at 12.3 MB/s", "at 1.3 MB/s"),
+            ("Elapsed time: 0.0123", "Elapsed time: 1.5"),
+            ("1700000000123", "1795435201500"),
+            ("/tmp/ipykernel_41/123.py:3: UserWarning", "/tmp/ipykernel_77/456.py:3: UserWarning"),
         ] {
             assert!(are_same(before, after, &during()), "{before} / {after}");
         }
@@ -214,6 +153,20 @@ mod tests {
             ("  indented", "indented"),
             ("a\nb", "a b"),
             ("5 apples", "6 apples"),
+            ("9e107d9d372bb6826bd81d3542a419d6", "e4d909c290d0fb1ca068ffaddf22cbd0"),
+            ("886313e1-3b8a-5372-9b90-0c9aee199e5d", "2ed6657d-e927-568b-95e1-2665a8aea6a2"),
+            ("pid 3", "pid 4"),
+            ("===== 3 passed in 0.12s =====", "===== 2 passed in 0.12s ====="),
+            (
+                "<Thread(Thread-5 (f), started 139812345678912)>",
+                "<Thread(Thread-6 (f), started 140112345678912)>",
+            ),
+            ("loss: 0.5 54ms/step", "loss: 0.6 54ms/step"),
+            ("10/10 [00:00<00:00, 123.4it/s]", "9/10 [00:00<00:00, 123.4it/s]"),
+            ("2025-01-01 12:00:00,123 INFO a", "2026-11-23 11:59:30,456 INFO b"),
+            ("1500000000123", "1500000000124"),
+            ("The slowest run took a break", "x"),
+            ("[1:2, 3]", "[1:2, 4]"),
         ] {
             assert!(!are_same(before, after, &during()), "{before} / {after}");
         }

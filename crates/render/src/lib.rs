@@ -18,7 +18,6 @@ mod offsets;
 mod output;
 mod page;
 mod reply;
-mod same_image;
 mod source;
 mod svg;
 mod terminal;
@@ -33,7 +32,6 @@ pub use merge::{merged, with_widget_texts};
 pub use output::{full_text, last_line};
 pub use page::{page, paged};
 pub use reply::{Keep, Part, Reply};
-pub use same_image::is_same_image;
 
 fn size(bytes: usize) -> String {
     match bytes {

@@ -151,7 +151,7 @@ async fn verify(
 fn fresh_outputs(saved: &Notebook, ran: &Ran, verification: &Verification) -> Vec<(Edit, Expected)> {
     let mut fresh = Vec::new();
     for (position, verdict) in verification.cells.iter().enumerate() {
-        if matches!(verdict.verdict, Verdict::Identical | Verdict::NotCompared) {
+        if matches!(verdict.verdict, Verdict::Identical | Verdict::Close { .. } | Verdict::NotCompared) {
             continue;
         }
         let Some((_, cell)) = saved.cell(&verdict.id) else { continue };

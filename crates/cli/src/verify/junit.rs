@@ -45,6 +45,9 @@ fn test(path: &str, index: usize, verdict: &Verdict) -> String {
     let kind = name(verdict);
     let content = match verdict {
         Verdict::Identical | Verdict::NotCompared | Verdict::NoneSaved => String::new(),
+        Verdict::Close { pictures } => {
+            format!("<system-out>{pictures} of its pictures differ slightly</system-out>")
+        }
         Verdict::Stale { diff } | Verdict::NotDeterministic { diff, .. } | Verdict::Unexplained { diff } => {
             format!("<failure message=\"{kind}\">{}</failure>", escaped(diff))
         }

@@ -14,16 +14,35 @@ pub(super) struct Checked {
     pub(super) id: CellId,
     pub(super) source: String,
     pub(super) saved: Vec<Output>,
-    pub(super) comparison: Comparison,
+    pub(super) expectation: Expectation,
     /// An error does not end the run.
     pub(super) may_fail: bool,
+    /// It may show text in a pager, which other runners drop.
+    pub(super) asks_for_help: bool,
     /// Those before it, as positions among the checked cells, whose variables it uses.
     pub(super) inputs: BTreeSet<usize>,
 }
 
+#[cfg(test)]
+impl Checked {
+    /// A cell that says that.
+    pub(super) fn with_saved(saved: Vec<Output>) -> Self {
+        Self {
+            index: 0,
+            id: CellId::random(),
+            source: String::new(),
+            saved,
+            expectation: Expectation::WithSaved,
+            may_fail: false,
+            asks_for_help: false,
+            inputs: BTreeSet::new(),
+        }
+    }
+}
+
 /// What becomes of a cell's outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Comparison {
+pub(super) enum Expectation {
     WithSaved,
     /// The notebook has none: the cell was not run, or they were cleared.
     NoneSaved,
@@ -52,24 +71,26 @@ pub(super) fn checked(notebook: &Notebook, wanted: Option<&BTreeSet<usize>>) -> 
             continue;
         }
         let saved = cell.outputs();
-        let comparison = if wanted.is_some_and(|wanted| !wanted.contains(&index)) {
-            Comparison::NotWanted
+        let expectation = if wanted.is_some_and(|wanted| !wanted.contains(&index)) {
+            Expectation::NotWanted
         } else if marks.has(&["nbval-ignore-output"]) {
-            Comparison::Ignored
+            Expectation::Ignored
         } else if saved.is_empty() && cell.execution_count().is_none() {
-            Comparison::NoneSaved
+            Expectation::NoneSaved
         } else {
-            Comparison::WithSaved
+            Expectation::WithSaved
         };
         let may_fail = marks.has(&[RAISES, "nbval-raises-exception"])
             || saved.iter().any(|output| matches!(output, Output::Error { .. }));
+        let asks_for_help = is_python && asks_for_help(&source);
         cells.push(Checked {
             index,
             id: cell.id().clone(),
             source,
             saved,
-            comparison,
+            expectation,
             may_fail,
+            asks_for_help,
             inputs: BTreeSet::new(),
         });
     }
@@ -77,6 +98,20 @@ pub(super) fn checked(notebook: &Notebook, wanted: Option<&BTreeSet<usize>>) -> 
         link(&mut cells);
     }
     (cells, skipped)
+}
+
+/// Whether a line asks for help (`name?`, `?name`, `%pinfo name`) or for a longer text: all of that goes to a pager.
+fn asks_for_help(source: &str) -> bool {
+    const PAGED: [&str; 9] =
+        ["page", "pinfo", "pinfo2", "pdoc", "pdef", "psource", "pfile", "quickref", "magic"];
+    source.lines().map(str::trim).any(|line| {
+        let line = line.trim_end_matches(';').trim_end();
+        let magic = line.strip_prefix('%').and_then(|magic| magic.split_whitespace().next());
+        !line.starts_with('#')
+            && (line.starts_with('?')
+                || line.ends_with('?')
+                || magic.is_some_and(|magic| PAGED.contains(&magic)))
+    })
 }
 
 /// What a cell says about how it is to be tested.
@@ -129,7 +164,7 @@ mod tests {
     use notebook::{CellType, Edit, Json, NewCell};
     use serde_json::json;
 
-    use super::Comparison::{Ignored, NoneSaved};
+    use super::Expectation::{Ignored, NoneSaved};
     use super::*;
 
     fn notebook(cells: &[(&str, &[&str])]) -> Notebook {
@@ -155,7 +190,7 @@ mod tests {
             ("  # nbval_ignore_output\n7", &[]),
         ]);
         let (cells, skipped) = checked(&notebook, None);
-        let found: Vec<_> = cells.iter().map(|cell| (cell.index, cell.comparison, cell.may_fail)).collect();
+        let found: Vec<_> = cells.iter().map(|cell| (cell.index, cell.expectation, cell.may_fail)).collect();
         assert_eq!(
             found,
             [
@@ -174,9 +209,19 @@ mod tests {
         let notebook = notebook(&[("1", &[]), ("2", &[]), ("3", &[])]);
         let (cells, _) = checked(&notebook, Some(&BTreeSet::from([1])));
         assert_eq!(
-            cells.iter().map(|cell| cell.comparison).collect::<Vec<_>>(),
-            [Comparison::NotWanted, NoneSaved]
+            cells.iter().map(|cell| cell.expectation).collect::<Vec<_>>(),
+            [Expectation::NotWanted, NoneSaved]
         );
+    }
+
+    #[test]
+    fn lines_that_open_a_pager_are_known() {
+        for source in ["len?", "x = 1\n?str.upper", "len??", "%pinfo len", "%psource f", "%quickref"] {
+            assert!(asks_for_help(source), "{source}");
+        }
+        for source in ["print(1)", "# why?", "%time f()", "len"] {
+            assert!(!asks_for_help(source), "{source}");
+        }
     }
 
     #[test]

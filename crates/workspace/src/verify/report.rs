@@ -14,6 +14,7 @@ impl Verification {
     pub fn conclusion(&self) -> Conclusion {
         let of = |cell: &CellVerdict| match cell.verdict {
             Verdict::Failed { .. } | Verdict::NotRun => Conclusion::Fails,
+            Verdict::Close { .. } => Conclusion::Close,
             ref verdict if verdict.differs() => Conclusion::Differs,
             _ => Conclusion::Identical,
         };
@@ -44,6 +45,7 @@ impl Verification {
             let before = if failed.is_some() { " before it" } else { "" };
             parts.push(format!("{identical} of {compared} cells{before} identical"));
         }
+        parts.extend(self.close());
         parts.extend(self.differences());
         parts.extend((none_saved > 0).then(|| format!("{none_saved} without saved outputs")));
         parts.extend((ignored > 0).then(|| format!("{ignored} not compared")));
@@ -59,6 +61,22 @@ impl Verification {
         parts.push(seconds(self.elapsed));
         parts.extend((!self.runtime.is_empty()).then(|| self.runtime.clone()));
         format!("{begin}: {}", parts.join("; "))
+    }
+
+    /// How many pictures differ slightly, and where.
+    fn close(&self) -> Option<String> {
+        let close = self.cells.iter().filter_map(|cell| match cell.verdict {
+            Verdict::Close { pictures } => Some((format!("#{}", cell.index), pictures)),
+            _ => None,
+        });
+        let (labels, counts): (Vec<String>, Vec<usize>) = close.unzip();
+        let (cells, labels) = (labels.len(), labels.join(", "));
+        let differ = match counts.iter().sum() {
+            0 => return None,
+            1 => "1 picture differs".to_owned(),
+            pictures => format!("{pictures} pictures differ"),
+        };
+        Some(format!("{cells} close ({labels}: {differ} slightly)"))
     }
 
     /// The differences by their kind, and how many follow from them.

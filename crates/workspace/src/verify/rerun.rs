@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use compare::are_same_outputs;
+use compare::{Comparison, compare, without_pages};
 use kernel::{Event, Outcome, OutputArea};
 use notebook::{Kernelspec, Output};
 use parking_lot::Mutex;
@@ -52,11 +52,20 @@ pub(super) struct Ran {
 }
 
 impl Ran {
-    /// Whether a cell says now what `saved` says, which was written by a front end that knows widgets, or by one that does not.
-    pub(super) fn says(&self, position: usize, saved: &[Output], during: &Range<SystemTime>) -> bool {
+    /// Compares what a cell says now with what is saved, which was written by a front end that knows widgets or by one that does
+    /// not, and by one that saves what a pager shows or by one that does not.
+    pub(super) fn compare(&self, position: usize, cell: &Checked, during: &Range<SystemTime>) -> Comparison {
+        let fresh = &self.outputs[position];
         let beside = self.beside_widgets.get(position).and_then(Option::as_ref);
-        are_same_outputs(saved, &self.outputs[position], during)
-            || beside.is_some_and(|fresh| are_same_outputs(saved, fresh, during))
+        let mut forms: Vec<&[Output]> = std::iter::once(fresh).chain(beside).map(Vec::as_slice).collect();
+        if cell.asks_for_help {
+            forms.push(without_pages(fresh, cell.saved.len()));
+        }
+        let mut compared = forms.into_iter().map(|form| compare(&cell.saved, form, during));
+        let first = compared.next().unwrap_or(Comparison::Same);
+        let is_different = matches!(first, Comparison::Different { .. });
+        let other = compared.find(|other| is_different && !matches!(other, Comparison::Different { .. }));
+        other.unwrap_or(first)
     }
 
     /// Why the cell at that position failed, if it did.
@@ -148,7 +157,8 @@ async fn run_cells(
         on_cell(position);
         let area = Arc::new(Mutex::new(Areas::default()));
         areas.push(area.clone());
-        if let Some(cause) = execute(&*executor, &cell.source, limit, cell.may_fail, area).await {
+        let failure = execute(&*executor, &cell.source, limit, cell.may_fail, area.clone()).await;
+        if let Some(cause) = failure.or_else(|| area.lock().error().filter(|_| !cell.may_fail)) {
             ended = Ended::At { position, cause };
             break;
         }
@@ -211,6 +221,15 @@ impl Areas {
         }
     }
 
+    /// The error that the cell shows, which its reply does not tell if the code caught it: `%run` of a script that fails, or a cell
+    /// that runs another. What went into a widget is shown there.
+    fn error(&self) -> Option<String> {
+        self.beside_widgets.outputs().iter().find_map(|output| match output {
+            Output::Error { name, value, .. } => Some(error_line(name, value)),
+            _ => None,
+        })
+    }
+
     /// `None` if no widget took any.
     fn beside_widgets(&self) -> Option<Vec<Output>> {
         self.was_captured.then(|| self.beside_widgets.outputs().to_vec())
@@ -269,15 +288,17 @@ fn failure(outcome: Outcome, may_fail: bool) -> Option<String> {
     match outcome {
         Outcome::Done { .. } => None,
         Outcome::Error { .. } if may_fail => None,
-        Outcome::Error { name, value, .. } => {
-            let value = value.lines().next().unwrap_or_default();
-            Some(if value.is_empty() { name } else { format!("{name}: {value}") })
-        }
+        Outcome::Error { name, value, .. } => Some(error_line(&name, &value)),
         Outcome::KernelDied { how } => Some(format!("the kernel died: {how}")),
         Outcome::Refused { cause } => Some(cause),
         Outcome::Lost { cause, .. } => Some(cause.to_string()),
         Outcome::Aborted | Outcome::Interrupted | Outcome::Restarted => Some("it was interrupted".to_owned()),
     }
+}
+
+fn error_line(name: &str, value: &str) -> String {
+    let value = value.lines().next().unwrap_or_default();
+    if value.is_empty() { name.to_owned() } else { format!("{name}: {value}") }
 }
 
 /// The language with its version, as the kernel says.
@@ -292,6 +313,8 @@ fn runtime(executor: &dyn Executor) -> String {
 
 #[cfg(test)]
 mod tests {
+    use notebook::{Json, MimeBundle};
+
     use super::*;
 
     fn printed(text: &str) -> Event {
@@ -327,11 +350,51 @@ mod tests {
             runtime: String::new(),
         };
         let says = |text: &str| {
-            let output = Output::Stream { name: "stdout".to_owned(), text: text.into() };
-            ran.says(0, &[output], &(SystemTime::now()..SystemTime::now()))
+            let saved = Output::Stream { name: "stdout".to_owned(), text: text.into() };
+            let cell = Checked::with_saved(vec![saved]);
+            ran.compare(0, &cell, &(SystemTime::now()..SystemTime::now())) == Comparison::Same
         };
         assert!(says("a\nb\n") && says("in the widget\nb\n"));
         assert!(!says("a\nin the widget\nb\n") && !says("other\n"));
+    }
+
+    #[test]
+    fn an_error_that_the_code_caught_is_an_error() {
+        let mut areas = Areas::default();
+        assert_eq!(areas.error(), None);
+        let error = |value: &str| Event::Output {
+            output: Output::Error { name: "E".to_owned(), value: value.to_owned(), traceback: Vec::new() },
+            display_id: None,
+        };
+        areas.apply(Event::Captured(true));
+        areas.apply(error("in a widget"));
+        areas.apply(Event::Captured(false));
+        assert_eq!(areas.error(), None);
+        areas.apply(printed("a"));
+        areas.apply(error("one\ntwo"));
+        assert_eq!(areas.error().as_deref(), Some("E: one"));
+    }
+
+    #[test]
+    fn help_may_be_saved_as_an_output_or_not() {
+        let bundle = |text: &str| MimeBundle {
+            data: Json::from_value(&serde_json::json!({ "text/plain": text })),
+            metadata: Json::empty_object(),
+        };
+        let ran = Ran {
+            outputs: vec![vec![Output::Display(bundle("Docstring"))]],
+            beside_widgets: Vec::new(),
+            ended: Ended::Whole,
+            missing: Vec::new(),
+            left_out: Vec::new(),
+            runtime: String::new(),
+        };
+        let says = |asks_for_help, saved: Vec<Output>| {
+            let cell = Checked { asks_for_help, ..Checked::with_saved(saved) };
+            ran.compare(0, &cell, &(SystemTime::now()..SystemTime::now())) == Comparison::Same
+        };
+        assert!(says(true, Vec::new()) && says(true, vec![Output::Display(bundle("Docstring"))]));
+        assert!(!says(true, vec![Output::Display(bundle("another text"))]) && !says(false, Vec::new()));
     }
 
     #[test]

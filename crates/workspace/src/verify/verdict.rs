@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::time::{Duration, SystemTime};
 
-use compare::{are_same_outputs, readable};
+use compare::{Comparison, compare, difference};
 use names::{Cause, nondeterminism};
-use notebook::{CellId, Output, diff};
+use notebook::{CellId, Output};
 
-use super::cells::{Checked, Comparison};
+use super::cells::{Checked, Expectation};
 use super::rerun::Ran;
 
 /// The verification of a notebook.
@@ -48,6 +48,10 @@ pub struct CellVerdict {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     Identical,
+    /// Pictures differ slightly from the saved ones, as if another version of a library had drawn them; nothing else differs.
+    Close {
+        pictures: usize,
+    },
     /// It ran, and nobody wants its outputs to be compared.
     NotCompared,
     /// It ran, and the notebook has no outputs of it.
@@ -88,6 +92,8 @@ pub enum Verdict {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Conclusion {
     Identical,
+    /// Pictures differ slightly, and nothing else.
+    Close,
     Differs,
     Fails,
 }
@@ -96,7 +102,8 @@ pub enum Conclusion {
 /// known already.
 pub(super) fn differs(cells: &[Checked], ran: &Ran, during: &Range<SystemTime>) -> bool {
     cells.iter().enumerate().take(ran.passed()).any(|(position, cell)| {
-        cell.comparison == Comparison::WithSaved && !ran.says(position, &cell.saved, during)
+        cell.expectation == Expectation::WithSaved
+            && matches!(ran.compare(position, cell, during), Comparison::Different { .. })
     })
 }
 
@@ -117,38 +124,28 @@ pub(super) fn verdicts(
     let mut verdicts = Vec::with_capacity(cells.len());
     for (position, cell) in cells.iter().enumerate() {
         let failed = |ran: &Ran| ran.failure_at(position).map(|cause| (cause, shown(&ran.outputs[position])));
-        let verdict = match ran.outputs.get(position) {
-            None => Verdict::NotRun,
-            Some(fresh) => {
-                if let Some((cause, shown)) = failed(ran) {
-                    Verdict::Failed { cause, shown }
-                } else if let Some((cause, shown)) = again.and_then(failed) {
-                    Verdict::FailsAgain { cause, shown }
-                } else {
-                    match cell.comparison {
-                        Comparison::Ignored | Comparison::NotWanted => Verdict::NotCompared,
-                        Comparison::NoneSaved => Verdict::NoneSaved,
-                        Comparison::WithSaved if ran.says(position, &cell.saved, during) => {
-                            Verdict::Identical
-                        }
-                        Comparison::WithSaved if !cell.inputs.is_disjoint(&tainted) => Verdict::Follows,
-                        Comparison::WithSaved => {
-                            // What it uses may differ, too, without having shown it.
-                            let is_silent = |input: &&usize| cells[**input].saved.is_empty();
-                            tainted.extend(cell.inputs.iter().filter(is_silent).copied());
-                            let diff = diff(&readable(&cell.saved), &readable(fresh));
-                            match again.and_then(|again| again.outputs.get(position)) {
-                                None => Verdict::Unexplained { diff },
-                                Some(other) if are_same_outputs(fresh, other, during) => {
-                                    Verdict::Stale { diff }
-                                }
-                                Some(_) => {
-                                    Verdict::NotDeterministic { diff, causes: causes(cells, position) }
-                                }
-                            }
-                        }
+        let verdict = if ran.outputs.len() <= position {
+            Verdict::NotRun
+        } else if let Some((cause, shown)) = failed(ran) {
+            Verdict::Failed { cause, shown }
+        } else if let Some((cause, shown)) = again.and_then(failed) {
+            Verdict::FailsAgain { cause, shown }
+        } else {
+            match cell.expectation {
+                Expectation::Ignored | Expectation::NotWanted => Verdict::NotCompared,
+                Expectation::NoneSaved => Verdict::NoneSaved,
+                Expectation::WithSaved => match ran.compare(position, cell, during) {
+                    Comparison::Same => Verdict::Identical,
+                    Comparison::Close { pictures } => Verdict::Close { pictures },
+                    Comparison::Different { .. } if !cell.inputs.is_disjoint(&tainted) => Verdict::Follows,
+                    Comparison::Different { lines } => {
+                        // What it uses may differ, too, without having shown it.
+                        let is_silent = |input: &&usize| cells[**input].saved.is_empty();
+                        tainted.extend(cell.inputs.iter().filter(is_silent).copied());
+                        let diff = difference(&cell.saved, &ran.outputs[position], &lines);
+                        explained(cells, position, ran, again, during, diff)
                     }
-                }
+                },
             }
         };
         if verdict.differs() {
@@ -159,6 +156,24 @@ pub(super) fn verdicts(
     verdicts
 }
 
+/// Why a cell differs from what is saved, as another run shows.
+fn explained(
+    cells: &[Checked],
+    position: usize,
+    ran: &Ran,
+    again: Option<&Ran>,
+    during: &Range<SystemTime>,
+    diff: String,
+) -> Verdict {
+    let Some(other) = again.and_then(|again| again.outputs.get(position)) else {
+        return Verdict::Unexplained { diff };
+    };
+    match compare(&ran.outputs[position], other, during) {
+        Comparison::Same | Comparison::Close { .. } => Verdict::Stale { diff },
+        Comparison::Different { .. } => Verdict::NotDeterministic { diff, causes: causes(cells, position) },
+    }
+}
+
 impl Verdict {
     pub(super) fn differs(&self) -> bool {
         match self {
@@ -167,9 +182,12 @@ impl Verdict {
             | Self::FailsAgain { .. }
             | Self::Unexplained { .. }
             | Self::Follows => true,
-            Self::Identical | Self::NotCompared | Self::NoneSaved | Self::Failed { .. } | Self::NotRun => {
-                false
-            }
+            Self::Identical
+            | Self::Close { .. }
+            | Self::NotCompared
+            | Self::NoneSaved
+            | Self::Failed { .. }
+            | Self::NotRun => false,
         }
     }
 }
@@ -197,18 +215,17 @@ fn causes(cells: &[Checked], position: usize) -> Vec<(Cause, String)> {
 
 #[cfg(test)]
 mod tests {
+    use notebook::{Json, MimeBundle};
+
     use super::super::rerun::Ended;
     use super::*;
 
     fn cell(index: usize, source: &str, saved: &str, inputs: &[usize]) -> Checked {
         Checked {
             index,
-            id: CellId::random(),
             source: source.to_owned(),
-            saved: outputs(saved),
-            comparison: Comparison::WithSaved,
-            may_fail: false,
             inputs: inputs.iter().copied().collect(),
+            ..Checked::with_saved(outputs(saved))
         }
     }
 
@@ -250,6 +267,29 @@ mod tests {
         assert_eq!(
             same.text(),
             "Reruns from a fresh kernel: 2 of 2 cells identical; 0 errors; 38 s; Python 3.12.4"
+        );
+    }
+
+    /// A picture with a thin line, whose color is that of all versions of a library or of one.
+    fn picture(color: &str) -> Vec<Output> {
+        let data = serde_json::json!({ "image/png": color, "text/plain": "<Figure size 2x2 with 1 Axes>" });
+        vec![Output::Display(MimeBundle { data: Json::from_value(&data), metadata: Json::empty_object() })]
+    }
+
+    #[test]
+    fn pictures_that_are_only_close_are_not_called_identical() {
+        // 4×4 pixels of the gray 100, and of 101.
+        let (one, other) = (
+            "iVBORw0KGgoAAAANSUhEUgAAAAQAAAAECAAAAACMmsGiAAAADklEQVR4nGNIAQIGVAIAPpQGQcvovXgAAAAASUVORK5CYII=",
+            "iVBORw0KGgoAAAANSUhEUgAAAAQAAAAECAAAAACMmsGiAAAADklEQVR4nGNIBQIGVAIAPzQGUb5wN2MAAAAASUVORK5CYII=",
+        );
+        let cells = [cell(0, "1", "a", &[]), Checked { index: 2, ..Checked::with_saved(picture(one)) }];
+        let ran = Ran { outputs: vec![outputs("a"), picture(other)], ..ran(&[], Ended::Whole) };
+        let found = verification(&cells, &ran, None);
+        assert_eq!(found.conclusion(), Conclusion::Close);
+        assert_eq!(
+            found.text(),
+            "Reruns from a fresh kernel: 1 of 2 cells identical; 1 close (#2: 1 picture differs slightly); 0 errors; 38 s; Python 3.12.4"
         );
     }
 

@@ -1,0 +1,78 @@
+//! Compares scripts, styles and the values of attributes: word by word, with ids made equal and pictures within compared as pictures.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+use std::time::SystemTime;
+
+use regex::Regex;
+
+use crate::findings::Findings;
+use crate::ids::{Ids, pattern};
+use crate::{picture, texts};
+
+static WORD: LazyLock<Regex> = LazyLock::new(|| pattern("[A-Za-z0-9_-]+"));
+/// A picture in a URI, possibly with line breaks of JavaScript within.
+static PICTURE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"data:image/(?:png|jpe?g|gif|webp|bmp)[a-z0-9=;-]*;base64,[A-Za-z0-9+/=%\\\r\n]+")
+});
+
+/// Compares both, and notes what differs.
+pub(crate) fn compare(
+    place: &str,
+    before: &str,
+    after: &str,
+    ids: &mut Ids,
+    during: &Range<SystemTime>,
+    findings: &mut Findings,
+) {
+    if before == after {
+        return;
+    }
+    let (pictures, others): (Vec<_>, Vec<_>) =
+        (PICTURE.find_iter(before).collect(), PICTURE.find_iter(after).collect());
+    if pictures.len() == others.len() && !pictures.is_empty() {
+        for (number, (one, other)) in pictures.iter().zip(&others).enumerate() {
+            let of = if pictures.len() > 1 {
+                format!(" {} of {}", number + 1, pictures.len())
+            } else {
+                String::new()
+            };
+            picture::compare_uris(&format!("{place} picture{of}"), one.as_str(), other.as_str(), findings);
+        }
+        let (before, after) = (PICTURE.replace_all(before, "data:"), PICTURE.replace_all(after, "data:"));
+        return words(place, &before, &after, ids, during, findings);
+    }
+    words(place, before, after, ids, during, findings);
+}
+
+fn words(
+    place: &str,
+    before: &str,
+    after: &str,
+    ids: &mut Ids,
+    during: &Range<SystemTime>,
+    findings: &mut Findings,
+) {
+    if !texts::are_same_but(before, after, during, |one, other| are_same_words(one, other, ids)) {
+        findings.change(place, before, after);
+    }
+}
+
+fn are_same_words(before: &str, after: &str, ids: &mut Ids) -> bool {
+    let (mut one, mut other) = (WORD.find_iter(before), WORD.find_iter(after));
+    let (mut end, mut other_end) = (0, 0);
+    loop {
+        match (one.next(), other.next()) {
+            (Some(word), Some(changed)) => {
+                if before[end..word.start()] != after[other_end..changed.start()]
+                    || !ids.are_same(word.as_str(), changed.as_str())
+                {
+                    return false;
+                }
+                (end, other_end) = (word.end(), changed.end());
+            }
+            (None, None) => return before[end..] == after[other_end..],
+            _ => return false,
+        }
+    }
+}
