@@ -8,12 +8,14 @@ import argparse
 import collections
 import json
 import os
+import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict
 from pathlib import Path
 
 from bench.judgement import edits
+from bench.judgement.fork_server import fork_server
 from bench.judgement.judge import judge_example, merge
 from bench.judgement.packages import examples
 from bench.judgement.rerun import Score
@@ -43,7 +45,7 @@ def main() -> None:
     count = options.edits if "random" in options.parts else 0
     work = [(options, example, share(count, len(found), at), [e for e in table if e.notebook == example.name]) for at, example in enumerate(found)]
     total = Score()
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
+    with tempfile.TemporaryDirectory() as folder, fork_server(Path(folder)), ProcessPoolExecutor(options.workers) as pool:
         started = {pool.submit(judge_example, given): given[1].name for given in work}
         for done in as_completed(started):
             merge(total, done.result())
@@ -67,6 +69,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", default="", help="notebooks whose name has this part")
     parser.add_argument("--edits", type=int, default=110, help="random edits of all notebooks together")
     parser.add_argument("--parts", default="run,plant,chosen,random", help="what is measured, with commas between")
+    parser.add_argument("--workers", type=int, default=os.cpu_count())
     return parser.parse_args()
 
 

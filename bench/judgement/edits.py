@@ -2,6 +2,7 @@
 
 import ast
 import random
+import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from bench.judgement.names import parsed
 
 LIST = Path(__file__).parent / "edits.toml"
 SWAPS = {"+": "-", "-": "+", "*": "/", "/": "*", "<": ">=", ">": "<=", "==": "!="}
-OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Lt: "<", ast.Gt: ">", ast.Eq: "=="}
+SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Lt: "<", ast.Gt: ">", ast.Eq: "=="}
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,8 @@ class Edit:
 
 
 def chosen() -> list[Edit]:
-    """The edits of the table, each of which names the cell by a text that is in no other code cell."""
-    return [Edit(entry["notebook"], entry["cell"], entry["old"], entry["new"], "chosen") for entry in tomllib.loads(LIST.read_text()).get("edit", [])]
+    """The edits of the table."""
+    return [Edit(**entry, kind="chosen") for entry in tomllib.loads(LIST.read_text())["edit"]]
 
 
 def drawn(notebook: str, sources: dict[int, str], count: int, seed: str) -> list[Edit]:
@@ -57,46 +58,52 @@ def candidates(source: str) -> Iterator[tuple[str, str]]:
         tree = ast.parse(source)
     except SyntaxError:
         return
-    defaults = {id(default) for node in ast.walk(tree) if isinstance(node, ast.arguments) for default in (*node.defaults, *node.kw_defaults) if default}
-    lines = source.encode().split(b"\n")
-    offsets = [0]
-    for line in lines:
-        offsets.append(offsets[-1] + len(line) + 1)
-    text = source.encode()
-
-    def replaced(begin: tuple[int, int], end: tuple[int, int], new: str) -> str:
-        start, stop = offsets[begin[0] - 1] + begin[1], offsets[end[0] - 1] + end[1]
-        return (text[:start] + new.encode() + text[stop:]).decode()
-
+    text = Text(source)
+    arguments = [node for node in ast.walk(tree) if isinstance(node, ast.arguments)]
+    defaults = {id(default) for node in arguments for default in (*node.defaults, *node.kw_defaults)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and is_number(node.value):
             kind = "default" if id(node) in defaults else "number"
-            yield kind, replaced(*place(node), other_number(node.value))
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value and node.lineno == node.end_lineno:
-            segment = ast.get_source_segment(source, node)
-            if segment and segment[0] in "'\"" and segment[0] * 3 != segment[:3]:
-                yield "string", replaced(*place(node), f"{segment[:-1]}2{segment[-1]}")
+            yield kind, text.replaced(*text.place(node), other_number(node.value))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            begin, end = text.place(node)
+            literal = text.between(begin, end)
+            if re.fullmatch(r"(['\"])[^'\"\n]+\1", literal):
+                yield "string", text.replaced(begin, end, f"{literal[:-1]}2{literal[-1]}")
         elif isinstance(node, (ast.BinOp, ast.Compare)):
-            left = node.left
-            right = node.right if isinstance(node, ast.BinOp) else node.comparators[0]
-            sign = OPERATORS.get(type(node.op if isinstance(node, ast.BinOp) else node.ops[0]))
-            between = (place(left)[1], place(right)[0])
-            old = source and replaced_text(text, offsets, between)
-            if sign and old.count(sign) == 1:
-                yield "operator", replaced(*between, old.replace(sign, SWAPS[sign]))
+            yield from other_operator(text, node)
     for statement in tree.body if len(tree.body) > 1 else ():
         if statement.lineno == statement.end_lineno and not isinstance(statement, (ast.Import, ast.ImportFrom)):
-            yield "deleted line", replaced((statement.lineno, 0), (statement.lineno + 1, 0), "") if statement.lineno < len(lines) else "\n".join(source.split("\n")[: statement.lineno - 1])
+            lines = source.split("\n")
+            yield "deleted line", "\n".join(lines[: statement.lineno - 1] + lines[statement.lineno :])
 
 
-def place(node: ast.expr) -> tuple[tuple[int, int], tuple[int, int]]:
-    assert node.end_lineno is not None and node.end_col_offset is not None
-    return (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)
+class Text:
+    """A source by the positions of `ast`, which count bytes in a line."""
+
+    def __init__(self, source: str) -> None:
+        self.bytes = source.encode()
+        self.lines = [0]
+        for line in self.bytes.split(b"\n"):
+            self.lines.append(self.lines[-1] + len(line) + 1)
+
+    def place(self, node: ast.expr) -> tuple[int, int]:
+        assert node.end_lineno is not None and node.end_col_offset is not None
+        return self.lines[node.lineno - 1] + node.col_offset, self.lines[node.end_lineno - 1] + node.end_col_offset
+
+    def between(self, begin: int, end: int) -> str:
+        return self.bytes[begin:end].decode()
+
+    def replaced(self, begin: int, end: int, new: str) -> str:
+        return (self.bytes[:begin] + new.encode() + self.bytes[end:]).decode()
 
 
-def replaced_text(text: bytes, offsets: list[int], between: tuple[tuple[int, int], tuple[int, int]]) -> str:
-    begin, end = between
-    return text[offsets[begin[0] - 1] + begin[1] : offsets[end[0] - 1] + end[1]].decode()
+def other_operator(text: Text, node: ast.BinOp | ast.Compare) -> Iterator[tuple[str, str]]:
+    right, operator = (node.right, node.op) if isinstance(node, ast.BinOp) else (node.comparators[0], node.ops[0])
+    begin, end = text.place(node.left)[1], text.place(right)[0]
+    between, sign = text.between(begin, end), SIGNS.get(type(operator))
+    if sign and between.count(sign) == 1:
+        yield "operator", text.replaced(begin, end, between.replace(sign, SWAPS[sign]))
 
 
 def is_number(value: object) -> bool:

@@ -11,7 +11,8 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError
 
-from bench.judgement.outputs import canonical
+from bench.judgement.fork_server import KERNEL
+from bench.judgement.outputs import canonical, plain
 
 PROBE = (Path(__file__).parent / "probe.py").read_text()
 MODULE = f"""
@@ -50,7 +51,7 @@ async def _run(notebook: nbformat.NotebookNode, folder: Path, environment: dict[
         notebook,
         timeout=CELL_TIMEOUT,
         allow_errors=True,
-        kernel_name="python3",
+        kernel_name=KERNEL,
         resources={"metadata": {"path": str(folder)}},
     )
     cells: Run = {}
@@ -66,7 +67,7 @@ async def _run(notebook: nbformat.NotebookNode, folder: Path, environment: dict[
                 break
             answer = await ask(client, "", ASK)
             after: Digests = json.loads(ast.literal_eval(answer)) if answer else {}
-            cells[index] = Cell(canonical(cell.outputs), before, after, cell.outputs)
+            cells[index] = Cell(canonical(cell.outputs), before, after, plain(cell.outputs))
             before = after
     return cells
 

@@ -6,6 +6,8 @@ import warnings
 
 from IPython.core.inputtransformer2 import TransformerManager
 
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
 
 def parsed(source: str) -> ast.Module | None:
     """The cell as Python, with IPython's magics as calls."""
@@ -17,29 +19,35 @@ def parsed(source: str) -> ast.Module | None:
         return None
 
 
-def read_by(source: str) -> set[str]:
+def read_by(tree: ast.AST) -> set[str]:
     """All names that the code loads anywhere; too many rather than too few."""
-    tree = parsed(source)
-    if tree is None:
-        return set()
-    loaded = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-    written = {node.target.id for node in ast.walk(tree) if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name)}
-    return (loaded | written) - set(dir(builtins))
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            names.add(node.id)
+        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            names.add(node.target.id)
+    return names - set(dir(builtins))
 
 
-def with_functions(sources: dict[int, str], index: int) -> set[str]:
-    """What a cell reads, and what the notebook's functions and classes that it reads use in turn."""
+def bodies_of(sources: dict[int, str]) -> dict[str, set[str]]:
+    """What the notebook's functions and classes read."""
     bodies: dict[str, set[str]] = {}
     for source in sources.values():
         tree = parsed(source)
         for node in ast.walk(tree) if tree else ():
-            if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)):
-                bodies.setdefault(node.name, set()).update(read_by(ast.unparse(node)))
+            if isinstance(node, FUNCTIONS):
+                bodies.setdefault(node.name, set()).update(read_by(node))
             elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda):
                 for target in node.targets:
                     if isinstance(target, ast.Name):
-                        bodies.setdefault(target.id, set()).update(read_by(ast.unparse(node.value)))
-    names, new = set(), read_by(sources[index])
+                        bodies.setdefault(target.id, set()).update(read_by(node.value))
+    return bodies
+
+
+def reached(tree: ast.AST, bodies: dict[str, set[str]]) -> set[str]:
+    """What the code reads, and what the functions and classes that it reads use in turn. A definition alone reads nothing."""
+    names, new = set(), set() if isinstance(tree, FUNCTIONS) else read_by(tree)
     while new:
         names |= new
         new = set().union(*(bodies.get(name, set()) for name in new)) - names

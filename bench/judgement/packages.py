@@ -14,13 +14,15 @@ import nbformat
 from pip._internal.configuration import Configuration
 from pip._internal.models.index import PyPI
 
+from bench.judgement.fork_server import KERNEL
+
 LIST = Path(__file__).parent / "notebooks.toml"
 # Parts of an example of sphinx-gallery; the comment that follows is text.
 BLOCK = re.compile(r"^# %%.*$", re.MULTILINE)
 HEAD = re.compile(r'(?:\s*#.*\n)*\s*r?"""(.*?)"""', re.DOTALL)
 # What lies beside a notebook goes along with each copy, unless it is large.
 LARGEST = 5_000_000
-KERNELSPEC = {"name": "python3", "display_name": "Python 3", "language": "python"}
+KERNELSPEC = {"name": KERNEL, "display_name": KERNEL, "language": "python"}
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,7 @@ class Example:
 
     name: str
     path: Path
+    cache: Path
 
     def copy_to(self, folder: Path) -> Path:
         """Copies the notebook and the small files beside it; returns the notebook's new path."""
@@ -102,9 +105,9 @@ def prepare(package: dict, path: str, sources: Path, notebooks: Path) -> Example
             cell.pop("attachments", None)
             if cell.cell_type == "code":
                 cell.outputs, cell.execution_count = [], None
-        Example(name, source).copy_to(folder)
+        Example(name, source, notebooks).copy_to(folder)
         nbformat.write(notebook, prepared)
-    return Example(name, prepared)
+    return Example(name, prepared, notebooks.parent / "fresh")
 
 
 def convert(script: str) -> nbformat.NotebookNode:

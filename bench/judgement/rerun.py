@@ -1,5 +1,9 @@
 """Judges what is said after an edit, and what `run_cells` with `stale` leaves, by fresh runs of the notebook before and after the edit."""
 
+import hashlib
+import json
+import os
+import pickle
 import re
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -9,13 +13,15 @@ from typing import Any
 import nbformat
 
 from bench.judgement import fresh
+from bench.judgement.dependence import dependent_cells
 from bench.judgement.edits import Edit
 from bench.judgement.fresh import Run
-from bench.judgement.names import with_functions
+from bench.judgement.names import bodies_of, parsed, reached
 from bench.judgement.outputs import short
 from bench.judgement.packages import Example
 from bench.judgement.session import environment, is_stale, session
 
+REQUIREMENTS = Path(__file__).parent / "requirements.txt"
 # Words of a reply that name cells whose outputs a rerun cannot repeat.
 WARNING = re.compile(r"random|reproduc|seed|deterministic|cannot be known|may differ")
 
@@ -53,12 +59,21 @@ def sources(path: Path) -> dict[int, str]:
 
 
 def fresh_run(example: Example, folder: Path, changed: dict[int, str] | None = None) -> Run:
-    """A run by nbclient of a copy, with other sources for some cells."""
+    """A run by nbclient of a copy, with other sources for some cells. It is kept: the program has no part in it."""
+    key = json.dumps([example.path.read_text(), sorted((changed or {}).items()), folder.name, REQUIREMENTS.read_text()])
+    kept = example.cache / hashlib.sha256(key.encode()).hexdigest()
+    if kept.exists():
+        return pickle.loads(kept.read_bytes())
     path = example.copy_to(folder / "root")
     notebook = nbformat.read(path, as_version=4)
     for index, source in (changed or {}).items():
         notebook.cells[index].source = source
-    return fresh.run(notebook, path.parent, environment(folder / "home"))
+    run = fresh.run(notebook, path.parent, environment(folder / "home"))
+    kept.parent.mkdir(exist_ok=True)
+    unfinished = kept.with_suffix(f".{os.getpid()}")
+    unfinished.write_bytes(pickle.dumps(run))
+    unfinished.rename(kept)
+    return run
 
 
 class Truth:
@@ -96,45 +111,54 @@ def judge_edit(program: str, example: Example, edit: Edit, before: Truth, folder
         words, rest = opened.said[-1][1], opened.states()
         saved = opened.saved()
     after = Truth(example, folder, changed)
+    dependent = dependent_cells(texts, edit.cell, changed[edit.cell])
     texts |= changed
     for index in after.run:
         if index != edit.cell and index not in stale_before and texts[index].strip():
-            judge_mark(score, edit, index, texts, marks.get(index, ""), before, after)
+            judge_mark(score, edit, index, texts, marks.get(index, ""), index in dependent, before, after)
         judge_result(score, edit, index, texts, saved.get(index, []), (rest.get(index, ""), words), after)
     return score
 
 
-def judge_mark(score: Score, edit: Edit, index: int, texts: dict[int, str], mark: str, before: Truth, after: Truth) -> None:
+def judge_mark(
+    score: Score,
+    edit: Edit,
+    index: int,
+    texts: dict[int, str],
+    mark: str,
+    is_dependent: bool,
+    before: Truth,
+    after: Truth,
+) -> None:
     old, new = before.run.get(index), after.run[index]
     if old is None:
         return
     is_changed = old.outputs != new.outputs
-    said = f"{mark or 'up to date'}"
-    failure = Failure("", edit.notebook, index, texts[index], asdict(edit), said)
+    failure = Failure("", edit.notebook, index, texts[index], asdict(edit), mark or "up to date")
     if is_stale(mark):
         score.add("reported")
-        names = with_functions(texts, index)
-        reads = unlike(old.before, new.before, names, before.run[index].before, before.again.get(index, old).before)
-        makes = unlike(old.after, new.after, set(new.after) - unchanged(new), old.after, before.again.get(index, old).after)
-        if not is_changed and reads == [] and makes == []:
-            failure.kind, failure.right = "false stale", "its outputs, what it reads and what it makes stay the same"
+        again = before.again.get(index, old)
+        tree = parsed(texts[index])
+        names = reached(tree, bodies_of(texts)) if tree else set()
+        reads = differing(names, old.before, new.before, again.before)
+        makes = differing(made_by(new), old.after, new.after, again.after)
+        if not (is_changed or reads or makes):
+            failure.kind = "reported, depends on the edit, but nothing differs" if is_dependent else "false stale"
+            failure.right = "what it reads, makes and shows stays the same"
             score.fail(failure)
     elif is_changed and before.is_steady(index) and after.is_steady(index):
+        failure.kind = f"changed, but only: {mark.split(':')[0]}" if mark else "silent"
         failure.right = f"{short(old.outputs)} becomes {short(new.outputs)}"
-        failure.kind = "silent"
-        if mark:
-            failure.kind = f"changed, but only: {mark.split(':')[0]}"
         score.fail(failure)
 
 
-def unlike(old: fresh.Digests, new: fresh.Digests, names: set[str], first: fresh.Digests, second: fresh.Digests) -> list[str]:
-    """Names whose values differ between the runs. One whose value is not the same in two runs of the same code is unknown, and left out."""
-    steady_names = {name for name in names if first.get(name) == second.get(name)}
-    return sorted(name for name in steady_names if old.get(name) != new.get(name))
+def differing(names: set[str], old: fresh.Digests, new: fresh.Digests, again: fresh.Digests) -> list[str]:
+    """Names whose values the edit has changed. One whose value is not the same in two runs of the same code is unknown."""
+    return sorted(name for name in names if old.get(name) == again.get(name) and old.get(name) != new.get(name))
 
 
-def unchanged(cell: fresh.Cell) -> set[str]:
-    return {name for name, digest in cell.after.items() if cell.before.get(name, "") == digest}
+def made_by(cell: fresh.Cell) -> set[str]:
+    return {name for name, digest in cell.after.items() if cell.before.get(name, "") != digest}
 
 
 def judge_result(

@@ -1,5 +1,6 @@
 """Cellbridge as an agent uses it: over stdio, in a folder of its own, with one notebook and one kernel."""
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from typing import Any
 import nbformat
 
 from bench.calls.agent import Agent
+from bench.judgement.fork_server import ADDRESS
 from bench.judgement.outputs import canonical
 from e2e.support.home import Home, new_mark
 
@@ -26,13 +28,10 @@ STALE = {
 }
 
 
-def environment(home: Path) -> dict[str, str]:
-    """Of the program and of nbclient alike."""
-    home.mkdir(parents=True, exist_ok=True)
-    # Libraries that use all cores would only wait for each other.
-    threads = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")}
-    quiet = {"PYDEVD_DISABLE_FILE_VALIDATION": "1", "PYTHONUTF8": "1"}
-    return {**Home(home).environment(new_mark()), **threads, **quiet}
+def environment(folder: Path) -> dict[str, str]:
+    """Of the program, in a home of its own."""
+    folder.mkdir(parents=True)
+    return {**Home(folder).environment(new_mark()), **{name: os.environ[name] for name in (ADDRESS, "JUPYTER_PATH")}}
 
 
 @dataclass
@@ -80,7 +79,7 @@ def is_stale(state: str) -> bool:
 @contextmanager
 def session(program: str, path: Path, variables: dict[str, str]) -> Iterator[Session]:
     """A notebook in a folder that is served, opened; its kernel ends with the program."""
-    with Agent([program, "--no-browser"], path.parent, variables) as agent:
+    with Agent([program, "--no-browser", "--keep-kernels", "off"], path.parent, variables) as agent:
         opened = Session(agent, path)
         opened.call("use_notebook", notebook_path=path.name)
         yield opened
