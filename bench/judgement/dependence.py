@@ -12,9 +12,10 @@ from bench.judgement.names import FUNCTIONS, bodies_of, parsed, reached
 
 
 def dependent_cells(sources: dict[int, str], edited: int, new: str) -> set[int]:
-    """The cells of which a statement reads a name that the edit reaches."""
+    """The cells a statement of which reads a name that the edit reaches."""
     changed = {**sources, edited: new}
     bodies = bodies_of(changed)
+    changing = {name for source in changed.values() for name in changing_functions(source)}
     modules = {name for source in changed.values() for name in imported(source)}
     touched, dependent = gone(sources[edited], new), set()
     reaching: set[str] = set()
@@ -25,7 +26,7 @@ def dependent_cells(sources: dict[int, str], edited: int, new: str) -> set[int]:
         for statement in tree.body if tree else ():
             is_new = index == edited and ast.dump(statement) in fresh_statements(sources[edited], new)
             if is_new or reached(statement, bodies) & reaching:
-                reaching |= bound(statement) | (receivers(statement, bodies) - modules)
+                reaching |= bound(statement) | (receivers(statement, changing) - modules)
                 dependent.add(index)
             else:
                 reaching -= replaced(statement)
@@ -49,7 +50,7 @@ def gone(old: str, new: str) -> set[str]:
     tree = parsed(old)
     left = fresh_statements(new, old)
     statements = [statement for statement in (tree.body if tree else ()) if ast.dump(statement) in left]
-    return set().union(*(bound(statement) | receivers(statement, {}) for statement in statements))
+    return set().union(*(bound(statement) | receivers(statement, set()) for statement in statements))
 
 
 def bound(statement: ast.stmt) -> set[str]:
@@ -73,13 +74,23 @@ def replaced(statement: ast.stmt) -> set[str]:
     return {node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
 
 
-def receivers(statement: ast.stmt, bodies: dict[str, set[str]]) -> set[str]:
-    """Objects whose methods are called, and what is passed to functions of the notebook: all that may be changed in place."""
+def changing_functions(source: str) -> Iterator[str]:
+    """Functions that set items or attributes of a parameter, or call its methods."""
+    for node in ast.walk(parsed(source) or ast.Module([], [])):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            parameters = {argument.arg for argument in ast.walk(node.args) if isinstance(argument, ast.arg)}
+            changed = [name for statement in node.body for name in bound(statement) | receivers(statement, set())]
+            if parameters & set(changed):
+                yield node.name
+
+
+def receivers(statement: ast.stmt, changing: set[str]) -> set[str]:
+    """All that may be changed in place: objects whose methods are called, and what is passed to functions that do so."""
     names: set[str] = set()
     for node in ast.walk(statement):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             names.update(base(node.func))
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in bodies:
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in changing:
             names.update(name for argument in node.args for name in base(argument))
     return names
 
