@@ -179,7 +179,10 @@ impl Runner {
                 return Ok(());
             }
             Some(how) => {
-                run.note(format!("The kernel had died ({how}) and was restarted: its variables are gone."));
+                // Somebody else's restart is a death of our connection, and what they said of it.
+                let cause =
+                    if how.contains("restarted") { String::new() } else { format!(" had died ({how}) and") };
+                run.note(format!("The kernel{cause} was restarted: its variables are gone."));
             }
             None => {}
         }
