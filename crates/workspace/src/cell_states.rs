@@ -98,6 +98,9 @@ impl Workspace {
         let language = kernel.map(|(known, _)| known.language).or_else(|| notebook.language());
         let language = language.unwrap_or_else(|| "python".to_owned());
 
+        // In other languages, `#` may begin code.
+        let is_python = language.eq_ignore_ascii_case("python");
+
         let mut left = MAX_SOURCE;
         let mut last = std::mem::take(&mut *opened.names.lock());
         let mut names = HashMap::new();
@@ -122,7 +125,7 @@ impl Workspace {
                     id: cell.id().clone(),
                     source: hash,
                     names: known_names(&source, hash),
-                    is_blank: is_blank(&source),
+                    is_blank: source.trim().is_empty() || (is_python && is_blank(&source)),
                     has_outputs: cell.output_count() > 0,
                     execution_count: cell.execution_count(),
                 }

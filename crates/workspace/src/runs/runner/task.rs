@@ -97,6 +97,14 @@ impl Runner {
         run: &Arc<Run>,
         session: SessionId,
     ) {
+        if run.cell().is_some() && run.source().trim().is_empty() {
+            // As in Jupyter: a blank cell is not sent, and its outputs stay.
+            run.end(RunState::Done);
+            if let Some(kernel) = notebook.kernel() {
+                self.retract(&*kernel, run);
+            }
+            return self.handed_over(run);
+        }
         let span = run.span();
         if !notebook.kernel().is_some_and(|kernel| is_started(&*kernel)) {
             self.announce(notebook.place(), run);

@@ -27,7 +27,9 @@ impl Execution for Over {}
 impl Executor for Scripted {
     fn execute(&self, code: Code<'_>, mut sink: Sink) -> Arc<dyn Execution> {
         self.ran.lock().unwrap().push(code.source.to_owned());
-        let execution_count = Some(self.count.fetch_add(1, Ordering::Relaxed) + 1);
+        // As IPython does, which repeats the last count for a blank source.
+        let counted = u64::from(!code.source.trim().is_empty());
+        let execution_count = Some(self.count.fetch_add(counted, Ordering::Relaxed) + counted);
         sink(Event::Started { execution_count });
         let done = Outcome::Done { execution_count, next_input: None };
         let outcome = match code.source {
@@ -103,6 +105,31 @@ async fn a_cell_with_the_tag_is_skipped_and_says_so() {
     assert_eq!(ended.ran, ["1", "3"]);
     assert!(ended.notes[1].contains("tag skip-execution"), "{:?}", ended.notes);
     assert_eq!(ended.failed, [false; 3]);
+}
+
+#[tokio::test]
+async fn a_blank_cell_is_not_sent_and_is_done() {
+    let ended = series(&[("", &[]), ("1", &[]), (" \n\t", &[]), ("# only a comment", &[]), ("2", &[])], true).await;
+    assert_eq!(ended.states, ["done"; 5]);
+    assert_eq!(ended.ran, ["1", "# only a comment", "2"]);
+    assert_eq!(ended.notes, [""; 5]);
+}
+
+#[tokio::test]
+async fn a_kernel_that_repeats_its_count_for_blank_code_was_not_restarted() {
+    let (memory, workspace) = memory();
+    let session = Session::new(workspace);
+    let scripted = Arc::new(Scripted::default());
+    // Its process has no name: only counts tell.
+    let kernel = Arc::new(Idle { executor: Some(scripted), language: "python", ..Idle::new("kept") });
+    memory.kernels.lock().unwrap().push(kernel);
+    let opened = session.use_notebook("a", &"a.ipynb".into(), Mode::Connect).await.unwrap();
+    session.choose_kernel(&opened, KernelSelector::Existing("kept".into())).await.unwrap();
+    for source in ["1", "", "  ", "2"] {
+        let run = session.run(opened.clone(), None, source.to_owned()).unwrap();
+        run.ended().await;
+        assert_eq!(run.view().notes, Vec::<String>::new(), "{source:?}");
+    }
 }
 
 #[tokio::test]
