@@ -4,8 +4,8 @@
 //! [`Unknown`]. The parser is Ruff's, whose interface changes with every version; nothing of it leaves this crate.
 //!
 //! What is decided here:
-//! - A name counts as used if the cell reads it before it binds it, in the order of the source. A branch that may not be
-//!   taken counts as taken.
+//! - A name counts as used if the cell reads it before it binds it, in the order of the source. What a branch binds that may not
+//!   be taken may be bound, and the name is still used; a loop counts as taken.
 //! - The body of a function is not run by defining it. Its [`Effects`] are kept under the function's name, and those of
 //!   methods under the name of their class, for the cells that read that name: to read a function is to call it, or to
 //!   hand it to something that may. A lambda counts as called where it stands, unless a name is assigned to it.
@@ -29,7 +29,7 @@ mod walker;
 
 pub use builtins::is_builtin;
 pub use magics::is_blank;
-pub use names::{Argument, Effects, Name, Names, Passed, Unknown};
+pub use names::{Argument, Effects, Name, Names, Passed, Repeat, Step, Unknown};
 pub use nondeterminism::{Cause, Nondeterminism, nondeterminism};
 pub use rename::{CannotRename, Renamed, RenamedCell, rename};
 pub use undefined::{Undefined, definers, undefined};

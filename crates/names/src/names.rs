@@ -15,6 +15,8 @@ const MAX_WORDS: usize = 16 * 1024;
 pub struct Names {
     /// What the cell does when it runs.
     pub effects: Effects,
+    /// The same for each of its statements, in order.
+    pub steps: Vec<Step>,
     /// What the functions and classes that it defines do when they are called.
     pub functions: BTreeMap<Name, Effects>,
     /// Further names for the objects of others, as `a` after `a = df`.
@@ -30,6 +32,25 @@ pub struct Names {
     pub binds_anything: bool,
 }
 
+/// A statement of a cell that is in no other one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Step {
+    /// Its effects, as if it were a cell.
+    pub effects: Effects,
+    /// The number stands for its text.
+    pub code: u64,
+}
+
+/// What changing an object once more does, compared with changing it once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Repeat {
+    /// It is the same: `df["a"] = 1`.
+    Same,
+    Unknown,
+    /// It is something else: `xs.append(1)`, `df["a"] = df["a"] * 2`.
+    Differs,
+}
+
 /// What running code does with the names of its module.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Effects {
@@ -40,6 +61,10 @@ pub struct Effects {
     /// Read at all.
     pub reads: BTreeSet<Name>,
     pub defines: BTreeSet<Name>,
+    /// Of these, the ones that a branch, a loop or an error may leave as they were.
+    pub may_define: BTreeSet<Name>,
+    /// The ones that count as bound in the code below: not those of a branch that may not be taken.
+    pub(crate) binds: BTreeSet<Name>,
     pub deletes: BTreeSet<Name>,
     /// Changed by an assignment to a part of their object, or an augmented one.
     pub changes: BTreeSet<Name>,
@@ -47,6 +72,12 @@ pub struct Effects {
     pub augments: BTreeSet<Name>,
     /// A method was called that may change their object.
     pub calls: BTreeSet<Name>,
+    /// What changing them once more does; see `changes`.
+    pub repeats: BTreeMap<Name, Repeat>,
+    /// The parts of them that assignments replace: `["x"]`, `.x`.
+    pub parts: BTreeMap<Name, BTreeSet<String>>,
+    /// It calls something that may give another result each time, such as a clock.
+    pub varies: bool,
     /// The names whose objects are passed to functions.
     pub passes: BTreeSet<Passed>,
     /// Of a function: its positional parameters, and those whose objects it changes, or calls methods of that may do so.
@@ -74,6 +105,51 @@ pub enum Argument {
 }
 
 impl Effects {
+    /// Adds what a later statement does.
+    pub(crate) fn then(&mut self, step: &Self) {
+        let outside = |name: &&Name| !self.binds.contains(*name);
+        self.needs.extend(step.needs.iter().filter(|name| !self.defines.contains(*name)).cloned());
+        self.uses.extend(step.uses.iter().filter(outside).cloned());
+        self.calls.extend(step.calls.iter().filter(outside).cloned());
+        self.passes.extend(step.passes.iter().filter(|passed| outside(&&passed.name)).cloned());
+        for name in step.changes.iter().filter(outside) {
+            let is_first = self.changes.insert(name.clone());
+            if !step.augments.contains(name) {
+                self.augments.remove(name);
+            } else if is_first {
+                self.augments.insert(name.clone());
+            }
+        }
+        for (name, repeat) in step.repeats.iter().filter(|(name, _)| outside(name)) {
+            let known = self.repeats.entry(name.clone()).or_insert(*repeat);
+            *known = (*known).max(*repeat);
+        }
+        for (name, parts) in step.parts.iter().filter(|(name, _)| outside(name)) {
+            self.parts.entry(name.clone()).or_default().extend(parts.iter().cloned());
+        }
+        self.reads.extend(step.reads.iter().cloned());
+        for name in &step.deletes {
+            self.defines.remove(name);
+            self.may_define.remove(name);
+            self.binds.remove(name);
+            self.deletes.insert(name.clone());
+        }
+        for name in &step.defines {
+            if !step.may_define.contains(name) {
+                self.may_define.remove(name);
+            } else if !self.defines.contains(name) {
+                self.may_define.insert(name.clone());
+            }
+            self.deletes.remove(name);
+            self.defines.insert(name.clone());
+        }
+        self.binds.extend(step.binds.iter().cloned());
+        self.varies |= step.varies;
+        if self.unknown.is_none() {
+            self.unknown.clone_from(&step.unknown);
+        }
+    }
+
     /// The parameter of a function with these effects that gets an argument.
     pub fn parameter<'n>(&'n self, argument: &'n Argument) -> Option<&'n Name> {
         match argument {

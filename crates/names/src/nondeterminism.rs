@@ -11,6 +11,7 @@ mod finder;
 mod table;
 
 use finder::Finder;
+pub(crate) use table::may_vary;
 
 /// Why a cell may give another result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

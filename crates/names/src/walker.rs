@@ -12,15 +12,27 @@ use ruff_text_size::Ranged;
 
 use crate::locals::Locals;
 use crate::magics::{self, CellMagic, LineMagic};
-use crate::names::{Effects, Name, Names, Unknown};
+use crate::names::{Effects, Name, Names, Repeat, Step, Unknown};
 use crate::parse::{MAX_NESTED, with_statements};
 use crate::scope::{Kind, Resolved, Scope, Scopes};
 
+mod branches;
 mod calls;
+mod repeats;
 mod visit;
+
+use branches::Branch;
 
 pub(crate) struct Walker {
     names: Names,
+    /// The effects of the statement that the walk is in.
+    step: Effects,
+    /// What it has bound, and the branches of it that the walk is in.
+    branches: Vec<Branch>,
+    /// What changing an object at this place once more does.
+    repeat: Repeat,
+    /// Whether nothing is done with the result of the call that is visited next.
+    is_discarded: bool,
     scopes: Scopes,
     /// The effects of the function or class of the cell that is being defined.
     deferred: Effects,
@@ -45,6 +57,10 @@ impl Walker {
     pub(crate) fn walk_cell(body: &str, magics: &[CellMagic]) -> Names {
         let mut walker = Self {
             names: Names::default(),
+            step: Effects::default(),
+            branches: Vec::new(),
+            repeat: Repeat::Unknown,
+            is_discarded: false,
             scopes: Scopes::default(),
             deferred: Effects::default(),
             parameters: BTreeSet::new(),
@@ -56,33 +72,59 @@ impl Walker {
             tolerant: 0,
         };
         if magics.contains(&CellMagic::Timeit) {
-            walker.walk_as_function(body);
+            walker.step(body, |walker| walker.walk_as_function(body));
         } else {
-            walker.walk_source(body);
+            walker.walk_steps(body);
         }
         for magic in magics {
             if let CellMagic::Capture(name) = magic {
-                walker.define(name);
+                walker.step(body, |walker| walker.define(name));
             }
         }
         walker.names
     }
 
+    /// A statement of the cell that is in no other one.
+    fn step(&mut self, text: &str, walk: impl FnOnce(&mut Self)) {
+        self.branches.push(Branch::default());
+        walk(self);
+        let bound = self.branches.pop().unwrap_or_default();
+        let mut effects = std::mem::take(&mut self.step);
+        effects.may_define = effects.defines.difference(&bound.surely).cloned().collect();
+        effects.binds = bound.likely;
+        self.names.effects.then(&effects);
+        self.names.steps.push(Step { effects, code: hash(text) });
+    }
+
+    fn walk_steps(&mut self, source: &str) {
+        let walked = self.nested(source, |walker, statements| {
+            for statement in statements {
+                let text = source.get(statement.range().to_std_range()).unwrap_or_default();
+                walker.step(text, |walker| walker.visit_stmt(statement));
+            }
+        });
+        if walked.is_err() {
+            self.step(source, |walker| walker.note(walked));
+        }
+    }
+
     fn walk_source(&mut self, source: &str) {
-        self.nested(source, |walker, statements| walker.visit_body(statements));
+        let walked = self.nested(source, |walker, statements| walker.visit_body(statements));
+        self.note(walked);
     }
 
     /// What the source binds is lost.
     fn walk_as_function(&mut self, source: &str) {
-        self.nested(source, |walker, statements| {
+        let walked = self.nested(source, |walker, statements| {
             let scope = Scope::function(Locals::of_body(statements));
             walker.within(scope, |walker| walker.visit_body(statements));
         });
+        self.note(walked);
     }
 
-    fn nested(&mut self, source: &str, walk: impl FnOnce(&mut Self, &Suite)) {
+    fn nested(&mut self, source: &str, walk: impl FnOnce(&mut Self, &Suite)) -> Result<(), Unknown> {
         if self.sources == MAX_NESTED {
-            return self.note(Err(Unknown::TooDeep));
+            return Err(Unknown::TooDeep);
         }
         self.sources += 1;
         let outer = std::mem::replace(&mut self.source, source.to_owned());
@@ -92,7 +134,7 @@ impl Walker {
         if walked.is_err() {
             self.names.may_bind(source);
         }
-        self.note(walked);
+        walked
     }
 
     fn note(&mut self, walked: Result<(), Unknown>) {
@@ -110,7 +152,7 @@ impl Walker {
 
     /// The effects of the code that the walk is in.
     fn effects(&mut self) -> &mut Effects {
-        if self.functions > 0 { &mut self.deferred } else { &mut self.names.effects }
+        if self.functions > 0 { &mut self.deferred } else { &mut self.step }
     }
 
     fn within(&mut self, scope: Scope, walk: impl FnOnce(&mut Self)) {
@@ -122,14 +164,19 @@ impl Walker {
     /// Whether the name is one of the cell, and not one that the cell itself has bound already.
     fn is_from_outside(&self, name: &str) -> bool {
         self.scopes.resolve(name) == Resolved::Module
-            && (self.functions > 0 || !self.names.effects.defines.contains(name))
+            && (self.functions > 0 || !self.is_bound(name))
+    }
+
+    /// Whether the cell has bound the name of the module before.
+    fn has_defined(&self, name: &str) -> bool {
+        self.step.defines.contains(name) || self.names.effects.defines.contains(name)
     }
 
     fn read(&mut self, name: &str) {
         if self.scopes.resolve(name) == Resolved::Module {
             if self.is_from_outside(name) {
                 self.effects().uses.insert(name.to_owned());
-                if self.tolerant == 0 {
+                if self.tolerant == 0 && (self.functions > 0 || !self.step.defines.contains(name)) {
                     self.effects().needs.insert(name.to_owned());
                 }
             }
@@ -150,8 +197,14 @@ impl Walker {
         self.effects().deletes.remove(name);
         self.effects().defines.insert(name.to_owned());
         if self.functions == 0 {
+            if let Some(branch) = self.branches.last_mut() {
+                branch.surely.insert(name.to_owned());
+                branch.likely.insert(name.to_owned());
+            }
             self.forget(name);
         } else {
+            // Nobody knows whether it is called where it is read.
+            self.deferred.may_define.insert(name.to_owned());
             // The function may be called under another name.
             self.names.possible.insert(name.to_owned());
         }
@@ -174,25 +227,49 @@ impl Walker {
         self.effects().defines.remove(name);
         self.effects().deletes.insert(name.to_owned());
         if self.functions == 0 {
+            for branch in &mut self.branches {
+                branch.surely.remove(name);
+                branch.likely.remove(name);
+            }
             self.forget(name);
         }
     }
 
     /// The object behind an expression like `a.b[c]` is changed.
     fn change(&mut self, part: &Expr) {
-        let Some(name) = root(part) else { return };
-        let name = self.original(name);
-        if self.is_from_outside(&name) {
-            self.effects().augments.remove(&name);
-            self.effects().changes.insert(name.clone());
+        let Some(alias) = root(part) else { return };
+        let name = self.original(alias);
+        if name != alias {
+            self.change_name(alias, part);
         }
+        self.change_name(&name, part);
         self.change_parameter(&name);
+    }
+
+    fn change_name(&mut self, name: &str, part: &Expr) {
+        if self.is_from_outside(name) {
+            let (repeat, part) = (self.repeat, repeats::part_of(part));
+            let effects = self.effects();
+            effects.augments.remove(name);
+            effects.changes.insert(name.to_owned());
+            effects.parts.entry(name.to_owned()).or_default().insert(part.unwrap_or_default());
+            self.repeats(name, repeat);
+        }
+    }
+
+    /// What changing the object once more does.
+    fn repeats(&mut self, name: &str, repeat: Repeat) {
+        let known = self.effects().repeats.entry(name.to_owned()).or_insert(repeat);
+        *known = (*known).max(repeat);
     }
 
     /// `name += …` changes the object, or gives the name another one.
     fn augment(&mut self, name: &str) {
-        if self.is_from_outside(name) && self.effects().changes.insert(name.to_owned()) {
-            self.effects().augments.insert(name.to_owned());
+        if self.is_from_outside(name) {
+            if self.effects().changes.insert(name.to_owned()) {
+                self.effects().augments.insert(name.to_owned());
+            }
+            self.repeats(name, Repeat::Differs);
         }
         self.change_parameter(name);
         if let Some(aliases) = self.aliases_of(name) {
@@ -241,9 +318,7 @@ impl Walker {
     /// Remembers that the definition of a name always gives the same value.
     fn fix(&mut self, name: &str, text: &str) {
         if self.definitions == 0 && self.scopes.are_empty() {
-            let mut hash = DefaultHasher::new();
-            text.hash(&mut hash);
-            self.names.fixed.insert(name.to_owned(), hash.finish());
+            self.names.fixed.insert(name.to_owned(), hash(text));
         }
     }
 
@@ -360,11 +435,9 @@ impl Walker {
                     walker.visit_expr(&generator.iter);
                 }
                 walker.visit_expr(&generator.target);
-                generator.ifs.iter().for_each(|test| walker.visit_expr(test));
+                walker.repeatedly(generator.ifs.iter());
             }
-            for element in elements {
-                walker.visit_expr(element);
-            }
+            walker.repeatedly(elements.iter().copied());
         });
     }
 
@@ -393,6 +466,12 @@ impl Walker {
             }
         }
     }
+}
+
+fn hash(text: &str) -> u64 {
+    let mut hash = DefaultHasher::new();
+    text.hash(&mut hash);
+    hash.finish()
 }
 
 /// A name gets another object.

@@ -1,19 +1,24 @@
 //! The facts, arranged so that the rules find them.
 
 use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
 
-use names::{Name, Names};
+use names::{Effects, Name, Names, Repeat};
 use notebook::CellId;
 
-use crate::effective::{Effective, Write};
+use crate::effective::{Effective, Surroundings, Write};
 use crate::facts::{Facts, Run};
 
 pub(crate) struct Book<'a> {
     pub(crate) facts: Facts<'a>,
-    /// For each cell, its run.
-    runs: Vec<Option<&'a Run>>,
+    /// For each cell, its run, as an index.
+    runs: Vec<Option<usize>>,
     /// For each cell, what its source does now.
-    pub(crate) now: Vec<Effective>,
+    pub(crate) now: Vec<Rc<Effective>>,
+    /// For each run, what it did.
+    did: Vec<Option<Rc<Effective>>>,
+    /// For each cell, its runs in the present instance, with any source.
+    runs_of: Vec<Vec<usize>>,
     /// For each name, the cells that write it now, in order.
     writers: HashMap<Name, Vec<(usize, Write)>>,
     /// For each name, what wrote it in the present instance.
@@ -27,6 +32,8 @@ pub(crate) struct Event<'a> {
     /// Where its cell is; `None` if it has none, or it was deleted.
     pub(crate) position: Option<usize>,
     pub(crate) write: Write,
+    /// What doing the same again does to the object.
+    pub(crate) repeat: Repeat,
 }
 
 impl<'a> Book<'a> {
@@ -35,37 +42,76 @@ impl<'a> Book<'a> {
             facts.cells.iter().enumerate().map(|(position, cell)| (&cell.id, position)).collect();
         let position = |run: &Run| run.cell.as_ref().and_then(|id| positions.get(id)).copied();
         let mut runs = vec![None; facts.cells.len()];
-        for run in facts.runs.iter().filter(|run| !run.is_superseded) {
+        for (index, run) in facts.runs.iter().enumerate().filter(|(_, run)| !run.is_superseded) {
             if let Some(position) = position(run) {
-                runs[position] = Some(run);
+                runs[position] = Some(index);
             }
         }
         let definers = Definers::new(facts);
-        let now: Vec<_> = facts
-            .cells
-            .iter()
-            .enumerate()
-            .map(|(position, cell)| definers.effective(&cell.names, position))
-            .collect();
-        let mut events = HashMap::<_, Vec<_>>::new();
-        for run in facts.runs.iter().filter(|run| Some(run.instance) == facts.instance) {
+        let effective = |names, source, position| {
+            Rc::new(Effective::of(names, source, &From { definers: &definers, position }))
+        };
+        let cells = facts.cells.iter().enumerate();
+        let now: Vec<_> =
+            cells.map(|(position, cell)| effective(&*cell.names, cell.source, position)).collect();
+        let mut book = Self {
+            facts,
+            runs,
+            now,
+            did: vec![None; facts.runs.len()],
+            runs_of: vec![Vec::new(); facts.cells.len()],
+            writers: HashMap::new(),
+            events: HashMap::new(),
+        };
+        let is_present = |run: &Run| Some(run.instance) == facts.instance;
+        for (index, run) in facts.runs.iter().enumerate().filter(|(_, run)| is_present(run)) {
             let position = position(run);
-            let did = definers.effective(&run.names, position.unwrap_or(facts.cells.len()));
-            for (name, write) in did.writes {
-                events.entry(name).or_default().push(Event { run, position, write });
+            let same = position.filter(|position| facts.cells[*position].source == run.source);
+            let did = match same {
+                Some(position) => Rc::clone(&book.now[position]),
+                None => effective(&run.names, run.source, position.unwrap_or(facts.cells.len())),
+            };
+            for (name, write) in &did.writes {
+                if let Some(write) = in_fact(run, name, *write) {
+                    let repeat = did.repeats.get(name).copied().unwrap_or(Repeat::Unknown);
+                    let event = Event { run, position, write, repeat };
+                    book.events.entry(name.clone()).or_default().push(event);
+                }
+            }
+            if let Some(position) = position {
+                book.runs_of[position].push(index);
+            }
+            book.did[index] = Some(did);
+        }
+        for position in 0..facts.cells.len() {
+            let ran = book.run(position).filter(|run| book.is_present(run));
+            let ran = ran.filter(|run| run.source == facts.cells[position].source);
+            for (name, write) in &book.now[position].writes {
+                // A later run may still do what this one has not done.
+                let write = ran.and_then(|run| in_fact(run, name, *write)).unwrap_or_else(|| may(*write));
+                let write = if ran.is_none() { book.now[position].writes[name] } else { write };
+                book.writers.entry(name.clone()).or_default().push((position, write));
             }
         }
-        let mut writers = HashMap::<_, Vec<_>>::new();
-        for (position, effective) in now.iter().enumerate() {
-            for (name, write) in &effective.writes {
-                writers.entry(name.clone()).or_default().push((position, *write));
-            }
-        }
-        Self { facts, runs, now, writers, events }
+        book
     }
 
     pub(crate) fn run(&self, position: usize) -> Option<&'a Run> {
-        self.runs[position]
+        self.runs[position].map(|index| &self.facts.runs[index])
+    }
+
+    /// What a cell did in its last run in the present instance.
+    pub(crate) fn ran(&self, position: usize) -> Option<&Effective> {
+        self.runs[position].and_then(|index| self.did[index].as_deref())
+    }
+
+    /// The run of a cell that was the last before `order`, its number then, and what it did.
+    pub(crate) fn ran_before(&self, position: usize, order: u64) -> Option<(&'a Run, u64, &Effective)> {
+        let runs = self.runs_of[position].iter().filter_map(|index| {
+            let run = &self.facts.runs[*index];
+            Some((run, run.last_before(order)?, self.did[*index].as_deref()?))
+        });
+        runs.max_by_key(|(_, order, _)| *order)
     }
 
     /// Whether a run was in the kernel as it is now.
@@ -78,10 +124,13 @@ impl<'a> Book<'a> {
         self.events.get(name).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// The names that a cell defines or changes now.
-    pub(crate) fn strong_writes(&self, position: usize) -> Vec<Name> {
-        let writes = self.now[position].writes.iter();
-        writes.filter(|(_, write)| !write.is_weak()).map(|(name, _)| name.clone()).collect()
+    /// Whether another cell or code wrote the name between two runs.
+    pub(crate) fn is_written_between(&self, name: &str, by_others_than: usize, (from, to): (u64, u64)) -> bool {
+        self.events(name).iter().any(|event| {
+            event.position != Some(by_others_than)
+                && event.run.last_before(to).is_some_and(|order| order > from)
+                && !event.position.is_some_and(|position| self.is_fixed(position, name))
+        })
     }
 
     /// The cells that write a name now, in order.
@@ -94,13 +143,53 @@ impl<'a> Book<'a> {
         let all = self.writers(name);
         let above = &all[..all.partition_point(|(writer, _)| *writer < position)];
         let definer = above.iter().rposition(|(_, write)| *write == Write::Defines);
-        (&above[definer.unwrap_or(0)..], definer.map(|index| above[index].0))
+        let first = definer.or_else(|| above.iter().position(|(_, write)| write.binds()));
+        (&above[definer.unwrap_or(0)..], first.map(|index| above[index].0))
     }
 
     /// Whether a cell defines a name with the same value each time, and did so when it ran.
     pub(crate) fn is_fixed(&self, position: usize, name: &str) -> bool {
         let now = self.facts.cells[position].names.fixed.get(name);
-        now.is_some() && self.runs[position].is_some_and(|run| run.names.fixed.get(name) == now)
+        now.is_some() && self.run(position).is_some_and(|run| run.names.fixed.get(name) == now)
+    }
+}
+
+/// How a run has written a name, by what is known of its end. `None` if it has not.
+fn in_fact(run: &Run, name: &str, write: Write) -> Option<Write> {
+    if run.has_assigned(name) {
+        return Some(if write == Write::MayDefine { Write::Defines } else { write });
+    }
+    match write {
+        // It may have ended before.
+        Write::Defines if run.has_failed && run.assigned.is_some() => None,
+        Write::Defines if run.has_failed => Some(Write::MayDefine),
+        Write::MayDefine if run.assigned.is_some() => None,
+        _ => Some(write),
+    }
+}
+
+/// What may be so, where it surely is so if nothing fails.
+fn may(write: Write) -> Write {
+    if write == Write::Defines { Write::MayDefine } else { write }
+}
+
+/// The notebook as seen from one cell.
+struct From<'b, 'a> {
+    definers: &'b Definers<'a>,
+    position: usize,
+}
+
+impl<'a> Surroundings<'a> for From<'_, 'a> {
+    fn function(&self, name: &str) -> Option<&'a Effects> {
+        self.definers.definer(name, self.position).and_then(|names| names.functions.get(name))
+    }
+
+    fn aliases(&self, name: &str) -> Vec<Name> {
+        self.definers.aliases(name, self.position)
+    }
+
+    fn is_import(&self, name: &str) -> bool {
+        self.definers.definer(name, self.position).is_some_and(|names| names.imports.contains(name))
     }
 }
 
@@ -124,19 +213,11 @@ impl<'a> Definers<'a> {
         Self { facts, positions, aliased: aliased.flat_map(|(alias, name)| [alias, name]).collect() }
     }
 
-    /// What a cell at this position does that has these names.
-    fn effective(&self, names: &Names, position: usize) -> Effective {
-        let functions = |name: &str| self.definer(name, position).and_then(|names| names.functions.get(name));
-        let is_import = |name: &str| {
-            names.imports.contains(name)
-                || (!names.effects.defines.contains(name)
-                    && self.definer(name, position).is_some_and(|names| names.imports.contains(name)))
-        };
-        Effective::of(names, functions, |name| self.aliases(name, position), is_import)
-    }
-
     /// The other names of an object as seen from this position.
     fn aliases(&self, name: &str, position: usize) -> Vec<Name> {
+        if !self.aliased.contains(&name.to_owned()) {
+            return Vec::new();
+        }
         let object = self.object(name, position);
         let is_alias = |other: &&Name| *other != name && self.object(other, position) == object;
         self.aliased.iter().copied().filter(is_alias).cloned().collect()

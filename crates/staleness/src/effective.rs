@@ -1,15 +1,35 @@
 //! What a cell does together with the functions that it calls.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
-use names::{Effects, Name, Names, Passed, Unknown};
+use names::{Effects, Name, Names, Passed, Repeat, Unknown};
 
 #[derive(Debug, Default)]
 pub(crate) struct Effective {
     /// What it uses, with the function through which it does so.
     pub(crate) uses: BTreeMap<Name, Option<Name>>,
+    /// Of these, what it may have bound itself before.
+    pub(crate) own: BTreeSet<Name>,
     pub(crate) writes: BTreeMap<Name, Write>,
+    /// What changing the objects of names once more does.
+    pub(crate) repeats: BTreeMap<Name, Repeat>,
+    /// What the values of the written names are made of.
+    pub(crate) flows: BTreeMap<Name, Flow>,
+    /// It calls something that may give another result each time.
+    varies: bool,
     pub(crate) unknown: Option<Unknown>,
+}
+
+/// What the value of a name is made of when the cell ends.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Flow {
+    /// The names of other cells.
+    pub(crate) inputs: BTreeSet<Name>,
+    /// Stands for the code that makes it.
+    pub(crate) code: u64,
+    /// It may be another value each time, of the same input.
+    pub(crate) varies: bool,
 }
 
 /// How code writes a name; a later one says more about the value.
@@ -21,6 +41,8 @@ pub(crate) enum Write {
     Calls,
     /// It changes the object, or deletes the name.
     Changes,
+    /// A branch of it, or a function that it may call, defines the name.
+    MayDefine,
     Defines,
 }
 
@@ -29,28 +51,64 @@ impl Write {
     pub(crate) fn is_weak(self) -> bool {
         self <= Self::Calls
     }
+
+    /// Whether the name may have got another object.
+    pub(crate) fn binds(self) -> bool {
+        self >= Self::MayDefine
+    }
+}
+
+/// What other cells say about a name, as seen from a cell.
+pub(crate) trait Surroundings<'n> {
+    /// What a function of another cell does.
+    fn function(&self, name: &str) -> Option<&'n Effects>;
+    /// Other names for its object.
+    fn aliases(&self, name: &str) -> Vec<Name>;
+    /// Whether it is the name of a module.
+    fn is_import(&self, name: &str) -> bool;
 }
 
 impl Effective {
-    /// `functions` finds what a function of another cell does, `aliases` other names for the object of a name, and `is_import`
-    /// whether a name is that of a module.
-    pub(crate) fn of<'n>(
-        names: &'n Names,
-        functions: impl Fn(&str) -> Option<&'n Effects>,
-        aliases: impl Fn(&str) -> Vec<Name>,
-        is_import: impl Fn(&str) -> bool,
-    ) -> Self {
-        let mut effective = Self::default();
-        effective.add(&names.effects, None, &|_| false);
+    /// `source` stands for the whole source of the cell.
+    pub(crate) fn of<'n>(names: &'n Names, source: u64, around: &impl Surroundings<'n>) -> Self {
         let is_own = |name: &str| names.effects.defines.contains(name);
-        let mut called: Vec<&Name> = names.effects.reads.iter().collect();
+        let mut effective = Self::default();
+        effective.expand(names, &names.effects, around, &is_own);
+        let Effects { needs, defines, .. } = &names.effects;
+        let uses = effective.uses.iter().filter(|(name, through)| through.is_none() && !needs.contains(*name));
+        effective.own = uses.map(|(name, _)| name.clone()).filter(|name| defines.contains(name)).collect();
+        effective.flows = flows(names, around);
+        // Where statements are not known, all is one.
+        for name in effective.writes.keys() {
+            effective.flows.entry(name.clone()).or_insert_with(|| Flow {
+                inputs: effective.uses.keys().cloned().collect(),
+                code: source,
+                varies: true,
+            });
+        }
+        effective
+    }
+
+    /// Adds code of the cell, and the functions that it calls.
+    fn expand<'n>(
+        &mut self,
+        names: &'n Names,
+        effects: &'n Effects,
+        around: &impl Surroundings<'n>,
+        is_own: &dyn Fn(&str) -> bool,
+    ) {
+        self.add(effects, None, &|_| false);
+        let is_defined = |name: &str| names.effects.defines.contains(name);
+        let mut called: Vec<&Name> = effects.reads.iter().collect();
         let mut known = BTreeSet::new();
-        let mut running = vec![&names.effects];
+        let mut running = vec![effects];
         let mut changing: BTreeMap<&Name, &Effects> = BTreeMap::new();
         while let Some(name) = called.pop() {
-            let function = names.functions.get(name).or_else(|| functions(name).filter(|_| !is_own(name)));
-            let Some(function) = function.filter(|_| known.insert(name)) else { continue };
-            effective.add(function, Some(name), &is_own);
+            let elsewhere = || around.function(name).filter(|_| !is_defined(name));
+            let Some(function) = names.functions.get(name).or_else(elsewhere).filter(|_| known.insert(name)) else {
+                continue;
+            };
+            self.add(function, Some(name), is_own);
             called.extend(&function.reads);
             running.push(function);
             changing.insert(name, function);
@@ -66,28 +124,31 @@ impl Effective {
             objects.extend(passes.chain(calls).chain(changes).filter(|(name, _)| is_elsewhere(name)));
         }
         for (name, write) in objects {
-            effective.write(name.clone(), write);
-            for alias in aliases(name).into_iter().filter(|alias| !is_own(alias)) {
-                effective.write(alias, write);
+            self.write(name.clone(), write);
+            let repeat = self.repeats.get(name).copied();
+            for alias in around.aliases(name).into_iter().filter(|alias| !is_own(alias)) {
+                repeat.iter().for_each(|repeat| self.repeat(&alias, *repeat));
+                self.write(alias, write);
             }
         }
-        effective.weaken_modules(&is_import);
-        effective
+        self.weaken_modules(&|name| {
+            names.imports.contains(name) || (!is_defined(name) && around.is_import(name))
+        });
     }
 
     fn add(&mut self, effects: &Effects, through: Option<&Name>, is_own: &dyn Fn(&str) -> bool) {
         for name in effects.uses.iter().filter(|name| !is_own(name)) {
             self.uses.entry(name.clone()).or_insert_with(|| through.cloned());
         }
-        for (names, write) in [
-            (&effects.augments, Write::Changes),
-            (&effects.deletes, Write::Changes),
-            (&effects.defines, Write::Defines),
-        ] {
-            for name in names.iter().filter(|name| write == Write::Defines || !is_own(name)) {
-                self.write(name.clone(), write);
-            }
+        for name in effects.augments.iter().chain(&effects.deletes).filter(|name| !is_own(name)) {
+            self.write(name.clone(), Write::Changes);
         }
+        for name in &effects.defines {
+            let is_sure = !effects.may_define.contains(name);
+            self.write(name.clone(), if is_sure { Write::Defines } else { Write::MayDefine });
+        }
+        effects.repeats.iter().for_each(|(name, repeat)| self.repeat(name, *repeat));
+        self.varies |= effects.varies;
         if self.unknown.is_none() {
             self.unknown.clone_from(&effects.unknown);
         }
@@ -96,6 +157,11 @@ impl Effective {
     fn write(&mut self, name: Name, write: Write) {
         let known = self.writes.entry(name).or_insert(write);
         *known = (*known).max(write);
+    }
+
+    fn repeat(&mut self, name: &str, repeat: Repeat) {
+        let known = self.repeats.entry(name.to_owned()).or_insert(repeat);
+        *known = (*known).max(repeat);
     }
 
     /// A module is hardly ever an input: its functions are called, and its settings are of little effect.
@@ -108,9 +174,57 @@ impl Effective {
                 }
                 true
             }
-            Write::Defines => true,
+            Write::MayDefine | Write::Defines => true,
         });
     }
+}
+
+/// Follows the values of names through the statements of a cell.
+fn flows<'n>(names: &'n Names, around: &impl Surroundings<'n>) -> BTreeMap<Name, Flow> {
+    let mut flows = BTreeMap::<Name, Flow>::new();
+    for step in &names.steps {
+        let mut done = Effective::default();
+        done.expand(names, &step.effects, around, &|_| false);
+        let mut made = Flow { varies: done.varies, ..Flow::default() };
+        let mut hash = DefaultHasher::new();
+        step.code.hash(&mut hash);
+        for name in done.uses.keys().chain(&step.effects.reads) {
+            match flows.get(name) {
+                Some(flow) => {
+                    made.inputs.extend(flow.inputs.iter().cloned());
+                    flow.code.hash(&mut hash);
+                    made.varies |= flow.varies;
+                }
+                None => drop(made.inputs.insert(name.clone())),
+            }
+        }
+        made.code = hash.finish();
+        for (name, write) in done.writes {
+            let before = flows.remove(&name);
+            // A name that is not surely defined may have its value from before.
+            let flow = match before {
+                _ if write == Write::Defines => made.clone(),
+                Some(before) => Flow {
+                    inputs: before.inputs.union(&made.inputs).cloned().collect(),
+                    code: both(before.code, made.code),
+                    varies: before.varies || made.varies,
+                },
+                None => {
+                    let mut flow = made.clone();
+                    flow.inputs.insert(name.clone());
+                    flow
+                }
+            };
+            flows.insert(name, flow);
+        }
+    }
+    flows
+}
+
+fn both(one: u64, other: u64) -> u64 {
+    let mut hash = DefaultHasher::new();
+    (one, other).hash(&mut hash);
+    hash.finish()
 }
 
 /// Whether the function that gets a name's object may change it, or pass it to one that does.

@@ -45,6 +45,7 @@ pub(crate) fn verb(write: Write) -> &'static str {
         Write::Passes => "passes it to a function that changes it",
         Write::Calls => "calls a method of it",
         Write::Changes => "changes it",
+        Write::MayDefine => "may define it",
         Write::Defines => "defines it",
     }
 }

@@ -1,5 +1,6 @@
 //! What is known of a notebook, and what follows for its cells.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -40,10 +41,26 @@ pub struct Run {
     pub earlier: Vec<u64>,
     pub ended_at: SystemTime,
     pub has_failed: bool,
+    /// Whether it was stopped before its end, which another run would not be.
+    pub is_interrupted: bool,
+    /// Whether a run of the cell in this instance has not failed, with any source.
+    pub has_succeeded: bool,
+    /// The names that it has bound or whose objects it has replaced or resized, if its kernel could tell.
+    pub assigned: Option<Arc<BTreeSet<Name>>>,
     pub execution_count: Option<u64>,
 }
 
 impl Run {
+    /// Whether the memory of its kernel shows that it has bound the name.
+    pub(crate) fn has_assigned(&self, name: &str) -> bool {
+        self.assigned.as_ref().is_some_and(|assigned| assigned.contains(name))
+    }
+
+    /// All numbers of its runs with this source, the last one included.
+    pub(crate) fn orders(&self) -> impl Iterator<Item = u64> {
+        self.earlier.iter().copied().chain([self.order])
+    }
+
     /// The number of the last time that it ran before `order`.
     pub(crate) fn last_before(&self, order: u64) -> Option<u64> {
         if self.order < order {
@@ -131,7 +148,22 @@ pub struct CellState {
     /// The names that it uses, if cells above write them.
     pub(crate) inputs: Vec<Input>,
     /// The names that it defines or changes.
-    pub(crate) writes: Vec<Name>,
+    pub(crate) writes: BTreeMap<Name, Written>,
+}
+
+/// A name that a cell writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Written {
+    /// What can be said of its value: less than [`State::UpToDate`] if what it is made of has changed.
+    pub(crate) state: State,
+    /// Whether the object may stay as it is.
+    pub(crate) is_weak: bool,
+    /// Whether it is the same value each time, and was so in the last run.
+    pub(crate) is_fixed: bool,
+    /// The used names that its value is made of.
+    pub(crate) inputs: BTreeSet<Name>,
+    /// Whether it may be another value each time, without another input.
+    pub(crate) varies: bool,
 }
 
 /// A name that a cell uses.
@@ -139,7 +171,7 @@ pub struct CellState {
 pub(crate) struct Input {
     pub(crate) name: Name,
     pub(crate) writers: Vec<Writer>,
-    /// Whether something else has written the name since its writers ran.
+    /// Whether its object is not as its writers make it: something else has written the name since, or the cell itself has.
     pub(crate) is_overwritten: bool,
 }
 
@@ -148,9 +180,9 @@ pub(crate) struct Input {
 pub(crate) struct Writer {
     /// In [`Facts::cells`].
     pub(crate) position: usize,
-    /// Whether running it again changes the name.
-    pub(crate) is_changing: bool,
+    /// Whether it has to run again because it has failed.
     pub(crate) has_failed: bool,
+    pub(crate) defines: bool,
 }
 
 impl CellState {
@@ -160,6 +192,6 @@ impl CellState {
     }
 
     pub(crate) fn new(state: State, evidence: impl Into<String>) -> Self {
-        Self { state, evidence: evidence.into(), inputs: Vec::new(), writes: Vec::new() }
+        Self { state, evidence: evidence.into(), inputs: Vec::new(), writes: BTreeMap::new() }
     }
 }

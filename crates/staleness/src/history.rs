@@ -1,10 +1,11 @@
 //! The runs of a notebook's cells that are remembered.
 
+use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use names::Names;
+use names::{Name, Names};
 use notebook::CellId;
 
 use crate::facts::Run;
@@ -32,6 +33,10 @@ pub struct Ended {
     pub instance: u64,
     pub ended_at: SystemTime,
     pub has_failed: bool,
+    /// See [`Run::is_interrupted`].
+    pub is_interrupted: bool,
+    /// See [`Run::assigned`].
+    pub assigned: Option<BTreeSet<Name>>,
     pub execution_count: Option<u64>,
 }
 
@@ -48,11 +53,13 @@ impl History {
         let mut earlier = same.map(|run| run.earlier.clone()).unwrap_or_default();
         earlier.extend(same.map(|run| run.order));
         earlier.drain(..earlier.len().saturating_sub(MAX_EARLIER));
+        let has_succeeded = !ended.has_failed || here.is_some_and(|run| run.has_succeeded);
         // The names that another source defined are still in the kernel.
         if let Some(last) = last.filter(|run| run.source != ended.source) {
             self.runs.push(Run { is_superseded: true, ..last });
         }
-        let Ended { cell, source, names, instance, ended_at, has_failed, execution_count } = ended;
+        let Ended { cell, source, names, instance, ended_at, has_failed, is_interrupted, assigned, .. } = ended;
+        let (assigned, execution_count) = (assigned.map(Arc::new), ended.execution_count);
         self.runs.push(Run {
             cell,
             is_superseded: false,
@@ -64,6 +71,9 @@ impl History {
             earlier,
             ended_at,
             has_failed,
+            is_interrupted,
+            has_succeeded,
+            assigned,
             execution_count,
         });
         while self.runs.len() > MAX_RUNS {
@@ -98,6 +108,8 @@ mod tests {
             instance: 1,
             ended_at: SystemTime::UNIX_EPOCH,
             has_failed: false,
+            is_interrupted: false,
+            assigned: None,
             execution_count: None,
         }
     }

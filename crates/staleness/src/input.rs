@@ -1,11 +1,11 @@
 //! The rules about one name that a cell uses.
 
-use names::{Name, is_builtin};
+use names::{Name, Repeat, is_builtin};
 
 use crate::book::{Book, Event};
 use crate::effective::Write;
 use crate::evidence::{uses, verb};
-use crate::facts::{CellState, Input, State, Writer};
+use crate::facts::{CellState, Input, Run, State, Writer};
 
 /// Something that is wrong with an input.
 pub(crate) struct Finding {
@@ -22,11 +22,18 @@ pub(crate) struct Used<'u> {
     pub(crate) execution_count: Option<u64>,
     pub(crate) name: &'u Name,
     pub(crate) through: Option<&'u Name>,
+    /// Whether the cell may have bound it itself.
+    pub(crate) is_own: bool,
 }
 
 impl Used<'_> {
     fn finding(&self, state: State, clause: &str) -> Finding {
         Finding { state, evidence: format!("{}: {clause}", uses(self.name, self.through)) }
+    }
+
+    /// Whether it is about the run that comes next.
+    fn is_next(&self) -> bool {
+        self.order == u64::MAX
     }
 }
 
@@ -36,36 +43,40 @@ impl Book<'_> {
         let (writers, definer) = self.writers_above(used.name, used.position);
         let mut findings: Vec<Finding> =
             writers.iter().filter_map(|writer| self.writer(used, *writer, above)).collect();
-        findings.extend(match definer {
-            Some(definer) => self.overwritten(used, definer, writers),
-            None => self.without_definer(used),
-        });
+        match definer {
+            Some(definer) => {
+                findings.extend(self.overwritten(used, definer, writers));
+                findings.extend(self.repeated(used, definer, writers));
+            }
+            None if used.is_own => {}
+            None => findings.extend(self.without_definer(used)),
+        }
         findings
     }
 
     /// What a cell depends on, if it runs next.
     pub(crate) fn inputs(&self, position: usize) -> Vec<Input> {
-        let uses = self.now[position].uses.iter();
+        let effective = &self.now[position];
         let input = |(name, through): (&Name, &Option<Name>)| {
-            let through = through.as_ref();
-            let used = Used { position, order: u64::MAX, execution_count: None, name, through };
+            let (through, is_own) = (through.as_ref(), effective.own.contains(name));
+            let used = Used { position, order: u64::MAX, execution_count: None, name, through, is_own };
             let (writers, definer) = self.writers_above(name, position);
-            let overwritten = definer.and_then(|definer| self.overwritten(used, definer, writers));
-            let strong = writers.iter().filter(|(_, write)| !write.is_weak());
-            Input {
-                name: name.clone(),
-                writers: strong.map(|(writer, _)| self.writer_of(*writer, name)).collect(),
-                is_overwritten: overwritten.is_some_and(|finding| finding.state.is_stale()),
-            }
+            let is_overwritten = definer.is_some_and(|definer| {
+                let overwritten = self.overwritten(used, definer, writers);
+                overwritten.is_some_and(|finding| finding.state.is_stale())
+                    || self.repeated(used, definer, writers).is_some()
+            });
+            let writers = writers.iter().map(|(writer, write)| self.writer_of(*writer, *write, name)).collect();
+            Input { name: name.clone(), writers, is_overwritten }
         };
-        uses.map(input).filter(|input| !input.writers.is_empty()).collect()
+        effective.uses.iter().map(input).filter(|input| !input.writers.is_empty()).collect()
     }
 
-    fn writer_of(&self, position: usize, name: &str) -> Writer {
+    fn writer_of(&self, position: usize, write: Write, name: &str) -> Writer {
         Writer {
             position,
-            is_changing: !self.is_fixed(position, name),
-            has_failed: self.run(position).is_some_and(|run| run.has_failed),
+            has_failed: self.run(position).is_some_and(|run| is_cut(run, name)),
+            defines: write == Write::Defines,
         }
     }
 
@@ -76,10 +87,12 @@ impl Book<'_> {
         (writer, write): (usize, Write),
         above: &[CellState],
     ) -> Option<Finding> {
-        let finding = |state, clause: &str| {
-            let state = if write.is_weak() { State::MayHaveChanged } else { state };
-            Some(used.finding(state, &format!("{} {} and {clause}", self.cell(writer), verb(write))))
+        let does = verb(self.now[writer].writes.get(used.name).copied().unwrap_or(write));
+        let exactly = |state, clause: &str| {
+            Some(used.finding(state, &format!("{} {does} and {clause}", self.cell(writer))))
         };
+        let finding =
+            |state, clause: &str| exactly(if write.is_weak() { State::MayHaveChanged } else { state }, clause);
         let cell = &self.facts.cells[writer];
         if above[writer].state == State::OutputsFromElsewhere {
             // Somebody else ran it. The counts tell in which order, if it was in this kernel.
@@ -94,29 +107,60 @@ impl Book<'_> {
         if run.first > used.order {
             return finding(State::OutOfOrder, &format!("ran after it ({at})"));
         }
-        if write == Write::Defines && self.is_fixed(writer, used.name) {
+        if write.binds() && self.is_fixed(writer, used.name) {
             return None;
         }
-        if run.source != cell.source {
-            return finding(State::InputChanged, &format!("was edited since its {at}"));
+        let written = above[writer].writes.get(used.name);
+        let state = written.map_or(above[writer].state, |written| written.state);
+        if run.source != cell.source && state == State::Edited {
+            return exactly(State::InputChanged, &format!("was edited since its {at}"));
         }
         if run.order > used.order {
-            return finding(State::InputChanged, &format!("was rerun ({at})"));
+            let clause = format!("was rerun ({at})");
+            match self.rerun(writer, used.name, used.order) {
+                Rerun::SameValue => {}
+                Rerun::NewInput => return exactly(State::InputChanged, &clause),
+                Rerun::Unknown => return finding(State::InputChanged, &clause),
+            }
         }
-        if run.has_failed {
+        if is_cut(run, used.name) {
             return finding(State::InputChanged, &format!("has failed ({at})"));
         }
-        match above[writer].state {
-            state if state.is_stale() => finding(State::InputChanged, &format!("is stale: {}", state.name())),
-            State::MayHaveChanged => finding(State::MayHaveChanged, "may have changed itself"),
+        match state {
+            state if state.is_stale() => exactly(State::InputChanged, &format!("is stale: {}", state.name())),
+            State::MayHaveChanged => exactly(State::MayHaveChanged, "may have changed itself"),
             _ => None,
         }
+    }
+
+    /// What the reruns of a cell since `order` mean for the value of a name.
+    fn rerun(&self, writer: usize, name: &Name, order: u64) -> Rerun {
+        let (Some(run), Some(ran)) = (self.run(writer), self.ran(writer)) else { return Rerun::Unknown };
+        let Some((seen, seen_at, saw)) = self.ran_before(writer, order) else { return Rerun::Unknown };
+        let (Some(flow), Some(before)) = (ran.flows.get(name), saw.flows.get(name)) else {
+            return Rerun::NewInput;
+        };
+        let between = (seen_at, run.order);
+        let is_new = |input: &&Name| *input != name && self.is_written_between(input, writer, between);
+        if flow.code != before.code || flow.inputs.iter().any(|input| is_new(&input)) {
+            return Rerun::NewInput;
+        }
+        // It ran again for something else that is in the cell.
+        let is_for_others = seen.source != run.source
+            || ran.uses.keys().any(|used| self.is_written_between(used, writer, between));
+        let changes = |input: &Name| {
+            ran.writes.contains_key(input) && ran.repeats.get(input).is_none_or(|it| *it != Repeat::Same)
+        };
+        let is_same = !flow.varies && !flow.inputs.iter().any(changes);
+        if is_for_others && is_same { Rerun::SameValue } else { Rerun::Unknown }
     }
 
     /// What wrote the name after its writers had, and before the cell ran.
     fn overwritten(&self, used: Used<'_>, definer: usize, writers: &[(usize, Write)]) -> Option<Finding> {
         let defined = self.run(definer).filter(|run| self.is_present(run))?;
-        let defined_at = defined.last_before(used.order)?;
+        // What failed before it defined the name has left it as it was.
+        let is_defined = !defined.has_failed || defined.has_assigned(used.name);
+        let defined_at = if is_defined { defined.last_before(used.order)? } else { 0 };
         let is_writer = |event: &Event<'_>| {
             event.position.is_some_and(|position| writers.iter().any(|(writer, _)| *writer == position))
         };
@@ -135,15 +179,36 @@ impl Book<'_> {
         Some(used.finding(State::OutOfOrder, &clause))
     }
 
+    /// Whether the cell itself, or a cell that changes the object, has done so more often than a run of the notebook does.
+    fn repeated(&self, used: Used<'_>, definer: usize, writers: &[(usize, Write)]) -> Option<Finding> {
+        let defined_at = self.run(definer).filter(|run| self.is_present(run))?.last_before(used.order)?;
+        let positions = writers.iter().map(|(writer, _)| *writer).filter(|writer| *writer != definer);
+        positions.chain([used.position]).find_map(|position| {
+            let is_own = position == used.position;
+            let events = self.events(used.name).iter().filter(|event| event.position == Some(position));
+            let mut times = usize::from(is_own);
+            let mut counts = false;
+            for event in events {
+                let orders = event.run.orders().filter(|order| (defined_at + 1..used.order).contains(order));
+                let count = orders.count();
+                times += count;
+                // What another source did is not done again.
+                counts |= count > 0 && (is_own || !event.write.binds()) && is_lasting(event, used, is_own, self);
+            }
+            (times > 1 && counts).then(|| {
+                let who = if is_own { "it".to_owned() } else { self.cell(position) };
+                let clause = format!("{who} has changed it more than once since {} ran", self.cell(definer));
+                used.finding(State::OutOfOrder, &clause)
+            })
+        })
+    }
+
     /// Where a name comes from that no cell above defines.
     fn without_definer(&self, used: Used<'_>) -> Option<Finding> {
         let others = self.writers(used.name);
-        let below =
-            others.iter().find(|(position, write)| *position > used.position && *write == Write::Defines);
-        let written = self
-            .earlier_writes(used)
-            .filter(|(event, _)| event.write == Write::Defines)
-            .max_by_key(|(_, order)| *order);
+        let below = others.iter().find(|(position, write)| *position > used.position && write.binds());
+        let written =
+            self.earlier_writes(used).filter(|(event, _)| event.write.binds()).max_by_key(|(_, order)| *order);
         match (written, below) {
             (Some((event, ..)), Some((below, _))) => {
                 let from = self.source_of(event);
@@ -201,10 +266,43 @@ impl Book<'_> {
             // What the cell itself did counts if it defined the name by another source: running it again does not undo that.
             let is_own = event.position == Some(used.position);
             let is_same = event.run.source == self.facts.cells[used.position].source;
-            if is_own && (is_same || event.write != Write::Defines) {
+            if is_own && (is_same || !event.write.binds()) {
                 return None;
             }
             Some((event, event.run.last_before(used.order)?))
         })
+    }
+}
+
+/// What the reruns of a cell mean for a name.
+enum Rerun {
+    /// The cell ran again for something else.
+    SameValue,
+    NewInput,
+    Unknown,
+}
+
+/// Whether a writer ended before it could define or change the name as it does in a fresh run: it was stopped, or the name is still that
+/// of an earlier run which did not fail. A fresh run fails in the same place, so that what it left is what a fresh run leaves.
+fn is_cut(run: &Run, name: &str) -> bool {
+    run.has_failed && !run.has_assigned(name) && (run.is_interrupted || run.has_succeeded)
+}
+
+/// Whether what an event did to an object is still there after its cell has run again.
+fn is_lasting(event: &Event<'_>, used: Used<'_>, is_own: bool, book: &Book<'_>) -> bool {
+    if event.run.has_failed && event.run.assigned.is_some() && !event.run.has_assigned(used.name) {
+        return false;
+    }
+    match event.repeat {
+        Repeat::Differs => true,
+        // A cell that binds the name that it uses makes the value from the last one.
+        _ if event.write.binds() => is_own,
+        // The next run begins with it again, to be sure.
+        Repeat::Unknown => is_own && used.is_next(),
+        Repeat::Same => {
+            let parts = |names: &names::Names| names.effects.parts.get(used.name).cloned().unwrap_or_default();
+            let now = event.position.map(|position| parts(&book.facts.cells[position].names));
+            now.is_some_and(|now| !parts(&event.run.names).is_subset(&now))
+        }
     }
 }

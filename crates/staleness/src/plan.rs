@@ -2,10 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use crate::facts::{CellState, Input};
+use names::Name;
+
+use crate::facts::{CellState, Input, State, Writer};
 
 /// The positions of the cells to run, in order: of the `wanted` ones those that are stale, with the cells above that they
 /// need. With `all`, also the cells that would be stale afterwards, because one of these changes their input.
+///
+/// A cell that changes its own input needs it as it was: `df = load()`, `df["x"] *= 2` in cells 0 and 1 run together.
 pub fn plan(states: &[CellState], wanted: &[usize], all: bool) -> Vec<usize> {
     let mut plan = Plan { states, planned: BTreeSet::new() };
     plan.planned.extend(wanted.iter().filter(|position| states[**position].state.is_stale()));
@@ -34,30 +38,75 @@ impl Plan<'_> {
         for position in &self.planned {
             for input in &self.states[*position].inputs {
                 let is_lost = input.is_overwritten || self.overwrites(input, *position);
-                let must_run = input.writers.iter().filter(|writer| {
-                    is_lost || writer.has_failed || self.states[writer.position].state.is_stale()
-                });
-                needed.extend(must_run.map(|writer| writer.position));
+                // What changes the object that an earlier writer makes again has to change it again.
+                let again = input.writers.iter().position(|writer| self.planned.contains(&writer.position));
+                for (index, writer) in input.writers.iter().enumerate() {
+                    let is_made_again = again.is_some_and(|again| again < index && !writer.defines);
+                    if is_lost || is_made_again || writer.has_failed || self.is_stale(writer, &input.name) {
+                        needed.push(writer.position);
+                    }
+                }
             }
         }
         needed
     }
 
+    /// Whether what the writer makes of the name is stale.
+    fn is_stale(&self, writer: &Writer, name: &Name) -> bool {
+        let cell = &self.states[writer.position];
+        cell.writes.get(name).map_or(cell.state, |written| written.state).is_stale()
+    }
+
     /// Whether a planned cell writes the name before the cell at `position` runs, and is none of the name's writers.
     fn overwrites(&self, input: &Input, position: usize) -> bool {
         self.planned.range(..position).any(|planned| {
-            self.states[*planned].writes.contains(&input.name)
+            self.states[*planned].writes.get(&input.name).is_some_and(|written| !written.is_weak)
                 && input.writers.iter().all(|writer| writer.position != *planned)
         })
     }
 
     /// The cells that use what planned ones make again.
     fn changed(&self) -> Vec<usize> {
-        let is_changed = |position: &usize| {
-            let inputs = self.states[*position].inputs.iter();
-            let mut writers = inputs.flat_map(|input| &input.writers);
-            writers.any(|writer| writer.is_changing && self.planned.contains(&writer.position))
-        };
-        (0..self.states.len()).filter(is_changed).collect()
+        let mut changing = Vec::with_capacity(self.states.len());
+        for position in 0..self.states.len() {
+            let names = if self.planned.contains(&position) {
+                self.changing(position, &changing)
+            } else {
+                BTreeSet::new()
+            };
+            changing.push(names);
+        }
+        (0..self.states.len()).filter(|position| self.new_inputs(*position, &changing).next().is_some()).collect()
+    }
+
+    /// The inputs of a cell that planned cells change.
+    fn new_inputs<'p>(
+        &'p self,
+        position: usize,
+        changing: &'p [BTreeSet<&'p Name>],
+    ) -> impl Iterator<Item = &'p Name> {
+        let inputs = self.states[position].inputs.iter();
+        inputs.filter(|input| input.writers.iter().any(|it| changing[it.position].contains(&input.name))).map(|it| &it.name)
+    }
+
+    /// The names that a planned cell gives another value, given those of the cells above it. That it runs only for others is not enough:
+    /// then its values are the same, if they do not vary.
+    fn changing<'p>(&'p self, position: usize, above: &[BTreeSet<&'p Name>]) -> BTreeSet<&'p Name> {
+        let cell = &self.states[position];
+        let new: BTreeSet<&Name> = cell
+            .inputs
+            .iter()
+            .filter(|input| input.writers.iter().any(|it| it.position < position && above[it.position].contains(&input.name)))
+            .map(|input| &input.name)
+            .collect();
+        let is_for_itself = cell.state.is_stale() || !new.is_empty();
+        let changes = cell.writes.iter().filter(|(_, written)| {
+            let is_new = written.state < State::UpToDate || written.inputs.iter().any(|input| new.contains(input));
+            // `x = x + 1`: the cell changes what it uses.
+            let is_own = || written.inputs.iter().any(|input| cell.writes.contains_key(input));
+            let may_differ = || !written.is_weak && (written.varies || is_own());
+            !written.is_fixed && (is_new || !is_for_itself || may_differ())
+        });
+        changes.map(|(name, _)| name).collect()
     }
 }

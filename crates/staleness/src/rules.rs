@@ -1,8 +1,12 @@
 //! The rules, in their order. See the documentation of the crate.
 
+use std::collections::BTreeMap;
+
+use names::Name;
+
 use crate::book::Book;
-use crate::facts::{CellState, Facts, State};
-use crate::input::Used;
+use crate::facts::{CellState, Facts, State, Written};
+use crate::input::{Finding, Used};
 
 /// The state of each cell of [`Facts::cells`].
 pub fn states(facts: Facts<'_>) -> Vec<CellState> {
@@ -22,10 +26,12 @@ impl Book<'_> {
         if cell.is_blank {
             return CellState::new(State::UpToDate, "");
         }
-        let mut state =
-            self.state_without_names(position).unwrap_or_else(|| self.state_by_names(position, above));
+        let found = self.found(position, above);
+        let without_names = self.state_without_names(position);
+        let writes = self.written(position, without_names.as_ref(), &found);
+        let mut state = without_names.unwrap_or_else(|| self.state_by_names(position, found));
         state.inputs = self.inputs(position);
-        state.writes = self.strong_writes(position);
+        state.writes = writes;
         state
     }
 
@@ -64,22 +70,64 @@ impl Book<'_> {
         }
     }
 
-    fn state_by_names(&self, position: usize, above: &[CellState]) -> CellState {
+    /// What is wrong with the names that a cell uses, if it has run in the present kernel.
+    fn found(&self, position: usize, above: &[CellState]) -> BTreeMap<&Name, Finding> {
+        let mut found = BTreeMap::new();
+        let Some(run) = self.run(position).filter(|run| self.is_present(run)) else { return found };
         let effective = &self.now[position];
-        if let Some(why) = &effective.unknown {
-            return CellState::new(State::NothingKnown, format!("its names cannot be known: {why}"));
-        }
-        let mut best = CellState::new(State::UpToDate, "");
-        let Some(run) = self.run(position) else { return best };
         for (name, through) in &effective.uses {
-            let (order, execution_count) = (run.order, run.execution_count);
-            let used = Used { position, order, execution_count, name, through: through.as_ref() };
-            for finding in self.findings(used, above) {
-                if finding.state < best.state {
-                    (best.state, best.evidence) = (finding.state, finding.evidence);
-                }
+            let is_own = effective.own.contains(name);
+            // Its own branch has bound the name.
+            if is_own && run.has_assigned(name) {
+                continue;
             }
+            let (order, execution_count) = (run.order, run.execution_count);
+            let used = Used { position, order, execution_count, name, through: through.as_ref(), is_own };
+            // Of equal ones, the first.
+            let worst = self.findings(used, above).into_iter().min_by_key(|finding| finding.state);
+            worst.into_iter().for_each(|finding| drop(found.insert(name, finding)));
         }
-        best
+        found
+    }
+
+    /// What is known is said even if not everything can be known.
+    fn state_by_names(&self, position: usize, found: BTreeMap<&Name, Finding>) -> CellState {
+        if let Some(worst) = found.into_values().min_by_key(|finding| finding.state) {
+            return CellState::new(worst.state, worst.evidence);
+        }
+        match &self.now[position].unknown {
+            Some(why) => CellState::new(State::NothingKnown, format!("its names cannot be known: {why}")),
+            None => CellState::new(State::UpToDate, ""),
+        }
+    }
+
+    /// What can be said of the names that a cell writes. Each has the state of what it is made of, which may not be that of the cell.
+    fn written(
+        &self,
+        position: usize,
+        cell: Option<&CellState>,
+        found: &BTreeMap<&Name, Finding>,
+    ) -> BTreeMap<Name, Written> {
+        let effective = &self.now[position];
+        let ran = self.ran(position);
+        let written = |(name, write): (&Name, &crate::effective::Write)| {
+            let flow = &effective.flows[name];
+            let by_cell = match cell.map(|cell| cell.state) {
+                Some(State::Edited) => {
+                    let before = ran.and_then(|ran| ran.flows.get(name));
+                    let is_same = before.is_some_and(|before| before.code == flow.code)
+                        || self.is_fixed(position, name);
+                    if is_same { State::UpToDate } else { State::Edited }
+                }
+                Some(state) => state,
+                None => State::UpToDate,
+            };
+            let by_inputs = flow.inputs.iter().filter_map(|input| found.get(input)).map(|finding| finding.state);
+            let state = by_inputs.chain([by_cell]).min().unwrap_or(State::UpToDate);
+            let (inputs, varies) = (flow.inputs.clone(), flow.varies);
+            let (is_weak, is_fixed) = (write.is_weak(), write.binds() && self.is_fixed(position, name));
+            (name.clone(), Written { state, is_weak, is_fixed, inputs, varies })
+        };
+        effective.writes.iter().map(written).collect()
     }
 }

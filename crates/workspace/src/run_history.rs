@@ -6,11 +6,11 @@ mod instance;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
-use names::{Names, Unknown};
+use names::{Name, Names, Unknown, is_blank};
 use notebook::CellId;
 use operations::KernelRun;
 use parking_lot::Mutex;
@@ -69,6 +69,10 @@ struct End {
     has_failed: bool,
     /// The kernel has ended with it.
     is_of_kernel: bool,
+    /// It was stopped, as another run would not be.
+    is_interrupted: bool,
+    /// The names that it has assigned, if the kernel has said so.
+    assigned: Option<BTreeSet<Name>>,
     count: Option<u64>,
 }
 
@@ -86,7 +90,20 @@ impl End {
             state,
             RunState::KernelDied { .. } | RunState::Lost { cause: LossCause::KernelReplaced, .. }
         );
-        has_begun.then(|| Self { has_replied, has_failed: state != RunState::Done, is_of_kernel, count })
+        // A kernel does not count what has no code, and repeats its last count.
+        let count = count.filter(|_| !is_blank(run.source()));
+        let is_interrupted = match &state {
+            RunState::Error { name, .. } => name == "KeyboardInterrupt",
+            state => *state != RunState::Done,
+        };
+        has_begun.then(|| Self {
+            has_replied,
+            has_failed: state != RunState::Done,
+            is_of_kernel,
+            is_interrupted,
+            assigned: view.changes.and_then(|changes| changes.assigned()),
+            count,
+        })
     }
 }
 
@@ -215,7 +232,7 @@ impl RunHistory {
             execution_count: end.count,
             server: String::new(),
         };
-        home.add(&kept, instance);
+        home.add(&kept, instance, end.is_interrupted, end.assigned.clone());
         self.keep(kernel, kept);
         forget_oldest(&mut inner.notebooks, MAX_NOTEBOOKS);
     }
@@ -237,7 +254,7 @@ impl RunHistory {
         let of_notebook = known_kernel.kept.iter().filter(|run| run.notebook == identity);
         for run in of_notebook {
             if !run.run.is_empty() && home.known.insert(key(&run.server, &run.run)) {
-                home.add(run, instances.number(&run.instance));
+                home.add(run, instances.number(&run.instance), false, None);
             }
         }
         forget_oldest(notebooks, MAX_NOTEBOOKS);
@@ -261,7 +278,13 @@ impl RunHistory {
 }
 
 impl Notebook {
-    fn add(&mut self, run: &KernelRun, instance: u64) {
+    fn add(
+        &mut self,
+        run: &KernelRun,
+        instance: u64,
+        is_interrupted: bool,
+        assigned: Option<BTreeSet<Name>>,
+    ) {
         self.history.add(Ended {
             cell: run.cell.clone().map(CellId::from),
             source: hash(&run.source),
@@ -269,6 +292,8 @@ impl Notebook {
             instance,
             ended_at: SystemTime::UNIX_EPOCH + Duration::from_millis(run.ended_at),
             has_failed: run.has_failed,
+            is_interrupted,
+            assigned,
             execution_count: run.execution_count,
         });
         remember(&mut self.codes, &run.source, self.history.runs());

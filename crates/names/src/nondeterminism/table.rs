@@ -1,6 +1,6 @@
 //! What is known of functions by their full names.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use super::Cause;
@@ -97,6 +97,20 @@ pub(super) fn lookup(path: &str) -> Option<Action> {
     }
     let ancestors = path.match_indices('.').map(|(at, _)| &path[..at]);
     ancestors.into_iter().find_map(|ancestor| ACTIONS.get(&*format!("{ancestor}.**")).copied())
+}
+
+/// The last names of functions that may give another result each time, and of modules with many such functions.
+static VARYING: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    let varies = |action: &Action| !matches!(action, Action::Nothing | Action::Seeds(_) | Action::Generator);
+    let paths = ACTIONS.iter().filter(|(_, action)| varies(action)).map(|(path, _)| *path);
+    let last = |path: &'static str| path.trim_end_matches(".**").trim_end_matches(".*").rsplit('.').next();
+    paths.filter_map(last).collect()
+});
+
+/// Whether a call by these names, `["np", "random", "rand"]`, may give another result each time. What names stand for is not known here.
+pub(crate) fn may_vary(names: &[&str]) -> bool {
+    names.iter().any(|name| VARYING.contains(name) || name.starts_with("read_") || name.starts_with("fetch_"))
+        || names.first().is_some_and(|name| matches!(*name, "rng" | "rs"))
 }
 
 #[cfg(test)]

@@ -1,14 +1,18 @@
 //! Calls that may change an object, or do what cannot be known.
 
 use ruff_python_ast::{Expr, ExprCall};
+use ruff_text_size::Ranged;
 
+use super::repeats::of_method;
 use super::{Resolved, Walker, root};
 use crate::methods::only_reads;
-use crate::names::{Argument, Passed, Unknown};
+use crate::names::{Argument, Passed, Repeat, Unknown};
+use crate::nondeterminism::may_vary;
 
 impl Walker {
     /// After its parts have been visited.
-    pub(super) fn call(&mut self, call: &ExprCall) {
+    pub(super) fn call(&mut self, call: &ExprCall, is_discarded: bool) {
+        self.varies(call);
         match &*call.func {
             Expr::Name(function) => {
                 if matches!(function.id.as_str(), "var" | "init_session") {
@@ -28,20 +32,42 @@ impl Walker {
                 }
                 let Some(name) = root(&method.value) else { return };
                 let name = self.original(name);
-                if is_in_place(call) || !only_reads(&method.attr) {
+                let only_reads = only_reads(&method.attr) && !draws_on(&name, &method.attr);
+                if is_in_place(call) || !only_reads {
                     self.change_parameter(&name);
                 }
                 if !self.is_from_outside(&name) {
                     return;
                 }
-                if is_in_place(call) {
+                let repeat = of_method(call, &method.attr, is_discarded);
+                if let Some(repeat) = repeat.or(is_in_place(call).then_some(Repeat::Unknown)) {
                     self.effects().augments.remove(&name);
-                    self.effects().changes.insert(name);
-                } else if !only_reads(&method.attr) {
+                    self.effects().changes.insert(name.clone());
+                    let code = self.source.get(call.range().to_std_range()).unwrap_or_default().to_owned();
+                    self.effects().parts.entry(name.clone()).or_default().insert(code);
+                    self.repeats(&name, repeat);
+                } else if !only_reads {
                     self.effects().calls.insert(name);
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Notes a call that may give another result each time.
+    fn varies(&mut self, call: &ExprCall) {
+        let mut names = Vec::new();
+        let mut part = &*call.func;
+        while let Expr::Attribute(attribute) = part {
+            names.push(attribute.attr.as_str());
+            part = &attribute.value;
+        }
+        if let Expr::Name(name) = part {
+            names.push(&name.id);
+        }
+        names.reverse();
+        if may_vary(&names) {
+            self.effects().varies = true;
         }
     }
 
@@ -59,7 +85,7 @@ impl Walker {
             return;
         }
         self.pass(name, call);
-        if self.names.effects.defines.contains(name) {
+        if self.has_defined(name) {
             return;
         }
         let is_dynamic = match name {
@@ -106,6 +132,11 @@ impl Walker {
             }
         }
     }
+}
+
+/// Whether a method that only reads from data draws on an object that is, by its name, one of matplotlib: `ax.plot(x)`.
+fn draws_on(name: &str, method: &str) -> bool {
+    (name.starts_with("ax") || name.starts_with("fig")) && matches!(method, "plot" | "hist" | "title" | "clip")
 }
 
 fn dynamic(by: &str) -> Unknown {

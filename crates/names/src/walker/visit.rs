@@ -5,15 +5,40 @@ use std::collections::BTreeSet;
 use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{ExceptHandler, Expr, ExprAttribute, ExprContext, ExprSubscript, Pattern, Stmt};
 
+use super::branches::is_suppressing;
+use super::repeats::of_assignment;
 use super::{Kind, Resolved, Scope, Walker};
 use crate::locals::{Locals, captured, imported};
-use crate::names::Unknown;
+use crate::names::{Repeat, Unknown};
+
+impl Walker {
+    /// Visits a target of an assignment.
+    fn assign_part(&mut self, target: &Expr, value: &Expr) {
+        self.repeat = of_assignment(target, Some(value));
+        self.visit_expr(target);
+        self.repeat = Repeat::Unknown;
+        if let (Expr::Name(name), Expr::Name(other)) = (target, value) {
+            self.alias(&name.id, &other.id);
+        }
+    }
+}
+
+/// Whether all targets are names.
+fn is_simple(targets: &[Expr]) -> bool {
+    targets.iter().all(Expr::is_name_expr)
+}
 
 impl<'a> Visitor<'a> for Walker {
     fn visit_stmt(&mut self, statement: &'a Stmt) {
         match statement {
             Stmt::FunctionDef(function) => self.function(function),
             Stmt::ClassDef(class) => self.class(class),
+            Stmt::Assign(assign) if !is_simple(&assign.targets) => {
+                self.visit_expr(&assign.value);
+                for target in &assign.targets {
+                    self.assign_part(target, &assign.value);
+                }
+            }
             Stmt::Assign(assign) => match (&*assign.targets, &*assign.value) {
                 ([Expr::Name(name)], Expr::Lambda(lambda)) => self.assigned_lambda(&name.id, lambda),
                 (targets, Expr::Name(other)) => {
@@ -27,6 +52,7 @@ impl<'a> Visitor<'a> for Walker {
                 _ => visitor::walk_stmt(self, statement),
             },
             Stmt::AugAssign(assign) => {
+                self.repeat = Repeat::Differs;
                 self.visit_expr(&assign.value);
                 match &*assign.target {
                     Expr::Name(name) => {
@@ -62,15 +88,21 @@ impl<'a> Visitor<'a> for Walker {
                     }
                 }
             }
-            Stmt::Try(block) if handles_name_errors(&block.handlers) => {
-                self.tolerant(|walker| walker.visit_body(&block.body));
-                block.handlers.iter().for_each(|handler| self.visit_except_handler(handler));
-                self.visit_body(&block.orelse);
-                self.visit_body(&block.finalbody);
+            Stmt::Try(block) => self.walk_try(block, handles_name_errors(&block.handlers)),
+            Stmt::If(block) if is_false(&block.test) => self.tolerant(|walker| walker.walk_if(block)),
+            Stmt::If(block) => self.walk_if(block),
+            Stmt::For(block) => self.walk_for(block),
+            Stmt::While(block) => self.walk_while(&block.test, &block.body, &block.orelse),
+            Stmt::Match(block) => self.walk_match(block),
+            Stmt::With(block) if is_suppressing(block) => self.walk_suppressing(block),
+            Stmt::Assert(assert) => {
+                self.visit_expr(&assert.test);
+                self.perhaps(assert.msg.as_deref());
             }
-            Stmt::If(block) if is_false(&block.test) => self.tolerant(|walker| {
-                visitor::walk_stmt(walker, statement);
-            }),
+            Stmt::Expr(expression) if expression.value.is_call_expr() => {
+                self.is_discarded = true;
+                self.visit_expr(&expression.value);
+            }
             Stmt::Global(global) => {
                 self.scopes.declare_global(global.names.iter().map(ToString::to_string));
             }
@@ -113,8 +145,19 @@ impl<'a> Visitor<'a> for Walker {
                 self.comprehension(&dict.generators, &elements);
             }
             Expr::Call(call) => {
+                let is_discarded = std::mem::take(&mut self.is_discarded);
                 visitor::walk_expr(self, expression);
-                self.call(call);
+                self.call(call, is_discarded);
+            }
+            Expr::BoolOp(operation) => {
+                let (first, rest) = operation.values.split_at(1);
+                first.iter().for_each(|value| self.visit_expr(value));
+                self.perhaps(rest);
+            }
+            Expr::If(choice) => {
+                self.visit_expr(&choice.test);
+                self.perhaps([&*choice.body]);
+                self.perhaps([&*choice.orelse]);
             }
             Expr::IpyEscapeCommand(escape) => self.escape(escape.kind, &escape.value),
             _ => visitor::walk_expr(self, expression),

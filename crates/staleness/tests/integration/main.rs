@@ -6,3 +6,4 @@ mod objects;
 mod plans;
 mod stories;
 mod story;
+mod table;

@@ -195,6 +195,8 @@ impl Story {
             instance: self.instance.unwrap(),
             ended_at: SystemTime::UNIX_EPOCH + Duration::from_secs(self.minutes * 60),
             has_failed,
+            is_interrupted: false,
+            assigned: None,
             execution_count: Some(self.count),
         });
     }

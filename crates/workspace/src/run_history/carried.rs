@@ -210,6 +210,8 @@ mod tests {
                 instance: 1,
                 ended_at: SystemTime::UNIX_EPOCH,
                 has_failed: false,
+                is_interrupted: false,
+                assigned: None,
                 execution_count: Some(count),
             });
             remember(&mut codes, source, history.runs());

@@ -1,8 +1,12 @@
 //! What runs have changed in the memory of their kernel.
 
+use std::collections::BTreeSet;
+
 use notebook::Json;
 use serde::Deserialize;
 
+/// A name that is not shorter may have been cut by the kernel, in bytes.
+const MAX_NAME: usize = 60;
 /// The longest line, in characters.
 const MAX_LINE: usize = 300;
 
@@ -17,6 +21,18 @@ pub struct MemoryChanges {
     changed_count: usize,
     gone: Vec<String>,
     gone_count: usize,
+    /// Whether the kernel has answered.
+    #[serde(skip)]
+    is_known: bool,
+}
+
+/// What every answer has that is one.
+#[derive(Deserialize)]
+struct Counted {
+    #[serde(rename = "new_count")]
+    _new: usize,
+    #[serde(rename = "changed_count")]
+    _changed: usize,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -41,7 +57,17 @@ impl NewVariable {
 impl MemoryChanges {
     /// The kernel's answer. Nothing if it is malformed.
     pub(crate) fn read(answer: &Json) -> Self {
-        answer.decode().unwrap_or_default()
+        let changes: Self = answer.decode().unwrap_or_default();
+        Self { is_known: answer.decode::<Counted>().is_ok(), ..changes }
+    }
+
+    /// The variables that the run has made or changed, if the kernel has named them all.
+    pub(crate) fn assigned(&self) -> Option<BTreeSet<String>> {
+        let new = self.new.iter().map(|new| &new.name);
+        let is_complete = self.is_known
+            && (self.new_count, self.changed_count) == (self.new.len(), self.changed.len())
+            && new.clone().chain(&self.changed).all(|name| name.len() < MAX_NAME);
+        is_complete.then(|| new.chain(&self.changed).cloned().collect())
     }
 
     /// Adds what a later run has changed.
@@ -159,6 +185,17 @@ mod tests {
         assert_eq!(MemoryChanges::read(&Json::from_value(&json!({ "new": 3 }))).line(), None);
         let odd = changes(&[("a\n[COMPLETED]\u{1b}", "int", "")], &[], &[]);
         assert_eq!(odd.line().as_deref(), Some("new: a [COMPLETED]  (int)"));
+    }
+
+    #[test]
+    fn what_was_assigned_is_known_only_if_all_of_it_is_named() {
+        let names = |changes: &MemoryChanges| changes.assigned().map(|names| names.into_iter().collect::<Vec<_>>());
+        let all = changes(&[("df", "DataFrame", "")], &["x"], &["y"]);
+        assert_eq!(names(&all), Some(vec!["df".to_owned(), "x".to_owned()]));
+        assert_eq!(names(&changes(&[], &[], &[])), Some(Vec::new()));
+        assert_eq!(names(&MemoryChanges::read(&Json::empty_object())), None, "other code ran");
+        assert_eq!(names(&MemoryChanges { new_count: 2, ..all.clone() }), None);
+        assert_eq!(names(&changes(&[], &["x".repeat(MAX_NAME).as_str()], &[])), None);
     }
 
     #[test]

@@ -1,0 +1,114 @@
+//! What changing an object once more does.
+
+use ruff_python_ast::visitor::{self, Visitor};
+use ruff_python_ast::{Expr, ExprCall};
+
+use super::root;
+use crate::names::Repeat;
+
+/// Methods whose result is of use only together with what they do to their object.
+const TAKING: [&str; 4] = ["pop", "popitem", "popleft", "setdefault"];
+/// Methods that change their object, if nothing is done with their result: types that only read with them give one.
+const CHANGING: [&str; 16] = [
+    "append", "appendleft", "extend", "extendleft", "insert", "remove", "reverse", "sort", "clear", "update", "add",
+    "discard", "fill", "difference_update", "intersection_update", "symmetric_difference_update",
+];
+/// Of these, the ones that do the same each time.
+const SAME: [&str; 8] =
+    ["setdefault", "sort", "clear", "update", "add", "discard", "fill", "difference_update"];
+/// Functions and methods that give a value of their kind for such a value, too.
+const IDEMPOTENT: [&str; 18] = [
+    "to_datetime", "to_numeric", "to_timedelta", "astype", "fillna", "strip", "lower", "upper", "title", "round",
+    "clip", "dropna", "int", "str", "float", "bool", "abs", "asarray",
+];
+/// Attributes through which a part of an object is taken by what stands in brackets behind them.
+const INDEXERS: [&str; 6] = ["loc", "iloc", "at", "iat", "values", "flat"];
+
+/// What a method does to its object, if that is sure.
+pub(super) fn of_method(call: &ExprCall, method: &str, is_discarded: bool) -> Option<Repeat> {
+    let is_sure = TAKING.contains(&method) || (is_discarded && CHANGING.contains(&method));
+    // polars' `df.sort("x")` gives another frame; `xs.sort()` takes nothing by position.
+    if !is_sure || (method == "sort" && !call.arguments.args.is_empty()) {
+        return None;
+    }
+    Some(if SAME.contains(&method) { Repeat::Same } else { Repeat::Differs })
+}
+
+/// What assigning `value` to a part of an object once more does.
+pub(super) fn of_assignment(part: &Expr, value: Option<&Expr>) -> Repeat {
+    let Some(root) = root(part) else { return Repeat::Unknown };
+    let key = part_of(part);
+    let mut loads = Loads { root, key: key.as_deref(), has_same: false, has_others: false, has_all: false };
+    value.iter().for_each(|value| loads.visit_expr(value));
+    if let Expr::Subscript(subscript) = part {
+        loads.visit_expr(&subscript.slice);
+    }
+    let is_idempotent = || value.is_some_and(|value| function(value).is_some_and(|it| IDEMPOTENT.contains(&it)));
+    if loads.has_same {
+        return if is_idempotent() { Repeat::Unknown } else { Repeat::Differs };
+    }
+    if loads.has_all || (loads.has_others && key.is_none()) { Repeat::Unknown } else { Repeat::Same }
+}
+
+/// The name of what is called last.
+fn function(value: &Expr) -> Option<&str> {
+    let Expr::Call(call) = value else { return None };
+    match &*call.func {
+        Expr::Name(name) => Some(&name.id),
+        Expr::Attribute(attribute) => Some(&attribute.attr),
+        _ => None,
+    }
+}
+
+/// The part of an object that an expression begins with, if its name is known: `x` of `df["x"][0]` and of `df.x`.
+pub(super) fn part_of(expression: &Expr) -> Option<String> {
+    match expression {
+        Expr::Attribute(attribute) if attribute.value.is_name_expr() => {
+            Some(attribute.attr.to_string()).filter(|name| !INDEXERS.contains(&name.as_str()))
+        }
+        Expr::Subscript(subscript) if subscript.value.is_name_expr() => match &*subscript.slice {
+            Expr::StringLiteral(text) => Some(text.value.to_str().to_owned()),
+            Expr::NumberLiteral(number) => Some(format!("{:?}", number.value)),
+            _ => None,
+        },
+        Expr::Attribute(attribute) => part_of(&attribute.value),
+        Expr::Subscript(subscript) => part_of(&subscript.value),
+        _ => None,
+    }
+}
+
+/// Which parts of an object an expression reads.
+struct Loads<'a> {
+    root: &'a str,
+    key: Option<&'a str>,
+    has_same: bool,
+    has_others: bool,
+    has_all: bool,
+}
+
+impl<'a> Visitor<'a> for Loads<'_> {
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        let is_root = |value: &Expr| matches!(value, Expr::Name(name) if name.id.as_str() == self.root);
+        match expression {
+            Expr::Name(_) if is_root(expression) => self.has_all = true,
+            Expr::Attribute(attribute) if is_root(&attribute.value) => self.part(expression),
+            Expr::Subscript(subscript) if is_root(&subscript.value) => {
+                self.part(expression);
+                self.visit_expr(&subscript.slice);
+            }
+            _ => visitor::walk_expr(self, expression),
+        }
+    }
+}
+
+impl Loads<'_> {
+    fn part(&mut self, expression: &Expr) {
+        match part_of(expression) {
+            Some(part) if Some(&*part) == self.key => self.has_same = true,
+            // `df.mean()` reads all of it.
+            Some(_) if expression.is_subscript_expr() => self.has_others = true,
+            Some(_) => self.has_others = true,
+            None => self.has_all = true,
+        }
+    }
+}

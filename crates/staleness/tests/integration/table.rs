@@ -1,0 +1,190 @@
+//! A notebook and an edit in a line each: what is said of the cells then, and what `run_cells(stale)` runs.
+
+use staleness::State;
+
+use crate::story::Story;
+
+/// The cells in order, the letter of one and its new source, the states, and the letters of the cells that run.
+type Row<'a> = (&'a str, &'a str, &'a str, &'a str);
+
+fn short(state: State) -> &'static str {
+    match state {
+        State::UpToDate => "ok",
+        State::Edited => "edited",
+        State::InputChanged => "input",
+        State::OutOfOrder => "order",
+        State::MayHaveChanged => "may",
+        State::NothingKnown => "unknown",
+        State::UndefinedName => "undefined",
+        other => other.name(),
+    }
+}
+
+fn check(rows: &[Row<'_>]) {
+    let mut wrong = Vec::new();
+    for row in rows {
+        let (cells, edit, states, planned) = *row;
+        let cells: Vec<&str> = cells.split(" | ").collect();
+        let mut story = Story::ran(&cells);
+        let (id, source) = edit.split_once(": ").unwrap();
+        story.edit(id, source);
+        let found: Vec<_> = story.states().iter().map(|state| short(state.state)).collect();
+        let ids = story.ids();
+        let all: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let plan = story.planned(&all, true);
+        plan.iter().for_each(|id| story.run(id));
+        let after: Vec<_> = story.states().into_iter().filter(|state| state.state.is_stale()).collect();
+        if found.join(" ") != states || plan.concat() != planned || !after.is_empty() {
+            let found = (cells.join(" | "), edit.to_owned(), found.join(" "), plan.concat());
+            wrong.push(format!("{found:?}\nexpected {states:?} {planned:?}, stale afterwards: {after:#?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), rows.len(), wrong.join("\n"));
+}
+
+#[test]
+fn a_definition_that_may_not_happen_hides_none_above() {
+    check(&[
+        ("n = 10 | d = False | if d: n = 2 | print(n)", "a: n = 11", "edited ok ok input", "acd"),
+        ("n = 10 | d = False | if d: n = 2 | print(n)", "b: d = True", "ok edited input input", "bcd"),
+        ("n = 10 | d = False | if d: n = 2 | print(n)", "c: if d: n = 3", "ok ok edited input", "cd"),
+        ("n = 1 | if d:\n n = 2\nelse:\n n = 3 | n", "a: n = 5", "edited ok ok", "a"),
+        ("n = 1 | if d:\n n = 2\nelif e:\n n = 3 | n", "a: n = 5", "edited ok input", "abc"),
+        ("n = 1 | if d:\n n = 2\nelse:\n raise E() | n", "a: n = 5", "edited ok ok", "a"),
+        ("n = 1 | if True: n = 2 | n", "a: n = 5", "edited ok ok", "a"),
+        ("n = 1 | for n in xs: pass | n", "a: n = 5", "edited ok input", "abc"),
+        ("n = 1 | for i in xs: n = i | n", "a: n = 5", "edited ok input", "abc"),
+        ("n = 1 | for n in range(3): pass | n", "a: n = 5", "edited ok ok", "a"),
+        ("n = 1 | for i in range(3):\n  if i: break\n  n = i | n", "a: n = 5", "edited ok input", "abc"),
+        ("n = 1 | while go(): n = 2 | n", "a: n = 5", "edited ok input", "abc"),
+        ("n = 1 | try:\n n = f()\nexcept E:\n pass | n", "a: n = 5", "edited ok input", "abc"),
+        ("n = 1 | try:\n n = f()\nexcept E:\n n = 0 | n", "a: n = 5", "edited ok ok", "a"),
+        ("n = 1 | try:\n n = f()\nexcept E:\n raise | n", "a: n = 5", "edited ok ok", "a"),
+        ("n = 1 | try:\n n = f()\nfinally:\n g() | n", "a: n = 5", "edited ok ok", "a"),
+        ("import json | try:\n import ujson as json\nexcept ImportError:\n pass | json.dumps(1)", "a: import json5 as json", "edited ok input", "abc"),
+        ("n = 1 | match k:\n case 1: n = 2 | n", "a: n = 5", "edited ok input", "abc"),
+        ("n = 1 | match k:\n case 1: n = 2\n case _: n = 3 | n", "a: n = 5", "edited ok ok", "a"),
+        ("n = 1 | with suppress(E): n = f() | n", "a: n = 5", "edited ok input", "abc"),
+        ("n = 1 | with contextlib.suppress(E): n = f() | n", "a: n = 5", "edited ok input", "abc"),
+        ("n = 1 | with open(p) as n: pass | n", "a: n = 5", "edited ok ok", "a"),
+        ("n = 1 | ok and (n := 2) | n", "a: n = 5", "edited ok input", "abc"),
+        ("n = 1 | (n := 2) and ok | n", "a: n = 5", "edited ok ok", "a"),
+        ("n = 1 | x = (n := 2) if ok else 3 | n", "a: n = 5", "edited ok input", "abc"),
+        ("n = 1 | [(n := i) for i in xs] | n", "a: n = 5", "edited ok input", "abc"),
+        ("def f(): return 1 | if d:\n def f(): return 2 | f()", "a: def f(): return 3", "edited ok input", "abc"),
+        ("n = 1 | def g():\n global n\n n = 2 | g() | n", "a: n = 5", "edited ok ok input", "acd"),
+        ("n = 1 | if d: n = 2\nprint(n)", "a: n = 5", "edited input", "ab"),
+        ("n = 1 | for i in xs: n = i\nprint(n)", "a: n = 5", "edited ok", "a"),
+        ("n = 1 | if d: n = 2 | n = 3 | n", "a: n = 5", "edited ok ok ok", "a"),
+    ]);
+}
+
+#[test]
+fn what_changes_its_own_input_runs_with_what_defines_it() {
+    check(&[
+        ("df = f() | df['x'] = df['x'] * 2 | print(df.x)", "b: df['x'] = df['x'] * 3", "ok edited input", "abc"),
+        ("df = f() | df['x'] = df['y'] * 2 | print(df.x)", "b: df['x'] = df['y'] * 3", "ok edited input", "bc"),
+        ("df = f() | df['x'] = 1 | df", "b: df['y'] = 1", "ok edited input", "abc"),
+        ("k = 2 | df = f() | df['x'] = df['x'] * k | df", "a: k = 3", "edited ok input input", "abcd"),
+        ("n = 0 | n += 1 | n", "b: n += 2", "ok edited input", "abc"),
+        ("k = 1 | n = 0 | n += k | n", "a: k = 2", "edited ok input input", "abcd"),
+        ("xs = [] | xs.append(1) | xs", "b: xs.append(2)", "ok edited input", "abc"),
+        ("xs = [1, 2] | y = xs.pop() | y", "b: y = xs.pop() + 1", "ok edited input", "abc"),
+        ("xs = [1] | xs.extend([2]) | xs", "b: xs.extend([3])", "ok edited input", "abc"),
+        ("xs = [1] | xs.insert(0, 2) | xs", "b: xs.insert(0, 3)", "ok edited input", "abc"),
+        ("d = {} | d.update(a=1) | d", "b: d.update(b=1)", "ok edited input", "abc"),
+        ("d = {'a': 1} | del d['a'] | d", "b: del d['b']", "ok edited input", "abc"),
+        ("df = f() | df.dropna(inplace=True) | df", "b: df.dropna(axis=1, inplace=True)", "ok edited input", "abc"),
+        ("df = f() | df = df.dropna() | df", "b: df = df.dropna(axis=1)", "ok edited input", "abc"),
+        ("df = f() | df = df[df.a > 1] | df | df = df.head() | df", "b: df = df[df.a > 2]", "ok edited input input input", "abcde"),
+        ("df = f() | df.columns = [c.lower() for c in df.columns] | df", "b: df.columns = [c.upper() for c in df.columns]", "ok edited input", "abc"),
+        ("df = f() | df.loc[df.x > 1, 'x'] = 0 | df", "b: df.loc[df.x > 2, 'x'] = 0", "ok edited input", "abc"),
+        ("df = f() | df['x'] += 1 | df", "b: df['x'] += 2", "ok edited input", "abc"),
+        // Transitively, with everything that changed the object between.
+        ("df = f() | df['a'] = 1 | df['x'] = df['x'] * 2 | df", "c: df['x'] = df['x'] * 3", "ok ok edited input", "abcd"),
+        ("df = f() | df['x'] *= 2 | df['x'] += 1 | df", "b: df['x'] *= 3", "ok edited input input", "abcd"),
+        ("df = f() | df['x'] *= 2 | df['x'] += 1 | df", "c: df['x'] += 5", "ok ok edited input", "abcd"),
+        ("k = 1 | df = f(k) | df['x'] *= 2 | df", "c: df['x'] *= 3", "ok ok edited input", "bcd"),
+        ("raw = f() | df = raw | df['x'] *= 2 | df", "c: df['x'] *= 3", "ok ok edited input", "abcd"),
+        // A cell below has changed what a cell above reads again.
+        ("xs = [] | print(xs) | xs.append(1) | xs", "b: print(xs, 1)", "ok edited ok ok", "abcd"),
+        ("n = 0 | print(n) | n += 1 | n", "b: print(n, 1)", "ok edited ok ok", "abcd"),
+        ("df = f() | df.head() | df['x'] = 1 | df", "b: df.tail()", "ok edited ok ok", "abcd"),
+        ("a = f() | a.sort() | a", "b: a.sort(reverse=True)", "ok edited input", "abc"),
+        ("s = set() | s.add(1) | s", "b: s.add(2)", "ok edited input", "abc"),
+        ("q = deque() | q.appendleft(1) | q", "b: q.appendleft(2)", "ok edited input", "abc"),
+        ("a = np.zeros(3) | a[0] = 1 | a", "b: a[0] = 2", "ok edited input", "bc"),
+        ("a = np.zeros(3) | a[0] = 1 | a", "b: a[1] = 2", "ok edited input", "abc"),
+        ("def f(to): to.append(1) | xs = [] | f(xs) | xs", "c: f(xs); f(xs)", "ok ok edited input", "bcd"),
+    ]);
+}
+
+#[test]
+fn a_method_that_runs_with_new_input_changes_its_object() {
+    check(&[
+        ("x = 1 | m = M() | m.fit(x, y) | print(m.coef_)", "a: x = 2", "edited ok input input", "abcd"),
+        ("x = 1 | m = M() | m.fit(x, y) | print(m.coef_)", "c: m.fit(x, z)", "ok ok edited input", "bcd"),
+        ("x = 1 | m = M() | m.fit(x, y) | print(m.coef_)", "b: m = N()", "ok edited input input", "bcd"),
+        ("x = 1 | s = S() | z = s.fit_transform(x) | z", "a: x = 2", "edited ok input input", "abcd"),
+        ("x = 1 | s = S() | z = s.fit_transform(x) | s.mean_", "a: x = 2", "edited ok input input", "abcd"),
+        ("x = 1 | fig, ax = plt.subplots() | ax.plot(x) | ax.get_lines()", "a: x = 2", "edited ok input input", "abcd"),
+        ("q = 'a' | c = connect() | c.execute(q) | c.fetchall()", "a: q = 'b'", "edited ok input input", "abcd"),
+        ("lr = 1 | net = Net() | net.train(lr) | net.loss", "a: lr = 2", "edited ok input input", "abcd"),
+        ("x = 1 | m = M() | m.fit(x) | p = m.predict(z) | score(p)", "a: x = 2", "edited ok input input input", "abcde"),
+        ("x = 1 | m = M() | m.fit(x) | p = m.predict(z) | score(p)", "d: p = m.predict(w)", "ok ok ok edited input", "de"),
+        ("x = 1 | m = M() | m.fit(x)\nm.score(x) | m.coef_", "a: x = 2", "edited ok input input", "abcd"),
+        ("x = 1 | m = M().fit(x) | m.coef_", "a: x = 2", "edited input input", "abc"),
+        ("k = 1 | def train(m): m.fit(k) | m = M() | train(m) | m.coef_", "a: k = 2", "edited ok ok input input", "acde"),
+        // A method of an object that gets nothing new leaves it as it is.
+        ("x = 1 | m = M() | m.fit(y) | print(m.coef_)", "a: x = 2", "edited ok ok ok", "a"),
+    ]);
+}
+
+#[test]
+fn a_name_depends_on_its_own_right_hand_side() {
+    check(&[
+        ("import numpy as np | P = 1 | F = np.array(a); draw(F @ P) | det(F)", "b: P = 2", "ok edited input ok", "bc"),
+        ("P = 1 | F = array(a); draw(F @ P) | det(F)", "b: F = array(a); draw(F @ P, 2)", "ok edited ok", "b"),
+        ("P = 1 | F = np.array(a); draw(F @ P) | det(F)", "b: F = np.array(c); draw(F @ P)", "ok edited input", "bc"),
+        ("P = 1 | F = P + 1; G = 2 | F | G", "a: P = 2", "edited input input ok", "abc"),
+        ("P = 1 | F = P + 1; G = F | F | G", "a: P = 2", "edited input input input", "abcd"),
+        ("x = 1; y = 2 | x | y", "a: x = 1; y = 3", "edited ok input", "ac"),
+        ("x = 1\ny = 2\nprint(x) | x | y", "a: x = 1\ny = 2\nprint(y)", "edited ok ok", "a"),
+        ("x = 1\ny = 2 | x | y", "a: # one\nx = 1\n\ny = 2", "edited ok ok", "a"),
+        ("x = 1\ny = x + 1 | x | y", "a: x = 5\ny = x + 1", "edited input input", "abc"),
+        ("k = 1 | def f(): return k\nx = f()\nz = 3 | x | z", "a: k = 2", "edited input input ok", "abc"),
+        ("k = 1 | if k: x = 1\ny = 2 | x | y", "a: k = 0", "edited input input ok", "abc"),
+        ("k = 1 | for i in range(k): x = i\ny = 2 | x | y", "a: k = 3", "edited input input ok", "abc"),
+        ("k = 1 | x = []\nx.append(k)\ny = 2 | x | y", "a: k = 3", "edited input input ok", "abc"),
+        ("k = 1 | df = g()\ndf['a'] = k\ne = g() | df | e", "a: k = 3", "edited input input ok", "abc"),
+        ("k = 1 | a, b = k, 2 | a | b", "a: k = 3", "edited input input input", "abcd"),
+        ("k = 1 | x = 2\nprint(k) | x", "a: k = 3", "edited input ok", "ab"),
+        // Its value may be another one now, because the cell runs again.
+        ("k = 1 | x = np.random.rand()\nprint(k) | x", "a: k = 3", "edited input ok", "abc"),
+        ("k = 1 | df = pd.read_csv(p)\nprint(k) | df", "a: k = 3", "edited input ok", "abc"),
+        ("k = 1 | x = g(x0)\nprint(k) | y = x | y", "a: k = 3", "edited input ok ok", "ab"),
+        ("a = df2\nb = M(1).fit(a) | p(b.score(a)) | c = N(2).fit(a)\nprint(c)", "a: a = df2\nb = M(3).fit(a)", "edited input ok", "ab"),
+    ]);
+}
+
+#[test]
+fn what_is_known_comes_before_what_is_not() {
+    check(&[
+        ("x = 1 | eval('x') + x", "a: x = 2", "edited input", "ab"),
+        ("x = 1 | eval('x')", "a: x = 2", "edited unknown", "a"),
+        ("x = 1 | def h(s): return eval(s) | y = h('1') + x | y", "a: x = 2", "edited ok input input", "acd"),
+        ("x = 1 | exec('z = 1')\nprint(x)", "a: x = 2", "edited input", "ab"),
+        ("x = 1 | %run other.py\nprint(x)", "a: x = 2", "edited input", "ab"),
+        ("x = 1 | from m import *\ny = x | y", "a: x = 2", "edited input input", "abc"),
+        ("x = 1 | from m import *\ny = 2 | y", "a: x = 2", "edited unknown ok", "a"),
+    ]);
+}
+
+#[test]
+fn blank_cells_are_no_cells() {
+    check(&[
+        ("x = 1 |  | x", "a: x = 2", "edited ok input", "ac"),
+        ("x = 1 | \n\t | x", "b: # later", "ok ok ok", ""),
+        ("x = 1 | y = 1 | x", "b:  ", "ok ok ok", ""),
+    ]);
+}
