@@ -30,6 +30,6 @@ mod walker;
 pub use builtins::is_builtin;
 pub use magics::is_blank;
 pub use names::{Argument, Effects, Name, Names, Passed, Repeat, Step, Unknown};
-pub use nondeterminism::{Cause, Nondeterminism, nondeterminism};
+pub use nondeterminism::{Cause, Nondeterminism, RandomUse, nondeterminism, random_use};
 pub use rename::{CannotRename, Renamed, RenamedCell, rename};
 pub use undefined::{Undefined, definers, undefined};

@@ -8,9 +8,11 @@ use std::collections::BTreeMap;
 
 mod calls;
 mod finder;
+mod random;
 mod table;
 
 use finder::Finder;
+pub use random::{RandomUse, random_use};
 pub(crate) use table::may_vary;
 
 /// Why a cell may give another result.

@@ -163,8 +163,7 @@ impl Walker {
 
     /// Whether the name is one of the cell, and not one that the cell itself has bound already.
     fn is_from_outside(&self, name: &str) -> bool {
-        self.scopes.resolve(name) == Resolved::Module
-            && (self.functions > 0 || !self.is_bound(name))
+        self.scopes.resolve(name) == Resolved::Module && (self.functions > 0 || !self.is_bound(name))
     }
 
     /// Whether the cell has bound the name of the module before.

@@ -1,9 +1,9 @@
 //! The facts, arranged so that the rules find them.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
-use names::{Effects, Name, Names, Repeat};
+use names::{Effects, Name, Names, RandomUse, Repeat};
 use notebook::CellId;
 
 use crate::effective::{Effective, Surroundings, Write};
@@ -48,12 +48,13 @@ impl<'a> Book<'a> {
             }
         }
         let definers = Definers::new(facts);
-        let effective = |names, source, position| {
-            Rc::new(Effective::of(names, source, &From { definers: &definers, position }))
+        let effective = |names, source, position, random: &BTreeMap<Name, RandomUse>| {
+            Rc::new(Effective::of(names, source, &From { definers: &definers, position }).with_random(random))
         };
         let cells = facts.cells.iter().enumerate();
-        let now: Vec<_> =
-            cells.map(|(position, cell)| effective(&*cell.names, cell.source, position)).collect();
+        let now: Vec<_> = cells
+            .map(|(position, cell)| effective(&*cell.names, cell.source, position, &cell.random))
+            .collect();
         let mut book = Self {
             facts,
             runs,
@@ -69,7 +70,7 @@ impl<'a> Book<'a> {
             let same = position.filter(|position| facts.cells[*position].source == run.source);
             let did = match same {
                 Some(position) => Rc::clone(&book.now[position]),
-                None => effective(&run.names, run.source, position.unwrap_or(facts.cells.len())),
+                None => effective(&run.names, run.source, position.unwrap_or(facts.cells.len()), &run.random),
             };
             for (name, write) in &did.writes {
                 if let Some(write) = in_fact(run, name, *write) {
@@ -125,7 +126,12 @@ impl<'a> Book<'a> {
     }
 
     /// Whether another cell or code wrote the name between two runs.
-    pub(crate) fn is_written_between(&self, name: &str, by_others_than: usize, (from, to): (u64, u64)) -> bool {
+    pub(crate) fn is_written_between(
+        &self,
+        name: &str,
+        by_others_than: usize,
+        (from, to): (u64, u64),
+    ) -> bool {
         self.events(name).iter().any(|event| {
             event.position != Some(by_others_than)
                 && event.run.last_before(to).is_some_and(|order| order > from)

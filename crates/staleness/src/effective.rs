@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use names::{Effects, Name, Names, Passed, Repeat, Unknown};
+use names::{Effects, Name, Names, Passed, RandomUse, Repeat, Unknown};
 
 #[derive(Debug, Default)]
 pub(crate) struct Effective {
@@ -75,7 +75,8 @@ impl Effective {
         let mut effective = Self::default();
         effective.expand(names, &names.effects, around, &is_own);
         let Effects { needs, defines, .. } = &names.effects;
-        let uses = effective.uses.iter().filter(|(name, through)| through.is_none() && !needs.contains(*name));
+        let uses =
+            effective.uses.iter().filter(|(name, through)| through.is_none() && !needs.contains(*name));
         effective.own = uses.map(|(name, _)| name.clone()).filter(|name| defines.contains(name)).collect();
         effective.flows = flows(names, around);
         // Where statements are not known, all is one.
@@ -105,7 +106,8 @@ impl Effective {
         let mut changing: BTreeMap<&Name, &Effects> = BTreeMap::new();
         while let Some(name) = called.pop() {
             let elsewhere = || around.function(name).filter(|_| !is_defined(name));
-            let Some(function) = names.functions.get(name).or_else(elsewhere).filter(|_| known.insert(name)) else {
+            let Some(function) = names.functions.get(name).or_else(elsewhere).filter(|_| known.insert(name))
+            else {
                 continue;
             };
             self.add(function, Some(name), is_own);
@@ -152,6 +154,26 @@ impl Effective {
         if self.unknown.is_none() {
             self.unknown.clone_from(&effects.unknown);
         }
+    }
+
+    /// Adds what the cell does with random states. Each is like an object that draws change.
+    pub(crate) fn with_random(mut self, random: &BTreeMap<Name, RandomUse>) -> Self {
+        for (state, it) in random {
+            let mut inputs = BTreeSet::new();
+            if it.draws {
+                self.uses.insert(state.clone(), None);
+                inputs.insert(state.clone());
+            }
+            for flow in self.flows.values_mut().filter(|flow| flow.varies) {
+                flow.code = both(flow.code, it.code);
+                flow.inputs.extend(inputs.iter().cloned());
+            }
+            inputs.extend(it.inputs.iter().filter(|name| self.uses.contains_key(*name)).cloned());
+            self.flows.insert(state.clone(), Flow { inputs, code: it.code, varies: false });
+            self.write(state.clone(), if it.seeds { Write::Defines } else { Write::Changes });
+            self.repeat(state, Repeat::Differs);
+        }
+        self
     }
 
     fn write(&mut self, name: Name, write: Write) {

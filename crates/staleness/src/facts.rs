@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use names::{Name, Names};
+use names::{Name, Names, RandomUse};
 use notebook::CellId;
 
 /// A code cell as it is now.
@@ -16,6 +16,8 @@ pub struct Cell {
     /// See [`hash`](crate::hash).
     pub source: u64,
     pub names: Arc<Names>,
+    /// What it does with random states, which count as names.
+    pub random: BTreeMap<Name, RandomUse>,
     /// Whether it has no code.
     pub is_blank: bool,
     pub has_outputs: bool,
@@ -48,6 +50,8 @@ pub struct Run {
     /// The names that it has bound or whose objects it has replaced or resized, if its kernel could tell.
     pub assigned: Option<Arc<BTreeSet<Name>>>,
     pub execution_count: Option<u64>,
+    /// See [`Cell::random`]. Only needed if its source is no longer that of its cell.
+    pub random: BTreeMap<Name, RandomUse>,
 }
 
 impl Run {

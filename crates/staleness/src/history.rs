@@ -1,6 +1,6 @@
 //! The runs of a notebook's cells that are remembered.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -58,7 +58,8 @@ impl History {
         if let Some(last) = last.filter(|run| run.source != ended.source) {
             self.runs.push(Run { is_superseded: true, ..last });
         }
-        let Ended { cell, source, names, instance, ended_at, has_failed, is_interrupted, assigned, .. } = ended;
+        let Ended { cell, source, names, instance, ended_at, has_failed, is_interrupted, assigned, .. } =
+            ended;
         let (assigned, execution_count) = (assigned.map(Arc::new), ended.execution_count);
         self.runs.push(Run {
             cell,
@@ -75,6 +76,7 @@ impl History {
             has_succeeded,
             assigned,
             execution_count,
+            random: BTreeMap::new(),
         });
         while self.runs.len() > MAX_RUNS {
             let is_of_a_cell = |run: &Run| run.cell.is_some() && !run.is_superseded;

@@ -1,5 +1,7 @@
 //! The rules about one name that a cell uses.
 
+use std::collections::BTreeMap;
+
 use names::{Name, Repeat, is_builtin};
 
 use crate::book::{Book, Event};
@@ -66,7 +68,8 @@ impl Book<'_> {
                 overwritten.is_some_and(|finding| finding.state.is_stale())
                     || self.repeated(used, definer, writers).is_some()
             });
-            let writers = writers.iter().map(|(writer, write)| self.writer_of(*writer, *write, name)).collect();
+            let writers =
+                writers.iter().map(|(writer, write)| self.writer_of(*writer, *write, name)).collect();
             Input { name: name.clone(), writers, is_overwritten }
         };
         effective.uses.iter().map(input).filter(|input| !input.writers.is_empty()).collect()
@@ -91,10 +94,21 @@ impl Book<'_> {
         let exactly = |state, clause: &str| {
             Some(used.finding(state, &format!("{} {does} and {clause}", self.cell(writer))))
         };
-        let finding =
-            |state, clause: &str| exactly(if write.is_weak() { State::MayHaveChanged } else { state }, clause);
+        let finding = |state, clause: &str| {
+            exactly(if write.is_weak() { State::MayHaveChanged } else { state }, clause)
+        };
         let cell = &self.facts.cells[writer];
         if above[writer].state == State::OutputsFromElsewhere {
+            // The file is an older one again: what the name has is what our later run gave it.
+            let later = self.run(writer).filter(|run| self.is_present(run) && run.source != cell.source);
+            let later =
+                later.filter(|run| run.order < used.order && cell.execution_count < run.execution_count);
+            if let Some(run) = later {
+                return exactly(
+                    State::InputChanged,
+                    &format!("has another source than in its {}", self.at(run)),
+                );
+            }
             // Somebody else ran it. The counts tell in which order, if it was in this kernel.
             let count =
                 cell.execution_count.filter(|count| used.execution_count.is_some_and(|own| own < *count))?;
@@ -161,9 +175,7 @@ impl Book<'_> {
         // What failed before it defined the name has left it as it was.
         let is_defined = !defined.has_failed || defined.has_assigned(used.name);
         let defined_at = if is_defined { defined.last_before(used.order)? } else { 0 };
-        let is_writer = |event: &Event<'_>| {
-            event.position.is_some_and(|position| writers.iter().any(|(writer, _)| *writer == position))
-        };
+        let is_writer = |event: &Event<'_>| event.position.is_some_and(|position| has(writers, position));
         let fixed = defined.names.fixed.get(used.name);
         let is_same = |event: &Event<'_>| fixed.is_some() && event.run.names.fixed.get(used.name) == fixed;
         let others = self
@@ -182,33 +194,37 @@ impl Book<'_> {
     /// Whether the cell itself, or a cell that changes the object, has done so more often than a run of the notebook does.
     fn repeated(&self, used: Used<'_>, definer: usize, writers: &[(usize, Write)]) -> Option<Finding> {
         let defined_at = self.run(definer).filter(|run| self.is_present(run))?.last_before(used.order)?;
-        let positions = writers.iter().map(|(writer, _)| *writer).filter(|writer| *writer != definer);
-        positions.chain([used.position]).find_map(|position| {
+        let is_writer = |position: usize| position != definer && has(writers, position);
+        // For each cell, how often it has done so, and whether that is seen.
+        let mut changes = BTreeMap::<usize, (usize, bool)>::new();
+        for event in self.events(used.name) {
+            let Some(position) = event.position else { continue };
             let is_own = position == used.position;
-            let events = self.events(used.name).iter().filter(|event| event.position == Some(position));
-            let mut times = usize::from(is_own);
-            let mut counts = false;
-            for event in events {
-                let orders = event.run.orders().filter(|order| (defined_at + 1..used.order).contains(order));
-                let count = orders.count();
-                times += count;
-                // What another source did is not done again.
-                counts |= count > 0 && (is_own || !event.write.binds()) && is_lasting(event, used, is_own, self);
+            if !is_own && !is_writer(position) {
+                continue;
             }
-            (times > 1 && counts).then(|| {
-                let who = if is_own { "it".to_owned() } else { self.cell(position) };
-                let clause = format!("{who} has changed it more than once since {} ran", self.cell(definer));
-                used.finding(State::OutOfOrder, &clause)
-            })
-        })
+            let times =
+                event.run.orders().filter(|order| (defined_at + 1..used.order).contains(order)).count();
+            // What another source did is not done again.
+            let counts =
+                times > 0 && (is_own || !event.write.binds()) && is_lasting(event, used, is_own, self);
+            let known = changes.entry(position).or_insert((usize::from(is_own), false));
+            *known = (known.0 + times, known.1 | counts);
+        }
+        let (position, _) = changes.into_iter().find(|(_, (times, counts))| *times > 1 && *counts)?;
+        let who = if position == used.position { "it".to_owned() } else { self.cell(position) };
+        let clause = format!("{who} has changed it more than once since {} ran", self.cell(definer));
+        Some(used.finding(State::OutOfOrder, &clause))
     }
 
     /// Where a name comes from that no cell above defines.
     fn without_definer(&self, used: Used<'_>) -> Option<Finding> {
         let others = self.writers(used.name);
         let below = others.iter().find(|(position, write)| *position > used.position && write.binds());
-        let written =
-            self.earlier_writes(used).filter(|(event, _)| event.write.binds()).max_by_key(|(_, order)| *order);
+        let written = self
+            .earlier_writes(used)
+            .filter(|(event, _)| event.write.binds())
+            .max_by_key(|(_, order)| *order);
         match (written, below) {
             (Some((event, ..)), Some((below, _))) => {
                 let from = self.source_of(event);
@@ -274,6 +290,11 @@ impl Book<'_> {
     }
 }
 
+/// Whether a cell is among writers.
+fn has(writers: &[(usize, Write)], position: usize) -> bool {
+    writers.binary_search_by_key(&position, |(writer, _)| *writer).is_ok()
+}
+
 /// What the reruns of a cell mean for a name.
 enum Rerun {
     /// The cell ran again for something else.
@@ -300,7 +321,8 @@ fn is_lasting(event: &Event<'_>, used: Used<'_>, is_own: bool, book: &Book<'_>) 
         // The next run begins with it again, to be sure.
         Repeat::Unknown => is_own && used.is_next(),
         Repeat::Same => {
-            let parts = |names: &names::Names| names.effects.parts.get(used.name).cloned().unwrap_or_default();
+            let parts =
+                |names: &names::Names| names.effects.parts.get(used.name).cloned().unwrap_or_default();
             let now = event.position.map(|position| parts(&book.facts.cells[position].names));
             now.is_some_and(|now| !parts(&event.run.names).is_subset(&now))
         }

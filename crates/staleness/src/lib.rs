@@ -30,9 +30,11 @@ mod facts;
 mod history;
 mod input;
 mod plan;
+mod random;
 mod rules;
 
 pub use facts::{Cell, CellState, Clock, Facts, Run, State};
 pub use history::{Ended, History, hash};
 pub use plan::plan;
+pub use random::add_random;
 pub use rules::states;

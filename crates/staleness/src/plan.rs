@@ -1,6 +1,6 @@
 //! Which cells to run, so that stale ones are up to date.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use names::Name;
 
@@ -35,9 +35,15 @@ impl Plan<'_> {
     /// The cells that planned ones need.
     fn needed(&self) -> Vec<usize> {
         let mut needed = Vec::new();
+        // For each name, the planned cells that write it, in order.
+        let mut writing = HashMap::<&Name, Vec<usize>>::new();
+        for position in &self.planned {
+            let writes = self.states[*position].writes.iter().filter(|(_, written)| !written.is_weak);
+            writes.for_each(|(name, _)| writing.entry(name).or_default().push(*position));
+        }
         for position in &self.planned {
             for input in &self.states[*position].inputs {
-                let is_lost = input.is_overwritten || self.overwrites(input, *position);
+                let is_lost = input.is_overwritten || overwrites(&writing, input, *position);
                 // What changes the object that an earlier writer makes again has to change it again.
                 let again = input.writers.iter().position(|writer| self.planned.contains(&writer.position));
                 for (index, writer) in input.writers.iter().enumerate() {
@@ -57,14 +63,6 @@ impl Plan<'_> {
         cell.writes.get(name).map_or(cell.state, |written| written.state).is_stale()
     }
 
-    /// Whether a planned cell writes the name before the cell at `position` runs, and is none of the name's writers.
-    fn overwrites(&self, input: &Input, position: usize) -> bool {
-        self.planned.range(..position).any(|planned| {
-            self.states[*planned].writes.get(&input.name).is_some_and(|written| !written.is_weak)
-                && input.writers.iter().all(|writer| writer.position != *planned)
-        })
-    }
-
     /// The cells that use what planned ones make again.
     fn changed(&self) -> Vec<usize> {
         let mut changing = Vec::with_capacity(self.states.len());
@@ -76,7 +74,9 @@ impl Plan<'_> {
             };
             changing.push(names);
         }
-        (0..self.states.len()).filter(|position| self.new_inputs(*position, &changing).next().is_some()).collect()
+        (0..self.states.len())
+            .filter(|position| self.new_inputs(*position, &changing).next().is_some())
+            .collect()
     }
 
     /// The inputs of a cell that planned cells change.
@@ -86,7 +86,9 @@ impl Plan<'_> {
         changing: &'p [BTreeSet<&'p Name>],
     ) -> impl Iterator<Item = &'p Name> {
         let inputs = self.states[position].inputs.iter();
-        inputs.filter(|input| input.writers.iter().any(|it| changing[it.position].contains(&input.name))).map(|it| &it.name)
+        inputs
+            .filter(|input| input.writers.iter().any(|it| changing[it.position].contains(&input.name)))
+            .map(|it| &it.name)
     }
 
     /// The names that a planned cell gives another value, given those of the cells above it. That it runs only for others is not enough:
@@ -96,12 +98,18 @@ impl Plan<'_> {
         let new: BTreeSet<&Name> = cell
             .inputs
             .iter()
-            .filter(|input| input.writers.iter().any(|it| it.position < position && above[it.position].contains(&input.name)))
+            .filter(|input| {
+                input
+                    .writers
+                    .iter()
+                    .any(|it| it.position < position && above[it.position].contains(&input.name))
+            })
             .map(|input| &input.name)
             .collect();
         let is_for_itself = cell.state.is_stale() || !new.is_empty();
         let changes = cell.writes.iter().filter(|(_, written)| {
-            let is_new = written.state < State::UpToDate || written.inputs.iter().any(|input| new.contains(input));
+            let is_new =
+                written.state < State::UpToDate || written.inputs.iter().any(|input| new.contains(input));
             // `x = x + 1`: the cell changes what it uses.
             let is_own = || written.inputs.iter().any(|input| cell.writes.contains_key(input));
             let may_differ = || !written.is_weak && (written.varies || is_own());
@@ -109,4 +117,12 @@ impl Plan<'_> {
         });
         changes.map(|(name, _)| name).collect()
     }
+}
+
+/// Whether a planned cell writes the name before the cell at `position` runs, and is none of the name's writers.
+fn overwrites(writing: &HashMap<&Name, Vec<usize>>, input: &Input, position: usize) -> bool {
+    let above = writing.get(&input.name).into_iter().flatten().take_while(|planned| **planned < position);
+    let mut others = above
+        .filter(|planned| input.writers.binary_search_by_key(planned, |writer| &writer.position).is_err());
+    others.next().is_some()
 }

@@ -122,7 +122,8 @@ impl Book<'_> {
                 Some(state) => state,
                 None => State::UpToDate,
             };
-            let by_inputs = flow.inputs.iter().filter_map(|input| found.get(input)).map(|finding| finding.state);
+            let by_inputs =
+                flow.inputs.iter().filter_map(|input| found.get(input)).map(|finding| finding.state);
             let state = by_inputs.chain([by_cell]).min().unwrap_or(State::UpToDate);
             let (inputs, varies) = (flow.inputs.clone(), flow.varies);
             let (is_weak, is_fixed) = (write.is_weak(), write.binds() && self.is_fixed(position, name));

@@ -1,11 +1,11 @@
 //! Which cells of a notebook are stale, in any place: from its cells, the runs on its kernel and the kernel as it is now.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
 
 use names::{Names, Undefined, Unknown, is_blank};
 use notebook::Notebook;
-use staleness::{Cell, CellState, Clock, Facts, Run, State, hash, plan, states};
+use staleness::{Cell, CellState, Clock, Facts, Run, State, add_random, hash, plan, states};
 
 use crate::open_notebook::OpenNotebook;
 use crate::place::KernelState;
@@ -100,7 +100,6 @@ impl Workspace {
 
         // In other languages, `#` may begin code.
         let is_python = language.eq_ignore_ascii_case("python");
-
         let mut left = MAX_SOURCE;
         let mut last = std::mem::take(&mut *opened.names.lock());
         let mut names = HashMap::new();
@@ -116,7 +115,7 @@ impl Workspace {
             Arc::clone(names.entry(key).or_insert_with(read))
         };
         let code = || notebook.cells().iter().enumerate().filter(|(_, cell)| cell.is_code());
-        let cells: Vec<Cell> = code()
+        let mut cells: Vec<Cell> = code()
             .map(|(index, cell)| {
                 let source = cell.source();
                 let hash = hash(&source);
@@ -125,6 +124,7 @@ impl Workspace {
                     id: cell.id().clone(),
                     source: hash,
                     names: known_names(&source, hash),
+                    random: BTreeMap::new(),
                     is_blank: source.trim().is_empty() || (is_python && is_blank(&source)),
                     has_outputs: cell.output_count() > 0,
                     execution_count: cell.execution_count(),
@@ -135,7 +135,12 @@ impl Workspace {
         let has_runs = !runs.is_empty();
         let runs = if has_runs {
             let sources: Vec<String> = code().map(|(_, cell)| cell.source().into_owned()).collect();
-            carried(&cells, &sources, runs, &codes, instance)
+            let mut runs = carried(&cells, &sources, runs, &codes, instance);
+            if is_python && sources.iter().map(String::len).sum::<usize>() <= MAX_SOURCE {
+                let sources: Vec<&str> = sources.iter().map(String::as_str).collect();
+                add_random(&mut cells, &mut runs, &sources, |hash| codes.get(&hash).map(ToString::to_string));
+            }
+            runs
         } else {
             runs
         };

@@ -5,6 +5,7 @@ use ruff_python_ast::{Expr, ExprCall};
 
 use super::Cause;
 use super::finder::Finder;
+use super::random::Called;
 use super::table::{Action, Library, lookup};
 
 /// Arguments that make what a function draws the same each time.
@@ -18,6 +19,7 @@ impl Finder {
         let path = self.path(&call.func);
         let code = format!("{}()", self.code(&call.func));
         self.visit_arguments(&call.arguments);
+        self.called = Called::of(call, self.text(call));
         match &*call.func {
             Expr::Name(name) => self.read(&name.id, &code),
             Expr::Attribute(method) => match &*method.value {
@@ -69,8 +71,12 @@ impl Finder {
         let is_of_module = path.is_some_and(|path| !path.contains("()") && path.contains('.'));
         match name {
             // Of pandas and polars; `rng.sample(xs, 3)` has a population.
-            "sample" if call.arguments.args.len() <= 1 && !is_seeded(call) && !self.has_seeds() => {
-                self.draws(Library::NumPy, code);
+            "sample" if call.arguments.args.len() <= 1 && !is_seeded(call) => {
+                if self.has_seeds() {
+                    self.drawn(Library::NumPy);
+                } else {
+                    self.draws(Library::NumPy, code);
+                }
             }
             "rvs" if !is_seeded(call) => self.draws(Library::NumPy, code),
             "read_text" | "read_bytes" | "iterdir" | "rglob" => self.found(Cause::File, code),

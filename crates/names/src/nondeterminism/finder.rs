@@ -7,6 +7,7 @@ use ruff_python_ast::{Expr, IpyEscapeKind, Parameters};
 use ruff_text_size::Ranged;
 
 use super::Cause;
+use super::random::{Called, RandomUse};
 use super::table::{Action, Library, lookup};
 use crate::locals::Locals;
 use crate::magics::{self, LineMagic};
@@ -28,6 +29,9 @@ pub(super) struct Finder {
     generators: BTreeMap<Name, Cause>,
     functions: BTreeMap<Name, Facts>,
     seeded: BTreeSet<Library>,
+    /// What the cell does with random states.
+    pub(super) random: BTreeMap<Library, RandomUse>,
+    pub(super) called: Called,
     /// Those of the cell, or of the function that the walk is in.
     pub(super) facts: Facts,
     /// The functions that the walk is in.
@@ -102,6 +106,7 @@ impl Finder {
 
     pub(super) fn draws(&mut self, library: Library, code: String) {
         if self.frames.is_empty() {
+            self.drawn(library);
             if !self.seeded.contains(&library) {
                 self.found(Cause::Random, code);
             }
@@ -111,6 +116,9 @@ impl Finder {
     }
 
     pub(super) fn seeds(&mut self, libraries: &[Library], is_fixed: bool) {
+        if is_fixed && self.frames.is_empty() {
+            libraries.iter().for_each(|library| self.sown(*library));
+        }
         let seeded = if self.frames.is_empty() { &mut self.seeded } else { &mut self.facts.seeds };
         for library in libraries {
             if is_fixed {
@@ -124,6 +132,10 @@ impl Finder {
     /// Whether code has set a seed of any library.
     pub(super) fn has_seeds(&self) -> bool {
         !self.seeded.is_empty() || !self.facts.seeds.is_empty()
+    }
+
+    pub(super) fn text(&self, part: &impl Ranged) -> &str {
+        self.source.get(part.range().to_std_range()).unwrap_or_default()
     }
 
     /// The code of an expression, in short.

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use ruff_python_ast::visitor::Visitor;
 use ruff_python_ast::{
-    ElifElseClause, ExceptHandler, Expr, MatchCase, Number, Stmt, StmtFor, StmtIf, StmtMatch, StmtTry, StmtWith,
+    ElifElseClause, ExceptHandler, Expr, MatchCase, Number, Stmt, StmtFor, StmtIf, StmtMatch, StmtTry,
+    StmtWith,
 };
 
 use super::Walker;
@@ -195,7 +196,8 @@ fn can_leave(body: &[Stmt]) -> bool {
         }
         Stmt::With(block) => can_leave(&block.body),
         Stmt::Try(block) => {
-            let in_handlers = block.handlers.iter().any(|ExceptHandler::ExceptHandler(it)| can_leave(&it.body));
+            let in_handlers =
+                block.handlers.iter().any(|ExceptHandler::ExceptHandler(it)| can_leave(&it.body));
             in_handlers || can_leave(&block.body) || can_leave(&block.orelse) || can_leave(&block.finalbody)
         }
         Stmt::Match(block) => block.cases.iter().any(|case| can_leave(&case.body)),
@@ -230,7 +232,9 @@ fn has_items(iterable: &Expr) -> bool {
             };
             match (function.id.as_str(), &**arguments) {
                 ("range", [end]) => number(end).is_some_and(|end| end > 0),
-                ("range", [start, end]) => number(start).zip(number(end)).is_some_and(|(start, end)| start < end),
+                ("range", [start, end]) => {
+                    number(start).zip(number(end)).is_some_and(|(start, end)| start < end)
+                }
                 ("enumerate" | "reversed" | "sorted" | "tqdm" | "trange", [of, ..]) => has_items(of),
                 _ => false,
             }

@@ -18,6 +18,7 @@ impl Walker {
                 if matches!(function.id.as_str(), "var" | "init_session") {
                     self.names_in_text(call);
                 }
+                self.passes_generator(call);
                 self.call_of_function(&function.id, call);
             }
             Expr::Attribute(method) if is_ipython(&method.value) && runs_code(&method.attr) => {
@@ -27,6 +28,7 @@ impl Walker {
                 if method.attr.as_str() == "var" {
                     self.names_in_text(call);
                 }
+                self.passes_generator(call);
                 if method.attr.as_str() == "shuffle" {
                     self.may_change_first(call);
                 }
@@ -47,6 +49,9 @@ impl Walker {
                     self.effects().parts.entry(name.clone()).or_default().insert(code);
                     self.repeats(&name, repeat);
                 } else if !only_reads {
+                    if is_generator(&name) {
+                        self.repeats(&name, Repeat::Differs);
+                    }
                     self.effects().calls.insert(name);
                 }
             }
@@ -114,6 +119,22 @@ impl Walker {
         self.change_parameter(&name);
     }
 
+    /// `split(x, random_state=rng)` draws from `rng`, if that is a generator.
+    fn passes_generator(&mut self, call: &ExprCall) {
+        let of_keyword = call.arguments.keywords.iter().filter(|keyword| {
+            let name = keyword.arg.as_ref().map(ruff_python_ast::Identifier::as_str);
+            name.is_some_and(|name| matches!(name, "random_state" | "rng" | "generator"))
+        });
+        let of_position = call.arguments.args.iter().filter(|value| root(value).is_some_and(is_generator));
+        for value in of_keyword.map(|keyword| &keyword.value).chain(of_position) {
+            let Expr::Name(name) = value else { continue };
+            if is_generator(&name.id) && self.is_from_outside(&name.id) {
+                self.effects().calls.insert(name.id.to_string());
+                self.repeats(&name.id, Repeat::Differs);
+            }
+        }
+    }
+
     /// Remembers which names a function gets.
     fn pass(&mut self, function: &str, call: &ExprCall) {
         let by_position = call.arguments.args.iter().enumerate();
@@ -136,7 +157,17 @@ impl Walker {
 
 /// Whether a method that only reads from data draws on an object that is, by its name, one of matplotlib: `ax.plot(x)`.
 fn draws_on(name: &str, method: &str) -> bool {
-    (name.starts_with("ax") || name.starts_with("fig")) && matches!(method, "plot" | "hist" | "title" | "clip")
+    (name.starts_with("ax") || name.starts_with("fig"))
+        && matches!(method, "plot" | "hist" | "title" | "clip")
+}
+
+/// Whether a name is one that people give to generators of random numbers.
+fn is_generator(name: &str) -> bool {
+    name == "rng"
+        || name == "prng"
+        || name.ends_with("_rng")
+        || name == "generator"
+        || name.starts_with("rng")
 }
 
 fn dynamic(by: &str) -> Unknown {

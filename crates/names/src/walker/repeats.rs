@@ -10,16 +10,46 @@ use crate::names::Repeat;
 const TAKING: [&str; 4] = ["pop", "popitem", "popleft", "setdefault"];
 /// Methods that change their object, if nothing is done with their result: types that only read with them give one.
 const CHANGING: [&str; 16] = [
-    "append", "appendleft", "extend", "extendleft", "insert", "remove", "reverse", "sort", "clear", "update", "add",
-    "discard", "fill", "difference_update", "intersection_update", "symmetric_difference_update",
+    "append",
+    "appendleft",
+    "extend",
+    "extendleft",
+    "insert",
+    "remove",
+    "reverse",
+    "sort",
+    "clear",
+    "update",
+    "add",
+    "discard",
+    "fill",
+    "difference_update",
+    "intersection_update",
+    "symmetric_difference_update",
 ];
 /// Of these, the ones that do the same each time.
 const SAME: [&str; 8] =
     ["setdefault", "sort", "clear", "update", "add", "discard", "fill", "difference_update"];
 /// Functions and methods that give a value of their kind for such a value, too.
 const IDEMPOTENT: [&str; 18] = [
-    "to_datetime", "to_numeric", "to_timedelta", "astype", "fillna", "strip", "lower", "upper", "title", "round",
-    "clip", "dropna", "int", "str", "float", "bool", "abs", "asarray",
+    "to_datetime",
+    "to_numeric",
+    "to_timedelta",
+    "astype",
+    "fillna",
+    "strip",
+    "lower",
+    "upper",
+    "title",
+    "round",
+    "clip",
+    "dropna",
+    "int",
+    "str",
+    "float",
+    "bool",
+    "abs",
+    "asarray",
 ];
 /// Attributes through which a part of an object is taken by what stands in brackets behind them.
 const INDEXERS: [&str; 6] = ["loc", "iloc", "at", "iat", "values", "flat"];
@@ -43,7 +73,8 @@ pub(super) fn of_assignment(part: &Expr, value: Option<&Expr>) -> Repeat {
     if let Expr::Subscript(subscript) = part {
         loads.visit_expr(&subscript.slice);
     }
-    let is_idempotent = || value.is_some_and(|value| function(value).is_some_and(|it| IDEMPOTENT.contains(&it)));
+    let is_idempotent =
+        || value.is_some_and(|value| function(value).is_some_and(|it| IDEMPOTENT.contains(&it)));
     if loads.has_same {
         return if is_idempotent() { Repeat::Unknown } else { Repeat::Differs };
     }

@@ -133,10 +133,7 @@ fn functions_and_classes() {
         ("def f():\n    global n\n    n = m", "defines f; f(): uses m, defines n"),
         ("def f():\n    global n\n    n += 1", "defines f; f(): uses n, changes n"),
         ("def f():\n    global n\n    del n", "defines f; f(): uses n, deletes n"),
-        (
-            "def f():\n    data.append(1)\n    log['a'] = 1",
-            "defines f; f(): uses data log, changes data log",
-        ),
+        ("def f():\n    data.append(1)\n    log['a'] = 1", "defines f; f(): uses data log, changes data log"),
         (
             "def f():\n    n = 0\n    def g():\n        nonlocal n\n        n += k\n    return g",
             "defines f; f(): uses k",

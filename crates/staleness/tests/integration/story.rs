@@ -1,10 +1,11 @@
 //! A notebook, its kernel, and what is remembered of its runs.
 
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use names::{Names, Unknown, is_blank};
-use staleness::{Cell, CellState, Ended, Facts, History, hash, plan, states};
+use staleness::{Cell, CellState, Ended, Facts, History, Run, add_random, hash, plan, states};
 
 pub(crate) struct Story {
     cells: Vec<Written>,
@@ -15,6 +16,10 @@ pub(crate) struct Story {
     count: u64,
     minutes: u64,
     is_python: bool,
+    /// What has run, by its hash.
+    ran: HashMap<u64, String>,
+    /// What the kernel says that the next run assigns.
+    assigned: Option<BTreeSet<String>>,
 }
 
 #[derive(Clone)]
@@ -36,9 +41,13 @@ impl Story {
             count: 0,
             minutes: 0,
             is_python: true,
+            ran: HashMap::new(),
+            assigned: None,
         };
-        for (source, id) in sources.iter().zip('a'..) {
-            story.insert(story.cells.len(), &id.to_string(), source);
+        for (index, source) in sources.iter().enumerate() {
+            let letter = char::from(b'a' + u8::try_from(index % 26).unwrap());
+            let id = if sources.len() <= 26 { letter.to_string() } else { format!("c{index}") };
+            story.insert(index, &id, source);
         }
         story
     }
@@ -63,6 +72,18 @@ impl Story {
         for id in ids {
             self.run(id);
         }
+    }
+
+    /// Runs a cell of which the kernel says what it assigns.
+    pub(crate) fn run_assigning(&mut self, id: &str, names: &[&str]) {
+        self.assigned = Some(names.iter().map(|name| (*name).to_owned()).collect());
+        self.run(id);
+    }
+
+    /// A cell fails, after it has assigned these.
+    pub(crate) fn fail_assigning(&mut self, id: &str, names: &[&str]) {
+        self.assigned = Some(names.iter().map(|name| (*name).to_owned()).collect());
+        self.fail(id);
     }
 
     pub(crate) fn fail(&mut self, id: &str) {
@@ -143,13 +164,28 @@ impl Story {
     }
 
     pub(crate) fn states(&self) -> Vec<CellState> {
-        let cells: Vec<Cell> =
-            self.cells.iter().enumerate().map(|(index, cell)| self.fact(index, cell)).collect();
+        Self::judged(&self.prepared())
+    }
+
+    /// The facts, and how long the random states took.
+    pub(crate) fn prepared(&self) -> (Vec<Cell>, Vec<Run>, Duration, Option<u64>) {
+        let cells = self.cells.iter().enumerate();
+        let mut cells: Vec<Cell> = cells.map(|(index, cell)| self.fact(index, cell)).collect();
+        let mut runs = self.history.runs().to_vec();
+        let sources: Vec<&str> = self.cells.iter().map(|cell| cell.source.as_str()).collect();
+        let begun = Instant::now();
+        add_random(&mut cells, &mut runs, &sources, |hash| self.ran.get(&hash).cloned());
+        (cells, runs, begun.elapsed(), self.instance)
+    }
+
+    pub(crate) fn judged(
+        (cells, runs, _, instance): &(Vec<Cell>, Vec<Run>, Duration, Option<u64>),
+    ) -> Vec<CellState> {
         let clock = |time: SystemTime| {
             let minutes = time.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs() / 60;
             format!("9:{minutes:02}")
         };
-        states(Facts { cells: &cells, runs: self.history.runs(), instance: self.instance, clock: &clock })
+        states(Facts { cells, runs, instance: *instance, clock: &clock })
     }
 
     /// The ids of the cells that `plan` runs.
@@ -176,6 +212,7 @@ impl Story {
             id: cell.id.as_str().into(),
             source: hash(&cell.source),
             names: self.names(&cell.source),
+            random: BTreeMap::new(),
             is_blank: is_blank(&cell.source),
             has_outputs: cell.has_outputs,
             execution_count: cell.execution_count,
@@ -188,6 +225,7 @@ impl Story {
 
     fn ended(&mut self, id: Option<&str>, source: &str, has_failed: bool) {
         self.minutes += 1;
+        self.ran.insert(hash(source), source.to_owned());
         self.history.add(Ended {
             cell: id.map(Into::into),
             source: hash(source),
@@ -196,7 +234,7 @@ impl Story {
             ended_at: SystemTime::UNIX_EPOCH + Duration::from_secs(self.minutes * 60),
             has_failed,
             is_interrupted: false,
-            assigned: None,
+            assigned: self.assigned.take(),
             execution_count: Some(self.count),
         });
     }

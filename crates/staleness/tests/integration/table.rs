@@ -61,7 +61,12 @@ fn a_definition_that_may_not_happen_hides_none_above() {
         ("n = 1 | try:\n n = f()\nexcept E:\n n = 0 | n", "a: n = 5", "edited ok ok", "a"),
         ("n = 1 | try:\n n = f()\nexcept E:\n raise | n", "a: n = 5", "edited ok ok", "a"),
         ("n = 1 | try:\n n = f()\nfinally:\n g() | n", "a: n = 5", "edited ok ok", "a"),
-        ("import json | try:\n import ujson as json\nexcept ImportError:\n pass | json.dumps(1)", "a: import json5 as json", "edited ok input", "abc"),
+        (
+            "import json | try:\n import ujson as json\nexcept ImportError:\n pass | json.dumps(1)",
+            "a: import json5 as json",
+            "edited ok input",
+            "abc",
+        ),
         ("n = 1 | match k:\n case 1: n = 2 | n", "a: n = 5", "edited ok input", "abc"),
         ("n = 1 | match k:\n case 1: n = 2\n case _: n = 3 | n", "a: n = 5", "edited ok ok", "a"),
         ("n = 1 | with suppress(E): n = f() | n", "a: n = 5", "edited ok input", "abc"),
@@ -71,7 +76,12 @@ fn a_definition_that_may_not_happen_hides_none_above() {
         ("n = 1 | (n := 2) and ok | n", "a: n = 5", "edited ok ok", "a"),
         ("n = 1 | x = (n := 2) if ok else 3 | n", "a: n = 5", "edited ok input", "abc"),
         ("n = 1 | [(n := i) for i in xs] | n", "a: n = 5", "edited ok input", "abc"),
-        ("def f(): return 1 | if d:\n def f(): return 2 | f()", "a: def f(): return 3", "edited ok input", "abc"),
+        (
+            "def f(): return 1 | if d:\n def f(): return 2 | f()",
+            "a: def f(): return 3",
+            "edited ok input",
+            "abc",
+        ),
         ("n = 1 | def g():\n global n\n n = 2 | g() | n", "a: n = 5", "edited ok ok input", "acd"),
         ("n = 1 | if d: n = 2\nprint(n)", "a: n = 5", "edited input", "ab"),
         ("n = 1 | for i in xs: n = i\nprint(n)", "a: n = 5", "edited ok", "a"),
@@ -82,8 +92,18 @@ fn a_definition_that_may_not_happen_hides_none_above() {
 #[test]
 fn what_changes_its_own_input_runs_with_what_defines_it() {
     check(&[
-        ("df = f() | df['x'] = df['x'] * 2 | print(df.x)", "b: df['x'] = df['x'] * 3", "ok edited input", "abc"),
-        ("df = f() | df['x'] = df['y'] * 2 | print(df.x)", "b: df['x'] = df['y'] * 3", "ok edited input", "bc"),
+        (
+            "df = f() | df['x'] = df['x'] * 2 | print(df.x)",
+            "b: df['x'] = df['x'] * 3",
+            "ok edited input",
+            "abc",
+        ),
+        (
+            "df = f() | df['x'] = df['y'] * 2 | print(df.x)",
+            "b: df['x'] = df['y'] * 3",
+            "ok edited input",
+            "bc",
+        ),
         ("df = f() | df['x'] = 1 | df", "b: df['y'] = 1", "ok edited input", "abc"),
         ("k = 2 | df = f() | df['x'] = df['x'] * k | df", "a: k = 3", "edited ok input input", "abcd"),
         ("n = 0 | n += 1 | n", "b: n += 2", "ok edited input", "abc"),
@@ -94,14 +114,39 @@ fn what_changes_its_own_input_runs_with_what_defines_it() {
         ("xs = [1] | xs.insert(0, 2) | xs", "b: xs.insert(0, 3)", "ok edited input", "abc"),
         ("d = {} | d.update(a=1) | d", "b: d.update(b=1)", "ok edited input", "abc"),
         ("d = {'a': 1} | del d['a'] | d", "b: del d['b']", "ok edited input", "abc"),
-        ("df = f() | df.dropna(inplace=True) | df", "b: df.dropna(axis=1, inplace=True)", "ok edited input", "abc"),
+        (
+            "df = f() | df.dropna(inplace=True) | df",
+            "b: df.dropna(axis=1, inplace=True)",
+            "ok edited input",
+            "abc",
+        ),
         ("df = f() | df = df.dropna() | df", "b: df = df.dropna(axis=1)", "ok edited input", "abc"),
-        ("df = f() | df = df[df.a > 1] | df | df = df.head() | df", "b: df = df[df.a > 2]", "ok edited input input input", "abcde"),
-        ("df = f() | df.columns = [c.lower() for c in df.columns] | df", "b: df.columns = [c.upper() for c in df.columns]", "ok edited input", "abc"),
-        ("df = f() | df.loc[df.x > 1, 'x'] = 0 | df", "b: df.loc[df.x > 2, 'x'] = 0", "ok edited input", "abc"),
+        (
+            "df = f() | df = df[df.a > 1] | df | df = df.head() | df",
+            "b: df = df[df.a > 2]",
+            "ok edited input input input",
+            "abcde",
+        ),
+        (
+            "df = f() | df.columns = [c.lower() for c in df.columns] | df",
+            "b: df.columns = [c.upper() for c in df.columns]",
+            "ok edited input",
+            "abc",
+        ),
+        (
+            "df = f() | df.loc[df.x > 1, 'x'] = 0 | df",
+            "b: df.loc[df.x > 2, 'x'] = 0",
+            "ok edited input",
+            "abc",
+        ),
         ("df = f() | df['x'] += 1 | df", "b: df['x'] += 2", "ok edited input", "abc"),
         // Transitively, with everything that changed the object between.
-        ("df = f() | df['a'] = 1 | df['x'] = df['x'] * 2 | df", "c: df['x'] = df['x'] * 3", "ok ok edited input", "abcd"),
+        (
+            "df = f() | df['a'] = 1 | df['x'] = df['x'] * 2 | df",
+            "c: df['x'] = df['x'] * 3",
+            "ok ok edited input",
+            "abcd",
+        ),
         ("df = f() | df['x'] *= 2 | df['x'] += 1 | df", "b: df['x'] *= 3", "ok edited input input", "abcd"),
         ("df = f() | df['x'] *= 2 | df['x'] += 1 | df", "c: df['x'] += 5", "ok ok edited input", "abcd"),
         ("k = 1 | df = f(k) | df['x'] *= 2 | df", "c: df['x'] *= 3", "ok ok edited input", "bcd"),
@@ -127,14 +172,39 @@ fn a_method_that_runs_with_new_input_changes_its_object() {
         ("x = 1 | m = M() | m.fit(x, y) | print(m.coef_)", "b: m = N()", "ok edited input input", "bcd"),
         ("x = 1 | s = S() | z = s.fit_transform(x) | z", "a: x = 2", "edited ok input input", "abcd"),
         ("x = 1 | s = S() | z = s.fit_transform(x) | s.mean_", "a: x = 2", "edited ok input input", "abcd"),
-        ("x = 1 | fig, ax = plt.subplots() | ax.plot(x) | ax.get_lines()", "a: x = 2", "edited ok input input", "abcd"),
-        ("q = 'a' | c = connect() | c.execute(q) | c.fetchall()", "a: q = 'b'", "edited ok input input", "abcd"),
+        (
+            "x = 1 | fig, ax = plt.subplots() | ax.plot(x) | ax.get_lines()",
+            "a: x = 2",
+            "edited ok input input",
+            "abcd",
+        ),
+        (
+            "q = 'a' | c = connect() | c.execute(q) | c.fetchall()",
+            "a: q = 'b'",
+            "edited ok input input",
+            "abcd",
+        ),
         ("lr = 1 | net = Net() | net.train(lr) | net.loss", "a: lr = 2", "edited ok input input", "abcd"),
-        ("x = 1 | m = M() | m.fit(x) | p = m.predict(z) | score(p)", "a: x = 2", "edited ok input input input", "abcde"),
-        ("x = 1 | m = M() | m.fit(x) | p = m.predict(z) | score(p)", "d: p = m.predict(w)", "ok ok ok edited input", "de"),
+        (
+            "x = 1 | m = M() | m.fit(x) | p = m.predict(z) | score(p)",
+            "a: x = 2",
+            "edited ok input input input",
+            "abcde",
+        ),
+        (
+            "x = 1 | m = M() | m.fit(x) | p = m.predict(z) | score(p)",
+            "d: p = m.predict(w)",
+            "ok ok ok edited input",
+            "de",
+        ),
         ("x = 1 | m = M() | m.fit(x)\nm.score(x) | m.coef_", "a: x = 2", "edited ok input input", "abcd"),
         ("x = 1 | m = M().fit(x) | m.coef_", "a: x = 2", "edited input input", "abc"),
-        ("k = 1 | def train(m): m.fit(k) | m = M() | train(m) | m.coef_", "a: k = 2", "edited ok ok input input", "acde"),
+        (
+            "k = 1 | def train(m): m.fit(k) | m = M() | train(m) | m.coef_",
+            "a: k = 2",
+            "edited ok ok input input",
+            "acde",
+        ),
         // A method of an object that gets nothing new leaves it as it is.
         ("x = 1 | m = M() | m.fit(y) | print(m.coef_)", "a: x = 2", "edited ok ok ok", "a"),
     ]);
@@ -143,9 +213,24 @@ fn a_method_that_runs_with_new_input_changes_its_object() {
 #[test]
 fn a_name_depends_on_its_own_right_hand_side() {
     check(&[
-        ("import numpy as np | P = 1 | F = np.array(a); draw(F @ P) | det(F)", "b: P = 2", "ok edited input ok", "bc"),
-        ("P = 1 | F = array(a); draw(F @ P) | det(F)", "b: F = array(a); draw(F @ P, 2)", "ok edited ok", "b"),
-        ("P = 1 | F = np.array(a); draw(F @ P) | det(F)", "b: F = np.array(c); draw(F @ P)", "ok edited input", "bc"),
+        (
+            "import numpy as np | P = 1 | F = np.array(a); draw(F @ P) | det(F)",
+            "b: P = 2",
+            "ok edited input ok",
+            "bc",
+        ),
+        (
+            "P = 1 | F = array(a); draw(F @ P) | det(F)",
+            "b: F = array(a); draw(F @ P, 2)",
+            "ok edited ok",
+            "b",
+        ),
+        (
+            "P = 1 | F = np.array(a); draw(F @ P) | det(F)",
+            "b: F = np.array(c); draw(F @ P)",
+            "ok edited input",
+            "bc",
+        ),
         ("P = 1 | F = P + 1; G = 2 | F | G", "a: P = 2", "edited input input ok", "abc"),
         ("P = 1 | F = P + 1; G = F | F | G", "a: P = 2", "edited input input input", "abcd"),
         ("x = 1; y = 2 | x | y", "a: x = 1; y = 3", "edited ok input", "ac"),
@@ -163,7 +248,12 @@ fn a_name_depends_on_its_own_right_hand_side() {
         ("k = 1 | x = np.random.rand()\nprint(k) | x", "a: k = 3", "edited input ok", "abc"),
         ("k = 1 | df = pd.read_csv(p)\nprint(k) | df", "a: k = 3", "edited input ok", "abc"),
         ("k = 1 | x = g(x0)\nprint(k) | y = x | y", "a: k = 3", "edited input ok ok", "ab"),
-        ("a = df2\nb = M(1).fit(a) | p(b.score(a)) | c = N(2).fit(a)\nprint(c)", "a: a = df2\nb = M(3).fit(a)", "edited input ok", "ab"),
+        (
+            "a = df2\nb = M(1).fit(a) | p(b.score(a)) | c = N(2).fit(a)\nprint(c)",
+            "a: a = df2\nb = M(3).fit(a)",
+            "edited input ok",
+            "ab",
+        ),
     ]);
 }
 
@@ -187,4 +277,175 @@ fn blank_cells_are_no_cells() {
         ("x = 1 | \n\t | x", "b: # later", "ok ok ok", ""),
         ("x = 1 | y = 1 | x", "b:  ", "ok ok ok", ""),
     ]);
+}
+
+const SEED: &str = "import numpy as np, random\nnp.random.seed(0)";
+
+#[test]
+fn random_numbers_come_from_the_state_of_a_fresh_run() {
+    let seed = |rest: &str| format!("{SEED} | {rest}");
+    for (cells, edit, states, planned) in [
+        ("x = np.random.rand(3) | print(x)", "b: x = np.random.rand(4)", "ok edited input", "abc"),
+        (
+            "x = np.random.rand(3) | y = np.random.rand(3) | print(y)",
+            "c: y = np.random.rand(4)",
+            "ok ok edited input",
+            "abcd",
+        ),
+        (
+            "x = np.random.rand(3) | y = np.random.rand(3) | print(y)",
+            "b: x = np.random.rand(4)",
+            "ok edited input input",
+            "abcd",
+        ),
+        (
+            "x = np.random.rand(3) | y = np.random.rand(3) | print(y)",
+            "b: x = np.random.rand(3); print(x)",
+            "ok edited ok ok",
+            "abcd",
+        ),
+        (
+            "k = 1 | x = np.random.normal(k, 1, 3) | y = np.random.rand(3) | y",
+            "b: k = 2",
+            "ok edited input ok ok",
+            "abcde",
+        ),
+        (
+            "n = 1 | x = np.random.normal(0, 1, n) | y = np.random.rand(3) | y",
+            "b: n = 2",
+            "ok edited input input input",
+            "abcde",
+        ),
+        ("x = random.random() | x", "b: x = random.random() + 1", "ok edited input", "bc"),
+        ("x = f() | x", "b: x = g()", "ok edited input", "bc"),
+        (
+            "from sklearn.model_selection import train_test_split\nX = np.random.randn(9) | a, b = train_test_split(X, test_size=0.5) | print(a.mean())",
+            "c: a, b = train_test_split(X, test_size=0.25)",
+            "ok ok edited input",
+            "abcd",
+        ),
+    ] {
+        check(&[(&seed(cells), edit, states, planned)]);
+    }
+    check(&[
+        (
+            "import random; random.seed(1) | xs = [1, 2]; random.shuffle(xs) | xs",
+            "b: xs = [1, 2, 3]; random.shuffle(xs)",
+            "ok edited input",
+            "abc",
+        ),
+        (
+            "import torch; torch.manual_seed(0) | w = torch.randn(3) | w",
+            "a: import torch; torch.manual_seed(1)",
+            "edited input input",
+            "abc",
+        ),
+        (
+            "import torch; torch.manual_seed(0) | w = torch.randn(3) | w",
+            "b: w = torch.randn(4)",
+            "ok edited input",
+            "abc",
+        ),
+        (
+            "import numpy as np | x = np.random.rand(3) | y = np.random.rand(3) | y",
+            "b: x = np.random.rand(4)",
+            "ok edited ok ok",
+            "b",
+        ),
+        (
+            "import numpy as np; np.random.seed(0) | def draw(n): return np.random.rand(n) | x = draw(3) | x",
+            "c: x = draw(4)",
+            "ok ok edited input",
+            "acd",
+        ),
+        (
+            "rng = default_rng(0) | x = rng.normal(size=3) | x",
+            "b: x = rng.normal(size=4)",
+            "ok edited input",
+            "abc",
+        ),
+        (
+            "rng = default_rng(0) | x = rng.normal(size=3) | y = rng.normal(size=3) | y",
+            "c: y = rng.normal(size=4)",
+            "ok ok edited input",
+            "abcd",
+        ),
+        (
+            "rng = default_rng(0) | x = rng.normal(size=3) | y = rng.normal(size=3) | y",
+            "b: x = rng.normal(size=4)",
+            "ok edited input input",
+            "abcd",
+        ),
+        (
+            "rng = default_rng(0) | x = f() | a = split(x, random_state=rng) | a",
+            "c: a = split(x, 2, random_state=rng)",
+            "ok ok edited input",
+            "acd",
+        ),
+        (
+            "import numpy as np | np.random.seed(0); x = np.random.rand(3) | x",
+            "b: np.random.seed(1); x = np.random.rand(3)",
+            "ok edited input",
+            "bc",
+        ),
+    ]);
+}
+
+#[test]
+fn what_a_run_has_assigned_decides() {
+    let cells = ["n = 10", "d = False", "if d: n = 2", "print(n)"];
+    let mut story = Story::of(&cells);
+    story.run_each(&["a", "b"]);
+    story.run_assigning("c", &["n"]);
+    story.run("d");
+    story.edit("a", "n = 11");
+    crate::story::check(&story, &["edited", "up to date", "up to date", "up to date"]);
+    story.edit("b", "d = 0");
+    crate::story::check(&story, &["edited", "edited", "input changed", "input changed"]);
+    let mut story = Story::of(&cells);
+    story.run_each(&["a", "b"]);
+    story.run_assigning("c", &[]);
+    story.run("d");
+    story.edit("a", "n = 11");
+    crate::story::check(&story, &["edited", "up to date", "up to date", "input changed"]);
+    // Its own branch has bound the name that it uses.
+    let mut story = Story::of(&["n = 1", "if d: n = 2\nprint(n)"]);
+    story.run("a");
+    story.run_assigning("b", &["n"]);
+    story.edit("a", "n = 3");
+    crate::story::check(&story, &["edited", "up to date"]);
+}
+
+#[test]
+fn below_an_expected_error_cells_are_up_to_date() {
+    let mut story = Story::of(&["x = 1", "y = x\n1 / 0", "print(y)", "print(x)"]);
+    for _ in 0..2 {
+        story.run("a");
+        story.fail("b");
+        story.run_each(&["c", "d"]);
+        crate::story::check(&story, &["up to date"; 4]);
+    }
+    story.edit("a", "x = 2");
+    crate::story::check(&story, &["edited", "input changed", "input changed", "input changed"]);
+    assert_eq!(story.planned(&["a", "b", "c", "d"], true), ["a", "b", "c", "d"]);
+    // What a run defined that did not fail is still there; only the kernel knows whether this one has, too.
+    let mut story = Story::ran(&["y = f()", "print(y)"]);
+    story.fail("a");
+    story.run("b");
+    crate::story::check(
+        &story,
+        &["up to date", "input changed: uses y: cell 0 defines it and has failed (run 9:03)"],
+    );
+    let mut story = Story::ran(&["y = f()\ng()", "print(y)"]);
+    story.fail_assigning("a", &["y"]);
+    story.run("b");
+    crate::story::check(&story, &["up to date", "up to date"]);
+    // It ended before it defined the name: that is still the one above.
+    let mut story = Story::of(&["y = 1", "h()\ny = 2", "print(y)"]);
+    story.run("a");
+    story.fail_assigning("b", &[]);
+    story.run("c");
+    crate::story::check(&story, &["up to date"; 3]);
+    story.edit("a", "y = 3");
+    crate::story::check(&story, &["edited", "up to date", "input changed"]);
 }

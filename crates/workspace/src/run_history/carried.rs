@@ -114,8 +114,11 @@ impl Carrier<'_> {
         };
         let is_original = |run: &&Run| {
             let has_number = run.execution_count.is_some() && run.execution_count == cell.execution_count;
+            // What the cell itself has run since counts.
+            let is_replaced = run.is_superseded && run.cell.as_ref() == Some(&cell.id);
             run.source == cell.source
                 && Some(run.instance) == self.instance
+                && !is_replaced
                 && (has_number || (!run.is_superseded && run.cell.as_ref().is_some_and(shows_the_same)))
         };
         let original = self.runs.iter().find(is_original).cloned();
@@ -192,6 +195,7 @@ pub(super) fn remember(codes: &mut Codes, source: &str, runs: &[Run]) {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::time::SystemTime;
 
     use names::{Names, is_blank};
@@ -221,6 +225,7 @@ mod tests {
             id: (*id).into(),
             source: hash(source),
             names: Arc::new(Names::of_cell(source)),
+            random: BTreeMap::new(),
             is_blank: is_blank(source),
             has_outputs: false,
             execution_count: *execution_count,
@@ -282,6 +287,17 @@ mod tests {
         assert_eq!(after(&[("a", "x = f()\ny = x")], &parts), [UpToDate; 3]);
         // Cut and pasted.
         assert_eq!(after(&ran, &[("n", "x = f()", Some(1)), ("b", "print(x)", Some(2))]), [UpToDate; 2]);
+    }
+
+    #[test]
+    fn an_old_source_that_is_back_has_not_run_last() {
+        let ran = [("a", "x = 1"), ("b", "print(x)"), ("a", "x = 2")];
+        let back = |count| after(&ran, &[("a", "x = 1", count), ("b", "print(x)", Some(2))]);
+        assert_eq!(back(Some(1)), [OutputsFromElsewhere, UpToDate], "it shows what the old source gives");
+        assert_eq!(back(None), [Edited, InputChanged]);
+        let again = [("a", "x = 1"), ("b", "print(x)"), ("a", "x = 2"), ("b", "print(x)")];
+        let cells = [("a", "x = 1", Some(1)), ("b", "print(x)", Some(4))];
+        assert_eq!(after(&again, &cells), [OutputsFromElsewhere, InputChanged]);
     }
 
     #[test]

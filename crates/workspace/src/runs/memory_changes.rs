@@ -189,7 +189,8 @@ mod tests {
 
     #[test]
     fn what_was_assigned_is_known_only_if_all_of_it_is_named() {
-        let names = |changes: &MemoryChanges| changes.assigned().map(|names| names.into_iter().collect::<Vec<_>>());
+        let names =
+            |changes: &MemoryChanges| changes.assigned().map(|names| names.into_iter().collect::<Vec<_>>());
         let all = changes(&[("df", "DataFrame", "")], &["x"], &["y"]);
         assert_eq!(names(&all), Some(vec!["df".to_owned(), "x".to_owned()]));
         assert_eq!(names(&changes(&[], &[], &[])), Some(Vec::new()));

@@ -205,7 +205,9 @@ async fn a_restart_behind_our_back_is_said_with_the_first_run_and_one_on_request
 async fn failures_survive_too() {
     let machine = Machine::new();
     let first = machine.server().await;
-    first.write(&["x = 1\nraise E", "print(x)"]).await;
+    first.write(&["x = 1", "print(x)"]).await;
+    first.run_all().await;
+    first.set(0, "x = 1\nraise E").await;
     first.run_all().await;
     let states = first.states().await;
     assert_eq!(states[1], StaleState::InputChanged);

@@ -109,7 +109,8 @@ async fn a_cell_with_the_tag_is_skipped_and_says_so() {
 
 #[tokio::test]
 async fn a_blank_cell_is_not_sent_and_is_done() {
-    let ended = series(&[("", &[]), ("1", &[]), (" \n\t", &[]), ("# only a comment", &[]), ("2", &[])], true).await;
+    let ended =
+        series(&[("", &[]), ("1", &[]), (" \n\t", &[]), ("# only a comment", &[]), ("2", &[])], true).await;
     assert_eq!(ended.states, ["done"; 5]);
     assert_eq!(ended.ran, ["1", "# only a comment", "2"]);
     assert_eq!(ended.notes, [""; 5]);

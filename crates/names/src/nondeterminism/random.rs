@@ -1,0 +1,132 @@
+//! What cells do with the random states that whole libraries share: a seed sets one, and each draw changes it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use ruff_python_ast::visitor::{self, Visitor};
+use ruff_python_ast::{Expr, ExprCall};
+
+use super::finder::Finder;
+use super::table::Library;
+use crate::names::Name;
+
+/// What a cell does with one random state.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RandomUse {
+    /// It draws from the state that it finds.
+    pub draws: bool,
+    /// It sets the state to a fixed one.
+    pub seeds: bool,
+    /// Stands for the calls that do so.
+    pub code: u64,
+    /// The names on which it depends how many numbers are drawn.
+    pub inputs: BTreeSet<Name>,
+}
+
+/// What the code cells of a notebook, given in order, do with random states, by what these are called in messages. Empty if no cell
+/// sets a seed: no state can be repeated then.
+pub fn random_use(cells: &[&str]) -> Vec<BTreeMap<Name, RandomUse>> {
+    if !cells.iter().any(|source| source.contains("seed")) {
+        return Vec::new();
+    }
+    let mut finder = Finder::default();
+    let mut all: Vec<_> = cells
+        .iter()
+        .map(|source| {
+            finder.cell(source);
+            std::mem::take(&mut finder.random)
+        })
+        .collect();
+    let seeded: BTreeSet<Library> =
+        all.iter().flatten().filter(|(_, it)| it.seeds).map(|(library, _)| *library).collect();
+    all.iter_mut().for_each(|cell| cell.retain(|library, _| seeded.contains(library)));
+    let named = |cell: BTreeMap<Library, RandomUse>| {
+        cell.into_iter().map(|(library, it)| (state_of(library).to_owned(), it)).collect()
+    };
+    all.into_iter().map(named).collect()
+}
+
+fn state_of(library: Library) -> &'static str {
+    match library {
+        Library::Python => "Python's random state",
+        Library::NumPy => "NumPy's random state",
+        Library::Torch => "PyTorch's random state",
+        Library::TensorFlow => "TensorFlow's random state",
+        Library::System => "the system's random state",
+    }
+}
+
+/// The call that the walk is in.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Called {
+    code: u64,
+    inputs: BTreeSet<Name>,
+}
+
+impl Called {
+    pub(super) fn of(call: &ExprCall, text: &str) -> Self {
+        let mut hash = DefaultHasher::new();
+        text.hash(&mut hash);
+        let mut names = Loads::default();
+        let function = match &*call.func {
+            Expr::Name(name) => {
+                names.0.insert(name.id.to_string());
+                name.id.as_str()
+            }
+            Expr::Attribute(attribute) => &attribute.attr,
+            _ => "",
+        };
+        // Of others, what stands first are the parameters of a distribution.
+        let first = match function {
+            "normal" | "uniform" | "randint" | "integers" | "gauss" | "binomial" | "beta" | "gamma"
+            | "laplace" => 2,
+            "poisson" | "exponential" | "randrange" => 1,
+            _ => 0,
+        };
+        call.arguments.args.iter().skip(first).for_each(|argument| names.visit_expr(argument));
+        let is_size = |name: &str| matches!(name, "size" | "n" | "k" | "shape" | "n_samples");
+        let keywords = call.arguments.keywords.iter();
+        keywords
+            .filter(|keyword| keyword.arg.as_ref().is_none_or(|name| is_size(name)))
+            .for_each(|keyword| names.visit_expr(&keyword.value));
+        Self { code: hash.finish(), inputs: names.0 }
+    }
+}
+
+#[derive(Default)]
+struct Loads(BTreeSet<Name>);
+
+impl<'a> Visitor<'a> for Loads {
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        if let Expr::Name(name) = expression {
+            self.0.insert(name.id.to_string());
+        }
+        visitor::walk_expr(self, expression);
+    }
+}
+
+impl Finder {
+    /// The cell draws, in the call that the walk is in.
+    pub(super) fn drawn(&mut self, library: Library) {
+        let called = self.called.clone();
+        let known = self.random.entry(library).or_default();
+        known.draws |= !known.seeds;
+        known.add(called);
+    }
+
+    pub(super) fn sown(&mut self, library: Library) {
+        let called = self.called.clone();
+        let known = self.random.entry(library).or_default();
+        known.seeds = true;
+        known.add(called);
+    }
+}
+
+impl RandomUse {
+    fn add(&mut self, called: Called) {
+        let mut hash = DefaultHasher::new();
+        (self.code, called.code).hash(&mut hash);
+        self.code = hash.finish();
+        self.inputs.extend(called.inputs);
+    }
+}
