@@ -13,15 +13,19 @@
 //! | never run | no run of it is known |
 //! | edited | its source is not what ran |
 //! | other kernel | it ran in a kernel that was restarted since, or is gone |
-//! | nothing known | its names cannot be known, or it is not Python |
 //! | undefined name | it uses a name that no other cell defines, and a cell that ran did |
 //! | out of order | a writer has not run before it, or something else wrote the name after the writers had run |
 //! | input changed | a writer was rerun or edited after it, is stale itself, or failed |
 //! | may have changed | the same, but the writer only calls a method, or passes it to a function that changes it |
+//! | nothing known | its names cannot be known, or it is not Python |
 //! | up to date | else |
 //!
 //! A writer that gives the same value each time, as an import does, matters only if it has not run before the cell.
-//! What a cell did to its own input in an earlier run with the same source is not seen: `x += 1` may run twice.
+//!
+//! The state of a name is not that of its cell: it follows what the name's own right-hand side is made of. A cell that may define a
+//! name, in a branch or because it failed, is a writer that does not hide those above; where the memory of the kernel shows what its run
+//! assigned, that decides. A writer that only calls a method counts fully if its input has changed. What was changed more often than in
+//! a run of the whole notebook, as by `x += 1` that ran twice, is out of order.
 
 mod book;
 mod effective;

@@ -23,23 +23,25 @@ pub struct RandomUse {
     pub inputs: BTreeSet<Name>,
 }
 
-/// What the code cells of a notebook, given in order, do with random states, by what these are called in messages. Empty if no cell
-/// sets a seed: no state can be repeated then.
+/// What the code cells of a notebook, given in order, do with random states, by what these are called in messages. Empty where no
+/// cell sets a seed: no state can be repeated then.
 pub fn random_use(cells: &[&str]) -> Vec<BTreeMap<Name, RandomUse>> {
     if !cells.iter().any(|source| source.contains("seed")) {
         return Vec::new();
     }
     let mut finder = Finder::default();
-    let mut all: Vec<_> = cells
+    let mut seeded = BTreeSet::new();
+    let all: Vec<_> = cells
         .iter()
         .map(|source| {
             finder.cell(source);
-            std::mem::take(&mut finder.random)
+            let mut random = std::mem::take(&mut finder.random);
+            seeded.extend(random.iter().filter(|(_, it)| it.seeds).map(|(library, _)| *library));
+            // What is drawn above the first seed is another number each time.
+            random.retain(|library, _| seeded.contains(library));
+            random
         })
         .collect();
-    let seeded: BTreeSet<Library> =
-        all.iter().flatten().filter(|(_, it)| it.seeds).map(|(library, _)| *library).collect();
-    all.iter_mut().for_each(|cell| cell.retain(|library, _| seeded.contains(library)));
     let named = |cell: BTreeMap<Library, RandomUse>| {
         cell.into_iter().map(|(library, it)| (state_of(library).to_owned(), it)).collect()
     };
