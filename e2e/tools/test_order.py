@@ -224,5 +224,28 @@ async def test_a_long_run_holds_up_no_edit_and_no_reader_but_the_next_run(
         assert sources(read_valid(tmp_path / "a.ipynb"))[1] == "later = 1"
 
 
+@both_transports
+async def test_what_ends_a_kernel_or_copies_comes_after_short_runs_before_it(
+    transport: str, home: Home, tmp_path: Path
+) -> None:
+    write(tmp_path / "a.ipynb", "print(6 * 7)")
+    async with session(transport, tmp_path, home) as agent:
+        await agent.one("use_notebook", notebook_path="a.ipynb")
+        await agent.one("execute_code", code="1")
+        ran, restarted = await agent.together([("execute_code", {"code": "print(6 * 7)"}), ("restart_notebook", {})])
+        assert "COMPLETED" in text(ran) and "under way" not in text(restarted)
+        copy = ("copy_notebook", {"to": "b.ipynb"})
+        ran, copied = await agent.together([("execute_cell", {"cell_index": 0}), copy])
+        assert "COMPLETED" in text(ran) and "under way" not in text(copied)
+        output = read_valid(tmp_path / "b.ipynb")["cells"][0]["outputs"][0]
+        assert "".join(output["text"]) == "42\n"
+        # One that hangs does not keep its kernel.
+        hung, restarted = await agent.together(
+            [("execute_code", {"code": "import time\nwhile True: time.sleep(1)"}), ("restart_notebook", {})]
+        )
+        assert "under way" in text(restarted)
+        assert "COMPLETED" not in hung["content"][0]["text"]
+
+
 async def _finished(answer: Any) -> Answer:
     return await answer

@@ -7,12 +7,24 @@
 //! Example: `overwrite_cell_source` (A), `execute_cell` (B, runs for a minute), `insert_cell` (C), `read_cell` (D) arrive
 //! together. B starts when A has written the file. C starts when B's run is in the kernel's queue, and does not wait for its
 //! end. D starts when C is done.
+//!
+//! What ends a kernel or copies a file is different: it comes after the runs of the calls that were not answered yet when it
+//! arrived, as far as these end soon. So each place knows those runs.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;
+use tokio::time::timeout;
+use workspace::Run;
+
+/// How long a call waits for the runs of earlier calls in all. A run that hangs must not keep a kernel from being restarted.
+const EARLIER_LIMIT: Duration = Duration::from_secs(5);
+
+/// The runs that a call has started.
+type Runs = Mutex<Vec<Arc<Run>>>;
 
 /// The calls of a session that change something, in the order in which they arrived.
 #[derive(Default)]
@@ -25,6 +37,8 @@ pub(crate) struct CallOrder {
 struct Pending {
     arrived: u64,
     changes: VecDeque<(u64, Pace)>,
+    /// Of the calls that are not answered.
+    unanswered: Vec<Weak<Runs>>,
 }
 
 /// How long it may take until a call has made its changes.
@@ -58,7 +72,11 @@ impl CallOrder {
         if matches!(ordering, Ordering::Changes | Ordering::Signals) {
             pending.changes.push_back((number, Pace::Short));
         }
-        Turn(Arc::new(Place { number, ordering, order: self.clone() }))
+        let runs = Arc::<Runs>::default();
+        pending.unanswered.retain(|earlier| earlier.strong_count() > 0);
+        let earlier = pending.unanswered.iter().filter_map(Weak::upgrade).collect();
+        pending.unanswered.push(Arc::downgrade(&runs));
+        Turn(Arc::new(Place { number, ordering, order: self.clone(), runs, earlier }))
     }
 
     fn update(&self, update: impl FnOnce(&mut VecDeque<(u64, Pace)>)) {
@@ -82,6 +100,9 @@ struct Place {
     number: u64,
     ordering: Ordering,
     order: Arc<CallOrder>,
+    runs: Arc<Runs>,
+    /// Of the calls that were not answered when this one arrived.
+    earlier: Vec<Arc<Runs>>,
 }
 
 impl Turn {
@@ -97,7 +118,7 @@ impl Turn {
     }
 
     fn is_blocked(&self) -> bool {
-        let Place { number, ordering, order } = &*self.0;
+        let Place { number, ordering, order, .. } = &*self.0;
         let pending = order.pending.lock();
         // The others wait for it.
         let first = pending.changes.front().filter(|(other, _)| other < number);
@@ -115,6 +136,33 @@ impl Turn {
                 *pace = Pace::Long;
             }
         });
+    }
+
+    /// The call has started this run.
+    pub(crate) fn started(&self, run: &Arc<Run>) {
+        let mut runs = self.0.runs.lock();
+        if !runs.iter().any(|known| Arc::ptr_eq(known, run)) {
+            runs.push(run.clone());
+        }
+    }
+
+    /// Waits a short while for those runs of earlier calls for which `concerns` holds. Returns the ones that go on.
+    pub(crate) async fn after_earlier_runs(&self, concerns: impl Fn(&Run) -> bool) -> Vec<Arc<Run>> {
+        let goes_on = |run: &Arc<Run>| !run.state().is_over() && concerns(run);
+        let mut runs: Vec<_> =
+            self.0.earlier.iter().flat_map(|runs| runs.lock().clone()).filter(goes_on).collect();
+        if runs.is_empty() {
+            return runs;
+        }
+        self.takes_long();
+        let all = async {
+            for run in &runs {
+                run.settled().await;
+            }
+        };
+        let _ = timeout(EARLIER_LIMIT, all).await;
+        runs.retain(|run| !run.state().is_over());
+        runs
     }
 
     /// Lets all later calls start: the changes of this one are made, or are sure to come before theirs.

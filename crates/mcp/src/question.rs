@@ -35,6 +35,7 @@ pub(crate) enum Speaker {
     Agent,
     Code,
     Notebook,
+    File,
 }
 
 /// A question that is being written.
@@ -93,6 +94,7 @@ impl Speaker {
             Self::Agent => "The agent says:",
             Self::Code => "The code asks:",
             Self::Notebook => "The notebook has:",
+            Self::File => "The file has:",
         }
     }
 }

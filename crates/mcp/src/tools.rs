@@ -244,7 +244,8 @@ impl Tool {
         let call = async {
             if self.name == add_packages::TOOL.name {
                 // It asks itself, once it knows its plan.
-                context.consent.check_packages(self.groups, self.name)?;
+                let groups = add_packages::groups(given.flag("restart")? == Some(true));
+                context.consent.check_packages(groups, self.name)?;
             } else {
                 context.permit(self.groups, self.permission, context.called.name).await?;
             }
@@ -316,11 +317,21 @@ fn listed(tool: &Tool) -> workspace::Tool {
     workspace::Tool { name: tool.name.to_owned(), definition: Arc::from(definition) }
 }
 
-/// Begins the cause with a capital letter, unless it begins with an argument's name or an address.
+/// Begins the cause with a capital letter if it begins as our sentences do. Anything else may be a name, an id or code.
 fn as_sentence(mut error: Error) -> Error {
-    let is_name =
-        error.cause.split(' ').next().is_some_and(|word| word.contains('_') || word.contains("://"));
-    if let Some(first) = error.cause.get_mut(..1).filter(|_| !is_name) {
+    let mut words = error.cause.split(' ');
+    let is_ours = match (words.next(), words.next()) {
+        (Some("there"), Some("is" | "are"))
+        | (Some("no"), Some("cell" | "kernel" | "notebook" | "run"))
+        | (Some("it"), Some("is" | "leads" | "names" | "cannot" | "begins")) => true,
+        (Some("cell"), Some(next)) => {
+            next.starts_with(|first: char| first.is_ascii_digit())
+                || error.cause.contains("nothing was changed")
+        }
+        (Some("the"), Some(next)) => next != "matches",
+        _ => false,
+    };
+    if let Some(first) = error.cause.get_mut(..1).filter(|_| is_ours) {
         first.make_ascii_uppercase();
     }
     error

@@ -95,8 +95,13 @@ impl Reply {
 
     /// Adds text of the tool on lines of its own, shortened in the middle if it is longer than the budget allows.
     pub fn say(&mut self, text: &str) {
+        self.say_or(text, String::new());
+    }
+
+    /// The same, where the call `more` shows what was left out.
+    pub fn say_or(&mut self, text: &str, more: String) {
         let item = Item::from_tool(text, self.kept);
-        self.open().content(Content::of_text(item, None, More::none()));
+        self.open().content(Content::of_text(item, None, More::new(move |_, _| more.clone())));
     }
 
     /// Adds the source of a cell, with its `data:` URIs shortened and lines marked that could pass for ours.

@@ -281,6 +281,65 @@ async fn a_copy_that_a_later_start_executes_is_a_run() -> Result<()> {
 }
 
 #[tokio::test]
+async fn code_that_is_sent_as_text_of_a_list_is_shown_whole() -> Result<()> {
+    let mut client = with_forms(&["--ask", "run,edit"]).await?;
+    let code = format!("{}\nevil()", "x = 1\n".repeat(300));
+    let cells = json!([{ "type": "code", "source": code }]).to_string();
+    let edits = json!([{ "cell_index": 0, "cell_source": code }]).to_string();
+    for (tool, arguments) in [
+        ("insert_cell", json!({ "notebook_name": "a.ipynb", "cells": cells, "run": true })),
+        ("edit_cells", json!({ "notebook_name": "a.ipynb", "edits": edits, "run_stale": true })),
+    ] {
+        let (question, _) = reply(&mut client.agent, (tool, &arguments.to_string()), "decline").await?;
+        assert!(question.contains("source:\n        x = 1\n"), "{tool}: {question}");
+        assert!(
+            question.contains("\n        evil()\n") && !question.contains("are not shown"),
+            "{tool}: {question}"
+        );
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_merge_shows_both_cells() -> Result<()> {
+    let mut client = with_forms(&["--ask", "edit"]).await?;
+    let merge = r#"{"notebook_name":"a.ipynb","cell_index":0,"merge_with_next":true}"#;
+    let (question, _) = reply(&mut client.agent, ("change_cell", merge), "decline").await?;
+    assert!(question.contains("\n        one\n") && question.contains("\n        two\n"), "{question}");
+    Ok(())
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_copy_shows_where_it_leads_and_what_it_holds() -> Result<()> {
+    let mut client = with_forms(&["--ask", "run,files"]).await?;
+    let folder = client.folder.path().to_owned();
+    fs::create_dir_all(folder.join(".venv/lib"))?;
+    std::os::unix::fs::symlink(".venv/lib", folder.join("data"))?;
+    fs::write(folder.join("a.txt"), "import shown\n")?;
+    let copy = ("copy_file", r#"{"from":"a.txt","to":"data/x.pth"}"#);
+    let id = client.agent.start_call(copy.0, copy.1).await?;
+    let question = client.agent.wait_request("elicitation/create").await?;
+    let shown = message_of(&question)?;
+    for part in [".venv/lib/x.pth", "it is in an environment", "\n        import shown\n"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    fs::write(folder.join("a.txt"), "import other\n")?;
+    client.agent.respond(&question, r#"{"action":"accept"}"#).await?;
+    let refusal = client.agent.wait_failure(id).await?;
+    assert!(refusal.contains("changed after the person had been asked"), "{refusal}");
+    assert!(!folder.join(".venv/lib/x.pth").exists());
+    let (_, copied) = reply(&mut client.agent, copy, "accept").await?;
+    assert!(text(&copied)?.contains("Copied"), "{copied}");
+    let overwriting = ("copy_notebook", r#"{"from":"a.ipynb","to":"b.ipynb","overwrite":true}"#);
+    fs::write(folder.join("b.ipynb"), fs::read_to_string(folder.join("a.ipynb"))?.replace("one", "three"))?;
+    let (question, copied) = reply(&mut client.agent, overwriting, "accept").await?;
+    assert!(question.contains("replace the cells of b.ipynb") && question.contains("-three"), "{question}");
+    assert!(text(&copied)?.contains("Copied"), "{copied}");
+    Ok(())
+}
+
+#[tokio::test]
 async fn the_person_sees_a_call_and_decides() -> Result<()> {
     let mut client = with_forms(&ALL).await?;
     let before = client.files()?;

@@ -268,12 +268,83 @@ async fn a_change_of_a_cell_is_refused_if_it_is_unclear_or_stale() -> Result<()>
 }
 
 #[tokio::test]
+async fn an_index_and_an_id_must_name_the_same_cells() -> Result<()> {
+    let mut client = NotebookClient::with_cells(&["one", "two", "three"]).await?;
+    let notebook: Value = serde_json::from_slice(&fs::read(client.path())?)?;
+    let ids: Vec<_> = (0..3).map(|index| notebook["cells"][index]["id"].clone()).collect();
+    for (tool, arguments) in [
+        ("delete_cell", json!({ "cell_index": 0, "cell_id": ids[1] })),
+        ("delete_cell", json!({ "cell_indices": [0], "cell_index": 1 })),
+        ("delete_cell", json!({ "cell_indices": [0, 1], "cell_ids_to_delete": [ids[1], ids[2]] })),
+        ("read_cell", json!({ "cell_index": 0, "cell_id": ids[1] })),
+        ("move_cell", json!({ "source_index": 0, "source_cell_id": ids[1], "target_index": 2 })),
+        ("edit_cells", json!({ "edits": [{ "cell_index": 0, "cell_id": ids[1], "cell_source": "x" }] })),
+        (
+            "edit_cells",
+            json!({ "edits": [
+            { "cell_index": 0, "cell_source": "x" },
+            { "cell_id": ids[0], "cell_source": "y" },
+        ] }),
+        ),
+        (
+            "insert_cell",
+            json!({ "cell_index": 0, "after_cell_id": ids[1], "cell_type": "raw", "cell_source": "x" }),
+        ),
+    ] {
+        let refusal = client.refused(tool, arguments.clone()).await?;
+        assert!(!refusal.contains("not both"), "{tool} {arguments}: {refusal}");
+    }
+    assert_eq!(client.sources()?, ["one", "two", "three"]);
+    let source = json!({ "cell_index": 1, "cell_id": ids[1], "source": "2" });
+    client.call("overwrite_cell_source", source).await?;
+    let after = json!({ "cell_index": 3, "after_cell_id": ids[2], "cell_type": "raw", "content": "4" });
+    client.call("insert_cell", after).await?;
+    let both = json!({ "cell_indices": [0.0], "cell_index": 0, "cell_id": ids[0] });
+    client.call("delete_cell", both).await?;
+    assert_eq!(client.sources()?, ["2", "three", "4"]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_clients_fill_in_beside_the_rest_is_accepted() -> Result<()> {
+    let mut client = NotebookClient::with_cells(&["one", "two"]).await?;
+    let cells = json!([{ "cell_type": "code", "cell_source": "a" }]);
+    for (tool, arguments) in [
+        ("insert_cell", json!({ "cells": cells, "cell_source": "", "cell_type": "code" })),
+        ("insert_cell", json!({ "cells": "[]", "cell_source": "b", "cell_type": "code" })),
+        ("change_cell", json!({ "cell_index": 0, "duplicate": true, "cell_type": "code" })),
+        ("read_notebook", json!({ "only": "Errors" })),
+    ] {
+        client.call(tool, arguments).await?;
+    }
+    assert_eq!(client.sources()?, ["one", "one", "two", "a", "b"]);
+    let other = json!({ "cell_index": 0, "duplicate": true, "cell_type": "raw" });
+    assert!(client.refused("change_cell", other).await?.contains("no other change"));
+    for cells in [json!([0]), json!("[0]"), json!(0)] {
+        let verified = client.call("verify_notebook", json!({ "cells": cells, "preview": true })).await?;
+        assert!(verified.contains("Would run 1 code cells"), "{cells}: {verified}");
+    }
+    assert!(client.refused("undo", json!({ "last": 0 })).await?.contains("last is 0"));
+    assert!(
+        client
+            .refused("edit_cells", json!({ "rename": "pd", "rename_to": "1" }))
+            .await?
+            .starts_with("pd cannot")
+    );
+    let edits = json!([{ "cell_index": 0, "cell_source": "x = 1" }]);
+    let preview =
+        client.call("edit_cells", json!({ "edits": edits, "run_stale": true, "preview": true })).await?;
+    assert!(preview.contains("Would run then, with new outputs: cells 0"), "{preview}");
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_failure_names_the_next_call() -> Result<()> {
     let mut client = NotebookClient::with_cells(&["one"]).await?;
     for (tool, arguments, expected) in [
         ("read_cell", json!({ "cell_index": 7 }), "read_notebook"),
         ("read_cell", json!({}), "cell_index or cell_id"),
-        ("read_cell", json!({ "cell_index": 0, "cell_id": "x" }), "not both"),
+        ("read_cell", json!({ "cell_index": 0, "cell_id": "x" }), "No cell is called x"),
         ("read_notebook", json!({ "notebook_name": "b" }), "a.ipynb"),
         ("use_notebook", json!({ "notebook_path": "missing.ipynb" }), "create"),
         ("use_notebook", json!({ "notebook_path": "a.ipynb", "mode": "create" }), "connect"),

@@ -15,7 +15,7 @@ use super::shared::arguments::{Choice, Schema, arguments};
 use super::shared::context::Context;
 use super::shared::given::refused;
 use super::shared::parameters::NotebookArgument;
-use super::{Availability, Discovery, Effect, Tool};
+use super::{Availability, Discovery, Effect, Tool, restart_notebook};
 use crate::consent::{Preview, Shown};
 use crate::permissions::{Group, Permission};
 use crate::question::{QuestionText, Speaker};
@@ -59,6 +59,11 @@ arguments! {
 impl Choice for Record {
     const CHOICES: &'static [(&'static str, Self)] =
         &[("auto", Self::Auto), ("project", Self::Project), ("notebook", Self::Notebook), ("no", Self::No)];
+}
+
+/// The groups to which a call belongs: one that restarts the kernel clears its memory.
+pub(super) fn groups(restarts: bool) -> &'static [Group] {
+    if restarts { restart_notebook::TOOL.groups } else { TOOL.groups }
 }
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
@@ -117,8 +122,8 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         return Ok(format!("{}\nNothing was changed.", shown.join("\n")).into());
     }
     let name = context.called.tool.name;
-    let question = question(name, &shown, &reason);
-    context.consent.permit_packages(TOOL.groups, name, question).await?;
+    let question = question(name, &shown, plan.as_deref(), restart, &reason);
+    context.consent.permit_packages(groups(restart), name, question).await?;
     if in_notebook.is_some() {
         let what = format!("{name} in a notebook's inline script metadata (record=\"no\" leaves it alone)");
         context.permit(&[Group::Edit], Permission::Write, &what).await?;
@@ -195,13 +200,11 @@ fn shown_plan(
         "Into the environment {} (Python {}) of {}, with {}:",
         environment.prefix,
         environment.version,
-        opened.path(),
+        one_line(opened.path()),
         installer.name()
     )];
     match plan {
-        Some(changes) => lines.extend(some_of(changes.iter().map(|change| {
-            format!("{} {change}", if change.is_replacement() { "~" } else { "+" })
-        }))),
+        Some(changes) => lines.extend(some_of(changes.iter().map(change))),
         None => lines.push("What exactly changes is known only afterwards.".to_owned()),
     }
     lines.extend(installer.records().map(|files| format!("Also changes {files}.")));
@@ -219,10 +222,21 @@ fn shown_plan(
     lines
 }
 
-fn question(tool: &str, plan: &[String], reason: &str) -> Preview {
+fn change(change: &Change) -> String {
+    format!("{} {change}", if change.is_replacement() { "~" } else { "+" })
+}
+
+fn question(tool: &str, plan: &[String], changes: Option<&[Change]>, restarts: bool, reason: &str) -> Preview {
     let mut question = QuestionText::begin(&format!("Allow the agent to call {tool}, which installs packages?"));
     for line in plan {
         question.line(line);
+    }
+    if restarts {
+        question.line("If modules that the kernel has loaded change, the kernel is restarted: all of its variables are lost.");
+    }
+    // All of it is shown, or it is said that it is not.
+    if let Some(changes) = changes.filter(|changes| changes.len() > SHOWN_CHANGES) {
+        question.source("all changes", &changes.iter().map(change).collect::<Vec<_>>().join("\n"));
     }
     if !reason.trim().is_empty() {
         question.says(Speaker::Agent);
@@ -283,6 +297,19 @@ fn some_of(lines: impl ExactSizeIterator<Item = String>) -> impl Iterator<Item =
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_question_shows_all_changes_and_that_memory_is_cleared() {
+        let changes: Vec<Change> =
+            (0..90).map(|it| Change { name: format!("p{it}"), old: None, new: Some("1".to_owned()) }).collect();
+        let asked = |restarts| {
+            let question = question("add_packages", &[], Some(&changes), restarts, "").question;
+            crate::question::Question::Consent(question.finish()).text().to_owned()
+        };
+        assert!(asked(false).contains("p89") && !asked(false).contains("variables"));
+        assert!(asked(true).contains("all of its variables are lost"));
+        assert!(groups(true).contains(&Group::Delete) && !groups(false).contains(&Group::Delete));
+    }
 
     #[test]
     fn long_plans_are_cut() {

@@ -67,37 +67,43 @@ impl Action {
         }
     }
 
-    fn of(arguments: &mut Arguments) -> Result<Self, Error> {
+    /// The action, and a type that the cell must have already: beside an arrangement, a client fills in what it is.
+    fn of(arguments: &mut Arguments) -> Result<(Self, Option<CellType>), Error> {
         let arrangements = [
             arguments.split_at.filter(|line| *line > 0).map(|line| Arrangement::Split { line }),
             arguments.merge_with_next.then_some(Arrangement::Merge),
             arguments.duplicate.then_some(Arrangement::Duplicate),
         ];
+        let is_arranged = arrangements.iter().any(Option::is_some);
+        let (present, wanted) =
+            if is_arranged { (arguments.cell_type.take(), None) } else { (None, arguments.cell_type.take()) };
         let mut properties = Properties {
-            cell_type: arguments.cell_type.take(),
+            cell_type: wanted,
             tags: arguments.tags.take(),
             metadata: arguments.metadata.take(),
             collapsed: None,
         };
-        let is_all = !properties.is_any() && arrangements.iter().all(Option::is_none);
+        let is_all = !properties.is_any() && !is_arranged;
         // Beside other changes "none" is what a client fills in; alone it shows what is hidden.
         properties.collapsed = arguments.collapsed.take().filter(|hidden| is_all || *hidden != NOTHING_HIDDEN);
         let set = properties.is_any().then_some(Self::Set(properties));
         let mut actions = set.into_iter().chain(arrangements.into_iter().flatten().map(Self::Arrange));
         match (actions.next(), actions.next()) {
-            (Some(action), None) => Ok(action),
+            (Some(action), None) => Ok((action, present)),
             (None, _) => Err(refused(
                 "change_cell needs cell_type, tags, metadata, collapsed, split_at, merge_with_next or duplicate.",
             )),
-            (Some(_), Some(_)) => {
-                Err(refused("split_at, merge_with_next and duplicate go with no other change in one call."))
-            }
+            (Some(_), Some(_)) => Err(one_change()),
         }
     }
 }
 
+fn one_change() -> Error {
+    refused("split_at, merge_with_next and duplicate go with no other change in one call.")
+}
+
 async fn call(mut arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let action = Action::of(&mut arguments)?;
+    let (action, present) = Action::of(&mut arguments)?;
     if action.removes_outputs() {
         context.permit(&[Group::Edit, Group::Delete], Permission::Write, "change_cell").await?;
     }
@@ -106,9 +112,12 @@ async fn call(mut arguments: Arguments, context: &Context<'_>) -> Outcome {
     let path = opened.path();
     let _turn = opened.arrange().await;
     let before = opened.document().snapshot().await?;
-    let index = session.target(path, &before, &cell.reference()?)?;
-    context.consent.check_shown([&before.cells()[index]])?;
+    let index = cell.named()?.index(|cell| session.target(path, &before, cell))?;
+    if present.is_some_and(|present| present != *before.cells()[index].cell_type()) {
+        return Err(one_change());
+    }
     let merges = matches!(action, Action::Arrange(Arrangement::Merge));
+    context.consent.check_shown(before.cells().iter().skip(index).take(if merges { 2 } else { 1 }))?;
     let mut expected = Vec::new();
     for (at, cell) in before.cells().iter().enumerate().skip(index).take(if merges { 2 } else { 1 }) {
         let claimed = if_revision.clone().filter(|_| at == index);
@@ -162,7 +171,8 @@ fn describe_set(context: &Context<'_>, opened: &OpenNotebook, old: &Cell, applie
         )
     };
     reply.note(&done);
-    reply.say(&format!("[metadata] {}", without_data_uris(cell.metadata().as_str())));
+    let more = format!("read_cell(cell_id=\"{}\")", one_line(cell.id()));
+    reply.say_or(&format!("[metadata] {}", without_data_uris(cell.metadata().as_str())), more);
     reply
 }
 
@@ -179,6 +189,6 @@ fn describe_arranged(
     let around = surroundings(context.session, opened, notebook, index..=index);
     let mut reply = context.reply();
     reply.note(&format!("{done} {}; {saved}\n", one_line(opened.path())));
-    reply.say(&around);
+    reply.say_or(&around, format!("read_notebook(start_index={})", index.saturating_sub(3)));
     reply
 }

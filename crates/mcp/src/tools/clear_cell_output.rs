@@ -47,7 +47,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     if all {
         return clear_all(context, &opened, &before, preview.preview).await;
     }
-    let index = session.target(opened.path(), &before, &cell.reference()?)?;
+    let index = cell.named()?.index(|cell| session.target(opened.path(), &before, cell))?;
     let cell = &before.cells()[index];
     context.consent.check_shown([cell])?;
     if !cell.is_code() {
@@ -63,8 +63,9 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let saved = clear(context, &opened, &before, &[cell]).await?;
     let (count, id) = (cell.output_count(), cell.id());
     Ok(format!(
-        "Cell {index} output cleared successfully ({count} output(s) removed). id {id} in {}; {saved}",
-        opened.path()
+        "Cell {index} output cleared successfully ({count} output(s) removed). id {} in {}; {saved}",
+        one_line(id),
+        one_line(opened.path())
     )
     .into())
 }

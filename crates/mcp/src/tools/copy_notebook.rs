@@ -2,14 +2,17 @@
 
 use notebook::one_line;
 use render::without_data_uris;
-use workspace::{CopiedNotebook, CopyPreview, Existing, NotebookPath, OpenNotebook};
+use sha2::{Digest as _, Sha256};
+use workspace::{CopiedNotebook, CopyPreview, Error, Existing, NotebookPath, OpenNotebook, Run, Session};
 
 use super::shared::answer::{Answer, Outcome};
 use super::shared::arguments::{Schema, arguments};
 use super::shared::context::Context;
+use super::shared::given::Given;
 use super::shared::parameters::PreviewArgument;
 use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
+use crate::question::Draft;
 
 pub(super) const TOOL: Tool = Tool {
     name: "copy_notebook",
@@ -44,9 +47,15 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     context.permit_copy(&arguments.to).await?;
     let opened = context.session.notebook(arguments.from.as_deref()).await?;
     context.consent.check_notebook(opened.path())?;
+    let is_its = |run: &Run| run.cell().is_some_and(|cell| cell.path == *opened.path());
+    let goes_on = |ids: &str| format!("Still under way, so that the copy may lack their outputs: {ids}.");
+    let unfinished = context.after_earlier_runs(is_its, goes_on).await;
     let existing = if arguments.overwrite { Existing::Replace } else { Existing::Keep };
     let to = NotebookPath::from(arguments.to);
     let planned = context.session.preview_copy(&opened, &to, existing).await?;
+    if context.consent.has_accepted_effect() {
+        context.consent.check_effect(&pinned(&opened, &planned).await?)?;
+    }
     context.permit_executed_later(&planned.path, planned.executed_later).await?;
     if arguments.preview.preview {
         return Ok(previewed(context, &opened, planned));
@@ -56,7 +65,38 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let reduced =
         if is_reduced { " Outputs and metadata of cells were left out: they cannot be set there." } else { "" };
     let path = one_line(&path);
-    Ok(format!("Copied {} to {path}: {cells} cells, {saved}.{reduced}", one_line(opened.path())).into())
+    Ok(format!("Copied {} to {path}: {cells} cells, {saved}.{reduced}{unfinished}", one_line(opened.path())).into())
+}
+
+/// Tells the person what a call with these arguments would write, and where. Returns what must still be so afterwards.
+pub(super) async fn describe(
+    question: &mut Draft,
+    given: Given,
+    session: &Session,
+    opened: &OpenNotebook,
+) -> Result<String, Error> {
+    let Arguments { to, overwrite, .. } = given.read()?;
+    let existing = if overwrite { Existing::Replace } else { Existing::Keep };
+    let planned = session.preview_copy(opened, &to.into(), existing).await?;
+    if let Some(why) = planned.executed_later {
+        question.line(&format!("That file may run code later: {why}."));
+    }
+    let (path, cells) = (&planned.path, planned.cells);
+    match &planned.replaces {
+        None => question.line(&format!("It would create {path} with {cells} cells.")),
+        Some(diff) => {
+            question.line(&format!("It would replace the cells of {path} by {cells}:"));
+            question.source("changes", diff);
+        }
+    }
+    pinned(opened, &planned).await
+}
+
+/// The target, what it loses, and the SHA-256 of what is copied. New cells get other ids each time.
+async fn pinned(opened: &OpenNotebook, planned: &CopyPreview) -> Result<String, Error> {
+    let bytes = opened.document().snapshot().await?.to_bytes();
+    let lost = planned.replaces.iter().flat_map(|diff| diff.lines()).filter(|line| line.starts_with('-'));
+    Ok(format!("{} {:?} {:x?}", planned.path, lost.collect::<Vec<_>>(), Sha256::digest(&bytes)))
 }
 
 fn previewed(context: &Context<'_>, opened: &OpenNotebook, planned: CopyPreview) -> Answer {

@@ -1,11 +1,13 @@
 //! `delete_cell`: deletes cells, all or none.
 
+use std::collections::BTreeSet;
+
 use notebook::{CellRef, Edit, Notebook, one_line};
 use workspace::{Error, OpenNotebook, Session};
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};
-use super::shared::cell_text::newly_undefined;
+use super::shared::cell_text::{label, newly_undefined};
 use super::shared::context::Context;
 use super::shared::given::{Given, refused};
 use super::shared::parameters::{NotebookArgument, PreviewArgument};
@@ -86,18 +88,37 @@ fn targets(
     opened: &OpenNotebook,
     notebook: &Notebook,
 ) -> Result<Vec<usize>, Error> {
-    let by_index = arguments.cell_indices.iter().copied().map(CellRef::Index);
-    let by_id = arguments.cell_ids_to_delete.iter().map(|id| CellRef::parse(id));
-    let mut indices = Vec::new();
-    for reference in by_index.chain(by_id) {
-        let index = session.target(opened.path(), notebook, &reference)?;
-        if indices.contains(&index) {
-            return Err(refused(format!("Cell {index} is named twice.")));
+    let all = |references: &mut dyn Iterator<Item = CellRef>| {
+        let mut indices = Vec::new();
+        for reference in references {
+            let index = session.target(opened.path(), notebook, &reference)?;
+            if indices.contains(&index) {
+                return Err(refused(format!("Cell {index} is named twice.")));
+            }
+            indices.push(index);
         }
-        indices.push(index);
+        Ok(indices)
+    };
+    let by_index = all(&mut arguments.cell_indices.iter().copied().map(CellRef::Index))?;
+    let by_id = all(&mut arguments.cell_ids_to_delete.iter().map(|id| CellRef::parse(id)))?;
+    match (by_index.is_empty(), by_id.is_empty()) {
+        (true, true) => Err(refused("delete_cell needs cell_indices or cell_ids_to_delete.")),
+        (false, true) => Ok(by_index),
+        (true, false) => Ok(by_id),
+        (false, false) => {
+            let sorted = |indices: &[usize]| indices.iter().copied().collect::<BTreeSet<_>>();
+            if sorted(&by_index) == sorted(&by_id) {
+                return Ok(by_index);
+            }
+            let (one, other) = (named(notebook, &by_index), named(notebook, &by_id));
+            Err(refused(format!("The indices and the ids name different cells: {one}; and {other}. Give one of both.")))
+        }
     }
-    if indices.is_empty() {
-        return Err(refused("delete_cell needs cell_indices or cell_ids_to_delete."));
-    }
-    Ok(indices)
+}
+
+fn named(notebook: &Notebook, indices: &[usize]) -> String {
+    const MAX_NAMED: usize = 5;
+    let more = if indices.len() > MAX_NAMED { ", …" } else { "" };
+    let labels: Vec<_> = indices.iter().take(MAX_NAMED).map(|index| label(*index, &notebook.cells()[*index])).collect();
+    labels.join(", ") + more
 }

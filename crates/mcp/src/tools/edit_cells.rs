@@ -4,21 +4,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use names::{Renamed, RenamedCell, rename};
-use notebook::{Cell, CellRef, Edit, Notebook};
+use notebook::{Cell, CellRef, Edit, Notebook, one_line};
 use render::Reply;
 use serde_json::json;
 use workspace::{Applied, Error, ErrorKind, Expected, OpenNotebook, Session};
 
 use super::edit_cell_source::{replaced, same_text};
-use super::execute_cell::after;
+use super::execute_cell::{after, check_written};
 use super::run_cells::Series;
 use super::shared::answer::{Answer, Outcome};
-use super::shared::argument_names::check_members;
+use super::shared::argument_names::{check_members, source_by_any_name};
 use super::shared::arguments::{Argument, Schema, arguments};
-use super::shared::cell_text::{cell_states, label, newly_undefined};
+use super::shared::cell_text::{cell_states, label, newly_undefined, ranges};
 use super::shared::context::Context;
 use super::shared::given::{Given, refused};
-use super::shared::parameters::{CellArguments, NotebookArgument, PreviewArgument};
+use super::shared::parameters::{CellArguments, NamedCell, NotebookArgument, PreviewArgument};
 use super::shared::waiting::WaitingArguments;
 use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
@@ -56,7 +56,7 @@ arguments! {
 /// One edit of one cell.
 #[derive(Debug)]
 struct CellEdit {
-    cell: CellRef,
+    cell: NamedCell,
     change: Change,
 }
 
@@ -88,12 +88,12 @@ impl Argument for Vec<CellEdit> {
 
 impl CellEdit {
     fn read(mut edit: Given) -> Result<Self, Error> {
-        for (other, name) in [("source", "cell_source"), ("index", "cell_index"), ("id", "cell_id")] {
-            edit.rename(other, name);
-        }
+        source_by_any_name(&mut edit)?;
+        edit.rename("index", "cell_index")?;
+        edit.rename("id", "cell_id")?;
         let members = ["cell_index", "cell_id", "cell_source", "old_string", "new_string", "replace_all"];
         check_members("An edit", &edit, &members)?;
-        let cell = edit.read::<CellArguments>()?.reference()?;
+        let cell = edit.read::<CellArguments>()?.named()?;
         let change = match (edit.has("old_string"), edit.value("cell_source")) {
             (true, Some(source)) if source.as_str() != Some("") => {
                 return Err(refused("Give cell_source, or old_string and new_string, not both."));
@@ -123,30 +123,42 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     context.consent.check_shown(touched.iter().map(|index| &before.cells()[*index]))?;
     let expected = plan.expected(session, &opened, &before)?;
     if arguments.preview.preview {
-        let previewed = context.previewed(&opened, &before, &edits, &expected, arguments.run_stale)?;
-        return Ok(with_notes(previewed, &plan.notes));
+        let mut previewed = with_notes(context.previewed(&opened, &before, &edits, &expected, false)?, &plan.notes);
+        if arguments.run_stale {
+            previewed.end_with(&plan.would_run(session, &opened, &before)?);
+        }
+        return Ok(previewed);
     }
     let diff = session.preview(&opened, &before, &edits, &expected)?;
     let Applied { notebook, saved } = session.edit(&opened, &before, edits, expected).await?;
     let cells: Vec<_> = plan.changed().map(|(index, _)| index.to_string()).collect();
+    let path = one_line(opened.path());
     let done = match cells.len() {
-        0 => format!("No changes: the cells in {} have these sources already.", opened.path()),
-        count => format!("{count} cell(s) edited successfully! Cells {} in {}; {saved}", cells.join(", "), opened.path()),
+        0 => format!("No changes: the cells in {path} have these sources already."),
+        count => format!("{count} cell(s) edited successfully! Cells {} in {path}; {saved}", cells.join(", ")),
     };
     let done = [done].into_iter().chain(plan.notes.iter().cloned()).collect::<Vec<_>>().join("\n");
     if !arguments.run_stale {
         let mut reply = Reply::new(context.session.workspace().settings().budget);
         let diff = if diff.is_empty() { diff } else { format!("\n\n```diff\n{}\n```", diff.trim_end_matches('\n')) };
-        reply.say(&format!("{done}{diff}"));
+        let more = plan.changed().next().map(|(index, _)| before.cells()[index].id());
+        let more = more.map(|id| format!("read_cell(cell_id=\"{}\")", one_line(id))).unwrap_or_default();
+        reply.say_or(&format!("{done}{diff}"), more);
         if let Some(line) = newly_undefined(session, &opened, &before, &notebook) {
             reply.note_last(&line);
         }
         return Ok(reply.into());
     }
     let cells = plan.made_stale(session, &opened, &before, &notebook);
-    let is_edited = |cell: &&Cell| plan.changed().any(|(index, _)| before.cells()[index].id() == cell.id());
-    let others = cells.iter().map(|index| &notebook.cells()[*index]).filter(|cell| !is_edited(cell));
-    context.consent.check_shown(others).map_err(|error| after(&done, error))?;
+    let written: BTreeMap<_, _> =
+        plan.changed().filter_map(|(index, source)| Some((notebook.cell(before.cells()[index].id())?.0, source))).collect();
+    for index in &cells {
+        match written.get(index) {
+            Some(source) => check_written(&notebook, *index, source),
+            None => context.consent.check_shown([&notebook.cells()[*index]]),
+        }
+        .map_err(|error| after(&done, error))?;
+    }
     if cells.is_empty() {
         return Ok(format!("{done}\nNo code cell is stale because of this; nothing was run.").into());
     }
@@ -202,7 +214,13 @@ impl Plan {
         };
         let mut sources = BTreeMap::new();
         for (number, CellEdit { cell, change }) in arguments.edits.iter().enumerate() {
-            let index = session.target(opened.path(), notebook, cell).map_err(|error| in_edit(number, error))?;
+            let target = |cell: &CellRef| session.target(opened.path(), notebook, cell);
+            let index = cell.index(target).map_err(|error| in_edit(number, error))?;
+            if matches!(change, Change::Source(_)) && sources.contains_key(&index) {
+                let place = label(index, &notebook.cells()[index]);
+                let cause = format!("{place} is edited before, and cell_source would replace that.");
+                return Err(in_edit(number, invalid(cause)));
+            }
             let source = sources.entry(index).or_insert_with(|| notebook.cells()[index].source().into_owned());
             *source = match change {
                 Change::Source(new) => new.clone(),
@@ -247,12 +265,27 @@ impl Plan {
         if !runs {
             return Ok(changed.collect());
         }
+        let after = self.after(before)?;
+        let touched: BTreeSet<_> = changed.chain(self.made_stale(session, opened, before, &after)).collect();
+        Ok(touched.into_iter().collect())
+    }
+
+    fn after(&self, before: &Notebook) -> Result<Notebook, Error> {
         let mut after = before.clone();
         for edit in self.edits(before) {
             after.apply(&edit).map_err(|error| invalid(format!("The edits cannot be made: {error}.")))?;
         }
-        let touched: BTreeSet<_> = changed.chain(self.made_stale(session, opened, before, &after)).collect();
-        Ok(touched.into_iter().collect())
+        Ok(after)
+    }
+
+    /// A line with the cells that would run.
+    fn would_run(&self, session: &Session, opened: &OpenNotebook, before: &Notebook) -> Result<String, Error> {
+        let cells = self.made_stale(session, opened, before, &self.after(before)?);
+        Ok(if cells.is_empty() {
+            "No code cell would be stale because of this; nothing would run.".to_owned()
+        } else {
+            format!("Would run then, with new outputs: cells {}.", ranges(&cells))
+        })
     }
 
     /// The cells of `after` to run so that nothing is stale because of the edits. What was stale before stays so, unless one of
@@ -373,7 +406,7 @@ mod tests {
         .unwrap();
         assert!(matches!(&read[0].change, Change::Source(source) if source.is_empty()));
         assert!(matches!(&read[1].change, Change::Part { old, new, all: false } if old == "x" && new.is_empty()));
-        assert_eq!(read[1].cell, CellRef::Id("ab".into()));
+        assert_eq!(read[1].cell.index(|cell| Ok(usize::from(*cell == CellRef::Id("ab".into())))).unwrap(), 1);
     }
 
     #[test]

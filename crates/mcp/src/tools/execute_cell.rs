@@ -38,10 +38,10 @@ arguments! {
 }
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let reference = arguments.cell.reference()?;
+    let cell = arguments.cell.named()?;
     let opened = context.notebook(&arguments.notebook).await?;
     let notebook = opened.document().snapshot().await?;
-    let index = context.session.target(opened.path(), &notebook, &reference)?;
+    let index = cell.index(|cell| context.session.target(opened.path(), &notebook, cell))?;
     if arguments.preview.preview {
         check_is_code(index, &notebook.cells()[index])?;
         return Ok(context.previewed_run("", &opened, &notebook, &[index]));

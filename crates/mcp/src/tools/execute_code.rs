@@ -67,7 +67,7 @@ async fn start(
 ) -> Result<(Arc<Run>, String), Error> {
     let session = context.session;
     Ok(match (kernel, notebook) {
-        (Some(kernel), _) => (session.run_code(Some(&kernel), code).await?, format!(" · kernel {kernel}")),
+        (Some(kernel), _) => (session.run_code(Some(&kernel), code).await?, format!(" · kernel {}", one_line(&kernel))),
         (None, None) if session.current().is_none() => {
             (session.run_code(None, code).await?, " · the session's own kernel".to_owned())
         }

@@ -68,7 +68,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let id = match (arguments.run_id, arguments.wait_seconds.and_then(|_| running(context.session))) {
         (Some(id), _) => RunId::from(id.trim()),
         (None, Some(run)) => run.id().clone(),
-        (None, None) => return Ok(latest(context.session).into()),
+        (None, None) => return Ok(latest(context.session, context.budget(&arguments.budget).characters).into()),
     };
     let began = Instant::now();
     let settings = workspace.settings();
@@ -146,7 +146,7 @@ fn of_other_server(id: &RunId, FoundRun { text, state, .. }: &FoundRun, budget: 
             format!("It is still running: get_run(run_id=\"{id}\", wait_seconds=45) waits for more")
         }
         RunState::WaitingForInput { prompt, .. } => {
-            format!("It waits for input ({prompt:?}), which its own server answers")
+            format!("It waits for input ({:?}), which its own server answers", shortened(prompt, MAX_LINE))
         }
         RunState::Done => "It ended well".to_owned(),
         RunState::Error { name, value } => format!("It ended with {}: {}", one_line(name), one_line(&shortened(value, MAX_LINE))),
@@ -175,7 +175,7 @@ fn running(session: &Session) -> Option<Arc<Run>> {
     session.workspace().journal().runs().into_iter().rev().filter(|run| !run.state().is_over()).min_by_key(order)
 }
 
-fn latest(session: &Session) -> String {
+fn latest(session: &Session, limit: usize) -> String {
     let runs = session.workspace().journal().runs();
     if runs.is_empty() {
         return "Nothing has run yet.".to_owned();
@@ -186,7 +186,8 @@ fn latest(session: &Session) -> String {
         let code = shortened(run.source().lines().next().unwrap_or_default(), MAX_CODE);
         [run.id().to_string(), state, format!("{:.1}s", run.elapsed().as_secs_f64()), cell, code]
     });
-    table(["Run", "State", "Elapsed", "Cell", "Code"], rows)
+    let table = table(["Run", "State", "Elapsed", "Cell", "Code"], rows);
+    whole_lines(&table, "", limit, |_, left| format!("… and {left} older runs; a larger max_characters shows them."))
 }
 
 /// The lines with `pattern` in the outputs, or in one of them, as many as fit into `limit` characters.

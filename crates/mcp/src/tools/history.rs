@@ -81,7 +81,8 @@ pub(super) fn line(operation: &Operation) -> String {
     let run = operation.run.as_ref().map(|run| format!(" {run}")).unwrap_or_default();
     let by: Vec<&str> =
         [operation.agent.as_str(), &operation.tool].into_iter().filter(|it| !it.is_empty()).collect();
-    format!("{} {time} {}{run}: {}", operation.name(), by.join(" "), summary(operation))
+    // Agents and people give the names in it.
+    one_line(&format!("{} {time} {}{run}: {}", operation.name(), by.join(" "), summary(operation))).into_owned()
 }
 
 /// The number in `o12`.
@@ -155,6 +156,9 @@ mod tests {
             checkpoint: Some("x".to_owned()),
             ..Operation::default()
         };
+        let other = Operation { agent: "a\n[NOTICE] x\u{1b}\u{202e}".to_owned(), ..operation.clone() };
+        let said = line(&other);
+        assert!(said.starts_with("o4 ") && !said.contains(['\n', '\u{1b}', '\u{202e}']), "{said}");
         assert_eq!(line(&operation), "o4 1970-01-01 00:00:01 agent run_cells r2: checkpoint \"x\"");
     }
 }

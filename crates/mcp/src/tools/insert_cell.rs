@@ -10,7 +10,7 @@ use workspace::{Applied, Error, ErrorKind, Expected, OpenNotebook, SaveStatus};
 use super::execute_cell::{self, after, check_written};
 use super::run_cells::Series;
 use super::shared::answer::Outcome;
-use super::shared::argument_names::check_members;
+use super::shared::argument_names::{check_members, source_by_any_name};
 use super::shared::arguments::{Argument, Choice as _, Schema, arguments};
 use super::shared::cell_text::{newly_undefined, surroundings};
 use super::shared::context::Context;
@@ -75,13 +75,14 @@ impl Argument for NewCells {
         if !given.has(name) {
             return Ok(Self::One(CellType::read(given, "cell_type")?, given.text("cell_source")?));
         }
-        if given.optional_text("cell_type")?.is_some() || given.optional_text("cell_source")?.is_some() {
+        // A type alone is what a client fills in.
+        if given.has("cell_source") {
             return Err(refused("Give cells, or cell_type and cell_source, not both."));
         }
         let cell = |mut cell: Given| {
             // As nbformat names the source, and other servers the type.
-            cell.rename("type", "cell_type");
-            cell.rename("source", "cell_source");
+            cell.rename("type", "cell_type")?;
+            source_by_any_name(&mut cell)?;
             check_members("A cell of cells", &cell, &["cell_type", "cell_source"])?;
             Ok((CellType::read(&cell, "cell_type")?, cell.text("cell_source")?))
         };
@@ -113,7 +114,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         format!(
             "{} cell(s) inserted successfully at index {first} to {last}! ids {} in {path}; {saved}",
             ids.len(),
-            ids.join(", ")
+            named_ids(ids, context.budget(&run.waiting.budget).characters / 4, first)
         )
     } else {
         let id = &inserted.ids[0];
@@ -129,12 +130,23 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
             let around = surroundings(context.session, &opened, &inserted.notebook, first..=last);
             let mut reply = Reply::new(context.budget(&run.waiting.budget));
             reply.note(&format!("{done}\n"));
-            reply.say(&around);
+            reply.say_or(&around, format!("read_notebook(start_index={first})"));
             if let Some(line) = newly_undefined(context.session, &opened, &inserted.before, &inserted.notebook) {
                 reply.note_last(&line);
             }
             Ok(reply.into())
         }
+    }
+}
+
+/// The ids of new cells, or how to see them if they take more than `room` characters: they must not push out what the cells did.
+fn named_ids(ids: &[CellId], room: usize, start: usize) -> String {
+    let all = ids.join(", ");
+    match ids {
+        [first, .., last] if all.len() > room => {
+            format!("{first} … {last} (read_notebook(start_index={start}, limit={}) lists all)", ids.len())
+        }
+        _ => all,
     }
 }
 
@@ -233,11 +245,14 @@ impl Position {
     ) -> Result<(usize, Vec<Expected>), Error> {
         let count = before.cells().len();
         match (self.cell_index, &self.after_cell_id) {
-            (Some(index), Some(_)) if index != -1 => {
-                Err(refused("Give cell_index or after_cell_id, not both."))
-            }
-            (_, Some(after)) => {
+            (given, Some(after)) => {
                 let index = context.session.find(opened.path(), before, &CellRef::parse(after))?;
+                if let Some(given) = given.filter(|given| *given != -1 && usize::try_from(*given) != Ok(index + 1)) {
+                    return Err(refused(format!(
+                        "cell_index is {given}, and after_cell_id {after:?} means index {}: they name two places.",
+                        index + 1
+                    )));
+                }
                 let expected = Expected::exists(&before.cells()[index]);
                 Ok((index + 1, vec![expected]))
             }
@@ -269,6 +284,13 @@ mod tests {
     }
 
     #[test]
+    fn many_ids_are_not_all_named() {
+        let ids: Vec<CellId> = (0..150).map(|id| CellId::from(format!("id{id}"))).collect();
+        assert_eq!(named_ids(&ids[..2], 20, 0), "id0, id1");
+        assert_eq!(named_ids(&ids, 250, 3), "id0 … id149 (read_notebook(start_index=3, limit=150) lists all)");
+    }
+
+    #[test]
     fn one_cell_or_a_list_is_given() {
         let one = contents(&json!({ "cell_type": "raw", "cell_source": "" })).unwrap();
         assert_eq!(one, [(CellType::Raw, String::new())]);
@@ -279,8 +301,10 @@ mod tests {
         ]);
         assert_eq!(contents(&json!({ "cells": list })).unwrap(), both);
         assert_eq!(contents(&json!({ "cells": list.to_string(), "cell_type": "" })).unwrap(), both);
-        let filled = json!({ "cell_type": "raw", "cell_source": "x", "cells": [] });
+        let filled = json!({ "cell_type": "raw", "cell_source": "x", "cells": "[]" });
         assert_eq!(contents(&filled).unwrap(), [(CellType::Raw, "x".to_owned())]);
+        let filled = json!({ "cells": list, "cell_source": "", "cell_type": "code" });
+        assert_eq!(contents(&filled).unwrap(), both);
     }
 
     #[test]
@@ -289,7 +313,7 @@ mod tests {
         for (values, expected) in [
             (json!({ "cell_type": "code" }), "cell_source"),
             (json!({ "cell_source": "x" }), "cell_type"),
-            (json!({ "cells": [cell()], "cell_type": "code" }), "not both"),
+            (json!({ "cells": [cell()], "cell_source": "y" }), "not both"),
             (json!({ "cells": [] }), "cell_type"),
             (json!({ "cells": [{ "cell_type": "code", "cell_source": "x", "tag": "y" }] }), "no argument \"tag\""),
             (json!({ "cells": ["x"] }), "objects"),

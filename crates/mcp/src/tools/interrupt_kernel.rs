@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use notebook::one_line;
 use tokio::time::timeout;
-use workspace::{Error, ErrorKind, Run, RunId};
+use workspace::{Error, ErrorKind, Kernel, Run, RunId, RunState};
 
-use super::shared::answer::Outcome;
+use super::shared::answer::{Answer, Outcome};
 use super::shared::arguments::{Schema, arguments};
 use super::shared::context::Context;
 use super::shared::parameters::NotebookArgument;
@@ -39,48 +39,80 @@ arguments! {
 }
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let (workspace, runner) = (context.session.workspace(), context.session.workspace().runner());
+    let runner = context.session.workspace().runner();
     let run = match (arguments.run_id, arguments.kernel_id) {
         (Some(id), _) => {
-            let run = workspace.journal().run(&RunId::from(id.trim()))?;
+            let run = context.session.workspace().journal().run(&RunId::from(id.trim()))?;
             if run.state().is_over() {
-                return Ok(format!("Run {id} is already over.").into());
+                return Ok(format!("Run {} is already over.", run.id()).into());
             }
-            runner.interrupt_run(&run).await?;
-            Some(run)
+            run
         }
-        (None, Some(id)) => runner.interrupt(&*context.session.kernel(&id).await?).await?,
-        (None, None) => interrupt_notebook(context, &arguments.notebook).await?,
+        (None, Some(id)) => match running(context, &*context.session.kernel(&id).await?).await? {
+            Some(run) => run,
+            None => return Ok(none_of_ours()),
+        },
+        (None, None) => match of_notebook(context, &arguments.notebook).await? {
+            Some(run) => run,
+            None => return Ok(none_of_ours()),
+        },
     };
-    let Some(run) = run else {
-        return Ok("The kernel was interrupted; it was running none of our runs.".to_owned().into());
-    };
-    let id = run.id();
-    if timeout(END_TIMEOUT, run.ended()).await.is_ok() {
-        return Ok(
-            format!("Interrupted run {id}: it is over. get_run(run_id=\"{id}\") shows its outputs.").into()
-        );
-    }
-    let is_restartable = run.kernel().is_none_or(|kernel| kernel.check_restartable().is_ok());
-    let restart = if is_restartable { "; restart_notebook ends it in any case" } else { "" };
-    Ok(format!(
-        "The kernel was asked to interrupt run {id}, which has not ended yet. get_run(run_id=\"{id}\", wait_seconds=10) waits \
-         for it{restart}."
-    )
-    .into())
+    runner.interrupt_run(&run).await?;
+    let is_over = timeout(END_TIMEOUT, run.ended()).await.is_ok();
+    Ok(said(&run, is_over).into())
 }
 
-async fn interrupt_notebook(
-    context: &Context<'_>,
-    notebook: &NotebookArgument,
-) -> Result<Option<Arc<Run>>, Error> {
+fn none_of_ours() -> Answer {
+    "The kernel was interrupted; it was running none of our runs.".to_owned().into()
+}
+
+fn said(run: &Run, is_over: bool) -> String {
+    let id = run.id();
+    let shows = format!("get_run(run_id=\"{id}\") shows its outputs.");
+    match (is_over, run.state()) {
+        (true, RunState::Done) => {
+            format!("Run {id} has completed: it had ended before, or its code goes on after an interrupt. {shows}")
+        }
+        (true, _) => format!("Interrupted run {id}: it is over. {shows}"),
+        (false, _) => {
+            let is_restartable = run.kernel().is_none_or(|kernel| kernel.check_restartable().is_ok());
+            let restart = if is_restartable { "; restart_notebook ends it in any case" } else { "" };
+            format!(
+                "The kernel was asked to interrupt run {id}, which has not ended yet. get_run(run_id=\"{id}\", wait_seconds=10) \
+                 waits for it{restart}."
+            )
+        }
+    }
+}
+
+/// Our run in this kernel. If there is none, the kernel is interrupted at once.
+async fn running(context: &Context<'_>, kernel: &dyn Kernel) -> Result<Option<Arc<Run>>, Error> {
+    let is_in_it = |run: &Arc<Run>| run.kernel().is_some_and(|its| its.id() == kernel.id());
+    match oldest(context, is_in_it) {
+        Some(run) => Ok(Some(run)),
+        None => context.session.workspace().runner().interrupt(kernel).await,
+    }
+}
+
+/// The oldest run that is not over, rather one that has its turn.
+fn oldest(context: &Context<'_>, is_meant: impl Fn(&Arc<Run>) -> bool) -> Option<Arc<Run>> {
+    let runs = context.session.workspace().journal().runs().into_iter().rev();
+    runs.filter(|run| !run.state().is_over() && is_meant(run)).min_by_key(|run| run.state() == RunState::Queued)
+}
+
+async fn of_notebook(context: &Context<'_>, notebook: &NotebookArgument) -> Result<Option<Arc<Run>>, Error> {
     let opened = context.notebook(notebook).await?;
-    let Some(kernel) = opened.kernel() else {
-        return Err(Error::new(
+    if let Some(kernel) = opened.kernel() {
+        return running(context, &*kernel).await;
+    }
+    // Its kernel may be starting for this run.
+    let is_of_it = |run: &Arc<Run>| run.cell().is_some_and(|cell| cell.path == *opened.path());
+    match oldest(context, is_of_it) {
+        Some(run) => Ok(Some(run)),
+        None => Err(Error::new(
             ErrorKind::NotFound,
             format!("{} has no kernel yet.", one_line(opened.path())),
             "There is nothing to interrupt; execute_cell starts one.",
-        ));
-    };
-    context.session.workspace().runner().interrupt(&*kernel).await
+        )),
+    }
 }

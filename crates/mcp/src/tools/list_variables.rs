@@ -77,6 +77,7 @@ struct Others {
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let Arguments { pattern, kinds, limit, sort, notebook } = arguments;
+    let (kinds, sort) = (kinds.to_ascii_lowercase(), sort.trim().to_ascii_lowercase());
     let kinds: Vec<&str> = kinds.split(',').map(str::trim).filter(|kind| !kind.is_empty()).collect();
     if let Some(unknown) = kinds.iter().find(|kind| !KINDS.contains(kind)) {
         return Err(refused(format!("There is no kind {unknown:?}; there are: {}.", KINDS.join(", "))));

@@ -7,7 +7,7 @@ use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};
 use super::shared::cell_text::{newly_undefined, surroundings};
 use super::shared::context::Context;
-use super::shared::parameters::{CellIndex, NotebookArgument, PreviewArgument, one_cell};
+use super::shared::parameters::{CellIndex, NotebookArgument, PreviewArgument, named_cell};
 use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
 
@@ -39,16 +39,21 @@ arguments! {
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let (session, opened) = (context.session, context.notebook(&arguments.notebook).await?);
     let before = opened.document().snapshot().await?;
-    let source = one_cell(
+    let source = named_cell(
         ("source_index", arguments.source_index.as_ref()),
         ("source_cell_id", arguments.source_cell_id.as_deref()),
     )?;
-    let target = match (arguments.target_index, arguments.target_cell_id) {
-        (Some(CellIndex::Number(-1)), None) => CellRef::Index(before.cells().len().saturating_sub(1)),
-        (index, id) => one_cell(("target_index", index.as_ref()), ("target_cell_id", id.as_deref()))?,
+    let last = || i64::try_from(before.cells().len().saturating_sub(1)).ok().map(CellIndex::Number);
+    let target_index = match arguments.target_index {
+        Some(CellIndex::Number(-1)) => last(),
+        index => index,
     };
-    let source = session.target(opened.path(), &before, &source)?;
-    let target = session.target(opened.path(), &before, &target)?;
+    let target = named_cell(
+        ("target_index", target_index.as_ref()),
+        ("target_cell_id", arguments.target_cell_id.as_deref()),
+    )?;
+    let index = |cell: &CellRef| session.target(opened.path(), &before, cell);
+    let (source, target) = (source.index(index)?, target.index(index)?);
     let exists = |index: usize| Expected::exists(&before.cells()[index]);
     let id = before.cells()[source].id().clone();
     let edits = vec![Edit::Move { id: id.clone(), index: target }];

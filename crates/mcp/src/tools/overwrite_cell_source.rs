@@ -68,7 +68,7 @@ pub(super) async fn replace(
     let Replacing { if_revision, run, preview, verb } = how;
     let (session, path) = (context.session, opened.path());
     let before = opened.document().snapshot().await?;
-    let index = session.target(path, &before, &cell.reference()?)?;
+    let index = cell.named()?.index(|cell| session.target(path, &before, cell))?;
     let cell = &before.cells()[index];
     context.consent.check_shown([cell])?;
     if run.run {
@@ -106,7 +106,8 @@ pub(super) async fn replace(
     let undefined = newly_undefined(session, opened, &before, &after);
     let mut reply = context.reply();
     reply.note(&format!("{done}\n\n```diff"));
-    reply.say(&without_data_uris(diff.trim_end_matches('\n')));
+    let more = format!("read_cell(cell_id=\"{}\")", one_line(cell.id()));
+    reply.say_or(&without_data_uris(diff.trim_end_matches('\n')), more);
     reply.note("```");
     if let Some(line) = undefined {
         reply.note_last(&line);

@@ -39,11 +39,11 @@ arguments! {
 }
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let (reference, offset) = (arguments.cell.reference()?, arguments.offset);
+    let (reference, offset) = (arguments.cell.named()?, arguments.offset);
     let budget = context.budget(&arguments.budget);
     let opened = context.notebook(&arguments.notebook).await?;
     let notebook = opened.document().snapshot().await?;
-    let index = context.session.find(opened.path(), &notebook, &reference)?;
+    let index = reference.index(|cell| context.session.find(opened.path(), &notebook, cell))?;
     let cell = &notebook.cells()[index];
     if let Some(output) = arguments.output {
         let outputs = cell.outputs();
@@ -59,7 +59,9 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     add_cell(&mut reply, index, cell);
     let metadata = cell.metadata();
     if metadata.as_str() != "{}" {
-        reply.say(&format!("[metadata] {}", without_data_uris(metadata.as_str())));
+        let text = format!("[metadata] {}", without_data_uris(metadata.as_str()));
+        let room = 2 * (budget.characters + text.chars().count());
+        reply.say_or(&text, format!("read_cell(cell_id=\"{}\", max_characters={room})", one_line(cell.id())));
     }
     let states = cell_states(context.session, &opened, &notebook);
     if let Some(line) = state_line(&states, index) {

@@ -1,7 +1,7 @@
 //! `restart_notebook`: a fresh kernel for a notebook.
 
 use notebook::one_line;
-use workspace::{Error, ErrorKind, KernelChoice, KernelSelector};
+use workspace::{Error, ErrorKind, KernelChoice, KernelSelector, Run};
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::Schema;
@@ -34,10 +34,12 @@ async fn call(notebook: NotebookArgument, context: &Context<'_>) -> Outcome {
             "Run a cell; that starts one.",
         ));
     };
+    let is_its = |run: &Run| run.kernel().is_none_or(|its| its.id() == kernel.id());
+    let cut_off = context.after_earlier_runs(is_its, |ids| format!("It ended while these were under way: {ids}.")).await;
     context.session.workspace().runner().restart(&*kernel).await?;
     Ok(format!(
         "The kernel of {} was restarted successfully and answers. Memory state and imported packages have been cleared. \
-         Kernel id {}.",
+         Kernel id {}.{cut_off}",
         one_line(opened.path()),
         kernel.id()
     )

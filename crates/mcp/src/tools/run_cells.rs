@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use notebook::{Cell, Notebook, one_line};
 use render::Reply;
-use workspace::{Error, MemoryChanges, OpenNotebook, Run, Session};
+use workspace::{Error, MemoryChanges, OpenNotebook, Run, RunState, Session};
 
 use super::execute_cell::place;
 use super::shared::answer::{Answer, Outcome};
@@ -14,7 +14,7 @@ use super::shared::cell_text::{cell_states, index_or_id, label, ranges};
 use super::shared::context::Context;
 use super::shared::given::{Given, refused};
 use super::shared::parameters::{NotebookArgument, PreviewArgument};
-use super::shared::run_report::add_section;
+use super::shared::run_report::{add_section, failed_line};
 use super::shared::waiting::WaitingArguments;
 use super::{Availability, Discovery, Effect, Tool};
 use crate::next_step::message;
@@ -22,6 +22,8 @@ use crate::permissions::{Group, Permission};
 
 /// How the note of a run begins that the end of its kernel has kept from running.
 const DID_NOT_RUN: &str = "It did not run:";
+/// In fewer characters, the part about a cell that failed may have no room beside the last lines.
+const TIGHT: usize = 1000;
 /// Of more queued runs, only the first and the last are named.
 const MAX_IDS: usize = 8;
 
@@ -167,7 +169,12 @@ impl<'a> Series<'a> {
     ) -> Outcome {
         let mut waiting = arguments.waiting(context.session.workspace().settings());
         let deadline = Instant::now() + waiting.timeout;
-        let mut reply = Reply::new(context.budget(&arguments.budget));
+        let budget = context.budget(&arguments.budget);
+        let is_tight = budget.characters < TIGHT;
+        let mut reply = Reply::new(budget);
+        for run in &self.runs {
+            context.turn.started(run);
+        }
         if !heading.is_empty() {
             reply.note(heading);
         }
@@ -188,6 +195,9 @@ impl<'a> Series<'a> {
                 is_failure = true;
             }
             is_failure |= run.has_failed();
+            if is_tight && run.has_failed() && let Some(line) = failed_line(index, run) {
+                reply.note_last(&line);
+            }
             shown += 1;
             if (run.has_failed() && self.stops_on_error) || !run.state().is_over() {
                 break;
@@ -201,7 +211,9 @@ impl<'a> Series<'a> {
             format!("read_notebook(start_index={index}, include_outputs=true)")
         });
         reply.note_last(&self.summary(shown));
-        if let Some(line) = self.changes(shown).and_then(|changes| changes.line()) {
+        // Of the last lines, the first ones give way.
+        let changes = self.changes(shown).filter(|_| !(is_tight && is_failure));
+        if let Some(line) = changes.and_then(|changes| changes.line()) {
             reply.note_last(&line);
         }
         Ok(Answer::of_code(reply, is_failure))
@@ -220,11 +232,14 @@ impl<'a> Series<'a> {
     /// The last line about the cells, after `shown` of them.
     fn summary(&self, shown: usize) -> String {
         let (path, count) = (one_line(self.opened.path()), self.cells.len());
-        let Some(next) = self.cells.get(shown) else { return format!("[{shown} cells run in {path}]") };
+        let skipped = self.runs[..shown].iter().filter(|run| run.state() == RunState::Skipped).count();
+        let ran = shown - skipped;
+        let skipped = if skipped > 0 { format!(", {skipped} skipped") } else { String::new() };
+        let Some(next) = self.cells.get(shown) else { return format!("[{ran} cells run{skipped} in {path}]") };
         let next = label(*next, &self.notebook.cells()[*next]);
         let is_waiting = self.runs[..shown].last().is_some_and(|run| !run.state().is_over());
         if !is_waiting {
-            return format!("[{shown} of {count} cells run in {path}; not run: from {next} on]");
+            return format!("[{ran} of {count} cells run{skipped} in {path}; not run: from {next} on]");
         }
         // They are queued, and run whether somebody waits or not.
         let ids = ids(&self.runs[shown..]);

@@ -9,7 +9,7 @@ mod failed_install;
 pub(super) mod given;
 pub(super) mod kernel_selector;
 pub(super) mod left;
-mod missing_package;
+pub(super) mod missing_package;
 pub(super) mod older_names;
 pub(super) mod parameters;
 pub(super) mod preview;

@@ -123,3 +123,21 @@ fn read_only_tools_need_only_the_permission_to_read() {
         assert_eq!(tool.permission, Permission::Read, "{}", tool.name);
     }
 }
+
+#[test]
+fn only_our_own_words_get_a_capital_letter() {
+    let sentence = |cause: &str| as_sentence(Error::new(workspace::ErrorKind::Conflict, cause, "")).cause;
+    for (cause, expected) in [
+        ("there is no cell #7: the notebook has only cell #0", "There is no cell #7"),
+        ("no cell is called x", "No cell is called x"),
+        ("the server cannot read it", "The server cannot read it"),
+        ("cell 3 (id ab) has only one line", "Cell 3"),
+        ("pd cannot be renamed: x.", "pd cannot"),
+        ("c matches more than one cell: #0", "c matches"),
+        ("o1 is a checkpoint", "o1 is"),
+        ("edits[0]: new_string", "edits[0]"),
+        ("only must be errors", "only must"),
+    ] {
+        assert!(sentence(cause).starts_with(expected), "{cause}: {}", sentence(cause));
+    }
+}

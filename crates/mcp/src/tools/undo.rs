@@ -10,7 +10,7 @@ use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};
 use super::shared::cell_text::ranges;
 use super::shared::context::Context;
-use super::shared::given::Given;
+use super::shared::given::{Given, refused};
 use super::shared::parameters::{NotebookArgument, PreviewArgument};
 use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
@@ -55,11 +55,12 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let heading = if preview.preview { "Would undo" } else { "Undone" };
     reply.note(&format!("{heading}, in {}:", one_line(opened.path())));
     let Undone { operations, diff, without_outputs, applied, stale, .. } = undone;
-    let operations: Vec<String> = operations.iter().map(line).collect();
-    reply.say(&operations.join("\n"));
-    reply.say(&without_data_uris(&diff));
+    let lines: Vec<String> = operations.iter().map(line).collect();
+    reply.say_or(&lines.join("\n"), "history()".to_owned());
+    let more = operations.first().map(|operation| format!("history(id=\"{}\")", operation.name())).unwrap_or_default();
+    reply.say_or(&without_data_uris(&diff), more);
     if !without_outputs.is_empty() {
-        reply.note_last(&format!("Outputs that do not come back: {}.", without_outputs.join(", ")));
+        reply.note_last(&format!("Outputs that do not come back: {}.", one_line(&without_outputs.join(", "))));
     }
     if let Some(applied) = applied {
         session.listed(opened.path(), &applied.notebook, 0..applied.notebook.cells().len());
@@ -90,6 +91,7 @@ fn targets(arguments: &Arguments, now: &Notebook) -> Result<(UndoTarget, Option<
     let target = match (given(&arguments.id), given(&arguments.since)) {
         (Some(id), _) => UndoTarget::Operation(operation_id(&id)?),
         (None, Some(since)) => UndoTarget::Since(parse_since(&since, Utc::now())),
+        (None, None) if arguments.last == 0 => return Err(refused("last is 0, so nothing was undone.")),
         (None, None) => UndoTarget::Last(arguments.last),
     };
     let cell = |text: &String| match now.resolve(&CellRef::parse(text)) {

@@ -1,7 +1,7 @@
 //! `unuse_notebook`: closes a notebook.
 
 use notebook::one_line;
-use workspace::EndsKernel;
+use workspace::{EndsKernel, Run};
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema};
@@ -30,14 +30,17 @@ async fn call(NotebookArgument { notebook_name }: NotebookArgument, context: &Co
         (true, false) => EndsKernel::IfOurs,
         (true, true) => EndsKernel::IfOrphaned,
     };
+    let kernel = session.notebook(notebook_name.as_deref()).await.ok().and_then(|opened| opened.kernel());
+    let is_its = |run: &Run| kernel.as_ref().is_none_or(|kernel| run.kernel().is_none_or(|its| its.id() == kernel.id()));
+    let cut_off = context.after_earlier_runs(is_its, |ids| format!("These were still under way: {ids}.")).await;
     let (opened, kernel) = session.unuse_notebook(notebook_name.as_deref(), ends).await?;
     let kernel = match kernel {
         Some(kernel) => format!(" Its kernel {} was shut down.", kernel.id()),
         None => " No kernel was shut down.".to_owned(),
     };
     let current = match session.current() {
-        Some(current) => format!(" The current notebook is {current}."),
+        Some(current) => format!(" The current notebook is {}.", one_line(&current)),
         None => " There is no current notebook now.".to_owned(),
     };
-    Ok(format!("Notebook {} is closed.{kernel}{current}", one_line(opened.path())).into())
+    Ok(format!("Notebook {} is closed.{kernel}{cut_off}{current}", one_line(opened.path())).into())
 }

@@ -1,12 +1,15 @@
 //! `use_notebook`: opens or creates a notebook, and says which kernel it has.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use notebook::one_line;
 use serde_json::json;
 use tokio::time::timeout;
-use workspace::{Error, Kernel, KernelChoice, KernelSelector, KernelState, Mode, NotebookPath, OpenNotebook};
+use workspace::{
+    Error, Kernel, KernelChoice, KernelSelector, KernelState, Mode, NextStep, NotebookPath, OpenNotebook, nearest,
+};
 
 use super::list_files::time;
 use super::shared::answer::Outcome;
@@ -20,6 +23,8 @@ use super::{Availability, Discovery, Effect, Tool};
 use crate::next_step::message;
 use crate::permissions::{Group, Permission};
 
+/// The kernelspec of any Python.
+const PYTHON: &str = "python3";
 /// How many cells are shown.
 const MAX_CELLS: usize = 20;
 /// How long the choice of a kernel may delay the answer, unless a kernel is asked for. An installation goes on.
@@ -120,19 +125,71 @@ async fn kernel(
     wanted: KernelSelector,
 ) -> Result<String, Error> {
     let is_asked_for = wanted != KernelSelector::Any;
+    let wanted = with_name(opened, wanted).await;
+    let asked = asked(&wanted).map(str::to_owned);
     let limit = if is_asked_for { Duration::MAX } else { CHOICE_TIMEOUT };
     Ok(match timeout(limit, context.session.choose_kernel(opened, wanted)).await {
         Err(_) => "[INFO] No Python kernel was found, so one is being installed. The first run waits for it.\n".to_owned(),
         Ok(Ok(KernelChoice::Kernel { kernel, .. })) => describe_kernel(&*kernel),
         Ok(Ok(KernelChoice::OnFirstRun(what))) => {
-            format!("[INFO] No kernel runs for it; the first run starts {what}.\n")
+            format!("[INFO] No kernel runs for it; the first run starts {}.\n", one_line(&what))
         }
         Ok(Err(error)) if !is_asked_for => format!("[WARNING] No kernel yet: {}\n", message(&error)),
         Ok(Err(error)) => {
-            let cause = format!("{} The notebook itself is open as {name:?}.", error.cause);
+            let nearest = nearest_kernelspec(asked.as_deref(), &error);
+            let cause = format!("{}{nearest} The notebook itself is open as {name:?}.", error.cause);
             return Err(Error { cause, ..error });
         }
     })
+}
+
+/// The kernelspec that is asked for.
+fn asked(wanted: &KernelSelector) -> Option<&str> {
+    match wanted {
+        KernelSelector::Kernelspec(name) | KernelSelector::New(Some(name)) => Some(name),
+        _ => None,
+    }
+}
+
+/// Takes a name for people for the kernelspec, if it is that of exactly one and no kernelspec's own name.
+async fn with_name(opened: &OpenNotebook, wanted: KernelSelector) -> KernelSelector {
+    let Some(name) = asked(&wanted) else { return wanted };
+    let place = opened.place().clone();
+    let Ok(Ok(installed)) = timeout(CHOICE_TIMEOUT, place.kernelspecs()).await else { return wanted };
+    // The environment's own kernel need not be listed.
+    let own = opened.kernel().map(|kernel| kernel.description());
+    let mut specs: Vec<_> = installed.iter().map(|spec| (&*spec.name, &*spec.display_name)).collect();
+    specs.extend(own.iter().map(|own| (&*own.name, &*own.display_name)));
+    specs.push((PYTHON, ""));
+    match (named_for_people(name, &specs).map(str::to_owned), &wanted) {
+        (None, _) => wanted,
+        (Some(name), KernelSelector::New(_)) => KernelSelector::New(Some(name)),
+        (Some(name), _) => KernelSelector::Kernelspec(name),
+    }
+}
+
+/// The name of the one kernelspec with this display name, or that differs in spaces only. Each is given with both.
+fn named_for_people<'s>(wanted: &str, specs: &[(&'s str, &str)]) -> Option<&'s str> {
+    let is_it = |name: &str| name.trim().eq_ignore_ascii_case(wanted.trim());
+    let squeezed = |name: &str| name.split_whitespace().collect::<String>().to_ascii_lowercase();
+    if specs.iter().any(|(name, _)| is_it(name)) {
+        return None;
+    }
+    let one = |is_meant: &dyn Fn(&(&'s str, &str)) -> bool| {
+        let names: BTreeSet<&str> = specs.iter().filter(|spec| is_meant(spec)).map(|(name, _)| *name).collect();
+        (names.len() == 1).then(|| names.first().copied()).flatten()
+    };
+    one(&|(_, displayed)| is_it(displayed)).or_else(|| one(&|(name, _)| squeezed(name) == squeezed(wanted)))
+}
+
+/// A sentence about the kernelspec that may be meant, unless the error has one.
+fn nearest_kernelspec(wanted: Option<&str>, error: &Error) -> String {
+    let (Some(wanted), NextStep::ChooseKernelspec { available }) = (wanted, &error.next) else { return String::new() };
+    if error.cause.contains("nearest") {
+        return String::new();
+    }
+    let names = available.iter().map(String::as_str).chain([PYTHON]);
+    nearest(wanted, names).map(|near| near.sentence()).unwrap_or_default()
 }
 
 fn present_kernel(opened: &OpenNotebook) -> String {
@@ -143,7 +200,7 @@ fn present_kernel(opened: &OpenNotebook) -> String {
 }
 
 async fn describe(context: &Context<'_>, opened: &OpenNotebook, name: &str, mode: Mode, kernel: &str) -> Outcome {
-    let (document, place) = (opened.document(), opened.place().description());
+    let (document, place) = (opened.document(), one_line(&opened.place().description()).into_owned());
     let verb = if mode == Mode::Create { "Created" } else { "Opened" };
     let current = if context.is_stateless {
         "this connection keeps no current notebook: give notebook_name in every call"
@@ -152,10 +209,10 @@ async fn describe(context: &Context<'_>, opened: &OpenNotebook, name: &str, mode
     };
     let mut text = format!("[INFO] {verb} {} in {place} as {name:?}; {current}.\n{kernel}", one_line(opened.path()));
     for notice in opened.take_notices() {
-        text.push_str(&format!("[NOTICE] {notice}\n"));
+        text.push_str(&format!("[NOTICE] {}\n", one_line(&notice)));
     }
     if let Some(notice) = document.notice() {
-        text.push_str(&format!("[NOTICE] {notice}\n"));
+        text.push_str(&format!("[NOTICE] {}\n", one_line(&notice)));
     }
     if document.is_live() {
         text.push_str(
@@ -165,7 +222,7 @@ async fn describe(context: &Context<'_>, opened: &OpenNotebook, name: &str, mode
     }
     let notebook = document.snapshot().await?;
     let count = notebook.cells().len();
-    text.push_str(&format!("Notebook {name} has {count} cells.\n"));
+    text.push_str(&format!("Notebook {} has {count} cells.\n", one_line(name)));
     if count > 0 {
         text.push('\n');
         text.push_str(&brief(context.session, opened, &notebook, 0..count.min(MAX_CELLS)));
@@ -187,7 +244,7 @@ fn describe_kernel(kernel: &dyn Kernel) -> String {
     let environment = if known.environment.is_empty() {
         String::new()
     } else {
-        format!(", environment {}", known.environment)
+        format!(", environment {}", one_line(&known.environment))
     };
     // A dead kernel has no variables.
     let kept = known.keeping.filter(|keeping| keeping.is_from_earlier && !is_dead).map(|keeping| {
@@ -203,16 +260,36 @@ fn describe_kernel(kernel: &dyn Kernel) -> String {
         format!(
             "[NOTICE] This kernel belongs to another program ({}, {}), which uses its variables, too, and alone restarts or ends \
              it.\n",
-            foreign.origin,
+            one_line(&foreign.origin),
             time(foreign.started_at)
         )
     });
     let notice = kept.or(foreign).unwrap_or_default();
     format!(
         "{notice}[INFO] Kernel {} ({}, {}){environment}: {state}. Kernel id {}.\n",
-        known.name,
-        known.display_name,
-        known.language,
+        one_line(&known.name),
+        one_line(&known.display_name),
+        one_line(&known.language),
         kernel.id()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::named_for_people;
+
+    #[test]
+    fn a_name_for_people_stands_for_the_one_kernelspec_that_has_it() {
+        let specs = [("python3", "Python 3 (ipykernel)"), ("ml", "Machine learning"), ("r1", "R"), ("r2", "R")];
+        for (wanted, expected) in [
+            ("Python 3 (ipykernel)", Some("python3")),
+            ("machine Learning", Some("ml")),
+            ("Python 3", Some("python3")),
+            ("R", None),
+            ("ml", None),
+            ("pyhton3", None),
+        ] {
+            assert_eq!(named_for_people(wanted, &specs), expected, "{wanted}");
+        }
+    }
 }

@@ -12,6 +12,7 @@ use super::shared::arguments::{Schema, arguments};
 use super::shared::cell_text::index_or_id;
 use super::shared::context::Context;
 use super::shared::given::Given;
+use super::shared::missing_package;
 use super::shared::parameters::{NotebookArgument, PreviewArgument};
 use super::shared::preview::preview as preview_of;
 use super::shared::run_report::report;
@@ -91,8 +92,8 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     if let Ok(Ok(verification)) = verifying.answer.try_recv() {
         let packages: BTreeSet<String> = verification.missing.into_iter().filter_map(|it| it.package).collect();
         if !packages.is_empty() {
-            let packages: Vec<String> = packages.iter().map(|package| format!("{package:?}")).collect();
-            answer.end_with(&format!("add_packages(packages=[{}]) installs what is missing.", packages.join(", ")));
+            let packages: Vec<String> = packages.into_iter().collect();
+            answer.end_with(&missing_package::of_notebook(&opened, &packages).await);
         }
     }
     Ok(answer)

@@ -42,16 +42,19 @@ impl Argument for Option<Kind> {
 
 impl Kind {
     fn parse(text: &str) -> Result<Self, Error> {
-        Ok(match text.trim() {
+        let text = text.trim();
+        let lower = text.to_ascii_lowercase();
+        let tag = lower.starts_with("tag:").then(|| text["tag:".len()..].trim());
+        Ok(match &*lower {
             "errors" => Self::Errors,
             "code" => Self::Code,
             "markdown" => Self::Markdown,
             "stale" => Self::Stale,
-            other => match other.strip_prefix("tag:").map(str::trim) {
+            _ => match tag {
                 Some(tag) if !tag.is_empty() => Self::Tag(tag.to_owned()),
                 _ => {
                     return Err(refused(format!(
-                        "only must be errors, code, markdown, stale or tag:NAME, not {other:?}."
+                        "only must be errors, code, markdown, stale or tag:NAME, not {text:?}."
                     )));
                 }
             },
@@ -168,6 +171,8 @@ mod tests {
             (json!({ "before": 0 }), vec![0, 1, 2, 3, 4, 5]),
             (json!({ "only": "errors" }), vec![2]),
             (json!({ "only": "code" }), vec![0, 2, 4]),
+            (json!({ "only": "Errors" }), vec![2]),
+            (json!({ "only": "TAG:b c" }), vec![3]),
             (json!({ "only": "markdown" }), vec![1, 3, 5]),
             (json!({ "only": "tag:b c" }), vec![3]),
             (json!({ "only": "tag:c" }), vec![]),
@@ -193,7 +198,7 @@ mod tests {
 
     #[test]
     fn other_kinds_are_refused() {
-        for only in ["tag:", "text", "Stale"] {
+        for only in ["tag:", "text", "Stales"] {
             let error = selection(&json!({ "only": only })).err().unwrap();
             assert!(error.cause.contains("stale or tag:NAME"), "{error}");
         }

@@ -13,12 +13,30 @@ const NOTEBOOK: [&str; 8] =
     ["notebook_name", "notebook_path", "path", "notebook", "file", "file_path", "filename", "notebook_file"];
 
 /// Other names, each with its tool and the name of today: singular or plural, and names of other tools.
-const OTHER_NAMES: [(&str, &str, &str); 5] = [
+const OTHER_NAMES: [(&str, &str, &str); 8] = [
     ("delete_cell", "cell_index", "cell_indices"),
     ("delete_cell", "cell_ids", "cell_ids_to_delete"),
     ("delete_cell", "cell_id", "cell_ids_to_delete"),
     ("search_notebook", "pattern", "query"),
     ("execute_code", "command", "code"),
+    ("execute_code", "source", "code"),
+    ("execute_code", "cell_source", "code"),
+    ("execute_code", "content", "code"),
+];
+
+/// What models write for `cell_source`.
+const SOURCE: [&str; 4] = ["source", "code", "content", "text"];
+
+/// Names that are unlike those that may be meant, the likeliest first.
+const MEANT: [(&str, &[&str]); 8] = [
+    ("index", &["cell_index", "cell_indices"]),
+    ("cell_number", &["cell_index", "cell_indices"]),
+    ("number", &["cell_index", "cell_indices"]),
+    ("cell", &["cell_index", "cell_indices"]),
+    ("id", &["cell_id", "cell_ids_to_delete", "run_id"]),
+    ("dry_run", &["preview"]),
+    ("dryRun", &["preview"]),
+    ("text", &["code"]),
 ];
 
 /// What clients add to every call, or to calls without arguments. It says nothing about what the call does.
@@ -48,10 +66,13 @@ const MIN_SIMILARITY: f64 = 0.5;
 /// Translates other names of arguments, and fails if one remains that `tool` does not have.
 pub(crate) fn settle(tool: &Tool, given: &mut Given) -> Result<(), Error> {
     for (_, written, meant) in OTHER_NAMES.iter().filter(|(name, ..)| *name == tool.name) {
-        given.rename(written, meant);
+        given.rename(written, meant)?;
     }
     let parameters = tool.parameters();
     let is_known = |name: &str| parameters.iter().any(|parameter| parameter == name);
+    if is_known("cell_source") {
+        source_by_any_name(given)?;
+    }
     if let Some(meant) = notebook_parameter(tool) {
         for written in NOTEBOOK.into_iter().filter(|written| !is_known(written)) {
             name_notebook(tool, given, written, meant)?;
@@ -73,6 +94,11 @@ pub(crate) fn settle(tool: &Tool, given: &mut Given) -> Result<(), Error> {
         Some("preview") => Err(refused(format!("{} has no preview.", tool.name))),
         Some(name) => Err(unknown(&format!("{} has", tool.name), name, parameters)),
     }
+}
+
+/// Takes what models write for `cell_source`.
+pub(crate) fn source_by_any_name(given: &mut Given) -> Result<(), Error> {
+    SOURCE.into_iter().try_for_each(|written| given.rename(written, "cell_source"))
 }
 
 /// Fails if the object `what` has members that are none of these.
@@ -100,8 +126,11 @@ fn name_notebook(tool: &Tool, given: &mut Given, written: &str, meant: &str) -> 
             tool.name
         )));
     }
-    given.rename(written, meant);
-    Ok(())
+    // They may be written in two ways, and one of them is enough.
+    if given.has(meant) {
+        given.remove(written);
+    }
+    given.rename(written, meant)
 }
 
 /// The last part of a path, without the extension of notebooks.
@@ -115,11 +144,17 @@ fn unknown(who_has: &str, name: &str, known: &[impl AsRef<str>]) -> Error {
         let is_part = name.len() > 2 && (other.contains(name) || name.contains(other));
         if is_part { 1.0 } else { strsim::normalized_damerau_levenshtein(name, other) }
     };
+    let is_known = |meant: &&&str| known.iter().any(|other| other.as_ref() == **meant);
+    let meant = MEANT
+        .iter()
+        .filter(|(written, _)| *written == name)
+        .find_map(|(_, meant)| meant.iter().find(is_known));
     let nearest = known
         .iter()
         .map(|other| (similarity(other.as_ref()), other.as_ref()))
         .filter(|(similarity, _)| *similarity >= MIN_SIMILARITY)
         .max_by(|(one, _), (other, _)| one.total_cmp(other));
+    let nearest = meant.map(|meant| (1.0, *meant)).or(nearest);
     let names = || known.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(", ");
     refused(match nearest {
         Some((_, nearest)) => format!("{who_has} no argument {name:?}; did you mean {nearest:?}?"),
@@ -161,6 +196,29 @@ mod tests {
     }
 
     #[test]
+    fn a_source_has_many_names() {
+        for written in SOURCE {
+            let named = settled("overwrite_cell_source", &json!({ "cell_index": 0, written: "x" })).unwrap();
+            assert_eq!(named, json!({ "cell_index": 0, "cell_source": "x" }), "{written}");
+        }
+        assert_eq!(settled("execute_code", &json!({ "source": "x" })).unwrap(), json!({ "code": "x" }));
+        let two = json!({ "source": "x", "cell_source": "y" });
+        assert!(settled("insert_cell", &two).unwrap_err().contains("here they differ"));
+    }
+
+    #[test]
+    fn a_cell_named_in_the_singular_and_the_plural_must_be_one() {
+        for (values, is_accepted) in [
+            (json!({ "cell_indices": [0], "cell_index": 0 }), true),
+            (json!({ "cell_indices": [0], "cell_index": 1 }), false),
+            (json!({ "cell_ids": ["c0"], "cell_id": "c1" }), false),
+            (json!({ "cell_ids_to_delete": "c0", "cell_id": "c0" }), true),
+        ] {
+            assert_eq!(settled("delete_cell", &values).is_ok(), is_accepted, "{values}");
+        }
+    }
+
+    #[test]
     fn one_notebook_is_named_twice_and_two_are_refused() {
         let both = json!({ "notebook_name": "b", "notebook_path": "data/b.ipynb" });
         assert_eq!(settled("read_notebook", &both).unwrap(), json!({ "notebook_name": "b" }));
@@ -174,7 +232,10 @@ mod tests {
         for (tool, name, expected) in [
             ("delete_cell", "preveiw", "delete_cell has no argument \"preveiw\"; did you mean \"preview\"?"),
             ("delete_cell", "indices", "did you mean \"cell_indices\"?"),
-            ("insert_cell", "source", "did you mean \"cell_source\"?"),
+            ("edit_cell_source", "id", "did you mean \"cell_id\"?"),
+            ("read_cell", "cell_number", "did you mean \"cell_index\"?"),
+            ("delete_cell", "index", "did you mean \"cell_indices\"?"),
+            ("delete_cell", "dry_run", "did you mean \"preview\"?"),
             ("execute_cell", "preview_only", "did you mean \"preview\"?"),
             ("execute_code", "qqq", "It takes: code, timeout"),
             ("list_kernels", "qqq", "it takes none"),

@@ -19,7 +19,7 @@ use notebook::CellType;
 use serde_json::{Map, Value, json};
 use workspace::Error;
 
-use super::given::{Given, refused};
+use super::given::{Given, refused, whole_number};
 
 /// The JSON schema of a tool's arguments.
 pub(crate) struct Schema {
@@ -250,8 +250,7 @@ impl Argument for Vec<usize> {
 
     fn read(given: &Given, name: &'static str) -> Result<Self, Error> {
         let index = |value: Value| {
-            let number = value.as_u64().or_else(|| value.as_str()?.trim().parse().ok());
-            number
+            whole_number(&value)
                 .and_then(|number| usize::try_from(number).ok())
                 .ok_or_else(|| refused(format!("{name} must hold indices from 0 on, not {value}.")))
         };
@@ -267,6 +266,10 @@ impl Argument for Vec<String> {
     fn read(given: &Given, name: &'static str) -> Result<Self, Error> {
         let text = |value: Value| match value {
             Value::String(text) => Ok(text),
+            // An index where an id may stand.
+            Value::Number(_) if whole_number(&value).is_some() => {
+                Ok(whole_number(&value).unwrap_or_default().to_string())
+            }
             other => Err(refused(format!("{name} must hold strings, not {other}."))),
         };
         given.list(name).into_iter().map(text).collect()

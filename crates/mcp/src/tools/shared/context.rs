@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use notebook::{Edit, Notebook, one_line};
+use notebook::{CellId, Edit, Notebook, one_line};
 use render::{Budget, Reply, without_data_uris};
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use workspace::{Error, Expected, OpenNotebook, Progress, Report, Session};
+use workspace::{Error, Expected, OpenNotebook, Progress, Report, Run, Session};
 
 use super::answer::{Answer, Outcome};
 use super::cell_text::{first_line, label};
@@ -59,8 +59,23 @@ impl Called<'_> {
         let mut given = Given::from_params(self.tool.name, self.params)?;
         older_names::adapt(self.name, &mut given)?;
         argument_names::settle(self.tool, &mut given)?;
+        given.unpack(&(self.tool.schema)());
         Ok(given)
     }
+}
+
+/// The first cell of the notebook that edits change or delete.
+fn first_edited<'e>(notebook: &Notebook, edits: &'e [Edit]) -> Option<&'e CellId> {
+    let ids = edits.iter().flat_map(|edit| match edit {
+        Edit::Delete { ids } => ids.as_slice(),
+        Edit::SetSource { id, .. }
+        | Edit::Move { id, .. }
+        | Edit::SetType { id, .. }
+        | Edit::SetOutputs { id, .. }
+        | Edit::MergeMetadata { id, .. } => std::slice::from_ref(id),
+        _ => &[],
+    });
+    ids.filter_map(|id| Some((notebook.cell(id)?.0, id))).min().map(|(_, id)| id)
 }
 
 impl Context<'_> {
@@ -106,6 +121,18 @@ impl Context<'_> {
         Ok(opened)
     }
 
+    /// Waits a short while for runs that this session sent before, in the same turn of the model, for which `concerns` holds.
+    /// Returns a clause about those that go on, with a space before it.
+    pub(crate) async fn after_earlier_runs(
+        &self,
+        concerns: impl Fn(&Run) -> bool,
+        what: impl Fn(&str) -> String,
+    ) -> String {
+        let runs = self.turn.after_earlier_runs(concerns).await;
+        let ids: Vec<_> = runs.iter().map(|run| run.id().to_string()).collect();
+        if ids.is_empty() { String::new() } else { format!(" {}", what(&ids.join(", "))) }
+    }
+
     /// The budget of the arguments, or else of the server's settings.
     pub(crate) fn budget(&self, arguments: &BudgetArguments) -> Budget {
         let settings = self.session.workspace().settings().budget;
@@ -145,7 +172,9 @@ impl Context<'_> {
             reply.note(&format!("Would change nothing in {path}."));
         } else {
             reply.note(&format!("Would change, in {path} (nothing was changed{ids}):"));
-            reply.say(&without_data_uris(&diff));
+            let more =
+                first_edited(before, edits).map(|id| format!("read_cell(cell_id=\"{}\")", one_line(id)));
+            reply.say_or(&without_data_uris(&diff), more.unwrap_or_default());
         }
         if runs {
             reply.note_last("Would run then, with new outputs.");
@@ -177,7 +206,7 @@ impl Context<'_> {
             };
             text.push_str(&format!("{}, {outputs}: {}\n", label(*index, cell), first_line(cell)));
         }
-        reply.say(&text);
+        reply.say_or(&text, "read_notebook(limit=0)".to_owned());
         reply.into()
     }
 

@@ -54,12 +54,53 @@ impl Given {
         self.values.insert(name.to_owned(), value.into());
     }
 
-    /// Renames an argument unless one with the new name is given too.
-    pub(crate) fn rename(&mut self, old: &str, new: &str) {
+    /// Takes the argument `old` for `new`. Fails if both are given and say different things.
+    pub(crate) fn rename(&mut self, old: &str, new: &str) -> Result<(), Error> {
+        if self.has(old) && self.has(new) && self.words(old) != self.words(new) {
+            return Err(refused(format!("{} takes {old} for {new}, and here they differ.", self.tool)));
+        }
         if let Some(value) = self.values.remove(old)
             && !self.has(new)
         {
             self.values.insert(new.to_owned(), value);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn remove(&mut self, name: &str) {
+        self.values.remove(name);
+    }
+
+    /// An argument in one form, to be compared.
+    fn words(&self, name: &str) -> Vec<String> {
+        if let Some(Value::String(text)) = self.value(name)
+            && !text.trim_start().starts_with('[')
+        {
+            return vec![text.trim().to_owned()];
+        }
+        let word = |value: &Value| match (whole_number(value), value) {
+            (Some(number), _) => number.to_string(),
+            (None, Value::String(text)) => text.trim().to_owned(),
+            (None, other) => other.to_string(),
+        };
+        self.list(name).iter().map(word).collect()
+    }
+
+    /// Reads the lists and objects of `schema` that were sent as text, so that what a person is shown is what is used.
+    pub(crate) fn unpack(&mut self, schema: &Value) {
+        for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+            if self.given(name).is_none() {
+                continue;
+            }
+            let value = match property["type"].as_str() {
+                Some("array") => Value::from(self.list(name)),
+                Some("object") => match self.object(name) {
+                    Ok(Some(object)) => object.into(),
+                    _ => continue,
+                },
+                _ => continue,
+            };
+            self.values.insert(name.clone(), value);
         }
     }
 
@@ -108,14 +149,7 @@ impl Given {
     /// A whole number.
     pub(crate) fn integer(&self, name: &str) -> Result<Option<i64>, Error> {
         let Some(value) = self.given(name) else { return Ok(None) };
-        let number = match value {
-            Value::Number(number) => number.as_i64().or_else(|| number.as_f64().and_then(whole)),
-            Value::String(text) => {
-                text.trim().parse().ok().or_else(|| text.trim().parse().ok().and_then(whole))
-            }
-            _ => None,
-        };
-        number.map(Some).ok_or_else(|| self.invalid(name, "a whole number", value))
+        whole_number(value).map(Some).ok_or_else(|| self.invalid(name, "a whole number", value))
     }
 
     /// A whole number that is not negative.
@@ -176,6 +210,7 @@ impl Given {
             Some(Value::Array(values)) => values.clone(),
             Some(Value::String(text)) => match serde_json::from_str(text) {
                 Ok(Value::Array(values)) => values,
+                Ok(object @ Value::Object(_)) => vec![object],
                 _ => text.split(',').map(str::trim).filter(|it| !it.is_empty()).map(Value::from).collect(),
             },
             Some(one) => vec![one.clone()],
@@ -240,11 +275,22 @@ fn is_left_out(value: &Value) -> bool {
         Value::String(text) => {
             let text = text.trim();
             text.is_empty()
-                || ["null", "none", "undefined"].iter().any(|word| text.eq_ignore_ascii_case(word))
+                || ["null", "none", "undefined", "[]", "{}"]
+                    .iter()
+                    .any(|word| text.eq_ignore_ascii_case(word))
         }
         Value::Array(values) => values.is_empty(),
         Value::Object(members) => members.is_empty(),
         Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// A whole number, also as text or with a decimal point.
+pub(crate) fn whole_number(value: &Value) -> Option<i64> {
+    match value {
+        Value::Number(number) => number.as_i64().or_else(|| number.as_f64().and_then(whole)),
+        Value::String(text) => text.trim().parse().ok().or_else(|| text.trim().parse().ok().and_then(whole)),
+        _ => None,
     }
 }
 
@@ -281,6 +327,29 @@ pub(crate) mod tests {
         assert!(!given.has("none"));
         assert_eq!(given.integer("empty").unwrap(), None);
         assert_eq!(given.optional_text("empty").unwrap(), None);
+    }
+
+    #[test]
+    fn two_names_for_one_argument_must_agree() {
+        for (values, is_accepted) in [
+            (json!({ "old": 1, "new": [1] }), true),
+            (json!({ "old": "[1]", "new": [1.0] }), true),
+            (json!({ "old": 1, "new": null }), true),
+            (json!({ "old": [1], "new": [2] }), false),
+            (json!({ "old": "a\nb", "new": "a\nc" }), false),
+        ] {
+            let mut given = given(&values);
+            assert_eq!(given.rename("old", "new").is_ok(), is_accepted, "{values}");
+        }
+    }
+
+    #[test]
+    fn lists_and_objects_are_unpacked() {
+        let schema = json!({ "properties": { "a": { "type": "array" }, "o": { "type": "object" }, "s": { "type": "string" } } });
+        let mut given = given(&json!({ "a": "[{\"cell_source\": \"x\"}]", "o": "{\"k\": 1}", "s": "[1]" }));
+        given.unpack(&schema);
+        let expected = json!({ "a": [{ "cell_source": "x" }], "o": { "k": 1 }, "s": "[1]" });
+        assert_eq!(Value::from(given.values().clone()), expected);
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Which package a run lacks that ended in `ModuleNotFoundError`, and what installs it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use notebook::one_line;
 use tokio::time::timeout;
 use workspace::packages::package_of;
-use workspace::{Kernel, Run, RunState, Session};
+use workspace::{Kernel, OpenNotebook, Run, RunState, Session};
 
 /// How long the kernelspecs of a place may take.
 const KERNELSPECS_LIMIT: Duration = Duration::from_secs(3);
@@ -28,16 +29,43 @@ pub(super) async fn line(session: &Session, run: &Run, state: &RunState) -> Opti
 
 /// The kernelspec that the run's notebook names and nobody has, so that the kernel of another runs in its place.
 async fn absent_kernelspec(session: &Session, run: &Run, kernel: &dyn Kernel) -> Option<String> {
-    let path = &run.cell()?.path;
-    let opened = session.workspace().open_notebooks().into_iter().find(|opened| opened.path() == path)?;
+    // Code of no cell runs in the kernel of a notebook, too.
+    let is_its = |opened: &Arc<OpenNotebook>| match run.cell() {
+        Some(cell) => *opened.path() == cell.path,
+        None => opened.kernel().is_some_and(|its| its.id() == kernel.id()),
+    };
+    let opened = session.workspace().open_notebooks().into_iter().find(is_its)?;
+    absent_in(&opened, &kernel.description().name).await
+}
+
+/// The kernelspec that the notebook names and nobody has.
+async fn absent_in(opened: &OpenNotebook, kernel: &str) -> Option<String> {
     let wanted = opened.document().snapshot().await.ok()?.kernelspec()?.name;
     let is_it = |name: &str| name.eq_ignore_ascii_case(&wanted);
-    if is_it("python3") || is_it(&kernel.description().name) {
+    if is_it("python3") || is_it(kernel) {
         return None;
     }
     let place = opened.place().clone();
     let installed = timeout(KERNELSPECS_LIMIT, place.kernelspecs()).await.ok()?.ok()?;
     (!installed.iter().any(|spec| is_it(&spec.name))).then_some(wanted)
+}
+
+/// A line about the packages that a whole notebook lacks.
+pub(crate) async fn of_notebook(opened: &OpenNotebook, packages: &[String]) -> String {
+    let names: Vec<String> = packages.iter().map(|package| format!("{package:?}")).collect();
+    let names = names.join(", ");
+    let kernel = opened.kernel().map(|kernel| kernel.description().name).unwrap_or_default();
+    match absent_in(opened, &kernel).await {
+        Some(wanted) => format!(
+            "The notebook names the kernelspec {:?}, which is not installed here: {names} may be in that other environment. Ask the \
+             person for it.",
+            one_line(&wanted)
+        ),
+        None => format!(
+            "Unless they are files of this project, and if the person agrees: add_packages(packages=[{names}]) installs what is \
+             missing."
+        ),
+    }
 }
 
 fn in_other_environment(module: &str, wanted: &str, kernel: &str, environment: &str) -> String {

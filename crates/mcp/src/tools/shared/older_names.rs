@@ -48,7 +48,7 @@ pub(crate) fn adapt(name: &str, arguments: &mut Given) -> Result<(), Error> {
         }
         "list_all_files" if !arguments.has("max_depth") => arguments.set("max_depth", 3),
         "execute_cell_simple_timeout" | "execute_cell_streaming" | "execute_cell_with_progress" => {
-            arguments.rename("timeout_seconds", "timeout");
+            arguments.rename("timeout_seconds", "timeout")?;
         }
         "append_markdown_cell" => {
             arguments.set("cell_index", -1);

@@ -40,8 +40,27 @@ arguments! {
 }
 
 impl CellArguments {
-    pub(crate) fn reference(&self) -> Result<CellRef, Error> {
-        one_cell(("cell_index", self.cell_index.as_ref()), ("cell_id", self.cell_id.as_deref()))
+    pub(crate) fn named(&self) -> Result<NamedCell, Error> {
+        named_cell(("cell_index", self.cell_index.as_ref()), ("cell_id", self.cell_id.as_deref()))
+    }
+}
+
+/// A cell by an index, an id, or both.
+#[derive(Debug, PartialEq)]
+pub(crate) struct NamedCell {
+    reference: CellRef,
+    /// The id beside an index, and the names of both arguments.
+    beside: Option<(CellRef, String)>,
+}
+
+impl NamedCell {
+    /// The index of the cell, as `find` finds it. Fails if an index and an id beside it mean two cells.
+    pub(crate) fn index(&self, find: impl Fn(&CellRef) -> Result<usize, Error>) -> Result<usize, Error> {
+        let index = find(&self.reference)?;
+        match &self.beside {
+            Some((id, names)) if find(id)? != index => Err(refused(format!("{names}: they name two cells."))),
+            _ => Ok(index),
+        }
     }
 }
 
@@ -66,20 +85,27 @@ impl Argument for Option<CellIndex> {
     }
 }
 
-/// The cell that is meant by an index or an id, exactly one of which must be given; each with its name.
-pub(crate) fn one_cell(
+/// The cell that is meant by an index or an id, at least one of which must be given; each with its name.
+pub(crate) fn named_cell(
     (index_name, index): (&str, Option<&CellIndex>),
     (id_name, id): (&str, Option<&str>),
-) -> Result<CellRef, Error> {
-    match (index, id) {
-        (None, None) => Err(refused(format!("{index_name} or {id_name} is needed."))),
-        (None, Some(id)) => Ok(CellRef::parse(id)),
-        (Some(CellIndex::Reference(reference)), None) => Ok(reference.clone()),
-        (Some(CellIndex::Number(index)), None) => usize::try_from(*index).map(CellRef::Index).map_err(|_| {
-            refused(format!("{index_name} counts from 0, so {index} is not the index of a cell."))
-        }),
-        (Some(_), Some(_)) => Err(refused(format!("Give {index_name} or {id_name}, not both."))),
-    }
+) -> Result<NamedCell, Error> {
+    let (reference, written) = match (index, id) {
+        (None, None) => return Err(refused(format!("{index_name} or {id_name} is needed."))),
+        (None, Some(id)) => return Ok(NamedCell { reference: CellRef::parse(id), beside: None }),
+        (Some(CellIndex::Reference(reference)), _) => (reference.clone(), reference.to_string()),
+        (Some(CellIndex::Number(index)), _) => match usize::try_from(*index) {
+            Ok(index) => (CellRef::Index(index), index.to_string()),
+            Err(_) => {
+                return Err(refused(format!(
+                    "{index_name} counts from 0, so {index} is not the index of a cell."
+                )));
+            }
+        },
+    };
+    let beside =
+        id.map(|id| (CellRef::parse(id), format!("{index_name} is {written} and {id_name} is {id:?}")));
+    Ok(NamedCell { reference, beside })
 }
 
 #[cfg(test)]
@@ -90,14 +116,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cell_is_named_once() {
-        let cell = |values| given(&values).read::<CellArguments>()?.reference();
-        assert_eq!(cell(json!({ "cell_index": "2" })).unwrap(), CellRef::Index(2));
-        assert_eq!(cell(json!({ "cell_index": "In[2]" })).unwrap(), CellRef::Execution(2));
-        assert_eq!(cell(json!({ "cell_id": "ab" })).unwrap(), CellRef::Id("ab".into()));
-        assert_eq!(cell(json!({ "cell_id": "", "cell_index": 0 })).unwrap(), CellRef::Index(0));
-        for wrong in [json!({}), json!({ "cell_index": 1, "cell_id": "a" }), json!({ "cell_index": -1 })] {
+    fn a_cell_is_named_by_an_index_an_id_or_both() {
+        let cell = |values| given(&values).read::<CellArguments>()?.named();
+        let of = |values| cell(values).map(|named| named.reference);
+        assert_eq!(of(json!({ "cell_index": "2" })).unwrap(), CellRef::Index(2));
+        assert_eq!(of(json!({ "cell_index": "In[2]" })).unwrap(), CellRef::Execution(2));
+        assert_eq!(of(json!({ "cell_id": "ab" })).unwrap(), CellRef::Id("ab".into()));
+        assert_eq!(of(json!({ "cell_id": "", "cell_index": 0 })).unwrap(), CellRef::Index(0));
+        for wrong in [json!({}), json!({ "cell_index": -1 })] {
             assert!(cell(wrong).is_err());
         }
+        let find = |reference: &CellRef| Ok(usize::from(*reference == CellRef::Id("b".into())));
+        let index = |values| cell(values).and_then(|named| named.index(find));
+        assert_eq!(index(json!({ "cell_index": 0, "cell_id": "a" })).unwrap(), 0);
+        let cause = index(json!({ "cell_index": 0, "cell_id": "b" })).unwrap_err().cause;
+        assert_eq!(cause, "cell_index is 0 and cell_id is \"b\": they name two cells.");
     }
 }

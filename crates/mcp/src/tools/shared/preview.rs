@@ -13,11 +13,24 @@ use super::given::Given;
 use super::parameters::CellArguments;
 use crate::consent::{Preview, Shown, ShownCell};
 use crate::question::{Draft, QuestionText, Speaker};
-use crate::tools::{Tool, delete_cell, edit_cells, run_cells, undo, verify_notebook};
+use crate::tools::{
+    Tool, change_cell, copy_file, copy_notebook, delete_cell, edit_cells, run_cells, undo, verify_notebook,
+};
 
 /// Arguments that hold code, or another text that matters as a whole.
-const SOURCES: [&str; 9] =
-    ["code", "cell_source", "source", "new_string", "old_string", "new_source", "new", "old", "value"];
+const SOURCES: [&str; 11] = [
+    "code",
+    "cell_source",
+    "source",
+    "content",
+    "text",
+    "new_string",
+    "old_string",
+    "new_source",
+    "new",
+    "old",
+    "value",
+];
 
 /// The call with its arguments, and the sources of the cells that it runs or names.
 pub(crate) async fn preview(called: &Called<'_>, session: &Session) -> Result<Preview, Error> {
@@ -37,7 +50,15 @@ pub(crate) async fn preview(called: &Called<'_>, session: &Session) -> Result<Pr
     let declared = (tool.schema)();
     let declares = |name: &str| declared["properties"].get(name).is_some();
     show_arguments(&mut question, given.values(), &declares, hidden);
+    if tool.name == copy_file::TOOL.name {
+        shown.effect = Some(copy_file::describe(&mut question, given, session).await?);
+        return Ok(Preview { question, shown });
+    }
     let Some(opened) = opened else { return Ok(Preview { question, shown }) };
+    if tool.name == copy_notebook::TOOL.name {
+        shown.effect = Some(copy_notebook::describe(&mut question, given, session, &opened).await?);
+        return Ok(Preview { question, shown });
+    }
     let notebook = opened.document().snapshot().await?;
     if tool.name == undo::TOOL.name {
         let diff = undo::planned(given, session, &opened, &notebook).await?;
@@ -76,7 +97,10 @@ fn relayed_call(tool: &str, params: &RawValue, definition: Option<&RawValue>) ->
     let properties =
         definition.as_ref().and_then(|definition| definition["inputSchema"]["properties"].as_object());
     let declares = |name: &str| properties.is_none_or(|properties| properties.contains_key(name));
-    if let Ok(Params { arguments }) = serde_json::from_str(params.get()) {
+    if let Ok(Params { mut arguments }) = serde_json::from_str(params.get()) {
+        for (name, value) in &mut arguments {
+            unpack(name, value);
+        }
         show_arguments(&mut question, &arguments, &declares, None);
         let others = arguments.keys().filter(|name| !declares(name)).count();
         if others > 0 {
@@ -89,6 +113,16 @@ fn relayed_call(tool: &str, params: &RawValue, definition: Option<&RawValue>) ->
         question.source("params", params.get());
     }
     Preview { question, shown: Shown::default() }
+}
+
+/// Reads a list or an object that was sent as text: the page may read it, too.
+fn unpack(name: &str, value: &mut Value) {
+    if let Value::String(text) = value
+        && !SOURCES.contains(&name)
+        && let Ok(read @ (Value::Array(_) | Value::Object(_))) = serde_json::from_str(text)
+    {
+        *value = read;
+    }
 }
 
 fn begin(tool: &str) -> Draft {
@@ -130,8 +164,13 @@ fn cells_of(
         "run_cells" => run_cells::started(given, session, opened, notebook),
         "verify_notebook" => verify_notebook::started(given, session, opened, notebook),
         _ if tool.takes("cell_id") && (given.has("cell_index") || given.has("cell_id")) => {
-            let reference = given.read::<CellArguments>()?.reference()?;
-            Ok(vec![session.target(opened.path(), notebook, &reference)?])
+            let cell = given.read::<CellArguments>()?.named()?;
+            let index = cell.index(|cell| session.target(opened.path(), notebook, cell))?;
+            // A merge makes one cell of two.
+            let merges = tool.name == change_cell::TOOL.name && given.flag("merge_with_next")? == Some(true);
+            Ok((index..=index + usize::from(merges))
+                .filter(|index| *index < notebook.cells().len())
+                .collect())
         }
         _ => Ok(Vec::new()),
     }
@@ -268,6 +307,13 @@ mod tests {
             shown.contains("    jupyter_token: (not shown)\n") && shown.contains("    indices: [1,2]\n"),
             "{shown}"
         );
+    }
+
+    #[test]
+    fn code_in_a_list_that_is_sent_as_text_is_a_source() {
+        let code = format!("{}evil()", "x".repeat(5000));
+        let shown = question(&json!({ "cells": json!([{ "source": code }]).to_string() }));
+        assert!(shown.contains("    cells[0].source:\n") && shown.contains("evil()"), "{shown}");
     }
 
     #[test]

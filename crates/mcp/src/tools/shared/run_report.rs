@@ -14,7 +14,7 @@ use crate::next_step::message;
 
 /// A shorter time in the queue is not worth saying.
 const MIN_QUEUED: Duration = Duration::from_secs(1);
-/// How much of an exception's message the last line shows, in characters.
+/// How much of an exception's message, or of a prompt, the last line shows, in characters.
 const MAX_ERROR: usize = 200;
 
 /// The run as an agent reads it: `heading`, outputs, notes, a line with its state and the next call to make, and one with what
@@ -46,7 +46,8 @@ async fn whole(
     (heading, place): (&str, &str),
     since: Option<SeenOutputs>,
 ) -> Answer {
-    let view = run.view();
+    let mut view = run.view();
+    view.may_fail |= may_fail(session, run).await;
     let mut reply = Reply::new(budget);
     if !heading.is_empty() {
         reply.note(heading);
@@ -58,10 +59,30 @@ async fn whole(
     for line in closing(session, run, &view, place).await {
         reply.note_last(&line);
     }
+    let is_expected = view.may_fail && matches!(view.state, RunState::Error { .. });
+    let is_failure = view.state.is_failure() && !is_expected;
     if let Some(line) = view.changes.and_then(|changes| changes.line()) {
         reply.note_last(&line);
     }
-    Answer::of_code(reply, view.state.is_failure())
+    Answer::of_code(reply, is_failure)
+}
+
+/// Whether the cell of a run that failed has the tag `raises-exception`, as far as its notebook is open.
+async fn may_fail(session: &Session, run: &Run) -> bool {
+    let (RunState::Error { .. }, Some(cell)) = (run.state(), run.cell()) else { return false };
+    let open = session.workspace().open_notebooks();
+    let Some(opened) = open.into_iter().find(|opened| *opened.path() == cell.path) else { return false };
+    let notebook = opened.document().snapshot().await.ok();
+    let tags = notebook.and_then(|notebook| Some(notebook.cell(&cell.id)?.1.tags()));
+    tags.is_some_and(|tags| tags.iter().any(|tag| tag == "raises-exception"))
+}
+
+/// The run that failed in a line, for a reply that has little room.
+pub(crate) fn failed_line(index: usize, run: &Run) -> Option<String> {
+    const MAX_SHOWN: usize = 80;
+    let RunState::Error { name, value } = run.state() else { return None };
+    let error = one_line(&format!("{name}: {}", value.lines().next().unwrap_or_default())).into_owned();
+    Some(format!("[ERROR {}] cell {index}, run {}", shortened(&error, MAX_SHOWN), run.id()))
 }
 
 /// Adds the run of a cell to a reply about several.
@@ -146,6 +167,7 @@ fn end_line(id: &str, view: &RunView, place: &str, stop: &str, seen: Option<Seen
         }
         RunState::WaitingForInput { prompt, is_password } => {
             let secret = if *is_password { " (a secret: ask the person)" } else { "" };
+            let prompt = shortened(prompt, MAX_ERROR);
             format!(
                 "[WAITING FOR INPUT: {prompt:?}{secret}] {label}. answer_input(run_id=\"{id}\", value=…) answers. \
                  {stop}"
@@ -223,6 +245,16 @@ mod tests {
         assert_eq!(line(&view(error.clone())), "[ERROR E\\nx: v] after 0.01s (queued 2.04s) · run r1");
         let expected = RunView { may_fail: true, queued: Duration::ZERO, ..view(error) };
         assert_eq!(line(&expected), "[ERROR E\\nx: v, expected] after 0.01s · run r1");
+    }
+
+    #[test]
+    fn a_long_prompt_leaves_room_for_the_next_call() {
+        let state = RunState::WaitingForInput { prompt: "q".repeat(9000), is_password: false };
+        let line = end_line("r1", &view(state), "", "stop", None);
+        assert!(
+            line.contains("…") && line.contains("answer_input(run_id=\"r1\"") && line.len() < 400,
+            "{line}"
+        );
     }
 
     #[test]

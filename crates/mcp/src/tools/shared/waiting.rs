@@ -103,6 +103,7 @@ impl Waiting {
     /// Waits for a run as long as the agent wants, reports progress, and asks the person for `input()` if that is wanted.
     /// The run does not depend on it: neither the timeout nor dropping the future ends the run.
     pub(crate) async fn wait(&self, run: &Arc<Run>, context: &Context<'_>) -> Result<(), Error> {
+        context.turn.started(run);
         // The run has its place in the order of the session's runs, and the next call need not wait for its end.
         context.turn.finish();
         if self.interrupts_on_cancel {
