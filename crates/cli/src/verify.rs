@@ -145,7 +145,8 @@ fn cell_to_json(CellVerdict { index, id, verdict }: &CellVerdict) -> Value {
     let mut cell = json!({ "index": index, "id": id.to_string(), "verdict": name(verdict) });
     let more = match verdict {
         Verdict::Close { pictures } => json!({ "pictures": pictures }),
-        Verdict::Stale { diff } | Verdict::Unexplained { diff } => json!({ "diff": diff }),
+        Verdict::Unexplained { diff } => json!({ "diff": diff }),
+        Verdict::Stale { diff, .. } => json!({ "diff": diff, "causes": verdict.causes() }),
         Verdict::NotDeterministic { diff, .. } => {
             json!({ "diff": diff, "unseeded": verdict.is_unseeded(), "causes": verdict.causes() })
         }

@@ -10,6 +10,9 @@ use crate::bundle;
 use crate::findings::{Comparison, Findings};
 use crate::texts::are_same;
 
+/// The most lines that are shown beside a difference of texts.
+const MAX_BESIDE: usize = 7;
+
 /// What the outputs of a cell say, in a form that can be compared.
 struct Said<'o> {
     stdout: Text,
@@ -73,18 +76,23 @@ pub fn without_pages(outputs: &[Output], count: usize) -> &[Output] {
     &outputs[..end.max(count.min(outputs.len()))]
 }
 
-/// What differs, for people: the difference of the readable texts, and the `lines` that a comparison has found.
+/// What differs, for people: the difference of the readable texts, and what it does not show of the `lines` that a comparison has
+/// found.
 pub fn difference(before: &[Output], after: &[Output], lines: &[String]) -> String {
     let mut shown = diff(&readable(before), &readable(after));
     if !shown.is_empty() && !shown.ends_with('\n') {
         shown.push('\n');
     }
-    // A short text is shown already.
-    let is_new = |line: &&String| !shown.lines().any(|shown| shown == line.as_str());
-    let lines: Vec<&str> = lines.iter().filter(is_new).map(String::as_str).collect();
-    if lines.iter().any(|line| line.starts_with(['-', '+']) || line.contains("differs")) || shown.is_empty() {
-        shown.push_str(&lines.join("\n"));
-    }
+    let most = if shown.is_empty() { usize::MAX } else { MAX_BESIDE };
+    // The title of a MIME type stands before its lines.
+    let is_title = |line: &str| line.starts_with(' ') && line.ends_with(':');
+    let groups = lines.chunk_by(|_, line| !is_title(line));
+    let is_shown = |group: &[String]| {
+        !shown.is_empty() && group[0].starts_with(" text/") && !group[0].starts_with(" text/html")
+    };
+    let beside: Vec<&str> =
+        groups.filter(|group| !is_shown(group)).flatten().take(most).map(String::as_str).collect();
+    shown.push_str(&beside.join("\n"));
     if shown.is_empty() {
         let count = |outputs: &[Output]| Said::of(outputs).others.len();
         shown = format!("-{} outputs\n+{} outputs", count(before), count(after));

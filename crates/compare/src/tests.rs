@@ -87,6 +87,14 @@ fn results_and_errors_are_compared_by_what_they_say() {
 }
 
 #[test]
+fn a_difference_is_shown_once() {
+    let table = |value: &str| of("text/plain", format!("   a\n0  {value}\n1  5"));
+    assert_eq!(lines(&table("1"), &table("2")), "@@ -1,3 +1,3 @@\n    a\n-0  1\n+0  2\n 1  5\n");
+    let printed = |text: &str| printed("stdout", text);
+    assert_eq!(lines(&printed("a"), &printed("b")), "@@ -1 +1 @@\n-a\n+b\n");
+}
+
+#[test]
 fn types_that_depend_on_the_front_end_may_be_missing() {
     let both = json!({ "text/html": "<b>1</b>", "text/plain": "1" });
     assert_same(&shown(&both), &of("text/plain", "1"));

@@ -48,7 +48,9 @@ fn test(path: &str, index: usize, verdict: &Verdict) -> String {
         Verdict::Close { pictures } => {
             format!("<system-out>{pictures} of its pictures differ slightly</system-out>")
         }
-        Verdict::Stale { diff } | Verdict::NotDeterministic { diff, .. } | Verdict::Unexplained { diff } => {
+        Verdict::Stale { diff, .. }
+        | Verdict::NotDeterministic { diff, .. }
+        | Verdict::Unexplained { diff } => {
             format!("<failure message=\"{kind}\">{}</failure>", escaped(diff))
         }
         Verdict::Follows => "<failure message=\"follows from another cell\"/>".to_owned(),
@@ -92,7 +94,7 @@ mod tests {
         let verification = Verification {
             cells: vec![
                 cell(0, "a", Verdict::Identical),
-                cell(2, "b", Verdict::Stale { diff: "-<1>\n+\u{1b}2".to_owned() }),
+                cell(2, "b", Verdict::Stale { diff: "-<1>\n+\u{1b}2".to_owned(), causes: Vec::new() }),
                 cell(3, "c", Verdict::Failed { cause: "E: \"x\"".to_owned(), shown: "t & b".to_owned() }),
                 cell(4, "d", Verdict::NotRun),
             ],

@@ -89,7 +89,10 @@ impl Verification {
             Verdict::NotDeterministic { causes, .. } => Some(because(causes)),
             _ => None,
         });
-        let stale = labels(|verdict| matches!(verdict, Verdict::Stale { .. }).then(String::new));
+        let stale = labels(|verdict| match verdict {
+            Verdict::Stale { causes, .. } => Some(because(causes)),
+            _ => None,
+        });
         let fails = labels(|verdict| matches!(verdict, Verdict::FailsAgain { .. }).then(String::new));
         let unexplained = labels(|verdict| matches!(verdict, Verdict::Unexplained { .. }).then(String::new));
         let follow = self.cells.iter().filter(|cell| cell.verdict == Verdict::Follows).count();
@@ -98,7 +101,11 @@ impl Verification {
             parts.push(format!("{} not deterministic ({})", random.len(), random.join("; ")));
         }
         if !stale.is_empty() {
-            parts.push(format!("{} stale or from another environment ({})", stale.len(), stale.join(", ")));
+            parts.push(format!(
+                "{} stale or from another environment ({})",
+                stale.len(),
+                stale.join(if stale.iter().any(|it| it.contains(", ")) { "; " } else { ", " })
+            ));
         }
         if let [fails] = &fails[..] {
             parts.push(format!("1 fails when it runs once more ({fails})"));
@@ -121,7 +128,7 @@ impl Verification {
         let mut parts = vec![self.sentence()];
         for CellVerdict { index, id, verdict } in &self.cells {
             match verdict {
-                Verdict::Stale { diff }
+                Verdict::Stale { diff, .. }
                 | Verdict::NotDeterministic { diff, .. }
                 | Verdict::Unexplained { diff } => {
                     parts.push(format!(
@@ -187,7 +194,9 @@ impl Verdict {
     /// Why it differs in each run, as far as the source tells: `reads a clock: time.time()`.
     pub fn causes(&self) -> Vec<String> {
         match self {
-            Self::NotDeterministic { causes, .. } => causes.iter().map(words).collect(),
+            Self::NotDeterministic { causes, .. } | Self::Stale { causes, .. } => {
+                causes.iter().map(words).collect()
+            }
             _ => Vec::new(),
         }
     }

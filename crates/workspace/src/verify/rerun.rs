@@ -118,8 +118,11 @@ pub(super) async fn rerun(
         () = run.over() => Err(cancelled()),
     };
     if let (Ok(ran), Some(missing)) = (&mut ran, missing) {
-        ran.runtime =
-            format!("{} ({} in place of the kernelspec {missing})", ran.runtime, kernel.description().name);
+        let name = kernel.description().name;
+        // An environment may offer a kernel of that name without a kernelspec.
+        if name != *missing {
+            ran.runtime = format!("{} ({name} in place of the kernelspec {missing})", ran.runtime);
+        }
     }
     if let Err(error) = kernel.shutdown().await {
         tracing::warn!(%error, kernel = %kernel.id(), "the kernel of a verification did not end");

@@ -59,6 +59,8 @@ pub enum Verdict {
     /// It differs from what is saved, and not from another run: it is stale, or the environment has changed.
     Stale {
         diff: String,
+        /// What else may have changed it since, as far as the source tells: a file, for example.
+        causes: Vec<(Cause, String)>,
     },
     /// It differs in each run.
     NotDeterministic {
@@ -169,7 +171,9 @@ fn explained(
         return Verdict::Unexplained { diff };
     };
     match compare(&ran.outputs[position], other, during) {
-        Comparison::Same | Comparison::Close { .. } => Verdict::Stale { diff },
+        Comparison::Same | Comparison::Close { .. } => {
+            Verdict::Stale { diff, causes: causes(cells, position) }
+        }
         Comparison::Different { .. } => Verdict::NotDeterministic { diff, causes: causes(cells, position) },
     }
 }
@@ -316,6 +320,15 @@ mod tests {
             text.contains("-0.5\n+0.6") && text.contains("-old\n+new") && !text.contains("1.6"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn what_reads_a_file_that_has_changed_is_said_to_do_so() {
+        let cells = [cell(1, "import os\nos.listdir('.')", "a", &[])];
+        let same = ran(&["a b"], Ended::Whole);
+        let found = verification(&cells, &same, Some(&same)).sentence();
+        let expected = "1 stale or from another environment (#1, reads a file: os.listdir())";
+        assert!(found.contains(expected), "{found}");
     }
 
     #[test]
