@@ -26,7 +26,7 @@ def image(data: str) -> Any:
     return v4.new_output("display_data", {"image/png": data, "text/plain": "<IPython.core.display.Image object>"})
 
 
-def shown(**data: str) -> Any:
+def shown(**data: Any) -> Any:
     return v4.new_output("display_data", {name.replace("_", "/"): value for name, value in data.items()})
 
 
@@ -77,6 +77,14 @@ STORIES: dict[str, tuple[list[Cell], list[str]]] = {
           shown(text_html="<h1>revenue 999</h1>", text_plain="<IPython.core.display.HTML object>"))],
         ["stale"],
     ),
+    "json": (
+        [("from IPython.display import JSON\nJSON({'b': 1.0, 'a': [1, 2]})",
+          shown(application_json={"a": [1, 2], "b": 1}, text_plain="<IPython.core.display.JSON object>"))],
+        ["identical"],
+    ),
+    "help": ([("len?", "")], ["identical"]),
+    "error_of_another_cell": ([("get_ipython().run_cell('1 / 0');", "")], ["failed"]),
+    "expected_error_of_another_cell": ([("get_ipython().run_cell('1 / 0');", None, ["raises-exception"])], ["none_saved"]),
     "warnings": ([("import sys\nprint('w', file=sys.stderr)\nprint(1)", "1\n")], ["identical"]),
     "error": ([("1 / 0", error("ZeroDivisionError", "division by zero")), ("print(1)", "1\n")], ["identical", "identical"]),
     "other_error": ([("1 / 0", error("ValueError", "no"))], ["stale"]),

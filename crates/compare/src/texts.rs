@@ -115,6 +115,10 @@ mod tests {
             ),
             ("PID: 4121", "PID: 5121"),
             (
+                "<DisplayHandle display_id=e569c250eaca8d8251e92e03d2c7f14d>",
+                "<DisplayHandle display_id=0569c250eaca8d8251e92e03d2c7f14e>",
+            ),
+            (
                 "The slowest run took 5.32 times longer than the fastest. This could mean that an intermediate result is being cached.\n1 µs ± 2 ns per loop",
                 "3 µs ± 4 ns per loop",
             ),
