@@ -22,20 +22,6 @@ pub(crate) fn of(error: RestError) -> Error {
     Error::new(kind, error.cause.clone(), error.next.clone()).with_source(error)
 }
 
-/// There is none, but some that the path may mean.
-pub(crate) fn no_notebook_but(path: &str, server: &str, near: &[String]) -> Error {
-    let near: Vec<_> = near.iter().map(|near| format!("{near:?}")).collect();
-    let near = match near.as_slice() {
-        [one] => format!("The nearest is {one}."),
-        more => format!("The nearest are {}.", more.join(", ")),
-    };
-    Error::new(
-        ErrorKind::NotFound,
-        format!("There is no notebook {path:?} on {server}. {near}"),
-        NextStep::ListNotebooks,
-    )
-}
-
 pub(crate) fn no_notebook(path: &str, server: &str) -> Error {
     Error::new(
         ErrorKind::NotFound,

@@ -6,7 +6,6 @@ mod failure;
 mod jupyterlab;
 mod kernels;
 mod listing;
-mod nearest;
 mod paths;
 mod place;
 mod running_server;

@@ -9,7 +9,8 @@ use rest::{ContentsQuery, Download, EntryKind, Kind, Status};
 use tokio::sync::watch;
 use workspace::{
     Discovered, Document, Error, ErrorKind, Existing, FileContent, FileEntry, FoundNotebooks, Frontend,
-    Future, Kernel, KernelChoice, KernelRequest, KernelspecInfo, Left, Mode, NotebookPath, Place,
+    Future, Kernel, KernelChoice, KernelRequest, KernelspecInfo, Left, Mode, Near, NotebookPath, Place,
+    nearest,
 };
 
 use crate::documents::{Documents, ServerDocument};
@@ -17,7 +18,6 @@ use crate::failure;
 use crate::jupyterlab::JupyterLab;
 use crate::kernels::Kernels;
 use crate::listing::{self, NotebookSearch};
-use crate::nearest::Nearest;
 use crate::paths::{Prefix, SCHEME, is_notebook, strip_address};
 use crate::server_handle::ServerHandle;
 use crate::settings::Settings;
@@ -132,22 +132,20 @@ impl Jupyter {
             return Err(error);
         }
         let folder = asked.rsplit_once('/').map_or("", |(folder, _)| folder);
-        let mut nearest =
-            Nearest::of(&asked, listing::notebooks_in(&self.handle, folder).await.iter().map(String::as_str));
-        if nearest.is_empty()
+        let mut paths = listing::notebooks_in(&self.handle, folder).await;
+        if nearest(&asked, paths.iter().map(String::as_str)).is_none()
             && let Ok(found) = self.notebook_search.find(MAX_SEARCHED).await
         {
-            let paths: Vec<_> = found.paths.iter().filter_map(|path| self.prefix.strip(path).ok()).collect();
-            nearest = Nearest::of(&asked, paths.iter().map(String::as_str));
+            paths = found.paths.iter().filter_map(|path| self.prefix.strip(path).ok()).collect();
         }
-        match nearest {
-            Nearest::Same(same) => self.documents.open(&self.prefix.shown(&same).into(), Mode::Connect).await,
-            Nearest::Similar(near) if near.is_empty() => Err(error),
-            Nearest::Similar(near) => {
-                let near: Vec<_> = near.iter().map(|path| self.prefix.shown(path)).collect();
-                Err(failure::no_notebook_but(path, &self.handle.title(), &near))
-            }
+        let Some(near) = nearest(&asked, paths.iter().map(String::as_str)) else { return Err(error) };
+        let shown: Vec<_> = near.names.iter().map(|path| self.prefix.shown(path)).collect();
+        if let ([same], true) = (shown.as_slice(), near.is_same_text) {
+            return self.documents.open(&same.as_str().into(), Mode::Connect).await;
         }
+        let near = Near { names: shown.iter().map(String::as_str).collect(), ..near };
+        let missing = failure::no_notebook(path, &self.handle.title());
+        Err(Error { cause: format!("{}{}", missing.cause, near.sentence()), ..missing })
     }
 
     /// Once the server of the documents has answered, its extensions can be detected.
