@@ -73,7 +73,7 @@ impl Displaced {
         if now.has_same_content(&self.before) {
             return Ok(None);
         }
-        let bytes = read_again(&mut self.file)?;
+        let bytes = read_again(&self.file)?;
         if digest_of(&bytes) == self.digest {
             self.before = now;
             return Ok(None);
@@ -84,7 +84,7 @@ impl Displaced {
 }
 
 /// All of an open file.
-pub(super) fn read_again(file: &mut File) -> io::Result<Vec<u8>> {
+pub(super) fn read_again(mut file: &File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.rewind()?;
     file.read_to_end(&mut bytes)?;

@@ -106,7 +106,6 @@ pub(super) fn replace_while(
     put_in_place(file, path, current, new_digest, others)
 }
 
-#[cfg(unix)]
 fn put_in_place(
     new: tempfile::NamedTempFile,
     path: &Path,
@@ -114,15 +113,21 @@ fn put_in_place(
     digest: u64,
     others: impl FnOnce(),
 ) -> io::Result<Replaced> {
-    let mut old = File::open(path)?;
-    if Stamp::of_file(&old)? != current.stamp || Stamp::of(path)? != current.stamp {
+    // On Windows, a file that is open, here or in an editor, is not replaced.
+    let old = if cfg!(unix) { Some(File::open(path)?) } else { None };
+    let is_current = |stamp: io::Result<Stamp>| stamp.map(|stamp| stamp == current.stamp);
+    if !old.as_ref().map_or(Ok(true), |old| is_current(Stamp::of_file(old)))? || !is_current(Stamp::of(path))?
+    {
         return Ok(Replaced::Changed);
     }
     // So that the file can get its name back. Some file systems cannot do that.
+    #[cfg(unix)]
     let second_name = replacement::second_name(path).ok();
     others();
     let stamp = replacement::replace(new, path)?;
-    if is_written(&mut old, current)?
+    #[cfg(unix)]
+    if let Some(old) = &old
+        && is_written(old, current)?
         && let Some(second_name) = second_name
         && Stamp::of(path)? == stamp
     {
@@ -132,29 +137,12 @@ fn put_in_place(
     }
     // Nobody can have changed the new file within the resolution of its modification time: before, the path named another file, with
     // another stamp.
-    Ok(Replaced::Written { version: Version { stamp, digest, is_settled: true }, old: Some(old) })
-}
-
-/// On Windows, a file that an editor writes is not replaced.
-#[cfg(windows)]
-fn put_in_place(
-    new: tempfile::NamedTempFile,
-    path: &Path,
-    current: &Version,
-    digest: u64,
-    others: impl FnOnce(),
-) -> io::Result<Replaced> {
-    if Stamp::of(path)? != current.stamp {
-        return Ok(Replaced::Changed);
-    }
-    others();
-    let stamp = replacement::replace(new, path)?;
-    Ok(Replaced::Written { version: Version { stamp, digest, is_settled: true }, old: None })
+    Ok(Replaced::Written { version: Version { stamp, digest, is_settled: true }, old })
 }
 
 /// Whether somebody has written a file since it had this content.
 #[cfg(unix)]
-fn is_written(file: &mut File, known: &Version) -> io::Result<bool> {
+fn is_written(file: &File, known: &Version) -> io::Result<bool> {
     if !Stamp::of_file(file)?.has_same_content(&known.stamp) {
         return Ok(true);
     }
