@@ -10,7 +10,7 @@ mod sections;
 use notebook::{Cell, Output};
 
 use crate::budget::{Budget, Claim, shares};
-use crate::source;
+use crate::{full_text, paged, source};
 use content::{Content, More};
 use item::Item;
 use sections::{Kind, Section};
@@ -129,6 +129,16 @@ impl Reply {
         let content =
             Content::of_outputs(&outputs, self.budget, self.kept, &mut self.images, More::new(more));
         self.open().content(content);
+    }
+
+    /// Adds the page of one output's [`full_text`](crate::full_text) that starts at the character `offset`, and with the first page
+    /// the images of the output. `more` is the call for the next page. Nothing else has room beside it.
+    pub fn page(&mut self, output: &Output, offset: usize, more: &dyn Fn(usize) -> String) {
+        self.note(&paged(&full_text(output), offset, self.budget.characters, more));
+        if offset == 0 {
+            let content = Content::of_images(output, &mut self.images);
+            self.open().content(content);
+        }
     }
 
     /// Adds the files that are attached to a cell (`attachment:plot.png` in its source): images with their names and sizes.

@@ -88,7 +88,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     }
     if let Some(output) = arguments.output {
         let more = |offset| more(run.id(), output, offset);
-        return paged(&merged(&run.view().outputs), output, arguments.offset, budget.characters, &more);
+        return paged(&merged(&run.view().outputs), output, arguments.offset, budget, &more);
     }
     let mut answer = report_since(context.session, &run, budget, since).await;
     // The call itself succeeded.

@@ -1,7 +1,7 @@
 //! `read_cell`: one cell with its outputs, or one output in full.
 
 use notebook::{Cell, CellId, Notebook, one_line};
-use render::{Reply, full_text, merged, with_widget_texts, without_data_uris};
+use render::{Budget, Reply, merged, with_widget_texts, without_data_uris};
 use workspace::{Error, ErrorKind, widget_text};
 
 use super::shared::answer::Outcome;
@@ -48,7 +48,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     if let Some(output) = arguments.output {
         let outputs = cell.outputs();
         let more = |offset| more(cell.id(), output, offset);
-        return paged(&merged(&outputs), output, offset, budget.characters, &more);
+        return paged(&merged(&outputs), output, offset, budget, &more);
     }
     context.session.saw(opened.path(), &notebook, [index]);
     if offset > 0 {
@@ -104,12 +104,12 @@ fn more(id: &CellId, output: usize, offset: usize) -> String {
     format!("read_cell(cell_id=\"{}\", output={output}, offset={offset})", one_line(id))
 }
 
-/// A page of one output's text; `more` words the call for the next.
+/// A page of one output's text, the first with its images; `more` words the call for the next.
 pub(super) fn paged(
     outputs: &[notebook::Output],
     output: usize,
     offset: usize,
-    limit: usize,
+    budget: Budget,
     more: &dyn Fn(usize) -> String,
 ) -> Outcome {
     let Some(wanted) = outputs.get(output) else {
@@ -119,5 +119,7 @@ pub(super) fn paged(
             format!("There are {} outputs, counted from 0.", outputs.len()),
         ));
     };
-    Ok(render::paged(&full_text(wanted), offset, limit, more).into())
+    let mut reply = Reply::new(budget);
+    reply.page(wanted, offset, more);
+    Ok(reply.into())
 }

@@ -72,12 +72,19 @@ impl Content {
         content
     }
 
+    /// The images of an output whose text is shown otherwise.
+    pub(super) fn of_images(output: &Output, images: &mut usize) -> Self {
+        let mut content = Self { items: Vec::new(), skipped: (0, 0), more: More::none(), missing: None };
+        content.push(0, Item::images_of(output, *images), images);
+        content
+    }
+
     fn push(&mut self, index: usize, item: Item, images: &mut usize) {
         *images -= item.images.len();
         if item.leaves_image_out {
             self.missing.get_or_insert((index, 0));
         }
-        if item.size() > 0 {
+        if item.size() > 0 || !item.images.is_empty() {
             self.items.push((index, item));
         }
         if let [.., (_, before), (_, item)] = &mut *self.items {

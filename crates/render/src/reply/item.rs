@@ -129,6 +129,13 @@ impl Item {
         item
     }
 
+    /// The images of an output without its text, at most `images`.
+    pub(super) fn images_of(output: &Output, images: usize) -> Self {
+        let mut item = Self::new(output, true, 0, images, &String::new);
+        (item.text, item.leaves_image_out) = (TextEnds::of("", 0), false);
+        item
+    }
+
     fn bundle(&mut self, bundle: &MimeBundle, images: usize, more: &dyn Fn() -> String) {
         match bundle::render(bundle) {
             Rendered::Text(text) => self.text.push(&marked(&text)),

@@ -405,3 +405,18 @@ fn any_output() -> impl Strategy<Value = Output> {
         Just(image()),
     ]
 }
+
+#[test]
+fn a_page_of_an_output_shows_its_images() {
+    let picture = image();
+    let parts = |images, offset| {
+        let mut reply = Reply::new(Budget { images, ..Budget::default() });
+        reply.page(&picture, offset, &|_| String::new());
+        reply.close()
+    };
+    let [Part::Text(text), Part::Image { mime, .. }] = &parts(4, 0)[..] else { panic!("{:?}", parts(4, 0)) };
+    assert!(text.starts_with("[image/png ") && text.ends_with("\n[end]"), "{text}");
+    assert_eq!(*mime, "image/png");
+    assert_eq!(parts(4, 1).len(), 1, "once");
+    assert_eq!(parts(0, 0).len(), 1, "none is asked for");
+}
