@@ -1,0 +1,74 @@
+"""What is known of a kernel of a server that others restarted or ended, and of one that outlived this program."""
+
+import os
+import re
+import signal
+from pathlib import Path
+
+import pytest
+
+from e2e.support.jupyter_program import reaching, started
+from e2e.support.jupyter_server import FORMS, JupyterServer
+from e2e.support.lab_notebooks import write_notebook
+from e2e.support.stdio_client import StdioClient
+from e2e.support.waiting import until
+
+WAYS = ("a person's Restart", "a kernel that was killed", "a kernel that was shut down")
+
+
+@pytest.fixture(scope="module", params=FORMS)
+def form(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+async def _process(server: StdioClient) -> int:
+    """The process of the notebook's kernel, which knows a variable."""
+    text = await server.call("execute_code", code="import os; mine = 1; print('pid', os.getpid(), 'end')")
+    return int(text.split("pid ")[1].split()[0])
+
+
+async def _replace(jupyter: JupyterServer, path: str, way: str, process: int) -> None:
+    """Ends the kernel's process, and waits until its server knows it."""
+    kernel = jupyter.session_of(path)["kernel"]["id"]
+    if way == "a person's Restart":
+        assert jupyter.ask("POST", f"api/kernels/{kernel}/restart").is_success
+    elif way == "a kernel that was killed":
+        os.kill(process, signal.SIGKILL)
+        # A kernel that was started again after our look at it has another process.
+        await until(lambda: jupyter.kernels not in ([], [process]), "the server has started another process")
+    else:
+        # As culling ends it: the session of the notebook ends with it.
+        assert jupyter.ask("DELETE", f"api/kernels/{kernel}").status_code == 204
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_the_first_run_on_a_new_process_says_so(
+    jupyter: JupyterServer, path: str, way: str, tmp_path: Path
+) -> None:
+    write_notebook(jupyter.root / path)
+    async with started(tmp_path / "home", *reaching(jupyter)) as server:
+        await server.call("use_notebook", notebook_path=path)
+        await _replace(jupyter, path, way, await _process(server))
+        first = await server.call("execute_code", code="1 + 1")
+        if jupyter.form == "jsd" and "[LOST" in first:
+            # It can drop a request that comes while the kernel starts.
+            first = await server.call("execute_code", code="1 + 1")
+        assert re.search(r"variables( from before)? are (gone|lost)", first), first
+        # It is said once.
+        assert "variables" not in await server.call("execute_code", code="1 + 1")
+
+
+async def test_cells_that_ran_are_known_after_a_restart_of_the_program(
+    jupyter: JupyterServer, path: str, tmp_path: Path
+) -> None:
+    write_notebook(jupyter.root / path, "a = 1", "print(a)")
+    async with started(tmp_path / "home", *reaching(jupyter)) as server:
+        await server.call("use_notebook", notebook_path=path)
+        assert "1" in await server.call("run_cells", all=True)
+    async with started(tmp_path / "home", *reaching(jupyter)) as server:
+        await server.call("use_notebook", notebook_path=path)
+        shown = await server.call("read_notebook")
+        assert "outputs from elsewhere" not in shown and "other kernel" not in shown, shown
+        await server.call("overwrite_cell_source", cell_index=0, cell_source="a = 2")
+        text = await server.call("run_cells", stale=True)
+        assert "To run: cells 0 (edited), 1 (input changed)." in text and "[2 cells run in" in text, text
