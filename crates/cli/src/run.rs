@@ -8,15 +8,16 @@ mod preparation;
 use std::process::ExitCode;
 
 use anyhow::bail;
+use notebook::Edit;
 use tokio_util::sync::CancellationToken;
-use workspace::{KernelChoice, KernelRequest, KernelSelector, NotebookPath, Session};
+use workspace::{Executor, KernelChoice, KernelRequest, KernelSelector, NotebookPath, OpenNotebook, Session};
 
 use crate::args::RunNotebook;
 use crate::operations;
 use crate::person::{self, Named};
 use crate::terminal::note;
 use cells::run_cells;
-use preparation::{check_output, choose, prepare};
+use preparation::{check_output, check_writable, choose, prepare};
 
 /// How a notebook ran. Each has an exit status of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,8 +42,9 @@ pub(crate) async fn run(options: &RunNotebook) -> ExitCode {
 async fn run_notebook(options: &RunNotebook) -> anyhow::Result<Ended> {
     let source = Named::existing(&options.path)?;
     let output = options.output.as_deref().map(Named::to_be_written).transpose()?;
-    if let Some(output) = &output {
-        check_output(output, &source)?;
+    match &output {
+        Some(output) => check_output(output, &source)?,
+        None => check_writable(&source)?,
     }
     let named: Vec<&Named> = [&source].into_iter().chain(&output).collect();
     let history = operations::folder(&person::process_env()).filter(|_| !options.recording.no_history);
@@ -81,15 +83,26 @@ async fn run_in(
         bail!("there is no kernel for it");
     };
     // Its start does not count for the first cell.
-    tokio::select! {
-        ready = kernel.executor() => drop(ready?),
+    let executor = tokio::select! {
+        ready = kernel.executor() => ready?,
         () = interruption.cancelled() => return Ok(Ended::Interrupted),
-    }
+    };
     // Only now: without a kernel, what is there stays.
     let prepared = tokio::select! {
         prepared = prepare(session, options, chosen, target) => prepared?,
         () = interruption.cancelled() => return Ok(Ended::Interrupted),
     };
     session.use_kernel(&prepared.target, kernel.clone());
-    run_cells(session, options, &prepared, &*kernel, interruption).await
+    let ended = run_cells(session, options, &prepared, &*kernel, interruption).await;
+    save_widgets(&prepared.target, &*executor).await;
+    ended
+}
+
+/// Keeps the state of all widgets in the notebook, as nbclient does.
+async fn save_widgets(target: &OpenNotebook, executor: &dyn Executor) {
+    let Some(widgets) = executor.widget_state().await else { return };
+    let edit = Edit::SetMetadata { name: "widgets".to_owned(), value: Some(widgets) };
+    if let Err(error) = target.document().apply(vec![edit], Vec::new()).await {
+        note(&format!("cellbridge: the state of the widgets is not in the notebook: {error}"));
+    }
 }

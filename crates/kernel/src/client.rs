@@ -5,7 +5,7 @@ use std::time::Duration;
 use jupyter_protocol::{ExecuteRequest, InputReply, InterruptRequest, JupyterMessage, ShutdownRequest};
 use notebook::Json;
 use serde::Deserialize;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
 
 use crate::command::{Asked, Command};
@@ -140,6 +140,14 @@ impl Client {
     /// What a notebook keeps as `language_info`, an object, as the kernel reported it when the connection was made.
     pub fn language_info(&self) -> &Json {
         &self.language_info
+    }
+
+    /// What a notebook keeps as `widgets` in its metadata if the states of all widgets are kept that this connection has seen, also of
+    /// closed ones. `None` if there are none, or the kernel is dead.
+    pub async fn widget_state(&self) -> Option<Json> {
+        let (answer, state) = oneshot::channel();
+        self.commands.send(Command::WidgetState(answer)).ok()?;
+        state.await.ok().flatten()
     }
 
     /// Reports that the kernel's process ended; for the owner of the process. Executions finish as

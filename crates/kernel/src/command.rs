@@ -1,4 +1,5 @@
 use jupyter_protocol::JupyterMessage;
+use notebook::Json;
 use tokio::sync::oneshot;
 
 use crate::messages::{Message, Outgoing};
@@ -23,6 +24,8 @@ pub(crate) enum Command {
     },
     /// Executions aborted after this ended because of a restart.
     Restarting,
+    /// The state of all widgets, as a notebook keeps it.
+    WidgetState(oneshot::Sender<Option<Json>>),
     /// An earlier connection spoke to this process of the kernel; `None` if that has ended.
     FollowProcess(Option<String>),
     /// The kernel's process ended.

@@ -209,6 +209,8 @@ impl<T: Transport> Driver<T> {
                 self.transport.send(request).await;
             }
             Command::Restarting => self.is_restarting = true,
+            // The client may have stopped waiting.
+            Command::WidgetState(answer) => drop(answer.send(self.executions.widget_state())),
             Command::FollowProcess(earlier) => self.executions.follow_process(earlier),
             Command::Died { how } => return Some(how),
         }

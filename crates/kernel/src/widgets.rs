@@ -17,6 +17,7 @@ mod saved;
 mod store;
 mod view;
 
+pub(crate) use saved::all_widgets;
 pub use saved::{saved_widgets, widget_text};
 pub(crate) use store::Widgets;
 

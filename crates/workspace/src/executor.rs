@@ -44,6 +44,12 @@ pub trait Executor: Send + Sync + 'static {
     /// What a notebook keeps as `language_info`: an object.
     fn language_info(&self) -> Json;
 
+    /// What a notebook keeps as `widgets` in its metadata if the states of all of the kernel's widgets are kept, as nbclient does.
+    /// `None` if there are none.
+    fn widget_state(&self) -> BoxFuture<'_, Option<Json>> {
+        Box::pin(ready(None))
+    }
+
     /// Asks about the variables in memory, as [`Client::ask_memory`] does.
     fn ask_memory<'a>(
         &'a self,
@@ -93,6 +99,10 @@ impl Executor for Client {
 
     fn language_info(&self) -> Json {
         Self::language_info(self).clone()
+    }
+
+    fn widget_state(&self) -> BoxFuture<'_, Option<Json>> {
+        Box::pin(Self::widget_state(self))
     }
 
     fn ask_memory<'a>(

@@ -261,6 +261,10 @@ impl Executor for LoggedExecutor {
         self.client.language_info().clone()
     }
 
+    fn widget_state(&self) -> BoxFuture<'_, Option<Json>> {
+        Box::pin(self.client.widget_state())
+    }
+
     fn ask_memory<'a>(
         &'a self,
         question: &'a serde_json::Value,

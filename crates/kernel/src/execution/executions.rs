@@ -57,8 +57,8 @@ pub(crate) struct Executions {
     /// Our latest requests that belong to no execution. Their `busy` and `idle` say nothing about what the kernel runs.
     asked: VecDeque<String>,
     memory_handler: HandlerState,
-    /// The requests whose outputs widgets take, by the comm of the widget.
-    captures: HashMap<String, String>,
+    /// The widgets that take outputs, by their comms, each with its request. The last one of a request takes them.
+    captures: Vec<(String, String)>,
     pub(super) widgets: WidgetUpdates,
 }
 
@@ -86,7 +86,7 @@ impl Executions {
             input_requests,
             asked: VecDeque::new(),
             memory_handler: HandlerState::default(),
-            captures: HashMap::new(),
+            captures: Vec::new(),
             widgets: WidgetUpdates::default(),
         }
     }
@@ -351,6 +351,11 @@ impl Executions {
             if request.late_until.is_some_and(|until| now < until) {
                 self.order.late();
             }
+            let taken_by =
+                self.captures.iter().rev().find(|(_, id)| id.as_str() == message.parent.id.as_str());
+            if let Some((comm, _)) = taken_by {
+                self.widgets.capture(comm, &event, now);
+            }
             request.publish(event);
         }
         self.on_widget_shown(&message.parent.id, now);
@@ -360,14 +365,18 @@ impl Executions {
     /// An `Output` widget that is told of a request takes its outputs, until it is told of none.
     fn on_comm(&mut self, content: &Json) -> serde_json::Result<()> {
         let Some((comm, message)) = content::captured(content)? else { return Ok(()) };
-        let before = self.captures.remove(&comm);
-        if let Some(id) = before.filter(|id| !self.captures.values().any(|other| other == id))
+        let before = self.captures.iter().position(|(known, _)| *known == comm);
+        let before = before.map(|index| self.captures.remove(index).1);
+        if let Some(id) = before.filter(|id| !self.captures.iter().any(|(_, other)| other == id))
             && let Some(request) = self.known.get_mut(id.as_str())
         {
             request.emit(Event::Captured(false));
         }
-        if let Some(request) = self.known.get_mut(message.as_str()) {
-            self.captures.insert(comm, message);
+        // What a widget takes of which nothing is known would be nowhere.
+        if let Some(request) =
+            self.known.get_mut(message.as_str()).filter(|_| self.widgets.can_capture(&comm))
+        {
+            self.captures.push((comm, message));
             request.emit(Event::Captured(true));
         }
         Ok(())
@@ -466,6 +475,10 @@ impl Executions {
         }
         self.conclude_widgets(id);
         let Some(request) = self.known.get_mut(id) else { return };
+        if self.captures.iter().any(|(_, message)| message == id.as_str()) {
+            // What we add about its end belongs to the cell.
+            request.emit(Event::Captured(false));
+        }
         let (last, outcome) = conclude(request);
         for event in last {
             request.emit(event);
@@ -478,7 +491,7 @@ impl Executions {
             && let Some(oldest) = self.finished.pop_front()
         {
             self.known.remove(&oldest);
-            self.captures.retain(|_, message| message != oldest.as_str());
+            self.captures.retain(|(_, message)| message != oldest.as_str());
         }
     }
 }

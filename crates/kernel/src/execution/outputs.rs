@@ -13,6 +13,8 @@ pub struct OutputArea {
     size_bytes: usize,
     /// The next output replaces all others.
     clears: bool,
+    /// An `Output` widget takes the text of outputs.
+    is_captured: bool,
     widget_state: Option<Json>,
 }
 
@@ -20,6 +22,12 @@ impl OutputArea {
     /// Applies one event. Returns whether the outputs changed.
     pub fn apply(&mut self, event: Event) -> bool {
         match event {
+            Event::Captured(is_captured) => {
+                self.is_captured = is_captured;
+                false
+            }
+            Event::Output { output, .. } if self.is_captured && is_taken(&output) => false,
+            Event::ClearOutput { .. } if self.is_captured => false,
             Event::Output { output, display_id } => {
                 if std::mem::take(&mut self.clears) {
                     self.clear();
@@ -46,7 +54,6 @@ impl OutputArea {
             Event::Busy
             | Event::Restarted
             | Event::Started { .. }
-            | Event::Captured(_)
             | Event::InputWanted { .. }
             | Event::InputAnswered
             | Event::Idle
@@ -118,6 +125,17 @@ impl OutputArea {
             }
         }
         is_changed
+    }
+}
+
+/// Whether a widget takes an output. Pictures stay in the cell, where a model sees them.
+pub(crate) fn is_taken(output: &Output) -> bool {
+    match output {
+        Output::Display(bundle) | Output::Result { bundle, .. } => {
+            !bundle.data.members().any(|(mime, _)| mime.starts_with("image/"))
+        }
+        Output::Stream { .. } | Output::Error { .. } => true,
+        Output::Other(_) => false,
     }
 }
 
@@ -247,6 +265,26 @@ mod tests {
         assert_eq!(area.size_bytes(), area.outputs().iter().map(size).sum::<usize>());
         assert!(area.apply(Event::WidgetState(Json::empty_object())));
         assert!(area.widget_state().is_some());
+    }
+
+    #[test]
+    fn what_a_widget_takes_is_not_in_the_cell() {
+        let picture = MimeBundle {
+            data: Json::from_value(&json!({ "image/png": "", "text/plain": "<Figure>" })),
+            metadata: Json::empty_object(),
+        };
+        let events = [
+            print("stdout", "a"),
+            Event::Captured(true),
+            print("stdout", "inside"),
+            Event::ClearOutput { wait: false },
+            display("x", "inside, too"),
+            Event::Output { output: Output::Display(picture), display_id: None },
+            Event::Captured(false),
+            print("stdout", "b"),
+        ];
+        let picture = "display {\"image/png\":\"\",\"text/plain\":\"<Figure>\"}";
+        assert_eq!(shown(events), ["stdout a", picture, "stdout b"]);
     }
 
     #[test]

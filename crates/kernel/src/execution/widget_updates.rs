@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 use notebook::Json;
 
 use super::executions::Executions;
+use super::outputs::is_taken;
 use super::request::Request;
 use crate::messages::Message;
-use crate::widgets::Widgets;
+use crate::widgets::{Widgets, all_widgets};
 use crate::{Event, ExecutionId};
 
 /// The least time between two updates.
@@ -28,6 +29,28 @@ impl WidgetUpdates {
     fn changed(&mut self, now: Instant) {
         let at = self.told_at.map_or(now, |told_at| now.max(told_at + PAUSE));
         self.due_at.get_or_insert(at);
+    }
+
+    /// Whether an `Output` widget of this comm is known.
+    pub(super) fn can_capture(&self, comm: &str) -> bool {
+        self.widgets.is_output(comm)
+    }
+
+    /// An `Output` widget takes what an execution has published.
+    pub(super) fn capture(&mut self, comm: &str, event: &Event, now: Instant) {
+        let is_changed = match event {
+            Event::Output { output, .. } => is_taken(output) && self.widgets.capture(comm, output),
+            Event::ClearOutput { wait } => self.widgets.clear_captured(comm, *wait),
+            _ => false,
+        };
+        if is_changed {
+            self.changed(now);
+        }
+    }
+
+    /// What a notebook keeps as `widgets` if all models are kept.
+    pub(super) fn all(&self) -> Option<Json> {
+        Some(all_widgets(&self.widgets.saved_all()?))
     }
 
     /// The kernel is another process.
@@ -59,6 +82,11 @@ impl WidgetUpdates {
 }
 
 impl Executions {
+    /// The state of all widgets, those that are closed included, as a notebook keeps it.
+    pub(crate) fn widget_state(&self) -> Option<Json> {
+        self.widgets.all()
+    }
+
     /// Takes a message about a comm, whatever request it belongs to.
     pub(super) fn on_widget(&mut self, message: &Message, now: Instant) -> serde_json::Result<()> {
         if self.widgets.widgets.handle(message)? {

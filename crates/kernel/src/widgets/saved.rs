@@ -45,6 +45,11 @@ pub fn saved_widgets(present: Option<&Json>, states: Option<&Json>, shown: &[Str
     (!widgets.is_empty()).then(|| Json::from_value(&widgets.into()))
 }
 
+/// What a notebook keeps as `widgets` in its metadata if the states of all models are kept, as nbclient does.
+pub(crate) fn all_widgets(states: &Value) -> Json {
+    Json::from_value(&json!({ STATE: states }))
+}
+
 /// What a person sees of a model whose state a notebook keeps: `widgets` is the member of its metadata. `None` if it is not there.
 pub fn widget_text(widgets: &Json, model: &str) -> Option<String> {
     let saved = widgets.member(STATE)?.member("state")?.to_value();

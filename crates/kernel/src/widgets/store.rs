@@ -3,6 +3,7 @@ use std::collections::{HashMap, HashSet};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
+use notebook::{MimeBundle, Output};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -35,6 +36,8 @@ pub(super) struct Model {
     number: u64,
     bytes: usize,
     is_closed: bool,
+    /// The next captured output replaces all others.
+    clears: bool,
 }
 
 #[derive(Deserialize, Default)]
@@ -100,7 +103,40 @@ impl Widgets {
         used.sort_unstable_by_key(|(_, model)| model.number);
         let states: State =
             used.into_iter().filter_map(|(id, model)| Some((id.to_owned(), model.saved()?))).collect();
-        (!states.is_empty()).then(|| json!({ "version_major": 2, "version_minor": 0, "state": states }))
+        saved_state(states)
+    }
+
+    /// The state of all models that this connection has seen, also the closed ones, as nbclient keeps it.
+    pub(crate) fn saved_all(&self) -> Option<Value> {
+        let mut all: Vec<_> = self.models.iter().collect();
+        all.sort_unstable_by_key(|(_, model)| model.number);
+        let states: State =
+            all.into_iter().filter_map(|(id, model)| Some((id.clone(), model.saved()?))).collect();
+        saved_state(states)
+    }
+
+    /// Whether this is an open `Output` widget.
+    pub(crate) fn is_output(&self, id: &str) -> bool {
+        self.open_model(id).is_some_and(|model| model.state.get("_model_name") == Some(&json!("OutputModel")))
+    }
+
+    /// Adds an output to those of an `Output` widget, as front ends do. Returns whether there was room for it.
+    pub(crate) fn capture(&mut self, id: &str, output: &Output) -> bool {
+        let Some(model) = self.models.get_mut(id) else { return false };
+        let before = model.bytes;
+        let is_added = model.capture(output);
+        self.bytes = self.bytes - before + model.bytes;
+        is_added
+    }
+
+    /// Removes the outputs of an `Output` widget, now or with the next one.
+    pub(crate) fn clear_captured(&mut self, id: &str, waits: bool) -> bool {
+        let Some(model) = self.models.get_mut(id) else { return false };
+        model.clears = waits;
+        if !waits {
+            model.state.insert("outputs".to_owned(), json!([]));
+        }
+        !waits
     }
 
     fn open_model(&self, id: &str) -> Option<&Model> {
@@ -164,7 +200,40 @@ impl Widgets {
     }
 }
 
+fn saved_state(states: State) -> Option<Value> {
+    (!states.is_empty()).then(|| json!({ "version_major": 2, "version_minor": 0, "state": states }))
+}
+
 impl Model {
+    /// Adds an output; text of the same stream joins the last one.
+    fn capture(&mut self, output: &Output) -> bool {
+        if std::mem::take(&mut self.clears) {
+            self.state.insert("outputs".to_owned(), json!([]));
+        }
+        let output = captured(output);
+        let bytes = size(&output);
+        if self.bytes + bytes > MAX_MODEL_BYTES {
+            return false;
+        }
+        self.bytes += bytes;
+        let outputs = self.state.entry("outputs").or_insert_with(|| json!([]));
+        if !outputs.is_array() {
+            *outputs = json!([]);
+        }
+        let Value::Array(outputs) = outputs else { return false };
+        if let Some(last) = outputs.last_mut()
+            && output["output_type"] == "stream"
+            && last["output_type"] == "stream"
+            && last["name"] == output["name"]
+            && let (Some(Value::String(text)), Value::String(more)) = (last.get_mut("text"), &output["text"])
+        {
+            text.push_str(more);
+        } else {
+            outputs.push(output);
+        }
+        true
+    }
+
     /// Notes its size; leaves buffers out that are too large together.
     fn measure(&mut self) {
         let state: usize = self.state.iter().map(|(name, value)| name.len() + size(value)).sum();
@@ -193,6 +262,26 @@ impl Model {
             saved["buffers"] = self.buffers.clone().into();
         }
         Some(saved)
+    }
+}
+
+/// An output as the state of an `Output` widget has it.
+fn captured(output: &Output) -> Value {
+    let bundle = |kind: &str, bundle: &MimeBundle| json!({ "output_type": kind, "data": bundle.data.to_value(), "metadata": bundle.metadata.to_value() });
+    match output {
+        Output::Stream { name, text } => {
+            json!({ "output_type": "stream", "name": name, "text": text.as_str() })
+        }
+        Output::Display(display) => bundle("display_data", display),
+        Output::Result { bundle: result, execution_count } => {
+            let mut output = bundle("execute_result", result);
+            output["execution_count"] = json!(execution_count);
+            output
+        }
+        Output::Error { name, value, traceback } => {
+            json!({ "output_type": "error", "ename": name, "evalue": value, "traceback": traceback })
+        }
+        Output::Other(other) => other.to_value(),
     }
 }
 

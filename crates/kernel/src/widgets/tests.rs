@@ -286,3 +286,40 @@ fn a_bar_of_tqdm_moves() {
 fn the_controls_of_ipywidgets_are_shown() {
     insta::assert_snapshot!(play(include_str!("recorded/controls.jsonl")));
 }
+
+#[test]
+fn an_output_widget_takes_outputs() {
+    let mut widgets = Widgets::default();
+    open(&mut widgets, "out", "Output", json!({ "outputs": [], "msg_id": "" }));
+    open(&mut widgets, "bar", "IntProgress", json!({}));
+    assert!(widgets.is_output("out") && !widgets.is_output("bar") && !widgets.is_output("nothing"));
+    let print = |text: &str| Output::Stream { name: "stdout".to_owned(), text: text.into() };
+    assert!(widgets.capture("out", &print("one\n")) && widgets.capture("out", &print("two\n")));
+    let error =
+        Output::Error { name: "ValueError".to_owned(), value: "no".to_owned(), traceback: Vec::new() };
+    assert!(widgets.capture("out", &error));
+    assert_eq!(widgets.text("out").unwrap(), "one\ntwo\nValueError: no");
+    let saved = widgets.saved(&["out".to_owned()]).unwrap();
+    let outputs = &saved["state"]["out"]["state"]["outputs"];
+    assert_eq!(outputs[0], json!({ "output_type": "stream", "name": "stdout", "text": "one\ntwo\n" }));
+    assert_eq!(outputs[1]["ename"], "ValueError");
+    assert!(!widgets.clear_captured("out", true), "with the next output");
+    assert!(widgets.capture("out", &print("three")));
+    assert_eq!(widgets.text("out").unwrap(), "three");
+    assert!(widgets.clear_captured("out", false));
+    assert_eq!(widgets.text("out").unwrap(), "");
+}
+
+#[test]
+fn all_models_can_be_saved() {
+    let mut widgets = tqdm();
+    open(&mut widgets, "apart", "IntSlider", json!({ "value": 3 }));
+    let content = json!({ "comm_id": "apart", "data": {} });
+    widgets.handle(&message("comm_close", &content, &[])).unwrap();
+    let all = widgets.saved_all().unwrap();
+    let names: Vec<_> = all["state"].as_object().unwrap().keys().collect();
+    assert_eq!(names, ["left", "bar", "right", "layout", "box", "apart"]);
+    assert_eq!((&all["version_major"], &all["version_minor"]), (&json!(2), &json!(0)));
+    assert_eq!(Widgets::default().saved_all(), None);
+    assert!(all_widgets(&all).member("application/vnd.jupyter.widget-state+json").is_some());
+}
