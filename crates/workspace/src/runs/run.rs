@@ -277,14 +277,19 @@ impl Run {
         telemetry::run_ended(&span, &record.state, record.execution_count, queued);
     }
 
+    /// Whether its cell is in this notebook.
+    pub(crate) fn is_in(&self, path: &crate::NotebookPath) -> bool {
+        self.cell().is_some_and(|cell| cell.path == *path)
+    }
+
     /// Claims the write of late output. `false` if it is claimed already.
     pub(crate) fn claim_late_write(&self) -> bool {
         !std::mem::replace(&mut self.record.lock().is_late_write_pending, true)
     }
 
-    /// Releases the claim, before the write.
-    pub(crate) fn release_late_write(&self) {
-        self.record.lock().is_late_write_pending = false;
+    /// Releases the claim, before the write. `false` if somebody else has, and writes.
+    pub(crate) fn release_late_write(&self) -> bool {
+        std::mem::take(&mut self.record.lock().is_late_write_pending)
     }
 
     pub(crate) fn executing(&self, execution: Arc<dyn Execution>) {

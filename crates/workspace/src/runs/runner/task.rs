@@ -310,6 +310,10 @@ impl Runner {
         kernel: &dyn Kernel,
         executor: &dyn Executor,
     ) -> bool {
+        // The code may have updated what other cells show: "saved" holds for that, too.
+        for other in self.journal.runs().into_iter().filter(|other| other.is_in(notebook.path())) {
+            self.write_claimed(notebook, &other).await;
+        }
         let Ok(written) = outputs::write_end(notebook, run, kernel, executor).await else { return false };
         if let (Some(recorder), Some(before), Some(written)) = (self.recorder(), before, written) {
             recorder.record(Change::by_run(notebook, run, before, written.notebook, written.edits));
@@ -344,7 +348,14 @@ impl Runner {
     /// Writes output that came after the end, once for everything that comes within a moment.
     async fn write_late(&self, notebook: &OpenNotebook, run: &Run) {
         sleep(LATE_WRITE_DELAY).await;
-        run.release_late_write();
+        self.write_claimed(notebook, run).await;
+    }
+
+    /// Writes late output now, if that is still to be done.
+    async fn write_claimed(&self, notebook: &OpenNotebook, run: &Run) {
+        if !run.release_late_write() {
+            return;
+        }
         // A newer run of the cell owns its outputs.
         let latest = run.cell().and_then(|cell| self.journal.latest_of(&cell.path, &cell.id));
         if latest.is_some_and(|latest| latest.id() == run.id()) {
