@@ -102,3 +102,9 @@ async def test_an_interrupted_run_keeps_what_was_printed(machine: Machine) -> No
     status, text = await machine.run_notebook("a.ipynb")
     assert status == 1 and "asks for input" in text
     assert json.loads(path.read_text())["nbformat"] == 4
+
+
+async def test_outputs_that_cannot_be_written_are_no_success(machine: Machine) -> None:
+    machine.write(("import os\nos.remove('a.ipynb')", None), ("1", None))
+    status, text = await machine.run_notebook("a.ipynb")
+    assert status == 3 and "outputs could not be written" in text, text

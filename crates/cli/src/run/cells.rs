@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use anyhow::bail;
 use tokio_util::sync::CancellationToken;
 use workspace::{CellTags, InSeries, Kernel, Run, RunState, SaveStatus, Session};
 
@@ -24,7 +25,7 @@ pub(super) async fn run_cells(
     let Prepared { target, notebook, cells, .. } = prepared;
     let began = Instant::now();
     let mut log = Log::new(cells.len());
-    let (mut done, mut ended, mut saved) = (0, Ended::Whole, None);
+    let (mut done, mut ended, mut saved, mut is_stored) = (0, Ended::Whole, None, true);
     for (position, index) in cells.iter().enumerate() {
         let cell = &notebook.cells()[*index];
         let series = InSeries { may_fail: CellTags::of(cell).may_fail, is_next: position > 0 };
@@ -47,7 +48,9 @@ pub(super) async fn run_cells(
             stop(session, &run).await;
         }
         log.end(&name, &run);
-        saved = run.view().saved.or(saved);
+        let run_saved = run.view().saved;
+        is_stored &= run_saved.is_some();
+        saved = run_saved.or(saved);
         if ended == Ended::Interrupted {
             break;
         }
@@ -75,6 +78,9 @@ pub(super) async fn run_cells(
     let path = terminal::path(options.output.as_ref().unwrap_or(&options.path));
     let (count, seconds) = (cells.len(), began.elapsed().as_secs_f64());
     say(&format!("{path}: {done} of {count} cells ran; {seconds:.1} s"))?;
+    if !is_stored && ended == Ended::Whole {
+        bail!("{path}: outputs could not be written");
+    }
     Ok(ended)
 }
 

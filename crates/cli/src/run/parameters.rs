@@ -8,6 +8,7 @@ use anyhow::bail;
 use names::{Effects, Names};
 use notebook::{Cell, CellType, Edit, Json, NewCell, Notebook};
 use serde_json::json;
+use workspace::CellTags;
 
 /// The tag of the cell that holds the defaults.
 const DEFAULTS: &str = "parameters";
@@ -61,7 +62,7 @@ pub(super) fn warnings(
         .cells()
         .iter()
         .enumerate()
-        .filter(|(_, cell)| cell.is_code() && !are_set_in(cell))
+        .filter(|(_, cell)| cell.is_code() && !are_set_in(cell) && !CellTags::of(cell).is_skipped)
         .map(|(index, cell)| (index, Names::of_cell(&cell.source()).effects))
         .collect();
     let set_at = tagged(notebook, INJECTED).or(defaults).map(|(index, _)| index);
@@ -69,11 +70,11 @@ pub(super) fn warnings(
         match defaults.and_then(|(index, _)| Some((index, effects.get(&index)?))) {
             Some((index, known)) if known.unknown.is_none() && !known.defines.contains(name) => {
                 warnings.push(format!(
-                    "the cell with the tag `{DEFAULTS}` (cell {index}) does not set {name}: is the name right?"
+                    "the cell with the tag `{DEFAULTS}` (cell {index}) does not set {name}; is the name right?"
                 ));
             }
             None if !effects.values().any(|cell| cell.reads.contains(name) || cell.unknown.is_some()) => {
-                warnings.push(format!("no cell uses {name}: is the name right?"));
+                warnings.push(format!("no cell uses {name}; is the name right?"));
             }
             _ => {}
         }

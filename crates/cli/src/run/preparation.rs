@@ -57,7 +57,8 @@ pub(super) async fn choose(
     }
     let range = range(&notebook, options)?;
     for warning in parameters::warnings(&notebook, &options.parameters, &range) {
-        note(&format!("cellbridge: warning: {warning}."));
+        let end = if warning.ends_with('?') { "" } else { "." };
+        note(&format!("cellbridge: warning: {warning}{end}"));
     }
     Ok(Chosen { source, notebook, range })
 }
@@ -73,6 +74,14 @@ pub(super) fn check_output(output: &Named, source: &Named) -> anyhow::Result<()>
         return Err(refused("its name does not end in .ipynb"));
     }
     check_replaceable(file).map_err(|error| refused(&error.to_string()))
+}
+
+/// Fails if the notebook cannot get its own outputs.
+pub(super) fn check_writable(source: &Named) -> anyhow::Result<()> {
+    let Named::File(file) = source else { return Ok(()) };
+    check_replaceable(file).with_context(|| {
+        format!("{} cannot be written; -o writes the outputs to another file", file.display())
+    })
 }
 
 /// Copies the notebook to `target` if there is one, and sets the parameters in what will run.

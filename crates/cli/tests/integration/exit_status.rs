@@ -71,6 +71,10 @@ fn outputs_that_cannot_be_written_are_refused_before_anything_runs() -> Result<(
         assert!(stderr.contains(cause), "{output}: {stderr}");
         assert_eq!(ended.status.code(), Some(3), "{output}");
     }
+    let ended = command(folder.path(), &["run", "old.ipynb"]).output()?;
+    let stderr = String::from_utf8(ended.stderr)?;
+    assert!(stderr.contains("old.ipynb cannot be written"), "{stderr}");
+    assert_eq!(ended.status.code(), Some(3));
     for name in ["a.ipynb", "old.ipynb"] {
         assert_eq!(fs::read_to_string(path(name))?, NOTEBOOK, "{name}");
     }
