@@ -23,7 +23,7 @@ pub(crate) async fn history(options: &History) -> anyhow::Result<()> {
     let (session, opened) = open(&options.path, &options.places).await?;
     if let Some(id) = &options.id {
         let (operation, diff) = session.operation_diff(&opened, operation_id(id)?).await?;
-        return show(&format!("{}\n{}", line(&operation), diff.trim_end()));
+        return show(&format!("{}\n{}", line(&operation), diff.trim_end()), &options.path);
     }
     let all = session.history(&opened, None).await?;
     if all.is_empty() {
@@ -34,13 +34,13 @@ pub(crate) async fn history(options: &History) -> anyhow::Result<()> {
         let changed = if past.is_changed_since { " (changed since by somebody else)" } else { "" };
         format!("{}{undone}{changed}", line(&past.operation))
     });
-    show(&lines.collect::<Vec<_>>().join("\n"))
+    show(&lines.collect::<Vec<_>>().join("\n"), &options.path)
 }
 
 pub(crate) async fn diff(options: &DiffSince) -> anyhow::Result<()> {
     let (session, opened) = open(&options.path, &options.places).await?;
     let since = options.since.as_deref().map(since);
-    show(session.difference(&opened, since.as_ref()).await?.trim_end())
+    show(session.difference(&opened, since.as_ref()).await?.trim_end(), &options.path)
 }
 
 pub(crate) async fn undo(options: &Undo) -> anyhow::Result<()> {
@@ -64,7 +64,7 @@ pub(crate) async fn undo(options: &Undo) -> anyhow::Result<()> {
     if applied.is_some() {
         session.workspace().shutdown().await;
     }
-    show(&lines.join("\n"))
+    show(&lines.join("\n"), &options.path)
 }
 
 /// The notebook, as a session of the person sees it.

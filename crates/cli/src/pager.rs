@@ -1,6 +1,7 @@
 //! Long texts on a terminal: with colours, through the person's pager.
 
 use std::io::Write as _;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use clap::builder::styling::{AnsiColor, Style};
@@ -9,22 +10,24 @@ use crate::terminal::{Painted, is_read_by_person, say, say_painted};
 use crate::{person, programs};
 
 /// Prints a text whose lines are operations and differences. On a terminal it has colours, unless `NO_COLOR` is set, and goes
-/// through the pager.
-pub(crate) fn show(text: &str) -> anyhow::Result<()> {
+/// through the pager, which is none that comes with the notebook at `path`.
+pub(crate) fn show(text: &str, path: &Path) -> anyhow::Result<()> {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     if text.is_empty() || !is_read_by_person() {
         return say(text);
     }
     let lines = if is_set("NO_COLOR") { Painted::default().plain(text) } else { coloured(text) };
-    if page(&lines).is_none() { say_painted(&lines) } else { Ok(()) }
+    if page(&lines, path).is_none() { say_painted(&lines) } else { Ok(()) }
 }
 
 /// `None` if there is no pager.
-fn page(lines: &Painted) -> Option<()> {
+fn page(lines: &Painted, path: &Path) -> Option<()> {
     let pager = std::env::var("PAGER").ok().filter(|pager| !pager.trim().is_empty());
     let mut words = pager.as_deref().unwrap_or("less").split_whitespace();
-    let folders = programs::folders(&person::process_env(), &std::env::current_dir().ok()?);
-    let mut command = Command::new(programs::find(words.next()?, &folders)?);
+    let notebook = path.canonicalize().ok();
+    let roots = [std::env::current_dir().ok(), notebook.and_then(|file| Some(file.parent()?.to_path_buf()))];
+    let roots: Vec<_> = roots.into_iter().flatten().collect();
+    let mut command = Command::new(programs::find(words.next()?, &person::process_env(), &roots)?);
     command.args(words).stdin(Stdio::piped());
     if std::env::var_os("LESS").is_none() {
         // As git does: what fits on the screen stays there, and colours are passed on.

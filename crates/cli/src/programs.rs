@@ -12,13 +12,15 @@ pub(crate) fn folders(process_env: &ProcessEnv, root: &Path) -> Vec<PathBuf> {
     std::env::split_paths(path).filter(|folder| !lies_in(root, folder)).collect()
 }
 
-/// The file of a program. A relative path has none.
-pub(crate) fn find(program: &str, folders: &[PathBuf]) -> Option<PathBuf> {
+/// The file of a program, wherever links lead, outside all of `roots`. A relative path has none.
+pub(crate) fn find(program: &str, process_env: &ProcessEnv, roots: &[PathBuf]) -> Option<PathBuf> {
+    let is_usable = |file: &PathBuf| file.is_file() && !roots.iter().any(|root| lies_in(root, file));
     let path = Path::new(program);
     if path.components().count() > 1 {
-        return Some(path.to_owned()).filter(|path| path.is_absolute() && path.is_file());
+        return Some(path.to_owned()).filter(|path| path.is_absolute() && is_usable(path));
     }
-    folders.iter().map(|folder| folder.join(path)).find(|file| file.is_file())
+    let folders = process_env.get("PATH").unwrap_or_default();
+    std::env::split_paths(folders).map(|folder| folder.join(path)).find(is_usable)
 }
 
 /// Whether a word of a command names something in one of the folders, also as the value of an option. A file that is named
@@ -105,9 +107,14 @@ mod tests {
         let path = [root.join("bin"), ".".into(), "".into(), elsewhere.join("link"), elsewhere.to_owned()];
         let path = std::env::join_paths(path).unwrap();
         let process_env = ProcessEnv { variables: [("PATH".into(), path)].into_iter().collect(), home: None };
-        let folders = folders(&process_env, root);
-        assert_eq!(folders, [elsewhere]);
-        assert_eq!(find("less", &folders), Some(elsewhere.join("less")));
-        assert_eq!(find("./less", &folders), None);
+        assert_eq!(folders(&process_env, root), [elsewhere]);
+        let find = |program: &str| find(program, &process_env, &[root.to_owned()]);
+        assert_eq!(find("less"), Some(elsewhere.join("less")));
+        assert_eq!(find("./less"), None);
+        // Neither by its own path, nor where a link outside leads there.
+        assert_eq!(find(root.join("bin/less").to_str().unwrap()), None);
+        std::fs::remove_file(elsewhere.join("less")).unwrap();
+        std::os::unix::fs::symlink(root.join("bin/less"), elsewhere.join("less")).unwrap();
+        assert_eq!(find("less"), None);
     }
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use clients::{CLIENTS, Client, Machine, Scope, Starts};
+use notebook::one_line;
 use serde_json::{Value, json};
 
 use super::machine;
@@ -76,7 +77,7 @@ impl Entry {
                 };
                 let disabled = if *is_disabled { " (disabled)" } else { "" };
                 let missing = if *exists { "" } else { " (this command does not exist)" };
-                Some(format!("{name}{disabled}: {file}: {what}{missing}"))
+                Some(one_line(&format!("{name}{disabled}: {file}: {what}{missing}")).into_owned())
             }
         }
     }
