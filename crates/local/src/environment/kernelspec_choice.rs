@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use notebook::Kernelspec;
+use notebook::{Kernelspec, one_line};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 use workspace::{Error, ErrorKind, KernelspecInfo, Near, NextStep};
@@ -286,7 +286,8 @@ impl KernelspecChooser {
         installed: &[KernelChoice],
     ) -> Error {
         let origin = if query.name.is_some() { "" } else { ", named in the notebook," };
-        let language = language.map(|language| format!(" (language {language})")).unwrap_or_default();
+        let language =
+            language.map(|language| format!(" (language {})", one_line(language))).unwrap_or_default();
         let mut names: Vec<String> = installed.iter().map(|choice| choice.kernelspec.name.clone()).collect();
         names.extend(self.managed.folder().map(|_| MANAGED.to_owned()));
         let displayed = installed.iter().map(|choice| &*choice.kernelspec.display_name);

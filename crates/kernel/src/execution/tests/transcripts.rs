@@ -254,6 +254,8 @@ fn output_widgets_take_outputs_from_the_cell_and_give_them_back() {
     assert_transcript!(
         r#"
         run a
+        iopub a comm_open {"comm_id": "out", "target_name": "jupyter.widget", "data": {"state": {"_model_name": "OutputModel"}}}
+        iopub a comm_open {"comm_id": "inner", "target_name": "jupyter.widget", "data": {"state": {"_model_name": "OutputModel"}}}
         iopub a stream {"text": "in the cell\n"}
         iopub a comm_msg {"comm_id": "slider", "data": {"method": "update", "state": {"value": 3}}}
         iopub a comm_msg {"comm_id": "out", "data": {"method": "update", "state": {"msg_id": "a"}}}
