@@ -135,8 +135,15 @@ impl<'a> Book<'a> {
         self.events(name).iter().any(|event| {
             event.position != Some(by_others_than)
                 && event.run.last_before(to).is_some_and(|order| order > from)
-                && !event.position.is_some_and(|position| self.is_fixed(position, name))
+                && !self.is_as_before(event, name, from)
         })
+    }
+
+    /// Whether an event defines the name with the value that its cell gave it before `order`, too.
+    fn is_as_before(&self, event: &Event<'_>, name: &str, order: u64) -> bool {
+        let fixed = event.run.names.fixed.get(name);
+        let before = event.position.and_then(|position| self.ran_before(position, order + 1));
+        fixed.is_some() && before.is_some_and(|(run, ..)| run.names.fixed.get(name) == fixed)
     }
 
     /// The cells that write a name now, in order.

@@ -129,7 +129,9 @@ impl Effective {
             self.write(name.clone(), write);
             let repeat = self.repeats.get(name).copied();
             for alias in around.aliases(name).into_iter().filter(|alias| !is_own(alias)) {
-                repeat.iter().for_each(|repeat| self.repeat(&alias, *repeat));
+                if let Some(repeat) = repeat {
+                    self.repeat(&alias, repeat);
+                }
                 self.write(alias, write);
             }
         }

@@ -26,6 +26,7 @@ pub struct Cell {
 
 /// A run of a cell, or of code that is in no cell.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent facts")]
 pub struct Run {
     /// The cell may have been deleted since.
     pub cell: Option<CellId>,

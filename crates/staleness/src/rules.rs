@@ -85,7 +85,9 @@ impl Book<'_> {
             let used = Used { position, order, execution_count, name, through: through.as_ref(), is_own };
             // Of equal ones, the first.
             let worst = self.findings(used, above).into_iter().min_by_key(|finding| finding.state);
-            worst.into_iter().for_each(|finding| drop(found.insert(name, finding)));
+            if let Some(worst) = worst {
+                found.insert(name, worst);
+            }
         }
         found
     }

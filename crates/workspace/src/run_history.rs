@@ -63,6 +63,7 @@ struct Notebook {
 }
 
 /// How a run has ended with which its kernel had begun.
+#[expect(clippy::struct_excessive_bools, reason = "they are independent facts")]
 struct End {
     /// The kernel has said how.
     has_replied: bool,

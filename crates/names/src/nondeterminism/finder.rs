@@ -117,7 +117,9 @@ impl Finder {
 
     pub(super) fn seeds(&mut self, libraries: &[Library], is_fixed: bool) {
         if is_fixed && self.frames.is_empty() {
-            libraries.iter().for_each(|library| self.sown(*library));
+            for library in libraries {
+                self.sown(*library);
+            }
         }
         let seeded = if self.frames.is_empty() { &mut self.seeded } else { &mut self.facts.seeds };
         for library in libraries {

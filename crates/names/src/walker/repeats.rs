@@ -69,7 +69,9 @@ pub(super) fn of_assignment(part: &Expr, value: Option<&Expr>) -> Repeat {
     let Some(root) = root(part) else { return Repeat::Unknown };
     let key = part_of(part);
     let mut loads = Loads { root, key: key.as_deref(), has_same: false, has_others: false, has_all: false };
-    value.iter().for_each(|value| loads.visit_expr(value));
+    if let Some(value) = value {
+        loads.visit_expr(value);
+    }
     if let Expr::Subscript(subscript) = part {
         loads.visit_expr(&subscript.slice);
     }

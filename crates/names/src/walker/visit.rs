@@ -151,7 +151,9 @@ impl<'a> Visitor<'a> for Walker {
             }
             Expr::BoolOp(operation) => {
                 let (first, rest) = operation.values.split_at(1);
-                first.iter().for_each(|value| self.visit_expr(value));
+                for value in first {
+                    self.visit_expr(value);
+                }
                 self.perhaps(rest);
             }
             Expr::If(choice) => {

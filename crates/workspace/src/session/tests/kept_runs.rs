@@ -223,13 +223,13 @@ async fn a_name_that_no_cell_defines_is_known_before_a_run() {
         let notebook = server.snapshot().await;
         let states = server.session.workspace().cell_states(&server.opened, &notebook, &|_| String::new());
         let names = (0..4).flat_map(|index| states.undefined(index));
-        names.map(|it| (it.index, it.name.to_string(), it.defined_in)).collect::<Vec<_>>()
+        names.map(|it| (it.index, it.name.clone(), it.defined_in)).collect::<Vec<_>>()
     };
     let later = (2, "later".to_owned(), Some(3));
     assert_eq!(undefined().await, [(1, "dff".to_owned(), None), later.clone()]);
     // What has run well got the name from somewhere.
     server.run(1).await;
-    assert_eq!(undefined().await, [later.clone()]);
+    assert_eq!(undefined().await, std::slice::from_ref(&later));
     server.set(1, "print(x, dfff)").await;
     assert_eq!(undefined().await, [(1, "dfff".to_owned(), None), later]);
 }
