@@ -118,8 +118,8 @@ pub(crate) enum Command {
 
     /// Run a notebook from top to bottom in a fresh kernel
     ///
-    /// Outputs are written as they come. The exit status is 0 if all cells ran, 1 if one failed, 2 if the command line is wrong, 3 if the notebook cannot run or be written,
-    /// and 130 if it was interrupted.
+    /// Outputs are written as they come. The exit status is 0 if all cells ran, 1 if one failed, 2 if the command line is wrong, 3 if
+    /// the notebook cannot run or be written, and 130 if it was interrupted.
     Run(Box<RunNotebook>),
 
     /// Check that notebooks rerun from a fresh kernel with the same outputs

@@ -171,12 +171,12 @@ mod tests {
                       them again wins";
         let again = "cell 1 sets N again: from there on, the value of -p N is not used";
         assert_eq!(warned(&[("import x", "a"), ("N = 1", "b"), ("N", "c")], &["N"]), [no_tag, again]);
-        assert_eq!(warned(&[("print(N)", "a")], &["N", "M"]), [no_tag, "no cell uses M: is the name right?"]);
+        assert_eq!(warned(&[("print(N)", "a")], &["N", "M"]), [no_tag, "no cell uses M; is the name right?"]);
         let fine = [("N = 1", "parameters"), ("N += 1\nM = N", "a"), ("N = int(N)", "b")];
         assert_eq!(warned(&fine, &["N"]), [""; 0]);
         assert_eq!(
             warned(&fine, &["n"]),
-            ["the cell with the tag `parameters` (cell 0) does not set n: is the name right?"]
+            ["the cell with the tag `parameters` (cell 0) does not set n; is the name right?"]
         );
         for later in ["N = 2", "for N in range(3): pass", "import numpy as N", "if True:\n    N = 3"] {
             assert_eq!(warned(&[("N = 1", "parameters"), (later, "a")], &["N"]), [again], "{later}");
