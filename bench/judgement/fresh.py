@@ -54,7 +54,7 @@ async def _run(notebook: nbformat.NotebookNode, folder: Path, environment: dict[
         kernel_name=KERNEL,
         resources={"metadata": {"path": str(folder)}},
     )
-    cells: Run = {}
+    digests: dict[int, tuple[Digests, Digests]] = {}
     async with client.async_setup_kernel(env=environment):
         await ask(client, BEGIN, "0")
         before: Digests = {}
@@ -67,9 +67,11 @@ async def _run(notebook: nbformat.NotebookNode, folder: Path, environment: dict[
                 break
             answer = await ask(client, "", ASK)
             after: Digests = json.loads(ast.literal_eval(answer)) if answer else {}
-            cells[index] = Cell(canonical(cell.outputs), before, after, plain(cell.outputs))
+            digests[index] = before, after
             before = after
-    return cells
+    # Only now, because a cell can update what one above it displays.
+    shown = {index: notebook.cells[index].outputs for index in digests}
+    return {index: Cell(canonical(shown[index]), *digests[index], plain(shown[index])) for index in digests}
 
 
 async def ask(client: NotebookClient, source: str, expression: str) -> str | None:

@@ -34,13 +34,17 @@ class Example:
     cache: Path
 
     def copy_to(self, folder: Path) -> Path:
-        """Copies the notebook and the small files beside it; returns the notebook's new path."""
+        """Copies the notebook, and the small files and folders beside it; returns the notebook's new path."""
         folder.mkdir(parents=True)
         for beside in self.path.parent.iterdir():
-            if beside.is_file() and beside.suffix != ".ipynb" and beside.stat().st_size < LARGEST:
+            files = [file for file in beside.rglob("*") if file.is_file()] if beside.is_dir() else [beside]
+            is_notebook = any(file.suffix == ".ipynb" for file in files)
+            if is_notebook or sum(file.stat().st_size for file in files) > LARGEST:
+                continue
+            if beside.is_dir():
+                shutil.copytree(beside, folder / beside.name)
+            else:
                 shutil.copy(beside, folder / beside.name)
-        if (self.path.parent / "data").is_dir():
-            shutil.copytree(self.path.parent / "data", folder / "data")
         return Path(shutil.copy(self.path, folder / "notebook.ipynb"))
 
 

@@ -104,6 +104,7 @@ def judge_edit(program: str, example: Example, edit: Edit, before: Truth, folder
     assert changed[edit.cell] != texts[edit.cell], f"{edit} changes nothing"
     with session(program, path, environment(folder / "home")) as opened:
         opened.run_all()
+        first = opened.saved()
         stale_before = {at for at, state in opened.states().items() if is_stale(state)}
         opened.overwrite(edit.cell, changed[edit.cell])
         marks = opened.states()
@@ -116,7 +117,9 @@ def judge_edit(program: str, example: Example, edit: Edit, before: Truth, folder
     for index in after.run:
         if index != edit.cell and index not in stale_before and texts[index].strip():
             judge_mark(score, edit, index, texts, marks.get(index, ""), index in dependent, before, after)
-        judge_result(score, edit, index, texts, saved.get(index, []), (rest.get(index, ""), words), after)
+        # What another runner drops from the start, such as a pager's text, is no matter of the rerun.
+        if index == edit.cell or (index in before.run and first.get(index) == before.run[index].outputs):
+            judge_result(score, edit, index, texts, saved.get(index, []), (rest.get(index, ""), words), after)
     return score
 
 
