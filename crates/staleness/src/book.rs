@@ -1,6 +1,6 @@
 //! The facts, arranged so that the rules find them.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use names::{Effects, Name, Names, RandomUse, Repeat};
@@ -23,6 +23,8 @@ pub(crate) struct Book<'a> {
     writers: HashMap<Name, Vec<(usize, Write)>>,
     /// For each name, what wrote it in the present instance.
     events: HashMap<Name, Vec<Event<'a>>>,
+    /// The names that a cell has written more than once.
+    rewritten: HashSet<Name>,
 }
 
 /// Something that wrote a name in the present kernel.
@@ -63,6 +65,7 @@ impl<'a> Book<'a> {
             runs_of: vec![Vec::new(); facts.cells.len()],
             writers: HashMap::new(),
             events: HashMap::new(),
+            rewritten: HashSet::new(),
         };
         let is_present = |run: &Run| Some(run.instance) == facts.instance;
         for (index, run) in facts.runs.iter().enumerate().filter(|(_, run)| is_present(run)) {
@@ -84,6 +87,12 @@ impl<'a> Book<'a> {
             }
             book.did[index] = Some(did);
         }
+        book.rewritten = book
+            .events
+            .iter()
+            .filter(|(_, events)| is_rewritten(events))
+            .map(|(name, _)| name.clone())
+            .collect();
         for position in 0..facts.cells.len() {
             let ran = book.run(position).filter(|run| book.is_present(run));
             let ran = ran.filter(|run| run.source == facts.cells[position].source);
@@ -123,6 +132,11 @@ impl<'a> Book<'a> {
     /// What wrote a name in the present instance.
     pub(crate) fn events(&self, name: &str) -> &[Event<'a>] {
         self.events.get(name).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Whether any cell has written a name more than once.
+    pub(crate) fn is_rewritten(&self, name: &str) -> bool {
+        self.rewritten.contains(name)
     }
 
     /// Whether another cell or code wrote the name between two runs.
@@ -165,6 +179,11 @@ impl<'a> Book<'a> {
         let now = self.facts.cells[position].names.fixed.get(name);
         now.is_some() && self.run(position).is_some_and(|run| run.names.fixed.get(name) == now)
     }
+}
+
+fn is_rewritten(events: &[Event<'_>]) -> bool {
+    let mut known = HashSet::new();
+    events.iter().any(|event| event.run.orders().nth(1).is_some() || !known.insert(event.position))
 }
 
 /// How a run has written a name, by what is known of its end. `None` if it has not.

@@ -40,20 +40,23 @@ impl Used<'_> {
 }
 
 impl Book<'_> {
-    /// What is wrong with a used name. `above` has the states of the cells above.
-    pub(crate) fn findings(&self, used: Used<'_>, above: &[CellState]) -> Vec<Finding> {
+    /// The worst of what is wrong with a used name; of equal ones, the first. `above` has the states of the cells above.
+    pub(crate) fn worst(&self, used: Used<'_>, above: &[CellState]) -> Option<Finding> {
         let (writers, definer) = self.writers_above(used.name, used.position);
-        let mut findings: Vec<Finding> =
-            writers.iter().filter_map(|writer| self.writer(used, *writer, above)).collect();
-        match definer {
-            Some(definer) => {
-                findings.extend(self.overwritten(used, definer, writers));
-                findings.extend(self.repeated(used, definer, writers));
-            }
-            None if used.is_own => {}
-            None => findings.extend(self.without_definer(used)),
+        let mut worst = None;
+        for writer in writers {
+            // A random state has hundreds of writers: only what becomes the answer is worded.
+            let limit = worst.as_ref().map_or(State::UpToDate, |worst: &Finding| worst.state);
+            worst = self.writer(used, *writer, above, limit).or(worst);
         }
-        findings
+        let others = match definer {
+            Some(definer) => {
+                [self.overwritten(used, definer, writers), self.repeated(used, definer, writers)]
+            }
+            None if used.is_own => [None, None],
+            None => [self.without_definer(used), None],
+        };
+        worst.into_iter().chain(others.into_iter().flatten()).min_by_key(|finding| finding.state)
     }
 
     /// What a cell depends on, if it runs next.
@@ -83,18 +86,21 @@ impl Book<'_> {
         }
     }
 
-    /// What is wrong with one writer.
+    /// What is wrong with one writer, if it is worse than `limit`.
     fn writer(
         &self,
         used: Used<'_>,
         (writer, write): (usize, Write),
         above: &[CellState],
+        limit: State,
     ) -> Option<Finding> {
-        let does = verb(self.now[writer].writes.get(used.name).copied().unwrap_or(write));
-        let exactly = |state, clause: &str| {
-            Some(used.finding(state, &format!("{} {does} and {clause}", self.cell(writer))))
+        let exactly = |state: State, clause: &dyn Fn() -> String| {
+            let does = || verb(self.now[writer].writes.get(used.name).copied().unwrap_or(write));
+            let worded =
+                || used.finding(state, &format!("{} {} and {}", self.cell(writer), does(), clause()));
+            (state < limit).then(worded)
         };
-        let finding = |state, clause: &str| {
+        let finding = |state, clause: &dyn Fn() -> String| {
             exactly(if write.is_weak() { State::MayHaveChanged } else { state }, clause)
         };
         let cell = &self.facts.cells[writer];
@@ -104,33 +110,34 @@ impl Book<'_> {
             let later =
                 later.filter(|run| run.order < used.order && cell.execution_count < run.execution_count);
             if let Some(run) = later {
-                return exactly(
-                    State::InputChanged,
-                    &format!("has another source than in its {}", self.at(run)),
-                );
+                let clause = || format!("has another source than in its {}", self.at(run));
+                return exactly(State::InputChanged, &clause);
             }
             // Somebody else ran it. The counts tell in which order, if it was in this kernel.
             let count =
                 cell.execution_count.filter(|count| used.execution_count.is_some_and(|own| own < *count))?;
-            return finding(State::OutOfOrder, &format!("has run after it, as In[{count}]"));
+            return finding(State::OutOfOrder, &|| format!("has run after it, as In[{count}]"));
         }
         let Some(run) = self.run(writer).filter(|run| self.is_present(run)) else {
-            return finding(State::OutOfOrder, "has not run in this kernel");
+            return finding(State::OutOfOrder, &|| "has not run in this kernel".to_owned());
         };
-        let at = self.at(run);
+        let at = || self.at(run);
         if run.first > used.order {
-            return finding(State::OutOfOrder, &format!("ran after it ({at})"));
+            return finding(State::OutOfOrder, &|| format!("ran after it ({})", at()));
         }
         if write.binds() && self.is_fixed(writer, used.name) {
             return None;
         }
-        let written = above[writer].writes.get(used.name);
-        let state = written.map_or(above[writer].state, |written| written.state);
+        let state = match above[writer].state {
+            // So is each name that it writes.
+            State::UpToDate => State::UpToDate,
+            state => above[writer].writes.get(used.name).map_or(state, |written| written.state),
+        };
         if run.source != cell.source && state == State::Edited {
-            return exactly(State::InputChanged, &format!("was edited since its {at}"));
+            return exactly(State::InputChanged, &|| format!("was edited since its {}", at()));
         }
         if run.order > used.order {
-            let clause = format!("was rerun ({at})");
+            let clause = || format!("was rerun ({})", at());
             match self.rerun(writer, used.name, used.order) {
                 Rerun::SameValue => {}
                 Rerun::NewInput => return exactly(State::InputChanged, &clause),
@@ -138,11 +145,13 @@ impl Book<'_> {
             }
         }
         if is_cut(run, used.name) {
-            return finding(State::InputChanged, &format!("has failed ({at})"));
+            return finding(State::InputChanged, &|| format!("has failed ({})", at()));
         }
         match state {
-            state if state.is_stale() => exactly(State::InputChanged, &format!("is stale: {}", state.name())),
-            State::MayHaveChanged => exactly(State::MayHaveChanged, "may have changed itself"),
+            state if state.is_stale() => {
+                exactly(State::InputChanged, &|| format!("is stale: {}", state.name()))
+            }
+            State::MayHaveChanged => exactly(State::MayHaveChanged, &|| "may have changed itself".to_owned()),
             _ => None,
         }
     }
@@ -195,12 +204,14 @@ impl Book<'_> {
     fn repeated(&self, used: Used<'_>, definer: usize, writers: &[(usize, Write)]) -> Option<Finding> {
         let defined_at = self.run(definer).filter(|run| self.is_present(run))?.last_before(used.order)?;
         let is_writer = |position: usize| position != definer && has(writers, position);
+        // Of the others, none has: this is asked of each user of a random state, which has hundreds of writers.
+        let is_rewritten = self.is_rewritten(used.name);
         // For each cell, how often it has done so, and whether that is seen.
         let mut changes = BTreeMap::<usize, (usize, bool)>::new();
         for event in self.events(used.name) {
             let Some(position) = event.position else { continue };
             let is_own = position == used.position;
-            if !is_own && !is_writer(position) {
+            if !(is_own || is_rewritten && is_writer(position)) {
                 continue;
             }
             let times =

@@ -40,5 +40,5 @@ mod rules;
 pub use facts::{Cell, CellState, Clock, Facts, Run, State};
 pub use history::{Ended, History, hash};
 pub use plan::plan;
-pub use random::add_random;
+pub use random::{RandomUses, add_random};
 pub use rules::states;

@@ -51,22 +51,24 @@ impl Book<'_> {
                 None => CellState::new(State::NeverRun, "no run of it is known"),
             });
         };
-        let at = self.at(run);
+        let at = || self.at(run);
         if let (Some(shown), Some(ours)) = (cell.execution_count, run.execution_count)
             && shown != ours
         {
-            let evidence = format!("it shows In[{shown}]; the last run known here was In[{ours}] ({at})");
+            let evidence = format!("it shows In[{shown}]; the last run known here was In[{ours}] ({})", at());
             return Some(CellState::new(State::OutputsFromElsewhere, evidence));
         }
         if run.source != cell.source {
-            return Some(CellState::new(State::Edited, format!("edited since its {at}")));
+            return Some(CellState::new(State::Edited, format!("edited since its {}", at())));
         }
         match self.facts.instance {
             Some(instance) if instance == run.instance => None,
             Some(_) => {
-                Some(CellState::new(State::OtherKernel, format!("{at}, before the kernel was restarted")))
+                Some(CellState::new(State::OtherKernel, format!("{}, before the kernel was restarted", at())))
             }
-            None => Some(CellState::new(State::OtherKernel, format!("{at}, and its kernel no longer runs"))),
+            None => {
+                Some(CellState::new(State::OtherKernel, format!("{}, and its kernel no longer runs", at())))
+            }
         }
     }
 
@@ -83,9 +85,7 @@ impl Book<'_> {
             }
             let (order, execution_count) = (run.order, run.execution_count);
             let used = Used { position, order, execution_count, name, through: through.as_ref(), is_own };
-            // Of equal ones, the first.
-            let worst = self.findings(used, above).into_iter().min_by_key(|finding| finding.state);
-            if let Some(worst) = worst {
+            if let Some(worst) = self.worst(used, above) {
                 found.insert(name, worst);
             }
         }

@@ -138,7 +138,8 @@ impl Workspace {
             let mut runs = carried(&cells, &sources, runs, &codes, instance);
             if is_python && sources.iter().map(String::len).sum::<usize>() <= MAX_SOURCE {
                 let sources: Vec<&str> = sources.iter().map(String::as_str).collect();
-                add_random(&mut cells, &mut runs, &sources, |hash| codes.get(&hash).map(ToString::to_string));
+                let ran = |hash| codes.get(&hash).map(ToString::to_string);
+                add_random(&mut opened.random.lock(), &mut cells, &mut runs, &sources, ran);
             }
             runs
         } else {

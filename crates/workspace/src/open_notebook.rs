@@ -7,6 +7,7 @@ use std::time::Duration;
 use names::Names;
 use notebook::CellId;
 use parking_lot::{Mutex, MutexGuard};
+use staleness::RandomUses;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -30,6 +31,7 @@ pub struct OpenNotebook {
     changed: watch::Sender<ByAgents>,
     /// What the sources define and use, by language and source, as they were last read.
     pub(crate) names: Mutex<HashMap<(String, u64), Arc<Names>>>,
+    pub(crate) random: Mutex<RandomUses>,
 }
 
 /// Whether the kernel of a notebook ends when a session closes the notebook and no other session uses it.
@@ -63,6 +65,7 @@ impl OpenNotebook {
             notices: Mutex::default(),
             changed: watch::Sender::new((0, SessionId::new(0))),
             names: Mutex::default(),
+            random: Mutex::default(),
         }
     }
 

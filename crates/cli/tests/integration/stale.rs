@@ -57,7 +57,7 @@ async fn a_range_of_stale_cells_takes_along_what_it_needs() -> Result<()> {
 #[tokio::test]
 async fn what_may_have_changed_is_named_and_not_run() -> Result<()> {
     let (mut client, _page) = ColabClient::with_page(&Cells::default()).await?;
-    for source in ["xs = []", "xs.append(1)", "xs", "%%bash\nls"] {
+    for source in ["xs = make()", "xs.touch(1)", "xs", "%%bash\nls"] {
         client.insert(-1, source).await?;
     }
     client.call("run_cells", json!({ "all": true })).await?;

@@ -103,7 +103,7 @@ impl Widgets {
         used.sort_unstable_by_key(|(_, model)| model.number);
         let states: State =
             used.into_iter().filter_map(|(id, model)| Some((id.to_owned(), model.saved()?))).collect();
-        saved_state(states)
+        saved_state(&states)
     }
 
     /// The state of all models that this connection has seen, also the closed ones, as nbclient keeps it.
@@ -112,7 +112,7 @@ impl Widgets {
         all.sort_unstable_by_key(|(_, model)| model.number);
         let states: State =
             all.into_iter().filter_map(|(id, model)| Some((id.clone(), model.saved()?))).collect();
-        saved_state(states)
+        saved_state(&states)
     }
 
     /// Whether this is an open `Output` widget.
@@ -200,7 +200,7 @@ impl Widgets {
     }
 }
 
-fn saved_state(states: State) -> Option<Value> {
+fn saved_state(states: &State) -> Option<Value> {
     (!states.is_empty()).then(|| json!({ "version_major": 2, "version_minor": 0, "state": states }))
 }
 

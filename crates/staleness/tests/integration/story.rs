@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use names::{Names, Unknown, is_blank};
-use staleness::{Cell, CellState, Ended, Facts, History, Run, add_random, hash, plan, states};
+use staleness::{Cell, CellState, Ended, Facts, History, RandomUses, Run, add_random, hash, plan, states};
 
 pub(crate) struct Story {
     cells: Vec<Written>,
@@ -174,7 +174,9 @@ impl Story {
         let mut runs = self.history.runs().to_vec();
         let sources: Vec<&str> = self.cells.iter().map(|cell| cell.source.as_str()).collect();
         let begun = Instant::now();
-        add_random(&mut cells, &mut runs, &sources, |hash| self.ran.get(&hash).cloned());
+        add_random(&mut RandomUses::default(), &mut cells, &mut runs, &sources, |hash| {
+            self.ran.get(&hash).cloned()
+        });
         (cells, runs, begun.elapsed(), self.instance)
     }
 
