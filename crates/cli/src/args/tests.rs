@@ -6,7 +6,10 @@ use clap::{CommandFactory as _, Parser as _};
 use super::{Cli, Command};
 
 /// Options of other programs and CSS variables.
-const OTHERS: [&str; 23] = [
+const OTHERS: [&str; 25] = [
+    // `cargo xtask bench judgement`
+    "--edits",
+    "--parts",
     "--allow-dirty",
     "--bin",
     "--cache",
