@@ -109,7 +109,9 @@ pub(crate) fn line(text: &str) -> LineMagic<'_> {
     let (name, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     match name {
         "time" => LineMagic::Python(rest),
-        "timeit" | "prun" | "memit" | "mprun" | "lprun" => LineMagic::Function(without_options(rest)),
+        // It profiles the code in the cell, and `timeit` in a function.
+        "prun" => LineMagic::Python(without_options(rest)),
+        "timeit" | "memit" | "mprun" | "lprun" => LineMagic::Function(without_options(rest)),
         "run" | "load" | "loadpy" | "pylab" | "rerun" | "recall" | "rep" | "reset" | "reset_selective"
         | "xdel" | "store" | "macro" | "edit" | "ed" | "R" | "Rget" | "Rpull" | "Rpush" | "octave"
         | "octave_pull" | "octave_push" | "julia" | "sql" | "bigquery" => {
@@ -178,6 +180,7 @@ mod tests {
     #[test]
     fn line_magics_are_python_text_or_unknown() {
         assert_eq!(line("time x = 1"), LineMagic::Python("x = 1"));
+        assert_eq!(line("prun -q x = 1"), LineMagic::Python("x = 1"));
         for options in ["", "-n 10 -r3 ", "-q ", "-o -n1 "] {
             assert_eq!(line(&format!("timeit {options}f(x)")), LineMagic::Function("f(x)"), "{options}");
         }

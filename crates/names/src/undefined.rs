@@ -8,7 +8,11 @@ use crate::builtins::is_builtin;
 use crate::names::{Name, Names};
 
 /// What kernels for Spark define.
-const OF_KERNELS: [&str; 6] = ["spark", "sc", "sqlContext", "dbutils", "displayHTML", "widgets"];
+const OF_KERNELS: [&str; 8] =
+    ["spark", "sc", "sqlContext", "dbutils", "displayHTML", "widgets", "mssparkutils", "notebookutils"];
+/// What IPython takes for a magic where nothing has the name, because it stands alone.
+const AUTOMAGIC: [&str; 12] =
+    ["cd", "cls", "clear", "hist", "history", "ll", "ls", "lsmagic", "man", "pwd", "who", "whos"];
 
 /// A name without which code fails, and that no cell above defines.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,7 +62,8 @@ pub fn undefined(cells: &[(usize, &Names)]) -> Vec<Undefined> {
 
 /// The cells that define a name, by their indices, in order. Those that can only be guessed are left out.
 pub fn definers(cells: &[(usize, &Names)], name: &str) -> Vec<usize> {
-    let defines = |names: &Names| names.defined().any(|defined| defined == name);
+    let is_deleted = |names: &Names| names.effects.deletes.contains(name);
+    let defines = |names: &Names| !is_deleted(names) && names.defined().any(|defined| defined == name);
     cells.iter().filter(|(_, names)| defines(names)).map(|(index, _)| *index).collect()
 }
 
@@ -71,5 +76,8 @@ impl Names {
 }
 
 fn is_provided(name: &str) -> bool {
-    is_builtin(name) || (name.starts_with("__") && name.ends_with("__")) || OF_KERNELS.contains(&name)
+    is_builtin(name)
+        || (name.starts_with("__") && name.ends_with("__"))
+        || OF_KERNELS.contains(&name)
+        || AUTOMAGIC.contains(&name)
 }

@@ -28,6 +28,8 @@ pub struct CellStates {
     instance: Option<u64>,
     /// The indices of the cells with a tag that leaves them out where several run.
     skipped: Vec<usize>,
+    /// The indices of the cells with a tag that expects an error.
+    failing: Vec<usize>,
     /// The names that cells use and none above defines, once they are asked for.
     undefined: OnceLock<Vec<Undefined>>,
 }
@@ -56,7 +58,8 @@ impl CellStates {
             let known: Vec<_> = self.cells.iter().map(|cell| (cell.index, &*cell.names)).collect();
             names::undefined(&known)
         });
-        undefined.iter().filter(move |undefined| undefined.index == index)
+        let may_fail = self.failing.contains(&index);
+        undefined.iter().filter(move |undefined| undefined.index == index && !may_fail)
     }
 
     /// Whether any run of the notebook is known. If not, its cells can only have never run, or run elsewhere.
@@ -147,6 +150,8 @@ impl Workspace {
         };
         let skipped = code().filter(|(_, cell)| CellTags::of(cell).is_skipped);
         let skipped = skipped.map(|(index, _)| index).collect();
+        let failing = code().filter(|(_, cell)| CellTags::of(cell).may_fail);
+        let failing = failing.map(|(index, _)| index).collect();
         let mut states = states(Facts { cells: &cells, runs: &runs, instance, clock });
         let unfinished = self.journal().unfinished(opened.path());
         for run in &unfinished {
@@ -159,6 +164,16 @@ impl Workspace {
         }
         let has_runs = has_runs || !unfinished.is_empty();
         let indices = cells.iter().map(|cell| cell.index).collect();
-        CellStates { indices, states, has_runs, cells, runs, instance, skipped, undefined: OnceLock::new() }
+        CellStates {
+            indices,
+            states,
+            has_runs,
+            cells,
+            runs,
+            instance,
+            skipped,
+            failing,
+            undefined: OnceLock::new(),
+        }
     }
 }

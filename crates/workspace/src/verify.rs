@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use kernel::Event;
-use notebook::{CellId, Edit, Notebook, Output, one_line};
+use notebook::{CellId, Edit, Json, Notebook, Output, one_line};
 use tokio::sync::oneshot;
 
 use self::rerun::{Ran, Subject, rerun};
@@ -140,7 +140,7 @@ async fn verify(
     }
     if options.apply && verification.conclusion() != Conclusion::Fails {
         let fresh = fresh_outputs(&saved, &ran, &verification);
-        let (applied, not_applied) = apply(notebook, run, fresh, recorder).await?;
+        let (applied, not_applied) = apply(notebook, run, fresh, ran.widgets, recorder).await?;
         verification.not_applied = not_applied;
         notes.push(applied);
     }
@@ -169,6 +169,7 @@ async fn apply(
     notebook: &OpenNotebook,
     run: &Run,
     fresh: Vec<(Edit, Expected)>,
+    widgets: Option<Json>,
     recorder: Option<&Recorder>,
 ) -> Result<(String, Vec<CellId>), Error> {
     let before = notebook.document().snapshot().await?;
@@ -180,9 +181,76 @@ async fn apply(
         return Ok(("There were no other outputs to apply.".to_owned(), changed));
     }
     let count = edits.len();
-    let applied = notebook.document().apply(edits.clone(), expected).await?;
+    // The state of widgets is a part of the outputs, which an undo of them does not need.
+    let all = edits.iter().cloned().chain(shown_widgets(&before, &edits, widgets)).collect();
+    let applied = notebook.document().apply(all, expected).await?;
     if let Some(recorder) = recorder {
         recorder.record(Change::by_run(notebook, run, before, applied.notebook, edits));
     }
     Ok((format!("The fresh outputs of {count} cells were applied; {}.", applied.saved), changed))
+}
+
+/// The state of the widgets that a notebook shows after these edits, of which `fresh` has all of the kernel. `None` if it shows none, or
+/// one of another kernel, whose saved state must stay.
+fn shown_widgets(before: &Notebook, edits: &[Edit], fresh: Option<Json>) -> Option<Edit> {
+    let fresh = fresh?;
+    let new = |id: &CellId| {
+        edits.iter().find_map(|edit| match edit {
+            Edit::SetOutputs { id: of, outputs, .. } if of == id => Some(outputs),
+            _ => None,
+        })
+    };
+    let shown: Vec<String> = before
+        .cells()
+        .iter()
+        .flat_map(|cell| match new(cell.id()) {
+            Some(outputs) => kernel::shown_widgets(&**outputs),
+            None => kernel::shown_widgets(&cell.outputs()),
+        })
+        .collect();
+    let models = fresh.member("application/vnd.jupyter.widget-state+json")?.member("state")?;
+    let are_known = !shown.is_empty() && shown.iter().all(|id| models.member(id).is_some());
+    are_known.then(|| Edit::SetMetadata { name: "widgets".to_owned(), value: Some(fresh) })
+}
+
+#[cfg(test)]
+mod tests {
+    use notebook::{CellType, MimeBundle, NewCell};
+    use serde_json::json;
+
+    use super::*;
+
+    fn view(model: &str) -> Output {
+        let data =
+            Json::from_value(&json!({ "application/vnd.jupyter.widget-view+json": { "model_id": model } }));
+        Output::Display(MimeBundle { data, metadata: Json::empty_object() })
+    }
+
+    #[test]
+    fn widgets_are_saved_with_the_outputs_that_show_them() {
+        let mut notebook = Notebook::new();
+        for index in 0..2 {
+            notebook.apply(&Edit::Insert { index, cell: NewCell::new(CellType::Code, "") }).unwrap();
+        }
+        let set = |index: usize, model: &str, notebook: &Notebook| Edit::SetOutputs {
+            id: notebook.cells()[index].id().clone(),
+            outputs: vec![view(model)].into(),
+            execution_count: None,
+        };
+        let state =
+            json!({ "application/vnd.jupyter.widget-state+json": { "state": { "a": {}, "unseen": {} } } });
+        let fresh = || Some(Json::from_value(&state));
+        assert!(shown_widgets(&notebook, &[], fresh()).is_none());
+        let edits = [set(0, "a", &notebook)];
+        assert!(shown_widgets(&notebook, &edits, None).is_none());
+        assert!(
+            matches!(shown_widgets(&notebook, &edits, fresh()), Some(Edit::SetMetadata { value, .. }) if value == fresh())
+        );
+        let old = set(1, "b", &notebook);
+        notebook.apply(&old).unwrap();
+        assert!(
+            shown_widgets(&notebook, &edits, fresh()).is_none(),
+            "the other cell shows one of an earlier kernel"
+        );
+    }
 }

@@ -72,7 +72,9 @@ fn what_may_come_from_elsewhere_is_no_alarm() {
             "print(len([])), display(1), get_ipython(), In, Out, _, __, ___, _1, _i, _i2, _ih, _oh, _dh, _exit_code",
         ][..],
         &["exit; quit; __name__; __doc__; __builtins__; __debug__; open; NotImplemented; ExceptionGroup"],
-        &["spark.sql('x'); dbutils.fs"],
+        &["spark.sql('x'); dbutils.fs; mssparkutils.fs"],
+        &["ls", "whos", "pwd"],
+        &["%prun -q y = 1", "y"],
         // Anything may be bound.
         &["from numpy import *", "zeros(3)"],
         &["zeros(3)", "from numpy import *"],
@@ -164,8 +166,8 @@ fn a_cell_of_which_nothing_is_known_may_define_all() {
 
 #[test]
 fn the_cells_that_define_a_name_are_known() {
-    let names =
-        ["x = 1", "x", "def f():\n    global x\n    x = 2", "import x", "y.x = 1"].map(Names::of_cell);
+    let names = ["x = 1", "x", "def f():\n    global x\n    x = 2", "import x", "y.x = 1", "del x"]
+        .map(Names::of_cell);
     let cells: Vec<_> = names.iter().enumerate().collect();
     assert_eq!(definers(&cells, "x"), [0, 2, 3]);
     assert_eq!(definers(&cells, "y"), [] as [usize; 0]);

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use compare::{Comparison, compare, without_pages};
 use kernel::{Event, Outcome, OutputArea};
-use notebook::{Kernelspec, Output};
+use notebook::{Json, Kernelspec, Output};
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
@@ -49,6 +49,8 @@ pub(super) struct Ran {
     pub(super) left_out: Vec<String>,
     /// Such as `Python 3.12.4`.
     pub(super) runtime: String,
+    /// What a notebook keeps of all widgets of the kernel: see [`Executor::widget_state`].
+    pub(super) widgets: Option<Json>,
 }
 
 impl Ran {
@@ -172,7 +174,8 @@ async fn run_cells(
     // Only now: a later cell may have updated a display of an earlier one.
     let outputs = areas.iter().map(|area| area.lock().all.outputs().to_vec()).collect();
     let beside_widgets = areas.iter().map(|area| area.lock().beside_widgets()).collect();
-    Ok(Ran { outputs, beside_widgets, ended, missing, left_out: Vec::new(), runtime: runtime(&*executor) })
+    let (runtime, widgets) = (runtime(&*executor), executor.widget_state().await);
+    Ok(Ran { outputs, beside_widgets, ended, missing, left_out: Vec::new(), runtime, widgets })
 }
 
 fn is_of_missing_module(output: &Output) -> bool {
@@ -351,6 +354,7 @@ mod tests {
             missing: Vec::new(),
             left_out: Vec::new(),
             runtime: String::new(),
+            widgets: None,
         };
         let says = |text: &str| {
             let saved = Output::Stream { name: "stdout".to_owned(), text: text.into() };
@@ -391,6 +395,7 @@ mod tests {
             missing: Vec::new(),
             left_out: Vec::new(),
             runtime: String::new(),
+            widgets: None,
         };
         let says = |asks_for_help, saved: Vec<Output>| {
             let cell = Checked { asks_for_help, ..Checked::with_saved(saved) };

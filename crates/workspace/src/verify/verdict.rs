@@ -246,6 +246,7 @@ mod tests {
             missing: Vec::new(),
             left_out: Vec::new(),
             runtime: "Python 3.12.4".to_owned(),
+            widgets: None,
         }
     }
 

@@ -191,6 +191,8 @@ impl Runner {
                 let cause =
                     if how.contains("restarted") { String::new() } else { format!(" had died ({how}) and") };
                 run.note(format!("The kernel{cause} was restarted: its variables are gone."));
+                // So that the next run does not say it again.
+                self.history.restarted(&*kernel);
             }
             None => {}
         }
