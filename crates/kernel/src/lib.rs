@@ -28,4 +28,4 @@ pub use transport::websocket::{
     read_logged,
 };
 pub use transport::zmq::{Probe, connect, probe};
-pub use widgets::{saved_widgets, shown_widgets, widget_text};
+pub use widgets::{has_models, saved_widgets, shown_widgets, widget_text};

@@ -10,7 +10,7 @@ use crate::names::{Name, Names};
 /// What kernels for Spark define.
 const OF_KERNELS: [&str; 8] =
     ["spark", "sc", "sqlContext", "dbutils", "displayHTML", "widgets", "mssparkutils", "notebookutils"];
-/// What IPython takes for a magic where nothing has the name, because it stands alone.
+/// What `IPython` takes for a magic where nothing has the name, because it stands alone.
 const AUTOMAGIC: [&str; 12] =
     ["cd", "cls", "clear", "hist", "history", "ll", "ls", "lsmagic", "man", "pwd", "who", "whos"];
 

@@ -208,8 +208,7 @@ fn shown_widgets(before: &Notebook, edits: &[Edit], fresh: Option<Json>) -> Opti
             None => kernel::shown_widgets(&cell.outputs()),
         })
         .collect();
-    let models = fresh.member("application/vnd.jupyter.widget-state+json")?.member("state")?;
-    let are_known = !shown.is_empty() && shown.iter().all(|id| models.member(id).is_some());
+    let are_known = !shown.is_empty() && kernel::has_models(&fresh, &shown);
     are_known.then(|| Edit::SetMetadata { name: "widgets".to_owned(), value: Some(fresh) })
 }
 

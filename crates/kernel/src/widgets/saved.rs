@@ -94,3 +94,9 @@ pub(super) fn references(state: &State) -> Vec<&str> {
     }
     found
 }
+
+/// Whether `widgets`, as a notebook keeps it, has the state of all of these models.
+pub fn has_models(widgets: &Json, ids: &[String]) -> bool {
+    let models = widgets.member(STATE).and_then(|saved| saved.member("state"));
+    models.is_some_and(|models| ids.iter().all(|id| models.member(id).is_some()))
+}
