@@ -106,7 +106,11 @@ async def test_a_stopped_server_is_started_when_the_token_allows_it(
             assert "42" in (await client.do("execute_code", code="6 * 7")).text
             # Stopped by the person, or culled, while the agent works.
             hub.stop_server(user, name)
-            again = await client.do("insert_cell", cell_index=-1, cell_type="code", cell_source="new = 1")
+            given = {"cell_index": -1, "cell_type": "code", "cell_source": "new = 1"}
+            again = await client.call("insert_cell", **given)
+            # While the Hub's proxy forgets the old server, it can answer one request in place of the new one: nothing is written then.
+            if again.is_error and "is not running" in again.text:
+                again = await client.do("insert_cell", **given)
             assert is_on_disk(again)
             assert sources(client.notebook()) == ["here = 'it is'", "new = 1"]
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use notebook::{Edit, Notebook};
-use rest::{ContentsQuery, Entry};
+use rest::{ContentsQuery, Entry, Server};
 use tokio::sync::OnceCell;
 use workspace::{Content, Error, Known, NotebookStore, Replaced};
 
@@ -76,9 +76,19 @@ impl ContentsStore {
     }
 
     async fn write(&self, text: Bytes) -> rest::Result<Version> {
-        // Not retried: a write that failed may have been made.
-        let server = self.handle.server().await?;
-        server.save_notebook(&self.path, vec![text]).await.map(|entry| Version::of(&entry))
+        let save = |server: Server| {
+            let (path, text) = (self.path.clone(), text.clone());
+            async move { server.save_notebook(&path, vec![text]).await }
+        };
+        let saved = match save(self.handle.server().await?).await {
+            // The Hub answered in place of the server, so that nothing was written.
+            Err(error) if matches!(error.kind, rest::Kind::Stopped | rest::Kind::Starting) => {
+                self.handle.attempt(save).await
+            }
+            // Not retried otherwise: a write that failed may have been made.
+            saved => saved,
+        };
+        saved.map(|entry| Version::of(&entry))
     }
 
     fn failure(&self, error: rest::RestError) -> Error {
