@@ -165,10 +165,10 @@ def made_by(cell: fresh.Cell) -> set[str]:
 
 
 def judge_result(
-    score: Score, edit: Edit, index: int, texts: dict[int, str], saved: list[Any], told: tuple[str, str], after: Truth
+    score: Score, edit: Edit, index: int, texts: dict[int, str], saved: list[Any], mark: tuple[str, str], after: Truth
 ) -> None:
     expected = after.run[index].outputs
-    state, words = told
+    state, words = mark
     score.add("compared after the rerun")
     if saved == expected or not after.is_steady(index):
         return

@@ -1,4 +1,4 @@
-//! Ids that a library makes anew in each run, in markup and scripts.
+//! Ids that change with each run, in markup and scripts.
 //!
 //! Two words are the same if they are ids and each occurs wherever the other does. Example: where `T_ab12c` is the id of a table in
 //! one run and `T_ff00d` in the other, `T_ab12c_row0_col1` is `T_ff00d_row0_col1`, and is not `T_ff00d_row2_col1`.
@@ -92,7 +92,7 @@ fn parts<'w>(
     after: &'w str,
     are_ids: &dyn Fn(&str, &str) -> bool,
 ) -> Option<Vec<(&'w str, &'w str)>> {
-    // A part of something with an id is named by both: the rest is not made anew.
+    // A part of something with an id is named by both: the rest does not change.
     let ends = |word: &'w str| word.match_indices(['_', '-']).map(|(at, _)| at).filter(|at| *at > 0);
     for (at, other) in ends(before).flat_map(|at| ends(after).map(move |other| (at, other))) {
         let ((id, rest), (other, end)) = (before.split_at(at), after.split_at(other));

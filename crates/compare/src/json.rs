@@ -9,7 +9,7 @@ use crate::findings::Findings;
 use crate::ids::Ids;
 use crate::raw;
 
-/// The members that plotly makes anew each time.
+/// The members that plotly changes with each run.
 const UID: &str = "uid";
 
 pub(crate) fn compare(before: &Value, after: &Value, during: &Range<SystemTime>, findings: &mut Findings) {

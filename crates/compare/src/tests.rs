@@ -136,7 +136,7 @@ fn json_is_compared_by_value() {
     ] {
         assert_same(&json(before), &json(after));
     }
-    for (before, after, told) in [
+    for (before, after, words) in [
         (r#"{"y": [1, 2, 3]}"#, r#"{"y": [1, 2, 4]}"#, "-y[2] 3\n+y[2] 4"),
         (r#"{"y": [1, 2, 3]}"#, r#"{"y": [1, 2]}"#, "-y 3 elements\n+y 2 elements"),
         (r#"{"a": null}"#, r#"{"a": 0}"#, "-a null\n+a 0"),
@@ -156,7 +156,7 @@ fn json_is_compared_by_value() {
         ),
     ] {
         let lines = lines(&json(before), &json(after));
-        assert!(lines.contains(told), "{lines}");
+        assert!(lines.contains(words), "{lines}");
     }
 }
 
@@ -253,8 +253,8 @@ fn html_of_libraries_is_compared_by_its_content() {
         assert_same(&output(one), &output(two));
         for (from, to) in changes {
             assert!(two.contains(from), "{name}: {from}");
-            let told = lines(&output(one), &output(&two.replacen(from, to, 1)));
-            assert!(told.contains("\n+") && told.contains('-'), "{name}: {told}");
+            let words = lines(&output(one), &output(&two.replacen(from, to, 1)));
+            assert!(words.contains("\n+") && words.contains('-'), "{name}: {words}");
         }
     }
 }
@@ -270,8 +270,8 @@ fn another_frame_of_an_animation_is_another_animation() {
         other.replace("frames[0]", "frames[1]"),
         &end[end.find("\"\n\n").unwrap() + 1..]
     );
-    let told = lines(&html(one), &html(&frames));
-    assert!(told.contains("<script> picture 2 of 2 differs around x "), "{told}");
+    let words = lines(&html(one), &html(&frames));
+    assert!(words.contains("<script> picture 2 of 2 differs around x "), "{words}");
 }
 
 #[test]
@@ -304,7 +304,7 @@ fn html_may_differ_in_ids_only() {
 
 #[test]
 fn other_differences_of_html_are_told() {
-    for (before, after, told) in [
+    for (before, after, words) in [
         ("<h1>100</h1>", "<h1>999</h1>", "-<h1> 100\n+<h1> 999"),
         ("<td>1</td>", "<th>1</th>", "-<td>\n+<th>"),
         (
@@ -330,7 +330,7 @@ fn other_differences_of_html_are_told() {
         ("<b class='cls-1a'>x</b>", "<b class='cls-2b'>x</b>", "-<b class>"),
     ] {
         let lines = lines(&html(before), &html(after));
-        assert!(lines.contains(told), "{lines}");
+        assert!(lines.contains(words), "{lines}");
     }
     // Nothing but the HTML of a table has the rows that the text leaves out.
     let frame = |html: &str| shown(&json!({ "text/html": html, "text/plain": "0 ... 9" }));
@@ -378,7 +378,7 @@ fn a_picture_drawn_by_another_version_is_close_and_that_is_said() {
 
 #[test]
 fn a_small_change_of_a_picture_is_a_difference_and_its_place_is_told() {
-    for (name, before, after, told) in [
+    for (name, before, after, words) in [
         ("two digits of a title", picture!("title.png"), picture!("title_other.png"), "y 1"),
         ("one digit of a title", picture!("title.png"), picture!("title_digit.png"), "x 10"),
         ("a moved point", picture!("scatter.png"), picture!("scatter_moved.png"), "of 129×100"),
@@ -393,18 +393,18 @@ fn a_small_change_of_a_picture_is_a_difference_and_its_place_is_told() {
         ("another size", picture!("heat.png"), picture!("title.png"), "115×100 became 158×115"),
     ] {
         let lines = lines(&png(before), &png(after));
-        assert!(lines.contains("image/png:\n differs ") && lines.contains(told), "{name}: {lines}");
+        assert!(lines.contains("image/png:\n differs ") && lines.contains(words), "{name}: {lines}");
     }
     let jpeg = |content: String| of("image/jpeg", content);
     lines(&jpeg(picture!("title.jpg")), &jpeg(picture!("title_other.jpg")));
     let gif = |content: String| of("image/gif", content);
-    let told = lines(&gif(picture!("moving.gif")), &gif(picture!("moving_other.gif")));
-    assert!(told.contains("differs in frame 3, around x 0–23, y 14–19 of 24×24"), "{told}");
+    let words = lines(&gif(picture!("moving.gif")), &gif(picture!("moving_other.gif")));
+    assert!(words.contains("differs in frame 3, around x 0–23, y 14–19 of 24×24"), "{words}");
     lines(&png("aGk="), &png("aGg="));
     lines(&png(picture!("title.png")), &png("not base64!"));
     let page = |content: String| html(&format!("<img src='data:image/png;base64,{content}'>"));
-    let told = lines(&page(picture!("scatter.png")), &page(picture!("scatter_moved.png")));
-    assert!(told.contains("<img src> picture differs around"), "{told}");
+    let words = lines(&page(picture!("scatter.png")), &page(picture!("scatter_moved.png")));
+    assert!(words.contains("<img src> picture differs around"), "{words}");
 }
 
 #[test]

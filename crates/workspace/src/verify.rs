@@ -182,7 +182,7 @@ async fn apply(
     }
     let count = edits.len();
     // The state of widgets is a part of the outputs, which an undo of them does not need.
-    let all = edits.iter().cloned().chain(shown_widgets(&before, &edits, widgets)).collect();
+    let all = edits.iter().cloned().chain(widgets_after(&before, &edits, widgets)).collect();
     let applied = notebook.document().apply(all, expected).await?;
     if let Some(recorder) = recorder {
         recorder.record(Change::by_run(notebook, run, before, applied.notebook, edits));
@@ -192,7 +192,7 @@ async fn apply(
 
 /// The state of the widgets that a notebook shows after these edits, of which `fresh` has all of the kernel. `None` if it shows none, or
 /// one of another kernel, whose saved state must stay.
-fn shown_widgets(before: &Notebook, edits: &[Edit], fresh: Option<Json>) -> Option<Edit> {
+fn widgets_after(before: &Notebook, edits: &[Edit], fresh: Option<Json>) -> Option<Edit> {
     let fresh = fresh?;
     let new = |id: &CellId| {
         edits.iter().find_map(|edit| match edit {
@@ -239,16 +239,16 @@ mod tests {
         let state =
             json!({ "application/vnd.jupyter.widget-state+json": { "state": { "a": {}, "unseen": {} } } });
         let fresh = || Some(Json::from_value(&state));
-        assert!(shown_widgets(&notebook, &[], fresh()).is_none());
+        assert!(widgets_after(&notebook, &[], fresh()).is_none());
         let edits = [set(0, "a", &notebook)];
-        assert!(shown_widgets(&notebook, &edits, None).is_none());
+        assert!(widgets_after(&notebook, &edits, None).is_none());
         assert!(
-            matches!(shown_widgets(&notebook, &edits, fresh()), Some(Edit::SetMetadata { value, .. }) if value == fresh())
+            matches!(widgets_after(&notebook, &edits, fresh()), Some(Edit::SetMetadata { value, .. }) if value == fresh())
         );
         let old = set(1, "b", &notebook);
         notebook.apply(&old).unwrap();
         assert!(
-            shown_widgets(&notebook, &edits, fresh()).is_none(),
+            widgets_after(&notebook, &edits, fresh()).is_none(),
             "the other cell shows one of an earlier kernel"
         );
     }

@@ -93,8 +93,7 @@ impl Journal {
     /// The runs of a notebook's cells that have not ended, the oldest first.
     pub(crate) fn unfinished(&self, path: &NotebookPath) -> Vec<Arc<Run>> {
         let entries = self.entries.lock();
-        let is_of =
-            |run: &&Arc<Run>| run.cell().is_some_and(|cell| cell.path == *path) && !run.state().is_over();
+        let is_of = |run: &&Arc<Run>| run.is_in(path) && !run.state().is_over();
         entries.runs.iter().filter(is_of).cloned().collect()
     }
 
