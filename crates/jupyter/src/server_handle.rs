@@ -20,7 +20,6 @@ const SILENT_START_TIMEOUT: Duration = Duration::from_secs(50);
 /// After the Hub reports that a server is ready, the Hub's proxy may not know it for a moment.
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
 const MAX_RETRIES: u32 = 20;
-const MAX_STARTS: u32 = 3;
 
 /// A server, by where it is. Nothing is contacted before the first call, and failures are not remembered.
 pub(crate) struct ServerHandle {
@@ -211,19 +210,19 @@ impl ServerHandle {
         let answer = work(server.clone()).await;
         match answer {
             Err(RestError { kind: Kind::Stopped | Kind::Starting, .. }) if server.hub().is_some() => {
-                // On a busy machine the Hub can call it ready before its proxy knows the way, or as it ends once more.
-                for _ in 0..MAX_STARTS {
-                    self.start(&server).await?;
-                    for _ in 0..MAX_RETRIES {
-                        match work(server.clone()).await {
-                            Err(RestError { kind: Kind::Stopped | Kind::Starting, .. }) => {
-                                tokio::time::sleep(RETRY_PAUSE).await;
-                            }
-                            answer => return answer,
+                self.start(&server).await?;
+                let mut retries = 0;
+                loop {
+                    match work(server.clone()).await {
+                        Err(RestError { kind: Kind::Stopped | Kind::Starting, .. })
+                            if retries < MAX_RETRIES =>
+                        {
+                            retries += 1;
+                            tokio::time::sleep(RETRY_PAUSE).await;
                         }
+                        answer => return answer,
                     }
                 }
-                work(server).await
             }
             Err(error) if error.kind == Kind::Unreachable && self.forget(&server) => {
                 match self.server().await {
