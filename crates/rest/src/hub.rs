@@ -77,35 +77,31 @@ impl Server {
             let response = self.sender().attempt(&request, hub.url(&request.path)?).await?;
             match response.status() {
                 StatusCode::CREATED => return Ok(()),
-                StatusCode::ACCEPTED => {
-                    if self.follow(hub, report).await? {
-                        return Ok(());
-                    }
-                }
+                StatusCode::ACCEPTED => return self.follow(hub, report).await,
                 StatusCode::BAD_REQUEST => {
-                    let body = self.sender().read_body(response, body::MAX_FAILURE_BYTES).await?;
-                    // It is running or starting, which the progress stream tells, or has just ended.
-                    if !is_stopping(&body) && self.follow(hub, report).await? {
-                        return Ok(());
+                    if !is_stopping(&self.sender().read_body(response, body::MAX_FAILURE_BYTES).await?) {
+                        // It is running or starting; the progress stream says which.
+                        return self.follow(hub, report).await;
                     }
+                    sleep(STOPPING_PAUSE).await;
                 }
                 StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED | StatusCode::NOT_FOUND => {
                     return Err(not_allowed(hub));
                 }
                 _ => return Err(explain(self.sender(), subject, response).await),
             }
-            sleep(STOPPING_PAUSE).await;
         }
     }
 
-    /// Reads the progress stream (server-sent events) until the server is ready. `false` if it is not starting.
-    async fn follow(&self, hub: &HubServer, report: &mut (impl FnMut(String) + Send)) -> Result<bool> {
+    /// Reads the progress stream (server-sent events) until the server is ready.
+    async fn follow(&self, hub: &HubServer, report: &mut (impl FnMut(String) + Send)) -> Result<()> {
         let request = Request::get(format!("{}/progress", hub.api()?), "progress of the Hub");
         let url = hub.url(&request.path)?;
         let mut response = self.sender().attempt(&request, url.clone()).await?;
         match response.status() {
             status if status.is_success() => {}
-            StatusCode::BAD_REQUEST => return Ok(false),
+            // The server is not starting.
+            StatusCode::BAD_REQUEST => return Err(diagnosis::stopped(&self.sender().base)),
             StatusCode::FORBIDDEN | StatusCode::NOT_FOUND => return Err(not_allowed(hub)),
             _ => return Err(explain(self.sender(), request.subject, response).await),
         }
@@ -117,7 +113,7 @@ impl Server {
                     report(line(&event));
                 }
                 if event.ready {
-                    return Ok(true);
+                    return Ok(());
                 }
                 if event.failed {
                     return Err(RestError::new(
