@@ -1,4 +1,4 @@
-"""Real MCP clients drive the program: each SDK, in each era it speaks, over each transport."""
+"""Real MCP clients use the tools of a page: each SDK in each era it speaks. What an SDK accepts, only that SDK shows."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,7 +8,7 @@ import pytest
 
 from e2e.support.agents.answer import Agent
 from e2e.support.agents.python_sdk import python_agent
-from e2e.support.agents.sdks import MODERN, SDKS, Sdk
+from e2e.support.agents.sdks import MODERN, SDKS, Sdk, each_client
 from e2e.support.program import OPEN, TOOLS_WITHOUT_A_PAGE, Launch, serving_http
 from e2e.support.tab_socket import Call, Json, Tool, tab_socket
 
@@ -61,8 +61,7 @@ async def connected(sdk: Sdk, transport: str) -> AsyncIterator[Agent]:
             yield agent
 
 
-@pytest.mark.parametrize("transport", ["stdio", "http"])
-@pytest.mark.parametrize("sdk", SDKS.values(), ids=SDKS)
+@each_client
 async def test_a_client_uses_a_page_s_tools_while_it_is_connected(sdk: Sdk, transport: str) -> None:
     async with connected(sdk, transport) as agent:
         assert agent.revision == sdk.revision

@@ -1,4 +1,4 @@
-"""The official conformance suite, against the program alone, through it to a page, and at a Jupyter server."""
+"""The official conformance suite, against the program alone, through it to a page, and inside a Jupyter server."""
 
 import asyncio
 import os
@@ -12,7 +12,7 @@ import pytest
 from e2e.support.agents.node_sdk import node, node_modules
 from e2e.support.agents.python_sdk import python_agent
 from e2e.support.conformance_tools import FIXTURE_TOOLS
-from e2e.support.inside_server import program_at
+from e2e.support.inside_server import inside
 from e2e.support.jupyter_server import JUPYTER_CONFIG, JupyterServer, jupyter_server
 from e2e.support.program import OPEN, serving_http
 from e2e.support.tab_socket import tab_socket
@@ -108,13 +108,13 @@ def open_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JupyterSer
         yield server
 
 
-@pytest.mark.parametrize("mode", ["beside", "inside"])
 @pytest.mark.parametrize("revision", ALONE)
-async def test_with_a_jupyter_server_only_the_baseline_fails(
-    revision: str, mode: str, open_server: JupyterServer, tmp_path: Path
+async def test_inside_a_jupyter_server_only_the_baseline_fails(
+    revision: str, open_server: JupyterServer, tmp_path: Path
 ) -> None:
-    with program_at(open_server, mode, tmp_path / "home") as server:
-        verdict = await suite(server.url.partition("?")[0], revision, f"notebooks-{revision}.yml", tmp_path / "found")
+    """The endpoint inside a server has a transport of its own; beside one it is that of the tests above."""
+    url = inside(open_server).url.partition("?")[0]
+    verdict = await suite(url, revision, f"notebooks-{revision}.yml", tmp_path / "found")
     assert verdict.code == 0, verdict.output
     assert ALONE[revision] | {"resources-list", "prompts-list"} <= verdict.passed, verdict.output
 

@@ -1,4 +1,4 @@
-"""Real MCP clients work in a notebook: each SDK, in each era it speaks, over each transport."""
+"""Real MCP clients work in a notebook: each SDK in each era it speaks. What an SDK accepts, only that SDK shows."""
 
 import asyncio
 import base64
@@ -11,7 +11,7 @@ import pytest
 
 from e2e.support.agents.answer import Agent
 from e2e.support.agents.python_sdk import python_agent
-from e2e.support.agents.sdks import SDKS, Sdk
+from e2e.support.agents.sdks import Sdk, each_client
 from e2e.support.home import Home
 from e2e.support.notebook_client import NotebookClient, id_in, notebook_client
 from e2e.support.notebook_files import PIXEL, SHOW_PIXEL, printed, sources, write
@@ -70,8 +70,7 @@ async def working(
             yield NotebookClient(agent, root, "work.ipynb")
 
 
-@pytest.mark.parametrize("transport", ["stdio", "http"])
-@pytest.mark.parametrize("sdk", SDKS.values(), ids=SDKS)
+@each_client
 async def test_a_client_creates_edits_and_runs_a_notebook(
     sdk: Sdk, transport: str, server: NotebookServer, home: Home, tmp_path: Path
 ) -> None:

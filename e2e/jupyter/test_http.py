@@ -12,7 +12,7 @@ import pytest
 
 from e2e.clients.test_notebooks import TOOLS
 from e2e.support.agents.python_sdk import python_agent
-from e2e.support.agents.sdks import SDKS, Sdk
+from e2e.support.agents.sdks import Sdk, two_clients
 from e2e.support.home import Home
 from e2e.support.http import request
 from e2e.support.jupyter_program import (
@@ -64,8 +64,7 @@ def _ask(
     return request(method, url, headers={**headers, **given.pop("headers", {})}, **given)
 
 
-@pytest.mark.parametrize("transport", ["stdio", "http"])
-@pytest.mark.parametrize("sdk", SDKS.values(), ids=SDKS)
+@two_clients
 async def test_a_client_edits_and_runs_a_live_notebook(
     sdk: Sdk, transport: str, mcp_server: NotebookServer, jupyter: JupyterServer, path: str, tmp_path: Path
 ) -> None:

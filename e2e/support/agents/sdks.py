@@ -5,6 +5,8 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from functools import partial
 
+import pytest
+
 from e2e.support.agents.answer import Agent
 from e2e.support.agents.node_sdk import node_agent
 from e2e.support.agents.python_sdk import python_agent
@@ -36,3 +38,24 @@ SDKS = {
     "typescript2-auto": Sdk(typescript_v2, "auto", MODERN),
     "typescript2-modern": Sdk(typescript_v2, MODERN, MODERN),
 }
+
+# Each client once, so that each era goes over each transport, in Python and in TypeScript: what a client says and how it comes
+# here meet nowhere in our code.
+_ONCE = {
+    "python-legacy": "stdio",
+    "python-auto": "stdio",
+    "python-modern": "http",
+    "typescript1-legacy": "http",
+    "typescript2-legacy": "stdio",
+    "typescript2-auto": "http",
+    "typescript2-modern": "stdio",
+}
+each_client = pytest.mark.parametrize(
+    ("sdk", "transport"), [(SDKS[name], transport) for name, transport in _ONCE.items()], ids=map("-".join, _ONCE.items())
+)
+# Where the same code was shown to work with all of them: a client of each era and language, and each transport.
+two_clients = pytest.mark.parametrize(
+    ("sdk", "transport"),
+    [(SDKS["python-modern"], "stdio"), (SDKS["typescript1-legacy"], "http")],
+    ids=["python-modern-stdio", "typescript1-legacy-http"],
+)
