@@ -19,7 +19,7 @@ from e2e.support.inside_server import InsideServer, program_at
 from e2e.support.jupyter_server import JupyterServer, SharedServers
 from e2e.support.notebook_server import NotebookServer, launched, nothing_is_left, notebook_server
 from e2e.support.page_server import page_server
-from e2e.support.scheduling import ALONE, GroupScheduling, group_of
+from e2e.support.scheduling import GroupScheduling, group_of
 from e2e.windows.left_out import why_left_out
 
 DURATIONS = "e2e/durations"
@@ -104,7 +104,7 @@ def path(request: pytest.FixtureRequest) -> str:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out what has no meaning at a test's place, and skips what cannot run under wine; what runs alone comes last."""
+    """Leaves out what has no meaning at a test's place, and skips what cannot run under wine."""
     if wine.IS_USED:
         for item in items:
             if why := why_left_out(item.nodeid):
@@ -112,7 +112,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = [item for item in items if _has_no_meaning(item)]
     config.hook.pytest_deselected(items=left_out)
     items[:] = [item for item in items if item not in left_out]
-    items.sort(key=lambda item: group_of(item) == ALONE)
     if groups := getattr(config, "workerinput", {}).get("groups"):
         # The process that distributes the tests knows only their names.
         content = json.dumps({item.nodeid: group_of(item) for item in items})
@@ -122,12 +121,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _has_no_meaning(item: pytest.Item) -> bool:
-    """Whether `only_beside` or `needs` leaves out this test of a place."""
+    """Whether `only_beside`, `at` or `needs` leaves out this test of a place."""
     place = getattr(item, "callspec", None) and getattr(item, "callspec").params.get("place")
     if place is None:
         return False
     is_inside = item.get_closest_marker("only_beside") and place.mode == "inside"
-    return bool(is_inside or any(mark.args[0] in place.lacks for mark in item.iter_markers("needs")))
+    is_elsewhere = any(place not in mark.args for mark in item.iter_markers("at"))
+    return bool(is_inside or is_elsewhere or any(mark.args[0] in place.lacks for mark in item.iter_markers("needs")))
 
 
 class Distribution:

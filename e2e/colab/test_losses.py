@@ -13,8 +13,8 @@ from e2e.support.browser import Chromium, Tab, chromium
 from e2e.support.colab_client import ColabClient, printed
 from e2e.support.program import OPEN, Launch
 
-PROMPTLY = 3.0
-"""The program promises one second; the rest is for a busy machine."""
+PROMPTLY = 20.0
+"""The program promises one second; the rest is for a busy machine. Without the promise, nothing would end."""
 
 HELLO = ["initialize", "notifications/initialized", "tools/list"]
 
@@ -56,7 +56,6 @@ async def test_a_second_tab_is_refused_and_the_first_keeps_working(page_port: in
             await first.says("Connected")
 
 
-@pytest.mark.alone
 async def test_a_tab_can_connect_after_the_timeout(page_port: int) -> None:
     async with python_agent(Launch(("--no-browser", "--connect-timeout", "2"))) as agent:
         address = await agent.tab_address()
@@ -115,7 +114,6 @@ async def _kill(browser: Chromium, _: Tab) -> None:
     os.kill(await browser.process_id(), signal.SIGKILL)
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize("lose", [_close, _crash, _kill], ids=["closed", "crashed", "browser-killed"])
 async def test_a_call_ends_at_once_when_its_tab_crashes(
     page_port: int, lose: Callable[[Chromium, Tab], Awaitable[None]]

@@ -1,5 +1,6 @@
 """Servers of a JupyterHub: `/user/NAME/mcp` is open to those whom the Hub admits, and to nobody else."""
 
+import itertools
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from e2e.support.notebook_files import printed, sources
 from e2e.support.waiting import LONG
 
 OWNER, OTHER = "ada", "grace"
+# A Hub takes longer to start than a test.
+pytestmark = pytest.mark.whole
 
 
 @pytest.fixture(scope="module")
@@ -78,18 +81,16 @@ def _is_refused(answer: httpx.Response) -> bool:
     return answer.status_code in {401, 403} and "result" not in answer.text
 
 
-@pytest.mark.parametrize(("method", "path", "body"), ENDPOINTS)
-def test_other_users_are_refused(method: str, path: str, body: object, hub: JupyterHub) -> None:
-    given = {"json": body} if body else {}
+def test_other_users_are_refused(hub: JupyterHub) -> None:
     tokens = {
         "nobody": None,
         "another user": hub.token(OTHER, f"access:servers!user={OTHER}"),
         "without access": hub.token(OWNER, f"read:users!user={OWNER}"),
         "unknown": "0" * 32,
     }
-    for whose, token in tokens.items():
-        answer = User(hub, token).ask(method, path, **given)
-        assert _is_refused(answer), f"{whose}: {answer.status_code} {answer.text}"
+    for (method, path, body), (whose, token) in itertools.product(ENDPOINTS, tokens.items()):
+        answer = User(hub, token).ask(method, path, **({"json": body} if body else {}))
+        assert _is_refused(answer), f"{whose}, {method} {path}: {answer.status_code} {answer.text}"
 
 
 def test_the_hub_does_not_accept_a_token_in_the_address(hub: JupyterHub) -> None:

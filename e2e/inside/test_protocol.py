@@ -22,7 +22,6 @@ from e2e.support.notebook_files import Json, printed, sources
 from e2e.support.program import program
 from e2e.support.waiting import LONG
 
-FRESH_KERNELS = 20
 # There is no other server to connect to.
 # Where no JupyterLab is open, there is no `open_in_browser`.
 TOOLS = NOTEBOOK_TOOLS - {"connect_to_jupyter", "open_in_browser"}
@@ -66,7 +65,7 @@ def _session(jupyter: JupyterServer, revision: str = "2025-11-25") -> Iterator[t
     assert ask(jupyter, "DELETE", **given).is_success
 
 
-@pytest.mark.parametrize("sdk", SDKS.values(), ids=SDKS)
+@pytest.mark.parametrize("sdk", [SDKS["python-modern"], SDKS["typescript1-legacy"]], ids=["modern", "legacy"])
 async def test_a_client_edits_and_runs_a_live_notebook(
     sdk: Sdk, mcp_server: InsideServer, jupyter: JupyterServer, path: str
 ) -> None:
@@ -118,14 +117,6 @@ async def test_progress_is_reported_during_a_run(mcp_server: InsideServer, path:
         answer = await running
         steps = [step for step, _, _ in answer.progress]
         assert steps and steps == sorted(steps)
-
-
-async def test_the_first_output_of_a_fresh_kernel_arrives_each_time(mcp_server: InsideServer, path: str) -> None:
-    """jupyter-mcp-server loses it in a third of the attempts."""
-    async with jupyter_notebook(mcp_server, path) as client:
-        for turn in range(FRESH_KERNELS):
-            await client.open(kernel_id="NEW")
-            assert f"first {turn}" in (await client.do("execute_code", code=f"print('first {turn}')")).text
 
 
 def test_tools_are_listed_and_called_over_plain_http(jupyter: JupyterServer, path: str) -> None:

@@ -1,4 +1,8 @@
-"""Kernels of a Jupyter server: existing ones are used, new ones are sessions, dead ones are reported."""
+"""Kernels of a Jupyter server: existing ones are used, new ones are sessions, dead ones are reported. Only real servers show
+in which order they say what happens to a kernel.
+
+Kernels of a server without jupyter-collaboration are reached as those of one with it; a test is left out where the code and the
+server do the same as on another place."""
 
 import asyncio
 import os
@@ -16,11 +20,11 @@ from e2e.support.lab_notebooks import write_notebook
 from e2e.support.notebook_client import NotebookClient, gate, id_in, run_in
 from e2e.support.notebook_files import printed
 from e2e.support.notebook_server import NotebookServer
-from e2e.support.places import BESIDE, INSIDE, Place
+from e2e.support.places import INSIDE, JSD, RTC, Place, at
 from e2e.support.waiting import LONG, until
 
 
-@pytest.fixture(scope="module", params=[*BESIDE, INSIDE], ids=str)
+@pytest.fixture(scope="module", params=[RTC, JSD, INSIDE], ids=str)
 def place(request: pytest.FixtureRequest) -> Place:
     return request.param
 
@@ -43,6 +47,7 @@ async def _process(client: NotebookClient) -> int:
     return int(found[1])
 
 
+@at(RTC)
 async def test_the_kernel_of_an_open_notebook_is_joined(
     mcp_server: NotebookServer, jupyter: JupyterServer, path: str
 ) -> None:
@@ -60,6 +65,7 @@ async def test_the_kernel_of_an_open_notebook_is_joined(
         assert "kept" in (await client.do("execute_code", code="mine")).text
 
 
+@at(RTC, INSIDE)
 async def test_the_first_run_starts_a_kernel_in_a_session(
     mcp_server: NotebookServer, jupyter: JupyterServer, path: str
 ) -> None:
@@ -77,6 +83,7 @@ async def test_the_first_run_starts_a_kernel_in_a_session(
         assert kernel not in [each["id"] for each in jupyter.kernel_models()]
 
 
+@at(JSD, INSIDE)
 async def test_runs_end_while_others_listen_to_the_kernel(
     mcp_server: NotebookServer, jupyter: JupyterServer, path: str
 ) -> None:
@@ -100,6 +107,7 @@ async def test_runs_end_while_others_listen_to_the_kernel(
         assert "2" in (await client.do("execute_code", code="mine + 1", timeout=LONG)).text
 
 
+@at(RTC, JSD)
 async def test_new_and_chosen_kernels(mcp_server: NotebookServer, jupyter: JupyterServer, path: str) -> None:
     async with jupyter_notebook(mcp_server, path) as client:
         await client.do("execute_code", code="mine = 1")
@@ -116,6 +124,7 @@ async def test_new_and_chosen_kernels(mcp_server: NotebookServer, jupyter: Jupyt
         assert "no-such-spec" in await client.fails("use_notebook", notebook_path=path, kernel_name="no-such-spec")
 
 
+@at(RTC, INSIDE)
 async def test_a_kernel_is_used_without_a_notebook(mcp_server: NotebookServer, jupyter: JupyterServer) -> None:
     kernel = jupyter.ask("POST", "api/kernels", {"name": "python3"}).json()["id"]
     async with python_agent(mcp_server.url) as agent:
@@ -140,6 +149,7 @@ async def test_a_kernel_killed_mid_run_is_reported_and_the_next_run_works(
         assert "again" in again.text and "[COMPLETED in" in again.text
 
 
+@at(RTC, JSD)
 async def test_a_kernel_that_exits_is_reported_before_the_timeout(mcp_server: NotebookServer, path: str) -> None:
     async with jupyter_notebook(mcp_server, path) as client:
         # Longer than the test's own timeout.
@@ -149,6 +159,7 @@ async def test_a_kernel_that_exits_is_reported_before_the_timeout(mcp_server: No
         assert "2" in (await client.do("execute_code", code="1 + 1", timeout=LONG)).text
 
 
+@at(RTC, INSIDE)
 async def test_a_kernel_deleted_by_a_person_is_reported_and_replaced(
     mcp_server: NotebookServer, jupyter: JupyterServer, path: str
 ) -> None:
@@ -164,6 +175,7 @@ async def test_a_kernel_deleted_by_a_person_is_reported_and_replaced(
         assert jupyter.session_of(path)["kernel"]["id"] != gone
 
 
+@at(RTC, JSD)
 async def test_a_kernel_deleted_without_a_status_message_is_reported(
     mcp_server: NotebookServer, jupyter: JupyterServer, path: str
 ) -> None:
@@ -176,6 +188,7 @@ async def test_a_kernel_deleted_without_a_status_message_is_reported(
         assert "[KERNEL DIED" in (await client.ended(run)).text
 
 
+@at(RTC, INSIDE)
 async def test_a_kernel_shut_down_between_runs_is_replaced_and_the_next_run_says_so(
     mcp_server: NotebookServer, jupyter: JupyterServer, path: str
 ) -> None:
@@ -210,6 +223,7 @@ async def test_a_person_restarts_the_kernel_mid_run(
         assert jupyter.session_of(path)["kernel"]["id"] == kernel
 
 
+@at(RTC, INSIDE)
 async def test_input_is_asked_for_and_answered(mcp_server: NotebookServer, path: str) -> None:
     async with jupyter_notebook(mcp_server, path) as client:
         waiting = await client.run("name = input('Name? '); print('Hello', name)")
@@ -236,10 +250,12 @@ async def test_kernels_outlive_the_program_and_are_reused(
     assert jupyter.session_of(path)["kernel"]["id"] == session["kernel"]["id"]
 
 
+@at(RTC, INSIDE)
 async def test_output_dropped_by_a_rate_limit_is_reported(
     tmp_path_factory: pytest.TempPathFactory, form: str, mode: str, path: str
 ) -> None:
-    """The server drops output that comes too fast; dropped output must be recovered or reported."""
+    """The server drops output that comes too fast; dropped output must be recovered or reported. jupyter-server-documents has no such
+    limit."""
     options = ("--ZMQChannelsWebsocketConnection.iopub_msg_rate_limit=100",)
     with (
         jupyter_server(form, tmp_path_factory.mktemp("limited"), *options) as server,

@@ -1,4 +1,5 @@
-"""Networks that cut, delay, split and drop traffic: no output and no edit is lost."""
+"""Networks that cut, delay, split and drop traffic: no output and no edit is lost. What a real server keeps for whoever comes
+back, only it shows; with a room, both kinds of connections are used: for the kernel and for the notebook."""
 
 import asyncio
 from pathlib import Path
@@ -6,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from e2e.support.jupyter_program import jupyter_notebook, jupyter_program, succeeds, until_on_disk
-from e2e.support.jupyter_server import FORMS, JupyterServer, jupyter_server
+from e2e.support.jupyter_server import LIVE_FORMS, JupyterServer, jupyter_server
 from e2e.support.notebook_client import gate
 from e2e.support.notebook_files import printed, sources
 from e2e.support.tcp_proxy import TcpProxy, tcp_proxy
@@ -27,7 +28,7 @@ async def _cut(proxy: TcpProxy, server: JupyterServer) -> None:
     await until(lambda: _connections(server) == 0, "the server knows of the cut")
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", LIVE_FORMS)
 async def test_a_cut_connection_loses_no_output_and_no_edit(form: str, tmp_path: Path) -> None:
     with jupyter_server(form, tmp_path / "server") as server:
         async with tcp_proxy(server.port) as proxy:
@@ -64,9 +65,8 @@ async def test_a_cut_connection_loses_no_output_and_no_edit(form: str, tmp_path:
                     assert sources(client.notebook())[1:] == ["meanwhile"]
 
 
-@pytest.mark.parametrize("form", FORMS)
-async def test_a_slow_network_that_splits_messages_changes_nothing(form: str, tmp_path: Path) -> None:
-    with jupyter_server(form, tmp_path / "server") as server:
+async def test_a_slow_network_that_splits_messages_changes_nothing(tmp_path: Path) -> None:
+    with jupyter_server("rtc", tmp_path / "server") as server:
         async with tcp_proxy(server.port) as proxy:
             proxy.piece, proxy.delay = 100, 0.0005
             with jupyter_program(server, tmp_path / "home", url=proxy.url) as program:
@@ -79,10 +79,9 @@ async def test_a_slow_network_that_splits_messages_changes_nothing(form: str, tm
                     assert sources(client.notebook())[0] == "x = 'größer 🪐' * 4"
 
 
-@pytest.mark.parametrize("form", ["plain", "rtc"])
-async def test_a_half_open_connection_is_detected(form: str, tmp_path: Path) -> None:
+async def test_a_half_open_connection_is_detected(tmp_path: Path) -> None:
     """Packets vanish without a reset, as after a laptop slept or a router forgot the connection."""
-    with jupyter_server(form, tmp_path / "server") as server:
+    with jupyter_server("rtc", tmp_path / "server") as server:
         async with tcp_proxy(server.port) as proxy:
             timeout = ("--network-timeout", "3")
             with jupyter_program(server, tmp_path / "home", *timeout, url=proxy.url) as program:

@@ -1,4 +1,4 @@
-"""What is said of a kernel of a server that others restarted or ended."""
+"""What is said of a kernel of a server that others restarted or ended. Only real servers show what they tell of that."""
 
 import os
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from e2e.support.jupyter_program import reaching, started
-from e2e.support.jupyter_server import FORMS, JupyterServer
+from e2e.support.jupyter_server import LIVE_FORMS, JupyterServer
 from e2e.support.lab_notebooks import write_notebook
 from e2e.support.stdio_client import StdioClient
 from e2e.support.waiting import until
@@ -16,7 +16,7 @@ from e2e.support.waiting import until
 WAYS = ("a person's Restart", "a kernel that was killed", "a kernel that was shut down")
 
 
-@pytest.fixture(scope="module", params=FORMS)
+@pytest.fixture(scope="module", params=LIVE_FORMS)
 def form(request: pytest.FixtureRequest) -> str:
     return request.param
 

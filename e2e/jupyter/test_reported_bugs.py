@@ -1,4 +1,4 @@
-"""Bugs of jupyter-mcp-server with Jupyter servers that must not occur here."""
+"""Bugs of jupyter-mcp-server with Jupyter servers that must not occur here. They come from how real servers behave."""
 
 import asyncio
 
@@ -10,7 +10,7 @@ from e2e.support.jupyter_server import JupyterServer
 from e2e.support.lab_notebooks import write_notebook
 from e2e.support.notebook_files import printed, sources
 from e2e.support.notebook_server import NotebookServer
-from e2e.support.places import BESIDE, INSIDE, Place
+from e2e.support.places import INSIDE, JSD, PLAIN, RTC, Place, at
 from e2e.support.waiting import LONG, until
 
 LARGE = 200_000
@@ -19,7 +19,7 @@ PRINTS = 5000
 ATTEMPTS = 5
 
 
-@pytest.fixture(scope="module", params=[*BESIDE, INSIDE], ids=str)
+@pytest.fixture(scope="module", params=[PLAIN, RTC, JSD, INSIDE], ids=str)
 def place(request: pytest.FixtureRequest) -> Place:
     return request.param
 
@@ -34,6 +34,7 @@ def mode(place: Place) -> str:
     return place.mode
 
 
+@at(PLAIN, RTC)
 async def test_a_notebook_of_24_megabytes_is_read_and_edited_whole(
     mcp_server: NotebookServer, jupyter: JupyterServer, path: str
 ) -> None:
@@ -56,6 +57,7 @@ async def test_a_notebook_of_24_megabytes_is_read_and_edited_whole(
         assert "3" in (await client.run("1 + 2")).text
 
 
+@at(PLAIN, RTC)
 async def test_use_notebook_on_a_text_file_is_refused(
     mcp_server: NotebookServer, jupyter: JupyterServer, path: str
 ) -> None:
@@ -68,6 +70,7 @@ async def test_use_notebook_on_a_text_file_is_refused(
     assert (jupyter.root / name).read_text() == "text\n"
 
 
+@at(PLAIN, RTC)
 async def test_invalid_notebook_content_is_refused_and_unchanged(
     mcp_server: NotebookServer, jupyter: JupyterServer, path: str
 ) -> None:
@@ -79,6 +82,7 @@ async def test_invalid_notebook_content_is_refused_and_unchanged(
     assert (jupyter.root / path).read_text() == "{ this is no JSON"
 
 
+@at(PLAIN, RTC)
 async def test_a_path_with_and_without_a_slash_is_one_notebook(
     mcp_server: NotebookServer, jupyter: JupyterServer, path: str
 ) -> None:
@@ -95,13 +99,7 @@ async def test_a_path_with_and_without_a_slash_is_one_notebook(
         assert listed.count(path) <= 2, "one row: its name and its path"
 
 
-async def test_input_is_requested(mcp_server: NotebookServer, path: str) -> None:
-    """jupyter-mcp-server gives an empty reply and no error."""
-    async with jupyter_notebook(mcp_server, path) as client:
-        assert "WAITING FOR INPUT" in (await client.do("execute_code", code="input('Name? ')")).text
-        await client.do("interrupt_kernel")
-
-
+@at(RTC, INSIDE)
 async def test_five_thousand_flushed_prints_arrive_whole(mcp_server: NotebookServer, path: str) -> None:
     """The server drops what comes faster than a thousand messages a second. If the machine is so busy that messages are
     dropped all the same, by ZeroMQ or by the server, the cell says so, and the prints come again."""
@@ -121,6 +119,7 @@ async def test_five_thousand_flushed_prints_arrive_whole(mcp_server: NotebookSer
         raise AssertionError(f"incomplete {ATTEMPTS} times: {notice}")
 
 
+@at(PLAIN, RTC)
 async def test_a_server_without_collaboration_works_with_a_notice(
     mcp_server: NotebookServer, jupyter: JupyterServer, path: str
 ) -> None:
@@ -134,6 +133,7 @@ async def test_a_server_without_collaboration_works_with_a_notice(
         assert sources(client.notebook()) == ["x = 1"]
 
 
+@at(PLAIN, RTC)
 async def test_running_code_does_not_change_where_cells_are_written(
     mcp_server: NotebookServer, jupyter: JupyterServer, path: str
 ) -> None:
@@ -153,6 +153,7 @@ async def test_running_code_does_not_change_where_cells_are_written(
         assert sources(JupyterNotebookClient(agent, jupyter.root, "notebook.ipynb").notebook()) == ["untouched"]
 
 
+@at(RTC, JSD)
 async def test_the_first_output_of_a_fresh_kernel_arrives(mcp_server: NotebookServer, path: str) -> None:
     """jupyter-mcp-server loses it in a third of the attempts."""
     async with jupyter_notebook(mcp_server, path) as client:

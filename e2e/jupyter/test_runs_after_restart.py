@@ -1,4 +1,5 @@
-"""Runs on a Jupyter server are found again by the next server of ours; none is called done that is not known to be."""
+"""Runs on a Jupyter server are found again by the next server of ours; none is called done that is not known to be. Only real
+servers show what they keep for whoever comes back."""
 
 import json
 import os
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from e2e.support.jupyter_program import reaching, started
-from e2e.support.jupyter_server import FORMS, JupyterServer
+from e2e.support.jupyter_server import LIVE_FORMS, JupyterServer
 from e2e.support.kernel_channels import listener
 from e2e.support.lab_notebooks import write_notebook
 from e2e.support.notebook_client import run_id
@@ -18,10 +19,12 @@ from e2e.support.notebook_files import Json, cell, printed
 from e2e.support.stdio_client import StdioClient
 from e2e.support.waiting import LONG, until
 
-KEEPING_FORMS = ("plain", "rtc")
+
+# What does not depend on what a server keeps while nobody is connected.
+only_rtc = pytest.mark.parametrize("form", ["rtc"], indirect=True)
 
 
-@pytest.fixture(scope="module", params=FORMS)
+@pytest.fixture(scope="module", params=LIVE_FORMS)
 def form(request: pytest.FixtureRequest) -> str:
     return request.param
 
@@ -110,7 +113,7 @@ async def test_a_run_that_ended_while_nobody_was_connected(restarts: Restarts, f
         assert f"run {run} of cell {restarts.cell_id} in {restarts.path} was not over then: use_notebook says" in first
         opened = await restarts.open(server)
         text = await restarts.result(server, run)
-        if form in KEEPING_FORMS:
+        if form == "rtc":
             assert f"run {run} of cell {restarts.cell_id} ended well" in opened, opened
             assert "[COMPLETED" in text and "before\nafter" in text and "42" in text
             await restarts.until_stored("before\nafter\n")
@@ -142,9 +145,8 @@ async def test_a_run_whose_end_another_client_got_is_lost(restarts: Restarts, ju
         await restarts.until_forgotten()
 
 
-async def test_a_server_that_is_asked_to_end_leaves_its_runs_to_the_next_one(restarts: Restarts, form: str) -> None:
-    if form == "jsd":
-        pytest.skip("a room of jupyter-server-documents that was left just now often does not open again within 10 s")
+@only_rtc
+async def test_a_server_that_is_asked_to_end_leaves_its_runs_to_the_next_one(restarts: Restarts) -> None:
     restarts.write("print('after')")
     async with restarts.server() as server:
         run = await restarts.begin(server)
@@ -158,6 +160,7 @@ async def test_a_server_that_is_asked_to_end_leaves_its_runs_to_the_next_one(res
         await restarts.until_forgotten()
 
 
+@only_rtc
 async def test_a_run_that_goes_on_is_followed_to_its_end(restarts: Restarts) -> None:
     restarts.write("print('after')")
     async with restarts.server() as server:
@@ -209,6 +212,7 @@ async def test_the_runs_of_a_kernel_that_was_shut_down_are_lost(restarts: Restar
         await restarts.until_forgotten()
 
 
+@only_rtc
 async def test_a_cell_that_was_changed_meanwhile_keeps_what_somebody_wrote(restarts: Restarts) -> None:
     restarts.write("print('after')")
     async with restarts.server() as server:
@@ -224,6 +228,7 @@ async def test_a_cell_that_was_changed_meanwhile_keeps_what_somebody_wrote(resta
         await restarts.until_forgotten()
 
 
+@only_rtc
 async def test_a_server_that_lives_keeps_its_runs(restarts: Restarts) -> None:
     restarts.write("print('after')")
     async with restarts.server() as first, restarts.server() as second:

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,7 +18,7 @@ from e2e.support.notebook_server import nothing_is_left
 from e2e.support.program import program
 from e2e.support.waiting import LONG
 
-STARTS = 20
+STARTS = 5
 
 
 @pytest.fixture(scope="module")
@@ -34,28 +34,10 @@ def notebook(jupyter: JupyterServer) -> str:
     return "folder/x.ipynb"
 
 
-# How people paste the address of a server, and what else they then give.
-PASTED: dict[str, Callable[[JupyterServer], tuple[str, ...]]] = {
-    "as it is": lambda it: reaching(it),
-    "without the slash": lambda it: reaching(it, it.url.rstrip("/")),
-    "without a scheme": lambda it: reaching(it, f"127.0.0.1:{it.port}"),
-    "localhost without a scheme": lambda it: reaching(it, f"localhost:{it.port}/"),
-    "with the token": lambda it: ("--jupyter-url", f"{it.url}?token={it.token}"),
-    "of JupyterLab": lambda it: ("--jupyter-url", f"{it.url}lab?token={it.token}"),
-    "of a workspace": lambda it: reaching(it, f"{it.url}lab/workspaces/auto-x/tree/folder/x.ipynb?reset"),
-    "of a notebook": lambda it: reaching(it, f"{it.url}lab/tree/folder/x.ipynb"),
-    "of a notebook with the token": lambda it: ("--jupyter-url", f"{it.url}lab/tree/folder/x.ipynb?token={it.token}"),
-    "of the older interface": lambda it: reaching(it, f"{it.url}notebooks/folder/x.ipynb"),
-    "of a folder": lambda it: reaching(it, f"{it.url}tree/folder#here"),
-    "in quotes and spaces": lambda it: reaching(it, f" {it.url} "),
-}
-
-
-@pytest.mark.parametrize("pasted", PASTED.values(), ids=PASTED)
-async def test_pasted_addresses_are_accepted(
-    pasted: Callable[[JupyterServer], tuple[str, ...]], jupyter: JupyterServer, notebook: str, tmp_path: Path
-) -> None:
-    async with started(tmp_path / "home", *pasted(jupyter)) as server:
+async def test_a_pasted_address_is_accepted(jupyter: JupyterServer, notebook: str, tmp_path: Path) -> None:
+    """As a person copies it from a browser. The forms of addresses are tested in `rest::address`."""
+    address = f"{jupyter.url}lab/tree/folder/x.ipynb?token={jupyter.token}"
+    async with started(tmp_path / "home", "--jupyter-url", address) as server:
         await opens(server, notebook)
 
 
@@ -99,7 +81,7 @@ async def test_an_address_that_is_not_a_jupyter_server_is_reported(jupyter: Jupy
         assert "nowhere" in await fails_in_a_line(server)
 
 
-@pytest.mark.parametrize("wrong", ["ftp://127.0.0.1/", "http://", "http://127.0.0.1:99999/", "not a url at all"])
+@pytest.mark.parametrize("wrong", ["ftp://127.0.0.1/", "not a url at all"])
 async def test_an_invalid_address_is_reported(wrong: str, tmp_path: Path) -> None:
     """Reported at startup or with the first call."""
     launched = jupyter_launch(tmp_path / "home", "--jupyter-url", wrong, "--jupyter-token", TOKEN)

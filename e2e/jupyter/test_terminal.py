@@ -18,6 +18,10 @@ from e2e.support.waiting import until
 NEVER_ENDS: Cell = ("import time\nprint('begun', flush=True)\nwhile True: time.sleep(0.01)", None)
 
 
+# What has nothing to do with how the server keeps a notebook.
+only_rtc = pytest.mark.parametrize("form", ["rtc"], indirect=True)
+
+
 @pytest.fixture(scope="module", params=["plain", "rtc"])
 def form(request: pytest.FixtureRequest) -> str:
     return request.param
@@ -116,6 +120,7 @@ async def test_outputs_go_from_the_server_to_this_machine_and_back(
     assert (folder / "a.ipynb").read_bytes() == before
 
 
+@only_rtc
 async def test_what_cannot_run_is_said_in_a_line(jupyter: JupyterServer, terminal: Terminal) -> None:
     absent, colab = await asyncio.gather(
         terminal.run("run", "jupyter:absent.ipynb"), terminal.run("run", "https://colab.research.google.com/drive/1")
@@ -130,6 +135,7 @@ async def test_what_cannot_run_is_said_in_a_line(jupyter: JupyterServer, termina
     assert nothing.status == 3 and "No Jupyter server" in nothing.complaints, nothing.text
 
 
+@only_rtc
 async def test_a_running_server_is_found(jupyter: JupyterServer, terminal: Terminal, folder: Path) -> None:
     write(folder / "a.ipynb", [("print(1)", "1\n")])
     terminal.environment = {"JUPYTER_RUNTIME_DIR": str(jupyter.runtime)}
@@ -137,15 +143,14 @@ async def test_a_running_server_is_found(jupyter: JupyterServer, terminal: Termi
     assert verified.status == 0 and "1 of 1 cells identical" in verified.printed, verified.text
 
 
-@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
-async def test_an_interrupted_run_leaves_no_kernel(
-    jupyter: JupyterServer, terminal: Terminal, folder: Path, ending: signal.Signals
-) -> None:
+@only_rtc
+async def test_an_interrupted_run_leaves_no_kernel(jupyter: JupyterServer, terminal: Terminal, folder: Path) -> None:
+    """With each signal that ends a program, this is shown in `local/`."""
     write(folder / "a.ipynb", [NEVER_ENDS])
     path = on_server(jupyter, folder / "a.ipynb")
     running = await terminal.start("run", path)
     await until(lambda: printed(read_whole(folder / "a.ipynb")["cells"][1]) == "begun\n", "the cell runs")
-    running.send_signal(ending)
+    running.send_signal(signal.SIGTERM)
     assert (await ended(running)).status == 130 and jupyter.kernel_models() == []
     cell = read_valid(folder / "a.ipynb")["cells"][1]
     assert printed(cell) == "begun\n" and cell["outputs"][-1]["ename"] == "KeyboardInterrupt"
@@ -153,11 +158,12 @@ async def test_an_interrupted_run_leaves_no_kernel(
     write(folder / "b.ipynb", [("open('begun', 'w').close()\nwhile True: pass", "")])
     running = await terminal.start("verify", on_server(jupyter, folder / "b.ipynb"))
     await until((folder / "begun").exists, "the cell runs")
-    running.send_signal(ending)
+    running.send_signal(signal.SIGTERM)
     verified = await ended(running)
     assert verified.status == 3 and "it was interrupted" in verified.printed and jupyter.kernel_models() == []
 
 
+@only_rtc
 async def test_each_notebook_gets_the_verdict_that_it_deserves(
     jupyter: JupyterServer, terminal: Terminal, folder: Path
 ) -> None:
@@ -189,7 +195,7 @@ async def test_each_notebook_gets_the_verdict_that_it_deserves(
     assert applied.status == 1 and printed(read_valid(folder / "stale.ipynb")["cells"][1]) == "2\n", applied.text
 
 
-@pytest.mark.parametrize("form", ["rtc"], indirect=True)
+@only_rtc
 async def test_people_see_the_outputs_come(jupyter: JupyterServer, terminal: Terminal, folder: Path) -> None:
     write(folder / "a.ipynb", [NEVER_ENDS])
     async with collaborator(jupyter, str((folder / "a.ipynb").relative_to(jupyter.root))) as other:

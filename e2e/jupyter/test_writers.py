@@ -1,4 +1,5 @@
-"""Many writers in one notebook at the same time end with the same document."""
+"""Many writers in one notebook at the same time end with the same document. Only real rooms merge; that our edits do is tested in
+`ydoc`."""
 
 import asyncio
 import json
@@ -10,22 +11,19 @@ import pytest
 from e2e.support.agents.answer import Answer
 from e2e.support.collaborator import Collaborator, collaborator
 from e2e.support.jupyter_program import jupyter_notebook, jupyter_program, own_server, until_on_disk
-from e2e.support.jupyter_server import LIVE_FORMS
 from e2e.support.lab_notebooks import write_notebook
 from e2e.support.notebook_client import NotebookClient, id_in
 from e2e.support.notebook_files import sources
 
-# jupyter-server-documents saves by itself, so that it takes up to half a second until an edit can be answered.
-EDITS = {"rtc": 1000, "jsd": 200}
+EDITS = 180
 WRITERS = 3
 
 
-@pytest.mark.parametrize("form", LIVE_FORMS)
 @pytest.mark.timeout(300)
-async def test_random_edits_by_three_writers_end_in_one_document(form: str, tmp_path: Path) -> None:
+async def test_random_edits_by_three_writers_end_in_one_document(tmp_path: Path) -> None:
     """Two programs and Datalayer's client, each with edits of its own; every cell is there once, or was deleted."""
     with (
-        own_server(tmp_path, form) as (server, program),
+        own_server(tmp_path, "rtc") as (server, program),
         jupyter_program(server, tmp_path / "second") as second,
     ):
         write_notebook(server.root / "x.ipynb", "start")
@@ -34,7 +32,7 @@ async def test_random_edits_by_three_writers_end_in_one_document(form: str, tmp_
             jupyter_notebook(second, "x.ipynb", create=False) as two,
             collaborator(server, "x.ipynb") as other,
         ):
-            share = EDITS[form] // WRITERS
+            share = EDITS // WRITERS
             kept = await asyncio.gather(
                 _edits_as_agent(one, "one", share, random.Random(1)),
                 _edits_as_agent(two, "two", share, random.Random(2)),

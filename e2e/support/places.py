@@ -65,11 +65,22 @@ _COLAB = {
 }
 
 FOLDER = Place("folder")
-BESIDE = tuple(Place(form, "beside") for form in FORMS)
+BESIDE = PLAIN, RTC, JSD = tuple(Place(form, "beside") for form in FORMS)
 INSIDE = Place("rtc", "inside", _INSIDE)
 INSIDE_PLAIN = Place("plain", "inside", _INSIDE)
 COLAB = Place("colab", lacks=_COLAB)
 PLACES = (FOLDER, *BESIDE, INSIDE, INSIDE_PLAIN, COLAB)
+
+
+def at(*places: Place) -> pytest.MarkDecorator:
+    """Runs a test on these places alone, because what it shows is the same code on the others."""
+    return pytest.mark.at(*places)
+
+
+# For what the tools do themselves: a folder, and the place that lacks most.
+same_everywhere = at(FOLDER, COLAB)
+# For what a kernel does: one without jupyter-collaboration is reached as one with it.
+each_kind_of_kernel = at(FOLDER, RTC, JSD, INSIDE, COLAB)
 
 
 def needs(capability: Can) -> pytest.MarkDecorator:

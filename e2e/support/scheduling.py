@@ -3,9 +3,7 @@
 The tests of one file that share module fixtures (same file, same module parameters, such as a kind of server) form a
 group. Long groups are cut into pieces, each of which runs on one worker; a piece costs one more set-up of the module's
 fixtures. Groups marked `whole` are not cut, because their set-up takes longer than their tests. The pieces that took
-longest in the last run start first.
-
-Tests marked `alone` measure memory or promptness. They run last, on one worker, when the other workers have ended."""
+longest in the last run start first."""
 
 import json
 from pathlib import Path
@@ -15,7 +13,6 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
-ALONE = "alone"
 WHOLE = "whole"
 # How long a piece may take, and how long a test takes that was never timed, in seconds.
 _PIECE_SECONDS = 20.0
@@ -23,9 +20,7 @@ _UNKNOWN_SECONDS = 3.0
 
 
 def group_of(item: pytest.Item) -> str:
-    """The group of a test: `alone`, or its file and the values of its module's parameters."""
-    if item.get_closest_marker(ALONE):
-        return ALONE
+    """The group of a test: its file and the values of its module's parameters."""
     file = item.nodeid.partition("::")[0]
     if item.get_closest_marker(WHOLE):
         return f"{WHOLE} {file}"
@@ -37,7 +32,7 @@ def group_of(item: pytest.Item) -> str:
 
 
 class GroupScheduling(LoadScopeScheduling):
-    """Gives pieces of groups to workers, the longest first and the tests that run alone last."""
+    """Gives pieces of groups to workers, the longest first."""
 
     def __init__(self, config: pytest.Config, log: Producer, groups: Path, durations: dict[str, float]) -> None:
         super().__init__(config, log)
@@ -54,37 +49,13 @@ class GroupScheduling(LoadScopeScheduling):
         self.durations[self.registered_collections[node][item_index]] = duration
         super().mark_test_complete(node, item_index, duration)
 
-    def remove_node(self, node: WorkerController) -> str | None:
-        crashed = super().remove_node(node)
-        if self._only_alone_is_left and len(self.nodes) == 1:
-            self._reschedule(self.nodes[0])
-        return crashed
-
-    @property
-    def _only_alone_is_left(self) -> bool:
-        return list(self.workqueue) == [ALONE]
-
     def _split_scope(self, nodeid: str) -> str:
         return self._pieces[nodeid]
 
     def _assign_work_unit(self, node: WorkerController) -> None:
-        if self._only_alone_is_left:
-            if len(self.nodes) == 1:
-                super()._assign_work_unit(node)
-            return
-        pieces = [piece for piece in self.workqueue if piece != ALONE]
-        longest = max(pieces, key=lambda piece: sum(map(self._expected, self.workqueue[piece])))
+        longest = max(self.workqueue, key=lambda piece: sum(map(self._expected, self.workqueue[piece])))
         self.workqueue.move_to_end(longest, last=False)
         super()._assign_work_unit(node)
-
-    def _reschedule(self, node: WorkerController) -> None:
-        if self._only_alone_is_left and len(self.nodes) > 1:
-            # All workers but one end. That one keeps a test in hand, because a worker starts its last test only when it
-            # knows that no other follows, and gets the tests that run alone when it is the only one.
-            if node is not self.nodes[0]:
-                node.shutdown()
-            return
-        super()._reschedule(node)
 
     def _cut(self, groups: dict[str, str]) -> dict[str, str]:
         """The piece of each test."""
@@ -92,7 +63,7 @@ class GroupScheduling(LoadScopeScheduling):
         filled: dict[str, tuple[int, float]] = {}
         for nodeid, group in groups.items():
             number, seconds = filled.get(group, (1, 0.0))
-            if group != ALONE and not group.startswith(WHOLE) and seconds >= _PIECE_SECONDS:
+            if not group.startswith(WHOLE) and seconds >= _PIECE_SECONDS:
                 number, seconds = number + 1, 0.0
             filled[group] = (number, seconds + self._expected(nodeid))
             pieces[nodeid] = f"{group} {number}" if number > 1 else group

@@ -4,8 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-# More than anything takes that works, however busy the machine is. What must be prompt has a bound of its own, and the
-# test is marked `alone`.
+# More than anything takes that works, however busy the machine is. What must be prompt has a bound of its own.
 LONG = 200.0
 # The time between two looks at a condition grows, because looking costs the machine something.
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 0.2

@@ -7,7 +7,7 @@ import pytest
 
 from e2e.support.notebook_client import NotebookClient, id_in
 from e2e.support.notebook_files import PIXEL, SHOW_PIXEL, printed, sources
-from e2e.support.places import Can
+from e2e.support.places import Can, same_everywhere
 from e2e.tools.conftest import OpenPlace
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -51,6 +51,7 @@ async def test_cells_are_inserted_edited_moved_and_deleted(opened: OpenPlace) ->
         assert (await client.do("read_cell", cell_id=code)).text.count(greeting) == 1
 
 
+@same_everywhere
 async def test_a_list_of_cells_is_inserted_whole_or_not(opened: OpenPlace) -> None:
     async with opened.notebook() as client:
         cells = [{**TEXT, "cell_source": "# Text"}, {"cell_type": "raw", "cell_source": "raw"}]
@@ -64,6 +65,7 @@ async def test_a_list_of_cells_is_inserted_whole_or_not(opened: OpenPlace) -> No
         assert (await client.sources())[-1] == "last" and "# Text" not in (await client.sources())[1:]
 
 
+@same_everywhere
 async def test_a_cell_is_named_by_index_id_prefix_or_execution_count(opened: OpenPlace) -> None:
     async with opened.notebook() as client:
         [cell, _] = await _filled(client, ("code", "'here'"), ("code", "alpha = 1"))
@@ -84,6 +86,7 @@ async def test_a_cell_is_named_by_index_id_prefix_or_execution_count(opened: Ope
         assert "In[999]" in await client.fails("execute_cell", cell_id="In[999]")
 
 
+@same_everywhere
 async def test_a_stale_revision_is_refused_with_the_new_source(opened: OpenPlace) -> None:
     async with opened.notebook() as client:
         cell = await client.insert("a")
@@ -100,6 +103,7 @@ async def test_a_stale_revision_is_refused_with_the_new_source(opened: OpenPlace
         assert await client.sources() == ["b"]
 
 
+@same_everywhere
 async def test_a_cell_that_another_agent_changed_is_not_overwritten_or_deleted(opened: OpenPlace) -> None:
     async with opened.notebook() as client:
         [_, mine] = await _filled(client, ("markdown", "# Text"), ("code", "mine"))
@@ -117,6 +121,7 @@ async def test_a_cell_that_another_agent_changed_is_not_overwritten_or_deleted(o
         assert await client.sources() == ["# Text", "mine again"]
 
 
+@same_everywhere
 async def test_an_index_that_now_means_another_cell_is_refused(opened: OpenPlace) -> None:
     async with opened.notebook() as client:
         [_, cell] = await _filled(client, ("code", "a"), ("code", "b"))
@@ -161,6 +166,7 @@ async def test_cells_keep_what_they_hold_when_they_are_changed_split_and_merged(
         assert changed["cell_type"] == "code" and bool(changed["outputs"]) == (Can.SET_OUTPUTS in client.lacks)
 
 
+@same_everywhere
 async def test_cells_are_selected_and_searched(opened: OpenPlace) -> None:
     async with opened.notebook() as client:
         cells = [
@@ -193,6 +199,7 @@ async def test_cells_are_selected_and_searched(opened: OpenPlace) -> None:
         assert ids[0] in headings and ids[3] in headings and ids[1] not in headings
 
 
+@same_everywhere
 async def test_a_notebook_and_its_cells_are_resources(opened: OpenPlace) -> None:
     async with opened.notebook() as client:
         cell = await client.insert(f"{SHOW_PIXEL}\n'größer'", run=True)
@@ -206,6 +213,7 @@ async def test_a_notebook_and_its_cells_are_resources(opened: OpenPlace) -> None
         assert image["mimeType"] == "image/png" and base64.b64decode(image["blob"]) == base64.b64decode(PIXEL)
 
 
+@same_everywhere
 async def test_a_prompt_embeds_the_cells(opened: OpenPlace) -> None:
     async with opened.notebook() as client:
         await _filled(client, *(("code", f"cell_{number} = {number}") for number in range(4)))
@@ -214,6 +222,7 @@ async def test_a_prompt_embeds_the_cells(opened: OpenPlace) -> None:
         assert "cell_0 = 0" in cited and "cell_3 = 3" in cited and "cell_2" not in cited and "Explain" in cited
 
 
+@same_everywhere
 async def test_every_failure_is_an_error_result(opened: OpenPlace) -> None:
     """jupyter-mcp-server returns many as ordinary text."""
     async with opened.notebook() as client:

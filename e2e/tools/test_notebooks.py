@@ -9,7 +9,7 @@ import pytest
 from e2e.support.lab_notebooks import KERNELSPEC, write_notebook
 from e2e.support.notebook_client import NotebookClient, kernel_in
 from e2e.support.notebook_files import PIXEL, printed, read_valid, sources
-from e2e.support.places import Can, needs
+from e2e.support.places import COLAB, FOLDER, RTC, Can, at, needs
 from e2e.tools.conftest import OpenPlace
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -138,6 +138,7 @@ async def test_a_notebook_is_copied_with_its_outputs(opened: OpenPlace, path: st
             assert (client.root / f"copy-{path}").read_bytes() == original.read_bytes()
 
 
+@at(FOLDER, RTC, COLAB)
 async def test_two_agents_edit_one_notebook_at_once(opened: OpenPlace) -> None:
     async with opened.notebook() as one, opened.notebook(emptied=False) as other:
 

@@ -27,6 +27,8 @@ Call = tuple[str, dict[str, Any]]
 Answer = dict[str, Any]
 
 both_transports = pytest.mark.parametrize("transport", ["stdio", "http"])
+# The order of calls is kept by the session; only how it gets them depends on the transport, which the first test shows.
+over_stdio = pytest.mark.parametrize("transport", ["stdio"])
 
 
 @dataclass
@@ -150,7 +152,7 @@ async def test_edits_sent_together_make_the_notebook_that_they_make_one_after_th
             assert made[0] == made[1], f"seed {SEED}, turn {turn}: {story.calls}"
 
 
-@both_transports
+@over_stdio
 async def test_runs_sent_together_run_in_order_after_the_edits_before_them(
     transport: str, home: Home, tmp_path: Path
 ) -> None:
@@ -189,7 +191,7 @@ async def test_runs_sent_together_run_in_order_after_the_edits_before_them(
         assert str(expected) in await agent.one("execute_code", code="print(trace)"), f"seed {SEED}: {calls}"
 
 
-@both_transports
+@over_stdio
 async def test_a_long_run_holds_up_no_edit_and_no_reader_but_the_next_run(
     transport: str, home: Home, tmp_path: Path
 ) -> None:
@@ -224,7 +226,7 @@ async def test_a_long_run_holds_up_no_edit_and_no_reader_but_the_next_run(
         assert sources(read_valid(tmp_path / "a.ipynb"))[1] == "later = 1"
 
 
-@both_transports
+@over_stdio
 async def test_what_ends_a_kernel_or_copies_comes_after_short_runs_before_it(
     transport: str, home: Home, tmp_path: Path
 ) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from e2e.support.notebook_client import gate, id_in, kernel_in, run_in
 from e2e.support.notebook_files import PIXEL, SHOW_PIXEL, printed
-from e2e.support.places import Can, needs
+from e2e.support.places import Can, each_kind_of_kernel, needs, same_everywhere
 from e2e.support.waiting import until
 from e2e.tools.conftest import OpenPlace
 
@@ -56,6 +56,7 @@ async def test_outputs_are_answered_and_in_the_cell(opened: OpenPlace) -> None:
             assert [each["outputs"] for each in await client.cells()] == [[], [], []]
 
 
+@same_everywhere
 async def test_a_cell_runs_in_the_call_that_edits_it(opened: OpenPlace) -> None:
     async with opened.notebook() as client:
         inserted = await client.stores("insert_cell", **CODE, cell_source="x = 1\nprint(x)", run=True)
@@ -78,6 +79,7 @@ async def test_a_cell_runs_in_the_call_that_edits_it(opened: OpenPlace) -> None:
         assert second == first + 1 and never is None
 
 
+@same_everywhere
 async def test_several_cells_run_until_an_error_or_through_it(opened: OpenPlace) -> None:
     async with opened.notebook() as client:
         sources = ["seen = 1", "1 / 0", "print('reached', seen)"]
@@ -96,6 +98,7 @@ async def test_several_cells_run_until_an_error_or_through_it(opened: OpenPlace)
         assert printed((await client.cells())[3]) == "reached 1\n"
 
 
+@each_kind_of_kernel
 async def test_a_run_continues_after_its_timeout_and_without_its_agent(opened: OpenPlace) -> None:
     async with opened.notebook() as client:
         door, wait = gate(client)
@@ -113,6 +116,7 @@ async def test_a_run_continues_after_its_timeout_and_without_its_agent(opened: O
         assert run in (await client.do("get_run")).text, "without an id: the latest runs"
 
 
+@same_everywhere
 async def test_runs_are_queued_in_order(opened: OpenPlace) -> None:
     async with opened.notebook() as client:
         door, first = await client.begin_at_gate("order = []")
@@ -130,6 +134,7 @@ async def test_runs_are_queued_in_order(opened: OpenPlace) -> None:
         assert "[2, 3]" in (await client.do("execute_code", code="order")).text
 
 
+@same_everywhere
 async def test_a_run_writes_into_its_cell_after_a_move(opened: OpenPlace) -> None:
     async with opened.notebook() as client:
         door, wait = gate(client)
@@ -142,6 +147,7 @@ async def test_a_run_writes_into_its_cell_after_a_move(opened: OpenPlace) -> Non
         assert text["cell_type"] == "markdown" and printed(cell) == "from the run\n"
 
 
+@each_kind_of_kernel
 async def test_a_run_is_interrupted_and_variables_stay(opened: OpenPlace) -> None:
     async with opened.notebook() as client:
         door, run = await client.begin_at_gate("kept = 'kept'")
@@ -156,6 +162,7 @@ async def test_a_run_is_interrupted_and_variables_stay(opened: OpenPlace) -> Non
         assert "'kept'" in (await client.do("execute_code", code="kept")).text
 
 
+@each_kind_of_kernel
 async def test_a_restart_clears_variables_and_ends_runs(opened: OpenPlace) -> None:
     async with opened.notebook() as client:
         door, run = await client.begin_at_gate("kept = 1\nprint('before', flush=True)")
@@ -180,6 +187,7 @@ async def test_a_restart_clears_variables_and_ends_runs(opened: OpenPlace) -> No
         assert printed(before) == "before\n" and never["outputs"] == [], "outputs stay"
 
 
+@each_kind_of_kernel
 async def test_a_kernel_is_chosen(opened: OpenPlace) -> None:
     async with opened.notebook() as client:
         await client.do("execute_code", code="mine = 1")
@@ -190,6 +198,7 @@ async def test_a_kernel_is_chosen(opened: OpenPlace) -> None:
             assert "1" in (await client.do("execute_code", code="mine")).text
 
 
+@same_everywhere
 async def test_long_output_is_cut_and_can_be_read_in_full(opened: OpenPlace) -> None:
     """jupyter-mcp-server returns as many characters as were printed."""
     async with opened.notebook() as client:
@@ -207,6 +216,7 @@ async def test_long_output_is_cut_and_can_be_read_in_full(opened: OpenPlace) -> 
         assert many.text.count("image/png") >= 9, "an image that is left out is named"
 
 
+@same_everywhere
 async def test_a_progress_bar_is_folded(opened: OpenPlace) -> None:
     async with opened.notebook() as client:
         ran = await client.run("for n in range(101): print(f'\\r\\x1b[32m{n} %\\x1b[0m', end='', flush=True)")

@@ -6,7 +6,7 @@ import pytest
 
 from e2e.support.notebook_client import NotebookClient
 from e2e.support.notebook_files import printed
-from e2e.support.places import Can
+from e2e.support.places import COLAB, FOLDER, INSIDE, JSD, PLAIN, RTC, Can, at
 from e2e.tools.conftest import OpenPlace
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -28,6 +28,7 @@ async def _states(client: NotebookClient, **given: str) -> dict[str, str]:
     return {row[5]: row[6] if len(row) > 6 else "" for row in rows}
 
 
+@at(FOLDER, PLAIN, RTC, JSD, INSIDE, COLAB)
 async def test_stale_cells_are_found_and_run(opened: OpenPlace) -> None:
     async with opened.notebook() as client:
         await _filled(client)
@@ -50,6 +51,7 @@ async def test_stale_cells_are_found_and_run(opened: OpenPlace) -> None:
         assert "nothing was run" in (await client.do("run_cells", stale=True)).text
 
 
+@at(FOLDER, RTC, INSIDE, COLAB)
 async def test_after_a_restart_all_outputs_are_stale(opened: OpenPlace) -> None:
     async with opened.notebook() as client:
         await _filled(client)
@@ -65,6 +67,7 @@ async def test_after_a_restart_all_outputs_are_stale(opened: OpenPlace) -> None:
         assert await _states(client, only="stale") == {SOURCES[4]: "other kernel"}
 
 
+@at(FOLDER, RTC, INSIDE, COLAB)
 async def test_a_notebook_is_verified_beside_its_kernel(opened: OpenPlace) -> None:
     async with opened.notebook() as client:
         sources = ["kept = 41", "print(kept + 1)"]

@@ -5,7 +5,7 @@ import pytest
 
 from e2e.support.changes import last_line, line_of_changes
 from e2e.support.notebook_client import run_in
-from e2e.support.places import Can
+from e2e.support.places import Can, each_kind_of_kernel, same_everywhere
 from e2e.tools.conftest import OpenPlace
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -20,6 +20,7 @@ def area(width, height=2):
     return width * height"""
 
 
+@each_kind_of_kernel
 async def test_variables_are_listed_and_inspected(opened: OpenPlace) -> None:
     async with opened.notebook() as client:
         await client.run(DEFINE)
@@ -42,6 +43,7 @@ async def test_variables_are_listed_and_inspected(opened: OpenPlace) -> None:
         assert [cell["execution_count"] for cell in await client.cells()] == [count, count + 1]
 
 
+@each_kind_of_kernel
 async def test_variables_are_listed_while_a_cell_runs(opened: OpenPlace) -> None:
     async with opened.notebook() as client:
         await client.run("x = 6")
@@ -55,6 +57,7 @@ async def test_variables_are_listed_while_a_cell_runs(opened: OpenPlace) -> None
         assert "[COMPLETED" in (await client.do("get_run", run_id=run, wait_seconds=20)).text
 
 
+@same_everywhere
 async def test_the_cell_that_last_assigned_a_variable_is_named(opened: OpenPlace) -> None:
     async with opened.notebook() as client:
         if Can.ASK_MEMORY in client.lacks:
@@ -69,6 +72,7 @@ async def test_the_cell_that_last_assigned_a_variable_is_named(opened: OpenPlace
         assert listed.endswith("beside\tint\t\t2\t"), "not of a cell"
 
 
+@same_everywhere
 async def test_a_run_says_what_it_has_changed(opened: OpenPlace) -> None:
     async with opened.notebook() as client:
 
