@@ -145,7 +145,7 @@ async def test_a_kernel_whose_program_is_missing_is_not_listed(server: NotebookS
         assert "absent" in await client.fails("use_notebook", notebook_path=path, mode="create", kernel_name="absent")
 
 
-@pytest.mark.parametrize(("count", "flush"), [(200_000, False), (10_000, True)], ids=["unflushed", "flushed"])
+@pytest.mark.parametrize(("count", "flush"), [(50_000, False), (4_000, True)], ids=["unflushed", "flushed"])
 async def test_many_lines_are_stored_in_full_and_shown_truncated(
     count: int, flush: bool, server: NotebookServer, path: str
 ) -> None:

@@ -25,12 +25,11 @@ async def left_run(machine: Machine) -> tuple[str, str]:
     return cell_id, run
 
 
-@pytest.mark.parametrize("tool", ["list_notebooks", "read_notebook", "read_cell"])
+@pytest.mark.parametrize("tool", ["list_notebooks", "read_cell"])
 async def test_a_first_call_that_only_reads_says_once_what_was_left(tool: str, machine: Machine) -> None:
     cell_id, run = await left_run(machine)
     given = {
         "list_notebooks": {},
-        "read_notebook": {"notebook_name": NOTEBOOK},
         "read_cell": {"notebook_name": NOTEBOOK, "cell_id": cell_id},
     }
     ended = f"run {run} of cell {cell_id}"
@@ -76,15 +75,13 @@ async def test_code_of_no_notebook_and_its_variables_outlive_the_server(machine:
             assert "from an earlier server" not in await other.call("execute_code", code="1")
 
 
-@pytest.mark.parametrize("is_of_other", [False, True])
-async def test_cells_that_ran_on_a_kernel_of_another_notebook_or_none_are_stored_while_no_server_is_attached(
-    is_of_other: bool, machine: Machine
+async def test_cells_that_ran_on_a_kernel_of_another_notebook_are_stored_while_no_server_is_attached(
+    machine: Machine,
 ) -> None:
     opened, wait = machine.gate()
     async with machine.server() as server:
-        if is_of_other:
-            (machine.root / "other").mkdir()
-            await server.call("use_notebook", notebook_path="other/first.ipynb", mode="create")
+        (machine.root / "other").mkdir()
+        await server.call("use_notebook", notebook_path="other/first.ipynb", mode="create")
         await server.call("execute_code", code="x = 41")
         [kernel] = json.loads(machine.kernels_command("--json"))
         await server.call("use_notebook", notebook_path=NOTEBOOK, mode="create", kernel_id=kernel["id"])

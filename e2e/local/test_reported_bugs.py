@@ -53,12 +53,6 @@ async def test_the_first_output_of_a_fresh_kernel_arrives(server: NotebookServer
             assert f"first {turn}" in (await client.do("execute_code", code=f"print('first {turn}')")).text
 
 
-async def test_a_dead_kernel_is_reported_before_the_timeout(server: NotebookServer, path: str) -> None:
-    async with notebook_client(server, path) as client:
-        # Longer than the test's own timeout.
-        assert "[KERNEL DIED" in await client.fails("execute_code", code="import os; os._exit(1)", timeout=3600)
-
-
 async def test_no_kernel_is_started_before_the_first_run_and_each_notebook_has_one(home: Home, tmp_path: Path) -> None:
     mark = new_mark()
     async with stdio_client(launch(tmp_path, home, mark=mark)) as server:
@@ -140,12 +134,6 @@ async def test_the_end_of_input_ends_the_server_while_a_kernel_runs(home: Home, 
         server.end_input()
         assert await server.ended() == 0
         await asyncio.to_thread(nothing_is_left, mark, home)
-
-
-async def test_input_is_requested(server: NotebookServer, path: str) -> None:
-    async with notebook_client(server, path) as client:
-        assert "WAITING FOR INPUT" in (await client.do("execute_code", code="input('Name? ')")).text
-        await client.do("interrupt_kernel")
 
 
 async def test_tabs_and_newlines_do_not_break_tables(server: NotebookServer, path: str) -> None:

@@ -1,4 +1,5 @@
-"""Notebooks that run again from a fresh kernel. Only real kernels show what differs from run to run."""
+"""Notebooks that run again from a fresh kernel. Only real kernels show what differs from run to run; how outputs are compared is
+tested in `compare`."""
 
 import asyncio
 import json
@@ -40,61 +41,28 @@ STORIES: dict[str, tuple[list[Cell], list[str]]] = {
     "plain": ([("print('a')", "a\n"), ("1", ONE)], ["identical", "identical"]),
     "stale": ([("x = 2\nprint(x)", "1\n")], ["stale"]),
     "hidden_state": ([("print(1)", "1\n"), ("print(made_elsewhere)", "5\n"), ("2", "2")], ["identical", "failed", "not_run"]),
-    "order": ([("print(later)", "1\n"), ("later = 1", "")], ["failed", "not_run"]),
     "random": (
         [("import random\nx = random.random()", ""), ("print(x)", "0.5\n"), ("print(x + 1)", "1.5\n"), ("print(3)", "3\n")],
         ["identical", "not_deterministic", "follows", "identical"],
     ),
     "seeded": ([("import random\nrandom.seed(1)\nprint(random.random())", "0.13436424411240122\n")], ["identical"]),
-    "seeded_otherwise": ([("import random\nrandom.seed(1)\nprint(random.random())", "0.5\n")], ["stale"]),
     "follows": ([("x = 2\nprint(x)", "1\n"), ("print(x * 2)", "2\n")], ["stale", "follows"]),
     "mutation": ([("a = []", ""), ("a.append(2)\nprint(a)", "[1]\n"), ("print(len(a), a)", "1 [1]\n")], ["identical", "stale", "follows"]),
-    "clock": ([("import datetime\nprint(datetime.datetime.now())", "2024-01-02 03:04:05.678901\n")], ["identical"]),
-    "epoch": ([("import time\nprint(time.time())", "1700000000.25\n")], ["identical"]),
-    "dates_as_data": ([("print('2020-01-02')", "2020-01-01\n")], ["stale"]),
-    "durations": ([("import time\nb = time.time()\nprint(f'{time.time() - b:.2f} s')", "12.34 s\n")], ["identical"]),
     "time_magic": ([("%time x = 1", "CPU times: user 3 µs, sys: 1 µs, total: 4 µs\nWall time: 5.01 µs\n")], ["identical"]),
     "address": ([("print(object())", "<object object at 0x7f0102030405>\n")], ["identical"]),
-    "temporary_path": ([("import tempfile\nwith tempfile.TemporaryDirectory(dir='/tmp') as d: print('at', d)", "at /tmp/tmpabcdef\n")], ["identical"]),
     "image": ([(SHOW_PIXEL, image(PIXEL))], ["identical"]),
-    "other_image": ([(SHOW_PIXEL, shown(image_png="aGk=", text_plain="<IPython.core.display.Image object>"))], ["stale"]),
-    "html": (
-        [("from IPython.display import display\ndisplay({'text/html': f'<b id={id(object())}>', 'text/plain': 'b'}, raw=True)",
-          shown(text_html="<b id=1>", text_plain="b"))],
-        ["identical"],
-    ),
-    "progress": ([("for n in range(3): print(f'\\r{n}', end='')", "\r0\r1\r2")], ["identical"]),
-    "progress_in_pieces": (
-        [("import sys\nfor n in range(3):\n    print(n, flush=True)", [v4.new_output("stream", text="0\n"), v4.new_output("stream", text="1\n2\n")])],
-        ["identical"],
-    ),
     "updated_later": (
         [("h = display('a', display_id='x')", shown(text_plain="'b'")), ("h.update('b')", "")],
         ["identical", "identical"],
-    ),
-    "html_alone": (
-        [("from IPython.display import HTML\nHTML('<h1>revenue 100</h1>')",
-          shown(text_html="<h1>revenue 999</h1>", text_plain="<IPython.core.display.HTML object>"))],
-        ["stale"],
-    ),
-    "json": (
-        [("from IPython.display import JSON\nJSON({'b': 1.0, 'a': [1, 2]})",
-          shown(application_json={"a": [1, 2], "b": 1}, text_plain="<IPython.core.display.JSON object>"))],
-        ["identical"],
     ),
     "help": ([("len?", "")], ["identical"]),
     "error_of_another_cell": ([("get_ipython().run_cell('1 / 0');", "")], ["failed"]),
     "expected_error_of_another_cell": ([("get_ipython().run_cell('1 / 0');", None, ["raises-exception"])], ["none_saved"]),
     "warnings": ([("import sys\nprint('w', file=sys.stderr)\nprint(1)", "1\n")], ["identical"]),
     "error": ([("1 / 0", error("ZeroDivisionError", "division by zero")), ("print(1)", "1\n")], ["identical", "identical"]),
-    "other_error": ([("1 / 0", error("ValueError", "no"))], ["stale"]),
     "new_error": ([("1 / 0", "1"), ("2", "2")], ["failed", "not_run"]),
     "expected_error": ([("1 / 0", None, ["raises-exception"]), ("print(1)", "1\n")], ["none_saved", "identical"]),
     "skipped": ([("1 / 0", "x", ["skip-execution"]), ("# NBVAL_SKIP\n1 / 0", "x"), ("print(1)", "1\n")], ["identical"]),
-    "ignored": (
-        [("print(1)", "2\n", ["nbval-ignore-output"]), ("# NBVAL_IGNORE_OUTPUT\nprint(1)", "2\n"), ("print(1)", "1\n")],
-        ["not_compared", "not_compared", "identical"],
-    ),
     "never_run": ([("print(1)", None), ("# nothing", None)], ["none_saved"]),
     "input": ([("input('name? ')", "me"), ("1", "1")], ["failed", "not_run"]),
     "thread": (
