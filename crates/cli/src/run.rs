@@ -75,7 +75,7 @@ async fn run_in(
         notebook: Some(source.path().clone()),
         kernel: KernelSelector::Scratch(options.kernel.clone()),
         is_for_run: true,
-        preferred: chosen.notebook.kernelspec(),
+        preferred: chosen.notebook.wanted_kernelspec(),
         folder: None,
     };
     // Not cut short: a place that has begun to start a kernel could not end it.

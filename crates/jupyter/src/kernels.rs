@@ -223,11 +223,13 @@ impl Kernels {
             (Some(_), _) => {
                 let kernel = self.adopt(self.start(&spec.name, Some(folder(&notebook))).await?);
                 kernel.set_unattached();
+                query.replacement(&spec).into_iter().for_each(|notice| kernel.add_notice(notice));
                 return Ok(KernelChoice::Kernel { kernel, is_new: true });
             }
         };
         let kernel = self.adopt(model);
         kernel.set_started_for_notebook();
+        query.replacement(&spec).into_iter().for_each(|notice| kernel.add_notice(notice));
         Ok(KernelChoice::Kernel { kernel, is_new: true })
     }
 

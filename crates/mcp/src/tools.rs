@@ -1,8 +1,43 @@
 //! The notebook tools, one file each: what a model reads about a tool, who may call it, and what it does.
 //!
-//! A new tool is a file with a `TOOL`, and a line in the list below.
+//! A new tool is a file with a `TOOL`, its `mod`, and a line in the list.
 
+mod add_packages;
+mod answer_input;
+mod change_cell;
+mod checkpoint;
+mod clear_cell_output;
+mod connect_to_jupyter;
+mod copy_file;
+mod copy_notebook;
+mod delete_cell;
+mod edit_cell_source;
+mod edit_cells;
+mod execute_cell;
+mod execute_code;
+mod get_run;
+mod history;
+mod insert_cell;
+mod insert_execute_code_cell;
+mod inspect_variable;
+mod interrupt_kernel;
+mod list_files;
+mod list_kernels;
+mod list_notebooks;
+mod list_variables;
+mod move_cell;
+mod open_in_browser;
+mod overwrite_cell_source;
+mod read_cell;
+mod read_notebook;
+mod restart_notebook;
+mod run_cells;
+mod search_notebook;
 mod shared;
+mod undo;
+mod unuse_notebook;
+mod use_notebook;
+mod verify_notebook;
 
 use std::collections::HashMap;
 use std::str::FromStr;
@@ -25,51 +60,43 @@ use shared::left;
 use shared::older_names;
 pub(crate) use shared::preview::preview_of_relayed;
 
-macro_rules! tools {
-    ($($name:ident),* $(,)?) => {
-        $(mod $name;)*
-
-        /// The tools in the order in which they are listed.
-        static TOOLS: &[&Tool] = &[$(&$name::TOOL),*];
-    };
-}
-
-tools![
-    list_files,
-    list_notebooks,
-    list_kernels,
-    use_notebook,
-    unuse_notebook,
-    copy_notebook,
-    copy_file,
-    restart_notebook,
-    read_notebook,
-    search_notebook,
-    read_cell,
-    insert_cell,
-    overwrite_cell_source,
-    edit_cell_source,
-    edit_cells,
-    move_cell,
-    change_cell,
-    delete_cell,
-    clear_cell_output,
-    history,
-    checkpoint,
-    undo,
-    execute_cell,
-    insert_execute_code_cell,
-    run_cells,
-    verify_notebook,
-    execute_code,
-    get_run,
-    list_variables,
-    inspect_variable,
-    interrupt_kernel,
-    answer_input,
-    add_packages,
-    open_in_browser,
-    connect_to_jupyter,
+/// The tools in the order in which they are listed.
+static TOOLS: &[&Tool] = &[
+    &list_files::TOOL,
+    &list_notebooks::TOOL,
+    &list_kernels::TOOL,
+    &use_notebook::TOOL,
+    &unuse_notebook::TOOL,
+    &copy_notebook::TOOL,
+    &copy_file::TOOL,
+    &restart_notebook::TOOL,
+    &read_notebook::TOOL,
+    &search_notebook::TOOL,
+    &read_cell::TOOL,
+    &insert_cell::TOOL,
+    &overwrite_cell_source::TOOL,
+    &edit_cell_source::TOOL,
+    &edit_cells::TOOL,
+    &move_cell::TOOL,
+    &change_cell::TOOL,
+    &delete_cell::TOOL,
+    &clear_cell_output::TOOL,
+    &history::TOOL,
+    &checkpoint::TOOL,
+    &undo::TOOL,
+    &execute_cell::TOOL,
+    &insert_execute_code_cell::TOOL,
+    &run_cells::TOOL,
+    &verify_notebook::TOOL,
+    &execute_code::TOOL,
+    &get_run::TOOL,
+    &list_variables::TOOL,
+    &inspect_variable::TOOL,
+    &interrupt_kernel::TOOL,
+    &answer_input::TOOL,
+    &add_packages::TOOL,
+    &open_in_browser::TOOL,
+    &connect_to_jupyter::TOOL,
 ];
 
 /// A tool.

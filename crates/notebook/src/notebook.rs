@@ -108,6 +108,19 @@ impl Notebook {
         Some(Kernelspec { name, display_name: text("display_name"), language: text("language") })
     }
 
+    /// The kernelspec for the code cells: the one that is named, with the language of the last kernel if it has none. Without a name,
+    /// any one of that language will do, and its name is empty. `None` if nothing is known of it.
+    pub fn wanted_kernelspec(&self) -> Option<Kernelspec> {
+        match self.kernelspec() {
+            Some(spec) if spec.language.as_ref().is_some_and(|language| !language.is_empty()) => Some(spec),
+            Some(spec) => Some(Kernelspec { language: self.language(), ..spec }),
+            None => {
+                let language = Some(self.language()?);
+                Some(Kernelspec { name: String::new(), display_name: None, language })
+            }
+        }
+    }
+
     /// The language of the code cells according to the last kernel, else to the kernelspec.
     pub fn language(&self) -> Option<String> {
         let metadata = self.metadata();

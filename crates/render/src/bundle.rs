@@ -9,7 +9,7 @@ use notebook::{Json, MimeBundle};
 
 use crate::data_uri::{self, without_data_uris};
 use crate::marks::marked;
-use crate::{chart, html, size, svg, terminal};
+use crate::{chart, html, image, size, svg, terminal};
 
 #[derive(Debug)]
 pub(crate) enum Rendered {
@@ -49,8 +49,8 @@ const IMAGE_TYPES: [&str; 5] = ["image/png", "image/jpeg", "image/webp", "image/
 pub(crate) fn render(bundle: &MimeBundle) -> Rendered {
     let forms = Forms(bundle.data.members().collect());
     // A formula that is also an image is exact, and shorter, as LaTeX.
-    let image = IMAGE_TYPES.iter().find_map(|mime| Some((*mime, forms.get(mime)?)));
-    if let Some((mime, content)) = image.filter(|_| forms.get("text/latex").is_none()) {
+    let picture = IMAGE_TYPES.iter().find_map(|mime| Some((*mime, forms.get(mime)?)));
+    if let Some((mime, content)) = picture.filter(|_| forms.get("text/latex").is_none()) {
         let about = bundle.metadata.member(mime);
         let label = about.and_then(|about| Some(about.member("alt")?.text()?.into_owned()));
         let plain = forms.informative_plain();
@@ -112,15 +112,16 @@ fn text(forms: &Forms<'_>) -> Rendered {
         }
     }
     if let Some(latex) = forms.filled("text/latex") {
-        return Rendered::Text(latex.trim().to_owned());
+        return Rendered::Text(without_data_uris(latex.trim()).into_owned());
     }
     if let Some(markdown) = forms.filled("text/markdown") {
         let markdown = markdown.trim_end();
         let images = data_uri::images(markdown, html::MAX_IMAGES);
         return illustrated(without_data_uris(markdown).into_owned(), &images);
     }
-    if let Some(drawing) = forms.text("image/svg+xml") {
-        return Rendered::Description(svg::described(&drawing));
+    if let Some(drawing) = forms.get(image::SVG) {
+        let (mime, content) = (image::SVG.to_owned(), drawing.clone());
+        return Rendered::Image(ImageSource { mime, content, label: None, plain: None });
     }
     if let Some(json) = forms.get("application/json") {
         return Rendered::Text(compact(json));
@@ -176,10 +177,17 @@ fn illustrated(text: String, addresses: &[String]) -> Rendered {
 
 /// The image in a `data:` address.
 fn embedded_image(address: &str) -> Option<ImageSource> {
+    let source = |mime: &str, content: &str| ImageSource {
+        mime: mime.to_owned(),
+        content: Json::from_value(&serde_json::Value::from(content)),
+        label: None,
+        plain: None,
+    };
+    if let Some(drawing) = data_uri::drawing(address) {
+        return svg::is_drawable(&drawing).then(|| source(image::SVG, &drawing));
+    }
     let (mime, content) = address.strip_prefix("data:")?.split_once(";base64,")?;
-    let content = Json::from_value(&serde_json::Value::from(content));
-    let source = ImageSource { mime: mime.to_owned(), content, label: None, plain: None };
-    IMAGE_TYPES.contains(&mime).then_some(source)
+    IMAGE_TYPES.contains(&mime).then(|| source(mime, content))
 }
 
 /// Whether it is only the name of an object, such as `<Figure size 640x480 with 1 Axes>`.

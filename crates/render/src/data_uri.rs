@@ -14,20 +14,18 @@ const MIN_LENGTH: usize = 100;
 pub(crate) fn described(address: &str) -> Option<String> {
     let (head, content) = address.strip_prefix("data:")?.split_once(',')?;
     let mime = head.split(';').next().filter(|mime| !mime.is_empty()).unwrap_or("text/plain");
-    let is_base64 = head.ends_with(";base64");
-    if mime == "image/svg+xml"
-        && let Some(drawing) = drawing(content, is_base64)
-    {
-        let description = svg::described(&drawing);
-        return Some(description.trim_start_matches('[').trim_end_matches(']').to_owned());
+    if let Some(drawing) = drawing(address) {
+        return Some(svg::described(&drawing));
     }
+    let is_base64 = head.ends_with(";base64");
     let bytes = if is_base64 { content.len() / 4 * 3 } else { content.len() };
     Some(format!("{mime}, {}", size(bytes)))
 }
 
 /// The SVG in a `data:` URI, unless its characters are escaped.
-fn drawing(content: &str, is_base64: bool) -> Option<String> {
-    if is_base64 {
+pub(crate) fn drawing(address: &str) -> Option<String> {
+    let (head, content) = address.strip_prefix("data:image/svg+xml")?.split_once(',')?;
+    if head.ends_with(";base64") {
         let bytes = base64_json::decode(&Json::from_value(&content.into()), usize::MAX / 2)?;
         String::from_utf8(bytes).ok()
     } else {

@@ -3,16 +3,19 @@
 //! An image is decoded even if it could be passed on unchanged: services refuse a whole conversation because of one image
 //! that they cannot read.
 
+use std::borrow::Cow;
 use std::io::Cursor;
 
 use notebook::one_line;
 
 use crate::bundle::ImageSource;
-use crate::{base64_json, size};
+use crate::{base64_json, size, svg};
 use ::image::codecs::jpeg::JpegEncoder;
 use ::image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use ::image::{DynamicImage, GenericImageView, ImageDecoder, ImageFormat, ImageReader, ImageResult, Limits};
 
+/// The type of drawings.
+pub(crate) const SVG: &str = "image/svg+xml";
 /// The longest side that models use, in pixels.
 const LONGEST_SIDE: u32 = 1568;
 /// The largest encoded image that is sent, in bytes.
@@ -48,11 +51,27 @@ pub(crate) fn description(source: &ImageSource) -> String {
 
 /// Describes an image that is not sent, and how to see it.
 pub(crate) fn left_out(source: &ImageSource, more: &str) -> String {
+    if !can_be_sent(source) {
+        return description(source);
+    }
     bracketed(&format!("{}, left out, {more} shows it", described(source).0), source)
 }
 
-/// The image, scaled down if necessary.
+/// Whether [`fit`] may find an image to send. Only drawings are known beforehand to have none.
+pub(crate) fn can_be_sent(source: &ImageSource) -> bool {
+    drawing(source).is_none_or(|drawing| svg::is_drawable(&drawing))
+}
+
+fn drawing(source: &ImageSource) -> Option<Cow<'_, str>> {
+    if source.mime == SVG { source.content.multiline_text() } else { None }
+}
+
+/// The image, scaled down if necessary; that of a drawing if it can be drawn.
 pub(crate) fn fit(source: &ImageSource) -> Fitted {
+    if let Some(drawing) = drawing(source) {
+        let encoded = svg::draw(&drawing).and_then(|image| encode(image, false).ok());
+        return Fitted { note: description(source), encoded: encoded.map(|found| (found.mime, found.bytes)) };
+    }
     let (description, header) = described(source);
     let left_out =
         |why: &str| Fitted { note: bracketed(&format!("{description}, {why}"), source), encoded: None };
@@ -82,6 +101,9 @@ fn bracketed(description: &str, source: &ImageSource) -> String {
 
 /// The type, sides and size of the image; no header if the bytes are not an image.
 fn described(source: &ImageSource) -> (String, Option<Header>) {
+    if let Some(drawing) = drawing(source) {
+        return (svg::described(&drawing), None);
+    }
     let (mime, json) = (&source.mime, &source.content);
     let Some(start) = base64_json::decode(json, HEADER_BYTES) else {
         return (format!("{mime}, {}", size(base64_json::max_size(json))), None);

@@ -13,7 +13,9 @@ const MARK: &str = "│ ";
 const MAX_PREFIX: usize = 256;
 
 /// The words in brackets with which lines of ours begin, in lower case.
-const LABELS: [&str; 29] = [
+const LABELS: [&str; 31] = [
+    "attachment",
+    "widget",
     "stdout",
     "stderr",
     "stream",
@@ -312,6 +314,7 @@ mod tests {
             "=====\u{200b}Cell 3=====",
             "\u{2800}[NOTICE] x",
             "\u{ff3b}\u{ff2e}\u{ff2f}TICE] x",
+            "[widget: 100%]",
         ] {
             assert_eq!(marked(line), format!("│ {line}"));
             assert_eq!(marked(&format!("a\r\n{line}\nb")), format!("a\r\n│ {line}\nb"));

@@ -3,6 +3,7 @@
 use notebook::{Json, Output, Text, truncate};
 
 use crate::bundle::{self, Rendered};
+use crate::data_uri::without_data_uris;
 use crate::marks::{Marks, marked};
 use crate::terminal::{self, Terminal};
 use crate::{image, size, traceback};
@@ -31,7 +32,7 @@ pub fn full_text(output: &Output) -> String {
         },
         Output::Error { name, value, traceback } => {
             let text = traceback::traceback(name, value, traceback);
-            marked(&text).into_owned()
+            marked(&without_data_uris(&text)).into_owned()
         }
         Output::Other(json) => unknown(json),
     }
@@ -48,7 +49,7 @@ pub(crate) fn description(text: &str) -> String {
 /// Passes the readable text of a stream to `sink` piece by piece.
 pub(crate) fn stream_text(text: &Text, sink: impl FnMut(&str)) {
     let mut marks = Marks::new(sink);
-    let mut terminal = Terminal::new(|piece: &str| marks.push(piece));
+    let mut terminal = Terminal::new(|piece: &str| marks.push(&without_data_uris(piece)));
     text.pieces().for_each(|piece| terminal.write(piece));
     terminal.finish();
     marks.finish();
@@ -105,6 +106,25 @@ mod tests {
         let line = last_line(&text);
         assert_eq!(line.chars().count(), 200);
         assert!(line.ends_with("ä…"));
+    }
+
+    #[test]
+    fn data_uris_are_short_in_every_kind_of_text() {
+        let uri = format!("data:image/svg;base64,{}", "A".repeat(40_000));
+        let stream = Output::Stream { name: "stdout".to_owned(), text: Text::from(&*format!("a {uri} b")) };
+        let of = |mime: &str, text: &str| {
+            let data = Json::from_value(&json!({ mime: text }));
+            Output::Display(notebook::MimeBundle { data, metadata: Json::empty_object() })
+        };
+        let mut outputs = vec![stream];
+        for mime in ["text/plain", "text/html", "text/markdown", "text/latex", "application/json", "text/x"] {
+            outputs.push(of(mime, &format!("a {uri} b")));
+        }
+        for output in outputs {
+            let text = full_text(&output);
+            assert!(text.len() < 200, "{}", &text[..200]);
+            assert!(text.contains("image/svg"), "{text}");
+        }
     }
 
     #[test]

@@ -1,9 +1,14 @@
-//! Describes SVG by its size and its texts.
+//! Describes SVG by its size and its texts, and draws it where it has no text.
+
+mod bounds;
+mod draw;
 
 use notebook::truncate;
 
 use crate::markup::{Part, Tag};
 use crate::{html, markup, size};
+
+pub(crate) use draw::{draw, is_drawable};
 
 /// The bytes of a drawing that are read.
 const MAX_READ: usize = 8 * 1024 * 1024;
@@ -17,7 +22,7 @@ pub(crate) fn described(svg: &str) -> String {
         drawing.part(part);
         None
     });
-    let mut text = "[image/svg+xml".to_owned();
+    let mut text = "image/svg+xml".to_owned();
     if let Some((width, height)) = drawing.sides {
         text.push_str(&format!(" {width}×{height}"));
     }
@@ -26,7 +31,6 @@ pub(crate) fn described(svg: &str) -> String {
     if !texts.is_empty() {
         text.push_str(&format!("; its texts: {}", truncate(&texts, MAX_TEXTS)));
     }
-    text.push(']');
     text
 }
 
@@ -112,26 +116,23 @@ mod tests {
                    <metadata><title>no</title></metadata><style>text{}</style><text>a<tspan>b</tspan>\n c</text></svg>";
         assert_eq!(
             described(svg),
-            format!("[image/svg+xml 460×345, {} B; its texts: Fruit & veg, ab c]", svg.len())
+            format!("image/svg+xml 460×345, {} B; its texts: Fruit & veg, ab c", svg.len())
         );
-        assert_eq!(
-            described("<svg viewBox='0 0 24 12.5'><path d='M0'/></svg>"),
-            "[image/svg+xml 24×12, 47 B]"
-        );
-        assert_eq!(described("<svg width='100%' height='100%'/>"), "[image/svg+xml, 33 B]");
+        assert_eq!(described("<svg viewBox='0 0 24 12.5'><path d='M0'/></svg>"), "image/svg+xml 24×12, 47 B");
+        assert_eq!(described("<svg width='100%' height='100%'/>"), "image/svg+xml, 33 B");
     }
 
     #[test]
     fn texts_drawn_as_outlines_are_read_from_comments() {
         let svg = "<svg><!-- no --><g id='text_1'><!-- apples &amp; pears --><g><path/></g></g><g id='axis_2'><!-- no --></g></svg>";
-        assert!(described(svg).ends_with("; its texts: apples & pears]"));
+        assert!(described(svg).ends_with("; its texts: apples & pears"));
     }
 
     #[test]
     fn long_texts_are_truncated() {
         let svg = format!("<svg>{}</svg>", "<text>word word</text>".repeat(10_000));
         assert!(described(&svg).chars().count() < MAX_TEXTS + 100);
-        assert!(described("<svg><text>").starts_with("[image/svg+xml"));
-        assert_eq!(described(""), "[image/svg+xml, 0 B]");
+        assert!(described("<svg><text>").starts_with("image/svg+xml"));
+        assert_eq!(described(""), "image/svg+xml, 0 B");
     }
 }

@@ -111,7 +111,7 @@ impl OpenNotebook {
             notebook: Some(self.path().clone()),
             kernel: selector,
             is_for_run,
-            preferred: self.document.snapshot().await?.kernelspec(),
+            preferred: self.document.snapshot().await?.wanted_kernelspec(),
             folder: None,
         };
         let choice = self.place.kernel(request).await?;

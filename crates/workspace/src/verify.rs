@@ -107,7 +107,7 @@ async fn verify(
         place: notebook.place().clone(),
         path: notebook.path().clone(),
         kernelspec: notebook.kernel().map(|kernel| kernel.description().name),
-        preferred: saved.kernelspec(),
+        preferred: saved.wanted_kernelspec(),
         in_copy: options.in_copy,
     };
     let count = cells.len();

@@ -1,4 +1,4 @@
-//! No file is in the repository that a program has left behind.
+//! No file is in the repository that a program has left behind, and none that `cargo fmt` does not see.
 
 use std::collections::BTreeSet;
 
@@ -64,7 +64,20 @@ pub(super) fn check(project: &Project) -> Vec<Finding> {
         let advice = "is in the repository although .gitignore names it; run `git rm --cached` on it";
         Finding::new(*path, RULE, advice)
     });
-    ignored.chain(foreign).collect()
+    let sources = paths(&in_repository).filter(|path| path.ends_with(".rs"));
+    let hidden = sources.filter(|path| {
+        std::fs::read_to_string(project.root.join(path)).is_ok_and(|text| hides_modules(&text))
+    });
+    let hidden = hidden.map(|path| {
+        let advice = "declares modules in a macro, where rustfmt does not find them; write each `mod`";
+        Finding::new(path, RULE, advice)
+    });
+    ignored.chain(foreign).chain(hidden).collect()
+}
+
+/// Whether a macro makes the names of modules, so that their files are never formatted.
+fn hides_modules(source: &str) -> bool {
+    source.lines().any(|line| line.trim_start_matches(['$', '(', ' ']).starts_with(concat!("mod ", "$")))
 }
 
 fn paths(listed: &str) -> impl Iterator<Item = &str> {
@@ -129,6 +142,12 @@ mod tests {
         }
         // A root that nobody has named.
         assert_eq!(found(&["notes.txt", "scratch/a.rs"]), ["notes.txt", "scratch/a.rs"]);
+    }
+
+    #[test]
+    fn modules_named_by_a_macro_are_found() {
+        assert!(hides_modules(&format!("macro_rules! m {{\n        $(mod {}name;)*\n}}", '$')));
+        assert!(!hides_modules("mod a;\n// mod b"));
     }
 
     #[test]

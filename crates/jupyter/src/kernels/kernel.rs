@@ -56,6 +56,8 @@ struct State {
     /// Why it no longer exists.
     gone: Option<String>,
     owner: Owner,
+    /// What the next run says.
+    notices: Vec<String>,
 }
 
 /// Who a kernel belongs to, which decides when it may end.
@@ -98,6 +100,7 @@ impl ServerKernel {
             is_counted: false,
             gone: None,
             owner: Owner::Others,
+            notices: Vec::new(),
         };
         Arc::new_cyclic(|this| Self {
             this: this.clone(),
@@ -140,6 +143,11 @@ impl ServerKernel {
             Some(KernelRuns::new(logging, server, self.id.to_string()))
         };
         self.runs.get_or_init(begin).as_ref()
+    }
+
+    /// Adds what the next run says.
+    pub(crate) fn add_notice(&self, notice: String) {
+        self.state.lock().notices.push(notice);
     }
 
     /// Notes that we started it for no notebook's session: it ends with us.
@@ -453,6 +461,10 @@ impl Kernel for ServerKernel {
 
     fn is_gone(&self) -> bool {
         self.state.lock().gone.is_some()
+    }
+
+    fn take_notices(&self) -> Vec<String> {
+        std::mem::take(&mut self.state.lock().notices)
     }
 
     fn instance(&self) -> Option<String> {

@@ -16,6 +16,22 @@ impl KernelspecQuery<'_> {
     pub(crate) fn is_exactly(&self, spec: &Kernelspec) -> bool {
         self.name.is_some() || self.preferred.is_none_or(|preferred| preferred.name == spec.name)
     }
+
+    /// What an agent must know if the notebook names a kernelspec that the server lacks. `python3` stands for any Python.
+    pub(crate) fn replacement(&self, chosen: &Kernelspec) -> Option<String> {
+        let preferred = self.preferred.filter(|_| self.name.is_none())?;
+        let wanted = &*preferred.name;
+        let is_it = chosen.name.eq_ignore_ascii_case(wanted)
+            || preferred.display_name.as_ref() == Some(&chosen.display_name);
+        if matches!(wanted, "" | "python3") || is_it {
+            return None;
+        }
+        Some(format!(
+            "The notebook names the kernelspec {wanted:?}, which the server does not have: its code runs in {} ({}) in its place. \
+             Packages that it imports may be missing there, or others than it was written for.",
+            chosen.name, chosen.display_name
+        ))
+    }
 }
 
 /// Chooses the named kernelspec; else the notebook's, by name, by display name or by language; else the default.
@@ -58,12 +74,13 @@ pub(crate) fn choose<'a>(
         return Ok(default);
     }
     list.iter().find(speaks).ok_or_else(|| {
+        let wanted = match &*preferred.name {
+            "" => format!("is written in {language}"),
+            name => format!("asks for the kernel {name:?} ({language})"),
+        };
         Error::new(
             ErrorKind::Unavailable,
-            format!(
-                "The notebook asks for the kernel {:?} ({language}), and {server} has none for that language.",
-                preferred.name
-            ),
+            format!("The notebook {wanted}, and {server} has no kernel of that language."),
             NextStep::ChooseKernelspec { available: available() },
         )
     })
@@ -109,6 +126,25 @@ mod tests {
         assert_eq!(chosen(None, Some(("conda-x", "Python 3.12", "python"))), "py312");
         assert_eq!(chosen(None, Some(("conda-x", "x", "python"))), "python3");
         assert_eq!(chosen(None, Some(("irkernel", "x", "r"))), "ir");
+        // Only the language is known.
+        assert_eq!(chosen(None, Some(("", "", "r"))), "ir");
+        assert_eq!(chosen(None, Some(("", "", "python"))), "python3");
+    }
+
+    #[test]
+    fn a_kernelspec_in_place_of_a_missing_one_is_said() {
+        let specs = specs();
+        let replaced = |name: Option<&str>, preferred: &str| {
+            let (preferred, language) = (preferred.to_owned(), Some("python".to_owned()));
+            let preferred = notebook::Kernelspec { name: preferred, display_name: None, language };
+            let query = KernelspecQuery { name, preferred: Some(&preferred) };
+            query.replacement(choose(&specs, &query, "the server").unwrap())
+        };
+        let notice = replaced(None, "conda-x").unwrap();
+        assert!(notice.contains("\"conda-x\"") && notice.contains("runs in python3"), "{notice}");
+        for (name, preferred) in [(Some("ir"), "conda-x"), (None, "py312"), (None, "python3"), (None, "")] {
+            assert_eq!(replaced(name, preferred), None, "{name:?} {preferred:?}");
+        }
     }
 
     #[test]
@@ -117,6 +153,11 @@ mod tests {
             chosen(Some("julia"), None),
             "There is no kernelspec \"julia\" on the server. Install that kernel, or choose one of these: ir, py312, python3."
         );
-        assert!(chosen(None, Some(("julia", "Julia", "julia"))).contains("none for that language"));
+        assert!(chosen(None, Some(("julia", "Julia", "julia"))).contains("has no kernel of that language"));
+        let error = chosen(None, Some(("", "", "julia")));
+        assert!(
+            error.starts_with("The notebook is written in julia, and the server has no kernel"),
+            "{error}"
+        );
     }
 }

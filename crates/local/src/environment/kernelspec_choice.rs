@@ -109,6 +109,12 @@ impl KernelspecChooser {
         }
         let project = self.project(query.folder);
         let installed = self.installed(&project).await;
+        let other_language = query.preferred.filter(|_| wanted.is_none()).and_then(language_of);
+        if let Some(language) = other_language.filter(|language| language != "python") {
+            let same = |choice: &&KernelChoice| choice.kernelspec.language.eq_ignore_ascii_case(&language);
+            let found = installed.iter().find(same).cloned().map(Some);
+            return found.ok_or_else(|| no_kernel_of(&language, self.names(&installed)));
+        }
         let mut missing = None;
         if let Some(name) = wanted.filter(|name| !name.eq_ignore_ascii_case(GENERIC)) {
             missing = Some(name);
@@ -278,6 +284,12 @@ impl KernelspecChooser {
         })
     }
 
+    /// The names of the kernelspecs that an agent can choose.
+    fn names(&self, installed: &[KernelChoice]) -> Vec<String> {
+        let installed = installed.iter().map(|choice| choice.kernelspec.name.clone());
+        installed.chain(self.managed.folder().map(|_| MANAGED.to_owned())).collect()
+    }
+
     fn unknown(
         &self,
         name: &str,
@@ -288,8 +300,7 @@ impl KernelspecChooser {
         let origin = if query.name.is_some() { "" } else { ", named in the notebook," };
         let language =
             language.map(|language| format!(" (language {})", one_line(language))).unwrap_or_default();
-        let mut names: Vec<String> = installed.iter().map(|choice| choice.kernelspec.name.clone()).collect();
-        names.extend(self.managed.folder().map(|_| MANAGED.to_owned()));
+        let names = self.names(installed);
         let displayed = installed.iter().map(|choice| &*choice.kernelspec.display_name);
         let nearest = match workspace::nearest(name, names.iter().map(String::as_str)) {
             Some(near) => near.sentence(),
@@ -331,6 +342,17 @@ impl KernelChoice {
             environment: self.program.display().to_string(),
         }
     }
+}
+
+fn no_kernel_of(language: &str, available: Vec<String>) -> Error {
+    Error::new(
+        ErrorKind::NotFound,
+        format!(
+            "The notebook is written in {}, and no kernel of that language is installed.",
+            one_line(language)
+        ),
+        NextStep::ChooseKernelspec { available },
+    )
 }
 
 fn in_environment(environment: &Environment) -> KernelChoice {

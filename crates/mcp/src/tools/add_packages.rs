@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use notebook::one_line;
 use workspace::packages::{
-    Building, Change, Installation, Installed, Installer, Record, Requirement, ScriptEdit, plan_starts, record_in_notebook,
+    Building, Change, Installation, Installed, Installer, Record, Requirement, ScriptEdit, plan_starts,
+    record_in_notebook,
 };
 use workspace::{Error, Kernel, OpenNotebook};
 
@@ -28,7 +29,9 @@ pub(super) const TOOL: Tool = Tool {
     title: "Add packages",
     description: "Install packages into the environment of a notebook's kernel, whatever made it (venv, uv, conda, pixi); the person \
                   is asked first.",
-    discovery: Discovery::FoundBy("pip install a missing module, uv add, conda install, dependencies, ModuleNotFoundError"),
+    discovery: Discovery::FoundBy(
+        "pip install a missing module, uv add, conda install, dependencies, ModuleNotFoundError",
+    ),
     effect: Effect::Runs,
     groups: &[Group::Run, Group::Kernels],
     permission: Permission::Execute,
@@ -133,7 +136,8 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
             && installation.installed(&["pip".to_owned()]).await.is_ok_and(|found| !found.is_empty());
         return Err(if is_added { after_pip_was_added(error) } else { error });
     }
-    let changed: Vec<String> = plan.iter().flatten().filter(|it| it.old.is_some()).map(|it| it.name.clone()).collect();
+    let changed: Vec<String> =
+        plan.iter().flatten().filter(|it| it.old.is_some()).map(|it| it.name.clone()).collect();
     let (installed, replaced) =
         tokio::try_join!(installation.installed(&names), installation.installed(&changed))?;
     let mut lines = vec![if is_installed {
@@ -190,11 +194,7 @@ async fn recorded(
 }
 
 /// What would change, where, and by which program.
-fn shown_plan(
-    installation: &Installation,
-    plan: Option<&[Change]>,
-    opened: &OpenNotebook,
-) -> Vec<String> {
+fn shown_plan(installation: &Installation, plan: Option<&[Change]>, opened: &OpenNotebook) -> Vec<String> {
     let (environment, installer) = (&installation.environment, &installation.installer);
     let mut lines = vec![format!(
         "Into the environment {} (Python {}) of {}, with {}:",
@@ -216,7 +216,8 @@ fn shown_plan(
             names.join(", ")
         ),
         (true, Building::Dependencies) => {
-            "Builds packages that the named ones need, which runs their code; which, is not known before.".to_owned()
+            "Builds packages that the named ones need, which runs their code; which, is not known before."
+                .to_owned()
         }
     });
     lines
@@ -226,8 +227,15 @@ fn change(change: &Change) -> String {
     format!("{} {change}", if change.is_replacement() { "~" } else { "+" })
 }
 
-fn question(tool: &str, plan: &[String], changes: Option<&[Change]>, restarts: bool, reason: &str) -> Preview {
-    let mut question = QuestionText::begin(&format!("Allow the agent to call {tool}, which installs packages?"));
+fn question(
+    tool: &str,
+    plan: &[String],
+    changes: Option<&[Change]>,
+    restarts: bool,
+    reason: &str,
+) -> Preview {
+    let mut question =
+        QuestionText::begin(&format!("Allow the agent to call {tool}, which installs packages?"));
     for line in plan {
         question.line(line);
     }
@@ -255,7 +263,8 @@ fn done(
         Some(changes) => some_of(changes.iter().map(Change::to_string)).collect(),
         None => vec![versions(names, installed)],
     };
-    let recorded = installation.installer.records().map(|files| format!(" Recorded in {files}.")).unwrap_or_default();
+    let recorded =
+        installation.installer.records().map(|files| format!(" Recorded in {files}.")).unwrap_or_default();
     let (name, prefix) = (installation.installer.name(), &installation.environment.prefix);
     format!("Installed with {name} into {prefix}: {}.{recorded}", changes.join(", "))
 }
@@ -283,7 +292,9 @@ async fn restarted(
 ) -> Result<String, Error> {
     let loaded = loaded.join(", ");
     if !restart {
-        return Ok(format!("The kernel still has the former {loaded} in memory; restart_notebook lets it load the new one."));
+        return Ok(format!(
+            "The kernel still has the former {loaded} in memory; restart_notebook lets it load the new one."
+        ));
     }
     context.session.workspace().runner().restart(&**kernel).await?;
     Ok(format!("The kernel had the former {loaded} in memory, and was restarted: its variables are gone."))
@@ -300,8 +311,9 @@ mod tests {
 
     #[test]
     fn a_question_shows_all_changes_and_that_memory_is_cleared() {
-        let changes: Vec<Change> =
-            (0..90).map(|it| Change { name: format!("p{it}"), old: None, new: Some("1".to_owned()) }).collect();
+        let changes: Vec<Change> = (0..90)
+            .map(|it| Change { name: format!("p{it}"), old: None, new: Some("1".to_owned()) })
+            .collect();
         let asked = |restarts| {
             let question = question("add_packages", &[], Some(&changes), restarts, "").question;
             crate::question::Question::Consent(question.finish()).text().to_owned()
@@ -313,14 +325,20 @@ mod tests {
 
     #[test]
     fn long_plans_are_cut() {
-        let lines = |count: usize| some_of((0..count).map(|it| it.to_string()).collect::<Vec<_>>().into_iter()).collect::<Vec<_>>();
+        let lines = |count: usize| {
+            some_of((0..count).map(|it| it.to_string()).collect::<Vec<_>>().into_iter()).collect::<Vec<_>>()
+        };
         assert_eq!(lines(SHOWN_CHANGES).len(), SHOWN_CHANGES);
         assert_eq!(lines(SHOWN_CHANGES + 2).last().unwrap(), "and 2 more");
     }
 
     #[test]
     fn versions_say_what_is_there() {
-        let six = Installed { version: "1.17.0".to_owned(), importable: vec!["six".to_owned()], loaded: Vec::new() };
+        let six = Installed {
+            version: "1.17.0".to_owned(),
+            importable: vec!["six".to_owned()],
+            loaded: Vec::new(),
+        };
         let installed = BTreeMap::from([("six".to_owned(), six)]);
         assert_eq!(
             versions(&["six".to_owned(), "other".to_owned()], &installed),

@@ -85,7 +85,8 @@ impl Action {
         };
         let is_all = !properties.is_any() && !is_arranged;
         // Beside other changes "none" is what a client fills in; alone it shows what is hidden.
-        properties.collapsed = arguments.collapsed.take().filter(|hidden| is_all || *hidden != NOTHING_HIDDEN);
+        properties.collapsed =
+            arguments.collapsed.take().filter(|hidden| is_all || *hidden != NOTHING_HIDDEN);
         let set = properties.is_any().then_some(Self::Set(properties));
         let mut actions = set.into_iter().chain(arrangements.into_iter().flatten().map(Self::Arrange));
         match (actions.next(), actions.next()) {

@@ -37,5 +37,6 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     }
     let opened = context.notebook(&arguments.notebook).await?;
     context.session.checkpoint(&opened, name).await?;
-    Ok(format!("Checkpoint {name:?} of {}. undo(since={name:?}) leads back here.", one_line(opened.path())).into())
+    Ok(format!("Checkpoint {name:?} of {}. undo(since={name:?}) leads back here.", one_line(opened.path()))
+        .into())
 }

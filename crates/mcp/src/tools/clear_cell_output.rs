@@ -95,19 +95,17 @@ async fn clear_all(
     .into())
 }
 
-fn previewed(
-    context: &Context<'_>,
-    opened: &OpenNotebook,
-    before: &Notebook,
-    cells: &[&Cell],
-) -> Outcome {
+fn previewed(context: &Context<'_>, opened: &OpenNotebook, before: &Notebook, cells: &[&Cell]) -> Outcome {
     let (edits, expected) = clearing(cells);
     context.previewed(opened, before, &edits, &expected, false)
 }
 
 fn clearing(cells: &[&Cell]) -> (Vec<Edit>, Vec<Expected>) {
-    let edit =
-        |cell: &&Cell| Edit::SetOutputs { id: cell.id().clone(), outputs: Arc::new([]), execution_count: None };
+    let edit = |cell: &&Cell| Edit::SetOutputs {
+        id: cell.id().clone(),
+        outputs: Arc::new([]),
+        execution_count: None,
+    };
     (cells.iter().map(edit).collect(), cells.iter().map(|cell| Expected::exists(cell)).collect())
 }
 

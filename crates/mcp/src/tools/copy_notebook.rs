@@ -62,10 +62,14 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     }
     let copied = context.session.copy_notebook(&opened, &to, existing).await?;
     let CopiedNotebook { path, cells, saved, is_reduced } = copied;
-    let reduced =
-        if is_reduced { " Outputs and metadata of cells were left out: they cannot be set there." } else { "" };
+    let reduced = if is_reduced {
+        " Outputs and metadata of cells were left out: they cannot be set there."
+    } else {
+        ""
+    };
     let path = one_line(&path);
-    Ok(format!("Copied {} to {path}: {cells} cells, {saved}.{reduced}{unfinished}", one_line(opened.path())).into())
+    Ok(format!("Copied {} to {path}: {cells} cells, {saved}.{reduced}{unfinished}", one_line(opened.path()))
+        .into())
 }
 
 /// Tells the person what a call with these arguments would write, and where. Returns what must still be so afterwards.
@@ -106,7 +110,9 @@ fn previewed(context: &Context<'_>, opened: &OpenNotebook, planned: CopyPreview)
     let mut reply = context.reply();
     match replaces {
         None => {
-            reply.note(&format!("Would create {path}, a copy of {from} with {cells} cells (nothing was changed)."));
+            reply.note(&format!(
+                "Would create {path}, a copy of {from} with {cells} cells (nothing was changed)."
+            ));
         }
         Some(diff) => {
             reply.note(&format!(

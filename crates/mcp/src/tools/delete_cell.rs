@@ -111,7 +111,9 @@ fn targets(
                 return Ok(by_index);
             }
             let (one, other) = (named(notebook, &by_index), named(notebook, &by_id));
-            Err(refused(format!("The indices and the ids name different cells: {one}; and {other}. Give one of both.")))
+            Err(refused(format!(
+                "The indices and the ids name different cells: {one}; and {other}. Give one of both."
+            )))
         }
     }
 }
@@ -119,6 +121,7 @@ fn targets(
 fn named(notebook: &Notebook, indices: &[usize]) -> String {
     const MAX_NAMED: usize = 5;
     let more = if indices.len() > MAX_NAMED { ", …" } else { "" };
-    let labels: Vec<_> = indices.iter().take(MAX_NAMED).map(|index| label(*index, &notebook.cells()[*index])).collect();
+    let labels: Vec<_> =
+        indices.iter().take(MAX_NAMED).map(|index| label(*index, &notebook.cells()[*index])).collect();
     labels.join(", ") + more
 }

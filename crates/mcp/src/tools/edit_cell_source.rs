@@ -44,8 +44,16 @@ arguments! {
 }
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let Arguments { cell, old_string: old, new_string: new, replace_all, if_revision, run, preview, notebook } =
-        arguments;
+    let Arguments {
+        cell,
+        old_string: old,
+        new_string: new,
+        replace_all,
+        if_revision,
+        run,
+        preview,
+        notebook,
+    } = arguments;
     if old.is_empty() {
         return Err(refused("old_string is empty."));
     }

@@ -29,7 +29,9 @@ pub(super) const TOOL: Tool = Tool {
     name: "edit_cells",
     title: "Edit several cells",
     description: "Edit several cells of a notebook at once, all or nothing; or rename a variable or function in all code cells. Answers one diff; one undo takes all back.",
-    discovery: Discovery::FoundBy("refactor, rename a name everywhere, change many notebook cells in one call"),
+    discovery: Discovery::FoundBy(
+        "refactor, rename a name everywhere, change many notebook cells in one call",
+    ),
     effect: Effect::Runs,
     groups: &[Group::Edit],
     permission: Permission::Write,
@@ -123,7 +125,8 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     context.consent.check_shown(touched.iter().map(|index| &before.cells()[*index]))?;
     let expected = plan.expected(session, &opened, &before)?;
     if arguments.preview.preview {
-        let mut previewed = with_notes(context.previewed(&opened, &before, &edits, &expected, false)?, &plan.notes);
+        let mut previewed =
+            with_notes(context.previewed(&opened, &before, &edits, &expected, false)?, &plan.notes);
         if arguments.run_stale {
             previewed.end_with(&plan.would_run(session, &opened, &before)?);
         }
@@ -135,12 +138,15 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let path = one_line(opened.path());
     let done = match cells.len() {
         0 => format!("No changes: the cells in {path} have these sources already."),
-        count => format!("{count} cell(s) edited successfully! Cells {} in {path}; {saved}", cells.join(", ")),
+        count => {
+            format!("{count} cell(s) edited successfully! Cells {} in {path}; {saved}", cells.join(", "))
+        }
     };
     let done = [done].into_iter().chain(plan.notes.iter().cloned()).collect::<Vec<_>>().join("\n");
     if !arguments.run_stale {
         let mut reply = Reply::new(context.session.workspace().settings().budget);
-        let diff = if diff.is_empty() { diff } else { format!("\n\n```diff\n{}\n```", diff.trim_end_matches('\n')) };
+        let diff =
+            if diff.is_empty() { diff } else { format!("\n\n```diff\n{}\n```", diff.trim_end_matches('\n')) };
         let more = plan.changed().next().map(|(index, _)| before.cells()[index].id());
         let more = more.map(|id| format!("read_cell(cell_id=\"{}\")", one_line(id))).unwrap_or_default();
         reply.say_or(&format!("{done}{diff}"), more);
@@ -150,8 +156,10 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         return Ok(reply.into());
     }
     let cells = plan.made_stale(session, &opened, &before, &notebook);
-    let written: BTreeMap<_, _> =
-        plan.changed().filter_map(|(index, source)| Some((notebook.cell(before.cells()[index].id())?.0, source))).collect();
+    let written: BTreeMap<_, _> = plan
+        .changed()
+        .filter_map(|(index, source)| Some((notebook.cell(before.cells()[index].id())?.0, source)))
+        .collect();
     for index in &cells {
         match written.get(index) {
             Some(source) => check_written(&notebook, *index, source),
@@ -162,7 +170,8 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     if cells.is_empty() {
         return Ok(format!("{done}\nNo code cell is stale because of this; nothing was run.").into());
     }
-    let series = Series::start(context, &opened, &notebook, cells, true).map_err(|error| after(&done, error))?;
+    let series =
+        Series::start(context, &opened, &notebook, cells, true).map_err(|error| after(&done, error))?;
     series.wait(&done, &WaitingArguments::with_timeout(arguments.timeout), context).await
 }
 
@@ -221,13 +230,16 @@ impl Plan {
                 let cause = format!("{place} is edited before, and cell_source would replace that.");
                 return Err(in_edit(number, invalid(cause)));
             }
-            let source = sources.entry(index).or_insert_with(|| notebook.cells()[index].source().into_owned());
+            let source =
+                sources.entry(index).or_insert_with(|| notebook.cells()[index].source().into_owned());
             *source = match change {
                 Change::Source(new) => new.clone(),
                 Change::Part { old, new, all } => {
                     let place = label(index, &notebook.cells()[index]);
                     let edited = replaced(source, old, new, *all);
-                    edited.map_err(|error| in_edit(number, Error { cause: format!("{place}: {}", error.cause), ..error }))?
+                    edited.map_err(|error| {
+                        in_edit(number, Error { cause: format!("{place}: {}", error.cause), ..error })
+                    })?
                 }
             };
         }
@@ -236,19 +248,24 @@ impl Plan {
             check_language(opened, notebook)?;
             notes = rename_in(notebook, &mut sources, old, new)?;
         }
-        let is_changed = sources.iter().filter(|(index, new)| notebook.cells()[**index].source() != new.as_str());
+        let is_changed =
+            sources.iter().filter(|(index, new)| notebook.cells()[**index].source() != new.as_str());
         let is_changed = is_changed.map(|(index, _)| *index).collect();
         Ok(Self { sources, is_changed, notes })
     }
 
     /// The cells that change, with their new sources.
     fn changed(&self) -> impl Iterator<Item = (usize, &String)> {
-        self.sources.iter().map(|(index, source)| (*index, source)).filter(|(index, _)| self.is_changed.contains(index))
+        self.sources
+            .iter()
+            .map(|(index, source)| (*index, source))
+            .filter(|(index, _)| self.is_changed.contains(index))
     }
 
     fn edits(&self, before: &Notebook) -> Vec<Edit> {
-        let edit = |(index, source): (usize, &String)| {
-            Edit::SetSource { id: before.cells()[index].id().clone(), source: source.clone() }
+        let edit = |(index, source): (usize, &String)| Edit::SetSource {
+            id: before.cells()[index].id().clone(),
+            source: source.clone(),
         };
         self.changed().map(edit).collect()
     }
@@ -279,7 +296,12 @@ impl Plan {
     }
 
     /// A line with the cells that would run.
-    fn would_run(&self, session: &Session, opened: &OpenNotebook, before: &Notebook) -> Result<String, Error> {
+    fn would_run(
+        &self,
+        session: &Session,
+        opened: &OpenNotebook,
+        before: &Notebook,
+    ) -> Result<String, Error> {
         let cells = self.made_stale(session, opened, before, &self.after(before)?);
         Ok(if cells.is_empty() {
             "No code cell would be stale because of this; nothing would run.".to_owned()
@@ -290,17 +312,29 @@ impl Plan {
 
     /// The cells of `after` to run so that nothing is stale because of the edits. What was stale before stays so, unless one of
     /// these needs it.
-    fn made_stale(&self, session: &Session, opened: &OpenNotebook, before: &Notebook, after: &Notebook) -> Vec<usize> {
+    fn made_stale(
+        &self,
+        session: &Session,
+        opened: &OpenNotebook,
+        before: &Notebook,
+        after: &Notebook,
+    ) -> Vec<usize> {
         let edited: Vec<_> = self.changed().map(|(index, _)| before.cells()[index].id()).collect();
         let states = cell_states(session, opened, before);
         let was_stale = |cell: &Cell| before.cell(cell.id()).is_some_and(|(index, _)| states.is_stale(index));
         let cells = after.cells().iter().enumerate();
-        let wanted = cells.filter(|(_, cell)| edited.contains(&cell.id()) || !was_stale(cell)).map(|(index, _)| index);
+        let wanted =
+            cells.filter(|(_, cell)| edited.contains(&cell.id()) || !was_stale(cell)).map(|(index, _)| index);
         cell_states(session, opened, after).to_run(wanted, true)
     }
 
     /// What the cells must still be. Fails if the agent was shown other sources.
-    fn expected(&self, session: &Session, opened: &OpenNotebook, before: &Notebook) -> Result<Vec<Expected>, Error> {
+    fn expected(
+        &self,
+        session: &Session,
+        opened: &OpenNotebook,
+        before: &Notebook,
+    ) -> Result<Vec<Expected>, Error> {
         let expected = |index: usize| {
             let cell = &before.cells()[index];
             let mut seen = session.expected(opened.path(), cell.id(), None);
@@ -325,11 +359,13 @@ fn rename_in(
 ) -> Result<Vec<String>, Error> {
     let code = notebook.cells().iter().enumerate().filter(|(_, cell)| cell.is_code());
     let code: Vec<(usize, String)> = code
-        .map(|(index, cell)| (index, sources.get(&index).cloned().unwrap_or_else(|| cell.source().into_owned())))
+        .map(|(index, cell)| {
+            (index, sources.get(&index).cloned().unwrap_or_else(|| cell.source().into_owned()))
+        })
         .collect();
     let cells: Vec<(usize, &str)> = code.iter().map(|(index, source)| (*index, source.as_str())).collect();
-    let Renamed { cells } =
-        rename(&cells, old.trim(), new.trim()).map_err(|error| invalid(format!("{old} cannot be renamed: {error}.")))?;
+    let Renamed { cells } = rename(&cells, old.trim(), new.trim())
+        .map_err(|error| invalid(format!("{old} cannot be renamed: {error}.")))?;
     if let Some((cell, why)) = cells.iter().find_map(|cell| Some((cell, cell.unread.as_ref()?))) {
         return Err(invalid(format!("Cell {} has {old} and cannot be read ({why}).", cell.index)));
     }
@@ -354,17 +390,21 @@ fn remaining(cells: &[RenamedCell], old: &str) -> Vec<String> {
         (locals, format!("{old} stays where a function has a variable of its own with that name")),
         (mentions, format!("{old} stays in strings and comments")),
     ];
-    notes.into_iter().filter(|(places, _)| !places.is_empty()).map(|(places, what)| format!("{what}: {places}.")).collect()
+    notes
+        .into_iter()
+        .filter(|(places, _)| !places.is_empty())
+        .map(|(places, what)| format!("{what}: {places}."))
+        .collect()
 }
 
 /// Fails unless the notebook's code is Python.
 fn check_language(opened: &OpenNotebook, notebook: &Notebook) -> Result<(), Error> {
-    let language = opened.kernel().map(|kernel| kernel.description().language).or_else(|| notebook.language());
+    let language =
+        opened.kernel().map(|kernel| kernel.description().language).or_else(|| notebook.language());
     match language {
-        Some(language) if !language.is_empty() && language != "python" => Err(refused(format!(
-            "rename reads Python, and {} is a notebook of {language}.",
-            opened.path()
-        ))),
+        Some(language) if !language.is_empty() && language != "python" => {
+            Err(refused(format!("rename reads Python, and {} is a notebook of {language}.", opened.path())))
+        }
         _ => Ok(()),
     }
 }
@@ -405,7 +445,9 @@ mod tests {
         ]))
         .unwrap();
         assert!(matches!(&read[0].change, Change::Source(source) if source.is_empty()));
-        assert!(matches!(&read[1].change, Change::Part { old, new, all: false } if old == "x" && new.is_empty()));
+        assert!(
+            matches!(&read[1].change, Change::Part { old, new, all: false } if old == "x" && new.is_empty())
+        );
         assert_eq!(read[1].cell.index(|cell| Ok(usize::from(*cell == CellRef::Id("ab".into())))).unwrap(), 1);
     }
 
@@ -416,7 +458,10 @@ mod tests {
             (json!({ "cell_index": 0 }), "needs cell_source"),
             (json!({ "cell_index": 0, "old_string": "x" }), "new_string"),
             (json!({ "cell_index": 0, "old_string": "x", "new_string": "x" }), "the same"),
-            (json!({ "cell_index": 0, "old_string": "x", "new_string": "y", "cell_source": "z" }), "not both"),
+            (
+                json!({ "cell_index": 0, "old_string": "x", "new_string": "y", "cell_source": "z" }),
+                "not both",
+            ),
             (json!({ "cell_index": 0, "new_source": "x" }), "no argument \"new_source\""),
         ] {
             let cause = edits(&json!([{ "cell_index": 0, "cell_source": "x" }, wrong])).unwrap_err();

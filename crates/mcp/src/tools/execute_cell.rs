@@ -122,7 +122,10 @@ mod tests {
     #[test]
     fn only_what_the_call_has_written_runs() {
         let mut notebook = Notebook::new();
-        for (index, cell) in [NewCell::new(CellType::Code, "a = 1"), NewCell::new(CellType::Markdown, "b")].into_iter().enumerate() {
+        for (index, cell) in [NewCell::new(CellType::Code, "a = 1"), NewCell::new(CellType::Markdown, "b")]
+            .into_iter()
+            .enumerate()
+        {
             notebook.apply(&Edit::Insert { index, cell }).unwrap();
         }
         let may_run = |index, source| check_written(&notebook, index, source).is_ok();

@@ -19,7 +19,9 @@ pub(super) const TOOL: Tool = Tool {
     name: "execute_code",
     title: "Run code without a cell",
     description: "Run code in a notebook's kernel without adding a cell: show variables, try something, pip install (magics and ! too).",
-    discovery: Discovery::FoundBy("inspect variables, evaluate an expression, install a package, shell command"),
+    discovery: Discovery::FoundBy(
+        "inspect variables, evaluate an expression, install a package, shell command",
+    ),
     effect: Effect::Runs,
     groups: &[Group::Run],
     permission: Permission::Execute,
@@ -67,7 +69,9 @@ async fn start(
 ) -> Result<(Arc<Run>, String), Error> {
     let session = context.session;
     Ok(match (kernel, notebook) {
-        (Some(kernel), _) => (session.run_code(Some(&kernel), code).await?, format!(" · kernel {}", one_line(&kernel))),
+        (Some(kernel), _) => {
+            (session.run_code(Some(&kernel), code).await?, format!(" · kernel {}", one_line(&kernel)))
+        }
         (None, None) if session.current().is_none() => {
             (session.run_code(None, code).await?, " · the session's own kernel".to_owned())
         }

@@ -68,11 +68,14 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let id = match (arguments.run_id, arguments.wait_seconds.and_then(|_| running(context.session))) {
         (Some(id), _) => RunId::from(id.trim()),
         (None, Some(run)) => run.id().clone(),
-        (None, None) => return Ok(latest(context.session, context.budget(&arguments.budget).characters).into()),
+        (None, None) => {
+            return Ok(latest(context.session, context.budget(&arguments.budget).characters).into());
+        }
     };
     let began = Instant::now();
     let settings = workspace.settings();
-    let timeout = arguments.wait_seconds.map(|timeout| Waiting::with_timeout(Some(timeout), settings).timeout);
+    let timeout =
+        arguments.wait_seconds.map(|timeout| Waiting::with_timeout(Some(timeout), settings).timeout);
     let budget = context.budget(&arguments.budget);
     let run = match run_or_other(context, &id, timeout.unwrap_or_default()).await? {
         Found::Run(run) => run,
@@ -81,7 +84,9 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     if let Some(timeout) = timeout {
         let waiting = Waiting::with_timeout(Some(timeout.saturating_sub(began.elapsed())), settings);
         // A line for `input()` runs code, and this tool only reads.
-        Waiting { interval: Duration::from_secs(1), asks_person: false, ..waiting }.wait(&run, context).await?;
+        Waiting { interval: Duration::from_secs(1), asks_person: false, ..waiting }
+            .wait(&run, context)
+            .await?;
     }
     if let Some(FreeText(pattern)) = arguments.pattern {
         return Ok(found(&run, &pattern, arguments.output, budget.characters).into());
@@ -149,13 +154,17 @@ fn of_other_server(id: &RunId, FoundRun { text, state, .. }: &FoundRun, budget: 
             format!("It waits for input ({:?}), which its own server answers", shortened(prompt, MAX_LINE))
         }
         RunState::Done => "It ended well".to_owned(),
-        RunState::Error { name, value } => format!("It ended with {}: {}", one_line(name), one_line(&shortened(value, MAX_LINE))),
+        RunState::Error { name, value } => {
+            format!("It ended with {}: {}", one_line(name), one_line(&shortened(value, MAX_LINE)))
+        }
         RunState::KernelDied { how } => format!("Its kernel died ({how})"),
         _ => "It did not run to its end".to_owned(),
     };
     let verb = if is_over { "It printed and returned" } else { "So far it has printed and returned" };
     let mut reply = Reply::new(budget);
-    reply.note(&format!("[INFO] Run {id} was begun by another server, which stores its outputs. {how}. {verb}: {printed}"));
+    reply.note(&format!(
+        "[INFO] Run {id} was begun by another server, which stores its outputs. {how}. {verb}: {printed}"
+    ));
     if !text.is_empty() {
         reply.say(&marked(text));
     }
@@ -172,7 +181,14 @@ fn running(session: &Session) -> Option<Arc<Run>> {
         (is_queued, is_elsewhere)
     };
     // The newest come first, and of those that wait for their turn, the oldest runs first.
-    session.workspace().journal().runs().into_iter().rev().filter(|run| !run.state().is_over()).min_by_key(order)
+    session
+        .workspace()
+        .journal()
+        .runs()
+        .into_iter()
+        .rev()
+        .filter(|run| !run.state().is_over())
+        .min_by_key(order)
 }
 
 fn latest(session: &Session, limit: usize) -> String {
@@ -181,13 +197,18 @@ fn latest(session: &Session, limit: usize) -> String {
         return "Nothing has run yet.".to_owned();
     }
     let rows = runs.iter().take(MAX_RUNS).map(|run| {
-        let cell = run.cell().map(|cell| format!("{} in {}", cell.id, session.shown_open(&cell.path))).unwrap_or_default();
+        let cell = run
+            .cell()
+            .map(|cell| format!("{} in {}", cell.id, session.shown_open(&cell.path)))
+            .unwrap_or_default();
         let state = run.state().name().to_owned();
         let code = shortened(run.source().lines().next().unwrap_or_default(), MAX_CODE);
         [run.id().to_string(), state, format!("{:.1}s", run.elapsed().as_secs_f64()), cell, code]
     });
     let table = table(["Run", "State", "Elapsed", "Cell", "Code"], rows);
-    whole_lines(&table, "", limit, |_, left| format!("… and {left} older runs; a larger max_characters shows them."))
+    whole_lines(&table, "", limit, |_, left| {
+        format!("… and {left} older runs; a larger max_characters shows them.")
+    })
 }
 
 /// The lines with `pattern` in the outputs, or in one of them, as many as fit into `limit` characters.

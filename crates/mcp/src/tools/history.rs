@@ -55,8 +55,11 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     }
     let list: Vec<String> = all.iter().rev().take(limit.max(1)).map(shown).collect();
     let older = all.len() - list.len();
-    let notes =
-        if older > 0 { format!("\n{older} older: history(limit={}) shows them.", all.len()) } else { String::new() };
+    let notes = if older > 0 {
+        format!("\n{older} older: history(limit={}) shows them.", all.len())
+    } else {
+        String::new()
+    };
     let text = whole_lines(&list.join("\n"), &notes, context.characters(), |_, left| {
         format!("… {left} operations before these: history(since=…) shows a part.")
     });
@@ -82,7 +85,8 @@ pub(super) fn line(operation: &Operation) -> String {
     let by: Vec<&str> =
         [operation.agent.as_str(), &operation.tool].into_iter().filter(|it| !it.is_empty()).collect();
     // Agents and people give the names in it.
-    one_line(&format!("{} {time} {}{run}: {}", operation.name(), by.join(" "), summary(operation))).into_owned()
+    one_line(&format!("{} {time} {}{run}: {}", operation.name(), by.join(" "), summary(operation)))
+        .into_owned()
 }
 
 /// The number in `o12`.

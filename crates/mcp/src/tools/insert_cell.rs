@@ -131,7 +131,9 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
             let mut reply = Reply::new(context.budget(&run.waiting.budget));
             reply.note(&format!("{done}\n"));
             reply.say_or(&around, format!("read_notebook(start_index={first})"));
-            if let Some(line) = newly_undefined(context.session, &opened, &inserted.before, &inserted.notebook) {
+            if let Some(line) =
+                newly_undefined(context.session, &opened, &inserted.before, &inserted.notebook)
+            {
                 reply.note_last(&line);
             }
             Ok(reply.into())
@@ -191,7 +193,8 @@ pub(super) struct Inserted {
 impl Inserted {
     /// Fails if somebody else has already changed or moved one of the code cells.
     pub(super) fn check_unchanged(&self) -> Result<(), Error> {
-        let mut code = self.indices.iter().zip(&self.contents).filter(|(_, (kind, _))| *kind == CellType::Code);
+        let mut code =
+            self.indices.iter().zip(&self.contents).filter(|(_, (kind, _))| *kind == CellType::Code);
         code.try_for_each(|(index, (_, source))| check_written(&self.notebook, *index, source))
     }
 }
@@ -247,7 +250,9 @@ impl Position {
         match (self.cell_index, &self.after_cell_id) {
             (given, Some(after)) => {
                 let index = context.session.find(opened.path(), before, &CellRef::parse(after))?;
-                if let Some(given) = given.filter(|given| *given != -1 && usize::try_from(*given) != Ok(index + 1)) {
+                if let Some(given) =
+                    given.filter(|given| *given != -1 && usize::try_from(*given) != Ok(index + 1))
+                {
                     return Err(refused(format!(
                         "cell_index is {given}, and after_cell_id {after:?} means index {}: they name two places.",
                         index + 1
@@ -287,7 +292,10 @@ mod tests {
     fn many_ids_are_not_all_named() {
         let ids: Vec<CellId> = (0..150).map(|id| CellId::from(format!("id{id}"))).collect();
         assert_eq!(named_ids(&ids[..2], 20, 0), "id0, id1");
-        assert_eq!(named_ids(&ids, 250, 3), "id0 … id149 (read_notebook(start_index=3, limit=150) lists all)");
+        assert_eq!(
+            named_ids(&ids, 250, 3),
+            "id0 … id149 (read_notebook(start_index=3, limit=150) lists all)"
+        );
     }
 
     #[test]
@@ -315,7 +323,10 @@ mod tests {
             (json!({ "cell_source": "x" }), "cell_type"),
             (json!({ "cells": [cell()], "cell_source": "y" }), "not both"),
             (json!({ "cells": [] }), "cell_type"),
-            (json!({ "cells": [{ "cell_type": "code", "cell_source": "x", "tag": "y" }] }), "no argument \"tag\""),
+            (
+                json!({ "cells": [{ "cell_type": "code", "cell_source": "x", "tag": "y" }] }),
+                "no argument \"tag\"",
+            ),
             (json!({ "cells": ["x"] }), "objects"),
             (json!({ "cells": [cell(), { "cell_type": "code" }] }), "cell_source"),
             (json!({ "cells": [cell(), { "cell_type": "heading", "cell_source": "x" }] }), "one of code"),

@@ -82,7 +82,8 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let is_busy = kernel.description().state == KernelState::Busy;
     let given = json!({ "name": name, "path": path, "rows": rows, "stats": stats, "is_busy": is_busy });
     let answer = ask_memory(&*kernel, &json!({ "inspect": given }), LIMIT).await?;
-    let found: Inspected = answer.decode().map_err(|error| refused(format!("The kernel's answer: {error}.")))?;
+    let found: Inspected =
+        answer.decode().map_err(|error| refused(format!("The kernel's answer: {error}.")))?;
     let mut reply = Reply::new(context.budget(&budget));
     reply.say(&shown(&found));
     Ok(reply.into())
@@ -104,7 +105,8 @@ fn shown(found: &Inspected) -> String {
     }
     lines.push(marked(&head).into_owned());
     lines.extend(found.note.as_ref().map(|note| line(note)));
-    let facts: Vec<String> = found.facts.iter().map(|(name, value)| format!("{name}: {}", bare(value))).collect();
+    let facts: Vec<String> =
+        found.facts.iter().map(|(name, value)| format!("{name}: {}", bare(value))).collect();
     if !facts.is_empty() {
         lines.push(line(&facts.join(", ")));
     }
@@ -114,8 +116,13 @@ fn shown(found: &Inspected) -> String {
     }
     if !found.rows.is_empty() {
         let count = found.rows[0].len();
-        let names: Vec<Value> = found.columns.iter().filter_map(|row| row.first()).take(count).cloned().collect();
-        let of = if count < found.columns.len() { format!(" of the first {count} columns") } else { String::new() };
+        let names: Vec<Value> =
+            found.columns.iter().filter_map(|row| row.first()).take(count).cloned().collect();
+        let of = if count < found.columns.len() {
+            format!(" of the first {count} columns")
+        } else {
+            String::new()
+        };
         lines.push(format!("first rows{of}:\n{}", cells(&names)));
         lines.extend(found.rows.iter().map(|row| cells(row)));
     }

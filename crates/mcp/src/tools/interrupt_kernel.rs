@@ -71,7 +71,9 @@ fn said(run: &Run, is_over: bool) -> String {
     let shows = format!("get_run(run_id=\"{id}\") shows its outputs.");
     match (is_over, run.state()) {
         (true, RunState::Done) => {
-            format!("Run {id} has completed: it had ended before, or its code goes on after an interrupt. {shows}")
+            format!(
+                "Run {id} has completed: it had ended before, or its code goes on after an interrupt. {shows}"
+            )
         }
         (true, _) => format!("Interrupted run {id}: it is over. {shows}"),
         (false, _) => {
@@ -97,7 +99,8 @@ async fn running(context: &Context<'_>, kernel: &dyn Kernel) -> Result<Option<Ar
 /// The oldest run that is not over, rather one that has its turn.
 fn oldest(context: &Context<'_>, is_meant: impl Fn(&Arc<Run>) -> bool) -> Option<Arc<Run>> {
     let runs = context.session.workspace().journal().runs().into_iter().rev();
-    runs.filter(|run| !run.state().is_over() && is_meant(run)).min_by_key(|run| run.state() == RunState::Queued)
+    runs.filter(|run| !run.state().is_over() && is_meant(run))
+        .min_by_key(|run| run.state() == RunState::Queued)
 }
 
 async fn of_notebook(context: &Context<'_>, notebook: &NotebookArgument) -> Result<Option<Arc<Run>>, Error> {

@@ -76,7 +76,8 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let end = shown.get();
     let more =
         if end < count { format!("\n\nlist_files(start_index={end}) shows more.") } else { String::new() };
-    Ok(format!("{warning}Showing {start}-{end} of {count} files\n\n{}{more}", table.trim_end_matches('\n')).into())
+    Ok(format!("{warning}Showing {start}-{end} of {count} files\n\n{}{more}", table.trim_end_matches('\n'))
+        .into())
 }
 
 /// Keeps the entries whose path matches; a pattern without a slash is matched with the name alone, too.

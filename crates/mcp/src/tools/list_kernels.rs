@@ -93,7 +93,9 @@ async fn call(_: NoArguments, context: &Context<'_>) -> Outcome {
         reply.push_str(&format!("\n\nKernelspecs{of} (kernel_name of use_notebook):\n{specs}"));
     }
     let text = whole_lines(&reply, &found.warnings, context.characters(), |_, left| {
-        format!("… {left} more lines were left out; cellbridge kernels lists the kernels of this machine in a terminal.")
+        format!(
+            "… {left} more lines were left out; cellbridge kernels lists the kernels of this machine in a terminal."
+        )
     });
     Ok(text.into())
 }

@@ -87,9 +87,11 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     }
     let opened = context.notebook(&notebook).await?;
     let Some(kernel) = opened.kernel() else { return Ok(nothing_in_memory().cause.into()) };
-    let question = json!({ "list": { "pattern": pattern, "kinds": kinds, "limit": limit.max(1), "sort": sort } });
+    let question =
+        json!({ "list": { "pattern": pattern, "kinds": kinds, "limit": limit.max(1), "sort": sort } });
     let answer = ask_memory(&*kernel, &question, LIMIT).await.map_err(about_a_list)?;
-    let listed: Listed = answer.decode().map_err(|error| refused(format!("The kernel's answer: {error}.")))?;
+    let listed: Listed =
+        answer.decode().map_err(|error| refused(format!("The kernel's answer: {error}.")))?;
     // Without it, the variables are listed all the same.
     let notebook = opened.document().snapshot().await.ok();
     let workspace = context.session.workspace();
@@ -104,7 +106,9 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
 /// What helps if one variable is refused does not help with a list.
 fn about_a_list(error: Error) -> Error {
     match error.kind {
-        ErrorKind::InvalidArgument => Error { next: "Give a pattern that fewer variables match.".into(), ..error },
+        ErrorKind::InvalidArgument => {
+            Error { next: "Give a pattern that fewer variables match.".into(), ..error }
+        }
         _ => error,
     }
 }
@@ -116,14 +120,19 @@ fn shown(listed: Listed, limit: usize, kernel: &str, assigned: &Assignments) -> 
     } else {
         let rows = rows.into_iter().map(|row| {
             let size = match (row.size, row.bytes) {
-                (Some(size), Some(bytes)) if size != bytes.to_string() => format!("{size} ({})", megabytes(bytes)),
+                (Some(size), Some(bytes)) if size != bytes.to_string() => {
+                    format!("{size} ({})", megabytes(bytes))
+                }
                 (Some(size), _) => size,
                 (None, _) => String::new(),
             };
             let cell = assigned.get(&row.name).map(|index| format!("cell {index}"));
             [row.name, row.r#type, size, row.value.unwrap_or_default(), cell.unwrap_or_default()]
         });
-        format!("{total} in kernel {kernel}\n{}", table(["Name", "Type", "Size", "Value", "Assigned in"], rows))
+        format!(
+            "{total} in kernel {kernel}\n{}",
+            table(["Name", "Type", "Size", "Value", "Assigned in"], rows)
+        )
     };
     for (kind, Others { count, names }) in others {
         let more = if count > names.len() { ", …" } else { "" };
@@ -149,7 +158,8 @@ mod tests {
 
     #[test]
     fn a_refused_list_says_what_helps_with_a_list() {
-        let of_kind = |kind| about_a_list(Error::new(kind, "It took more than 1 s.", "Name a variable.")).to_string();
+        let of_kind =
+            |kind| about_a_list(Error::new(kind, "It took more than 1 s.", "Name a variable.")).to_string();
         assert_eq!(
             of_kind(ErrorKind::InvalidArgument),
             "It took more than 1 s. Give a pattern that fewer variables match."

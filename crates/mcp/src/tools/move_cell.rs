@@ -65,7 +65,10 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let index = after.cell(&id).map_or(target, |(index, _)| index);
     let order = surroundings(session, &opened, &after, index..=index);
     let mut reply = context.reply();
-    reply.note(&format!("Cell {id} moved from index {source} to {index} in {}; {saved}.\n", one_line(opened.path())));
+    reply.note(&format!(
+        "Cell {id} moved from index {source} to {index} in {}; {saved}.\n",
+        one_line(opened.path())
+    ));
     reply.say(&order);
     if let Some(line) = newly_undefined(session, &opened, &before, &after) {
         reply.note_last(&line);

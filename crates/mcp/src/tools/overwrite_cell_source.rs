@@ -97,7 +97,8 @@ pub(super) async fn replace(
         format!("Cell {index} {verb} successfully! {what} in {path}, revision {revision}; {saved}")
     };
     if run.run {
-        execute_cell::check_written(&after, index, &new).map_err(|error| execute_cell::after(&done, error))?;
+        execute_cell::check_written(&after, index, &new)
+            .map_err(|error| execute_cell::after(&done, error))?;
         return execute_cell::run(context, opened, &after, index, &done, &run.waiting).await;
     }
     if diff.is_empty() {

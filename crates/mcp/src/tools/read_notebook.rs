@@ -11,7 +11,10 @@ use workspace::{CellStates, OpenNotebook, StaleState};
 use super::read_cell::{add_cell, add_outputs};
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Choice, Schema, arguments};
-use super::shared::cell_text::{banner, brief, brief_with_states, cell_states, ranges, state_line, undefined as undefined_of, undefined_lines};
+use super::shared::cell_text::{
+    banner, brief, brief_with_states, cell_states, ranges, state_line, undefined as undefined_of,
+    undefined_lines,
+};
 use super::shared::context::Context;
 use super::shared::parameters::{BudgetArguments, NotebookArgument};
 use super::shared::whole_lines::whole_lines;

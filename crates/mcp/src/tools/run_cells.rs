@@ -31,7 +31,9 @@ pub(super) const TOOL: Tool = Tool {
     name: "run_cells",
     title: "Run several cells",
     description: "Run the whole notebook: all cells, everything in order; or from..through, or the stale ones. from and through are an index, id or In[n].",
-    discovery: Discovery::FoundBy("run a whole notebook from top to bottom, run all above or below, bring outputs up to date"),
+    discovery: Discovery::FoundBy(
+        "run a whole notebook from top to bottom, run all above or below, bring outputs up to date",
+    ),
     effect: Effect::Runs,
     groups: &[Group::Run],
     permission: Permission::Execute,
@@ -88,7 +90,10 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
 fn reasons(context: &Context<'_>, opened: &OpenNotebook, notebook: &Notebook, cells: &[usize]) -> String {
     let states = cell_states(context.session, opened, notebook);
     let reason = |index: usize| {
-        states.get(index).filter(|_| states.is_stale(index)).map_or("with the others", |known| known.state.name())
+        states
+            .get(index)
+            .filter(|_| states.is_stale(index))
+            .map_or("with the others", |known| known.state.name())
     };
     let groups = cells.chunk_by(|one, next| one + 1 == *next && reason(*one) == reason(*next));
     let groups: Vec<_> = groups.map(|group| format!("{} ({})", ranges(group), reason(group[0]))).collect();
@@ -195,7 +200,10 @@ impl<'a> Series<'a> {
                 is_failure = true;
             }
             is_failure |= run.has_failed();
-            if is_tight && run.has_failed() && let Some(line) = failed_line(index, run) {
+            if is_tight
+                && run.has_failed()
+                && let Some(line) = failed_line(index, run)
+            {
                 reply.note_last(&line);
             }
             shown += 1;
@@ -207,9 +215,7 @@ impl<'a> Series<'a> {
         if let Some(why) = rest {
             reply.note_last(&why.replacen(DID_NOT_RUN, "The rest did not run:", 1));
         }
-        reply.sections_left_out(|index| {
-            format!("read_notebook(start_index={index}, include_outputs=true)")
-        });
+        reply.sections_left_out(|index| format!("read_notebook(start_index={index}, include_outputs=true)"));
         reply.note_last(&self.summary(shown));
         // Of the last lines, the first ones give way.
         let changes = self.changes(shown).filter(|_| !(is_tight && is_failure));
@@ -235,7 +241,9 @@ impl<'a> Series<'a> {
         let skipped = self.runs[..shown].iter().filter(|run| run.state() == RunState::Skipped).count();
         let ran = shown - skipped;
         let skipped = if skipped > 0 { format!(", {skipped} skipped") } else { String::new() };
-        let Some(next) = self.cells.get(shown) else { return format!("[{ran} cells run{skipped} in {path}]") };
+        let Some(next) = self.cells.get(shown) else {
+            return format!("[{ran} cells run{skipped} in {path}]");
+        };
         let next = label(*next, &self.notebook.cells()[*next]);
         let is_waiting = self.runs[..shown].last().is_some_and(|run| !run.state().is_over());
         if !is_waiting {
@@ -251,7 +259,9 @@ impl<'a> Series<'a> {
 fn ids(runs: &[Arc<Run>]) -> String {
     let id = |run: &Arc<Run>| run.id().to_string();
     match runs {
-        [first, .., last] if runs.len() > MAX_IDS => format!("{} to {} ({} runs)", id(first), id(last), runs.len()),
+        [first, .., last] if runs.len() > MAX_IDS => {
+            format!("{} to {} ({} runs)", id(first), id(last), runs.len())
+        }
         _ => runs.iter().map(id).collect::<Vec<_>>().join(", "),
     }
 }

@@ -1,6 +1,6 @@
 //! `search_notebook`: text in sources and outputs, or the outline.
 
-use notebook::{HitLocation, Notebook, Query, outline, search, one_line};
+use notebook::{HitLocation, Notebook, Query, one_line, outline, search};
 use workspace::NotebookPath;
 
 use super::shared::answer::Outcome;
@@ -63,11 +63,22 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     }
     let rows = hits.into_iter().map(|hit| {
         let count = hit.execution_count.map_or_else(|| "N/A".to_owned(), |count| count.to_string());
-        [hit.index.to_string(), hit.id.to_string(), count, location(hit.location), hit.line.to_string(), hit.text]
+        [
+            hit.index.to_string(),
+            hit.id.to_string(),
+            count,
+            location(hit.location),
+            hit.line.to_string(),
+            hit.text,
+        ]
     });
     let list = table(["Index", "ID", "Count", "Place", "Line", "Text"], rows);
     let limit = arguments.limit.saturating_mul(2);
-    let notes = if has_more { format!("\n[There are more: limit={limit} shows up to {limit} lines]") } else { String::new() };
+    let notes = if has_more {
+        format!("\n[There are more: limit={limit} shows up to {limit} lines]")
+    } else {
+        String::new()
+    };
     let text = whole_lines(&list, &notes, context.characters(), |_, left| {
         format!("[{left} more lines were left out: a longer query finds fewer]")
     });

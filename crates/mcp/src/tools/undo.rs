@@ -57,10 +57,14 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let Undone { operations, diff, without_outputs, applied, stale, .. } = undone;
     let lines: Vec<String> = operations.iter().map(line).collect();
     reply.say_or(&lines.join("\n"), "history()".to_owned());
-    let more = operations.first().map(|operation| format!("history(id=\"{}\")", operation.name())).unwrap_or_default();
+    let more = operations
+        .first()
+        .map(|operation| format!("history(id=\"{}\")", operation.name()))
+        .unwrap_or_default();
     reply.say_or(&without_data_uris(&diff), more);
     if !without_outputs.is_empty() {
-        reply.note_last(&format!("Outputs that do not come back: {}.", one_line(&without_outputs.join(", "))));
+        reply
+            .note_last(&format!("Outputs that do not come back: {}.", one_line(&without_outputs.join(", "))));
     }
     if let Some(applied) = applied {
         session.listed(opened.path(), &applied.notebook, 0..applied.notebook.cells().len());

@@ -4,7 +4,7 @@ use notebook::one_line;
 use workspace::{EndsKernel, Run};
 
 use super::shared::answer::Outcome;
-use super::shared::arguments::{Schema};
+use super::shared::arguments::Schema;
 use super::shared::context::Context;
 use super::shared::parameters::NotebookArgument;
 use super::{Availability, Discovery, Effect, Tool};
@@ -25,14 +25,20 @@ pub(super) const TOOL: Tool = Tool {
 
 async fn call(NotebookArgument { notebook_name }: NotebookArgument, context: &Context<'_>) -> Outcome {
     let session = context.session;
-    let ends = match (context.consent.may(&[Group::Run, Group::Delete], Permission::Execute), context.is_stateless) {
+    let ends = match (
+        context.consent.may(&[Group::Run, Group::Delete], Permission::Execute),
+        context.is_stateless,
+    ) {
         (false, _) => EndsKernel::Never,
         (true, false) => EndsKernel::IfOurs,
         (true, true) => EndsKernel::IfOrphaned,
     };
     let kernel = session.notebook(notebook_name.as_deref()).await.ok().and_then(|opened| opened.kernel());
-    let is_its = |run: &Run| kernel.as_ref().is_none_or(|kernel| run.kernel().is_none_or(|its| its.id() == kernel.id()));
-    let cut_off = context.after_earlier_runs(is_its, |ids| format!("These were still under way: {ids}.")).await;
+    let is_its = |run: &Run| {
+        kernel.as_ref().is_none_or(|kernel| run.kernel().is_none_or(|its| its.id() == kernel.id()))
+    };
+    let cut_off =
+        context.after_earlier_runs(is_its, |ids| format!("These were still under way: {ids}.")).await;
     let (opened, kernel) = session.unuse_notebook(notebook_name.as_deref(), ends).await?;
     let kernel = match kernel {
         Some(kernel) => format!(" Its kernel {} was shut down.", kernel.id()),

@@ -8,7 +8,8 @@ use notebook::one_line;
 use serde_json::json;
 use tokio::time::timeout;
 use workspace::{
-    Error, Kernel, KernelChoice, KernelSelector, KernelState, Mode, NextStep, NotebookPath, OpenNotebook, nearest,
+    Error, Kernel, KernelChoice, KernelSelector, KernelState, Mode, NextStep, NotebookPath, OpenNotebook,
+    nearest,
 };
 
 use super::list_files::time;
@@ -86,7 +87,9 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     };
     if arguments.preview.preview {
         let would = match arguments.mode {
-            Mode::Create => format!("Would create {}, without cells", one_line(&session.check_new(&path).await?)),
+            Mode::Create => {
+                format!("Would create {}, without cells", one_line(&session.check_new(&path).await?))
+            }
             Mode::Connect | Mode::Reopen => format!("Would open {}, which changes no cell", one_line(&path)),
         };
         return Ok(format!("{would} (nothing was done).").into());
@@ -129,7 +132,10 @@ async fn kernel(
     let asked = asked(&wanted).map(str::to_owned);
     let limit = if is_asked_for { Duration::MAX } else { CHOICE_TIMEOUT };
     Ok(match timeout(limit, context.session.choose_kernel(opened, wanted)).await {
-        Err(_) => "[INFO] No Python kernel was found, so one is being installed. The first run waits for it.\n".to_owned(),
+        Err(_) => {
+            "[INFO] No Python kernel was found, so one is being installed. The first run waits for it.\n"
+                .to_owned()
+        }
         Ok(Ok(KernelChoice::Kernel { kernel, .. })) => describe_kernel(&*kernel),
         Ok(Ok(KernelChoice::OnFirstRun(what))) => {
             format!("[INFO] No kernel runs for it; the first run starts {}.\n", one_line(&what))
@@ -176,7 +182,8 @@ fn named_for_people<'s>(wanted: &str, specs: &[(&'s str, &str)]) -> Option<&'s s
         return None;
     }
     let one = |is_meant: &dyn Fn(&(&'s str, &str)) -> bool| {
-        let names: BTreeSet<&str> = specs.iter().filter(|spec| is_meant(spec)).map(|(name, _)| *name).collect();
+        let names: BTreeSet<&str> =
+            specs.iter().filter(|spec| is_meant(spec)).map(|(name, _)| *name).collect();
         (names.len() == 1).then(|| names.first().copied()).flatten()
     };
     one(&|(_, displayed)| is_it(displayed)).or_else(|| one(&|(name, _)| squeezed(name) == squeezed(wanted)))
@@ -184,7 +191,9 @@ fn named_for_people<'s>(wanted: &str, specs: &[(&'s str, &str)]) -> Option<&'s s
 
 /// A sentence about the kernelspec that may be meant, unless the error has one.
 fn nearest_kernelspec(wanted: Option<&str>, error: &Error) -> String {
-    let (Some(wanted), NextStep::ChooseKernelspec { available }) = (wanted, &error.next) else { return String::new() };
+    let (Some(wanted), NextStep::ChooseKernelspec { available }) = (wanted, &error.next) else {
+        return String::new();
+    };
     if error.cause.contains("nearest") {
         return String::new();
     }
@@ -195,11 +204,19 @@ fn nearest_kernelspec(wanted: Option<&str>, error: &Error) -> String {
 fn present_kernel(opened: &OpenNotebook) -> String {
     match opened.kernel() {
         Some(kernel) => describe_kernel(&*kernel),
-        None => "[INFO] No kernel was chosen, because this agent may not run code, or not unasked.\n".to_owned(),
+        None => {
+            "[INFO] No kernel was chosen, because this agent may not run code, or not unasked.\n".to_owned()
+        }
     }
 }
 
-async fn describe(context: &Context<'_>, opened: &OpenNotebook, name: &str, mode: Mode, kernel: &str) -> Outcome {
+async fn describe(
+    context: &Context<'_>,
+    opened: &OpenNotebook,
+    name: &str,
+    mode: Mode,
+    kernel: &str,
+) -> Outcome {
     let (document, place) = (opened.document(), one_line(&opened.place().description()).into_owned());
     let verb = if mode == Mode::Create { "Created" } else { "Opened" };
     let current = if context.is_stateless {
@@ -207,7 +224,8 @@ async fn describe(context: &Context<'_>, opened: &OpenNotebook, name: &str, mode
     } else {
         "it is the current notebook"
     };
-    let mut text = format!("[INFO] {verb} {} in {place} as {name:?}; {current}.\n{kernel}", one_line(opened.path()));
+    let mut text =
+        format!("[INFO] {verb} {} in {place} as {name:?}; {current}.\n{kernel}", one_line(opened.path()));
     for notice in opened.take_notices() {
         text.push_str(&format!("[NOTICE] {}\n", one_line(&notice)));
     }
@@ -280,7 +298,8 @@ mod tests {
 
     #[test]
     fn a_name_for_people_stands_for_the_one_kernelspec_that_has_it() {
-        let specs = [("python3", "Python 3 (ipykernel)"), ("ml", "Machine learning"), ("r1", "R"), ("r2", "R")];
+        let specs =
+            [("python3", "Python 3 (ipykernel)"), ("ml", "Machine learning"), ("r1", "R"), ("r2", "R")];
         for (wanted, expected) in [
             ("Python 3 (ipykernel)", Some("python3")),
             ("machine Learning", Some("ml")),

@@ -27,7 +27,9 @@ pub(super) const TOOL: Tool = Tool {
     title: "Verify a notebook",
     description: "Check that a notebook reruns from a fresh kernel with the same outputs: says in a sentence what differs, and why. \
                   Its kernel and file stay.",
-    discovery: Discovery::FoundBy("reproducible, does it still work, test a notebook, rerun from scratch, before a pull request"),
+    discovery: Discovery::FoundBy(
+        "reproducible, does it still work, test a notebook, rerun from scratch, before a pull request",
+    ),
     effect: Effect::Runs,
     groups: &[Group::Run],
     permission: Permission::Execute,
@@ -66,7 +68,11 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let cells = compared(cells.as_deref(), context.session, &opened, &before)?;
     if preview.preview {
         let count = run(&before, cells.as_ref()).len();
-        let then = if apply { "fresh outputs would replace those that differ" } else { "the notebook would stay as it is" };
+        let then = if apply {
+            "fresh outputs would replace those that differ"
+        } else {
+            "the notebook would stay as it is"
+        };
         let path = one_line(opened.path());
         return Ok(format!(
             "Would run {count} code cells of {path} in a fresh kernel, and again if an output differs; {then} (nothing was run)."
@@ -90,7 +96,8 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let place = format!(" · {}", one_line(opened.path()));
     let mut answer = report(context.session, &verifying.run, settings.budget, "", &place).await;
     if let Ok(Ok(verification)) = verifying.answer.try_recv() {
-        let packages: BTreeSet<String> = verification.missing.into_iter().filter_map(|it| it.package).collect();
+        let packages: BTreeSet<String> =
+            verification.missing.into_iter().filter_map(|it| it.package).collect();
         if !packages.is_empty() {
             let packages: Vec<String> = packages.into_iter().collect();
             answer.end_with(&missing_package::of_notebook(&opened, &packages).await);

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use notebook::Json;
 
 use super::{Forms, compact};
+use crate::data_uri::without_data_uris;
 use crate::{chart, size};
 
 /// The longest JSON of an unknown type that is included, in bytes.
@@ -74,7 +75,7 @@ fn is_widget_repr(plain: &str) -> bool {
 pub(super) fn other(mime: &str, content: &Json) -> String {
     let is_text = mime.starts_with("text/");
     match content.multiline_text() {
-        Some(text) if is_text => text.into_owned(),
+        Some(text) if is_text => without_data_uris(&text).into_owned(),
         Some(text) => {
             format!("[{mime}, {}]", size(if is_base64(&text) { text.len() / 4 * 3 } else { text.len() }))
         }

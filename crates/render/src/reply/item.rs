@@ -162,7 +162,7 @@ impl Item {
             self.images.extend(fitted.encoded);
             fitted.note
         } else {
-            self.leaves_image_out = true;
+            self.leaves_image_out = image::can_be_sent(source);
             image::left_out(source, &more())
         };
         if source.plain.is_none() && note.len() <= MAX_HEADLINE {

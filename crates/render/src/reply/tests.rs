@@ -422,3 +422,23 @@ fn a_page_of_an_output_shows_its_images() {
     assert_eq!(parts(4, 1).len(), 1, "once");
     assert_eq!(parts(0, 0).len(), 1, "none is asked for");
 }
+
+#[test]
+fn a_drawing_is_a_picture_unless_it_has_text() {
+    let output = |svg: &str| {
+        let data = Json::from_value(&json!({ "image/svg+xml": svg }));
+        Output::Display(MimeBundle { data, metadata: Json::empty_object() })
+    };
+    let parts = |svg: &str, images| {
+        let mut reply = Reply::new(Budget { images, ..Budget::default() });
+        reply.outputs(&[output(svg)], |output, _| format!("read_cell(output={output})"));
+        reply.close()
+    };
+    let plot = "<svg xmlns='http://www.w3.org/2000/svg' width='40' height='30'><path d='M0 0L40 30' stroke='red'/></svg>";
+    let [Part::Text(text), Part::Image { mime, .. }] = &parts(plot, 4)[..] else { panic!("no picture") };
+    assert!(text.starts_with("[image/svg+xml 40×30, ") && *mime == "image/png", "{text}");
+    // The call that shows it is named only where it shows something.
+    let is_offered = |svg: &str| matches!(&parts(svg, 0)[..], [Part::Text(text)] if text.contains("read_cell(output=0) shows it"));
+    assert!(is_offered(plot));
+    assert!(!is_offered("<svg xmlns='http://www.w3.org/2000/svg'><text>a</text></svg>"));
+}

@@ -134,6 +134,11 @@ async fn a_missing_kernel_is_replaced_by_one_of_its_language() {
     for known in [None, Some(("r-4.3", Some("R"))), Some(("python3", None))] {
         assert_eq!(machine.choose(None, known).await.unwrap().replacement(), None, "{known:?}");
     }
+    // A notebook that names no kernelspec, but was run in R.
+    assert_eq!(machine.program(None, Some(("", Some("R")))).await, r);
+    assert_eq!(machine.program(None, Some(("", Some("python")))).await, project);
+    let error = machine.choose(None, Some(("", Some("julia")))).await.unwrap_err().to_string();
+    assert!(error.contains("written in julia") && error.contains("r-4.3"), "{error}");
     for named in [("my-project", Some("python")), ("conda-env-x-py", None), (".venv", None)] {
         let choice = machine.choose(None, Some(named)).await.unwrap();
         assert_eq!((&choice.program, choice.in_place_of.as_deref()), (&project, Some(named.0)));

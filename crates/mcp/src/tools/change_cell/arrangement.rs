@@ -96,7 +96,8 @@ fn merge(index: usize, cell: &Cell, next: Option<&Cell>) -> Result<Vec<Edit>, Er
     let own = cell.metadata();
     // What is said of one cell, such as that it is hidden, is not true of both.
     let metadata = next.metadata();
-    let kept = metadata.members().filter(|(name, _)| own.member(name).is_none() && !is_defined_metadata(name));
+    let kept =
+        metadata.members().filter(|(name, _)| own.member(name).is_none() && !is_defined_metadata(name));
     let patch = Json::object(&kept.collect::<Vec<_>>());
     if patch.members().next().is_some() {
         edits.push(Edit::MergeMetadata { id: id.clone(), patch });

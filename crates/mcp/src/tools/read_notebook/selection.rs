@@ -182,10 +182,13 @@ mod tests {
             (json!({ "around": 4, "before": 1, "after": 9 }), vec![3, 4, 5]),
             (json!({ "around": "c4", "before": 2, "after": 0, "only": "code" }), vec![2, 4]),
         ] {
-            let found = selection(&values).unwrap().cells_in(&notebook, &find, &|index| index % 4 == 0).unwrap();
+            let found =
+                selection(&values).unwrap().cells_in(&notebook, &find, &|index| index % 4 == 0).unwrap();
             assert_eq!(found, expected, "{values}");
         }
-        assert!(selection(&json!({ "around": "x" })).unwrap().cells_in(&notebook, &find, &|_| false).is_err());
+        assert!(
+            selection(&json!({ "around": "x" })).unwrap().cells_in(&notebook, &find, &|_| false).is_err()
+        );
     }
 
     #[test]
