@@ -104,6 +104,21 @@ impl Cell {
         self.0.cell_type == CellType::Code
     }
 
+    /// Whether it is the same reading of the same cell: then nothing about it differs. Costs nothing, and may be `false` of equal cells.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Whether it has the type and the source of another cell. Costs little if both are written alike.
+    pub fn has_source_of(&self, other: &Self) -> bool {
+        let is_alike = match (&self.0.source, &other.0.source) {
+            (Source::Read(own), Source::Read(other)) => own == other,
+            (Source::Set(own), Source::Set(other)) => Arc::ptr_eq(own, other),
+            _ => false,
+        };
+        self.0.cell_type == other.0.cell_type && (is_alike || self.source() == other.source())
+    }
+
     /// The source. A lone surrogate reads as U+FFFD.
     pub fn source(&self) -> Cow<'_, str> {
         self.0.source()

@@ -134,6 +134,13 @@ impl Notebook {
         &self.cells
     }
 
+    /// Whether it has the same cells as another; see [`Cell::is_same`].
+    pub fn has_cells_of(&self, other: &Self) -> bool {
+        let (own, other) = (&self.cells, &other.cells);
+        let are_same = || own.iter().zip(&***other).all(|(own, other)| own.is_same(other));
+        Arc::ptr_eq(own, other) || (own.len() == other.len() && are_same())
+    }
+
     /// The cell with exactly this id, and its index.
     pub fn cell(&self, id: &CellId) -> Option<(usize, &Cell)> {
         self.cells.iter().enumerate().find(|(_, cell)| cell.id() == id)

@@ -1,179 +1,181 @@
 //! Which cells of a notebook are stale, in any place: from its cells, the runs on its kernel and the kernel as it is now.
+//!
+//! It is asked far more often than it changes, so what was found is kept with all that it depends on.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, OnceLock};
+mod cell_names;
+mod judged;
+#[cfg(test)]
+mod tests;
 
-use names::{Names, Undefined, Unknown, is_blank};
-use notebook::Notebook;
-use staleness::{Cell, CellState, Clock, Facts, Run, State, add_random, hash, plan, states};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use names::Undefined;
+use notebook::{CellId, Notebook};
+use staleness::{Clock, State, hash, plan};
 
 use crate::open_notebook::OpenNotebook;
 use crate::place::KernelState;
-use crate::run_history::{carried, names_of};
 use crate::runs::CellTags;
 use crate::workspace::Workspace;
+
+pub(crate) use judged::Judge;
+use judged::{Basis, Judged};
 
 /// The names of more source than this are not looked for, in bytes.
 const MAX_SOURCE: usize = 4 * 1024 * 1024;
 
+/// What is known of a cell's outputs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CellState {
+    pub state: State,
+    /// Why, in one line. Empty for a cell that is up to date.
+    pub evidence: String,
+}
+
 /// The states of a notebook's code cells at one moment.
 pub struct CellStates {
-    /// The index of each in the notebook.
-    indices: Vec<usize>,
-    states: Vec<CellState>,
-    has_runs: bool,
-    cells: Vec<Cell>,
-    runs: Vec<Run>,
-    /// The kernel's instance, if it lives.
-    instance: Option<u64>,
-    /// The indices of the cells with a tag that leaves them out where several run.
-    skipped: Vec<usize>,
-    /// The indices of the cells with a tag that expects an error.
-    failing: Vec<usize>,
-    /// The names that cells use and none above defines, once they are asked for.
-    undefined: OnceLock<Vec<Undefined>>,
+    notebook: Notebook,
+    judged: Arc<Judged>,
+    running: Running,
 }
+
+/// The runs that have not ended of cells as they are, in words, by the index of the cell.
+type Running = HashMap<usize, String>;
 
 impl CellStates {
     /// The state of the cell at this index; `None` if it is no code cell.
-    pub fn get(&self, index: usize) -> Option<&CellState> {
-        self.indices.binary_search(&index).ok().map(|position| &self.states[position])
+    pub fn get(&self, index: usize) -> Option<CellState> {
+        let cell = self.notebook.cells().get(index).filter(|cell| cell.is_code())?;
+        match self.running.get(&index) {
+            Some(evidence) => Some(CellState { state: State::Running, evidence: evidence.clone() }),
+            None => self.judged.state(index, cell),
+        }
     }
 
     pub fn is_stale(&self, index: usize) -> bool {
-        self.get(index).is_some_and(|state| state.state.is_stale())
+        self.get(index).is_some_and(|known| known.state.is_stale())
     }
 
     /// What the cell at this index uses and no cell above defines. Nothing for a cell that has run well as it is, in the present
     /// kernel, which may have got the name from elsewhere.
     pub fn undefined(&self, index: usize) -> impl Iterator<Item = &Undefined> {
-        let cell = self.cells.iter().find(|cell| cell.index == index);
-        let has_run_well = cell.is_some_and(|cell| has_run_well(cell, &self.runs, self.instance));
-        self.undefined_when_fresh(index).filter(move |_| !has_run_well)
-    }
-
-    /// What the cell at this index uses and no cell above defines, as a run in a fresh kernel meets it.
-    pub fn undefined_when_fresh(&self, index: usize) -> impl Iterator<Item = &Undefined> {
-        let undefined = self.undefined.get_or_init(|| {
-            let known: Vec<_> = self.cells.iter().map(|cell| (cell.index, &*cell.names)).collect();
-            names::undefined(&known)
-        });
-        let may_fail = self.failing.contains(&index);
-        undefined.iter().filter(move |undefined| undefined.index == index && !may_fail)
+        let has_run_well = self.judged.has_run_well(index);
+        of_cell(&self.notebook, self.judged.undefined(), index).filter(move |_| !has_run_well)
     }
 
     /// Whether any run of the notebook is known. If not, its cells can only have never run, or run elsewhere.
     pub fn has_runs(&self) -> bool {
-        self.has_runs
-    }
-
-    /// The indices of the cells to run so that the stale ones among `wanted` are up to date, in order. With `all`, also
-    /// of those that would be stale afterwards. Left out are cells that are running, and those with the tag `skip-execution`.
-    pub fn to_run(&self, wanted: impl Iterator<Item = usize>, all: bool) -> Vec<usize> {
-        let wanted: Vec<_> = wanted.filter_map(|index| self.indices.binary_search(&index).ok()).collect();
-        let planned = plan(&self.states, &wanted, all).into_iter().map(|position| self.indices[position]);
-        let is_running = |index| self.get(index).is_some_and(|it| it.state == State::Running);
-        planned.filter(|index| !self.skipped.contains(index) && !is_running(*index)).collect()
+        self.judged.has_runs() || !self.running.is_empty()
     }
 }
 
-/// Whether a cell has run as it is, without an error, in the present kernel.
-fn has_run_well(cell: &Cell, runs: &[Run], instance: Option<u64>) -> bool {
-    runs.iter().any(|run| {
-        run.cell.as_ref() == Some(&cell.id)
-            && run.source == cell.source
-            && !run.has_failed
-            && instance == Some(run.instance)
-    })
+/// Of what cells use undefined, in order, what this one does, if it is not expected to fail.
+fn of_cell<'u>(
+    notebook: &Notebook,
+    undefined: &'u [Undefined],
+    index: usize,
+) -> impl Iterator<Item = &'u Undefined> {
+    let from = undefined.partition_point(|known| known.index < index);
+    let own = &undefined[from..];
+    let own = &own[..own.partition_point(|known| known.index == index)];
+    let may_fail = !own.is_empty() && CellTags::of(&notebook.cells()[index]).may_fail;
+    own.iter().filter(move |_| !may_fail)
 }
 
 impl Workspace {
     /// The states of the code cells of `notebook`, a snapshot of `opened`. `clock` words the time of a run.
     pub fn cell_states(&self, opened: &OpenNotebook, notebook: &Notebook, clock: Clock<'_>) -> CellStates {
-        let history = self.runner().history();
-        let kernel =
-            opened.kernel().filter(|kernel| !kernel.is_gone()).map(|kernel| (kernel.description(), kernel));
-        let (runs, codes) = history.runs(opened, kernel.as_ref().map(|(_, kernel)| &**kernel));
-        let is_alive =
-            |state: &KernelState| !matches!(state, KernelState::Dead { .. } | KernelState::NotStarted);
-        let alive = kernel.as_ref().filter(|(known, _)| is_alive(&known.state));
-        let instance = alive.and_then(|(_, kernel)| history.instance(&**kernel));
-        let language = kernel.map(|(known, _)| known.language).or_else(|| notebook.language());
-        let language = language.unwrap_or_else(|| "python".to_owned());
+        let basis = self.basis(opened, notebook, clock);
+        let runs = || self.runner().history().runs(opened, None);
+        let judged = opened.judge().judged(basis, runs, clock);
+        CellStates { notebook: notebook.clone(), judged, running: self.running(opened, notebook) }
+    }
 
-        // In other languages, `#` may begin code.
-        let is_python = language.eq_ignore_ascii_case("python");
-        let mut left = MAX_SOURCE;
-        let mut last = std::mem::take(&mut *opened.names.lock());
-        let mut names = HashMap::new();
-        let mut known_names = |source: &str, source_hash: u64| {
-            let is_short = source.len() <= left;
-            left = left.saturating_sub(source.len());
-            if !is_short {
-                return Arc::new(Names::unknown(Unknown::TooLong));
-            }
-            let key = (language.clone(), source_hash);
-            let found = last.remove(&key);
-            let read = || found.unwrap_or_else(|| Arc::new(names_of(source, &language)));
-            Arc::clone(names.entry(key).or_insert_with(read))
-        };
-        let code = || notebook.cells().iter().enumerate().filter(|(_, cell)| cell.is_code());
-        let mut cells: Vec<Cell> = code()
-            .map(|(index, cell)| {
-                let source = cell.source();
-                let hash = hash(&source);
-                Cell {
-                    index,
-                    id: cell.id().clone(),
-                    source: hash,
-                    names: known_names(&source, hash),
-                    random: BTreeMap::new(),
-                    is_blank: source.trim().is_empty() || (is_python && is_blank(&source)),
-                    has_outputs: cell.output_count() > 0,
-                    execution_count: cell.execution_count(),
-                }
-            })
-            .collect();
-        *opened.names.lock() = names;
-        let has_runs = !runs.is_empty();
-        let runs = if has_runs {
-            let sources: Vec<String> = code().map(|(_, cell)| cell.source().into_owned()).collect();
-            let mut runs = carried(&cells, &sources, runs, &codes, instance);
-            if is_python && sources.iter().map(String::len).sum::<usize>() <= MAX_SOURCE {
-                let sources: Vec<&str> = sources.iter().map(String::as_str).collect();
-                let ran = |hash| codes.get(&hash).map(ToString::to_string);
-                add_random(&mut opened.random.lock(), &mut cells, &mut runs, &sources, ran);
-            }
-            runs
-        } else {
-            runs
-        };
-        let skipped = code().filter(|(_, cell)| CellTags::of(cell).is_skipped);
-        let skipped = skipped.map(|(index, _)| index).collect();
-        let failing = code().filter(|(_, cell)| CellTags::of(cell).may_fail);
-        let failing = failing.map(|(index, _)| index).collect();
-        let mut states = states(Facts { cells: &cells, runs: &runs, instance, clock });
-        let unfinished = self.journal().unfinished(opened.path());
-        for run in &unfinished {
-            let position = cells.iter().position(|cell| {
-                run.cell().is_some_and(|run| run.id == cell.id) && hash(run.source()) == cell.source
-            });
-            if let Some(position) = position {
-                states[position].runs(format!("run {} is {}", run.id(), run.state().name()));
+    /// The indices of the cells to run so that the stale ones among `wanted` are up to date, in order. With `all`, also
+    /// of those that would be stale afterwards. Left out are cells that are running, and those with the tag `skip-execution`.
+    pub fn cells_to_run(
+        &self,
+        opened: &OpenNotebook,
+        notebook: &Notebook,
+        wanted: impl Iterator<Item = usize>,
+        all: bool,
+    ) -> Vec<usize> {
+        let clock: Clock<'_> = &|_| String::new();
+        let basis = self.basis(opened, notebook, clock);
+        let runs = self.runner().history().runs(opened, None);
+        let known = opened.judge().known(&basis, runs, clock);
+        let (mut states, running) = (known.states, self.running(opened, notebook));
+        let position = |index: usize| known.cells.binary_search_by_key(&index, |cell| cell.index).ok();
+        for (index, evidence) in &running {
+            if let Some(position) = position(*index) {
+                states[position].runs(evidence.clone());
             }
         }
-        let has_runs = has_runs || !unfinished.is_empty();
-        let indices = cells.iter().map(|cell| cell.index).collect();
-        CellStates {
-            indices,
-            states,
-            has_runs,
-            cells,
-            runs,
+        let wanted: Vec<_> = wanted.filter_map(position).collect();
+        let planned = plan(&states, &wanted, all).into_iter().map(|position| known.cells[position].index);
+        let is_skipped = |index: usize| CellTags::of(&notebook.cells()[index]).is_skipped;
+        planned.filter(|index| !running.contains_key(index) && !is_skipped(*index)).collect()
+    }
+
+    /// What cells of `after` use and no cell above defines, where that was not so in `before`, in a fresh kernel.
+    pub fn newly_undefined(
+        &self,
+        opened: &OpenNotebook,
+        before: &Notebook,
+        after: &Notebook,
+    ) -> Vec<Undefined> {
+        let (was, is) = {
+            let mut judge = opened.judge();
+            let was = judge.undefined(before, &language(opened, before));
+            (was, judge.undefined(after, &language(opened, after)))
+        };
+        // The index of the cell below that defines a name changes with every insertion.
+        let kind = |it: &Undefined| (it.name.clone(), it.function.clone(), it.defined_in.is_some());
+        let was_so = |it: &Undefined| {
+            let known = before.cell(after.cells()[it.index].id());
+            known.is_some_and(|(index, _)| of_cell(before, &was, index).any(|was| kind(was) == kind(it)))
+        };
+        let shown = |it: &&Undefined| of_cell(after, &is, it.index).next().is_some() && !was_so(it);
+        is.iter().filter(shown).cloned().collect()
+    }
+
+    fn basis(&self, opened: &OpenNotebook, notebook: &Notebook, clock: Clock<'_>) -> Basis {
+        let history = self.runner().history();
+        let kernel = opened.kernel().filter(|kernel| !kernel.is_gone());
+        let is_alive = kernel.as_ref().is_some_and(|kernel| {
+            !matches!(kernel.description().state, KernelState::Dead { .. } | KernelState::NotStarted)
+        });
+        let (version, instance) = history.version(opened, kernel.as_deref().map(|kernel| (kernel, is_alive)));
+        Basis {
+            notebook: notebook.clone(),
+            language: language(opened, notebook),
+            version,
             instance,
-            skipped,
-            failing,
-            undefined: OnceLock::new(),
+            // Two clocks that word one moment alike word all alike.
+            clock: clock(std::time::SystemTime::UNIX_EPOCH),
         }
     }
+
+    fn running(&self, opened: &OpenNotebook, notebook: &Notebook) -> Running {
+        let unfinished = self.journal().unfinished(opened.path());
+        if unfinished.is_empty() {
+            return Running::new();
+        }
+        let cells = notebook.cells().iter().enumerate().filter(|(_, cell)| cell.is_code());
+        let cells: HashMap<&CellId, _> = cells.map(|(index, cell)| (cell.id(), (index, cell))).collect();
+        let of_cell = |run: &Arc<crate::Run>| {
+            let (index, cell) = cells.get(&run.cell()?.id)?;
+            let is_as_it_ran = hash(run.source()) == hash(&cell.source());
+            is_as_it_ran.then(|| (*index, format!("run {} is {}", run.id(), run.state().name())))
+        };
+        unfinished.iter().filter_map(of_cell).collect()
+    }
+}
+
+/// The language of the code cells: that of the kernel, else what the notebook says.
+fn language(opened: &OpenNotebook, notebook: &Notebook) -> String {
+    let kernel = opened.kernel().filter(|kernel| !kernel.is_gone());
+    let known = kernel.map(|kernel| kernel.description().language);
+    known.or_else(|| notebook.language()).unwrap_or_else(|| "python".to_owned())
 }

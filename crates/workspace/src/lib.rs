@@ -39,7 +39,7 @@ pub mod verify;
 mod workspace;
 
 pub use assignments::Assignments;
-pub use cell_states::CellStates;
+pub use cell_states::{CellState, CellStates};
 pub use changes::Changes;
 pub use error::{Error, ErrorKind, Fault};
 pub use executed_later::executed_later;
@@ -69,7 +69,7 @@ pub use runs::{
     RunSuffix, RunView, Runner,
 };
 pub use session::{CopiedNotebook, CopyPreview, FilePreview, PastOperation, Session, UndoTarget, Undone};
-pub use staleness::{CellState, State as StaleState};
+pub use staleness::State as StaleState;
 pub use stored_notebook::{Content, Known, NotebookStore, Replaced, StoredNotebook};
 pub use telemetry::TRACED;
 pub use workspace::{Settings, Workspace};

@@ -1,16 +1,15 @@
 //! A notebook that agents use: its document and its kernel.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use names::Names;
 use notebook::CellId;
 use parking_lot::{Mutex, MutexGuard};
-use staleness::RandomUses;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use crate::cell_states::Judge;
 use crate::changes::{ByAgents, Changes};
 use crate::kernel_request::{KernelRequest, KernelSelector};
 use crate::place::{Document, Kernel, KernelChoice, Place, Presence};
@@ -29,9 +28,8 @@ pub struct OpenNotebook {
     notices: Mutex<Vec<String>>,
     /// Changes when an agent has changed the notebook.
     changed: watch::Sender<ByAgents>,
-    /// What the sources define and use, by language and source, as they were last read.
-    pub(crate) names: Mutex<HashMap<(String, u64), Arc<Names>>>,
-    pub(crate) random: Mutex<RandomUses>,
+    /// What was found about its cells.
+    judge: Mutex<Judge>,
 }
 
 /// Whether the kernel of a notebook ends when a session closes the notebook and no other session uses it.
@@ -64,8 +62,7 @@ impl OpenNotebook {
             choosing: tokio::sync::Mutex::default(),
             notices: Mutex::default(),
             changed: watch::Sender::new((0, SessionId::new(0))),
-            names: Mutex::default(),
-            random: Mutex::default(),
+            judge: Mutex::default(),
         }
     }
 
@@ -203,6 +200,10 @@ impl OpenNotebook {
     pub(crate) fn take_kernel(&self) -> Option<Arc<dyn Kernel>> {
         let mut binding = self.binding();
         if binding.started_by.is_some() { binding.kernel.take() } else { None }
+    }
+
+    pub(crate) fn judge(&self) -> MutexGuard<'_, Judge> {
+        self.judge.lock()
     }
 
     fn binding(&self) -> MutexGuard<'_, KernelBinding> {

@@ -49,11 +49,15 @@ struct Inner {
     /// The same for kernels.
     kernels: Vec<(KernelId, KnownKernel)>,
     instances: Instances,
+    /// How often a run was added.
+    version: u64,
 }
 
 #[derive(Default)]
 struct Notebook {
     history: History,
+    /// That of [`Inner`] when its last run was added.
+    version: u64,
     /// The codes of the runs.
     codes: Codes,
     /// The runs in the history.
@@ -157,6 +161,25 @@ impl RunHistory {
         known.present(process(kernel), instances)
     }
 
+    /// A number that changes with what is known of the runs of a notebook's cells, 0 if nothing is; and the instance of its kernel, if
+    /// that has run something and, as is given, lives.
+    pub(crate) fn version(
+        &self,
+        notebook: &OpenNotebook,
+        kernel: Option<(&dyn Kernel, bool)>,
+    ) -> (u64, Option<u64>) {
+        let mut inner = self.inner.lock();
+        let mut instance = None;
+        if let Some((kernel, is_alive)) = kernel {
+            self.take_kept(&mut inner, notebook, kernel);
+            let Inner { kernels, instances, .. } = &mut *inner;
+            let known = kernels.iter_mut().find(|(id, _)| is_alive && id == kernel.id());
+            instance = known.and_then(|(_, known)| known.present(process(kernel), instances));
+        }
+        let known = inner.notebooks.iter().find(|(known, _)| known == notebook.path());
+        (known.map_or(0, |(_, known)| known.version), instance)
+    }
+
     /// The runs of a notebook's cells, in this program and, on a kernel that outlives it, in others.
     pub(crate) fn runs(
         &self,
@@ -221,6 +244,8 @@ impl RunHistory {
         if !home.known.insert(key(&self.server, run.id().as_str())) {
             return;
         }
+        inner.version += 1;
+        home.version = inner.version;
         let kept = KernelRun {
             instance: inner.instances.name(instance),
             run: run.id().to_string(),
@@ -241,7 +266,7 @@ impl RunHistory {
     /// Adds what other servers have run on the kernel since, to its instance and to the history of a notebook.
     fn take_kept(&self, inner: &mut Inner, notebook: &OpenNotebook, kernel: &dyn Kernel) {
         self.refresh(inner, kernel);
-        let Inner { kernels, instances, notebooks } = inner;
+        let Inner { kernels, instances, notebooks, version } = inner;
         let Some((_, known_kernel)) = kernels.iter().find(|(id, _)| id == kernel.id()) else { return };
         if known_kernel.kept.is_empty() {
             return;
@@ -255,6 +280,8 @@ impl RunHistory {
         let of_notebook = known_kernel.kept.iter().filter(|run| run.notebook == identity);
         for run in of_notebook {
             if !run.run.is_empty() && home.known.insert(key(&run.server, &run.run)) {
+                *version += 1;
+                home.version = *version;
                 home.add(run, instances.number(&run.instance), false, None);
             }
         }

@@ -325,7 +325,7 @@ impl Plan {
         let cells = after.cells().iter().enumerate();
         let wanted =
             cells.filter(|(_, cell)| edited.contains(&cell.id()) || !was_stale(cell)).map(|(index, _)| index);
-        cell_states(session, opened, after).to_run(wanted, true)
+        session.workspace().cells_to_run(opened, after, wanted, true)
     }
 
     /// What the cells must still be. Fails if the agent was shown other sources.

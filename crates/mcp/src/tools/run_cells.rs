@@ -129,7 +129,7 @@ fn selected(
     let from = end(&arguments.from, 0)?;
     let through = end(&arguments.through, notebook.cells().len().saturating_sub(1))?;
     if arguments.stale {
-        return Ok(cell_states(session, opened, notebook).to_run(from..=through, is_whole));
+        return Ok(session.workspace().cells_to_run(opened, notebook, from..=through, is_whole));
     }
     let is_code = |index: &usize| notebook.cells().get(*index).is_some_and(Cell::is_code);
     let cells: Vec<usize> = (from..=through).filter(is_code).collect();

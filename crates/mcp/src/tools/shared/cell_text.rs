@@ -113,18 +113,9 @@ pub(crate) fn newly_undefined(
     after: &Notebook,
 ) -> Option<String> {
     const MAX_NAMES: usize = 5;
-    let (was, is) = (cell_states(session, opened, before), cell_states(session, opened, after));
-    let mut clauses = Vec::new();
-    for (index, cell) in after.cells().iter().enumerate() {
-        // The index of the cell below that defines a name changes with every insertion.
-        let kind = |it: &Undefined| (it.name.clone(), it.function.clone(), it.defined_in.is_some());
-        let known: Vec<_> = before
-            .cell(cell.id())
-            .map(|(index, _)| was.undefined_when_fresh(index).map(kind).collect())
-            .unwrap_or_default();
-        let new = is.undefined_when_fresh(index).filter(|it| !known.contains(&kind(it)));
-        clauses.extend(new.map(|it| format!("cell {index} {}", clause(it))));
-    }
+    let undefined = session.workspace().newly_undefined(opened, before, after);
+    let mut clauses: Vec<String> =
+        undefined.iter().map(|it| format!("cell {} {}", it.index, clause(it))).collect();
     if clauses.is_empty() {
         return None;
     }

@@ -1,5 +1,7 @@
 //! What is stale, as a later server knows it: on a kernel that outlives its servers.
 
+mod cached;
+
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 
@@ -243,9 +245,9 @@ async fn a_cell_that_is_never_run_with_others_is_not_run_because_it_is_stale() {
     let patch = Json::from_value(&serde_json::json!({ "tags": ["skip-execution"] }));
     server.edit(vec![Edit::MergeMetadata { id, patch }]).await;
     let notebook = server.snapshot().await;
-    let states = server.session.workspace().cell_states(&server.opened, &notebook, &|_| String::new());
-    assert!(states.is_stale(1));
-    assert_eq!(states.to_run(0..2, true), [0]);
+    let workspace = server.session.workspace();
+    assert!(workspace.cell_states(&server.opened, &notebook, &|_| String::new()).is_stale(1));
+    assert_eq!(workspace.cells_to_run(&server.opened, &notebook, 0..2, true), [0]);
 }
 
 #[tokio::test]
@@ -256,13 +258,15 @@ async fn a_cell_that_is_running_is_not_run_again() {
     let run = server.start(0).await;
     run.started().await;
     let notebook = server.snapshot().await;
-    let states = server.session.workspace().cell_states(&server.opened, &notebook, &|_| String::new());
+    let workspace = server.session.workspace();
+    let states = workspace.cell_states(&server.opened, &notebook, &|_| String::new());
+    let to_run = workspace.cells_to_run(&server.opened, &notebook, 0..2, true);
     let running = states.get(0).unwrap();
     assert_eq!(
         (running.state, &*running.evidence),
         (StaleState::Running, &*format!("run {} is running", run.id()))
     );
-    assert_eq!((states.is_stale(0), states.to_run(0..2, true), states.has_runs()), (false, vec![1], true));
+    assert_eq!((states.is_stale(0), to_run, states.has_runs()), (false, vec![1], true));
     // What is edited meanwhile is not what runs.
     server.set(0, "x = 1").await;
     assert_eq!(server.states().await[0], StaleState::NeverRun);
