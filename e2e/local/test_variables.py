@@ -19,6 +19,8 @@ BEFORE = """from IPython import get_ipython
 shell, events = get_ipython(), []
 for name in ("pre_execute", "pre_run_cell", "post_execute", "post_run_cell"):
     shell.events.register(name, lambda *given, name=name: events.append(name))
+shell.display_formatter.formatters["text/plain"].for_type(str, lambda *given: events.append("a text was shown"))
+getattr = dict = json = None
 """
 # Prints from a thread, half a figure, and a line of input: what a request of another kind would disturb.
 DURING = """import threading, matplotlib.pyplot as plt
@@ -33,6 +35,8 @@ AFTER = """print(events)
 print(len(In), sorted(Out), repr(_), shell.execution_count)
 history = [source for _, _, source in shell.history_manager.get_range(raw=True)]
 print(len(history), history[0])
+import sys
+print(sorted(name for name in vars(sys) if name.startswith("last_")))
 print(sorted(name for name in globals() if "cellbridge" in name.lower() or "handler" in name.lower()))
 """
 

@@ -2,7 +2,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use jupyter_protocol::{ExecuteRequest, InputReply, InterruptRequest, JupyterMessage, ShutdownRequest};
+use jupyter_protocol::{
+    ExecuteRequest, InputReply, InterruptRequest, JupyterMessage, JupyterMessageContent, ShutdownRequest,
+};
 use notebook::Json;
 use serde::Deserialize;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -10,7 +12,7 @@ use tokio::time::timeout;
 
 use crate::command::{Asked, Command};
 use crate::execution::{InputRequests, Process};
-use crate::memory::HandlerState;
+use crate::memory::{EXPRESSION, HandlerState};
 use crate::messages::json_string::Short;
 use crate::messages::{Channel, Message};
 use crate::{Event, ExecutionId, ExecutionNote, KernelError, Outcome, Sink, Status};
@@ -26,6 +28,8 @@ pub struct Client {
     pub(crate) is_superseded: Arc<AtomicBool>,
     pub(crate) input_requests: InputRequests,
     pub(crate) memory_handler: HandlerState,
+    /// Executions ask what they change in memory; see [`Client::prepare_changes`].
+    pub(crate) asks_for_changes: Arc<AtomicBool>,
     pub(crate) process: Process,
     pub(crate) language_info: Json,
 }
@@ -64,8 +68,14 @@ impl Client {
         note: Option<ExecutionNote>,
         sink: Sink,
     ) -> ExecutionId {
-        let request = JupyterMessage::new(request, None);
+        let mut request = JupyterMessage::new(request, None);
         let id = ExecutionId::new(&request.header.msg_id);
+        if let JupyterMessageContent::ExecuteRequest(content) = &mut request.content
+            && !content.silent
+        {
+            let expression = self.changes_expression(id.as_str());
+            content.user_expressions = expression.map(|it| [(EXPRESSION.to_owned(), it)].into());
+        }
         let command = Command::Execute { id: id.clone(), request, note, sink };
         if let Err(mpsc::error::SendError(Command::Execute { mut sink, .. })) = self.commands.send(command) {
             sink(Event::Finished(Outcome::KernelDied { how: self.how_it_died() }));

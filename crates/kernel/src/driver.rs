@@ -1,6 +1,7 @@
 //! Moves messages between a kernel's transport, the executions, and the clients.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
@@ -49,6 +50,7 @@ pub(crate) fn connection<T: Transport>(transport: T, ready: Ready) -> (Client, D
         is_superseded: executions.superseded_flag(),
         input_requests,
         memory_handler: executions.memory_handler(),
+        asks_for_changes: Arc::default(),
         process: executions.process(),
         language_info: ready.language_info,
     };

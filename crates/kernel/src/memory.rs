@@ -23,7 +23,9 @@ mod changes;
 mod handler;
 mod silent;
 
+pub(crate) use changes::changes_in_reply;
 pub(crate) use handler::{Handler, HandlerState};
+pub(crate) use silent::NAME as EXPRESSION;
 
 const REQUEST: &str = "cellbridge_memory_request";
 /// How long a kernel that runs a cell may take to begin with an answer. Python takes the interpreter from a cell every 5 ms, and

@@ -75,6 +75,9 @@ pub enum Event {
         /// The kernel goes on; the code only wants that nothing else runs.
         keeps_kernel: bool,
     },
+    /// What it has changed in the kernel's memory, as [`Client::changes`](crate::Client::changes) gives it: the kernel has said so in
+    /// its reply. Comes before the end.
+    Changed(Json),
     /// It is over. Comes exactly once. Only late outputs and updates of displays and widgets may follow.
     Finished(Outcome),
 }

@@ -58,6 +58,7 @@ impl OutputArea {
             | Event::InputAnswered
             | Event::Idle
             | Event::ExitRequested { .. }
+            | Event::Changed(_)
             | Event::Finished(_) => false,
         }
     }

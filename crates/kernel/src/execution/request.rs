@@ -131,14 +131,15 @@ impl Request {
 
     /// It ended as its reply says.
     pub(super) fn conclude(&mut self) -> (Vec<Event>, Outcome) {
-        let reply = self.reply.take().unwrap_or_default();
+        let mut reply = self.reply.take().unwrap_or_default();
         if !reply.is_aborted() {
             self.start(reply.execution_count());
         }
         let may_show_error = self.error.is_none();
-        let exit = reply.exit();
+        let (exit, changes) = (reply.exit(), reply.take_changes());
         let (outputs, outcome) = reply.into_end(may_show_error);
-        let outputs = outputs.into_iter().map(|shown| output(shown, None)).chain(exit).collect();
+        let outputs =
+            outputs.into_iter().map(|shown| output(shown, None)).chain(exit).chain(changes).collect();
         // `%run` of a script that fails shows the error, and replies that all is well.
         let outcome = match outcome {
             done @ Outcome::Done { .. } => self.published_error().unwrap_or(done),

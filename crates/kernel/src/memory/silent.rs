@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::messages::Message;
 
 /// The name of the expression in a request.
-const NAME: &str = "handler";
+pub(crate) const NAME: &str = "handler";
 
 /// A request without code that evaluates an expression. It shows nothing.
 pub(super) fn silent_expression(expression: String) -> JupyterMessage {
@@ -28,7 +28,12 @@ pub(super) fn silent_code(code: &str) -> ExecuteRequest {
 /// The reply to the expression: its status, and what it shows as plain text.
 pub(super) fn expression_reply(reply: &Message) -> (String, String) {
     let reply: Value = reply.content.decode().unwrap_or_default();
-    let value = &reply["user_expressions"][NAME];
+    expression_value(&reply["user_expressions"])
+}
+
+/// The same from all expressions of a reply.
+pub(super) fn expression_value(expressions: &Value) -> (String, String) {
+    let value = &expressions[NAME];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     (text(&value["status"]), text(&value["data"]["text/plain"]))
 }

@@ -44,6 +44,8 @@ pub(crate) struct ExecuteReply<'a> {
     pub(crate) ename: Short,
     pub(crate) evalue: Short,
     pub(crate) traceback: Lenient<Vec<Short>>,
+    #[serde(borrow)]
+    pub(crate) user_expressions: Option<&'a RawValue>,
 }
 
 /// What a reply asks the client to do.

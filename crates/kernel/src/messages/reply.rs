@@ -1,6 +1,7 @@
 use notebook::{Json, MimeBundle, Output};
 
 use super::content::{self, ExecuteReply};
+use crate::memory::changes_in_reply;
 use crate::{Event, Outcome};
 
 /// The name of an error of which the kernel gives none.
@@ -14,6 +15,8 @@ pub(crate) struct Reply {
     pages: Vec<MimeBundle>,
     /// The code wants that the kernel ends, or, if this is `true`, only that nothing else runs.
     exit: Option<bool>,
+    /// What the code has changed in memory, if the request asked for it.
+    changes: Option<Json>,
     traceback: Vec<String>,
 }
 
@@ -50,7 +53,8 @@ impl Reply {
             "aborted" | "abort" => Outcome::Aborted,
             _ => Outcome::Done { execution_count, next_input },
         };
-        Self { outcome, pages, exit, traceback: content::lines(reply.traceback) }
+        let changes = reply.user_expressions.and_then(changes_in_reply);
+        Self { outcome, pages, exit, changes, traceback: content::lines(reply.traceback) }
     }
 
     /// Whether the kernel did not run the code; no `idle` need follow.
@@ -78,6 +82,11 @@ impl Reply {
         self.exit.map(|keeps_kernel| Event::ExitRequested { keeps_kernel })
     }
 
+    /// The event that says what the code has changed in memory.
+    pub(crate) fn take_changes(&mut self) -> Option<Event> {
+        self.changes.take().map(Event::Changed)
+    }
+
     /// The outputs to add, and the outcome. `may_show_error`: the kernel published no error itself.
     pub(crate) fn into_end(self, may_show_error: bool) -> (Vec<Output>, Outcome) {
         let mut outputs: Vec<_> = self.pages.into_iter().map(Output::Display).collect();
@@ -96,6 +105,6 @@ impl Reply {
 impl Default for Reply {
     fn default() -> Self {
         let outcome = Outcome::Done { execution_count: None, next_input: None };
-        Self { outcome, pages: Vec::new(), exit: None, traceback: Vec::new() }
+        Self { outcome, pages: Vec::new(), exit: None, changes: None, traceback: Vec::new() }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kernel::{Client, ExecutionId, MemoryError, Status};
+use kernel::{Client, Event, ExecutionId, MemoryError, Status};
 use notebook::Json;
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -81,6 +81,39 @@ async fn a_kernel_says_what_an_execution_has_changed() {
     // It is installed once.
     client.prepare_changes().await;
     run(&mut kernel, &client).await;
+}
+
+#[tokio::test]
+async fn a_request_asks_what_its_code_has_changed() {
+    let (mut kernel, client) = python().await;
+    let (request, mut events, _) = execute(&mut kernel, &client).await;
+    assert!(request.content["user_expressions"].as_object().is_none_or(serde_json::Map::is_empty));
+    kernel.finish(&request).await;
+    events.collect().await;
+    prepare(&mut kernel, &client, installed()).await;
+    let given = json!({ "gone": ["x"] });
+    let told = json!({ "status": "ok", "answer": given }).to_string();
+    // A handler of an earlier version, and one that refuses, say nothing.
+    let refused = json!({ "status": "refused", "cause": "It took too long." }).to_string();
+    for (shown, expected) in [(told, vec![given]), ("False".to_owned(), vec![]), (refused, vec![])] {
+        let (request, mut events, id) = execute(&mut kernel, &client).await;
+        let expression = request.content["user_expressions"]["handler"].as_str().unwrap();
+        assert!(expression.contains(id.as_str()) && expression.contains("cellbridge_memory_request"));
+        let value = json!({ "status": "ok", "data": { "text/plain": shown }, "metadata": {} });
+        let expressions = json!({ "handler": value });
+        let content = json!({ "status": "ok", "execution_count": 1, "user_expressions": expressions });
+        kernel.reply(&request, "execute_reply", content).await;
+        kernel.publish(&request, "status", json!({ "execution_state": "idle" })).await;
+        let mut changes = Vec::new();
+        loop {
+            match events.next().await {
+                Event::Changed(changed) => changes.push(changed.to_value()),
+                Event::Finished(_) => break,
+                _ => {}
+            }
+        }
+        assert_eq!(changes, expected);
+    }
 }
 
 #[tokio::test]

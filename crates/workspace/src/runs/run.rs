@@ -238,6 +238,12 @@ impl Run {
         self.record.lock().stop = Stop::Restart;
     }
 
+    /// Its number, if it has one and the kernel has not said what it has changed.
+    pub(crate) fn count_without_changes(&self) -> Option<u64> {
+        let record = self.record.lock();
+        record.execution_count.filter(|_| record.changes.is_none())
+    }
+
     pub(crate) fn set_changes(&self, changes: MemoryChanges) {
         self.record.lock().changes = Some(changes);
     }

@@ -68,6 +68,16 @@ def encodable(content):
     return [encodable(it) for it in content] if kind is list or kind is tuple else content
 
 
+class Told:
+    """What a reply shows as this text, whatever printers the person has set for texts."""
+
+    def __init__(self, text):
+        self.text = text
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        return {"text/plain": self.text}
+
+
 def install():
     import zmq
     from IPython import get_ipython
@@ -90,7 +100,12 @@ def install():
         # The kernel would send it only after it has waited for the thread that publishes output.
         stream.flush(zmq.POLLOUT)
 
-    handle.jobs = answers.installer.jobs
+    def changes(request):
+        """The answer to a request whose code has run, before its reply. An expression of the request calls this."""
+        content = answer(answers, {"changes": {"count": shell.execution_count - 1, "request": request}}, 0)
+        return Told(json.dumps(encodable(content)))
+
+    handle.jobs, handle.changes = answers.installer.jobs, changes
     kernel.control_handlers[REQUEST] = handle
 
 

@@ -163,6 +163,7 @@ impl Record {
                     self.state = RunState::Running;
                 }
             }
+            Event::Changed(answer) => self.changes = Some(MemoryChanges::read(&answer)),
             Event::Finished(outcome) => self.on_outcome(outcome, at),
             Event::Output { output: Output::Stream { .. }, .. }
                 if self.area.size_bytes() > MAX_OUTPUT_BYTES =>

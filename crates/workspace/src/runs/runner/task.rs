@@ -296,7 +296,7 @@ impl Runner {
     /// Waits until the run is over, and adds what it has changed in memory. The next run must not begin before.
     async fn ask_for_changes(&self, run: &Run, execution: &dyn Execution) {
         run.over().await;
-        let count = run.view().execution_count.filter(|_| self.asks_for_changes && run.is_finished());
+        let count = run.count_without_changes().filter(|_| self.asks_for_changes && run.is_finished());
         let Some(count) = count else { return };
         if let Some(answer) = execution.changes(count).await {
             run.set_changes(MemoryChanges::read(&answer));
