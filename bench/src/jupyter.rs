@@ -13,6 +13,7 @@ use crate::jupyter::baseline::{RoomConnection, Socket};
 use crate::jupyter::rest::Rest;
 use crate::jupyter::setup::{FOLDERS, READ, Setup, any_kernel};
 use crate::local::clients::StdioClient;
+use crate::local::growth::{self, Growth};
 use crate::local::setup::{cell_count, printed_lines};
 use crate::process::{load, mb, resident, start};
 use crate::statistics::{median, ms};
@@ -21,6 +22,7 @@ const STARTS: usize = 7;
 const ROUNDS: usize = 10;
 const CALLS: usize = 5;
 const PRINTS: usize = 5_000;
+const GROWTHS: usize = 7;
 
 /// A line of the table.
 struct Row {
@@ -118,6 +120,16 @@ pub(crate) fn measure(program: &str, python: &str, original: &str) -> Result<()>
     );
     println!("cells of ours.ipynb on disk after the edits: {saved}");
     println!("flushed prints in the file: {arrived} of {PRINTS}, in {}", ms(printing));
+    for cells in growth::SIZES {
+        let client = StdioClient::open(&mut setup.ours())?;
+        let Growth { read, read_after_edit, search, edit, resident } =
+            growth::measure(client, cells, &setup.path(&growth::name(cells)), GROWTHS)?;
+        let [read, after, search, edit] = [read, read_after_edit, search, edit].map(ms);
+        let resident = mb(resident);
+        println!(
+            "{cells} cells: read_cell {read}, after an edit {after}, search_notebook {search}, insert_cell saved {edit}, resident {resident}"
+        );
+    }
     Ok(())
 }
 

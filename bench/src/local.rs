@@ -1,8 +1,10 @@
 //! `cellbridge` in a folder, beside Python's blocking client on the same kernel, in one run.
 
 pub(crate) mod clients;
+pub(crate) mod growth;
 pub(crate) mod setup;
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
@@ -24,10 +26,11 @@ const CALLS: usize = 25;
 const FIRST_RUNS: usize = 5;
 /// An odd number, so that a median is a measured time.
 const FLOODS: usize = 11;
+const GROWTHS: usize = 21;
 
 /// A line of the table.
 struct Row {
-    what: &'static str,
+    what: Cow<'static, str>,
     blocking_client: String,
     ours: String,
     target: &'static str,
@@ -45,7 +48,7 @@ pub(crate) fn measure(program: &str, python: &str) -> Result<()> {
     let mut client = StdioClient::open(&mut setup.server())?;
     let alone = resident(client.id())?;
     rows.push(Row {
-        what: "resident before a kernel is used",
+        what: "resident before a kernel is used".into(),
         ours: mb(alone),
         target: "<= 12 MB",
         is_met: Some(alone <= 12 << 10),
@@ -55,11 +58,19 @@ pub(crate) fn measure(program: &str, python: &str) -> Result<()> {
     rows.extend(executions(&mut client, &setup)?);
     rows.extend(kept_executions(&mut client, &setup)?);
     rows.extend(files(&mut client, &setup)?);
-    rows.push(Row { what: "resident after all of this", ours: mb(resident(client.id())?), ..Row::default() });
+    rows.push(Row {
+        what: "resident after all of this".into(),
+        ours: mb(resident(client.id())?),
+        ..Row::default()
+    });
+
+    for cells in growth::SIZES {
+        rows.extend(grown(&setup, cells)?);
+    }
 
     println!("load average before: {load_before}, after: {}", load());
     print(&Row {
-        what: "cellbridge",
+        what: "cellbridge".into(),
         blocking_client: "jupyter_client".to_owned(),
         ours: "cellbridge".to_owned(),
         target: "target",
@@ -74,8 +85,8 @@ fn executions(client: &mut StdioClient, setup: &Setup) -> Result<Vec<Row>> {
     client.call("execute_code", &json!({ "code": "1+1" }))?;
     let mut blocking_client = BlockingClient::join(setup)?;
     let (theirs, ours) = side_by_side(&mut blocking_client, client, ROUNDS, CALLS)?;
-    let both = |what, hundredths| Row {
-        what,
+    let both = |what: &'static str, hundredths| Row {
+        what: what.into(),
         blocking_client: ms(percentile(&theirs, hundredths)),
         ours: ms(percentile(&ours, hundredths)),
         ..Row::default()
@@ -85,7 +96,7 @@ fn executions(client: &mut StdioClient, setup: &Setup) -> Result<Vec<Row>> {
         both("execute_code(\"1+1\"), p50", 50),
         both("execute_code(\"1+1\"), p95", 95),
         Row {
-            what: "  p50 to the blocking client's",
+            what: "  p50 to the blocking client's".into(),
             ours: format!("{ratio:.2} x"),
             target: "<= 1.15 x",
             is_met: Some(ratio <= 1.15),
@@ -119,36 +130,36 @@ fn kept_executions(client: &mut StdioClient, setup: &Setup) -> Result<Vec<Row>> 
         kept.call("unuse_notebook", &json!({ "notebook_name": format!("{round}-{KEPT_NOTEBOOK}") }))?;
     }
     Ok(vec![
-        Row { what: "the first run, kernel started", ours: ms(first), ..Row::default() },
+        Row { what: "the first run, kernel started".into(), ours: ms(first), ..Row::default() },
         Row {
-            what: "  added by the start of a keeper",
+            what: "  added by the start of a keeper".into(),
             ours: ms(added),
             target: "<= 30 ms",
             is_met: Some(added <= Duration::from_millis(30)),
             ..Row::default()
         },
         Row {
-            what: "execute_code(\"1+1\") with a keeper, p50",
+            what: "execute_code(\"1+1\") with a keeper, p50".into(),
             ours: ms(percentile(&ours, 50)),
             ..Row::default()
         },
         Row {
-            what: "  p50 to that without one",
+            what: "  p50 to that without one".into(),
             ours: format!("{ratio:.2} x"),
             target: "<= 1.10 x",
             is_met: Some(ratio <= 1.1),
             ..Row::default()
         },
-        Row { what: "200 000 lines with a keeper", ours: ms(kept_lines), ..Row::default() },
+        Row { what: "200 000 lines with a keeper".into(), ours: ms(kept_lines), ..Row::default() },
         Row {
-            what: "  to that without one",
+            what: "  to that without one".into(),
             ours: format!("{slower:.2} x"),
             target: "<= 1.00 x",
             is_met: Some(slower <= 1.0),
             ..Row::default()
         },
         Row {
-            what: "resident: a keeper, before those lines",
+            what: "resident: a keeper, before those lines".into(),
             ours: mb(keeper),
             target: "<= 8 MB",
             is_met: Some(keeper <= 8 << 10),
@@ -211,24 +222,67 @@ fn files(client: &mut StdioClient, setup: &Setup) -> Result<Vec<Row>> {
         time("read_notebook, 200 cells, detailed, p50", detailed, "<= 2 ms", 2),
         time("insert_cell, 1000 cells, on disk, p50", median(inserts), "<= 10 ms", 10),
         Row {
-            what: "5000 flushed prints in the file",
+            what: "5000 flushed prints in the file".into(),
             ours: arrived.to_string(),
             target: "5000",
             is_met: Some(arrived == PRINTS),
             ..Row::default()
         },
-        Row { what: "  and how long they took", ours: ms(printing), ..Row::default() },
+        Row { what: "  and how long they took".into(), ours: ms(printing), ..Row::default() },
+    ])
+}
+
+/// A new server with one notebook of this size.
+fn grown(setup: &Setup, cells: usize) -> Result<Vec<Row>> {
+    let client = StdioClient::open(&mut setup.server())?;
+    let grown = growth::measure(client, cells, &setup.path(&growth::name(cells)), GROWTHS)?;
+    let row = |what: &str, taken: Duration, target: &'static str, most: Option<Duration>| Row {
+        what: format!("{what}, {cells} cells, p50").into(),
+        ours: ms(taken),
+        target,
+        is_met: most.map(|most| taken <= most),
+        ..Row::default()
+    };
+    let (search, most) = match cells {
+        10_000 => ("<= 10 ms", Some(Duration::from_millis(10))),
+        30_000 => ("<= 30 ms", Some(Duration::from_millis(30))),
+        _ => ("", None),
+    };
+    Ok(vec![
+        row("read_cell", grown.read, "<= 0.4 ms", Some(Duration::from_micros(400))),
+        row("read_cell after an edit", grown.read_after_edit, "", None),
+        row("search_notebook", grown.search, search, most),
+        row("insert_cell on disk", grown.edit, "", None),
+        Row {
+            what: format!("resident after these, {cells} cells").into(),
+            ours: mb(grown.resident),
+            target: "<= 40 MB",
+            is_met: Some(grown.resident <= 40 << 10),
+            ..Row::default()
+        },
     ])
 }
 
 impl Default for Row {
     fn default() -> Self {
-        Self { what: "", blocking_client: "-".to_owned(), ours: String::new(), target: "", is_met: None }
+        Self {
+            what: "".into(),
+            blocking_client: "-".to_owned(),
+            ours: String::new(),
+            target: "",
+            is_met: None,
+        }
     }
 }
 
 fn time(what: &'static str, ours: Duration, target: &'static str, most: u64) -> Row {
-    Row { what, ours: ms(ours), target, is_met: Some(ours <= Duration::from_millis(most)), ..Row::default() }
+    Row {
+        what: what.into(),
+        ours: ms(ours),
+        target,
+        is_met: Some(ours <= Duration::from_millis(most)),
+        ..Row::default()
+    }
 }
 
 fn print(row: &Row) {

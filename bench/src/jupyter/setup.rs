@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 
 use super::rest::{Rest, TOKEN};
+use crate::local::growth;
 use crate::local::setup::notebook;
 
 /// The notebook of 200 cells.
@@ -50,6 +51,9 @@ impl Setup {
         std::fs::write(root.join("theirs.ipynb"), notebook(200).to_string())?;
         std::fs::write(root.join("ours.ipynb"), notebook(200).to_string())?;
         std::fs::write(root.join("baseline.ipynb"), notebook(200).to_string())?;
+        for cells in growth::SIZES {
+            std::fs::write(root.join(growth::name(cells)), notebook(cells).to_string())?;
+        }
         for folder in 0..FOLDERS {
             let folder = root.join(format!("tree/folder{folder}"));
             std::fs::create_dir_all(&folder)?;

@@ -6,6 +6,8 @@ use std::process::Command;
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
+use crate::local::growth;
+
 /// The notebook in which code runs.
 pub(crate) const NOTEBOOK: &str = "runs.ipynb";
 /// The same where the kernel has a keeper.
@@ -40,6 +42,9 @@ impl Setup {
         std::fs::create_dir_all(setup.path(""))?;
         std::fs::write(setup.path(&setup.read), notebook(200).to_string())?;
         std::fs::write(setup.path(&setup.inserted), notebook(1000).to_string())?;
+        for cells in growth::SIZES {
+            std::fs::write(setup.path(&growth::name(cells)), notebook(cells).to_string())?;
+        }
         std::fs::write(setup.home.join("blocking_client.py"), BLOCKING_CLIENT)?;
         Ok(setup)
     }
