@@ -46,8 +46,13 @@ pub fn search(notebook: &Notebook, query: &Query) -> Vec<Hit> {
     if needle.is_empty() {
         return hits;
     }
+    let mut folded = String::new();
     for (index, cell) in notebook.cells().iter().enumerate() {
         let mut search_text = |location, text: &str| {
+            // Few texts have a hit, and line by line takes longer.
+            if !has(text, &needle, query.ignore_case, &mut folded) {
+                return;
+            }
             let lines = text.lines().enumerate();
             let found = lines.filter_map(|(number, line)| {
                 Some((number, matching_part(line, &needle, query.ignore_case)?))
@@ -72,6 +77,20 @@ pub fn search(notebook: &Notebook, query: &Query) -> Vec<Hit> {
 
 fn hit(index: usize, cell: &Cell, location: HitLocation, line: usize, text: String) -> Hit {
     Hit { index, id: cell.id().clone(), execution_count: cell.execution_count(), location, line, text }
+}
+
+/// Whether a text has the needle anywhere, perhaps over the end of a line. `folded` is a buffer.
+fn has(text: &str, needle: &str, ignore_case: bool, folded: &mut String) -> bool {
+    if !ignore_case {
+        return text.contains(needle);
+    }
+    if !text.is_ascii() {
+        return text.to_lowercase().contains(needle);
+    }
+    folded.clear();
+    folded.push_str(text);
+    folded.make_ascii_lowercase();
+    folded.contains(needle)
 }
 
 /// The part of a line around its first match.
