@@ -18,24 +18,22 @@ const MOST_WORKERS: usize = 12;
 /// Builds the program, provides what the tests need and runs pytest with `arguments` and `variables`.
 pub(crate) fn run(arguments: &[String], variables: &[(&str, String)]) -> Result<()> {
     let project = Project::find()?;
-    test::announce("building the programs (cargo build)");
-    project.build(&["--bin", "cellbridge", "--example", "touch"])?;
     test::announce("provisioning (Python, Node and the browser for the end-to-end tests)");
     let environments = provision::environments(&project)?;
-    run_built(&project, environments, arguments, variables)
+    run_in(&project, environments, arguments, variables)
 }
 
-/// Runs pytest with `arguments` and `variables` against the program that is built already.
-pub(crate) fn run_built(
+/// Builds the programs and the native module as the integration tests are built, and runs pytest with `arguments` and `variables`.
+pub(crate) fn run_in(
     project: &Project,
     environments: Environments,
     arguments: &[String],
     variables: &[(&str, String)],
 ) -> Result<()> {
+    test::announce("building the programs and the Python module (cargo build)");
+    project.build(&["--lib", "--bins", "--examples"])?;
     let program = project.built("cellbridge");
-    test::announce("building the Python package (maturin)");
-    let wheel = provision::wheel(project, &environments, &program)?;
-
+    provision::package(project, &environments, &program)?;
     test::announce("end-to-end tests (pytest)");
     let folder = project.target.join("e2e");
     let Environments { tests, node_modules, chromium, plain, collaboration, documents, uv } = environments;
@@ -60,7 +58,6 @@ pub(crate) fn run_built(
             .env("CELLBRIDGE_E2E_JUPYTER_RTC", collaboration.python)
             .env("CELLBRIDGE_E2E_JUPYTER_JSD", documents.python)
             .env("CELLBRIDGE_E2E_UV", uv.programs.join("uv"))
-            .env("CELLBRIDGE_E2E_WHEEL", wheel)
             .env("CELLBRIDGE_E2E_ARTIFACTS", folder.join("artifacts"))
             // Kernels that the program installs are downloaded once.
             .env("PIP_CACHE_DIR", folder.join("cache/pip"))

@@ -31,8 +31,7 @@ pub(crate) fn run(fast: bool) -> Result<()> {
     })?;
     announce("the site of the documents (Sphinx)");
     site::build(&project)?;
-    // The integration tests have built the program.
-    e2e::run_built(&project, environments, &[], &[])?;
+    e2e::run_in(&project, environments, &[], &[])?;
     announce("done");
     Ok(())
 }

@@ -106,6 +106,10 @@ fn judge_wheel(workshop: &Workshop, platform: &Platform, clean: &Clean) -> Resul
     let tag = format!("manylinux_{}_{}", GLIBC.replace('.', "_"), platform.architecture);
     ensure!(audit.contains(&format!("\"{tag}\"")), "auditwheel does not find {tag}:\n{audit}");
 
+    for (judge, options) in [("twine", &["check", "--strict"][..]), ("abi3audit", &["--strict"][..])] {
+        command::run(workshop.command(judge)?.args(options).arg(&wheel))?;
+    }
+
     // Without an index: it needs no other package.
     let environment = clean.home.join("venv");
     command::run(clean.command(&workshop.tools.python).args(["-m", "venv"]).arg(&environment))?;

@@ -5,9 +5,9 @@
 mod apt;
 mod browser;
 mod node;
+mod package;
 mod python;
 pub(crate) mod stamp;
-mod wheel;
 
 use std::path::{Path, PathBuf};
 
@@ -51,10 +51,10 @@ pub(crate) fn environments(project: &Project) -> Result<Environments> {
     })
 }
 
-/// Builds our own wheel around `program`, and installs it into the servers' environments.
-pub(crate) fn wheel(project: &Project, environments: &Environments, program: &Path) -> Result<PathBuf> {
-    let Environments { tests, plain, collaboration, documents, .. } = environments;
-    wheel::provide(project, tests, program, [plain, collaboration, documents])
+/// Puts our own Python package, with what was built beside `program`, into the servers' environments.
+pub(crate) fn package(project: &Project, environments: &Environments, program: &Path) -> Result<()> {
+    let Environments { plain, collaboration, documents, .. } = environments;
+    package::place(project, program, &[plain, collaboration, documents])
 }
 
 /// Provides the virtual environment of the tests alone.
@@ -95,11 +95,6 @@ pub(crate) fn site(project: &Project) -> Result<Environment> {
 /// Provides the tools that make packages and judge them.
 pub(crate) fn packaging(project: &Project) -> Result<Environment> {
     python::provide(project, Purpose::Packaging)
-}
-
-/// Provides the tools of `packaging` that run on Node; `environment` brings it. Returns the `node_modules` folder.
-pub(crate) fn packaging_modules(project: &Project, environment: &Environment) -> Result<PathBuf> {
-    node::provide(project, environment, "packaging", "packaging/node")
 }
 
 /// Provides the environment with a Python kernel alone, in which packages are tried.

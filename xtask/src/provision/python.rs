@@ -107,19 +107,31 @@ pub(crate) fn provide(project: &Project, purpose: Purpose) -> Result<Environment
     let stamp = Stamp::new(home.join("requirements.stamp"), stamp::source(&requirements)?);
     // The link to the interpreter breaks when the machine's Python is replaced.
     if !(stamp.is_fresh() && python.exists()) {
+        let is_uv = matches!(purpose, Purpose::Uv);
+        let uv = if is_uv { None } else { Some(provide(project, Purpose::Uv)?.programs.join("uv")) };
         stamp.clear()?;
         create(&home)?;
         println!("xtask: installing {}", purpose.requirements());
-        command::run(
-            project
-                .command(&python)
-                .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"])
-                .arg(&requirements)
-                .stdin(Stdio::null()),
-        )?;
+        install(project, uv.as_deref(), &python, &requirements)?;
         stamp.set()?;
     }
     Ok(Environment { home, python, programs })
+}
+
+/// Installs what a list names, with what makes it start fast. uv takes a fifth of pip's time; pip also knows the machine's own
+/// settings of an index.
+fn install(project: &Project, uv: Option<&Path>, python: &Path, requirements: &Path) -> Result<()> {
+    if let Some(uv) = uv {
+        let mut command = project.command(uv);
+        command.args(["pip", "install", "--quiet", "--compile-bytecode", "--python"]).arg(python);
+        command.arg("-r").arg(requirements).env("UV_CACHE_DIR", project.target.join("e2e/cache/uv"));
+        if command::run(command.stdin(Stdio::null())).is_ok() {
+            return Ok(());
+        }
+    }
+    let mut pip = project.command(python);
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]).arg(requirements);
+    command::run(pip.stdin(Stdio::null()))
 }
 
 fn create(home: &Path) -> Result<()> {
