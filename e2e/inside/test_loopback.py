@@ -17,10 +17,10 @@ _CONFIG = JUPYTER_CONFIG / "loopback_config.py"
 _SECRET = "X-Cellbridge-Secret"
 
 
-@pytest.fixture(scope="module", params=["plain", "rtc"])
-def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[JupyterServer]:
-    folder = tmp_path_factory.mktemp(f"loopback-{request.param}")
-    with jupyter_server(request.param, folder, f"--config={_CONFIG}", base_url="/below/a/path/") as server:
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JupyterServer]:
+    folder = tmp_path_factory.mktemp("loopback")
+    with jupyter_server("rtc", folder, f"--config={_CONFIG}", base_url="/below/a/path/") as server:
         yield server
 
 

@@ -13,7 +13,8 @@ from e2e.support.jupyter_program import is_on_disk, jupyter_notebook
 from e2e.support.jupyter_server import JupyterServer, interpreter
 from e2e.support.notebook_files import sources
 
-PROGRAMS = ("lab", "server", "notebook")
+# All other tests start `jupyter lab`.
+PROGRAMS = ("server", "notebook")
 PUBLIC = {"Host": "jupyter.example.org", "X-Forwarded-Proto": "https", "X-Forwarded-For": "203.0.113.7"}
 
 

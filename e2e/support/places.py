@@ -67,9 +67,9 @@ _COLAB = {
 FOLDER = Place("folder")
 BESIDE = PLAIN, RTC, JSD = tuple(Place(form, "beside") for form in FORMS)
 INSIDE = Place("rtc", "inside", _INSIDE)
-INSIDE_PLAIN = Place("plain", "inside", _INSIDE)
 COLAB = Place("colab", lacks=_COLAB)
-PLACES = (FOLDER, *BESIDE, INSIDE, INSIDE_PLAIN, COLAB)
+# A server without jupyter-collaboration is tested from inside in `inside/test_documents.py`.
+PLACES = (FOLDER, *BESIDE, INSIDE, COLAB)
 
 
 def at(*places: Place) -> pytest.MarkDecorator:
