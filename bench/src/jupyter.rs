@@ -200,7 +200,7 @@ fn calls() -> Vec<Call> {
             "execute_code(\"1+1\")",
             "execute_code",
             json!({ "code": "1+1" }),
-            Target::Within(Duration::from_millis(6)),
+            Target::Within(Duration::from_millis(5)),
         ),
     ]
 }

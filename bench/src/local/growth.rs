@@ -32,7 +32,7 @@ pub(crate) fn name(cells: usize) -> String {
 /// Measures a new server, for the notebook of this size at this path. Each call is made so many times.
 pub(crate) fn measure(mut client: StdioClient, cells: usize, file: &Path, calls: usize) -> Result<Growth> {
     let notebook = name(cells);
-    let mut read = |client: &mut StdioClient| -> Result<Duration> {
+    let read = |client: &mut StdioClient| -> Result<Duration> {
         let given = json!({ "notebook_name": notebook, "cell_index": cells / 2 + 1 });
         let (time, text) = client.call("read_cell", &given)?;
         ensure!(text.contains(&format!("Cell {}", cells / 2 + 1)), "not the cell: {text}");

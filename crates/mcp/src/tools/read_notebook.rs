@@ -131,7 +131,7 @@ fn read_detailed(
             return shown;
         }
         add_cell(reply, index, cell);
-        if let Some(line) = state_line(states, index).filter(|_| shows_states) {
+        if let Some(line) = shows_states.then(|| state_line(states, index)).flatten() {
             reply.note(line.trim_end());
         }
         for line in undefined_lines(states, index) {

@@ -14,8 +14,9 @@ use staleness::hash;
 use super::MAX_SOURCE;
 use crate::run_history::names_of;
 
-/// The names of so much source are kept, in bytes.
+/// The names of so much source are kept, in bytes, and none of a notebook with more cells.
 const MAX_KEPT: usize = 128 * 1024;
+const MAX_CELLS: usize = 2000;
 
 /// The names of the sources that were read last, all in one language.
 #[derive(Default)]
@@ -23,12 +24,15 @@ pub(super) struct ReadNames {
     language: String,
     kept: HashMap<u64, Arc<Names>>,
     bytes: usize,
+    is_large: bool,
 }
 
 impl ReadNames {
-    pub(super) fn set_language(&mut self, language: &str) {
-        if self.language != language {
-            *self = Self { language: language.to_owned(), ..Self::default() };
+    /// From now on sources of this notebook are read, in this language.
+    pub(super) fn begin(&mut self, notebook: &Notebook, language: &str) {
+        let is_large = notebook.cells().len() > MAX_CELLS;
+        if self.language != language || self.is_large != is_large {
+            *self = Self { language: language.to_owned(), is_large, ..Self::default() };
         }
     }
 
@@ -42,6 +46,9 @@ impl ReadNames {
             return known.clone();
         }
         let names = Arc::new(names_of(source, &self.language));
+        if self.is_large {
+            return names;
+        }
         if self.bytes + source.len() > MAX_KEPT {
             (self.kept, self.bytes) = (HashMap::new(), 0);
         }

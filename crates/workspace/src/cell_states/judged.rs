@@ -117,7 +117,7 @@ impl Judge {
         if self.last.as_ref().is_some_and(|last| !last.basis.notebook.has_cells_of(notebook)) {
             self.last = None;
         }
-        self.names.set_language(language);
+        self.names.begin(notebook, language);
         self.cell_names.undefined(notebook, language, &mut self.names)
     }
 
@@ -127,8 +127,8 @@ impl Judge {
         (runs, codes): (Vec<Run>, Codes),
         clock: Clock<'_>,
     ) -> Known {
-        self.names.set_language(&basis.language);
         let (notebook, instance) = (&basis.notebook, basis.instance);
+        self.names.begin(notebook, &basis.language);
         let code = notebook.cells().iter().enumerate().filter(|(_, cell)| cell.is_code());
         let (mut cells, mut sources, mut left) = (Vec::new(), Vec::new(), MAX_SOURCE);
         for (index, cell) in code {
