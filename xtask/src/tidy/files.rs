@@ -1,6 +1,7 @@
 //! No file is in the repository that a program has left behind, and none that `cargo fmt` does not see.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use super::Finding;
 use crate::command;
@@ -64,7 +65,8 @@ pub(super) fn check(project: &Project) -> Vec<Finding> {
         let advice = "is in the repository although .gitignore names it; run `git rm --cached` on it";
         Finding::new(*path, RULE, advice)
     });
-    let sources = paths(&in_repository).filter(|path| path.ends_with(".rs"));
+    let sources =
+        paths(&in_repository).filter(|path| Path::new(path).extension().is_some_and(|end| end == "rs"));
     let hidden = sources.filter(|path| {
         std::fs::read_to_string(project.root.join(path)).is_ok_and(|text| hides_modules(&text))
     });
@@ -91,7 +93,6 @@ fn has_root(path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
     use std::process::Command;
 
     use super::*;

@@ -207,11 +207,11 @@ impl Work {
         let transform = path.abs_transform();
         let (x, y) = transform.get_scale();
         let drawn = length * f64::from(x.max(y)) * self.scale;
-        let longest = (self.canvas.0 + self.canvas.1) * points.len() as f64;
-        self.done += 2.0 * area + 20.0 * points.len() as f64 + STEP_WORK * drawn.min(longest);
+        let longest = (self.canvas.0 + self.canvas.1) * count(points.len());
+        self.done += 2.0 * area + 20.0 * count(points.len()) + STEP_WORK * drawn.min(longest);
         if let Some(dashes) = path.stroke().and_then(|stroke| stroke.dasharray()) {
             let period: f64 = dashes.iter().map(|dash| f64::from(*dash)).sum();
-            self.done += DASH_WORK * dashes.len() as f64 * length / period.max(1e-9);
+            self.done += DASH_WORK * count(dashes.len()) * length / period.max(1e-9);
         }
     }
 
@@ -220,4 +220,8 @@ impl Work {
         let side = |length: f32, most: f64| (f64::from(length) * self.scale + 4.0).min(most * times);
         side(rect.width(), self.canvas.0) * side(rect.height(), self.canvas.1)
     }
+}
+
+fn count(length: usize) -> f64 {
+    f64::from(u32::try_from(length).unwrap_or(u32::MAX))
 }

@@ -67,20 +67,16 @@ fn what_would_look_otherwise_is_not_drawn() {
 
 #[test]
 fn what_takes_long_is_not_begun() {
-    let laughs = |inside: &str| -> String {
-        (1..20).map(|n| format!("<g id='a{n}'>{}</g>", inside.replace('N', &(n - 1).to_string()))).collect()
+    let joined = |count: u32, part: &dyn Fn(u32) -> String| (1..count).map(part).collect::<Vec<_>>().concat();
+    let laughs = |inside: &str| {
+        joined(20, &|n| format!("<g id='a{n}'>{}</g>", inside.replace('N', &(n - 1).to_string())))
     };
     let deep = format!("{}{}", "<g>".repeat(2_000), "</g>".repeat(2_000));
     let layers = "<g opacity='0.5'><rect width='400' height='300'/></g>".repeat(500);
-    let clips: String = (1..40)
-        .map(|n| {
-            format!(
-                "<clipPath id='c{n}' clip-path='url(#c{})'><rect width='9' height='9'/></clipPath>",
-                n - 1
-            )
-        })
-        .collect();
-    let zigzag: String = (0..50_000).map(|n| format!(" {} {}", n % 400, (n % 2) * 300)).collect();
+    let clips = joined(40, &|n| {
+        format!("<clipPath id='c{n}' clip-path='url(#c{})'><rect width='9' height='9'/></clipPath>", n - 1)
+    });
+    let zigzag = joined(50_000, &|n| format!(" {} {}", n % 400, (n % 2) * 300));
     for content in [
         format!(
             "<g id='a0'><rect width='9' height='9'/></g>{}",
