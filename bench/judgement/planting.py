@@ -79,8 +79,8 @@ def plant_pictures(example: Example, saved: Any, titled: dict[int, str], folder:
     for index in titled:
         other = next((output for output in drawn[index].raw if "image/png" in output.get("data", {})), None)
         own = next((output for output in saved.cells[index].outputs if "image/png" in output.get("data", {})), None)
-        if own and other and own.data["image/png"].strip() != other.data["image/png"].strip():
-            own.data["image/png"] = other.data["image/png"]
+        if own and other and own.data["image/png"].strip() != other["data"]["image/png"].strip():
+            own.data["image/png"] = other["data"]["image/png"]
             yield index, "picture"
 
 

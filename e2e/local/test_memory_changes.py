@@ -1,6 +1,7 @@
 """What a run has changed in memory, as the handler that answers questions about it sees that."""
 
 import gc
+import random
 import weakref
 from typing import Any
 
@@ -28,6 +29,7 @@ def test_a_run_has_changed_what_is_different_afterwards() -> None:
         "changed_count": 1,
         "gone": ["gone"],
         "gone_count": 1,
+        "random": [],
     }
     memory.shell.user_ns["new"].append(2)
     memory.ran(text="b" * 5000)
@@ -42,6 +44,31 @@ def test_equal_small_values_are_no_change() -> None:
     assert memory.changes()["changed_count"] == 0
     memory.ran(number=2.5, nan=1.0, text="text!", whole=-1, flag=1)
     assert memory.changes()["changed"] == ["number", "nan", "text", "whole", "flag"]
+
+
+def test_random_states_that_libraries_share_have_changed_if_something_was_drawn() -> None:
+    before = random.getstate(), np.random.get_state()
+    memory = Memory()
+    random.getstate(), np.random.get_state(), np.random.default_rng().normal()
+    memory.ran()
+    assert memory.changes()["random"] == []
+    np.random.rand(3)
+    memory.ran()
+    assert memory.changes()["random"] == ["NumPy"]
+    random.random()
+    memory.ran()
+    assert memory.changes()["random"] == ["Python"]
+    # The second of a pair of normal numbers leaves the position where it is.
+    np.random.normal()
+    random.gauss(0, 1)
+    memory.ran()
+    memory.changes()
+    np.random.normal()
+    random.gauss(0, 1)
+    memory.ran()
+    assert memory.changes()["random"] == ["Python", "NumPy"]
+    random.setstate(before[0])
+    np.random.set_state(before[1])
 
 
 def test_frames_and_arrays_have_changed_if_their_shape_has() -> None:

@@ -32,7 +32,7 @@ const KINDS: [&str; 16] = [
 static VOLATILE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?x)
-        (?: \bat\ | \bid= ) (?P<address> 0x[0-9a-fA-F]{4,16}\b )
+        (?: \bat\ | \bid[=:]\ ? ) (?P<address> 0x[0-9a-fA-F]{4,16}\b )
       | \b(?:display|model|comm)_id['\x22]?\ ?[=:]\ ?['\x22]? (?P<id> [0-9a-f]{32}\b )
       | (?P<uuid> \b(?:[0-9a-f]{8}-[0-9a-f]{4}-[1467][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}
                 | [0-9A-F]{8}-[0-9A-F]{4}-[1467][0-9A-F]{3}-[89AB][0-9A-F]{3}-[0-9A-F]{12})\b )

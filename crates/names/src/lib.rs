@@ -12,10 +12,13 @@
 //! - Of two names for the same object only `a = b` is followed, within a cell or a function; [`Names::aliases`] has what is left of it for
 //!   other cells. What a function does to its parameters is kept beside its effects. The methods of an instance are not followed.
 //! - A rename changes the name that cells share, where it is a name; see [`rename`].
+//! - To use an object that gives each item once, such as an open file or a generator, changes it; [`Names::streams`] has those that a
+//!   cell makes.
 //! - An assignment to an attribute or an item, and an augmented assignment, changes the object; a call of a method may
 //!   have changed it, unless methods of that name only read in the libraries that people use most.
 
 mod builtins;
+mod imports;
 mod locals;
 mod magics;
 mod methods;
@@ -28,8 +31,9 @@ mod undefined;
 mod walker;
 
 pub use builtins::is_builtin;
+pub use imports::imported_modules;
 pub use magics::is_blank;
 pub use names::{Argument, Effects, Name, Names, Passed, Repeat, Step, Unknown};
-pub use nondeterminism::{Cause, Nondeterminism, RandomUse, nondeterminism, random_use};
+pub use nondeterminism::{Cause, Nondeterminism, RandomUse, nondeterminism, random_state, random_use};
 pub use rename::{CannotRename, Renamed, RenamedCell, rename};
 pub use undefined::{Undefined, definers, undefined};

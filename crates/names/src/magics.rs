@@ -86,6 +86,21 @@ pub(crate) fn may_bind(text: &str) -> bool {
     !BINDING_NOTHING.split_whitespace().any(|magic| magic == name)
 }
 
+/// Extensions that bring magics and bind no names when they are loaded.
+const EXTENSIONS: &str = "autoreload bigquery_magics black blackcellmagic cudf.pandas cython Cython dotenv \
+    google.cloud.bigquery google.colab.data_table heat ipytest jupyter_ai jupyter_black lab_black line_profiler \
+    memory_profiler nb_black nb_mypy pycodestyle_magic pyinstrument rpy2.ipython scalene snakeviz sql storemagic \
+    tensorboard tensorboard.notebook version_information watermark";
+
+/// Whether a line magic loads code that may bind any name: an extension that is not known.
+pub(crate) fn may_bind_anything(text: &str) -> bool {
+    let mut words = text.split_whitespace();
+    matches!(words.next(), Some("load_ext" | "reload_ext"))
+        && words
+            .next()
+            .is_some_and(|extension| !EXTENSIONS.split_whitespace().any(|known| known == extension))
+}
+
 /// Whether a cell has no code, only blank lines and comments.
 pub fn is_blank(source: &str) -> bool {
     source.lines().map(str::trim_start).all(|line| line.is_empty() || line.starts_with('#'))

@@ -5,6 +5,8 @@
 const READING: &str = include_str!("methods.txt");
 
 pub(crate) fn only_reads(method: &str) -> bool {
-    // What Python itself calls to show or compare.
-    method.starts_with("__") || READING.split_ascii_whitespace().any(|known| known == method)
+    // What Python itself calls to show or compare, and what gives a value by its name.
+    const PREFIXES: [&str; 7] = ["__", "get_", "is_", "has_", "to_", "predict", "summary"];
+    PREFIXES.iter().any(|prefix| method.starts_with(prefix))
+        || READING.split_ascii_whitespace().any(|known| known == method)
 }

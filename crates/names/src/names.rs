@@ -26,6 +26,10 @@ pub struct Names {
     /// Definitions that give the same value each time they run: imports, and functions without decorators and defaults.
     /// The number stands for their text.
     pub fixed: BTreeMap<Name, u64>,
+    /// The names that it binds to objects which give each item once, such as files, iterators and generators of random numbers.
+    pub streams: BTreeSet<Name>,
+    /// The names that it binds to what a function gives, with the function's name. See [`Effects::yields`].
+    pub made_by: BTreeMap<Name, Name>,
     /// Words of what could not be read. Any of them may be a name that it binds.
     pub possible: BTreeSet<Name>,
     /// Whether it may bind any name at all, as `from m import *`, `exec()` and `%run` do.
@@ -60,6 +64,8 @@ pub struct Effects {
     pub needs: BTreeSet<Name>,
     /// Read at all.
     pub reads: BTreeSet<Name>,
+    /// Of the used names, the ones whose objects give the next of their items, if they are streams.
+    pub takes: BTreeSet<Name>,
     pub defines: BTreeSet<Name>,
     /// Of these, the ones that a branch, a loop or an error may leave as they were.
     pub may_define: BTreeSet<Name>,
@@ -78,6 +84,8 @@ pub struct Effects {
     pub parts: BTreeMap<Name, BTreeSet<String>>,
     /// It calls something that may give another result each time, such as a clock.
     pub varies: bool,
+    /// Of a function: it is a generator, so that what it gives is a stream.
+    pub yields: bool,
     /// The names whose objects are passed to functions.
     pub passes: BTreeSet<Passed>,
     /// Of a function: its positional parameters, and those whose objects it changes, or calls methods of that may do so.
@@ -110,6 +118,7 @@ impl Effects {
         let outside = |name: &&Name| !self.binds.contains(*name);
         self.needs.extend(step.needs.iter().filter(|name| !self.defines.contains(*name)).cloned());
         self.uses.extend(step.uses.iter().filter(outside).cloned());
+        self.takes.extend(step.takes.iter().filter(outside).cloned());
         self.calls.extend(step.calls.iter().filter(outside).cloned());
         self.passes.extend(step.passes.iter().filter(|passed| outside(&&passed.name)).cloned());
         for name in step.changes.iter().filter(outside) {

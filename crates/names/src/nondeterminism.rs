@@ -12,7 +12,7 @@ mod random;
 mod table;
 
 use finder::Finder;
-pub use random::{RandomUse, random_use};
+pub use random::{RandomUse, random_state, random_use};
 pub(crate) use table::may_vary;
 
 /// Why a cell may give another result.
@@ -28,6 +28,8 @@ pub enum Cause {
     System,
     /// It depends on how often code has run, or on addresses in memory.
     Counter,
+    /// It goes through a set, whose order is another one in each process if its items are texts.
+    Order,
 }
 
 /// The causes of a cell, each with the first code that is one: `np.random.rand()`.

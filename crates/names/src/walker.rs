@@ -19,9 +19,11 @@ use crate::scope::{Kind, Resolved, Scope, Scopes};
 mod branches;
 mod calls;
 mod repeats;
+mod streams;
 mod visit;
 
 use branches::Branch;
+pub(crate) use branches::is_suppressing;
 
 pub(crate) struct Walker {
     names: Names,
@@ -33,6 +35,10 @@ pub(crate) struct Walker {
     repeat: Repeat,
     /// Whether nothing is done with the result of the call that is visited next.
     is_discarded: bool,
+    /// Whether objects are only looked at here.
+    is_looking: bool,
+    /// The streams that the cell reads from a place that it has chosen.
+    rewound: BTreeSet<Name>,
     scopes: Scopes,
     /// The effects of the function or class of the cell that is being defined.
     deferred: Effects,
@@ -61,6 +67,8 @@ impl Walker {
             branches: Vec::new(),
             repeat: Repeat::Unknown,
             is_discarded: false,
+            is_looking: false,
+            rewound: BTreeSet::new(),
             scopes: Scopes::default(),
             deferred: Effects::default(),
             parameters: BTreeSet::new(),
@@ -175,6 +183,7 @@ impl Walker {
         if self.scopes.resolve(name) == Resolved::Module {
             if self.is_from_outside(name) {
                 self.effects().uses.insert(name.to_owned());
+                self.take(name);
                 if self.tolerant == 0 && (self.functions > 0 || !self.step.defines.contains(name)) {
                     self.effects().needs.insert(name.to_owned());
                 }
@@ -214,6 +223,8 @@ impl Walker {
         self.names.functions.remove(name);
         self.names.imports.remove(name);
         self.names.fixed.remove(name);
+        self.names.streams.remove(name);
+        self.names.made_by.remove(name);
     }
 
     fn delete(&mut self, name: &str) {
@@ -453,6 +464,7 @@ impl Walker {
                 LineMagic::Function(source) => self.walk_as_function(source),
                 LineMagic::Unknown(why) => self.note(Err(why)),
                 LineMagic::Text => {
+                    self.names.binds_anything |= magics::may_bind_anything(text);
                     if magics::may_bind(text) {
                         self.names.may_bind(text);
                     }

@@ -14,17 +14,17 @@ pub(crate) struct Book<'a> {
     /// For each cell, its run, as an index.
     runs: Vec<Option<usize>>,
     /// For each cell, what its source does now.
-    pub(crate) now: Vec<Rc<Effective>>,
+    pub(crate) now: Vec<Rc<Effective<'a>>>,
     /// For each run, what it did.
-    did: Vec<Option<Rc<Effective>>>,
+    did: Vec<Option<Rc<Effective<'a>>>>,
     /// For each cell, its runs in the present instance, with any source.
     runs_of: Vec<Vec<usize>>,
     /// For each name, the cells that write it now, in order.
-    writers: HashMap<Name, Vec<(usize, Write)>>,
+    writers: HashMap<&'a str, Vec<(usize, Write)>>,
     /// For each name, what wrote it in the present instance.
-    events: HashMap<Name, Vec<Event<'a>>>,
+    events: HashMap<&'a str, Vec<Event<'a>>>,
     /// The names that a cell has written more than once.
-    rewritten: HashSet<Name>,
+    rewritten: HashSet<&'a str>,
 }
 
 /// Something that wrote a name in the present kernel.
@@ -50,12 +50,23 @@ impl<'a> Book<'a> {
             }
         }
         let definers = Definers::new(facts);
-        let effective = |names, source, position, random: &BTreeMap<Name, RandomUse>| {
-            Rc::new(Effective::of(names, source, &From { definers: &definers, position }).with_random(random))
+        let effective = |names: &'a Names,
+                         source,
+                         position,
+                         random: &'a BTreeMap<Name, RandomUse>,
+                         run: Option<&'a Run>| {
+            let effective = Effective::of(names, source, &From { definers: &definers, position });
+            let assigned = run.and_then(|run| run.assigned.as_deref());
+            let is_defined = |name: &str| definers.positions.contains_key(name);
+            let known = effective.with_assigned(assigned.into_iter().flatten(), source, &is_defined);
+            Rc::new(known.with_random(random))
         };
         let cells = facts.cells.iter().enumerate();
         let now: Vec<_> = cells
-            .map(|(position, cell)| effective(&*cell.names, cell.source, position, &cell.random))
+            .map(|(position, cell)| {
+                let run = runs[position].map(|index| &facts.runs[index]);
+                effective(&*cell.names, cell.source, position, &cell.random, run)
+            })
             .collect();
         let mut book = Self {
             facts,
@@ -73,13 +84,16 @@ impl<'a> Book<'a> {
             let same = position.filter(|position| facts.cells[*position].source == run.source);
             let did = match same {
                 Some(position) => Rc::clone(&book.now[position]),
-                None => effective(&run.names, run.source, position.unwrap_or(facts.cells.len()), &run.random),
+                None => {
+                    let position = position.unwrap_or(facts.cells.len());
+                    effective(&*run.names, run.source, position, &run.random, Some(run))
+                }
             };
             for (name, write) in &did.writes {
                 if let Some(write) = in_fact(run, name, *write) {
                     let repeat = did.repeats.get(name).copied().unwrap_or(Repeat::Unknown);
                     let event = Event { run, position, write, repeat };
-                    book.events.entry(name.clone()).or_default().push(event);
+                    book.events.entry(*name).or_default().push(event);
                 }
             }
             if let Some(position) = position {
@@ -87,12 +101,8 @@ impl<'a> Book<'a> {
             }
             book.did[index] = Some(did);
         }
-        book.rewritten = book
-            .events
-            .iter()
-            .filter(|(_, events)| is_rewritten(events))
-            .map(|(name, _)| name.clone())
-            .collect();
+        book.rewritten =
+            book.events.iter().filter(|(_, events)| is_rewritten(events)).map(|(name, _)| *name).collect();
         for position in 0..facts.cells.len() {
             let ran = book.run(position).filter(|run| book.is_present(run));
             let ran = ran.filter(|run| run.source == facts.cells[position].source);
@@ -100,7 +110,7 @@ impl<'a> Book<'a> {
                 // A later run may still do what this one has not done.
                 let write = ran.and_then(|run| in_fact(run, name, *write)).unwrap_or_else(|| may(*write));
                 let write = if ran.is_none() { book.now[position].writes[name] } else { write };
-                book.writers.entry(name.clone()).or_default().push((position, write));
+                book.writers.entry(*name).or_default().push((position, write));
             }
         }
         book
@@ -111,12 +121,12 @@ impl<'a> Book<'a> {
     }
 
     /// What a cell did in its last run in the present instance.
-    pub(crate) fn ran(&self, position: usize) -> Option<&Effective> {
+    pub(crate) fn ran(&self, position: usize) -> Option<&Effective<'a>> {
         self.runs[position].and_then(|index| self.did[index].as_deref())
     }
 
     /// The run of a cell that was the last before `order`, its number then, and what it did.
-    pub(crate) fn ran_before(&self, position: usize, order: u64) -> Option<(&'a Run, u64, &Effective)> {
+    pub(crate) fn ran_before(&self, position: usize, order: u64) -> Option<(&'a Run, u64, &Effective<'a>)> {
         let runs = self.runs_of[position].iter().filter_map(|index| {
             let run = &self.facts.runs[*index];
             Some((run, run.last_before(order)?, self.did[*index].as_deref()?))
@@ -216,12 +226,25 @@ impl<'a> Surroundings<'a> for From<'_, 'a> {
         self.definers.definer(name, self.position).and_then(|names| names.functions.get(name))
     }
 
-    fn aliases(&self, name: &str) -> Vec<Name> {
+    fn aliases(&self, name: &str) -> Vec<&'a str> {
         self.definers.aliases(name, self.position)
     }
 
     fn is_import(&self, name: &str) -> bool {
         self.definers.definer(name, self.position).is_some_and(|names| names.imports.contains(name))
+    }
+
+    fn has_streams(&self) -> bool {
+        self.definers.has_streams
+    }
+
+    fn is_stream(&self, name: &str) -> bool {
+        let Some(names) = self.definers.definer(name, self.position) else { return false };
+        let yields = |function: &Name| {
+            let known = names.functions.get(function).or_else(|| self.function(function));
+            known.is_some_and(|effects| effects.yields)
+        };
+        names.streams.contains(name) || names.made_by.get(name).is_some_and(yields)
     }
 }
 
@@ -230,7 +253,9 @@ struct Definers<'a> {
     facts: Facts<'a>,
     positions: HashMap<&'a str, Vec<usize>>,
     /// The names that share an object with another one somewhere.
-    aliased: BTreeSet<&'a Name>,
+    aliased: BTreeSet<&'a str>,
+    /// Whether a cell makes an object that gives each of its items once.
+    has_streams: bool,
 }
 
 impl<'a> Definers<'a> {
@@ -242,17 +267,22 @@ impl<'a> Definers<'a> {
             }
         }
         let aliased = facts.cells.iter().flat_map(|cell| &cell.names.aliases);
-        Self { facts, positions, aliased: aliased.flat_map(|(alias, name)| [alias, name]).collect() }
+        let aliased = aliased.flat_map(|(alias, name)| [alias.as_str(), name.as_str()]).collect();
+        let has_streams = facts.cells.iter().any(|cell| {
+            let names = &cell.names;
+            !names.streams.is_empty() || names.functions.values().any(|function| function.yields)
+        });
+        Self { facts, positions, aliased, has_streams }
     }
 
     /// The other names of an object as seen from this position.
-    fn aliases(&self, name: &str, position: usize) -> Vec<Name> {
-        if !self.aliased.contains(&name.to_owned()) {
+    fn aliases(&self, name: &str, position: usize) -> Vec<&'a str> {
+        if !self.aliased.contains(name) {
             return Vec::new();
         }
         let object = self.object(name, position);
-        let is_alias = |other: &&Name| *other != name && self.object(other, position) == object;
-        self.aliased.iter().copied().filter(is_alias).cloned().collect()
+        let is_alias = |other: &&'a str| *other != name && self.object(other, position) == object;
+        self.aliased.iter().copied().filter(is_alias).collect()
     }
 
     /// What stands for the object of a name: the cell that made it, and the name that it has there. After `df = load()`, `a = df` and

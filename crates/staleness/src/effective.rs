@@ -6,26 +6,26 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use names::{Effects, Name, Names, Passed, RandomUse, Repeat, Unknown};
 
 #[derive(Debug, Default)]
-pub(crate) struct Effective {
+pub(crate) struct Effective<'n> {
     /// What it uses, with the function through which it does so.
-    pub(crate) uses: BTreeMap<Name, Option<Name>>,
+    pub(crate) uses: BTreeMap<&'n str, Option<&'n str>>,
     /// Of these, what it may have bound itself before.
-    pub(crate) own: BTreeSet<Name>,
-    pub(crate) writes: BTreeMap<Name, Write>,
+    pub(crate) own: BTreeSet<&'n str>,
+    pub(crate) writes: BTreeMap<&'n str, Write>,
     /// What changing the objects of names once more does.
-    pub(crate) repeats: BTreeMap<Name, Repeat>,
+    pub(crate) repeats: BTreeMap<&'n str, Repeat>,
     /// What the values of the written names are made of.
-    pub(crate) flows: BTreeMap<Name, Flow>,
+    pub(crate) flows: BTreeMap<&'n str, Flow<'n>>,
     /// It calls something that may give another result each time.
     varies: bool,
-    pub(crate) unknown: Option<Unknown>,
+    pub(crate) unknown: Option<&'n Unknown>,
 }
 
 /// What the value of a name is made of when the cell ends.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Flow {
+pub(crate) struct Flow<'n> {
     /// The names of other cells.
-    pub(crate) inputs: BTreeSet<Name>,
+    pub(crate) inputs: BTreeSet<&'n str>,
     /// Stands for the code that makes it.
     pub(crate) code: u64,
     /// It may be another value each time, of the same input.
@@ -63,26 +63,30 @@ pub(crate) trait Surroundings<'n> {
     /// What a function of another cell does.
     fn function(&self, name: &str) -> Option<&'n Effects>;
     /// Other names for its object.
-    fn aliases(&self, name: &str) -> Vec<Name>;
+    fn aliases(&self, name: &str) -> Vec<&'n str>;
     /// Whether it is the name of a module.
     fn is_import(&self, name: &str) -> bool;
+    /// Whether any name is one of a stream.
+    fn has_streams(&self) -> bool;
+    /// Whether it is the name of an object that gives each of its items once.
+    fn is_stream(&self, name: &str) -> bool;
 }
 
-impl Effective {
+impl<'n> Effective<'n> {
     /// `source` stands for the whole source of the cell.
-    pub(crate) fn of<'n>(names: &'n Names, source: u64, around: &impl Surroundings<'n>) -> Self {
+    pub(crate) fn of(names: &'n Names, source: u64, around: &impl Surroundings<'n>) -> Self {
         let is_own = |name: &str| names.effects.defines.contains(name);
         let mut effective = Self::default();
         effective.expand(names, &names.effects, around, &is_own);
         let Effects { needs, defines, .. } = &names.effects;
         let uses =
-            effective.uses.iter().filter(|(name, through)| through.is_none() && !needs.contains(*name));
-        effective.own = uses.map(|(name, _)| name.clone()).filter(|name| defines.contains(name)).collect();
+            effective.uses.iter().filter(|(name, through)| through.is_none() && !needs.contains(**name));
+        effective.own = uses.map(|(name, _)| *name).filter(|name| defines.contains(*name)).collect();
         effective.flows = flows(names, around);
         // Where statements are not known, all is one.
-        for name in effective.writes.keys() {
-            effective.flows.entry(name.clone()).or_insert_with(|| Flow {
-                inputs: effective.uses.keys().cloned().collect(),
+        for name in effective.writes.keys().copied() {
+            effective.flows.entry(name).or_insert_with(|| Flow {
+                inputs: effective.uses.keys().copied().collect(),
                 code: source,
                 varies: true,
             });
@@ -91,7 +95,7 @@ impl Effective {
     }
 
     /// Adds code of the cell, and the functions that it calls.
-    fn expand<'n>(
+    fn expand(
         &mut self,
         names: &'n Names,
         effects: &'n Effects,
@@ -100,7 +104,7 @@ impl Effective {
     ) {
         self.add(effects, None, &|_| false);
         let is_defined = |name: &str| names.effects.defines.contains(name);
-        let mut called: Vec<&Name> = effects.reads.iter().collect();
+        let mut called: Vec<&'n Name> = effects.reads.iter().collect();
         let mut known = BTreeSet::new();
         let mut running = vec![effects];
         let mut changing: BTreeMap<&Name, &Effects> = BTreeMap::new();
@@ -115,6 +119,14 @@ impl Effective {
             running.push(function);
             changing.insert(name, function);
         }
+        if around.has_streams() {
+            let own = running.iter().take(1).flat_map(|effects| &effects.takes);
+            let called = running.iter().skip(1).flat_map(|effects| &effects.takes);
+            for name in own.chain(called.filter(|name| !is_own(name))).filter(|name| around.is_stream(name)) {
+                self.write(name, Write::Changes);
+                self.repeat(name, Repeat::Differs);
+            }
+        }
         let mut objects = BTreeSet::new();
         for (index, effects) in running.into_iter().enumerate() {
             // The cell itself, which is the first, changes what it defines only before that.
@@ -126,11 +138,11 @@ impl Effective {
             objects.extend(passes.chain(calls).chain(changes).filter(|(name, _)| is_elsewhere(name)));
         }
         for (name, write) in objects {
-            self.write(name.clone(), write);
-            let repeat = self.repeats.get(name).copied();
+            self.write(name, write);
+            let repeat = self.repeats.get(name.as_str()).copied();
             for alias in around.aliases(name).into_iter().filter(|alias| !is_own(alias)) {
                 if let Some(repeat) = repeat {
-                    self.repeat(&alias, repeat);
+                    self.repeat(alias, repeat);
                 }
                 self.write(alias, write);
             }
@@ -140,51 +152,81 @@ impl Effective {
         });
     }
 
-    fn add(&mut self, effects: &Effects, through: Option<&Name>, is_own: &dyn Fn(&str) -> bool) {
+    fn add(&mut self, effects: &'n Effects, through: Option<&'n Name>, is_own: &dyn Fn(&str) -> bool) {
         for name in effects.uses.iter().filter(|name| !is_own(name)) {
-            self.uses.entry(name.clone()).or_insert_with(|| through.cloned());
+            self.uses.entry(name).or_insert_with(|| through.map(String::as_str));
         }
         for name in effects.augments.iter().chain(&effects.deletes).filter(|name| !is_own(name)) {
-            self.write(name.clone(), Write::Changes);
+            self.write(name, Write::Changes);
         }
         for name in &effects.defines {
             let is_sure = !effects.may_define.contains(name);
-            self.write(name.clone(), if is_sure { Write::Defines } else { Write::MayDefine });
+            self.write(name, if is_sure { Write::Defines } else { Write::MayDefine });
         }
         effects.repeats.iter().for_each(|(name, repeat)| self.repeat(name, *repeat));
         self.varies |= effects.varies;
         if self.unknown.is_none() {
-            self.unknown.clone_from(&effects.unknown);
+            self.unknown = effects.unknown.as_ref();
         }
     }
 
     /// Adds what the cell does with random states. Each is like an object that draws change.
-    pub(crate) fn with_random(mut self, random: &BTreeMap<Name, RandomUse>) -> Self {
+    pub(crate) fn with_random(mut self, random: &'n BTreeMap<Name, RandomUse>) -> Self {
         for (state, it) in random {
             let mut inputs = BTreeSet::new();
             if it.draws {
-                self.uses.insert(state.clone(), None);
-                inputs.insert(state.clone());
+                self.uses.insert(state, None);
+                inputs.insert(state.as_str());
             }
-            for flow in self.flows.values_mut().filter(|flow| flow.varies) {
+            for flow in self.flows.values_mut().filter(|flow| flow.varies || it.is_hidden) {
                 flow.code = both(flow.code, it.code);
-                flow.inputs.extend(inputs.iter().cloned());
+                flow.inputs.extend(inputs.iter().copied());
             }
-            inputs.extend(it.inputs.iter().filter(|name| self.uses.contains_key(*name)).cloned());
-            self.flows.insert(state.clone(), Flow { inputs, code: it.code, varies: false });
-            self.write(state.clone(), if it.seeds { Write::Defines } else { Write::Changes });
+            let known = it.inputs.iter().map(String::as_str).filter(|name| self.uses.contains_key(name));
+            inputs.extend(known);
+            self.flows.insert(state, Flow { inputs, code: it.code, varies: false });
+            self.write(state, if it.seeds { Write::Defines } else { Write::Changes });
             self.repeat(state, Repeat::Differs);
         }
         self
     }
 
-    fn write(&mut self, name: Name, write: Write) {
+    /// Adds what the kernel's memory shows and names do not: the cell has changed the objects of these names, or code that is not
+    /// known has bound them, if no cell that is known does.
+    pub(crate) fn with_assigned(
+        mut self,
+        assigned: impl Iterator<Item = &'n Name>,
+        source: u64,
+        is_defined: &dyn Fn(&str) -> bool,
+    ) -> Self {
+        for name in assigned {
+            if let Some(known) = self.writes.get_mut(name.as_str()) {
+                if known.is_weak() {
+                    *known = Write::Changes;
+                    self.repeats.entry(name).or_insert(Repeat::Differs);
+                }
+                continue;
+            }
+            let is_bound =
+                self.unknown.is_some() && !is_defined(name) && !self.uses.contains_key(name.as_str());
+            self.write(name, if is_bound { Write::Defines } else { Write::Changes });
+            self.repeat(name, Repeat::Differs);
+            let mut inputs: BTreeSet<&'n str> = self.uses.keys().copied().collect();
+            if !is_bound {
+                inputs.insert(name);
+            }
+            self.flows.insert(name, Flow { inputs, code: source, varies: true });
+        }
+        self
+    }
+
+    fn write(&mut self, name: &'n str, write: Write) {
         let known = self.writes.entry(name).or_insert(write);
         *known = (*known).max(write);
     }
 
-    fn repeat(&mut self, name: &str, repeat: Repeat) {
-        let known = self.repeats.entry(name.to_owned()).or_insert(repeat);
+    fn repeat(&mut self, name: &'n str, repeat: Repeat) {
+        let known = self.repeats.entry(name).or_insert(repeat);
         *known = (*known).max(repeat);
     }
 
@@ -204,38 +246,38 @@ impl Effective {
 }
 
 /// Follows the values of names through the statements of a cell.
-fn flows<'n>(names: &'n Names, around: &impl Surroundings<'n>) -> BTreeMap<Name, Flow> {
-    let mut flows = BTreeMap::<Name, Flow>::new();
+fn flows<'n>(names: &'n Names, around: &impl Surroundings<'n>) -> BTreeMap<&'n str, Flow<'n>> {
+    let mut flows = BTreeMap::<&'n str, Flow<'n>>::new();
     for step in &names.steps {
         let mut done = Effective::default();
         done.expand(names, &step.effects, around, &|_| false);
         let mut made = Flow { varies: done.varies, ..Flow::default() };
         let mut hash = DefaultHasher::new();
         step.code.hash(&mut hash);
-        for name in done.uses.keys().chain(&step.effects.reads) {
+        for name in done.uses.keys().copied().chain(step.effects.reads.iter().map(String::as_str)) {
             match flows.get(name) {
                 Some(flow) => {
-                    made.inputs.extend(flow.inputs.iter().cloned());
+                    made.inputs.extend(flow.inputs.iter().copied());
                     flow.code.hash(&mut hash);
                     made.varies |= flow.varies;
                 }
-                None => drop(made.inputs.insert(name.clone())),
+                None => drop(made.inputs.insert(name)),
             }
         }
         made.code = hash.finish();
         for (name, write) in done.writes {
-            let before = flows.remove(&name);
+            let before = flows.remove(name);
             // A name that is not surely defined may have its value from before.
             let flow = match before {
                 _ if write == Write::Defines => made.clone(),
                 Some(before) => Flow {
-                    inputs: before.inputs.union(&made.inputs).cloned().collect(),
+                    inputs: before.inputs.union(&made.inputs).copied().collect(),
                     code: both(before.code, made.code),
                     varies: before.varies || made.varies,
                 },
                 None => {
                     let mut flow = made.clone();
-                    flow.inputs.insert(name.clone());
+                    flow.inputs.insert(name);
                     flow
                 }
             };

@@ -1,7 +1,5 @@
 //! The words of the evidence.
 
-use names::Name;
-
 use crate::book::{Book, Event};
 use crate::effective::Write;
 use crate::facts::Run;
@@ -32,7 +30,7 @@ impl Book<'_> {
 }
 
 /// `uses df`, `uses df through load()`
-pub(crate) fn uses(name: &str, through: Option<&Name>) -> String {
+pub(crate) fn uses(name: &str, through: Option<&str>) -> String {
     match through {
         None => format!("uses {name}"),
         Some(function) => format!("uses {name} through {function}()"),

@@ -50,6 +50,8 @@ pub struct Run {
     pub has_succeeded: bool,
     /// The names that it has bound or whose objects it has replaced or resized, if its kernel could tell.
     pub assigned: Option<Arc<BTreeSet<Name>>>,
+    /// The random states that it has changed, if its kernel could tell.
+    pub drew: BTreeSet<Name>,
     pub execution_count: Option<u64>,
     /// See [`Cell::random`]. Only needed if its source is no longer that of its cell.
     pub random: BTreeMap<Name, RandomUse>,

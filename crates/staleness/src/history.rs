@@ -37,6 +37,8 @@ pub struct Ended {
     pub is_interrupted: bool,
     /// See [`Run::assigned`].
     pub assigned: Option<BTreeSet<Name>>,
+    /// See [`Run::drew`].
+    pub drew: BTreeSet<Name>,
     pub execution_count: Option<u64>,
 }
 
@@ -58,8 +60,9 @@ impl History {
         if let Some(last) = last.filter(|run| run.source != ended.source) {
             self.runs.push(Run { is_superseded: true, ..last });
         }
-        let Ended { cell, source, names, instance, ended_at, has_failed, is_interrupted, assigned, .. } =
-            ended;
+        let Ended {
+            cell, source, names, instance, ended_at, has_failed, is_interrupted, assigned, drew, ..
+        } = ended;
         let (assigned, execution_count) = (assigned.map(Arc::new), ended.execution_count);
         self.runs.push(Run {
             cell,
@@ -75,6 +78,7 @@ impl History {
             is_interrupted,
             has_succeeded,
             assigned,
+            drew,
             execution_count,
             random: BTreeMap::new(),
         });
@@ -112,6 +116,7 @@ mod tests {
             has_failed: false,
             is_interrupted: false,
             assigned: None,
+            drew: BTreeSet::new(),
             execution_count: None,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use names::{Name, Repeat, is_builtin};
+use names::{Repeat, is_builtin};
 
 use crate::book::{Book, Event};
 use crate::effective::Write;
@@ -22,8 +22,8 @@ pub(crate) struct Used<'u> {
     /// The run's number.
     pub(crate) order: u64,
     pub(crate) execution_count: Option<u64>,
-    pub(crate) name: &'u Name,
-    pub(crate) through: Option<&'u Name>,
+    pub(crate) name: &'u str,
+    pub(crate) through: Option<&'u str>,
     /// Whether the cell may have bound it itself.
     pub(crate) is_own: bool,
 }
@@ -62,8 +62,8 @@ impl Book<'_> {
     /// What a cell depends on, if it runs next.
     pub(crate) fn inputs(&self, position: usize) -> Vec<Input> {
         let effective = &self.now[position];
-        let input = |(name, through): (&Name, &Option<Name>)| {
-            let (through, is_own) = (through.as_ref(), effective.own.contains(name));
+        let input = |(name, through): (&&str, &Option<&str>)| {
+            let (name, through, is_own) = (*name, *through, effective.own.contains(name));
             let used = Used { position, order: u64::MAX, execution_count: None, name, through, is_own };
             let (writers, definer) = self.writers_above(name, position);
             let is_overwritten = definer.is_some_and(|definer| {
@@ -73,7 +73,7 @@ impl Book<'_> {
             });
             let writers =
                 writers.iter().map(|(writer, write)| self.writer_of(*writer, *write, name)).collect();
-            Input { name: name.clone(), writers, is_overwritten }
+            Input { name: name.to_owned(), writers, is_overwritten }
         };
         effective.uses.iter().map(input).filter(|input| !input.writers.is_empty()).collect()
     }
@@ -157,21 +157,21 @@ impl Book<'_> {
     }
 
     /// What the reruns of a cell since `order` mean for the value of a name.
-    fn rerun(&self, writer: usize, name: &Name, order: u64) -> Rerun {
+    fn rerun(&self, writer: usize, name: &str, order: u64) -> Rerun {
         let (Some(run), Some(ran)) = (self.run(writer), self.ran(writer)) else { return Rerun::Unknown };
         let Some((seen, seen_at, saw)) = self.ran_before(writer, order) else { return Rerun::Unknown };
         let (Some(flow), Some(before)) = (ran.flows.get(name), saw.flows.get(name)) else {
             return Rerun::NewInput;
         };
         let between = (seen_at, run.order);
-        let is_new = |input: &&Name| *input != name && self.is_written_between(input, writer, between);
-        if flow.code != before.code || flow.inputs.iter().any(|input| is_new(&input)) {
+        let is_new = |input: &str| input != name && self.is_written_between(input, writer, between);
+        if flow.code != before.code || flow.inputs.iter().any(|input| is_new(input)) {
             return Rerun::NewInput;
         }
         // It ran again for something else that is in the cell.
         let is_for_others = seen.source != run.source
             || ran.uses.keys().any(|used| self.is_written_between(used, writer, between));
-        let changes = |input: &Name| {
+        let changes = |input: &&str| {
             ran.writes.contains_key(input) && ran.repeats.get(input).is_none_or(|it| *it != Repeat::Same)
         };
         let is_same = !flow.varies && !flow.inputs.iter().any(changes);
@@ -275,7 +275,7 @@ impl Book<'_> {
                 })
         };
         let unknown = (0..used.position).rev().find(is_later)?;
-        let why = self.now[unknown].unknown.as_ref()?;
+        let why = self.now[unknown].unknown?;
         let clause =
             format!("{} ({why}) may define it and has not run since, or ran later", self.cell(unknown));
         Some(used.finding(State::MayHaveChanged, &clause))

@@ -1,9 +1,10 @@
 //! Random states among the facts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use names::{Name, RandomUse, random_use};
+use names::{Name, Names, RandomUse, random_use};
+use notebook::CellId;
 
 use crate::facts::{Cell, Run};
 
@@ -39,24 +40,46 @@ pub fn add_random(
     for (cell, random) in cells.iter_mut().zip(uses.of(sources)) {
         cell.random = random;
     }
-    let other = |cell: &Cell| {
-        let mut known = runs.iter().enumerate().filter(|(_, run)| !run.is_superseded);
-        let (index, run) =
-            known.find(|(_, run)| run.cell.as_ref() == Some(&cell.id) && run.source != cell.source)?;
-        Some((index, ran(run.source)?))
-    };
-    let others: Vec<_> = cells.iter().map(other).collect();
-    if others.iter().all(Option::is_none) {
-        return;
-    }
-    let before: Vec<&str> = others
+    let last: HashMap<CellId, usize> = runs
         .iter()
-        .zip(sources)
-        .map(|(other, source)| other.as_ref().map_or(*source, |(_, before)| before.as_str()))
+        .enumerate()
+        .filter(|(_, run)| !run.is_superseded)
+        .filter_map(|(index, run)| Some((run.cell.clone()?, index)))
         .collect();
-    for (other, random) in others.iter().zip(uses.of(&before)) {
-        if let Some((index, _)) = other {
-            runs[*index].random = random;
+    let last: Vec<Option<usize>> = cells.iter().map(|cell| last.get(&cell.id).copied()).collect();
+    let other = |(cell, last): (&Cell, &Option<usize>)| {
+        let run = &runs[(*last)?];
+        if run.source == cell.source { None } else { ran(run.source) }
+    };
+    let others: Vec<Option<String>> = cells.iter().zip(&last).map(other).collect();
+    if others.iter().any(Option::is_some) {
+        let before: Vec<&str> =
+            others.iter().zip(sources).map(|(other, source)| other.as_deref().unwrap_or(source)).collect();
+        for ((other, last), random) in others.iter().zip(&last).zip(uses.of(&before)) {
+            if let (Some(_), Some(last)) = (other, last) {
+                runs[*last].random = random;
+            }
         }
     }
+    add_hidden(cells, runs, &last);
+}
+
+/// Adds the draws that names do not show and that runs have made: from a state to which a cell above gives a seed. An edit of the cell
+/// hardly ever ends them.
+fn add_hidden(cells: &mut [Cell], runs: &mut [Run], last: &[Option<usize>]) {
+    let mut seeded = BTreeSet::<Name>::new();
+    for (cell, last) in cells.iter_mut().zip(last) {
+        if let Some(last) = last {
+            let Run { drew, random, source, names, .. } = &mut runs[*last];
+            for state in drew.iter().filter(|state| seeded.contains(*state)) {
+                cell.random.entry(state.clone()).or_insert_with(|| hidden(cell.source, &cell.names));
+                random.entry(state.clone()).or_insert_with(|| hidden(*source, names));
+            }
+        }
+        seeded.extend(cell.random.iter().filter(|(_, it)| it.seeds).map(|(state, _)| state.clone()));
+    }
+}
+
+fn hidden(code: u64, names: &Names) -> RandomUse {
+    RandomUse { draws: true, seeds: false, code, inputs: names.effects.uses.clone(), is_hidden: true }
 }

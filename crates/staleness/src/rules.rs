@@ -73,7 +73,7 @@ impl Book<'_> {
     }
 
     /// What is wrong with the names that a cell uses, if it has run in the present kernel.
-    fn found(&self, position: usize, above: &[CellState]) -> BTreeMap<&Name, Finding> {
+    fn found(&self, position: usize, above: &[CellState]) -> BTreeMap<&str, Finding> {
         let mut found = BTreeMap::new();
         let Some(run) = self.run(position).filter(|run| self.is_present(run)) else { return found };
         let effective = &self.now[position];
@@ -84,16 +84,16 @@ impl Book<'_> {
                 continue;
             }
             let (order, execution_count) = (run.order, run.execution_count);
-            let used = Used { position, order, execution_count, name, through: through.as_ref(), is_own };
+            let used = Used { position, order, execution_count, name, through: *through, is_own };
             if let Some(worst) = self.worst(used, above) {
-                found.insert(name, worst);
+                found.insert(*name, worst);
             }
         }
         found
     }
 
     /// What is known is said even if not everything can be known.
-    fn state_by_names(&self, position: usize, found: BTreeMap<&Name, Finding>) -> CellState {
+    fn state_by_names(&self, position: usize, found: BTreeMap<&str, Finding>) -> CellState {
         if let Some(worst) = found.into_values().min_by_key(|finding| finding.state) {
             return CellState::new(worst.state, worst.evidence);
         }
@@ -108,11 +108,12 @@ impl Book<'_> {
         &self,
         position: usize,
         cell: Option<&CellState>,
-        found: &BTreeMap<&Name, Finding>,
+        found: &BTreeMap<&str, Finding>,
     ) -> BTreeMap<Name, Written> {
         let effective = &self.now[position];
         let ran = self.ran(position);
-        let written = |(name, write): (&Name, &crate::effective::Write)| {
+        let written = |(name, write): (&&str, &crate::effective::Write)| {
+            let name = *name;
             let flow = &effective.flows[name];
             let by_cell = match cell.map(|cell| cell.state) {
                 Some(State::Edited) => {
@@ -125,11 +126,12 @@ impl Book<'_> {
                 None => State::UpToDate,
             };
             let by_inputs =
-                flow.inputs.iter().filter_map(|input| found.get(input)).map(|finding| finding.state);
+                flow.inputs.iter().filter_map(|input| found.get(*input)).map(|finding| finding.state);
             let state = by_inputs.chain([by_cell]).min().unwrap_or(State::UpToDate);
-            let (inputs, varies) = (flow.inputs.clone(), flow.varies);
+            let inputs = flow.inputs.iter().map(|input| (*input).to_owned()).collect();
+            let varies = flow.varies;
             let (is_weak, is_fixed) = (write.is_weak(), write.binds() && self.is_fixed(position, name));
-            (name.clone(), Written { state, is_weak, is_fixed, inputs, varies })
+            (name.to_owned(), Written { state, is_weak, is_fixed, inputs, varies })
         };
         effective.writes.iter().map(written).collect()
     }

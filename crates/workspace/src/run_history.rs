@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
-use names::{Name, Names, Unknown, is_blank};
+use names::{Name, Names, Unknown, is_blank, random_state};
 use notebook::CellId;
 use operations::KernelRun;
 use parking_lot::Mutex;
@@ -20,7 +20,7 @@ use uuid::Uuid;
 use crate::open_notebook::OpenNotebook;
 use crate::place::Kernel;
 use crate::recorder::Recorder;
-use crate::runs::{Run, RunState};
+use crate::runs::{MemoryChanges, Run, RunState};
 use crate::{KernelId, LossCause, NotebookPath};
 
 use carried::remember;
@@ -78,6 +78,8 @@ struct End {
     is_interrupted: bool,
     /// The names that it has assigned, if the kernel has said so.
     assigned: Option<BTreeSet<Name>>,
+    /// The random states that it has changed, as far as the kernel has said so.
+    drew: BTreeSet<Name>,
     count: Option<u64>,
 }
 
@@ -106,7 +108,8 @@ impl End {
             has_failed: state != RunState::Done,
             is_of_kernel,
             is_interrupted,
-            assigned: view.changes.and_then(|changes| changes.assigned()),
+            assigned: view.changes.as_ref().and_then(MemoryChanges::assigned),
+            drew: view.changes.iter().flat_map(MemoryChanges::random).map(|it| random_state(it)).collect(),
             count,
         })
     }
@@ -258,7 +261,7 @@ impl RunHistory {
             execution_count: end.count,
             server: String::new(),
         };
-        home.add(&kept, instance, end.is_interrupted, end.assigned.clone());
+        home.add(&kept, instance, Some(end));
         self.keep(kernel, kept);
         forget_oldest(&mut inner.notebooks, MAX_NOTEBOOKS);
     }
@@ -282,7 +285,7 @@ impl RunHistory {
             if !run.run.is_empty() && home.known.insert(key(&run.server, &run.run)) {
                 *version += 1;
                 home.version = *version;
-                home.add(run, instances.number(&run.instance), false, None);
+                home.add(run, instances.number(&run.instance), None);
             }
         }
         forget_oldest(notebooks, MAX_NOTEBOOKS);
@@ -306,13 +309,8 @@ impl RunHistory {
 }
 
 impl Notebook {
-    fn add(
-        &mut self,
-        run: &KernelRun,
-        instance: u64,
-        is_interrupted: bool,
-        assigned: Option<BTreeSet<Name>>,
-    ) {
+    /// `end` is known of the runs of this program.
+    fn add(&mut self, run: &KernelRun, instance: u64, end: Option<&End>) {
         self.history.add(Ended {
             cell: run.cell.clone().map(CellId::from),
             source: hash(&run.source),
@@ -320,8 +318,9 @@ impl Notebook {
             instance,
             ended_at: SystemTime::UNIX_EPOCH + Duration::from_millis(run.ended_at),
             has_failed: run.has_failed,
-            is_interrupted,
-            assigned,
+            is_interrupted: end.is_some_and(|end| end.is_interrupted),
+            assigned: end.and_then(|end| end.assigned.clone()),
+            drew: end.map(|end| end.drew.clone()).unwrap_or_default(),
             execution_count: run.execution_count,
         });
         remember(&mut self.codes, &run.source, self.history.runs());

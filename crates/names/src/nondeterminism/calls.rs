@@ -14,11 +14,19 @@ const SEEDS: [&str; 5] = ["random_state", "seed", "generator", "rng", "key"];
 const SEED_ALL: [&str; 7] =
     ["seed_everything", "set_seed", "set_seeds", "seed_all", "set_random_seed", "fix_seed", "set_all_seeds"];
 
+/// Functions to which the order of their arguments' items does not matter.
+const UNORDERED: [&str; 9] = ["sorted", "len", "min", "max", "any", "all", "set", "frozenset", "bool"];
+
 impl Finder {
     pub(super) fn call(&mut self, call: &ExprCall) {
         let path = self.path(&call.func);
         let code = format!("{}()", self.code(&call.func));
-        self.visit_arguments(&call.arguments);
+        let function = call.func.as_name_expr().map(|name| name.id.as_str());
+        if function.is_some_and(|name| matches!(name, "set" | "frozenset")) && !call.arguments.is_empty() {
+            self.set(&code);
+        }
+        let is_unordered = function.is_some_and(|name| UNORDERED.contains(&name));
+        self.ordered(is_unordered, |finder| finder.visit_arguments(&call.arguments));
         self.called = Called::of(call, self.text(call));
         match &*call.func {
             Expr::Name(name) => self.read(&name.id, &code),
@@ -59,10 +67,15 @@ impl Finder {
             }
             Action::Has(cause) => self.found(cause, code),
             Action::ClockIfEmpty if call.arguments.is_empty() => self.found(Cause::Clock, code),
+            Action::ClockByFormat if call.arguments.len() == 1 => self.found(Cause::Clock, code),
             Action::ClockByWord if first_text(call).is_some_and(|text| text == "now" || text == "today") => {
                 self.found(Cause::Clock, code);
             }
-            Action::Nothing | Action::Generator | Action::ClockIfEmpty | Action::ClockByWord => {}
+            Action::Nothing
+            | Action::Generator
+            | Action::ClockIfEmpty
+            | Action::ClockByFormat
+            | Action::ClockByWord => {}
         }
     }
 

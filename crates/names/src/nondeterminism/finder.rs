@@ -32,6 +32,8 @@ pub(super) struct Finder {
     /// What the cell does with random states.
     pub(super) random: BTreeMap<Library, RandomUse>,
     pub(super) called: Called,
+    /// Whether the order of items does not matter here.
+    is_unordered: bool,
     /// Those of the cell, or of the function that the walk is in.
     pub(super) facts: Facts,
     /// The functions that the walk is in.
@@ -221,6 +223,20 @@ impl Finder {
         }
         let seeds: Vec<_> = facts.seeds.into_iter().collect();
         self.seeds(&seeds, true);
+    }
+
+    /// A set is made. `code` words it.
+    pub(super) fn set(&mut self, code: &str) {
+        if !self.is_unordered {
+            self.found(Cause::Order, code.to_owned());
+        }
+    }
+
+    /// Visits where the order of items does or does not matter.
+    pub(super) fn ordered(&mut self, is_unordered: bool, visit: impl FnOnce(&mut Self)) {
+        let outer = std::mem::replace(&mut self.is_unordered, is_unordered);
+        visit(self);
+        self.is_unordered = outer;
     }
 
     /// A function that is named but not called here: something else may call it.

@@ -21,6 +21,13 @@ pub struct RandomUse {
     pub code: u64,
     /// The names on which it depends how many numbers are drawn.
     pub inputs: BTreeSet<Name>,
+    /// It is not known which of its statements draw: only its run has shown it.
+    pub is_hidden: bool,
+}
+
+/// What the random state that a library shares is called in messages.
+pub fn random_state(library: &str) -> Name {
+    format!("{library}'s random state")
 }
 
 /// What the code cells of a notebook, given in order, do with random states, by what these are called in messages. Empty where no
@@ -43,19 +50,19 @@ pub fn random_use(cells: &[&str]) -> Vec<BTreeMap<Name, RandomUse>> {
         })
         .collect();
     let named = |cell: BTreeMap<Library, RandomUse>| {
-        cell.into_iter().map(|(library, it)| (state_of(library).to_owned(), it)).collect()
+        cell.into_iter().map(|(library, it)| (state_of(library), it)).collect()
     };
     all.into_iter().map(named).collect()
 }
 
-fn state_of(library: Library) -> &'static str {
-    match library {
-        Library::Python => "Python's random state",
-        Library::NumPy => "NumPy's random state",
-        Library::Torch => "PyTorch's random state",
-        Library::TensorFlow => "TensorFlow's random state",
-        Library::System => "the system's random state",
-    }
+fn state_of(library: Library) -> Name {
+    random_state(match library {
+        Library::Python => "Python",
+        Library::NumPy => "NumPy",
+        Library::Torch => "PyTorch",
+        Library::TensorFlow => "TensorFlow",
+        Library::System => "the system",
+    })
 }
 
 /// The call that the walk is in.

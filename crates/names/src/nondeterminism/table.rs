@@ -34,6 +34,8 @@ pub(super) enum Action {
     Has(Cause),
     /// Reads the clock if it gets no time.
     ClockIfEmpty,
+    /// Reads the clock if it gets a format and no time.
+    ClockByFormat,
     /// Reads the clock if it gets the word `now` or `today`.
     ClockByWord,
 }
@@ -63,6 +65,7 @@ fn action(word: &str) -> Option<Action> {
         ("seeds", _) => Action::Seeds(library),
         ("generator", _) => Action::Generator,
         ("clock", "empty") => Action::ClockIfEmpty,
+        ("clock", "format") => Action::ClockByFormat,
         ("clock", "word") => Action::ClockByWord,
         ("clock", _) => Action::Has(Cause::Clock),
         ("file", _) => Action::Has(Cause::File),

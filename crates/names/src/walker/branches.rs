@@ -159,7 +159,7 @@ impl Walker {
 }
 
 /// Whether a `with` statement swallows errors.
-pub(super) fn is_suppressing(block: &StmtWith) -> bool {
+pub(crate) fn is_suppressing(block: &StmtWith) -> bool {
     block.items.iter().any(|item| {
         let Expr::Call(call) = &item.context_expr else { return false };
         let name = match &*call.func {

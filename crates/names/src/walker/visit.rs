@@ -7,6 +7,7 @@ use ruff_python_ast::{ExceptHandler, Expr, ExprAttribute, ExprContext, ExprSubsc
 
 use super::branches::is_suppressing;
 use super::repeats::of_assignment;
+use super::streams::{is_automagic, looks, only_looks};
 use super::{Kind, Resolved, Scope, Walker};
 use crate::locals::{Locals, captured, imported};
 use crate::names::{Repeat, Unknown};
@@ -49,7 +50,10 @@ impl<'a> Visitor<'a> for Walker {
                         }
                     }
                 }
-                _ => visitor::walk_stmt(self, statement),
+                (targets, value) => {
+                    visitor::walk_stmt(self, statement);
+                    self.made(targets, value);
+                }
             },
             Stmt::AugAssign(assign) => {
                 self.repeat = Repeat::Differs;
@@ -99,6 +103,13 @@ impl<'a> Visitor<'a> for Walker {
                 self.visit_expr(&assert.test);
                 self.perhaps(assert.msg.as_deref());
             }
+            // It is shown.
+            Stmt::Expr(expression) if expression.value.is_name_expr() => {
+                self.looking(|walker| walker.visit_expr(&expression.value));
+            }
+            _ if is_automagic(statement) => {
+                self.tolerant(|walker| visitor::walk_stmt(walker, statement));
+            }
             Stmt::Expr(expression) if expression.value.is_call_expr() => {
                 self.is_discarded = true;
                 self.visit_expr(&expression.value);
@@ -118,8 +129,15 @@ impl<'a> Visitor<'a> for Walker {
                 ExprContext::Del => self.delete(&name.id),
                 ExprContext::Load | ExprContext::Invalid => self.read(&name.id),
             },
+            Expr::Attribute(_) if looks(expression) => {
+                self.looking(|walker| visitor::walk_expr(walker, expression));
+                if is_changed(expression) {
+                    self.change(expression);
+                }
+            }
             Expr::Attribute(_) | Expr::Subscript(_) => {
                 visitor::walk_expr(self, expression);
+                self.names.binds_anything |= reaches_namespace(expression);
                 if is_changed(expression) {
                     self.change(expression);
                 }
@@ -146,7 +164,12 @@ impl<'a> Visitor<'a> for Walker {
             }
             Expr::Call(call) => {
                 let is_discarded = std::mem::take(&mut self.is_discarded);
-                visitor::walk_expr(self, expression);
+                if only_looks(call) {
+                    self.looking(|walker| visitor::walk_expr(walker, expression));
+                } else {
+                    visitor::walk_expr(self, expression);
+                }
+                self.rewind(call);
                 self.call(call, is_discarded);
             }
             Expr::BoolOp(operation) => {
@@ -155,6 +178,22 @@ impl<'a> Visitor<'a> for Walker {
                     self.visit_expr(value);
                 }
                 self.perhaps(rest);
+            }
+            Expr::Compare(comparison) => {
+                visitor::walk_expr(self, expression);
+                if let (Expr::StringLiteral(text), [Expr::Call(call)]) =
+                    (&*comparison.left, &*comparison.comparators)
+                    && matches!(&*call.func, Expr::Name(function) if matches!(function.id.as_str(), "dir" | "globals" | "locals" | "vars"))
+                {
+                    // What is asked for in this way may be there.
+                    self.names.possible.insert(text.value.to_str().to_owned());
+                }
+            }
+            Expr::Yield(_) | Expr::YieldFrom(_) => {
+                visitor::walk_expr(self, expression);
+                if (self.definitions, self.functions) == (1, 1) {
+                    self.deferred.yields = true;
+                }
             }
             Expr::If(choice) => {
                 self.visit_expr(&choice.test);
@@ -194,6 +233,17 @@ fn is_changed(part: &Expr) -> bool {
         return false;
     };
     matches!(ctx, ExprContext::Store | ExprContext::Del)
+}
+
+/// `get_ipython().user_ns` and `sys.modules["__main__"]`, through which code can bind any name.
+fn reaches_namespace(part: &Expr) -> bool {
+    match part {
+        Expr::Attribute(part) => matches!(part.attr.as_str(), "user_ns" | "user_global_ns"),
+        Expr::Subscript(part) => {
+            matches!(&*part.slice, Expr::StringLiteral(text) if binds_elsewhere(text.value.to_str()))
+        }
+        _ => false,
+    }
 }
 
 fn handles_name_errors(handlers: &[ExceptHandler]) -> bool {

@@ -236,3 +236,21 @@ fn the_first_code_of_a_cause_is_known() {
     assert_eq!(found[0].get(Cause::Clock), Some("time.time()"));
     assert_eq!(found[0].get(Cause::Random), None);
 }
+
+#[test]
+fn formatted_times_and_sets_of_texts() {
+    check(&[
+        (&["import time", "time.strftime('%S')"], "1: Clock time.strftime()"),
+        (&["import time", "time.strftime('%Y', t)"], ""),
+        (&["from time import strftime", "strftime('%H')"], "1: Clock strftime()"),
+        (&["from datetime import datetime", "datetime.now().strftime('%S')"], "1: Clock datetime.now()"),
+        (&["print(set(words))"], "0: Order set()"),
+        (&["list({'a', 'b'})"], "0: Order {…}"),
+        (&["{w[0] for w in words}"], "0: Order {…}"),
+        (&["{1, 2, 3}"], ""),
+        (&["sorted(set(words))"], ""),
+        (&["len({w for w in words})"], ""),
+        (&["x in {'a', 'b'}"], ""),
+        (&["x = set()"], ""),
+    ]);
+}

@@ -172,3 +172,20 @@ fn the_cells_that_define_a_name_are_known() {
     assert_eq!(definers(&cells, "x"), [0, 2, 3]);
     assert_eq!(definers(&cells, "y"), [] as [usize; 0]);
 }
+
+#[test]
+fn names_that_may_come_from_elsewhere_are_not_reported() {
+    check(&[
+        (&["get_ipython().user_ns['k'] = 1", "k"], ""),
+        (&["ip = get_ipython()\nip.user_ns.update(k=1)", "k"], ""),
+        (&["setattr(sys.modules['__main__'], 'k', 1)", "k"], ""),
+        (&["%load_ext my_extension", "k"], ""),
+        (&["%load_ext autoreload", "k"], "1 uses k"),
+        (&["%reload_ext my.extension", "k"], ""),
+        (&["%alias show ls", "show"], ""),
+        (&["if 'zz' in dir(): print(zz)"], ""),
+        (&["x = 1 if 'zz' in globals() else 2", "zz"], ""),
+        (&["ls -la"], ""),
+        (&["%prun y = 1", "y"], ""),
+    ]);
+}

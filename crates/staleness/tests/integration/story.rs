@@ -20,6 +20,8 @@ pub(crate) struct Story {
     ran: HashMap<u64, String>,
     /// What the kernel says that the next run assigns.
     assigned: Option<BTreeSet<String>>,
+    /// The random states that it says the next run changes.
+    drew: BTreeSet<String>,
 }
 
 #[derive(Clone)]
@@ -43,6 +45,7 @@ impl Story {
             is_python: true,
             ran: HashMap::new(),
             assigned: None,
+            drew: BTreeSet::new(),
         };
         for (index, source) in sources.iter().enumerate() {
             let letter = char::from(b'a' + u8::try_from(index % 26).unwrap());
@@ -77,6 +80,12 @@ impl Story {
     /// Runs a cell of which the kernel says what it assigns.
     pub(crate) fn run_assigning(&mut self, id: &str, names: &[&str]) {
         self.assigned = Some(names.iter().map(|name| (*name).to_owned()).collect());
+        self.run(id);
+    }
+
+    /// Runs a cell of which the kernel says that it draws from NumPy's random state.
+    pub(crate) fn run_drawing(&mut self, id: &str) {
+        self.drew = BTreeSet::from([names::random_state("NumPy")]);
         self.run(id);
     }
 
@@ -237,6 +246,7 @@ impl Story {
             has_failed,
             is_interrupted: false,
             assigned: self.assigned.take(),
+            drew: std::mem::take(&mut self.drew),
             execution_count: Some(self.count),
         });
     }

@@ -1,8 +1,10 @@
 //! What is known of the runs of cells that somebody has split, merged or duplicated since: where the code is what ran, it has run.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ops::Range;
 use std::sync::Arc;
 
+use names::Name;
 use notebook::CellId;
 use staleness::{Cell, Run, hash};
 
@@ -38,13 +40,11 @@ pub(crate) fn carried(
     let mut done = HashSet::new();
     for position in &open {
         if !done.contains(position) {
-            done.extend(carrier.split(*position, &texts));
+            done.extend(carrier.regroup(*position, &texts));
         }
     }
     for position in open.iter().filter(|position| !done.contains(position)) {
-        if !carrier.duplicate(*position) {
-            carrier.merge(*position, &texts[position]);
-        }
+        carrier.duplicate(*position);
     }
     carrier.runs
 }
@@ -52,6 +52,20 @@ pub(crate) fn carried(
 fn spread(run: Run) -> Run {
     let earlier = run.earlier.iter().map(|order| order * SPREAD).collect();
     Run { order: run.order * SPREAD, first: run.first * SPREAD, earlier, ..run }
+}
+
+/// Cells that are together what runs have run.
+#[derive(Default)]
+struct Group {
+    parts: Vec<Part>,
+    /// As indices, in the order in which they ran.
+    runs: Vec<usize>,
+}
+
+/// A cell of a group, and the runs of the group that its lines are from.
+struct Part {
+    position: usize,
+    runs: Range<usize>,
 }
 
 struct Carrier<'a> {
@@ -77,36 +91,118 @@ impl Carrier<'_> {
         self.codes.get(&run.source).filter(|_| Some(run.instance) == self.instance)
     }
 
-    /// The cells from `from` on that are together what a cell has run that is another now. They have run, one after the other.
-    fn split(&mut self, from: usize, texts: &HashMap<usize, Arc<str>>) -> Vec<usize> {
-        let mut joined = String::new();
-        for (index, position) in (from..self.cells.len()).take(MAX_PARTS).enumerate() {
-            let Some(text) = texts.get(&position) else { break };
-            if index > 0 {
-                joined.push('\n');
-            }
-            joined.push_str(text);
-            let parts = from..position + 1;
-            // A copy of the first part may stand between them.
-            let is_changed = |id: &CellId| texts.keys().any(|part| self.cells[*part].id == *id);
-            let whole = self.runs.iter().position(|run| {
-                !run.is_superseded
-                    && self.text(run).is_some_and(|text| **text == *joined)
-                    && run.cell.as_ref().is_some_and(is_changed)
-            });
-            let Some(whole) = whole.filter(|_| index > 0) else { continue };
-            let run = self.runs.remove(whole);
-            let count = parts.len() as u64;
-            for (part, position) in (0..).zip(parts.clone()) {
-                self.add(position, &run, run.order - (count - 1 - part));
-            }
-            return parts.collect();
+    /// The cells from `from` on that are together what runs directly after one another have run, though not each what one has. They have
+    /// run, one after the other. A cell that was split, cells that were merged, and both in turn are such cells.
+    fn regroup(&mut self, from: usize, texts: &HashMap<usize, Arc<str>>) -> Vec<usize> {
+        let mut order: Vec<usize> =
+            (0..self.runs.len()).filter(|index| self.text(&self.runs[*index]).is_some()).collect();
+        order.sort_by_key(|index| self.runs[*index].order);
+        let group = (0..order.len()).find_map(|start| {
+            let group = self.aligned(from, texts, order[start..].iter().take(MAX_PARTS).copied())?;
+            self.can_have_run(&group, texts).then_some(group)
+        });
+        let Some(group) = group else { return Vec::new() };
+        let runs: Vec<Run> = group.runs.iter().map(|index| self.runs[*index].clone()).collect();
+        // The original of a copy keeps its run.
+        let is_original = |run: &Run| run.cell.as_ref().is_some_and(|id| self.is_unchanged(id, texts));
+        let gone: Vec<u64> = runs.iter().filter(|run| !is_original(run)).map(|run| run.order).collect();
+        self.runs.retain(|run| !gone.contains(&run.order));
+        for (number, part) in group.parts.iter().enumerate() {
+            let within = &runs[part.runs.clone()];
+            let Some(last) = within.last() else { continue };
+            let later = group.parts[number + 1..].iter().filter(|later| later.runs.end == part.runs.end);
+            let shown = self.cells[part.position].execution_count;
+            let is_of_another = runs.iter().any(|run| run.execution_count == shown);
+            let run = Run {
+                has_failed: within.iter().any(|run| run.has_failed),
+                execution_count: last.execution_count.filter(|count| !is_of_another || shown == Some(*count)),
+                assigned: self.assigned(part.position, within),
+                drew: within.iter().flat_map(|run| run.drew.iter().cloned()).collect(),
+                ..last.clone()
+            };
+            self.add(part.position, &run, last.order - later.count() as u64);
         }
-        Vec::new()
+        group.parts.iter().map(|part| part.position).collect()
     }
 
-    /// A copy of a cell, which shows what that shows, or the number of its run. Returns whether it is one.
-    fn duplicate(&mut self, position: usize) -> bool {
+    /// Cells and runs whose lines are the same up to the first place where one of each ends.
+    fn aligned(
+        &self,
+        from: usize,
+        texts: &HashMap<usize, Arc<str>>,
+        runs: impl Iterator<Item = usize>,
+    ) -> Option<Group> {
+        let mut group = Group::default();
+        let mut cells = (from..self.cells.len()).filter(|position| !self.cells[*position].is_blank);
+        let mut cells = cells.by_ref().take(MAX_PARTS);
+        // What is left of the cell and the run that the comparison is in.
+        let (mut cell, mut position, mut begin) = ("", None, 0);
+        for index in runs {
+            group.runs.push(index);
+            let mut run = &**self.text(&self.runs[index])?;
+            while !run.is_empty() {
+                if cell.is_empty() {
+                    let next = cells.next()?;
+                    (cell, position, begin) = (&**texts.get(&next)?, Some(next), group.runs.len() - 1);
+                }
+                let (line, rest) = cell.split_once('\n').unwrap_or((cell, ""));
+                let (other, after) = run.split_once('\n').unwrap_or((run, ""));
+                if line != other {
+                    return None;
+                }
+                (cell, run) = (rest, after);
+                if cell.is_empty() {
+                    group.parts.push(Part { position: position?, runs: begin..group.runs.len() });
+                }
+            }
+            if cell.is_empty() {
+                return (group.parts.len() > 1 || group.runs.len() > 1).then_some(group);
+            }
+        }
+        None
+    }
+
+    /// Whether the runs may be those of the cells: what ran each is gone or another now, or the cells are copies that show its number.
+    fn can_have_run(&self, group: &Group, texts: &HashMap<usize, Arc<str>>) -> bool {
+        let is_in = |id: &CellId| group.parts.iter().any(|part| self.cells[part.position].id == *id);
+        let is_shown = |run: &Run| {
+            run.execution_count.is_some()
+                && group
+                    .parts
+                    .iter()
+                    .any(|part| self.cells[part.position].execution_count == run.execution_count)
+        };
+        group.runs.iter().map(|index| &self.runs[*index]).all(|run| {
+            let Some(id) = &run.cell else { return false };
+            let is_gone = !self.cells.iter().any(|cell| cell.id == *id);
+            let is_changed = !run.is_superseded && texts.keys().any(|part| self.cells[*part].id == *id);
+            is_gone || is_in(id) || is_changed || is_shown(run)
+        })
+    }
+
+    /// Whether a cell is there and has run as it is.
+    fn is_unchanged(&self, id: &CellId, texts: &HashMap<usize, Arc<str>>) -> bool {
+        let position = self.cells.iter().position(|cell| cell.id == *id);
+        position.is_some_and(|position| !texts.contains_key(&position))
+    }
+
+    /// The names that a part of runs has assigned: those of the runs that it can assign.
+    fn assigned(&self, position: usize, runs: &[Run]) -> Option<Arc<BTreeSet<Name>>> {
+        let effects = &self.cells[position].names.effects;
+        let mut assigned = BTreeSet::new();
+        for run in runs {
+            let names = run.assigned.as_ref()?.iter();
+            assigned.extend(
+                names
+                    .filter(|name| effects.defines.contains(*name) || effects.changes.contains(*name))
+                    .cloned(),
+            );
+        }
+        Some(Arc::new(assigned))
+    }
+
+    /// A copy of a cell, which shows what that shows, or the number of its run.
+    fn duplicate(&mut self, position: usize) {
         let cell = &self.cells[position];
         let shows_the_same = |id: &CellId| {
             let shown = |cell: &Cell| (cell.execution_count, cell.has_outputs);
@@ -122,48 +218,9 @@ impl Carrier<'_> {
                 && (has_number || (!run.is_superseded && run.cell.as_ref().is_some_and(shows_the_same)))
         };
         let original = self.runs.iter().find(is_original).cloned();
-        original.map(|run| self.add(position, &run, run.order)).is_some()
-    }
-
-    /// A cell that is what cells that are gone, and perhaps itself, have run one directly after the other.
-    fn merge(&mut self, position: usize, text: &str) {
-        let cell = &self.cells[position];
-        let is_there = |id: &CellId| self.cells.iter().any(|cell| cell.id == *id);
-        let mut order: Vec<usize> =
-            (0..self.runs.len()).filter(|index| Some(self.runs[*index].instance) == self.instance).collect();
-        order.sort_by_key(|index| self.runs[*index].order);
-        for start in 0..order.len() {
-            let (mut rest, mut parts) = (text, Vec::new());
-            for index in order[start..].iter().take(MAX_PARTS) {
-                let run = &self.runs[*index];
-                let is_part = run.cell.as_ref().is_some_and(|id| *id == cell.id || !is_there(id));
-                let Some(after) =
-                    self.text(run).filter(|_| is_part).and_then(|text| rest.strip_prefix(&**text))
-                else {
-                    break;
-                };
-                parts.push(run.clone());
-                match after.strip_prefix('\n') {
-                    Some(after) => rest = after,
-                    None if after.is_empty() && parts.len() > 1 => return self.add_merged(position, &parts),
-                    None => break,
-                }
-            }
+        if let Some(run) = original {
+            self.add(position, &run, run.order);
         }
-    }
-
-    fn add_merged(&mut self, position: usize, parts: &[Run]) {
-        let Some(last) = parts.last() else { return };
-        let shown = self.cells[position].execution_count;
-        // The cell shows the number of one of them.
-        let is_of_part = parts.iter().any(|part| part.execution_count == shown);
-        let run = Run {
-            has_failed: parts.iter().any(|part| part.has_failed),
-            execution_count: last.execution_count.filter(|_| !is_of_part),
-            ..last.clone()
-        };
-        self.runs.retain(|run| !parts.iter().any(|part| part.order == run.order));
-        self.add(position, &run, last.order);
     }
 
     /// The cell has run as a part of `run`.
@@ -195,7 +252,7 @@ pub(super) fn remember(codes: &mut Codes, source: &str, runs: &[Run]) {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
     use std::time::SystemTime;
 
     use names::{Names, is_blank};
@@ -216,6 +273,7 @@ mod tests {
                 has_failed: false,
                 is_interrupted: false,
                 assigned: None,
+                drew: BTreeSet::new(),
                 execution_count: Some(count),
             });
             remember(&mut codes, source, history.runs());
@@ -272,6 +330,33 @@ mod tests {
         assert_eq!(after(&between, &merged(Some(1)))[0], Edited);
         let there = [("a", "x = f()\ny = x", Some(1)), ("b", "y = x", Some(2)), ("c", "print(y)", Some(3))];
         assert_eq!(after(&ran, &there)[0], Edited);
+    }
+
+    #[test]
+    fn what_was_split_and_then_merged_has_run() {
+        let ran = [("a", "x = f()\ny = x"), ("b", "z = y"), ("c", "print(z)")];
+        // The second part of `a` was merged with `b`.
+        let moved = [("a", "x = f()", Some(1)), ("n", "y = x\nz = y", None), ("c", "print(z)", Some(3))];
+        assert_eq!(after(&ran, &moved), [UpToDate; 3]);
+        let kept = [("a", "x = f()", None), ("b", "y = x\n\nz = y", Some(2)), ("c", "print(z)", Some(3))];
+        assert_eq!(after(&ran, &kept), [UpToDate; 3]);
+        // Merged, and split elsewhere.
+        let other = [("a", "x = f()", None), ("n", "y = x\nz = y\nprint(z)", None)];
+        assert_eq!(after(&ran, &other), [UpToDate; 2]);
+        let changed = [("a", "x = f()", Some(1)), ("n", "y = x\nz = 2", None), ("c", "print(z)", Some(3))];
+        assert_eq!(after(&ran, &changed)[..2], [Edited, NeverRun]);
+        // Something ran between.
+        let between = [("a", "x = f()\ny = x"), ("c", "print(z)"), ("b", "z = y")];
+        assert_eq!(after(&between, &moved)[1], NeverRun);
+        // A copy that was split.
+        let ran = [("a", "x = f()\nprint(x)"), ("b", "y = 1")];
+        let copy = [
+            ("a", "x = f()\nprint(x)", Some(1)),
+            ("d", "x = f()", None),
+            ("n", "print(x)", Some(1)),
+            ("b", "y = 1", Some(2)),
+        ];
+        assert_eq!(after(&ran, &copy), [UpToDate; 4]);
     }
 
     #[test]

@@ -21,6 +21,8 @@ pub struct MemoryChanges {
     changed_count: usize,
     gone: Vec<String>,
     gone_count: usize,
+    /// The libraries whose shared random state is another one.
+    random: Vec<String>,
     /// Whether the kernel has answered.
     #[serde(skip)]
     is_known: bool,
@@ -68,6 +70,11 @@ impl MemoryChanges {
             && (self.new_count, self.changed_count) == (self.new.len(), self.changed.len())
             && new.clone().chain(&self.changed).all(|name| name.len() < MAX_NAME);
         is_complete.then(|| new.chain(&self.changed).cloned().collect())
+    }
+
+    /// The libraries from whose shared random state the run has drawn, or to which it has given a seed.
+    pub(crate) fn random(&self) -> &[String] {
+        &self.random
     }
 
     /// Adds what a later run has changed.

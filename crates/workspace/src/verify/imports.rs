@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use names::Names;
+use names::imported_modules;
 
 use super::verdict::MissingModule;
 use crate::packages::package_of;
@@ -10,35 +10,9 @@ use crate::packages::package_of;
 /// The packages whose parts come from many others: of their modules, the second part is looked for, too.
 const SHARED: [&str; 4] = ["google", "azure", "mpl_toolkits", "ruamel"];
 
-/// The modules that cells of Python import at their outermost level, where nothing catches that one is missing.
+/// The modules that cells of Python import, also in their functions, where nothing catches that one is missing.
 pub(super) fn imported<'s>(sources: impl Iterator<Item = &'s str>) -> BTreeSet<String> {
-    let mut modules = BTreeSet::new();
-    for source in sources {
-        let names = Names::of_cell(source);
-        for line in source.lines() {
-            let line =
-                line.split('#').next().unwrap_or_default().trim_end().trim_end_matches(['(', '\\', ';']);
-            if let Some(imports) = line.strip_prefix("import ") {
-                for import in imports.split(';').next().unwrap_or_default().split(',') {
-                    let mut words = import.split_whitespace();
-                    let Some(module) = words.next() else { continue };
-                    let bound = words.nth(1).unwrap_or_else(|| module.split('.').next().unwrap_or(module));
-                    // Otherwise it is a line of a text.
-                    if names.imports.contains(bound) {
-                        modules.insert(looked_for(module));
-                    }
-                }
-            } else if let Some((module, _)) =
-                line.strip_prefix("from ").and_then(|rest| rest.split_once(" import"))
-                && !module.trim_start().starts_with('.')
-                && !names.imports.is_empty()
-            {
-                modules.insert(looked_for(module.trim()));
-            }
-        }
-    }
-    modules.retain(|module| module.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.')));
-    modules
+    sources.flat_map(imported_modules).map(|module| looked_for(&module)).collect()
 }
 
 fn looked_for(module: &str) -> String {
@@ -75,16 +49,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn imports_are_read_at_the_outermost_level_only() {
+    fn imports_count_where_nothing_catches_that_they_are_missing() {
         let sources = [
             "import os, cv2 as cv\nimport a.b.c\nfrom sklearn.linear_model import (\n    Ridge,\n)\nfrom . import x",
             "try:\n    import optional\nexcept ImportError:\n    pass",
             "text = \"\"\"\nimport nothing\n\"\"\"",
             "%%bash\nimport x",
             "from google.cloud.storage import Client\nimport yaml  # comment",
+            "def load():\n    import pyarrow.parquet as pq\n    try:\n        import fast\n    except ImportError:\n        fast = None",
+            "class A:\n    def m(self):\n        from scipy import stats",
+            "if on_colab:\n    import colab_only",
+            "%%time\nimport timed",
         ];
         let found: Vec<String> = imported(sources.into_iter()).into_iter().collect();
-        assert_eq!(found, ["a", "cv2", "google.cloud.storage", "os", "sklearn", "yaml"]);
+        assert_eq!(
+            found,
+            ["a", "cv2", "google.cloud.storage", "os", "pyarrow", "scipy", "sklearn", "timed", "yaml"]
+        );
     }
 
     #[test]

@@ -84,13 +84,14 @@ class Answers:
 
     def changes(self, count, request):
         """What the execution with this number and id has changed. Nothing if other code ran since the last look."""
-        (counted, before), (now, variables) = self.seen, self.look()
+        (counted, before, random), (now, variables) = self.seen, self.look()
         self.seen = NOTHING if runs_another(self.shell, request) else now
         if self.seen[0] is not None:
             self.idle_count = self.seen[0]
         if counted != count or self.seen[0] != count + 1:
             return {}
-        return compared(before, now[1], variables)
+        drawn = [library for library, mark in now[2].items() if library in random and random[library] != mark]
+        return compared(before, now[1], variables, drawn)
 
     def is_running(self):
         return is_running(self.shell, self.idle_count)
@@ -99,9 +100,9 @@ class Answers:
         count, variables = self.shell.execution_count, self.variables()
         if len(variables) > MAX_COMPARED:
             return NOTHING, variables
-        found = marks(variables)
+        found, random = marks(variables), random_marks()
         # A cell that has begun meanwhile may have changed some of them.
-        return (count, found) if self.shell.execution_count == count else NOTHING, variables
+        return (count, found, random) if self.shell.execution_count == count else NOTHING, variables
 
 
 def is_match(name, pattern):

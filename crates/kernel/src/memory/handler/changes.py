@@ -8,7 +8,7 @@ MAX_NAMED = 100
 MAX_NAME = 60
 # A mark is never a value that would be kept alive.
 MAX_HASHED = 1000
-NOTHING = (None, {})
+NOTHING = (None, {}, {})
 
 
 def marks(variables):
@@ -51,6 +51,41 @@ def free_size(value, kind, known):
     return len(value) if is_one_of(kind, CONTAINERS) or kind is bytearray else None
 
 
+def random_marks():
+    """For each library with a random state that it shares, something that is another one after numbers were drawn from it. Nothing is
+    imported for it."""
+    found = {}
+    for library, mark in (("Python", python_random), ("NumPy", numpy_random)):
+        try:
+            found[library] = mark()
+        except Exception:
+            pass
+    return found
+
+
+def shared_random(module, name, kind):
+    """The object that holds the state, if it is of the library's own class."""
+    module = sys.modules[module].__dict__
+    shared = module[name]
+    if type(shared) is not module[kind] or not is_of_library(type(shared)):
+        raise TypeError
+    return shared
+
+
+def python_random():
+    shared = shared_random("random", "_inst", "Random")
+    state = sys.modules["_random"].Random.getstate(shared)
+    return hash(state), type(shared).__dict__["__dict__"].__get__(shared).get("gauss_next")
+
+
+def numpy_random():
+    state = shared_random("numpy.random.mtrand", "_rand", "RandomState").get_state(legacy=False)
+    inner = state["state"]
+    key = inner.get("key")
+    numbers = repr(inner) if key is None else (hash(key.tobytes()), inner["pos"])
+    return numbers, state.get("has_gauss"), state.get("gauss")
+
+
 def runs_another(shell, request):
     """Whether the kernel has begun with another execution than this one. Silent ones are those of tools."""
     try:
@@ -74,7 +109,7 @@ def is_running(shell, idle_count):
         return False
 
 
-def compared(before, now, variables):
+def compared(before, now, variables, random):
     new = [name for name in now if name not in before]
     changed = [name for name, mark in now.items() if name in before and before[name] != mark]
     gone = [name for name in before if name not in now]
@@ -85,6 +120,7 @@ def compared(before, now, variables):
         "changed_count": len(changed),
         "gone": [cut(name, MAX_NAME) for name in gone[:MAX_NAMED]],
         "gone_count": len(gone),
+        "random": random,
     }
 
 

@@ -68,6 +68,18 @@ impl<'a> Visitor<'a> for Finder {
                 self.visit_expr(&attribute.value);
             }
             Expr::Call(call) => self.call(call),
+            Expr::Set(set) => {
+                if !set.elts.iter().all(Expr::is_number_literal_expr) {
+                    self.set("{…}");
+                }
+                visitor::walk_expr(self, expression);
+            }
+            Expr::SetComp(_) => {
+                self.set("{…}");
+                self.ordered(true, |finder| visitor::walk_expr(finder, expression));
+            }
+            // `x in {"a", "b"}`
+            Expr::Compare(_) => self.ordered(true, |finder| visitor::walk_expr(finder, expression)),
             Expr::Lambda(lambda) => {
                 lambda.parameters.iter().for_each(|parameters| self.visit_parameters(parameters));
                 self.visit_expr(&lambda.body);

@@ -1,0 +1,159 @@
+//! Objects that give each of their items once: files, iterators, and generators of random numbers. To use one is to move it.
+
+use ruff_python_ast::{Expr, ExprCall, Operator, Stmt};
+
+use super::{Resolved, Walker, root};
+use crate::names::Name;
+
+/// Functions and classes that make one, by their last name, whatever module they are called through.
+const MAKERS: [&str; 19] = [
+    "StringIO",
+    "BytesIO",
+    "TextIOWrapper",
+    "BufferedReader",
+    "DictReader",
+    "urlopen",
+    "finditer",
+    "iglob",
+    "scandir",
+    "itertuples",
+    "iterrows",
+    "iter_lines",
+    "iter_content",
+    "zip_longest",
+    "takewhile",
+    "dropwhile",
+    "islice",
+    "default_rng",
+    "RandomState",
+];
+/// Of these names others are methods that make none: `series.map(f)`, `Image.open(p)`.
+const FUNCTIONS: [&str; 12] = [
+    "open",
+    "iter",
+    "zip",
+    "map",
+    "filter",
+    "enumerate",
+    "reversed",
+    "cycle",
+    "chain",
+    "permutations",
+    "combinations",
+    "pairwise",
+];
+/// What only looks at an object: functions, and attributes and methods.
+const LOOKING: [&str; 10] =
+    ["print", "type", "isinstance", "id", "repr", "display", "callable", "hasattr", "help", "dir"];
+const LOOKS: [&str; 12] = [
+    "name",
+    "closed",
+    "close",
+    "mode",
+    "encoding",
+    "getvalue",
+    "getbuffer",
+    "tell",
+    "fileno",
+    "readable",
+    "writable",
+    "bit_generator",
+];
+/// What `IPython` takes for a magic where nothing has the name: `ls -la`.
+const AUTOMAGIC: [&str; 6] = ["ls", "ll", "cd", "rm", "cat", "who"];
+
+impl Walker {
+    /// The targets have got this value.
+    pub(super) fn made(&mut self, targets: &[Expr], value: &Expr) {
+        if self.functions > 0 {
+            return;
+        }
+        let names = targets.iter().filter_map(Expr::as_name_expr).map(|name| name.id.to_string());
+        for name in names.filter(|name| self.scopes.resolve(name) == Resolved::Module).collect::<Vec<Name>>()
+        {
+            if is_stream(value) {
+                self.names.streams.insert(name);
+            } else if let Expr::Call(call) = value
+                && let Expr::Name(function) = &*call.func
+            {
+                self.names.made_by.insert(name, function.id.to_string());
+            }
+        }
+    }
+
+    /// Walks where objects are only looked at.
+    pub(super) fn looking(&mut self, walk: impl FnOnce(&mut Self)) {
+        let outer = std::mem::replace(&mut self.is_looking, true);
+        walk(self);
+        self.is_looking = outer;
+    }
+
+    /// An object is used so that it gives the next of its items, if it is a stream.
+    pub(super) fn take(&mut self, name: &str) {
+        if !self.is_looking && !self.rewound.contains(name) {
+            self.effects().takes.insert(name.to_owned());
+        }
+    }
+
+    /// `file.seek(0)`: what this cell reads then does not depend on what was read before.
+    pub(super) fn rewind(&mut self, call: &ExprCall) {
+        if let Expr::Attribute(method) = &*call.func
+            && method.attr.as_str() == "seek"
+            && let Expr::Name(name) = &*method.value
+        {
+            self.rewound.insert(name.id.to_string());
+        }
+    }
+}
+
+/// Whether an attribute of an object is one that leaves a stream where it is.
+pub(super) fn looks(part: &Expr) -> bool {
+    matches!(part, Expr::Attribute(part) if part.value.is_name_expr() && (LOOKS.contains(&part.attr.as_str()) || part.attr.as_str() == "seek"))
+}
+
+/// Whether a call only looks at its arguments, which are names.
+pub(super) fn only_looks(call: &ExprCall) -> bool {
+    matches!(&*call.func, Expr::Name(function) if LOOKING.contains(&function.id.as_str()))
+        && call.arguments.args.iter().all(Expr::is_name_expr)
+}
+
+/// `ls -la`
+pub(super) fn is_automagic(statement: &Stmt) -> bool {
+    let Stmt::Expr(statement) = statement else { return false };
+    let Expr::BinOp(operation) = &*statement.value else { return false };
+    operation.op == Operator::Sub
+        && matches!(&*operation.left, Expr::Name(name) if AUTOMAGIC.contains(&name.id.as_str()))
+        && operation.right.is_name_expr()
+}
+
+fn is_stream(value: &Expr) -> bool {
+    let call = match value {
+        Expr::Generator(_) => return true,
+        Expr::Call(call) => call,
+        _ => return false,
+    };
+    match &*call.func {
+        Expr::Name(function) => {
+            let name = function.id.as_str();
+            MAKERS.contains(&name) || FUNCTIONS.contains(&name)
+        }
+        Expr::Attribute(function) => {
+            let name = function.attr.as_str();
+            let module = root(&function.value).unwrap_or_default();
+            MAKERS.contains(&name)
+                || match module {
+                    "itertools" => name != "tee",
+                    "csv" => name == "reader",
+                    "random" => name == "Random",
+                    "io" | "gzip" | "bz2" | "lzma" | "codecs" => name == "open",
+                    _ => name == "open" && is_path(&function.value),
+                }
+        }
+        _ => false,
+    }
+}
+
+/// `Path(name)`
+fn is_path(value: &Expr) -> bool {
+    matches!(value, Expr::Call(call) if matches!(&*call.func, Expr::Name(class) if class.id.as_str() == "Path"))
+}
