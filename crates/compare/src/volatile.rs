@@ -10,9 +10,10 @@ use crate::dates;
 use crate::ids::pattern;
 
 /// What a piece of text is that may differ. The order decides which one a text is taken for.
-const KINDS: [&str; 16] = [
+const KINDS: [&str; 17] = [
     "address",
     "id",
+    "table",
     "uuid",
     "path",
     "bar",
@@ -34,6 +35,7 @@ static VOLATILE: LazyLock<Regex> = LazyLock::new(|| {
         r"(?x)
         (?: \bat\ | \bid[=:]\ ? ) (?P<address> 0x[0-9a-fA-F]{4,16}\b )
       | \b(?:display|model|comm)_id['\x22]?\ ?[=:]\ ?['\x22]? (?P<id> [0-9a-f]{32}\b )
+      | \bT_ (?P<table> [0-9a-f]{5} ) [_\x22\x27\ \n]
       | (?P<uuid> \b(?:[0-9a-f]{8}-[0-9a-f]{4}-[1467][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}
                 | [0-9A-F]{8}-[0-9A-F]{4}-[1467][0-9A-F]{3}-[89AB][0-9A-F]{3}-[0-9A-F]{12})\b )
       | (?P<path> (?:/private)?/(?:tmp|var/folders)/[^\s'<>:,;)\]\x22]+

@@ -13,6 +13,8 @@ use crate::facts::{CellState, Input, Run, State, Writer};
 pub(crate) struct Finding {
     pub(crate) state: State,
     pub(crate) evidence: String,
+    /// In a run of the whole notebook the cell fails here: no cell above defines the name.
+    pub(crate) is_missing: bool,
 }
 
 /// A name that a cell uses in a run in the present kernel.
@@ -30,7 +32,8 @@ pub(crate) struct Used<'u> {
 
 impl Used<'_> {
     fn finding(&self, state: State, clause: &str) -> Finding {
-        Finding { state, evidence: format!("{}: {clause}", uses(self.name, self.through)) }
+        let evidence = format!("{}: {clause}", uses(self.name, self.through));
+        Finding { state, evidence, is_missing: false }
     }
 
     /// Whether it is about the run that comes next.
@@ -54,7 +57,7 @@ impl Book<'_> {
                 [self.overwritten(used, definer, writers), self.repeated(used, definer, writers)]
             }
             None if used.is_own => [None, None],
-            None => [self.without_definer(used), None],
+            None => [self.without_definer(used).map(|found| Finding { is_missing: true, ..found }), None],
         };
         worst.into_iter().chain(others.into_iter().flatten()).min_by_key(|finding| finding.state)
     }

@@ -112,6 +112,10 @@ impl Book<'_> {
     ) -> BTreeMap<Name, Written> {
         let effective = &self.now[position];
         let ran = self.ran(position);
+        // A cell that fails in a run of the whole notebook makes nothing of what it makes here.
+        let needs = &self.facts.cells[position].names.effects.needs;
+        let missing = found.iter().filter(|(name, finding)| finding.is_missing && needs.contains(**name));
+        let missing = missing.map(|(_, finding)| finding.state).filter(|state| state.is_stale()).min();
         let written = |(name, write): (&&str, &crate::effective::Write)| {
             let name = *name;
             let flow = &effective.flows[name];
@@ -127,7 +131,7 @@ impl Book<'_> {
             };
             let by_inputs =
                 flow.inputs.iter().filter_map(|input| found.get(*input)).map(|finding| finding.state);
-            let state = by_inputs.chain([by_cell]).min().unwrap_or(State::UpToDate);
+            let state = by_inputs.chain([by_cell]).chain(missing).min().unwrap_or(State::UpToDate);
             let inputs = flow.inputs.iter().map(|input| (*input).to_owned()).collect();
             let varies = flow.varies;
             let (is_weak, is_fixed) = (write.is_weak(), write.binds() && self.is_fixed(position, name));

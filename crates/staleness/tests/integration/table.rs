@@ -512,6 +512,17 @@ fn what_gives_each_item_once_is_made_again() {
 }
 
 #[test]
+fn what_a_cell_makes_that_fails_in_a_fresh_run_is_stale() {
+    // From statsmodels' ols: without its first line, the second cell fails before it draws.
+    let mut story =
+        Story::ran(&[SEED, "t = 1\ny = t + np.random.normal()", "z = np.random.normal()", "print(z)"]);
+    story.edit("b", "y = t + np.random.normal()");
+    crate::story::check(&story, &["up to date", "edited", "input changed", "input changed"]);
+    story.run_each(&["a", "b", "c", "d"]);
+    crate::story::check(&story, &["up to date", "undefined name", "input changed", "input changed"]);
+}
+
+#[test]
 fn what_a_run_has_drawn_counts_where_names_do_not_show_it() {
     let cells = [SEED, "X = load()", "m = KMeans(3).fit(X)", "b = 5", "y = draw(m)", "print(y)"];
     let run = || {
