@@ -26,10 +26,9 @@ pub enum Cause {
     Network,
     /// It asks the machine, the environment or a person, or runs a command.
     System,
-    /// It depends on how often code has run, or on addresses in memory.
+    /// It depends on how often code has run, on addresses in memory, or on the order of a set, which is another one in each process if its
+    /// items are texts.
     Counter,
-    /// It goes through a set, whose order is another one in each process if its items are texts.
-    Order,
 }
 
 /// The causes of a cell, each with the first code that is one: `np.random.rand()`.

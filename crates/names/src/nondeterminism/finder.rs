@@ -228,7 +228,7 @@ impl Finder {
     /// A set is made. `code` words it.
     pub(super) fn set(&mut self, code: &str) {
         if !self.is_unordered {
-            self.found(Cause::Order, code.to_owned());
+            self.found(Cause::Counter, code.to_owned());
         }
     }
 

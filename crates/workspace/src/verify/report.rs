@@ -210,7 +210,6 @@ fn words((cause, code): &(Cause, String)) -> String {
         Cause::Network => "asks the network:",
         Cause::System => "asks the machine:",
         Cause::Counter => "depends on a counter or an address:",
-        Cause::Order => "depends on the order of a set:",
     };
     format!("{what} {code}")
 }
