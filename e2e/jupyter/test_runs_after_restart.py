@@ -110,11 +110,11 @@ async def test_a_run_that_ended_while_nobody_was_connected(restarts: Restarts, f
     await restarts.finish()
     async with restarts.server() as server:
         first = await server.call("list_notebooks")
-        assert f"run {run} of cell {restarts.cell_id} in {restarts.path} was not over then: use_notebook says" in first
+        assert f"run {run} of cell {restarts.cell_id} in {restarts.path} had not finished; call use_notebook" in first
         opened = await restarts.open(server)
         text = await restarts.result(server, run)
         if form == "rtc":
-            assert f"run {run} of cell {restarts.cell_id} ended well" in opened, opened
+            assert f"run {run} of cell {restarts.cell_id} completed" in opened, opened
             assert "[COMPLETED" in text and "before\nafter" in text and "42" in text
             await restarts.until_stored("before\nafter\n")
             assert restarts.cell["execution_count"] == 1
@@ -223,7 +223,7 @@ async def test_a_cell_that_was_changed_meanwhile_keeps_what_somebody_wrote(resta
         await other.call("overwrite_cell_source", cell_index=0, cell_source="print('mine')")
         restarts.gate.touch()
         text = await restarts.result(other, run)
-        assert "before\nafter" in text and "only here" in text
+        assert "before\nafter" in text and "These outputs are not in the notebook" in text
         assert "after" not in json.dumps(restarts.cell["outputs"])
         await restarts.until_forgotten()
 

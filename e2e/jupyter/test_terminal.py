@@ -67,7 +67,7 @@ async def test_a_notebook_runs_where_it_is(jupyter: JupyterServer, terminal: Ter
     )
     path = on_server(jupyter, folder / "a.ipynb")
     ran = await terminal.run("run", path, "-p", "n=21")
-    # Cells have the numbers that the person sees, without the cell of the parameters.
+    # Cells have the numbers that the person sees, without the parameter cell.
     assert ran.status == 1 and ran.printed.startswith(f"{path}: 3 of 5 cells ran"), ran.text
     assert (
         "[4/5] cell 3: ZeroDivisionError: division by zero" in ran.complaints

@@ -107,7 +107,7 @@ async def test_a_file_that_others_could_have_written_is_refused_in_one_line(
     reasons = {
         "open": "other users can write to it",
         "planted": "it is a symbolic link",
-        "remote": "which is not one of this machine alone",
+        "remote": "which is not local to this machine",
     }
     said = machine.kernels_command()
     async with machine.server() as server:

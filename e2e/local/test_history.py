@@ -160,7 +160,7 @@ async def test_a_person_undoes_in_a_terminal(machine: Machine) -> None:
     assert machine.file.read_bytes() == first
     assert _command(machine, "diff", NOTEBOOK).printed == ""
     nothing = _command(machine, "undo", NOTEBOOK)
-    assert nothing.status == 1 and "nothing to be undone" in nothing.complaints.lower(), nothing
+    assert nothing.status == 1 and "nothing to undo" in nothing.complaints.lower(), nothing
 
 
 async def test_a_person_undoes_nothing_while_a_cell_runs(machine: Machine) -> None:

@@ -137,7 +137,7 @@ async def test_a_cell_that_was_changed_keeps_what_a_person_wrote(machine: Machin
     async with machine.server() as server:
         await server.call("use_notebook", notebook_path=NOTEBOOK)
         ended = await server.call("get_run", run_id=run, wait_seconds=LONG)
-        assert "late" in ended and "only here" in ended
+        assert "late" in ended and "These outputs are not in the notebook" in ended
         assert machine.printed(cell_id) == ""
 
 
@@ -151,7 +151,7 @@ async def test_outputs_reach_the_file_while_no_server_is_attached_and_the_next_o
     await until(lambda: machine.printed(cell_id) == "late\n", "the output is in the file")
     machine.file.write_text(machine.file.read_text().replace("late\\n", "mine\\n"))
     async with machine.server() as server:
-        assert f"run {run} of cell {cell_id} ended well" in await server.call("use_notebook", notebook_path=NOTEBOOK)
+        assert f"run {run} of cell {cell_id} completed" in await server.call("use_notebook", notebook_path=NOTEBOOK)
         assert "late" in await server.call("get_run", run_id=run, wait_seconds=LONG)
         # What was stored once is not written again.
         assert machine.printed(cell_id) == "mine\n"
@@ -195,7 +195,7 @@ async def test_runs_are_found_by_their_id_before_their_notebook_is_opened_and_wh
         await until_printed(machine, server, cell_id, run, "early")
         async with machine.server() as other:
             text = await other.call("get_run", run_id=run)
-            assert "was begun by another server" in text and "early" in text
+            assert "was started by another server" in text and "early" in text
         await kill(server)
     async with machine.server() as server:
         assert "STILL RUNNING" in await server.call("get_run", run_id=run)

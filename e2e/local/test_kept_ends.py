@@ -50,7 +50,7 @@ async def test_two_servers_take_turns_and_one_that_is_stopped_disturbs_nobody(ma
         cell_id, run = await begin(one, f"{wait}\nshared = 1\nraise ValueError('of one')")
         # What waits for the run of another server is withdrawn, and that one goes on.
         _, withdrawn = await begin(other, "print('never')")
-        assert "it is over" in await other.call("interrupt_kernel", run_id=withdrawn)
+        assert "it has ended" in await other.call("interrupt_kernel", run_id=withdrawn)
         assert "[INTERRUPTED" in await other.call("get_run", run_id=withdrawn)
         assert "STILL RUNNING" in await one.call("get_run", run_id=run)
         waiting = asyncio.create_task(other.call("execute_code", code="shared + 1"))
@@ -99,7 +99,7 @@ async def test_kernels_that_a_new_one_does_not_replace_are_named(machine: Machin
     [kernel] = json.loads(machine.kernels_command("--json"))
     async with machine.server() as server:
         text = await server.call("use_notebook", notebook_path=NOTEBOOK, kernel_id="NEW")
-        assert f"earlier kernel {kernel['id']} of this notebook goes on" in text
+        assert f"earlier kernel {kernel['id']} of this notebook is still running" in text
     machine.file.rename(machine.root / "renamed.ipynb")
     async with machine.server() as server:
         text = await server.call("use_notebook", notebook_path="renamed.ipynb")
@@ -164,8 +164,8 @@ async def test_a_ninth_kernel_ends_the_one_that_is_idle_longest(machine: Machine
 
     answers = [await use(number) for number in range(9)]
     assert all("kernels are kept" not in answer for answer in answers[:7])
-    assert "8 kernels are kept now" in answers[7] and "0.ipynb" in answers[7]
-    assert "was ended" in answers[8] and "0.ipynb" in answers[8]
+    assert "8 kernels are kept, which" in answers[7] and "0.ipynb" in answers[7]
+    assert "Ended the idle kernel" in answers[8] and "0.ipynb" in answers[8]
     assert len(machine.keepers) == 8
 
 

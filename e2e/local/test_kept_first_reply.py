@@ -36,7 +36,7 @@ async def test_a_first_call_that_only_reads_says_once_what_was_left(tool: str, m
     async with machine.server() as server:
         text = await server.call(tool, **given[tool])
         assert f"The kernel of {NOTEBOOK} from an earlier server is still running since 20" in text
-        assert f"{ended} in {NOTEBOOK} ended well." in text
+        assert f"{ended} in {NOTEBOOK} completed." in text
         assert "[NOTICE]" not in await server.call(tool, **given[tool])
         opened = await server.call("use_notebook", notebook_path=NOTEBOOK)
         assert "from an earlier server" in opened and run not in opened
@@ -52,7 +52,7 @@ async def test_what_the_first_reply_says_itself_is_not_said_twice_and_a_failed_c
         assert "[NOTICE]" not in await server.call("read_notebook", notebook_name="none.ipynb")
         text = await server.call("use_notebook", notebook_path=NOTEBOOK)
         assert text.count(f"run {run}") == 1 and text.count("from an earlier server") == 1
-        assert f"of cell {cell_id} ended well" in text
+        assert f"of cell {cell_id} completed" in text
 
 
 async def test_code_of_no_notebook_and_its_variables_outlive_the_server(machine: Machine) -> None:
@@ -64,7 +64,7 @@ async def test_code_of_no_notebook_and_its_variables_outlive_the_server(machine:
         await kill(server)
     opened.touch()
     async with machine.server() as server:
-        assert "for code of no notebook" in await server.call("list_notebooks")
+        assert "for code without a notebook" in await server.call("list_notebooks")
         ended = await server.call("get_run", run_id=run, wait_seconds=LONG)
         assert "[COMPLETED" in ended and "late" in ended
         text = await server.call("execute_code", code="[x]")
@@ -99,12 +99,12 @@ async def test_a_run_of_a_living_server_is_waited_for(machine: Machine) -> None:
         _, run = await begin(server, f"print('before', flush=True)\n{wait}\nprint('after')")
         async with machine.server() as other:
             running = await other.call("get_run", run_id=run)
-            assert "still running" in running and "begun by another server" in running
+            assert "still running" in running and "started by another server" in running
             running = await other.call("get_run", run_id=run, wait_seconds=0.5)
             assert "still running" in running
             opened.touch()
             ended = await other.call("get_run", run_id=run, wait_seconds=LONG)
-            assert "It ended well" in ended and "before\nafter" in ended
+            assert "It completed" in ended and "before\nafter" in ended
             machine.kernels_command("stop", "--all")
             assert "Its kernel was stopped" in await other.call("get_run", run_id=run)
 

@@ -41,7 +41,7 @@ def test_no_code_of_the_person_runs() -> None:
         ("items", "['x']", "There is no item ['x']"),
         ("items", ".keys()", "only names after a point"),
         ("items", "[", "cannot be read"),
-        ("items", "[f()]", "a number, a text or a slice"),
+        ("items", "[f()]", "an integer, a string or a slice"),
         ("nothing", "", "There is no variable 'nothing'"),
         ("TRAP", "", "There is 'trap'"),
     ],

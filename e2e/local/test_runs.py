@@ -182,7 +182,7 @@ async def test_a_person_who_declines_leaves_the_question_to_the_agent(server: No
 async def test_input_can_be_interrupted(server: NotebookServer, path: str) -> None:
     async with notebook_client(server, path) as client:
         waiting = await client.run("input('Name? ')")
-        assert "it is over" in (await client.do("interrupt_kernel", run_id=run_in(waiting))).text
+        assert "it has ended" in (await client.do("interrupt_kernel", run_id=run_in(waiting))).text
         assert "[INTERRUPTED" in (await client.do("get_run", run_id=run_in(waiting))).text
         assert "2" in (await client.do("execute_code", code="1 + 1")).text
 

@@ -75,7 +75,7 @@ AFTER = [
         "open again",
         "use_notebook",
         {"notebook_path": "kept.ipynb"},
-        ["from an earlier server", "Of a server that has ended", "ended well"],
+        ["from an earlier server", "From an earlier server: run", "completed"],
     ),
     Step("use the variable", "execute_code", {"code": "[1, x]", "timeout": 100}, ["[1, 41]"]),
     Step("read the long cell", "read_cell", {"cell_index": 0}, ["begun", "ended"]),

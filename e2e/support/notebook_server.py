@@ -112,7 +112,7 @@ def nothing_is_left(mark: str, home: Home) -> None:
     if home.left_by_keepers():
         # Other tests may have the same home, and kernels that run.
         for kernel in json.loads(_kernels(mark, home, "--json")):
-            if kernel["state"] == "ended; its last runs are not read":
+            if kernel["state"] == "ended; its last runs have not been read":
                 _kernels(mark, home, "stop", kernel["id"])
     while (folders := home.left_by_keepers()) and time.monotonic() < end:
         time.sleep(0.02)

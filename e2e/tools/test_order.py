@@ -235,17 +235,17 @@ async def test_what_ends_a_kernel_or_copies_comes_after_short_runs_before_it(
         await agent.one("use_notebook", notebook_path="a.ipynb")
         await agent.one("execute_code", code="1")
         ran, restarted = await agent.together([("execute_code", {"code": "print(6 * 7)"}), ("restart_notebook", {})])
-        assert "COMPLETED" in text(ran) and "under way" not in text(restarted)
+        assert "COMPLETED" in text(ran) and "because of the restart" not in text(restarted)
         copy = ("copy_notebook", {"to": "b.ipynb"})
         ran, copied = await agent.together([("execute_cell", {"cell_index": 0}), copy])
-        assert "COMPLETED" in text(ran) and "under way" not in text(copied)
+        assert "COMPLETED" in text(ran) and "not finished" not in text(copied)
         output = read_valid(tmp_path / "b.ipynb")["cells"][0]["outputs"][0]
         assert "".join(output["text"]) == "42\n"
         # One that hangs does not keep its kernel.
         hung, restarted = await agent.together(
             [("execute_code", {"code": "import time\nwhile True: time.sleep(1)"}), ("restart_notebook", {})]
         )
-        assert "under way" in text(restarted)
+        assert "because of the restart" in text(restarted)
         assert "COMPLETED" not in hung["content"][0]["text"]
 
 

@@ -156,7 +156,7 @@ async def test_a_run_is_interrupted_and_variables_stay(opened: OpenPlace) -> Non
             door.touch()
             assert "[COMPLETED in" in (await client.wait(run)).text
         else:
-            assert "it is over" in interrupted.text
+            assert "it has ended" in interrupted.text
             ended = await client.do("get_run", run_id=run)
             assert "[INTERRUPTED" in ended.text and "KeyboardInterrupt" in ended.text
         assert "'kept'" in (await client.do("execute_code", code="kept")).text

@@ -29,19 +29,19 @@ class CellbridgeApp(ExtensionApp):
         "local", config=True, help="The server of the notebooks; `local` is this one."
     )
     document_token = Unicode(None, allow_none=True, config=True, help="Its token, if it is not this one.")
-    document_id = Unicode(None, allow_none=True, config=True, help="A notebook to begin with.")
+    document_id = Unicode(None, allow_none=True, config=True, help="The notebook to open first.")
     runtime_url = Unicode(
         "local", config=True, help="The server of the kernels; `local` is this one."
     )
     runtime_token = Unicode(None, allow_none=True, config=True, help="Its token, if it is not this one.")
     runtime_id = Unicode(
-        None, allow_none=True, config=True, help="The kernel on which the first notebook runs."
+        None, allow_none=True, config=True, help="The kernel of the first notebook."
     )
-    max_characters = Int(20_000, min=500, config=True, help="The most characters in one reply.")
-    max_images = Int(4, min=0, config=True, help="The most images in one reply.")
+    max_characters = Int(20_000, min=500, config=True, help="Maximum number of characters in one reply.")
+    max_images = Int(4, min=0, config=True, help="Maximum number of images in one reply.")
     no_changes = Bool(
         config=True,
-        help="Whether replies leave out what a run has changed in memory [default: $CELLBRIDGE_NO_CHANGES, or False].",
+        help="Whether replies omit a run's changes in memory [default: $CELLBRIDGE_NO_CHANGES, or False].",
     )
     no_history = Bool(
         config=True,

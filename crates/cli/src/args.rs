@@ -64,68 +64,69 @@ impl Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Show what an agent can do here: creates, runs and fixes a real notebook
+    /// Show what an agent can do: create, run and fix a real notebook
     ///
-    /// Starts this program as an MCP server, plays the agent, and leaves `cellbridge-demo.ipynb`. The notebook runs in a Python
-    /// environment that this program makes at first use.
+    /// Starts this program as an MCP server, plays the agent, and writes `cellbridge-demo.ipynb`. The notebook runs
+    /// in a Python environment that this program creates at first use.
     Demo(Demo),
 
-    /// Say what agents will find here, what is wrong, and which command fixes it
+    /// Check what agents need on this machine, and name the command that fixes each problem
     ///
-    /// Looks at kernels, Jupyter servers, Colab, clients, kept state and limits of this machine, and changes nothing.
+    /// Checks kernels, Jupyter servers, Colab, clients, stored state and limits of this machine, and changes nothing.
     /// Exit status: 0 without errors, 1 with errors, 2 for a wrong command line.
     Doctor(Box<Doctor>),
 
     /// Add this server to the configurations of MCP clients, such as Claude Code, Codex, Cursor and VS Code
     ///
-    /// Nothing else in their files changes, and `cellbridge uninstall` takes it back. Without names, it asks which of the
-    /// clients on this machine to configure.
+    /// Nothing else in their files changes, and `cellbridge uninstall` reverts it. Without names, it asks which
+    /// clients of this machine to configure.
     Install(Box<Install>),
 
     /// Remove this server from the configurations of MCP clients
     Uninstall(Uninstall),
 
-    /// Show which MCP clients are on this machine, and what they start
+    /// Show the MCP clients on this machine, and the commands that they start
     Status(Status),
 
-    /// Serve the notebook that a person has open in a Google Colab tab
+    /// Serve the open notebook of a Google Colab tab
     ///
-    /// A drop-in for colab-mcp: the same tools, the same address, the same answers. The agent calls
+    /// A drop-in replacement for colab-mcp, with the same tools, address and answers. The agent calls
     /// `open_colab_browser_connection`, the person accepts in the browser, and the agent reads, edits and runs
     /// the notebook in the tab.
     Colab(Box<Colab>),
 
     /// Serve the notebooks and kernels of a Jupyter server
     ///
-    /// A drop-in for jupyter-mcp-server: the same tools, options and environment variables. Agents edit the notebooks
-    /// that people have open, and both see each other's changes. Without an address, it uses a server that this user
-    /// has running.
+    /// A drop-in replacement for jupyter-mcp-server, with the same tools, options and environment variables. Agents edit the
+    /// notebooks that people have open, and both see each other's changes. Without an address, it uses a running server of this
+    /// user.
     Jupyter(Box<JupyterArgs>),
 
-    /// List, stop or look into the kernels that outlive their servers (`--keep-kernels`)
+    /// List, stop or inspect the kernels that outlive their servers (`--keep-kernels`)
     Kernels(Kernels),
 
     /// Show what agents changed in a notebook
     History(History),
 
-    /// Show how a notebook's cells differ from what they were before agents changed them
+    /// Show the difference between a notebook's cells before agents changed them and now
     Diff(DiffSince),
 
-    /// Take back what agents changed in a notebook
+    /// Undo changes of a notebook by agents
     ///
-    /// All of it, or nothing: refused if a cell was changed since. Variables in a kernel stay as they are.
+    /// Undoes everything or nothing: refused if a cell has changed since. Variables in a kernel stay as they are.
     Undo(Undo),
 
     /// Run a notebook from top to bottom in a fresh kernel
     ///
-    /// Outputs are written as they come. The exit status is 0 if all cells ran, 1 if one failed, 2 if the command line is wrong, 3 if
-    /// the notebook cannot run or be written, and 130 if it was interrupted.
+    /// Outputs are written as they arrive. The exit status is 0 if all cells ran, 1 if one failed, 2 if the command line is
+    /// wrong, 3 if the notebook cannot run or be written, and 130 if it was interrupted.
     Run(Box<RunNotebook>),
 
     /// Check that notebooks rerun from a fresh kernel with the same outputs
     ///
-    /// Their code runs again, with all that it does to files, databases and networks; notebooks and their kernels stay as they
-    /// are. The exit status is 0 if all outputs are the same, 1 if any differ, 2 if a cell fails, and 3 if a notebook cannot run.
+    /// Their code runs again, with all its effects on files, databases and networks; notebooks and their kernels stay
+    /// as they are. The exit status is 0 if all outputs are the same, 1 if any differ, 2 if a cell fails, and 3 if a
+    /// notebook cannot run.
     Verify(Verify),
 }
 
@@ -133,11 +134,11 @@ pub(crate) enum Command {
 #[cfg(unix)]
 #[derive(Debug, Parser)]
 pub(crate) struct Keep {
-    /// Start the keeper and end
+    /// Start the keeper and exit
     #[arg(long)]
     pub(crate) detach: bool,
 
-    /// Store the runs of the keeper in this folder, and end
+    /// Store the runs of the keeper in this folder, and exit
     #[arg(long, value_name = "DIR", conflicts_with = "detach")]
     pub(crate) settle: Option<PathBuf>,
 }
@@ -165,11 +166,11 @@ pub(crate) struct Every {
     #[command(flatten)]
     pub(crate) server: JupyterServer,
 
-    /// The most characters in one reply
+    /// Maximum number of characters in one reply
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(500..))]
     pub(crate) max_characters: u32,
 
-    /// The most images in one reply
+    /// Maximum number of images in one reply
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub(crate) max_images: u32,
 
@@ -180,11 +181,11 @@ pub(crate) struct Every {
     #[arg(long, value_name = "SECONDS", default_value = "50", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) execution_timeout: Duration,
 
-    /// Let kernels have these variables, although they belong to the client or to its model
+    /// Pass these variables to kernels, although they belong to the client or its model
     #[arg(long, value_name = "NAME", env = "CELLBRIDGE_KERNEL_ENV", value_delimiter = ',', value_parser = variable_name)]
     pub(crate) kernel_env: Vec<String>,
 
-    /// How long kernels of notebooks outlive this server when nobody uses them: such as 30m or 2h, or off
+    /// How long unused kernels of notebooks outlive this server, such as 30m or 2h, or off
     #[arg(long, value_name = "DURATION", env = "CELLBRIDGE_KEEP_KERNELS", default_value = KEPT_BY_DEFAULT, value_parser = keep_kernels)]
     pub(crate) keep_kernels: KeepKernels,
 
@@ -198,7 +199,7 @@ pub(crate) struct Every {
 
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
-    /// Where the notebook is left [default: the current folder]
+    /// Where to write the notebook [default: the current folder]
     #[arg(value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
 }
@@ -210,7 +211,7 @@ pub(crate) struct Doctor {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Fix what is safe: who can read files of this program, and what its ended kernels left behind
+    /// Apply the safe fixes: permissions of this program's files, and files of its ended kernels
     #[arg(long)]
     pub(crate) fix: bool,
 
@@ -221,7 +222,7 @@ pub(crate) struct Doctor {
     #[command(flatten)]
     pub(crate) server: JupyterServer,
 
-    /// Variables that kernels have, although they belong to the client or to its model
+    /// Variables that are passed to kernels, although they belong to the client or its model
     #[arg(long, value_name = "NAME", env = "CELLBRIDGE_KERNEL_ENV", value_delimiter = ',', value_parser = variable_name)]
     pub(crate) kernel_env: Vec<String>,
 
@@ -229,7 +230,7 @@ pub(crate) struct Doctor {
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     pub(crate) tab_port: u16,
 
-    /// No browser is opened for the Colab tab
+    /// Open no browser for the Colab tab
     #[arg(long)]
     pub(crate) no_browser: bool,
 }
@@ -249,14 +250,14 @@ pub(crate) struct Colab {
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) connect_timeout: Duration,
 
-    /// Give up a call after this long without an answer or progress (0: never)
+    /// Time out a call after this long without an answer or progress (0: never)
     #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) call_timeout: Duration,
 
     #[command(flatten)]
     pub(crate) network: Network,
 
-    /// Never open a browser; the answer of `open_colab_browser_connection` holds the address to open
+    /// Never open a browser; the answer of `open_colab_browser_connection` contains the address to open
     #[arg(long)]
     pub(crate) no_browser: bool,
 
@@ -264,11 +265,11 @@ pub(crate) struct Colab {
     #[arg(short = 'p', long)]
     pub(crate) enable_proxy: bool,
 
-    /// Not built yet: run code on a Colab runtime without a tab
+    /// Not implemented: run code on a Colab runtime without a tab
     #[arg(short = 'r', long)]
     pub(crate) enable_runtime: bool,
 
-    /// Not built yet: the OAuth client for --enable-runtime
+    /// Not implemented: the OAuth client for --enable-runtime
     #[arg(short = 'c', long, value_name = "FILE")]
     pub(crate) client_oauth_config: Option<PathBuf>,
 }

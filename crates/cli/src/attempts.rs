@@ -59,7 +59,7 @@ pub(crate) async fn keep(mut attempts: watch::Receiver<Option<Attempt>>, process
         match tokio::task::spawn_blocking(move || attempt.write(&file)).await {
             Ok(Ok(())) => {}
             // It only helps the doctor, and in a container there may be no place for it.
-            Ok(Err(error)) => tracing::debug!(%error, "the attempt to connect a tab was not kept"),
+            Ok(Err(error)) => tracing::debug!(%error, "the attempt to connect a tab was not recorded"),
             Err(_) => return,
         }
         tokio::time::sleep(BETWEEN_WRITES).await;

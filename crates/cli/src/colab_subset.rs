@@ -49,8 +49,8 @@ impl ColabSubset {
 
 impl Relay for ColabSubset {
     fn instructions(&self) -> String {
-        "A notebook in Google Colab: use_notebook with \"colab:\" or its URL, then the same tools. call_colab_tool calls \
-         what else the tab can do."
+        "A notebook in Google Colab: use_notebook with \"colab:\" or its URL, then the same tools. call_colab_tool \
+         calls the tab's other tools."
             .to_owned()
     }
 

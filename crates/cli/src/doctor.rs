@@ -81,7 +81,7 @@ async fn bounded(check: Check, timeout: Duration, work: impl Future<Output = Vec
 
 fn late(check: Check) -> Finding {
     let message = format!(
-        "It was not finished within {} s: something it needs does not answer.",
+        "This check did not finish within {} s: something that it needs does not answer.",
         CHECK_TIMEOUT.as_secs()
     );
     check.warning("this check", message)

@@ -99,7 +99,7 @@ fn token(options: &Serving) -> anyhow::Result<(Option<Secret>, bool)> {
     if !fits_a_header {
         bail!("the token is sent in an HTTP header: use visible ASCII only, and no space at either end");
     }
-    let token = Secret::new(chosen).context("--token is empty; leave it out to get a new one")?;
+    let token = Secret::new(chosen).context("--token is empty; omit it to get a new one")?;
     Ok((Some(token), false))
 }
 

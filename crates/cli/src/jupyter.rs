@@ -100,7 +100,7 @@ fn sources(options: &Start) -> anyhow::Result<(Source, Option<Source>)> {
     // Without a working directory, no server is closer than others.
     let discovery = discovery_near(&std::env::current_dir().unwrap_or_default());
     let discovery = discovery.context(
-        "there is no home folder in which to look for a running Jupyter server; name one with --jupyter-url",
+        "there is no home folder to search for a running Jupyter server; name a server with --jupyter-url",
     )?;
     Ok((Source::Discover(discovery), None))
 }

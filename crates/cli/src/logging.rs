@@ -1,6 +1,6 @@
 //! Writes the log to stderr or to a file, never to stdout, and without secrets. Starts the export of spans.
 //!
-//! A separate thread writes the log: a client that does not read our stderr blocks whoever writes to it.
+//! A separate thread writes the log: a client that does not read our stderr blocks every writer.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};

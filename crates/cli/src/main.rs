@@ -44,8 +44,8 @@ fn main() -> ExitCode {
         && let Some(option) = options.not_built()
     {
         note(&format!(
-            "cellbridge: {option}: running code on a Colab runtime without a tab is not built yet. Leave the option out: \
-             the tools of the connected tab work without it."
+            "cellbridge: {option}: running code on a Colab runtime without a tab is not implemented. Omit the \
+             option: the tools of the connected tab work without it."
         ));
         return ExitCode::from(2);
     }

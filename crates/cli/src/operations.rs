@@ -59,7 +59,7 @@ pub(crate) async fn undo(options: &Undo) -> anyhow::Result<()> {
     lines.extend(operations.iter().map(line));
     lines.push(diff.trim_end().to_owned());
     if !without_outputs.is_empty() {
-        lines.push(format!("Outputs that do not come back: those of {}.", without_outputs.join(", ")));
+        lines.push(format!("Outputs not restored: {}.", without_outputs.join(", ")));
     }
     if applied.is_some() {
         session.workspace().shutdown().await;

@@ -30,7 +30,7 @@ impl Named {
         Self::new(path, |file| dunce::canonicalize(file))
     }
 
-    /// A notebook that is to be written.
+    /// A notebook that will be written.
     pub(crate) fn to_be_written(path: &Path) -> anyhow::Result<Self> {
         Self::new(path, |file| match (dunce::canonicalize(file), file.parent(), file.file_name()) {
             (Err(_), Some(folder), Some(name)) => {
@@ -45,8 +45,9 @@ impl Named {
         let text = path.to_str().unwrap_or_default();
         if text.starts_with("colab:") || text.contains("://colab.research.google.com/") {
             bail!(
-                "{text}: a notebook on Colab runs in a browser tab that is connected to an agent's server, and a command has \
-                 none. Let an agent run it there, or download it (File > Download) and give the path of the file."
+                "{text}: a notebook on Colab needs a browser tab that is connected to an agent's server, which a \
+                 command does not have. Let an agent run it there, or download it (File > Download) and give the \
+                 path of the file."
             );
         }
         if text.starts_with(SERVER) || text.starts_with("http://") || text.starts_with("https://") {
@@ -122,7 +123,7 @@ fn server(named: &[&Named], places: &Places) -> anyhow::Result<Option<Arc<Jupyte
     let source = match jupyter::source_beside(&places.server)? {
         Some(source) => source,
         None => Source::Discover(jupyter::discovery_near(&std::env::current_dir().unwrap_or_default()).context(
-            "there is no home folder in which to look for a running Jupyter server; name one with --jupyter-url",
+            "there is no home folder to search for a running Jupyter server; name a server with --jupyter-url",
         )?),
     };
     let options = jupyter::reach(places.server.ca_file.clone(), places.network.network_timeout);

@@ -104,7 +104,8 @@ fn keeping(options: args::KeepKernels) -> Option<KernelKeeping> {
             Some(KernelKeeping { program, lifetimes: Lifetimes::of_idle(idle), only_stores: false })
         }
         Err(error) => {
-            tracing::warn!(%error, "this program does not find itself to keep kernels: they end with this server");
+            tracing::warn!(%error, "cannot locate this executable, so kernels cannot be kept: they end with this \
+             server");
             None
         }
     }

@@ -27,7 +27,7 @@ pub(crate) fn say_json(value: &impl Serialize) -> anyhow::Result<()> {
     print(&json::visible_json(&serde_json::to_string_pretty(value)?))
 }
 
-/// Prints lines that may have colours of ours.
+/// Prints lines that may contain our colours.
 pub(crate) fn say_painted(lines: &Painted) -> anyhow::Result<()> {
     print(lines.as_str())
 }
@@ -42,7 +42,7 @@ fn print(line: &str) -> anyhow::Result<()> {
 
 /// Prints lines on standard error, where messages go that are no result.
 pub(crate) fn note(text: &str) {
-    // Nobody can be told of a failure.
+    // A failure cannot be reported to anybody.
     let _ = writeln!(io::stderr(), "{}", visible(text));
 }
 

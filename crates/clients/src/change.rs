@@ -71,7 +71,7 @@ fn put(
 ) -> Result<(String, Record), Refusal> {
     let known = record.cloned().unwrap_or_default();
     let target = client.target();
-    // An entry of ours that nobody has touched is written anew, so that the way back stays exact.
+    // An untouched entry of ours is written again, so that an uninstall stays exact.
     let original = known.exact.as_ref().and_then(|exact| Some(edit::undo(text, exact.undo(text)?)));
     let is_ours_untouched = original.is_some();
     let original = original.unwrap_or_else(|| text.to_owned());

@@ -29,7 +29,7 @@ pub enum Refusal {
     OtherType(String),
     #[error("{0} occurs twice")]
     Duplicate(String),
-    #[error("{0} is written in a form that cannot be edited without changing what surrounds it")]
+    #[error("{0} has a form that cannot be edited without changing its surroundings")]
     Form(String),
 }
 

@@ -98,7 +98,7 @@ impl Browser {
             commands.iter().map(|command| command.as_std().get_program().to_string_lossy().into_owned());
         let programs: Vec<String> = programs.collect();
         programs.iter().find_map(|name| find(name)).ok_or_else(|| match self {
-            Self::Command(command) => format!("$BROWSER names no program that exists: {command:?}."),
+            Self::Command(command) => format!("The program in $BROWSER does not exist: {command:?}."),
             _ => format!("No program to open a browser was found ({}).", programs.join(", ")),
         })
     }
@@ -181,7 +181,8 @@ fn redirect(
     });
     page.map_err(|error| {
         format!(
-            "The browser was not opened, because no file that leads it to Colab could be written to {}: {error}.",
+            "The browser was not opened, because the file that redirects it to Colab could not be written to {}: \
+             {error}.",
             folder.display()
         )
     })

@@ -123,8 +123,8 @@ impl Diagnosis {
                 .to_owned(),
             Self::PromptShowing => format!(
                 "A browser is connected but silent: a tab is showing a permission prompt. The person should \
-                 answer \"Allow\" to the question about other apps and services on this device. The connection \
-                 is kept open meanwhile. Then {retry}."
+                 answer \"Allow\" to the question about other apps and services on this device. The connection stays \
+                 open. Then {retry}."
             ),
             Self::Blocked => "A browser connected and closed the connection without sending anything: the permission prompt of a \
                  tab was blocked or dismissed. The person should click the icon left of the address bar, allow \

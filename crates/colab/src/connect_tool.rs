@@ -32,7 +32,7 @@ pub(crate) struct ConnectTool {
 struct State {
     /// What the tab shows, as far as we know: the URL that it was opened with last. A page does not say what it shows.
     url: Option<NotebookUrl>,
-    /// Whether the person could have opened the tab, in a browser of ours or by hand.
+    /// Whether the person could have opened the tab, in a browser that we opened or by hand.
     is_shown: bool,
     /// The URL that a call has opened and waits for: a second agent does not open a second tab.
     opening: Option<NotebookUrl>,
@@ -80,7 +80,8 @@ impl ConnectTool {
         is_free
     }
 
-    /// How long to wait for the person. Without a browser of ours, nobody can open a new tab before its address was shown.
+    /// How long to wait for the person. Without a browser that we opened, nobody can open a new tab before its
+    /// address was shown.
     pub(crate) fn timeout(&self, is_new: bool) -> Duration {
         if is_new && self.browser == Browser::Never { Duration::ZERO } else { self.default_timeout }
     }

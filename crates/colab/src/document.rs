@@ -198,7 +198,7 @@ impl TabDocument {
 
     fn half_made(&self, error: Error, made: usize, count: usize) -> Error {
         let cause = format!(
-            "{} Of the {count} changes of this edit in {}, the first {made} are made; the others are not.",
+            "{} Of the {count} changes of this edit in {}, only the first {made} were applied.",
             error.cause,
             self.tab.path()
         );
@@ -245,7 +245,7 @@ fn new_code_cell(index: usize, source: &str) -> Value {
 fn no_new_id() -> Error {
     Error::new(
         ErrorKind::RemoteFailure,
-        "The Colab tab added a cell without saying which id it has.",
+        "The Colab tab added a cell without returning its id.",
         workspace::NextStep::ReadNotebook,
     )
 }

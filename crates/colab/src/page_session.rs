@@ -240,7 +240,7 @@ impl PageSession {
                     // Some pages do not know the method and work without it.
                     _ => self.finish_initialize(now),
                 },
-                // The answer is late, and the page has listed its tools meanwhile.
+                // The answer is late: the page has listed its tools since.
                 Answer::Result(_) if self.tools.is_some() => Vec::new(),
                 Answer::Result(_) => self.finish_initialize(now),
             },

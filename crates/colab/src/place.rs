@@ -61,7 +61,7 @@ impl ColabPlace {
 }
 
 fn no_tab(path: &str) -> Error {
-    let cause = format!("There is no Colab tab {path} (any longer).");
+    let cause = format!("There is no Colab tab {path}, or it no longer exists.");
     Error::new(ErrorKind::NotFound, cause, NextStep::ListNotebooks)
 }
 

@@ -113,7 +113,7 @@ impl Colab {
         Err(Error::new(
             ErrorKind::InvalidArgument,
             "The first Colab tab is not connected.",
-            format!("Name one that is in the argument \"notebook\": {}.", paths.join(", ")),
+            format!("Name a connected tab in the argument \"notebook\": {}.", paths.join(", ")),
         ))
     }
 
@@ -170,8 +170,8 @@ fn raw_object(text: String) -> Option<Box<RawValue>> {
 impl Relay for Colab {
     fn instructions(&self) -> String {
         format!(
-            "The tools of the notebook that a person has open in a Google Colab tab. Call {CONNECT} \
-             first; the person has to accept in the browser.\nCells are identified by their id, which get_cells \
+            "The tools of the notebook that a person has open in a Google Colab tab. Call {CONNECT} first; the \
+             person must accept in the browser.\nCells are identified by their id, which get_cells \
              and add_code_cell return. If the tab disconnects, call {CONNECT} again."
         )
     }

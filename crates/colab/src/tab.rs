@@ -124,7 +124,7 @@ impl Tab {
             Err(_) => Err(Error::new(
                 ErrorKind::Timeout,
                 format!("The Colab tab did not answer {tool} within {} s.", EDIT_TIMEOUT.as_secs()),
-                "The person should look at the tab: it may show a question, or have to be reloaded.",
+                "The person should look at the tab: it may show a question, or need a reload.",
             )),
         }
     }
@@ -159,7 +159,7 @@ impl Tab {
             )
         };
         let next = if self.is_first {
-            format!("Call {CONNECT} first: it opens Colab in the person's browser and says what to do.")
+            format!("Call {CONNECT} first: it opens Colab in the person's browser and returns the next step.")
                 .into()
         } else {
             self.reopen()
@@ -183,7 +183,7 @@ fn other_notebook(by: ConnectedBy, asked_for: &NotebookUrl) -> Option<String> {
     may_be_another.then(|| {
         format!(
             "The person connected this tab with the line for Colab's own dialog, from the notebook that was open there. \
-             It may be another than {asked_for}: compare the cells before you change any."
+             It may differ from {asked_for}: compare the cells before you change any."
         )
     })
 }
@@ -192,8 +192,8 @@ fn other_notebook(by: ConnectedBy, asked_for: &NotebookUrl) -> Option<String> {
 fn others(connected: &[NotebookPath]) -> String {
     match connected {
         [] => String::new(),
-        [one] => format!(" Another is: {one}."),
-        several => format!(" Others are: {}.", several.join(", ")),
+        [one] => format!(" Another connected tab: {one}."),
+        several => format!(" Other connected tabs: {}.", several.join(", ")),
     }
 }
 
@@ -250,8 +250,8 @@ mod tests {
     fn the_tabs_that_are_connected_are_named() {
         let paths = ["colab:", "colab:3"].map(NotebookPath::from);
         assert_eq!(others(&[]), "");
-        assert_eq!(others(&paths[..1]), " Another is: colab:.");
-        assert_eq!(others(&paths), " Others are: colab:, colab:3.");
+        assert_eq!(others(&paths[..1]), " Another connected tab: colab:.");
+        assert_eq!(others(&paths), " Other connected tabs: colab:, colab:3.");
     }
 
     #[test]
@@ -259,7 +259,7 @@ mod tests {
         let url = NotebookUrl::new(Some("https://colab.research.google.com/drive/abc#mcpProxyToken=x"), None)
             .unwrap();
         let notice = other_notebook(ConnectedBy::Line, &url).unwrap();
-        assert!(notice.contains("another than https://colab.research.google.com/drive/abc: "), "{notice}");
+        assert!(notice.contains("may differ from https://colab.research.google.com/drive/abc: "), "{notice}");
         assert_eq!(other_notebook(ConnectedBy::Url, &url), None);
         // Any notebook will do.
         assert_eq!(other_notebook(ConnectedBy::Line, &NotebookUrl::new(None, Some(1)).unwrap()), None);

@@ -62,7 +62,7 @@ impl Kernel for TabKernel {
             name: "colab".to_owned(),
             display_name: "Google Colab".to_owned(),
             language: "python".to_owned(),
-            environment: "the runtime of the Colab tab".to_owned(),
+            environment: "Colab runtime".to_owned(),
             state: if is_busy { KernelState::Busy } else { KernelState::Idle },
             last_activity: *self.activity.last.lock(),
             connections: None,

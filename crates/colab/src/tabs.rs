@@ -131,7 +131,7 @@ impl Tabs {
             tab.connection.page().is_none() && !tab.connect_tool.is_opening()
         };
         let unused = further.tabs.iter().position(is_unused).ok_or_else(|| {
-            let cause = format!("This server keeps at most {MAX_TABS} Colab tabs, and so many are open.");
+            let cause = format!("This server has at most {MAX_TABS} Colab tabs, and all of them are open.");
             Error::new(ErrorKind::LimitReached, cause, "The person can close one of them; then try again.")
                 .with_fault(Fault::Person)
         })?;
@@ -166,7 +166,7 @@ fn new_tab(
 fn no_more_tokens() -> Error {
     Error::new(
         ErrorKind::LimitReached,
-        "This server has opened as many Colab tabs as it can.",
+        "This server has reached its limit of Colab tabs.",
         "The person can restart it, or open the notebook in a tab that is connected.",
     )
     .with_fault(Fault::Person)

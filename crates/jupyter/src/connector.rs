@@ -88,7 +88,7 @@ impl JupyterConnector {
             return Err(Error::new(
                 ErrorKind::Unsupported,
                 format!("The document provider {provider:?} exists only in a vendor's cloud."),
-                format!("Use {PROVIDER:?}, or leave it out."),
+                format!("Use {PROVIDER:?}, or omit it."),
             ));
         }
         let (address, token, discovered) = self.address(&spec).await?;

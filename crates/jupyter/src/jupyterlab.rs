@@ -137,7 +137,7 @@ impl JupyterLab {
                     "The browser did not confirm within {} s that it opened {path:?}.",
                     OPEN_TIMEOUT.as_secs()
                 ),
-                "It may still open it; a dialog may be in the way. Ask the person to check.",
+                "It may still open the notebook, or a dialog may block it. Ask the person to check.",
             )),
         }
     }
@@ -145,7 +145,7 @@ impl JupyterLab {
     fn no_tab_error(&self) -> Error {
         Error::new(
             ErrorKind::Unavailable,
-            format!("No browser tab has JupyterLab of {} open.", self.handle.title()),
+            format!("No browser tab shows the JupyterLab of {}.", self.handle.title()),
             "Ask the person to open JupyterLab, then try again; everything else works without it.",
         )
     }

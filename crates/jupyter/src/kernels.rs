@@ -376,7 +376,7 @@ fn kernel_of(session: SessionModel) -> Result<KernelModel, Error> {
         Error::new(
             ErrorKind::RemoteFailure,
             format!("The server created a session for {:?} without a kernel.", session.path),
-            "The server's log may say why; try again.",
+            "See the server's log, then try again.",
         )
     })
 }

@@ -52,7 +52,7 @@ pub(crate) struct Inside {
     /// Whether a hook of the server fails after the file was written.
     pub(crate) fails_after_writing: bool,
     live: LiveNotebook,
-    /// Changes when connections are to be dropped.
+    /// Changes when connections must be dropped.
     drops: watch::Sender<u64>,
 }
 

@@ -1,7 +1,7 @@
 //! The protocol between a keeper and its clients, and what both need of it. No I/O, except in [`KernelSockets`].
 //!
-//! A keeper is the parent of one kernel, and outlives whoever started it. It appends every message to a log, and serves the
-//! log to clients over a private Unix socket:
+//! A keeper is the parent of one kernel, and outlives the server that started it. It appends every message to a log, and serves
+//! the log to clients over a private Unix socket:
 //!
 //! | client | keeper |
 //! |---|---|

@@ -37,18 +37,14 @@ const GRACE: Duration = Duration::from_secs(1);
 /// Why a question about the memory has no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MemoryError {
-    #[error("its kernel can't be asked what is in its memory")]
+    #[error("its kernel cannot list variables")]
     Unsupported,
     /// The handler is not there, and cannot be installed while a cell runs.
-    #[error(
-        "the kernel runs a cell, and can be asked what is in its memory only after the first time that it was idle"
-    )]
+    #[error("the kernel is running a cell, and can list variables only after it has been idle once")]
     Busy,
-    #[error(
-        "the kernel runs a cell, and one of its kind can be asked what is in its memory only between two runs"
-    )]
+    #[error("this kind of kernel can list variables only while no cell is running")]
     OnlyBetweenRuns,
-    #[error("a kernel of its kind can only list what is in its memory")]
+    #[error("this kind of kernel can only list variables")]
     OnlyList,
     #[error("the kernel did not answer within {} s: {}", waited.as_secs_f32(), why_silent(*is_busy))]
     NoAnswer { waited: Duration, is_busy: bool },
@@ -113,9 +109,9 @@ impl Client {
 
 fn why_silent(is_busy: bool) -> &'static str {
     if is_busy {
-        "the running cell is in native code that does not let other code run"
+        "the running cell is in native code that blocks other code"
     } else {
-        "it runs no cell, but a thread of it may be in native code"
+        "it is running no cell, but one of its threads may be in native code"
     }
 }
 

@@ -74,8 +74,8 @@ impl Readiness {
     /// What is still missing, for people.
     pub(crate) fn missing(&self) -> &'static str {
         match self.language_info {
-            Some(_) => "it replies, but what it publishes does not arrive",
-            None => "it takes connections, but does not reply",
+            Some(_) => "it replies, but its published messages do not arrive",
+            None => "it accepts connections, but does not reply",
         }
     }
 }
@@ -135,7 +135,7 @@ mod tests {
         let later = start + REPLY_TIMEOUT;
         assert!(readiness.missing().contains("does not reply"));
         assert!(readiness.handle(&message(Channel::Shell, "kernel_info_reply", REPLY), later).is_none());
-        assert!(readiness.missing().contains("does not arrive"));
+        assert!(readiness.missing().contains("do not arrive"));
         assert!(!readiness.tick(later));
         assert!(readiness.tick(later + STATUS_TIMEOUT));
     }

@@ -50,7 +50,7 @@ pub(crate) trait Transport: Send + 'static {
     /// [`Transport::is_closed`] says whether any is left.
     fn receive(&mut self) -> impl Future<Output = Option<Received>> + Send;
 
-    /// Whether nothing can come any more.
+    /// Whether nothing more can arrive.
     fn is_closed(&self) -> bool;
 
     /// Queues a message for sending. A connection that has ended loses it.
@@ -71,7 +71,8 @@ pub(crate) trait Transport: Send + 'static {
         std::future::ready(())
     }
 
-    /// Whether what comes before the kernel is known to be ready belongs to somebody, and is to be given back.
+    /// Whether messages that arrive before the kernel is known to be ready belong to an execution, and must be
+    /// returned.
     fn is_resumed(&self) -> bool {
         false
     }

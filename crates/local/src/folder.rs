@@ -38,7 +38,7 @@ const START_TIMEOUT: Duration = Duration::from_secs(60);
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// What the first run starts if an environment has to be made for it.
-const MADE: &str = "a Python environment that is made for it first";
+const MADE: &str = "a Python environment that is created for it first";
 
 /// What begins paths that mean the folder, wherever an agent works.
 const NAME: &str = "local:";
@@ -185,8 +185,9 @@ impl Folder {
 fn not_made() -> Error {
     Error::new(
         ErrorKind::Unavailable,
-        "There is no Python kernel yet. An environment would be made with programs of this folder, which are started for a run only.",
-        "Open the notebook without a kernel of choice, and run a cell.",
+        "There is no Python kernel yet. Creating an environment needs programs in this folder, which are started \
+         only for a run.",
+        "Open the notebook without choosing a kernel, and run a cell.",
     )
 }
 

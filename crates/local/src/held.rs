@@ -1,4 +1,4 @@
-//! Files that other programs hold. Elsewhere than on Windows they can be replaced nevertheless.
+//! Files that other programs have open. Only Windows refuses to replace them.
 
 #[cfg(any(windows, test))]
 use std::fmt;
@@ -42,7 +42,7 @@ struct Held {
 impl fmt::Display for Held {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.holders {
-            [] => f.write_str("another program holds it"),
+            [] => f.write_str("another program has it open"),
             holders => write!(f, "it is open in {}", holders.join(" and in ")),
         }
     }
@@ -79,7 +79,7 @@ mod tests {
         let text = said(true, &["Jupyter", "OneDrive"]);
         assert_eq!(text.as_deref(), Some("it is open in Jupyter and in OneDrive"));
         assert_eq!(said(false, &["Excel"]).as_deref(), Some("it is open in Excel"));
-        assert_eq!(said(true, &[]).as_deref(), Some("another program holds it"));
+        assert_eq!(said(true, &[]).as_deref(), Some("another program has it open"));
         assert_eq!(said(false, &[]), None, "it may be read-only");
     }
 }

@@ -190,14 +190,14 @@ impl<'a> Consent<'a> {
         if cells.into_iter().all(|cell| shown.contains(&ShownCell::from(cell))) {
             return Ok(());
         }
-        Err(changed("The cells changed after the person had been asked."))
+        Err(changed("The cells changed after the person was asked."))
     }
 
     /// Fails if the person accepted the call for another notebook.
     pub(crate) fn check_notebook(&self, path: &NotebookPath) -> Result<(), Error> {
         match self.accepted.get().and_then(|shown| shown.notebook.as_ref()) {
             Some(shown) if shown != path => Err(changed(&format!(
-                "The current notebook changed after the person had been asked about {shown}."
+                "The current notebook changed after the person was asked about {shown}."
             ))),
             _ => Ok(()),
         }
@@ -212,7 +212,7 @@ impl<'a> Consent<'a> {
     pub(crate) fn check_effect(&self, effect: &str) -> Result<(), Error> {
         match self.accepted.get().and_then(|shown| shown.effect.as_deref()) {
             Some(shown) if shown != effect => {
-                Err(changed("What the call does changed after the person had been asked."))
+                Err(changed("The effect of the call changed after the person was asked."))
             }
             _ => Ok(()),
         }
@@ -232,7 +232,8 @@ pub(crate) fn cannot_ask(what: &str) -> Error {
     Error::new(
         ErrorKind::Forbidden,
         format!("{what} needs the person's consent, and this client cannot ask: it supports no elicitation."),
-        "Nothing was done. For that, the person has to use a client that supports it, or start the server without asking.",
+        "Nothing was done. To allow the call, the person must use a client that supports elicitation, or start the \
+         server without asking.",
     )
     .with_fault(Fault::Person)
 }

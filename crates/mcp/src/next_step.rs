@@ -16,7 +16,7 @@ pub(crate) fn message(error: &Error) -> String {
 fn words(step: &NextStep) -> Cow<'static, str> {
     let words = match step {
         NextStep::ListNotebooks => {
-            "list_notebooks shows the notebooks that exist; use_notebook with mode \"create\" makes a new one."
+            "list_notebooks shows the notebooks that exist; use_notebook with mode \"create\" creates a new one."
         }
         NextStep::ListFiles => {
             "Give a path from the root folder, such as \"analysis/plot.ipynb\"; list_files shows what exists."
@@ -28,7 +28,7 @@ fn words(step: &NextStep) -> Cow<'static, str> {
         }
         NextStep::NameNotebook { open } => {
             return format!(
-                "Open are: {}. use_notebook opens another; notebook_name takes a path as well.",
+                "Open notebooks: {}. use_notebook opens another; notebook_name also takes a path.",
                 open.join(", ")
             )
             .into();
@@ -44,7 +44,7 @@ fn words(step: &NextStep) -> Cow<'static, str> {
             return format!("Decide on the new source, then try again with if_revision {revision:?}.").into();
         }
         NextStep::ListKernels => {
-            "list_kernels shows the kernels that exist; leave kernel_id out to use the notebook's own, or give \
+            "list_kernels shows the kernels that exist; omit kernel_id to use the notebook's own, or give \
              use_notebook the kernel_id \"NEW\" for another."
         }
         NextStep::ChooseKernelspec { available } if !available.is_empty() => {
@@ -74,7 +74,8 @@ fn words(step: &NextStep) -> Cow<'static, str> {
             "Start this program with the server's address and password, or give connect_to_jupyter its address and token."
         }
         NextStep::Server(ServerStep::GiveCertificate) => {
-            "If an authority of your own signed the server's certificate, give its certificate (PEM) with --ca-file."
+            "If a private authority signed the server's certificate, give the authority's certificate (PEM) with \
+             --ca-file."
         }
         neutral => return neutral.to_string().into(),
     };
@@ -95,7 +96,9 @@ mod tests {
             "It changed. Decide on the new source, then try again with if_revision \"a1\"."
         );
         let open = vec!["plots".to_owned(), "data".to_owned()];
-        assert!(of(NextStep::NameNotebook { open }).contains("Open are: plots, data. use_notebook opens"));
+        assert!(
+            of(NextStep::NameNotebook { open }).contains("Open notebooks: plots, data. use_notebook opens")
+        );
         assert_eq!(of(NextStep::TryAgain), "It changed. Try again.");
         assert_eq!(of("Wait a moment.".into()), "It changed. Wait a moment.");
         let error = Error::new(ErrorKind::Conflict, "It changed. It is now:\nx = 1\n", NextStep::TryAgain);

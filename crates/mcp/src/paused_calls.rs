@@ -32,7 +32,7 @@ const MAX_PAUSED: usize = 100;
 /// The key of the question in a result, and of its reply.
 const KEY: &str = "person";
 
-/// A call in progress, and its channels to whoever waits for it.
+/// A call in progress, and its channels to the waiting client.
 pub(crate) struct OngoingCall {
     pub(crate) name: String,
     pub(crate) params: Arc<RawValue>,
@@ -105,7 +105,7 @@ impl PausedCalls {
             Some([(KEY.to_owned(), request)].into()),
             Some(state.expose().to_owned()),
         );
-        // It goes on meanwhile: somebody else may answer, or the run may end.
+        // The call goes on: somebody else may answer, or the run may end.
         let work = AbortOnDropHandle::new(tokio::spawn(call.work));
         call.work = Box::pin(async move {
             work.await.unwrap_or_else(|error| Err(internal(format!("The call failed: {error}."))))
@@ -163,8 +163,8 @@ fn internal(cause: impl Into<String>) -> Error {
 }
 
 fn refused(cause: &str) -> Error {
-    let next =
-        "Before you make the call anew, see in the notebook and among the latest runs what was done already.";
+    let next = "Part of the call may already have taken effect: check the notebook and the latest runs before you repeat \
+         it.";
     Error::new(ErrorKind::InvalidArgument, cause, next)
 }
 

@@ -101,7 +101,7 @@ impl Policy {
         self.offers("", &[group], Permission::Read)
     }
 
-    /// Fails if it does not offer `what`, which belongs to all of these groups and which `tool` does.
+    /// Checks that the operator offers `what`, an action of `tool` in `groups`.
     pub(crate) fn check(
         &self,
         what: &str,
@@ -167,7 +167,7 @@ fn not_offered(what: &str, reason: &str, remedy: &str) -> Error {
     Error::new(
         ErrorKind::Forbidden,
         format!("{what} is not offered: the person who runs this server {reason}."),
-        format!("tools/list names what is offered. For more, that person has to {remedy}."),
+        format!("tools/list shows the offered tools. For more, that person must {remedy}."),
     )
     .with_fault(Fault::Person)
 }
@@ -268,8 +268,8 @@ mod tests {
         assert_eq!((refused.kind, refused.fault), (ErrorKind::Forbidden, Fault::Person));
         assert_eq!(
             refused.to_string(),
-            "execute_cell is not offered: the person who runs this server lets agents only read. tools/list names \
-             what is offered. For more, that person has to start the server without read-only."
+            "execute_cell is not offered: the person who runs this server lets agents only read. tools/list shows \
+             the offered tools. For more, that person must start the server without read-only."
         );
         assert!(!reading.offers("insert_cell", &[Group::Edit], Write));
         // Naming a tool does not lift it.

@@ -20,7 +20,7 @@ pub(crate) fn described(session: &Session) -> String {
 /// How paths begin that are not of the session's place; a sentence for each other place, after a space.
 pub(crate) fn others(session: &Session) -> String {
     let sentence = |place: &Arc<dyn Place>| {
-        format!(" Paths that begin with {} are of {}.", place.name(), place.description())
+        format!(" Paths that start with {} belong to {}.", place.name(), place.description())
     };
     session.places().iter().skip(1).map(sentence).collect()
 }

@@ -26,7 +26,7 @@ pub(crate) struct Audience<'a> {
     pub(crate) peer: &'a Peer<RoleServer>,
     /// The token under which progress is reported.
     pub(crate) token: Option<ProgressToken>,
-    /// The lowest level of log lines; `None` in the 2026-07-28 era, where agents opt in to none of ours.
+    /// The lowest level of log lines; `None` in the 2026-07-28 era, where agents opt in to no log lines.
     pub(crate) level: Option<LoggingLevel>,
 }
 

@@ -19,7 +19,7 @@ pub fn diff(old: &str, new: &str) -> String {
 
 /// Whether `now` is closer to `new` than to `old`.
 ///
-/// After an edit from `old` to `new` this answers whether the edit is still in a text that others have changed meanwhile.
+/// After an edit from `old` to `new` this answers whether the edit is still in a text that others have changed since.
 pub fn is_closer(now: &str, new: &str, old: &str) -> bool {
     if now == new || now == old {
         return now == new;

@@ -72,9 +72,9 @@ impl ParseError {
         });
         let conflict = ["<<<<<<<", "=======", ">>>>>>>"];
         let problem = if conflict.iter().any(|mark| line_text.starts_with(mark.as_bytes())) {
-            "a merge conflict was left in the file".to_owned()
+            "the file contains an unresolved merge conflict".to_owned()
         } else if let Some(constant) = constant {
-            format!("{constant} is written by Python, but is not JSON; null is the usual replacement")
+            format!("Python writes {constant}, but it is not JSON; null is the usual replacement")
         } else {
             let problem = error.to_string();
             problem.rsplit_once(" at line").map_or(problem.clone(), |(problem, _)| problem.to_owned())

@@ -1,4 +1,4 @@
-//! The operations of one call of a tool, which are one to whoever looks at the history.
+//! The operations of one call of a tool, which the history shows as one.
 
 use crate::Operation;
 

@@ -81,7 +81,7 @@ pub fn diff_of(operation: &Operation, content: &dyn Fn(&BlobId) -> Option<Bytes>
             };
             match (side(&change.before), side(&change.after)) {
                 (Some(before), Some(after)) => text.push_str(&difference(&before, &after)),
-                _ => text.push_str("(its content is no longer kept)\n"),
+                _ => text.push_str("(its content is no longer stored)\n"),
             }
         }
         if let Some(line) = outputs_line(change) {

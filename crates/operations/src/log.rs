@@ -39,7 +39,7 @@ pub enum LogError {
     #[error("{path}: {source}")]
     Io { path: PathBuf, source: io::Error },
     /// A newer program has written it. It is left alone.
-    #[error("{path} was written by a newer version of this program ({version}); it is left alone")]
+    #[error("{path} was written by a newer version of this program ({version}); it was not changed")]
     Newer { path: PathBuf, version: u32 },
 }
 

@@ -61,7 +61,7 @@ impl Touched {
 }
 
 /// What `edits` made of `before`. `after` is the notebook as it was read afterwards, perhaps with changes by others: a cell
-/// counts as this change left it, so that what others did to it meanwhile is noticed when the change is undone.
+/// counts as this change left it, so that an undo notices later changes by others.
 pub fn record(before: &Notebook, after: &Notebook, edits: &[Edit]) -> Recorded {
     let touched = Touched::by(edits);
     let mut planned = before.clone();

@@ -57,7 +57,7 @@ fn failure(panic: &(dyn Any + Send)) -> PyErr {
     PyRuntimeError::new_err(format!("cellbridge failed: {text}"))
 }
 
-/// The duty to complete a future. Dropped without a result, as when the task is cancelled, it completes the future with
+/// Completes a Python future exactly once. Dropped without a result, as when the task is cancelled, it completes the future with
 /// an error.
 struct Promise(Option<Pending>);
 

@@ -89,7 +89,7 @@ impl Source {
         if has_more {
             *self.body() = Some(body);
         }
-        // It may have been closed meanwhile.
+        // It may have been closed since.
         if self.ended.is_cancelled() {
             drop(self.body().take());
         }

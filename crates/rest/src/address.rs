@@ -40,7 +40,7 @@ impl Address {
             "wss" => set_scheme(&mut url, "https"),
             other => {
                 return Err(invalid(format!(
-                    "The address begins with \"{other}:\", not with http: or https:."
+                    "The address starts with \"{other}:\", not with http: or https:."
                 )));
             }
         }
@@ -48,7 +48,7 @@ impl Address {
             return Err(RestError::new(
                 Kind::Address,
                 "The address contains a user name or password before the host.",
-                "Leave them out, and give Jupyter's token or password separately.",
+                "Remove them, and give Jupyter's token or password separately.",
             ));
         }
         reach_unspecified_host(&mut url);
@@ -71,7 +71,7 @@ fn invalid(cause: impl Into<String>) -> RestError {
     RestError::new(
         Kind::Address,
         cause,
-        "Give the address of a Jupyter server as its page in the browser shows it, for example http://localhost:8888/.",
+        "Give the address of a Jupyter server as the browser shows it, for example http://localhost:8888/.",
     )
 }
 

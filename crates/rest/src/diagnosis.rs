@@ -90,7 +90,8 @@ fn transport(error: &reqwest::Error, url: &Url) -> RestError {
             format!("The connection to {server} broke: {}.", innermost(error)),
             match url.scheme() {
                 "http" => {
-                    "Check that the server is running, and whether its address begins with https://; the next call reconnects."
+                    "Check that the server is running, and whether its address starts with https://; the next call \
+                     reconnects."
                 }
                 _ => "Check that the server is running; the next call reconnects.",
             },
@@ -134,7 +135,7 @@ pub(crate) fn of_response(request: &FailedRequest<'_>, response: &FailedResponse
         409 => RestError::new(
             Kind::Conflict,
             format!("{server} refuses {subject}{reason}."),
-            "See what exists there now; choose another name or try again.",
+            "Check what exists there now; choose another name or try again.",
         ),
         413 => RestError::new(
             Kind::TooLarge,
@@ -146,7 +147,7 @@ pub(crate) fn of_response(request: &FailedRequest<'_>, response: &FailedResponse
         501 if reason.contains("kernel is not available") => RestError::new(
             Kind::NotFound,
             format!("{server} has no such kernel{reason}."),
-            "Choose one of the kernels that the server has.",
+            "Choose one of the server's kernels.",
         ),
         405 | 501 => RestError::new(
             Kind::Unsupported,
@@ -157,7 +158,7 @@ pub(crate) fn of_response(request: &FailedRequest<'_>, response: &FailedResponse
         502..=504 if is_json(response.body) && message.is_some() => RestError::new(
             Kind::Unreachable,
             format!("{server} failed on {subject}{reason} (status {}).", response.status.as_u16()),
-            "The server's log says more; the next call tries again.",
+            "See the server's log; the next call tries again.",
         ),
         502..=504 => RestError::new(
             Kind::Unreachable,
@@ -182,13 +183,13 @@ pub(crate) fn of_response(request: &FailedRequest<'_>, response: &FailedResponse
         500..=599 => RestError::new(
             Kind::Server,
             format!("{server} failed on {subject}{reason} (status {}).", response.status.as_u16()),
-            "The server's log says more.",
+            "See the server's log.",
         ),
         200..=299 => not_jupyter(request.base),
         status => RestError::new(
             Kind::Refused,
             format!("{server} refuses {subject}{reason} (status {status})."),
-            "Correct the request; the server's log says more.",
+            "Correct the request; see the server's log.",
         ),
     }
 }
@@ -295,7 +296,7 @@ fn of_redirect(request: &FailedRequest<'_>, location: &str) -> RestError {
         return RestError::new(
             Kind::Address,
             format!("{} can only be used over https.", origin_and_path(request.base)),
-            "Begin the server's address with https://.",
+            "Start the server's address with https://.",
         );
     }
     RestError::new(
@@ -423,7 +424,7 @@ fn certificate_problem(error: &(dyn Error + 'static)) -> Option<(String, NextSte
 /// The next step if the server may have no TLS. Such a server rejects the handshake, or waits for the rest of a line
 /// until the timeout.
 fn wrong_scheme(url: &Url) -> Option<&'static str> {
-    (url.scheme() == "https").then_some("If the server has no TLS, begin its address with http://.")
+    (url.scheme() == "https").then_some("If the server has no TLS, start its address with http://.")
 }
 
 #[cfg(test)]

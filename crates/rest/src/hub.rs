@@ -161,7 +161,7 @@ fn not_allowed(hub: &HubServer) -> RestError {
         Kind::Stopped,
         format!("{} is not running, and the token may not start it.", hub.title()),
         format!(
-            "Press \"Start My Server\" at {}, or make a token with the scopes servers!user={user} and \
+            "Press \"Start My Server\" at {}, or create a token with the scopes servers!user={user} and \
              access:servers!user={user} at {}.",
             hub.home(),
             hub.tokens(),
@@ -189,7 +189,7 @@ impl Events {
         if self.rest.len() > MAX_LINE {
             return Err(RestError::new(
                 Kind::Malformed,
-                "The Hub's progress stream has a line without an end.",
+                "The Hub's progress stream has an unterminated line.",
                 "See the server's page on the Hub.",
             ));
         }

@@ -33,7 +33,7 @@ pub(crate) fn current() -> Actor {
     ACTOR.try_with(Clone::clone).unwrap_or_default()
 }
 
-/// `work` for another task, acting for whoever acts now.
+/// `work` for another task, with the present actor.
 pub(crate) fn carried<F: Future>(work: F) -> impl Future<Output = F::Output> {
     acting(current(), work)
 }

@@ -145,7 +145,9 @@ impl Error {
     pub fn is_notebook_file(path: &str) -> Self {
         Self::new(
             ErrorKind::InvalidArgument,
-            format!("{path:?} is a notebook, which is not replaced like other files. It was left alone."),
+            format!(
+                "{path:?} is a notebook, and a file copy does not replace notebooks. It was not changed."
+            ),
             "Copy it as a notebook, which replaces its cells, or choose another path.",
         )
     }
@@ -161,7 +163,7 @@ impl Error {
     pub fn file_exists(path: &str) -> Self {
         Self::new(
             ErrorKind::Conflict,
-            format!("There is already a file {path:?}. It was left alone."),
+            format!("There is already a file {path:?}. It was not changed."),
             NextStep::Overwrite,
         )
     }

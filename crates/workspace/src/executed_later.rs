@@ -1,4 +1,4 @@
-//! Files that a later start executes: whoever writes one runs code, though not at once.
+//! Files that a later start executes: writing one runs code, though not at once.
 
 /// Folders of environments, whose files Python executes or imports.
 const ENVIRONMENTS: [&str; 8] = [

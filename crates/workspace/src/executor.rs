@@ -29,7 +29,7 @@ pub trait Executor: Send + Sync + 'static {
     /// is [`Event::Finished`](kernel::Event::Finished).
     fn execute(&self, code: Code<'_>, sink: Sink) -> Arc<dyn Execution>;
 
-    /// The outcome of a run is stored where it belongs: no later server needs to be told of it.
+    /// The outcome of a run is stored where it belongs: no later server needs to know it.
     fn acknowledge(&self, _run: &RunId) {}
 
     /// Lets the kernel know what is in memory before code runs, so that [`Execution::changes`] can tell what the code has changed.

@@ -85,7 +85,10 @@ impl Passed {
         match size {
             Some(size) if size != self.size => Err(Error::new(
                 ErrorKind::RemoteFailure,
-                format!("The file has {} bytes instead of {size}; it may have changed meanwhile.", self.size),
+                format!(
+                    "The file has {} bytes instead of {size}; it may have changed during the copy.",
+                    self.size
+                ),
                 NextStep::TryAgain,
             )),
             _ => Ok(()),

@@ -11,7 +11,8 @@ use tokio::sync::OnceCell;
 use crate::place::{KernelState, Place};
 use crate::{KernelId, NotebookPath, RunId, RunNote, RunState};
 
-/// What earlier servers have left at a place. To report it changes nothing: whoever uses a kernel takes its runs over.
+/// What earlier servers have left at a place. Reporting changes nothing: the session that uses a kernel takes over
+/// its runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Left {
     pub kernels: Vec<LeftKernel>,
@@ -30,7 +31,7 @@ pub struct LeftKernel {
     pub state: KernelState,
 }
 
-/// A run that no agent was told the end of.
+/// A run whose outcome has not been reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftRun {
     pub run: RunId,
@@ -54,7 +55,7 @@ impl LeftRun {
             return describe(&self.run, self.cell.as_ref(), &place, state, false);
         }
         let tool = if self.notebook.is_some() { "use_notebook" } else { "execute_code" };
-        let state = format!("was not over then: {tool} says what became of it");
+        let state = format!("had not finished; call {tool} for its result");
         sentence(&self.run, self.cell.as_ref(), &place, &state)
     }
 }
@@ -70,8 +71,8 @@ pub(crate) fn describe(
     let state = match state {
         RunState::Queued | RunState::Running => "is still running".to_owned(),
         RunState::WaitingForInput { prompt, .. } => format!("waits for input ({prompt:?})"),
-        RunState::Done => "ended well".to_owned(),
-        RunState::Error { name, .. } => format!("ended with {}", one_line(name)),
+        RunState::Done => "completed".to_owned(),
+        RunState::Error { name, .. } => format!("failed with {}", one_line(name)),
         RunState::Interrupted if did_start => "was interrupted".to_owned(),
         RunState::Interrupted | RunState::Skipped => "did not run".to_owned(),
         RunState::KernelDied { how } => format!("ended because the kernel died ({})", one_line(how)),
@@ -83,10 +84,10 @@ pub(crate) fn describe(
 
 fn sentence(run: &RunId, cell: Option<&CellId>, place: &str, state: &str) -> String {
     let cell = cell.map(|cell| format!(" of cell {cell}")).unwrap_or_default();
-    format!("Of a server that has ended: run {run}{cell}{place} {state}.")
+    format!("From an earlier server: run {run}{cell}{place} {state}.")
 }
 
-/// What this server found when it was first called, until an agent has been told.
+/// What this server found at its first call, until it is reported to an agent.
 #[derive(Default)]
 pub(crate) struct LeftReport {
     found: OnceCell<Arc<Left>>,
@@ -111,7 +112,7 @@ impl LeftReport {
         Some(self.found.get_or_init(|| find).await.clone())
     }
 
-    /// `false` if somebody has been told before.
+    /// `false` if it was reported before.
     pub(crate) fn report(&self) -> bool {
         !self.is_reported.swap(true, Ordering::Relaxed)
     }

@@ -21,7 +21,7 @@ pub async fn ask_memory(kernel: &dyn Kernel, question: &Value, limit: Duration) 
 
 /// No kernel runs for a notebook.
 pub fn nothing_in_memory() -> Error {
-    Error::new(ErrorKind::NotFound, "No kernel runs, so nothing is in memory.", NextStep::Run)
+    Error::new(ErrorKind::NotFound, "No kernel is running, so there are no variables.", NextStep::Run)
 }
 
 fn explain(error: &MemoryError, language: &str) -> Error {
@@ -40,13 +40,13 @@ fn explain(error: &MemoryError, language: &str) -> Error {
         MemoryError::Busy | MemoryError::OnlyBetweenRuns | MemoryError::NoAnswer { .. } => {
             NextStep::WaitForRun
         }
-        MemoryError::Refused { .. } => "Name a variable, and a path of what it stores.".into(),
+        MemoryError::Refused { .. } => "Name a variable, or a path into it.".into(),
         MemoryError::Kernel(_) => NextStep::RestartKernel,
     };
     let cause = match error {
         MemoryError::Refused { cause } => cause.clone(),
         MemoryError::Unsupported => {
-            format!("A kernel for {language} like this one cannot be asked what is in its memory.")
+            format!("This kind of kernel for {language} cannot list its variables.")
         }
         error => sentence(&error.to_string()),
     };
@@ -68,7 +68,7 @@ fn listing_code(language: &str) -> &'static str {
         "bash" => "compgen -v",
         "rust" => ":vars",
         "javascript" | "typescript" => "Object.keys(globalThis)",
-        _ => "whatever its language has for that",
+        _ => "the equivalent in its language",
     }
 }
 

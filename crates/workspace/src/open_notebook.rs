@@ -24,7 +24,7 @@ pub struct OpenNotebook {
     binding: Mutex<KernelBinding>,
     /// Held while a kernel is being chosen.
     choosing: tokio::sync::Mutex<()>,
-    /// What happened while no server was connected to its kernel, not told to any agent yet.
+    /// Events from the time without a connection to its kernel that have not been reported to an agent.
     notices: Mutex<Vec<String>>,
     /// Changes when an agent has changed the notebook.
     changed: watch::Sender<ByAgents>,
@@ -222,7 +222,7 @@ pub(crate) async fn find_kernel(place: &dyn Place, id: &str) -> Result<Arc<dyn K
         (Some(kernel), None) => Ok(kernel.clone()),
         (Some(_), Some(_)) => Err(Error::new(
             ErrorKind::InvalidArgument,
-            format!("More than one kernel has an id that begins with {id:?}."),
+            format!("More than one kernel has an id that starts with {id:?}."),
             NextStep::ListKernels,
         )),
         (None, _) => Err(place.unknown_kernel(id)),

@@ -53,7 +53,7 @@ impl OpenNotebooks {
         self.0.lock().opened.get(&key(place, path)).cloned()
     }
 
-    /// Closes a notebook, unless it was opened again meanwhile.
+    /// Closes a notebook, unless it was opened again before that.
     pub(crate) fn close(&self, notebook: &Arc<OpenNotebook>) {
         self.0.lock().opened.retain(|_, opened| !Arc::ptr_eq(opened, notebook));
     }

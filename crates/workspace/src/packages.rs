@@ -94,7 +94,7 @@ pub struct Installed {
 impl Installation {
     /// Asks the kernel for its environment, and chooses what installs into it. The kernel must run, and not be busy.
     ///
-    /// `builds`: packages may be built, which runs code of theirs.
+    /// `builds`: packages may be built, which runs their code.
     pub async fn prepare(
         kernel: Arc<dyn Kernel>,
         packages: Vec<Requirement>,
@@ -104,7 +104,7 @@ impl Installation {
         if kernel.description().state == KernelState::Busy {
             return Err(Error::new(
                 ErrorKind::Busy,
-                "A cell runs, and could see packages change under it.",
+                "A cell is running, and its packages could change during the run.",
                 NextStep::WaitForRun,
             ));
         }
@@ -236,11 +236,14 @@ impl Installation {
         let wheels = if self.builds || !self.installer.takes_wheels() {
             ""
         } else {
-            " Only wheels were looked for; where a package has none, the person may allow it to be built."
+            " Only wheels were considered; if a package has none, the person can allow building it."
         };
         Error::new(
             ErrorKind::Unavailable,
-            format!("The installation with {} failed, which says:\n{cut}{shown}\n", self.installer.name()),
+            format!(
+                "The installation with {} failed with this output:\n{cut}{shown}\n",
+                self.installer.name()
+            ),
             NextStep::Say(format!("Nothing more was done. Check the names and versions.{wheels}").into()),
         )
         .with_fault(Fault::Agent)
@@ -250,7 +253,7 @@ impl Installation {
         Error::new(
             ErrorKind::Timeout,
             format!(
-                "The installation with {} took more than {} s and was ended.",
+                "The installation with {} took more than {} s and was stopped.",
                 self.installer.name(),
                 limit.as_secs()
             ),
@@ -283,9 +286,10 @@ async fn ask<A: DeserializeOwned>(kernel: &dyn Kernel, question: Value) -> Resul
     let answer =
         ask_memory(kernel, &json!({ "packages": question }), QUESTION_LIMIT).await.map_err(|mut error| {
             if error.kind == ErrorKind::Unsupported {
-                error.cause =
-                    format!("Packages are installed for IPython kernels only; this one is for {language}.");
-                error.next = "Run the command of its language for that in a cell.".into();
+                error.cause = format!(
+                    "Packages can be installed only for IPython kernels; this one is for {language}."
+                );
+                error.next = "Run the installation command of its language in a cell.".into();
             }
             error
         })?;

@@ -116,7 +116,7 @@ pub trait Place: Send + Sync + 'static {
     /// Lets a later server know of a run for which a kernel is being chosen, in case this program ends before. Never waits.
     fn announce(&self, _note: &RunNote) {}
 
-    /// The kernel of an announced run knows of it, or it will not be run. Never waits.
+    /// Withdraws an announced run: the kernel has it now, or it will not run. Never waits.
     fn retract(&self, _run: &RunId) {}
 
     /// What earlier servers have left and no server uses now. Bounded, and starts nothing.
@@ -375,9 +375,7 @@ impl Expected {
         let Some((_, cell)) = notebook.cell(id) else {
             return Err(Error::new(
                 ErrorKind::NotFound,
-                format!(
-                    "there is no cell {id} any more: it was deleted since you read it. Nothing was changed."
-                ),
+                format!("Cell {id} no longer exists: it was deleted after you read it. Nothing was changed."),
                 NextStep::ReadNotebook,
             ));
         };
@@ -395,7 +393,7 @@ impl Expected {
             _ if read.as_ref().is_some_and(|it| !cell.has_outputs(&it.outputs(), it.execution_count())) => {
                 Err(Error::new(
                     ErrorKind::Conflict,
-                    format!("cell {id} has got other outputs meanwhile; nothing was changed."),
+                    format!("the outputs of cell {id} changed after you read it; nothing was changed."),
                     NextStep::ReadNotebook,
                 ))
             }

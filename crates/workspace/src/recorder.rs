@@ -90,7 +90,7 @@ struct Warning {
 impl Warning {
     fn give(&self, problem: &dyn std::fmt::Display) {
         if !std::mem::replace(&mut *self.is_given.lock(), true) {
-            let warning = format!("changes are made, but not recorded, and cannot be undone: {problem}");
+            let warning = format!("changes are applied, but not recorded, and cannot be undone: {problem}");
             tracing::warn!("{warning}");
             *self.for_agent.lock() = Some(warning);
         }
@@ -133,8 +133,8 @@ impl Recorder {
         made.map_err(|error| {
             Error::new(
                 ErrorKind::Unavailable,
-                format!("No checkpoint was made, because nothing can be recorded: {error}."),
-                "Changes are made all the same, but they cannot be undone until that is fixed.",
+                format!("No checkpoint was created, because nothing can be recorded: {error}."),
+                "Changes are still applied, but cannot be undone until that is fixed.",
             )
         })
     }
@@ -188,7 +188,7 @@ impl Recorder {
         answer.ok_or_else(|| {
             Error::new(
                 ErrorKind::Timeout,
-                "The history could not be read: the disk does not keep up.",
+                "The history could not be read: the disk is too slow.",
                 "Try again later.",
             )
         })
@@ -231,7 +231,7 @@ impl Recorder {
         });
         if self.jobs.try_send(job).is_err() {
             self.unwritten.fetch_sub(1, Ordering::Relaxed);
-            self.warning.give(&"the disk does not keep up");
+            self.warning.give(&"the disk is too slow");
         }
     }
 

@@ -345,7 +345,7 @@ impl Session {
             (None, Some(first)) => self.use_notebook("default", &first, Mode::Connect).await,
             (None, None) => Err(Error::new(
                 ErrorKind::InvalidArgument,
-                "No notebook is current.",
+                "There is no current notebook.",
                 NextStep::NameNotebook { open: self.names().into_iter().map(|(name, _)| name).collect() },
             )),
         }

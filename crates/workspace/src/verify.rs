@@ -89,7 +89,7 @@ pub(crate) async fn verify_in(
     let _ = answer.send(verified.map(|(verification, _)| verification));
 }
 
-/// The verification, and what else is to be said.
+/// The verification, and its further notes.
 async fn verify(
     run: &Run,
     notebook: &OpenNotebook,
@@ -134,7 +134,7 @@ async fn verify(
         let more = ran.left_out.len() - links.len();
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         notes.push(format!(
-            "Not in the copy, because they are links that lead out of the folder: {}{more}.",
+            "Links that lead out of the folder are not in the copy: {}{more}.",
             links.join(", ")
         ));
     }

@@ -177,7 +177,7 @@ class Story:
             self._undoes[self._newest] = undone
 
     def _meant(self, numbers: list[int]) -> list[Operation]:
-        """An undo is undone as a whole, also where it is undone already."""
+        """An undo is undone as a whole, also where it is already undone."""
         is_undo = self._undoes.__contains__
         return [replace(self.operations[it], undone=frozenset()) if is_undo(it) else self.operations[it] for it in numbers]
 
@@ -186,7 +186,7 @@ class Story:
             operation = self.operations[number]
             cells = operation.changed if only is None else operation.changed & only
             self.operations[number] = replace(operation, undone=operation.undone | cells)
-            # What an undo had taken back is there again.
+            # What an undo had taken back was restored.
             for brought_back in self._undoes.get(number, []):
                 known = self.operations[brought_back]
                 self.operations[brought_back] = replace(known, undone=known.undone - cells)
@@ -209,7 +209,7 @@ class Story:
 
     def _check_refusal(self, now: State, given: Json, text: str) -> None:
         """A refusal has a reason: something would be lost, a place is no longer known, or there is nothing to undo."""
-        if "Nothing was undone, because" not in text:
+        if "Nothing was undone: " not in text:
             return
         numbers = {int(number) for number in re.findall(r"o(\d+)\) ", text)}
         operations = self._meant(sorted(numbers, reverse=True))

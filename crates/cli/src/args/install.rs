@@ -11,11 +11,11 @@ pub(crate) struct Install {
     #[command(flatten)]
     pub(crate) which: Which,
 
-    /// Let clients connect to a server that is running, at this address, instead of starting one
+    /// Let clients connect to the running server at this address instead of starting one
     #[arg(long, value_name = "URL", conflicts_with_all = ["jupyter", "colab", "read_only", "options"])]
     pub(crate) http: Option<String>,
 
-    /// The variable that holds the token of that server; the configuration names the variable, never the token
+    /// The variable with that server's token; the configuration names the variable, never the token
     #[arg(long, value_name = "NAME", requires = "http", default_value = "CELLBRIDGE_TOKEN", value_parser = variable_name)]
     pub(crate) token_variable: String,
 
@@ -23,11 +23,12 @@ pub(crate) struct Install {
     #[arg(long, requires = "http", conflicts_with = "token_variable")]
     pub(crate) no_token: bool,
 
-    /// Give agents this Jupyter server beside the folder; a token belongs in `JUPYTER_TOKEN`
+    /// Give agents this Jupyter server in addition to the folder; set its token in `JUPYTER_TOKEN`
     #[arg(long, value_name = "URL", conflicts_with = "colab")]
     pub(crate) jupyter: Option<String>,
 
-    /// Only the tools of the Colab tab, as of `cellbridge colab`; without it, agents have the tab beside the folder
+    /// Only the tools of the Colab tab, as with `cellbridge colab`; without this option, agents have the tab in
+    /// addition to the folder
     #[arg(long)]
     pub(crate) colab: bool,
 
@@ -39,7 +40,7 @@ pub(crate) struct Install {
     #[arg(long, conflicts_with = "print")]
     pub(crate) dry_run: bool,
 
-    /// Print what to paste into each client's configuration, and write nothing
+    /// Print the text to paste into each client's configuration, and write nothing
     #[arg(long)]
     pub(crate) print: bool,
 
@@ -65,7 +66,7 @@ pub(crate) struct Which {
     #[arg(value_name = "CLIENT", value_parser = client, conflicts_with = "all")]
     pub(crate) clients: Vec<&'static Client>,
 
-    /// All clients that are found on this machine
+    /// All clients on this machine
     #[arg(long)]
     pub(crate) all: bool,
 

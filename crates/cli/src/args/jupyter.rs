@@ -21,11 +21,11 @@ pub(crate) struct JupyterArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Serve; the same as without this word
+    /// Serve; the same as without this subcommand
     Start(Box<Start>),
-    /// Make a running server (streamable-http) use another Jupyter server
+    /// Switch a running server (streamable-http) to another Jupyter server
     Connect(Box<Connect>),
-    /// Make a running server (streamable-http) close its notebooks and end their kernels
+    /// Close the notebooks of a running server (streamable-http) and end their kernels
     Stop(Running),
 }
 
@@ -34,12 +34,12 @@ pub(crate) enum Verb {
 pub(crate) struct JupyterServer {
     /// A Jupyter server, as pasted from a browser, for paths such as `jupyter:x.ipynb`
     ///
-    /// Agents then work in it: their paths without a prefix are its own, and `local:x.ipynb` is in the folder. Without it,
-    /// agents can connect to one.
+    /// Agents then work there: paths without a prefix are on this server, and `local:x.ipynb` is in the folder.
+    /// Without this option, agents can connect to a server.
     #[arg(long, value_name = "URL", env = "JUPYTER_URL")]
     pub(crate) jupyter_url: Option<String>,
 
-    /// Its token; other users of this machine may see it here, the environment variable is better
+    /// Its token; other users of this machine may see it here, so prefer the environment variable
     #[arg(long, value_name = "TOKEN", env = "JUPYTER_TOKEN")]
     pub(crate) jupyter_token: Option<String>,
 
@@ -65,15 +65,15 @@ pub(crate) struct Places {
 /// The Jupyter server, or the two servers of notebooks and of kernels.
 #[derive(Debug, Args)]
 pub(crate) struct Servers {
-    /// The Jupyter server, as pasted from a browser [default: one that this user has running]
+    /// The Jupyter server, as pasted from a browser [default: a running one of this user]
     #[arg(long, value_name = "URL", env = "JUPYTER_URL")]
     pub(crate) jupyter_url: Option<String>,
 
-    /// Its token; other users of this machine may see it here, the environment variable is better
+    /// Its token; other users of this machine may see it here, so prefer the environment variable
     #[arg(long, value_name = "TOKEN", env = "JUPYTER_TOKEN")]
     pub(crate) jupyter_token: Option<String>,
 
-    /// The server of the notebooks, if it is not that of the kernels
+    /// The server of the notebooks, if it differs from the server of the kernels
     #[arg(long, value_name = "URL", env = "DOCUMENT_URL")]
     pub(crate) document_url: Option<String>,
 
@@ -81,7 +81,7 @@ pub(crate) struct Servers {
     #[arg(long, value_name = "TOKEN", env = "DOCUMENT_TOKEN")]
     pub(crate) document_token: Option<String>,
 
-    /// A notebook to begin with
+    /// The notebook to open first
     #[arg(long, value_name = "PATH", env = "DOCUMENT_ID")]
     pub(crate) document_id: Option<String>,
 
@@ -89,7 +89,7 @@ pub(crate) struct Servers {
     #[arg(long, visible_alias = "provider", value_name = "NAME", env = "DOCUMENT_PROVIDER")]
     pub(crate) document_provider: Option<String>,
 
-    /// The server of the kernels, if it is not that of the notebooks
+    /// The server of the kernels, if it differs from the server of the notebooks
     #[arg(long, visible_alias = "runtime-url", value_name = "URL", env = "CODE_SANDBOX_URL")]
     pub(crate) code_sandbox_url: Option<String>,
 
@@ -97,7 +97,7 @@ pub(crate) struct Servers {
     #[arg(long, visible_alias = "runtime-token", value_name = "TOKEN", env = "CODE_SANDBOX_TOKEN")]
     pub(crate) code_sandbox_token: Option<String>,
 
-    /// The kernel on which the first notebook runs
+    /// The kernel of the first notebook
     #[arg(long, visible_alias = "runtime-id", value_name = "ID", env = "CODE_SANDBOX_ID")]
     pub(crate) code_sandbox_id: Option<String>,
 }
@@ -148,15 +148,15 @@ pub(crate) struct Start {
     #[arg(long, value_name = "NAME")]
     pub(crate) allowed_host: Vec<String>,
 
-    /// Whether replies hold images
+    /// Whether replies contain images
     #[arg(long, value_name = "BOOL", env = "ALLOW_IMG_OUTPUT", value_parser = truth, default_value = "true", num_args = 0..=1, default_missing_value = "true")]
     pub(crate) allow_img_output: bool,
 
-    /// Whether agents may open notebooks in `JupyterLab` (where it has jupyterlab-commands-toolkit)
+    /// Whether agents may open notebooks in `JupyterLab` (if it has jupyterlab-commands-toolkit)
     #[arg(long, value_name = "BOOL", env = "JUPYTERLAB", value_parser = truth, default_value = "true", action = ArgAction::Set)]
     pub(crate) jupyterlab: bool,
 
-    /// Seconds between attempts to reach a server again (0: at once, then less and less often)
+    /// Seconds between attempts to reconnect to a server (0: at once, then with growing pauses)
     #[arg(long, value_name = "SECONDS", env = "RECONNECT_INTERVAL", default_value = "0", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) reconnect_interval: Duration,
 
@@ -167,15 +167,15 @@ pub(crate) struct Start {
     #[arg(long, value_name = "SECONDS", env = "JUPYTER_MCP_EXECUTION_TIMEOUT", default_value = "50", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) execution_timeout: Duration,
 
-    /// The longest that a call waits for a run
+    /// Maximum time that a call waits for a run
     #[arg(long, value_name = "SECONDS", env = "JUPYTER_MCP_MAX_EXECUTION_TIMEOUT", default_value = "3600", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) max_execution_timeout: Duration,
 
-    /// The most characters in one reply
+    /// Maximum number of characters in one reply
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(500..))]
     pub(crate) max_characters: u32,
 
-    /// The most images in one reply
+    /// Maximum number of images in one reply
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub(crate) max_images: u32,
 
@@ -186,7 +186,8 @@ pub(crate) struct Start {
     #[arg(long, value_name = "FILE", env = "REQUESTS_CA_BUNDLE")]
     pub(crate) ca_file: Option<PathBuf>,
 
-    /// Accepts kernel.auto-restart, which is always on: the next run after a kernel died starts a new one and says so
+    /// Accepts kernel.auto-restart, which is always on: the next run after a kernel died starts a new one and reports
+    /// that
     #[arg(long, value_name = "NAME", env = "JUPYTER_MCP_CAPABILITIES", value_delimiter = ',', value_parser = capability)]
     pub(crate) capability: Vec<String>,
 
@@ -203,11 +204,11 @@ pub(crate) struct Start {
 /// A server that is running with `--transport streamable-http`.
 #[derive(Debug, Args)]
 pub(crate) struct Running {
-    /// Where it listens
+    /// Its address
     #[arg(long, value_name = "URL", env = "JUPYTER_MCP_SERVER_URL", default_value = "http://localhost:4040")]
     pub(crate) jupyter_mcp_server_url: String,
 
-    /// Its token; other users of this machine may see it here, the environment variable is better
+    /// Its token; other users of this machine may see it here, so prefer the environment variable
     #[arg(long, visible_alias = "token", value_name = "TOKEN", env = "MCP_TOKEN")]
     pub(crate) mcp_token: Option<String>,
 }

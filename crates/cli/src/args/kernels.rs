@@ -15,13 +15,13 @@ pub(crate) struct Kernels {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KernelsVerb {
-    /// List the kernels that servers have left running, and those of other programs on this machine
+    /// List the kernels that outlive their servers, and the external kernels of this machine
     List(ListKernels),
 
-    /// End a kernel, with what runs on it
+    /// End a kernel and its runs
     Stop(StopKernels),
 
-    /// Show what a kernel printed and what happened to it, as far as its keeper still has it
+    /// Show the output and the events of a kernel, as far as its keeper's log reaches
     Logs(LogsOfKernel),
 }
 
@@ -34,18 +34,18 @@ pub(crate) struct ListKernels {
 
 #[derive(Debug, Args)]
 pub(crate) struct LogsOfKernel {
-    /// The kernel's id, or the beginning of it
+    /// The kernel's id, or the start of it
     #[arg(value_name = "ID")]
     pub(crate) id: String,
 
-    /// Print a JSON object for each entry, each in a line
+    /// Print one JSON object per line, one for each entry
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct StopKernels {
-    /// The kernel's id, or the beginning of it
+    /// The kernel's id, or the start of it
     #[arg(value_name = "ID", required_unless_present = "all")]
     pub(crate) id: Option<String>,
 

@@ -26,7 +26,8 @@ pub(crate) struct DiffSince {
     #[arg(value_name = "PATH")]
     pub(crate) path: PathBuf,
 
-    /// An operation such as o12, a checkpoint, or a time such as 2026-11-24 14:05 [default: the first operation that is kept]
+    /// An operation such as o12, a checkpoint, or a time such as 2026-11-24 14:05 [default: the oldest recorded
+    /// operation]
     #[arg(value_name = "SINCE")]
     pub(crate) since: Option<String>,
 
@@ -40,11 +41,11 @@ pub(crate) struct Undo {
     #[arg(value_name = "PATH")]
     pub(crate) path: PathBuf,
 
-    /// An operation such as o12 [default: the last one that is not undone]
+    /// An operation such as o12 [default: the latest one that is still in effect]
     #[arg(value_name = "ID")]
     pub(crate) id: Option<String>,
 
-    /// Undo so many operations, the last ones that are not undone
+    /// Undo this many of the latest operations that are still in effect
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with_all = ["id", "since"])]
     pub(crate) last: usize,
 
@@ -52,7 +53,7 @@ pub(crate) struct Undo {
     #[arg(long, value_name = "SINCE", conflicts_with = "id")]
     pub(crate) since: Option<String>,
 
-    /// Undo only what was done to this cell, given by its id; may be given several times
+    /// Undo only the changes to this cell, given by its id (repeatable)
     #[arg(long, value_name = "CELL")]
     pub(crate) only: Vec<String>,
 

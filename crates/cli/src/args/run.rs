@@ -17,11 +17,11 @@ pub(crate) struct RunNotebook {
     #[arg(long, short, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Set a variable, in a cell behind the one with the tag `parameters`; may be given several times
+    /// Set a variable, in a cell after the one with the tag `parameters` (repeatable)
     #[arg(long = "parameter", short, value_name = "NAME=VALUE", value_parser = parameter)]
     pub(crate) parameters: Vec<(String, String)>,
 
-    /// Begin at this cell, given by its index or id
+    /// Start at this cell, given by its index or id
     #[arg(long, value_name = "CELL")]
     pub(crate) from: Option<String>,
 
@@ -29,7 +29,7 @@ pub(crate) struct RunNotebook {
     #[arg(long, value_name = "CELL")]
     pub(crate) until: Option<String>,
 
-    /// Run the other cells though one fails
+    /// Run the other cells even if one fails
     #[arg(long)]
     pub(crate) keep_going: bool,
 
@@ -62,10 +62,10 @@ fn parameter(text: &str) -> Result<(String, String), String> {
     let is_name = name.starts_with(|c: char| c.is_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_alphanumeric() || c == '_');
     if KEYWORDS.contains(&name) {
-        Err(format!("{name:?} is a keyword of Python"))
+        Err(format!("{name:?} is a Python keyword"))
     } else if is_name {
         Ok((name.to_owned(), value.to_owned()))
     } else {
-        Err(format!("{name:?} is no variable's name"))
+        Err(format!("{name:?} is not the name of a variable"))
     }
 }

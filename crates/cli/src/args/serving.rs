@@ -50,7 +50,7 @@ pub(crate) struct Serving {
 /// What agents may do.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Allowed {
-    /// Let agents only read: what changes or runs anything is not offered, and refused when called
+    /// Let agents only read: tools that change or run anything are not listed, and calls of them are refused
     #[arg(long, value_name = "BOOL", env = "CELLBRIDGE_READ_ONLY", value_parser = truth, num_args = 0..=1, default_missing_value = "true", default_value = "false", require_equals = true)]
     read_only: bool,
 
@@ -62,7 +62,7 @@ pub(crate) struct Allowed {
     #[arg(long, value_name = "GROUP", env = "CELLBRIDGE_ASK", value_delimiter = ',', value_parser = asked)]
     ask: Vec<Offer>,
 
-    /// Let agents install packages without the person being asked
+    /// Let agents install packages without asking the person
     #[arg(long, value_name = "BOOL", env = "CELLBRIDGE_ALLOW_INSTALL", value_parser = truth, num_args = 0..=1, default_missing_value = "true", default_value = "false", require_equals = true)]
     allow_install: bool,
 }
@@ -89,7 +89,7 @@ pub(crate) struct Recording {
 /// What replies hold, and what is recorded.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Replies {
-    /// Leave out of replies what a run has changed in memory
+    /// Omit a run's changes in memory from replies
     #[arg(long, value_name = "BOOL", env = "CELLBRIDGE_NO_CHANGES", value_parser = truth, num_args = 0..=1, default_missing_value = "true", default_value = "false", require_equals = true)]
     pub(crate) no_changes: bool,
 
@@ -99,7 +99,7 @@ pub(crate) struct Replies {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Network {
-    /// How long a server or a connection may be silent before it is given up
+    /// How long a server or a connection may be silent before it counts as gone
     #[arg(long, value_name = "SECONDS", env = "CELLBRIDGE_NETWORK_TIMEOUT", default_value = "30", value_parser = network_timeout, allow_negative_numbers = true)]
     pub(crate) network_timeout: NetworkTimeout,
 }

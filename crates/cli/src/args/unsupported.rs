@@ -30,7 +30,7 @@ const SETTINGS: [Setting; 17] = [
         option: "allowed-jupyter-mcp-tools",
         variable: "ALLOWED_JUPYTER_MCP_TOOLS",
         harmless: |_| false,
-        reason: "chooses commands of JupyterLab, and none are offered as tools here; run_cells runs a whole \
+        reason: "chooses JupyterLab commands, which are not offered as tools here; run_cells runs a whole \
                  notebook, and read_cell with cell_id=\"@selected\" reads the selected cell",
     },
     Setting {
@@ -47,7 +47,7 @@ const SETTINGS: [Setting; 17] = [
     variable_only(
         "JUPYTER_MCP_STATEFUL",
         is_on,
-        "cannot turn sessions off: each client that calls initialize gets one",
+        "cannot turn off sessions: each client that calls initialize gets one",
     ),
     variable_only(
         "JUPYTER_MCP_EXECUTE_VIA_HTTP",
@@ -57,7 +57,7 @@ const SETTINGS: [Setting; 17] = [
     variable_only(
         "JUPYTER_MCP_WATCH_NOTEBOOKS",
         is_on,
-        "cannot turn the connection to a live notebook off: edits and outputs travel through it",
+        "cannot turn off the connection to a live notebook: edits and outputs travel through it",
     ),
     variable_only(
         "JUPYTER_MCP_EXTENSIONS",

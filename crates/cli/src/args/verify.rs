@@ -21,7 +21,7 @@ pub(crate) struct Verify {
     #[arg(long)]
     pub(crate) copy: bool,
 
-    /// Write the fresh outputs into the notebooks where no cell fails
+    /// Write the fresh outputs into those notebooks in which no cell fails
     #[arg(long)]
     pub(crate) apply: bool,
 

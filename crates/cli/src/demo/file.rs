@@ -21,7 +21,7 @@ pub(super) fn remove_earlier(path: &Path) -> anyhow::Result<()> {
     };
     ensure!(
         serde_json::from_slice(&text).is_ok_and(|notebook| is_ours(&notebook)),
-        "{} was not made by this demo and is left alone. Name another folder: cellbridge demo DIR",
+        "{} was not written by this demo and was not changed. Name another folder: cellbridge demo DIR",
         path.display()
     );
     std::fs::remove_file(path).with_context(|| format!("{} cannot be replaced", path.display()))

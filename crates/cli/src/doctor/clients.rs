@@ -101,7 +101,7 @@ pub(super) async fn check(machine: &Machine) -> Vec<Finding> {
     findings(&facts.collect::<Vec<_>>(), &detected)
 }
 
-/// An entry of ours, or why a configuration cannot be read.
+/// Our entry, or why a configuration cannot be read.
 struct Entry {
     client: &'static Client,
     is_of_project: bool,
@@ -278,7 +278,7 @@ fn findings(facts: &[Facts], detected: &[&str]) -> Vec<Finding> {
         all.push(CHECK.ok("other clients", message));
     }
     if all.is_empty() {
-        all.push(CHECK.ok("clients", "No client is installed that Cellbridge knows."));
+        all.push(CHECK.ok("clients", "No known client is installed."));
     }
     all
 }
@@ -305,7 +305,7 @@ fn finding(facts: &Facts) -> Finding {
             "It starts {program:?}, which exists. It was not started, because the entry came with the folder."
         )),
         Outcome::LiesInFolder(program) => partly(format!(
-            "It starts {program:?}, which lies in this folder, or is given a file in it. It was not started."
+            "It starts {program:?}, which is in this folder or has a file of it as an argument. It was not started."
         )),
         Outcome::NoProgram(program) => broken(format!("It starts {program:?}, which does not exist.")),
         Outcome::Failed(ProbeError::NotStarted(error)) => broken(format!("Its command cannot be started: {error}.")),
@@ -314,7 +314,7 @@ fn finding(facts: &Facts) -> Finding {
         }
         // Another one runs with the same port.
         Outcome::Failed(ProbeError::NoAnswer(line)) if line.contains("in use") => {
-            partly(format!("Its command did not answer, perhaps because it runs already: {line}"))
+            partly(format!("Its command did not answer, perhaps because it is already running: {line}"))
         }
         Outcome::Failed(ProbeError::NoAnswer(line)) => {
             let reason = if line.is_empty() { String::new() } else { format!(": {line}") };

@@ -82,7 +82,7 @@ fn browser_finding(facts: &Facts) -> Finding {
     const SUBJECT: &str = "browser";
     const BY_HAND: &str = "Open the address in the answer of open_colab_browser_connection by hand.";
     match (&facts.browser, facts.display) {
-        (None, _) => CHECK.ok(SUBJECT, format!("None is opened (--no-browser). {BY_HAND}")),
+        (None, _) => CHECK.ok(SUBJECT, format!("No browser is opened (--no-browser). {BY_HAND}")),
         (Some(Err(problem)), _) => CHECK.warning(SUBJECT, format!("{problem} {BY_HAND}")),
         (Some(Ok(program)), Display::Present) => CHECK.ok(SUBJECT, format!("{} opens it.", program.display())),
         (Some(Ok(_)), Display::Missing) => {
@@ -105,7 +105,7 @@ fn port(port: &Result<Port, BindError>) -> Finding {
                 format!("{which} can be opened on 127.0.0.1 and ::1.")
             } else {
                 format!(
-                    "{which} can be opened on 127.0.0.1; this machine has no IPv6, and browsers do without."
+                    "{which} can be opened on 127.0.0.1; this machine has no IPv6, and browsers work without it."
                 )
             };
             CHECK.ok(SUBJECT, message)
@@ -134,7 +134,7 @@ fn last_attempt(attempt: Option<&(KeptAttempt, Duration)>) -> Finding {
         Some((attempt, age)) => CHECK.warning(
             SUBJECT,
             format!(
-                "{}: {} The answer of open_colab_browser_connection says what to do.",
+                "{}: {} The answer of open_colab_browser_connection names the next step.",
                 ago(*age),
                 attempt.what
             ),
@@ -169,7 +169,7 @@ mod tests {
     fn a_browser_that_cannot_be_opened_is_named_with_what_to_do_instead() {
         let said = |browser, display| line(&findings(&facts(browser, display))[0]);
         assert_eq!(said(Some(Ok("/bin/xdg-open")), Display::Present), "ok browser: /bin/xdg-open opens it.");
-        assert!(said(None, Display::Missing).starts_with("ok browser: None is opened"));
+        assert!(said(None, Display::Missing).starts_with("ok browser: No browser is opened"));
         let missing = said(Some(Err("No program.")), Display::Present);
         assert!(missing.starts_with("warning browser: No program. Open the address"), "{missing}");
         assert!(said(Some(Ok("/bin/xdg-open")), Display::Missing).contains("no display"));

@@ -64,9 +64,9 @@ pub(super) struct Finding {
 /// What `--fix` may do: nothing that another program or the person has made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Repair {
-    /// Let nobody but the owner read or write these files of ours.
+    /// Let only the owner read or write these files of Cellbridge.
     MakePrivate(Vec<std::path::PathBuf>),
-    /// Remove what an ended kernel of ours left behind.
+    /// Remove the files of an ended kernel of Cellbridge.
     #[cfg(unix)]
     Remove(Vec<local::Leftover>),
 }

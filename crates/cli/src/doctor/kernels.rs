@@ -48,7 +48,8 @@ fn packaged(client: &PackagedClient) -> Option<Finding> {
     let (variables, folder) = (&client.variables, client.folder.display());
     let first = variables.first()?;
     let message = format!(
-        "This process runs in {} {} ({folder}): {} reach kernels without the paths in it. To pass one on as it is: --kernel-env {first}.",
+        "This process runs in {} {} ({folder}): {} reach kernels without the paths in it. To pass one unchanged: \
+         --kernel-env {first}.",
         if client.kind == "AppImage" { "an" } else { "a" },
         client.kind,
         variables.join(", "),
@@ -114,12 +115,13 @@ impl Facts {
             NextKernel::Made { with } => CHECK.ok(
                 SUBJECT,
                 format!(
-                    "There is no Python kernel yet. The first notebook makes an environment with {}, which needs the network.",
+                    "There is no Python kernel yet. The first notebook creates an environment with {}, which needs \
+                     the network.",
                     with.display()
                 ),
             ),
             NextKernel::None => {
-                let message = "There is no Python kernel, and neither uv nor a Python to make one with. Install one of \
+                let message = "There is no Python kernel, and neither uv nor a Python to create one. Install one of \
                                them (docs.astral.sh/uv, python.org).";
                 let has_other = self.kernelspecs.iter().any(|found| found.program.is_ok());
                 if has_other { CHECK.warning(SUBJECT, message) } else { CHECK.error(SUBJECT, message) }
@@ -131,11 +133,10 @@ impl Facts {
         let subject = shown(&found.prefix);
         match &found.state {
             EnvironmentState::Ready(python) if self.is_next(python) => {
-                CHECK.ok(subject, "This environment of the folder is the one that notebooks get.")
+                CHECK.ok(subject, "Notebooks get this environment of the folder.")
             }
-            EnvironmentState::Ready(_) => {
-                CHECK.ok(subject, "This environment of the folder has a kernel; another one comes first.")
-            }
+            EnvironmentState::Ready(_) => CHECK
+                .ok(subject, "This environment of the folder has a kernel; another one takes precedence."),
             EnvironmentState::NoKernel { interpreter, has_pip } => CHECK
                 .warning(subject, "This environment of the folder is not used: it has no ipykernel.")
                 .fixed_by(self.install(interpreter, *has_pip)),
@@ -150,11 +151,12 @@ impl Facts {
         let subject = found.variable;
         let prefix = found.prefix.display();
         match &found.state {
-            Some(EnvironmentState::Ready(python)) if self.is_next(python) => CHECK
-                .ok(subject, format!("The activated environment {prefix} is the one that notebooks get.")),
+            Some(EnvironmentState::Ready(python)) if self.is_next(python) => {
+                CHECK.ok(subject, format!("Notebooks get the activated environment {prefix}."))
+            }
             Some(EnvironmentState::Ready(_)) => {
                 let message = format!(
-                    "The activated environment {prefix} has a kernel; one of the folder comes first."
+                    "The activated environment {prefix} has a kernel; one of the folder takes precedence."
                 );
                 CHECK.ok(subject, message)
             }
@@ -184,7 +186,8 @@ impl Facts {
         );
         let subject = chosen.map_or("variables", |found| found.variable);
         let message = format!(
-            "A client that does not pass on this shell's variables (Codex, desktop programs) hides this: notebooks then get {}.",
+            "Clients that do not pass on this shell's variables (Codex, desktop programs) hide this environment: \
+             notebooks then get {}.",
             described(&self.next_if_hidden)
         );
         let finding = CHECK.warning(subject, message);
@@ -210,13 +213,13 @@ impl Facts {
         let prefix = found.prefix.display();
         let finding = match &found.state {
             EnvironmentState::Ready(python) if self.is_next(python) => {
-                return Some(CHECK.ok("PATH", format!("The environment {prefix} on PATH is the one that notebooks get.")));
+                return Some(CHECK.ok("PATH", format!("Notebooks get the environment {prefix} on PATH.")));
             }
             EnvironmentState::Ready(_) => CHECK.warning(
                 "PATH",
                 format!(
-                    "The environment {prefix} is on PATH, but no variable names it, as if the client hides VIRTUAL_ENV: \
-                     another kernel comes first."
+                    "The environment {prefix} is on PATH, but no variable names it, perhaps because the client hides \
+                     VIRTUAL_ENV: another kernel takes precedence."
                 ),
             ),
             EnvironmentState::NoKernel { interpreter, has_pip } => {
@@ -252,18 +255,18 @@ impl Facts {
         const SUBJECT: &str = "own environment";
         match &self.managed {
             ManagedState::Ready(python) => {
-                Some(CHECK.ok(SUBJECT, format!("The one that Cellbridge has made is {}.", python.display())))
+                Some(CHECK.ok(SUBJECT, format!("Cellbridge's own environment is {}.", python.display())))
             }
             ManagedState::Unfinished(folder) => {
                 let message = format!(
-                    "The one in {} was not completed; the next use makes it again.",
+                    "The environment in {} is incomplete; the next use creates it again.",
                     folder.display()
                 );
                 Some(CHECK.warning(SUBJECT, message))
             }
             ManagedState::NotMade(_) => None,
             ManagedState::NoFolder => {
-                Some(CHECK.warning(SUBJECT, "There is no home folder to make one in; set HOME."))
+                Some(CHECK.warning(SUBJECT, "There is no home folder for an environment; set HOME."))
             }
         }
     }
@@ -294,7 +297,7 @@ impl Facts {
 fn described(next: &NextKernel) -> String {
     match next {
         NextKernel::Existing { program, .. } => program.display().to_string(),
-        NextKernel::Made { with } => format!("an environment that is made with {} first", with.display()),
+        NextKernel::Made { with } => format!("an environment that is first created with {}", with.display()),
         NextKernel::None => "no kernel".to_owned(),
     }
 }

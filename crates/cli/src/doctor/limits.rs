@@ -178,7 +178,7 @@ fn open_files_finding(limit: &OpenFiles) -> Finding {
     if soft >= FEW_OPEN_FILES {
         return CHECK.ok(SUBJECT, format!("A process may open {soft} files."));
     }
-    let message = format!("A process may open {soft} files only; each kernel needs about ten.");
+    let message = format!("A process may open only {soft} files; each kernel needs about ten.");
     let finding = if soft < TOO_FEW_OPEN_FILES {
         CHECK.error(SUBJECT, message)
     } else {
@@ -213,7 +213,7 @@ fn place_finding(place: &Place) -> Finding {
     let Some(space) = place.space else { return CHECK.ok(subject, format!("{path} can be written.")) };
     let free = format!("{path} has {} free of {}", size(space.free), size(space.total));
     if space.free < NO_SPACE || !space.has_inodes {
-        let what = if space.has_inodes { "" } else { " and no room for further files" };
+        let what = if space.has_inodes { "" } else { " and no room for more files" };
         return CHECK.error(subject, format!("{free}{what}: {}.", place.purpose.without()));
     }
     if space.free < LOW_SPACE {

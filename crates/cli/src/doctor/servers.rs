@@ -167,7 +167,7 @@ fn finding(facts: &Facts) -> Finding {
                 CHECK.ok(subject, "Its Hub has stopped it, and starts it when an agent first needs it.")
             }
             Some(false) => {
-                broken(format!("Its Hub has stopped it, and the token may not start it. {}", error.next))
+                broken(format!("Its Hub has stopped it, and the token cannot start it. {}", error.next))
             }
             None => CHECK.warning(subject, error.to_string()),
         },
@@ -187,7 +187,7 @@ fn answered(facts: &Facts, answer: &Answer) -> Finding {
     let origin = match &facts.origin {
         Origin::Given => "given".to_owned(),
         Origin::Running { root, is_first } => {
-            let first = if *is_first { ", the first that agents find here" } else { "" };
+            let first = if *is_first { ", the first choice of agents here" } else { "" };
             let root = if root.as_os_str().is_empty() {
                 "an unknown folder".into()
             } else {
@@ -199,7 +199,7 @@ fn answered(facts: &Facts, answer: &Answer) -> Finding {
     let holder = if answer.has_credentials { "the token" } else { "everybody on this machine" };
     let about = format!("Jupyter Server {}, {origin}; {collaboration}", answer.version);
     let Some(rights) = answer.rights else {
-        return CHECK.ok(&*facts.base, format!("{about}; it does not say what {holder} may do."));
+        return CHECK.ok(&*facts.base, format!("{about}; it does not report the rights of {holder}."));
     };
     let all = [(rights.read, "read"), (rights.write, "write"), (rights.execute, "run code")];
     let list = |wanted: bool| {
@@ -239,7 +239,7 @@ fn unused_file(file: &UnusedFile) -> Finding {
         UnusedReason::Unreadable => CHECK
             .warning(
                 "unreadable file",
-                format!("{path} is not the file of a Jupyter server that can be used."),
+                format!("{path} is not a usable file of a Jupyter server."),
             )
             .fixed_by(remove(&file.path)),
     }

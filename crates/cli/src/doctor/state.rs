@@ -15,7 +15,7 @@ const COUNT_TIMEOUT: Duration = Duration::from_secs(3);
 #[cfg(unix)]
 const MAX_NAMED: usize = 4;
 
-/// A folder of ours that exists.
+/// An existing folder of Cellbridge.
 struct Folder {
     name: &'static str,
     path: PathBuf,
@@ -126,11 +126,11 @@ fn exposed_in_runtime(runtime: &Path) -> Vec<PathBuf> {
 fn findings(facts: &Facts) -> Vec<Finding> {
     let mut all: Vec<Finding> = facts.folders.iter().flat_map(folder).collect();
     if facts.folders.is_empty() {
-        all.push(CHECK.ok("folders", "Nothing is kept yet."));
+        all.push(CHECK.ok("folders", "Nothing is stored yet."));
     }
     if !facts.exposed_to_jupyter.is_empty() {
         let message = format!(
-            "Other users can read {} of Jupyter's with keys or tokens, which let them run code as you.",
+            "Other users can read {} with Jupyter's keys or tokens, which let them run code as you.",
             files(&facts.exposed_to_jupyter)
         );
         all.push(
@@ -168,7 +168,7 @@ fn leftovers(leftovers: &[local::Leftover]) -> Option<Finding> {
         .flat_map(|leftover| leftover.file.iter().chain(&leftover.sockets).cloned())
         .collect();
     let first = paths.first()?;
-    let message = format!("Kernels of Cellbridge that have ended left {} behind.", named(first, paths.len()));
+    let message = format!("Ended kernels of Cellbridge left {} behind.", named(first, paths.len()));
     let words = ["rm", "-r"].into_iter().map(str::to_owned);
     let words: Vec<String> =
         words.chain(paths.iter().take(MAX_NAMED).map(|path| path.to_string_lossy().into_owned())).collect();

@@ -90,7 +90,7 @@ impl Outcome {
             Self::Unchanged(summary) => unchanged(summary, machine),
             Self::Skipped(client, reason) => format!("{}: skipped: {reason}", client.name),
             Self::Failed(client, ChangeError::Refused { block: Some(block), refusal, file }) => format!(
-                "{}: {} was left as it is: {refusal}.\n  Add this yourself:\n\n{}",
+                "{}: {} was not changed: {refusal}.\n  Add this yourself:\n\n{}",
                 client.name,
                 machine::shown(file, machine),
                 indented(block)
@@ -111,8 +111,8 @@ pub(super) fn result(outcomes: &[Outcome]) -> anyhow::Result<()> {
     let failed = outcomes.iter().filter(|it| matches!(it, Outcome::Failed(..))).count();
     match failed {
         0 => Ok(()),
-        1 => bail!("one client was left as it is"),
-        failed => bail!("{failed} clients were left as they are"),
+        1 => bail!("the configuration of one client was not changed"),
+        failed => bail!("the configurations of {failed} clients were not changed"),
     }
 }
 

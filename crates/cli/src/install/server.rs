@@ -46,9 +46,9 @@ fn running(url: &str, options: &Install) -> anyhow::Result<Asked> {
     let mut url = Url::parse(url).context("--http takes an address such as http://127.0.0.1:4040/mcp")?;
     ensure!(
         ["http", "https"].contains(&url.scheme()),
-        "--http takes an address that begins with http: or https:"
+        "--http takes an address that starts with http: or https:"
     );
-    ensure!(url.username().is_empty() && url.password().is_none(), "leave the password out of the address");
+    ensure!(url.username().is_empty() && url.password().is_none(), "remove the password from the address");
     let pairs: Vec<_> = url
         .query_pairs()
         .filter(|(name, _)| name != "token")
@@ -60,7 +60,8 @@ fn running(url: &str, options: &Install) -> anyhow::Result<Asked> {
     }
     let variable = (!options.no_token).then(|| options.token_variable.clone());
     let note = variable.as_ref().map(|name| {
-        format!("Set {name} to the server's token where clients start; their configurations only name the variable.")
+        format!("Set {name} to the server's token in the environment of the clients; their configurations only name \
+         the variable.")
     });
     Ok(Asked {
         entry: ServerEntry {
@@ -85,8 +86,8 @@ fn started(options: &Install, machine: &Machine, folder: &Path, scope: Scope) ->
         if address.token.is_some() || machine.variable(JUPYTER_TOKEN).is_some() {
             secrets.push(JUPYTER_TOKEN.to_owned());
             notes.push(format!(
-                "Set {JUPYTER_TOKEN} to the Jupyter server's token where clients start; their configurations only name \
-                 the variable."
+                "Set {JUPYTER_TOKEN} to the Jupyter server's token in the environment of the clients; their \
+                 configurations only name the variable."
             ));
         }
         arguments.extend(["--jupyter-url".to_owned(), address.base.to_string()]);
@@ -95,7 +96,8 @@ fn started(options: &Install, machine: &Machine, folder: &Path, scope: Scope) ->
         let name = option.split('=').next().unwrap_or(option);
         if let Some((_, variable)) = SECRETS.iter().find(|(secret, _)| *secret == name) {
             bail!(
-                "{name} would be written into files that others may read. Set {variable} where clients start."
+                "{name} would be written into files that others may read. Set {variable} in the environment of the \
+                 clients."
             );
         }
     }
@@ -138,7 +140,7 @@ impl Asked {
             .map(|it| it.name)
             .collect();
         if !self.entry.secret_variables.is_empty() && !cannot.is_empty() {
-            notes.push(format!("{} may not hand variables on to servers.", cannot.join(", ")));
+            notes.push(format!("{} may not pass variables on to servers.", cannot.join(", ")));
         }
         let Start::Command { folder: Some((option, folder)), .. } = &self.entry.start else { return notes };
         let fixed: Vec<_> = clients

@@ -63,7 +63,7 @@ impl Entry {
     fn line(&self, machine: &Machine, name: &str) -> Option<String> {
         match self {
             Self::Missing => None,
-            Self::Unreadable(error) => Some(format!("left alone: {error}")),
+            Self::Unreadable(error) => Some(format!("unreadable: {error}")),
             Self::Found { file, starts, is_disabled, exists } => {
                 let file = machine::shown(Path::new(file), machine);
                 let what = match starts {

@@ -15,7 +15,7 @@ pub(super) fn list(
     now: SystemTime,
 ) -> anyhow::Result<()> {
     if !kernels.is_empty() {
-        say("\nKernels of other programs (an agent can join them by id; Cellbridge never ends them):")?;
+        say("\nExternal kernels (an agent can join them by id; Cellbridge never ends them):")?;
     }
     kernels.iter().try_for_each(|kernel| say(&line(kernel, now)))?;
     refused

@@ -27,7 +27,7 @@ impl Kept {
 
     pub(super) fn list(&self, now: SystemTime) -> anyhow::Result<()> {
         if self.kernels.is_empty() {
-            say("No kernels outlive their servers now.")?;
+            say("No kernels are kept.")?;
         }
         self.kernels.iter().try_for_each(|kernel| say(&line(kernel, now)))?;
         self.warnings.iter().try_for_each(|warning| say(warning))
@@ -42,7 +42,7 @@ impl Kept {
         for kernel in all_or_one {
             match kernel.stop().await {
                 Ok(()) => say(&format!("stopped {}", kernel.id))?,
-                Err(error) => failures.push(format!("kernel {} is not stopped: {}", kernel.id, error.0)),
+                Err(error) => failures.push(format!("kernel {} was not stopped: {}", kernel.id, error.0)),
             }
         }
         if failures.is_empty() { Ok(()) } else { bail!(failures.join("\n")) }
@@ -67,7 +67,7 @@ fn meant<'k>(
         }
         [] => bail!("there is no kernel {id:?}; `cellbridge kernels` lists them"),
         [first, others @ ..] if others.iter().all(|other| other.id == first.id) => Ok(meant),
-        _ => bail!("{} kernels have an id that begins with {id:?}", meant.len()),
+        _ => bail!("{} kernels have an id that starts with {id:?}", meant.len()),
     }
 }
 
@@ -103,7 +103,7 @@ fn state(state: &KeptState) -> String {
         KeptState::Idle => "idle".to_owned(),
         KeptState::Busy => "busy".to_owned(),
         KeptState::Dead { how } => format!("dead ({how})"),
-        KeptState::Left => "ended; its last runs are not read".to_owned(),
+        KeptState::Left => "ended; its last runs have not been read".to_owned(),
         KeptState::Silent => "its keeper does not answer".to_owned(),
         KeptState::Refused { cause } => format!("not used here ({cause})"),
     }

@@ -43,7 +43,7 @@ pub(super) async fn run_cells(
         let is_stopped = !run.state().is_over();
         if is_stopped {
             if let RunState::WaitingForInput { .. } = run.state() {
-                log.say(&format!("{name} asks for input, which nobody gives here"));
+                log.say(&format!("{name} asks for input, which is not available here"));
             }
             stop(session, &run).await;
         }

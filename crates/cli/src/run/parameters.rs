@@ -18,7 +18,7 @@ const INJECTED: &str = "injected-parameters";
 /// Sets variables in a cell behind that of the defaults, or in the first cell. The cell of an earlier run is replaced.
 pub(super) fn edits(notebook: &Notebook, parameters: &[(String, String)]) -> anyhow::Result<Vec<Edit>> {
     if let Some(language) = notebook.language().filter(|language| language != "python") {
-        bail!("parameters are set in notebooks of Python only; this one is in {language}");
+        bail!("parameters can be set only in Python notebooks; this one is in {language}");
     }
     let lines: Vec<String> =
         parameters.iter().map(|(name, value)| format!("{name} = {}", literal(value))).collect();
@@ -55,7 +55,8 @@ pub(super) fn warnings(
     let mut warnings = Vec::new();
     if defaults.is_none() && !parameters.is_empty() {
         warnings.push(format!(
-            "no cell has the tag `{DEFAULTS}`, so the parameters are set before all cells; a cell that sets one of them again wins"
+            "no cell has the tag `{DEFAULTS}`, so the parameters are set before all cells; if a cell sets one of \
+             them again, the cell's value is used"
         ));
     }
     let effects: BTreeMap<usize, Effects> = notebook
@@ -87,7 +88,7 @@ pub(super) fn warnings(
         });
         if let Some((index, _)) = sets_again {
             warnings.push(format!(
-                "cell {index} sets {name} again: from there on, the value of -p {name} is not used"
+                "cell {index} sets {name} again: from that cell on, the value of -p {name} is not used"
             ));
         }
     }
@@ -167,9 +168,9 @@ mod tests {
 
     #[test]
     fn parameters_without_effect_are_named() {
-        let no_tag = "no cell has the tag `parameters`, so the parameters are set before all cells; a cell that sets one of \
-                      them again wins";
-        let again = "cell 1 sets N again: from there on, the value of -p N is not used";
+        let no_tag = "no cell has the tag `parameters`, so the parameters are set before all cells; if a cell sets \
+         one of them again, the cell's value is used";
+        let again = "cell 1 sets N again: from that cell on, the value of -p N is not used";
         assert_eq!(warned(&[("import x", "a"), ("N = 1", "b"), ("N", "c")], &["N"]), [no_tag, again]);
         assert_eq!(warned(&[("print(N)", "a")], &["N", "M"]), [no_tag, "no cell uses M; is the name right?"]);
         let fine = [("N = 1", "parameters"), ("N += 1\nM = N", "a"), ("N = int(N)", "b")];

@@ -29,7 +29,7 @@ impl Prepared {
     /// How a person finds a cell in the notebook that was named, which has no cell for the parameters.
     pub(super) fn name(&self, index: usize) -> String {
         match self.inserted {
-            Some(inserted) if inserted == index => "the cell of the parameters".to_owned(),
+            Some(inserted) if inserted == index => "the parameter cell".to_owned(),
             Some(inserted) if inserted < index => format!("cell {}", index - 1),
             _ => format!("cell {index}"),
         }
@@ -68,7 +68,7 @@ pub(super) fn check_output(output: &Named, source: &Named) -> anyhow::Result<()>
     let Named::File(file) = output else { return Ok(()) };
     let refused = |cause: &str| anyhow!("{} cannot be written: {cause}", file.display());
     if output == source {
-        return Err(refused("it is the notebook itself, which gets its outputs without -o"));
+        return Err(refused("it is the notebook itself; without -o, the outputs are written there"));
     }
     if file.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("ipynb")) {
         return Err(refused("its name does not end in .ipynb"));
@@ -140,7 +140,7 @@ fn range(notebook: &Notebook, options: &RunNotebook) -> anyhow::Result<Range<usi
     let from = index(&options.from, 0)?;
     let end = index(&options.until, count.saturating_sub(1))?.saturating_add(1).min(count);
     if from >= end && options.from.is_some() {
-        bail!("--until names a cell before that of --from");
+        bail!("--until names a cell before the one of --from");
     }
     Ok(from.min(end)..end)
 }

@@ -174,7 +174,7 @@ async fn assert_refused(agent: &mut Agent, calls: &[(&str, &str)], reason: &str)
         let refusal = agent.call_tool_expecting_failure(tool, arguments).await?;
         let is_named = refusal.contains(tool) || refusal.contains("use_notebook with");
         assert!(is_named && refusal.contains(reason), "{tool} {arguments}: {refusal}");
-        assert!(refusal.contains("tools/list") && refusal.contains("that person has to"), "{refusal}");
+        assert!(refusal.contains("tools/list") && refusal.contains("that person must"), "{refusal}");
     }
     Ok(())
 }

@@ -327,7 +327,7 @@ async fn a_copy_shows_where_it_leads_and_what_it_holds() -> Result<()> {
     fs::write(folder.join("a.txt"), "import other\n")?;
     client.agent.respond(&question, r#"{"action":"accept"}"#).await?;
     let refusal = client.agent.wait_failure(id).await?;
-    assert!(refusal.contains("changed after the person had been asked"), "{refusal}");
+    assert!(refusal.contains("changed after the person was asked"), "{refusal}");
     assert!(!folder.join(".venv/lib/x.pth").exists());
     let (_, copied) = reply(&mut client.agent, copy, "accept").await?;
     assert!(text(&copied)?.contains("Copied"), "{copied}");
@@ -413,7 +413,7 @@ async fn what_changed_after_the_question_is_not_done() -> Result<()> {
         fs::write(&file, changed)?;
         client.agent.respond(&question, r#"{"action":"accept"}"#).await?;
         let refusal = client.agent.wait_failure(id).await?;
-        assert!(refusal.contains("changed after the person had been asked"), "{call:?}: {refusal}");
+        assert!(refusal.contains("changed after the person was asked"), "{call:?}: {refusal}");
         let read = client.agent.call_tool("read_notebook", r#"{"notebook_name":"a.ipynb"}"#).await?;
         assert!(text(&read)?.contains("\tnew"), "{read}");
     }

@@ -126,7 +126,7 @@ async fn a_tab_whose_page_has_gone_keeps_its_path() -> Result<()> {
     let refused = within("the end of the page", gone).await??;
     assert!(
         refused.contains(
-            "The notebook colab:2 is in a Colab tab, and that tab is not connected. Another is: colab:."
+            "The notebook colab:2 is in a Colab tab, and that tab is not connected. Another connected tab: colab:."
         ),
         "{refused}"
     );
@@ -137,7 +137,7 @@ async fn a_tab_whose_page_has_gone_keeps_its_path() -> Result<()> {
     let run = json!({ "notebook_name": "one", "code": "1" });
     let refused = client.refused("execute_code", run).await?;
     assert!(
-        refused.contains("the Colab tab colab:2, which is not connected. Another is: colab:."),
+        refused.contains("the Colab tab colab:2, which is not connected. Another connected tab: colab:."),
         "{refused}"
     );
     insert(client, "colab:", "still there").await?;
@@ -158,7 +158,7 @@ async fn a_notebook_that_was_connected_with_the_line_may_not_be_the_one_asked_fo
     let notice = "[NOTICE] The person connected this tab with the line for Colab's own dialog";
     let page = Tab::connect(&connection).await?.serve(Cells::default().page()).await?;
     let opened = client.call("use_notebook", opening.clone()).await?;
-    assert!(opened.contains(notice) && opened.contains(&format!("another than {ONE}:")), "{opened}");
+    assert!(opened.contains(notice) && opened.contains(&format!("may differ from {ONE}:")), "{opened}");
 
     drop(page);
     connection.token = url_token;

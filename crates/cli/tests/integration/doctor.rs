@@ -257,10 +257,10 @@ fn an_activated_environment_that_clients_hide_is_found_and_the_fix_works() -> Re
     machine.set("VIRTUAL_ENV", prefix.clone());
     let report = machine.report(&[])?;
     report.find("kernels", "ok", &format!("which is {}.", python.display()))?;
-    let fix = report.fix("kernels", "warning", "A client that does not pass on")?.to_owned();
+    let fix = report.fix("kernels", "warning", "Clients that do not pass on")?.to_owned();
     obey(&fix)?;
     let report = machine.report(&[])?;
-    assert!(!report.lines().contains("A client that does not pass on"), "{}", report.lines());
+    assert!(!report.lines().contains("Clients that do not pass on"), "{}", report.lines());
     // The same without the variable, as a client starts the server.
     machine.variables.remove("VIRTUAL_ENV");
     machine.report(&[])?.find("kernels", "ok", "root/.venv/bin/python.")?;
@@ -377,7 +377,7 @@ fn a_machine_without_a_display_opens_no_browser() -> Result<()> {
     machine.report(&[])?.find("colab", "warning", "ssh -L")?;
     machine.set("DISPLAY", ":0");
     machine.report(&[])?.find("colab", "ok", "xdg-open opens it")?;
-    machine.report(&["--no-browser"])?.find("colab", "ok", "None is opened")?;
+    machine.report(&["--no-browser"])?.find("colab", "ok", "No browser is opened")?;
     Ok(())
 }
 
@@ -489,7 +489,7 @@ fn a_command_that_came_with_the_folder_is_not_started() -> Result<()> {
     machine.report(&[])?.find("clients", "warning", "Cursor (this folder)")?;
     assert!(!machine.at("home/was-started").exists());
     machine.write("home/.cursor/mcp.json", &text, 0o600)?;
-    machine.report(&[])?.find("clients", "warning", "which lies in this folder")?;
+    machine.report(&[])?.find("clients", "warning", "which is in this folder")?;
     assert!(!machine.at("home/was-started").exists(), "also the person's own entry leads into the folder");
     Ok(())
 }
@@ -514,7 +514,7 @@ fn a_command_of_the_person_reads_and_imports_nothing_of_the_folder() -> Result<(
     let message = &finding.find("clients", "error", "did not answer initialize")?.message;
     assert!(message.ends_with("initialize: in /."), "{message}");
     machine.write("home/.cursor/mcp.json", &text(&format!("{:?}", machine.at("root/trap"))), 0o600)?;
-    machine.report(&[])?.find("clients", "warning", "is given a file in it")?;
+    machine.report(&[])?.find("clients", "warning", "has a file of it as an argument")?;
     assert!(!machine.at("home/was-started").exists());
     Ok(())
 }
@@ -535,7 +535,7 @@ fn limits_that_hurt_are_named() -> Result<()> {
     let script = format!("ulimit -n 48; exec {PROGRAM} doctor --json");
     let output = machine.command("/bin/sh").args(["-c", &script]).output()?;
     let report = Report::read(&output)?;
-    report.find("limits", "error", "may open 48 files")?;
+    report.find("limits", "error", "may open only 48 files")?;
     assert_eq!(report.code, Some(1));
 
     let file = machine.write("file", "", 0o600)?;

@@ -102,7 +102,7 @@ async fn a_notebook_that_was_made_or_copied_says_so_and_stays() -> Result<()> {
         assert!(history.ends_with(&format!("{tool}: copied from a.ipynb")), "{history}");
         let refused =
             recorded.agent.call_tool_expecting_failure("undo", json!({ "notebook_name": name })).await?;
-        assert!(refused.contains("o1 made this notebook, and an undo deletes no notebook."), "{refused}");
+        assert!(refused.contains("o1 created this notebook; undo never deletes a notebook."), "{refused}");
         assert!(recorded.folder.path().join(name).exists());
         let undo = recorded.command(&["undo", name])?;
         assert_eq!(undo.status.code(), Some(1), "{undo:?}");

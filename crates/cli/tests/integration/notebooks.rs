@@ -334,7 +334,7 @@ async fn what_clients_fill_in_beside_the_rest_is_accepted() -> Result<()> {
     let edits = json!([{ "cell_index": 0, "cell_source": "x = 1" }]);
     let preview =
         client.call("edit_cells", json!({ "edits": edits, "run_stale": true, "preview": true })).await?;
-    assert!(preview.contains("Would run then, with new outputs: cells 0"), "{preview}");
+    assert!(preview.contains("Would run afterwards, with new outputs: cells 0"), "{preview}");
     Ok(())
 }
 
@@ -444,7 +444,7 @@ async fn a_preview_is_never_a_change() -> Result<()> {
     let (new, old) = (copy("copy_notebook", "b.ipynb"), copy("copy_notebook", "there.ipynb"));
     let (new_file, old_file) = (copy("copy_file", "b.csv"), copy("copy_file", "there.csv"));
     for ((tool, arguments), expected) in [
-        (("overwrite_cell_source", overwrite), "+c = 3\nWould run then"),
+        (("overwrite_cell_source", overwrite), "+c = 3\nWould run afterwards"),
         (
             ("execute_cell", json!({ "cell_index": 0, "preview": true })),
             "Would run, in a.ipynb, after a kernel has started",

@@ -38,7 +38,7 @@ async fn outcome(tool: &str, arguments: &Value) -> Result<(String, String)> {
     };
     let reply = text(&result)?.replace(&root, "ROOT");
     // Changes cannot be recorded here; whether the reply already says so depends on who is faster.
-    let lines: Vec<_> = reply.lines().filter(|line| !line.starts_with("Note: changes are made")).collect();
+    let lines: Vec<_> = reply.lines().filter(|line| !line.starts_with("Note: changes are applied")).collect();
     let reply = format!("{} {}", result["isError"], lines.join("\n").trim());
     let file = std::fs::read_to_string(client.folder.path().join("a.ipynb"))?;
     Ok((masked(&reply), masked(&file)))

@@ -168,7 +168,7 @@ async fn a_path_means_the_same_notebook_after_connecting_or_is_refused() -> Resu
     client.read("opened.ipynb").await?;
     let connected = client.connect(&server.url).await?;
     assert!(connected.contains(&server.url), "{connected}");
-    assert!(connected.contains("begin with local: are of the folder"), "{connected}");
+    assert!(connected.contains("start with local: belong to the folder"), "{connected}");
     // It was open.
     assert!(client.read("opened.ipynb").await?.contains("1 cells"));
     for path in ["a.ipynb", "sub/deep.ipynb"] {

@@ -154,7 +154,7 @@ fn insert(
     Ok(())
 }
 
-/// Makes a key have a value. Objects are merged, so that other keys of theirs stay.
+/// Makes a key have a value. Objects are merged, so that their other keys stay.
 fn merge(text: &mut Text, path: &[&str], value: &Value) -> Result<(), Refusal> {
     let current = read(text.as_str(), path)?;
     match (&current, value) {

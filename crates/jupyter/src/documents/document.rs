@@ -319,7 +319,7 @@ impl Document for ServerDocument {
             Some(Backend::Live(room)) => {
                 let renamed = room
                     .renamed()
-                    .map(|path| format!("The file was renamed since it was opened; it is now {path:?}."));
+                    .map(|path| format!("The file was renamed after it was opened; it is now {path:?}."));
                 let lost = room.lost_edits().map(|lost| format!("Warning: {lost}"));
                 let notices: Vec<String> = [renamed, lost].into_iter().flatten().collect();
                 Some(notices.join(" ")).filter(|notices| !notices.is_empty())

@@ -195,7 +195,7 @@ async fn a_failure_of_the_browser_is_an_error() {
     let error = Fake::new(true, fails).await.jupyterlab.show(&"x.ipynb".into()).await.unwrap_err();
     assert!(error.cause.contains("it is gone"), "{error}");
     let error = Fake::new(true, |_| Vec::new()).await.jupyterlab.show(&"x.ipynb".into()).await.unwrap_err();
-    assert!(error.cause.starts_with("No browser tab has JupyterLab"), "{error}");
+    assert!(error.cause.starts_with("No browser tab shows the JupyterLab"), "{error}");
     let error =
         Fake::new(true, |_| vec![Value::Null]).await.jupyterlab.show(&"x.ipynb".into()).await.unwrap_err();
     assert!(error.cause.contains("broke"), "{error}");

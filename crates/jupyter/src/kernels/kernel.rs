@@ -345,7 +345,7 @@ impl ServerKernel {
         Error::new(
             ErrorKind::KernelGone,
             format!(
-                "Kernel {} is gone: it was shut down on {} (by a person, or because it was idle for long). Its variables \
+                "Kernel {} is gone: it was shut down on {} (by a person, or after a long idle time). Its variables \
                  are lost.",
                 self.id,
                 self.handle.title()

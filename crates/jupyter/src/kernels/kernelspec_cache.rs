@@ -17,7 +17,7 @@ const FRESH: Duration = Duration::from_secs(60);
 pub(crate) struct KernelspecCache {
     handle: Arc<ServerHandle>,
     known: Mutex<Option<Known>>,
-    /// Held during a request: callers that come meanwhile use its answer.
+    /// Held during a request: callers during that time use its answer.
     fetching: tokio::sync::Mutex<()>,
 }
 

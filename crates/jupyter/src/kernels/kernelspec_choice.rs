@@ -27,8 +27,8 @@ impl KernelspecQuery<'_> {
             return None;
         }
         Some(format!(
-            "The notebook names the kernelspec {wanted:?}, which the server does not have: its code runs in {} ({}) in its place. \
-             Packages that it imports may be missing there, or others than it was written for.",
+            "The notebook names the kernelspec {wanted:?}, which the server does not have: its code runs in {} ({}) \
+             instead. Its packages may be missing there or have other versions.",
             chosen.name, chosen.display_name
         ))
     }
@@ -76,7 +76,7 @@ pub(crate) fn choose<'a>(
     list.iter().find(speaks).ok_or_else(|| {
         let wanted = match &*preferred.name {
             "" => format!("is written in {language}"),
-            name => format!("asks for the kernel {name:?} ({language})"),
+            name => format!("requires the kernel {name:?} ({language})"),
         };
         Error::new(
             ErrorKind::Unavailable,

@@ -1,4 +1,4 @@
-//! A log of our runs on a server's kernel, so that a later server of ours finds them again.
+//! A log of our runs on a server's kernel, so that our next server finds them again.
 //!
 //! Each connection has a file of its own, which exists while there are runs in it that are not acknowledged. Its owner holds a
 //! lock on it; the system releases the lock when the owner ends, however that happens, and another server claims the file by
@@ -44,7 +44,7 @@ struct State {
     cut: Option<String>,
     /// The last record could not be written.
     is_failing: bool,
-    /// It was left to another server: nothing is written any more.
+    /// Another server has taken it over: nothing more is written.
     is_released: bool,
 }
 

@@ -33,7 +33,7 @@ pub(crate) struct NotebookSearch {
     prefix: Prefix,
     call_timeout: Duration,
     last: Mutex<Option<Search>>,
-    /// Held while the root folder is listed: calls that come meanwhile share one search.
+    /// Held while the root folder is listed: calls during that time share one search.
     starting: tokio::sync::Mutex<()>,
 }
 

@@ -50,7 +50,7 @@ pub enum Event {
     },
     /// An execution, this one or another, updated a display of this one.
     UpdateDisplay { display_id: String, bundle: MimeBundle },
-    /// The outputs so far are to be removed: now, or when the next output comes.
+    /// The outputs so far must be removed: now, or when the next output arrives.
     ClearOutput { wait: bool },
     /// From here on, outputs go into an `Output` widget of ipywidgets (`true`), or into the cell again. Front ends that know widgets
     /// show them there.

@@ -362,7 +362,7 @@ impl Executions {
         Ok(())
     }
 
-    /// An `Output` widget that is told of a request takes its outputs, until it is told of none.
+    /// An `Output` widget captures the outputs of the request whose id it was sent, until it is sent an empty id.
     fn on_comm(&mut self, content: &Json) -> serde_json::Result<()> {
         let Some((comm, message)) = content::captured(content)? else { return Ok(()) };
         let before = self.captures.iter().position(|(known, _)| *known == comm);
@@ -372,7 +372,7 @@ impl Executions {
         {
             request.emit(Event::Captured(false));
         }
-        // What a widget takes of which nothing is known would be nowhere.
+        // Outputs captured by an unknown widget would be lost.
         if let Some(request) =
             self.known.get_mut(message.as_str()).filter(|_| self.widgets.can_capture(&comm))
         {

@@ -124,7 +124,7 @@ impl Request {
         if self.stage == Stage::Queued {
             self.start(reply.execution_count());
             self.emit(notice(
-                "The kernel ran this, and what it published did not arrive: outputs may be missing.",
+                "The kernel ran this, but its messages did not arrive: outputs may be missing.",
             ));
         }
     }
@@ -171,8 +171,8 @@ impl Request {
             return (Vec::new(), error);
         }
         let is_started = self.stage == Stage::Started;
-        let shown = is_started
-            .then(|| notice(&format!("How this ended is not known: {cause}. Outputs may be missing.")));
+        let shown =
+            is_started.then(|| notice(&format!("The result is unknown: {cause}. Outputs may be missing.")));
         (shown.into_iter().collect(), Outcome::Lost { is_started, cause })
     }
 
@@ -182,7 +182,7 @@ impl Request {
     }
 }
 
-/// A line of ours on stderr.
+/// A line of Cellbridge on stderr.
 fn notice(text: &str) -> Event {
     output(Output::Stream { name: "stderr".to_owned(), text: (&*format!("[{text}]\n")).into() }, None)
 }

@@ -20,7 +20,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 #[derive(Debug, Default)]
 pub(super) struct WidgetUpdates {
     widgets: Widgets,
-    /// When executions were told last.
+    /// When executions were last notified.
     told_at: Option<Instant>,
     pub(super) due_at: Option<Instant>,
 }

@@ -65,7 +65,7 @@ pub enum KernelPhase {
 pub struct Note {
     /// The id of the run.
     pub run: String,
-    /// The `msg_id` of its request; `None` if that is to be sent later.
+    /// The `msg_id` of its request; `None` if that will be sent later.
     #[serde(default)]
     pub message: Option<String>,
     /// Whatever the client needs to find its way later.
@@ -94,7 +94,7 @@ pub struct AdoptedRun {
     /// Its outputs are in its cell already.
     #[serde(default)]
     pub is_stored: bool,
-    /// It was acknowledged: it is shown to whoever asks for it, and nothing is left to do.
+    /// It was acknowledged: it is shown on request, and nothing remains to be done.
     #[serde(default)]
     pub is_acknowledged: bool,
 }
@@ -116,11 +116,11 @@ pub enum ClientFrame {
         channel: Channel,
         parts: Vec<Bytes>,
     },
-    /// The outputs of this run are in its cell; somebody has to be told of them.
+    /// The outputs of this run are in its cell; they must still be reported.
     Store {
         run: String,
     },
-    /// The outcome of this run is stored, and known to whoever wants it.
+    /// The outcome of this run is stored and reported.
     Acknowledge {
         run: String,
     },

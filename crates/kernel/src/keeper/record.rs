@@ -48,11 +48,11 @@ pub enum Record {
     /// What a client wants to be known about a run.
     Note(Note),
     Event(KeeperEvent),
-    /// The outputs of this run are in its cell; nobody was told of them.
+    /// The outputs of this run are in its cell, but not reported yet.
     Stored {
         run: String,
     },
-    /// The outcome of this run is stored, and known to whoever wants it.
+    /// The outcome of this run is stored and reported.
     Acknowledged {
         run: String,
     },

@@ -60,7 +60,7 @@ enum Request {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Unknown,
-    /// Its outputs are in its cell, and nobody was told of it.
+    /// Its outputs are in its cell, but not reported yet.
     Stored,
     Acknowledged,
 }

@@ -62,7 +62,7 @@ impl Handler {
         matches!(self, Self::Impossible)
     }
 
-    /// It has answered, whoever installed it.
+    /// It has answered, whichever server installed it.
     pub(super) fn answered(&mut self) {
         if !self.is_installed() {
             *self = Self::Installed { is_outdated: true };

@@ -50,7 +50,7 @@ pub struct Connect {
     pub stream: UnixStream,
     /// For what a keeper had written and not sent when it was killed.
     pub read_log: Option<ReadLog>,
-    /// Whether the kernel is to be started anew first.
+    /// Whether the kernel must first be restarted.
     pub restart: bool,
     /// How long the kernel may take to be ready, if it is starting.
     pub ready_timeout: Duration,
@@ -238,7 +238,7 @@ impl Halves {
                 "its keeper is of another version of cellbridge (protocol {version}, here {VERSION}); end it with the \
                  version that started it"
             ))),
-            _ => Err(unusable(&"its keeper gave no greeting")),
+            _ => Err(unusable(&"its keeper sent no greeting")),
         }
     }
 

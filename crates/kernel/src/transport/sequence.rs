@@ -59,17 +59,17 @@ impl Cause {
     fn notice(self, parent: &str) -> Option<Message> {
         let why = match self {
             Self::MessageRate => {
-                "the Jupyter server dropped what came faster than its limit. Start it with a higher \
+                "the Jupyter server dropped output above its rate limit. Start it with a higher \
                  --ZMQChannelsWebsocketConnection.iopub_msg_rate_limit, or print less often."
             }
             Self::DataRate => {
-                "the Jupyter server dropped what came faster than its limit. Start it with a higher \
+                "the Jupyter server dropped output above its rate limit. Start it with a higher \
                  --ZMQChannelsWebsocketConnection.iopub_data_rate_limit, or print less."
             }
             Self::Cut => {
-                "the connection to the Jupyter server was cut for a while, and it did not keep them."
+                "the connection to the Jupyter server was interrupted, and the server did not buffer them."
             }
-            Self::LogLimit => "this is more than is kept of one run. Print less.",
+            Self::LogLimit => "the limit for one run is exceeded. Print less.",
             Self::SlowReader => "the kernel published faster than its messages were read. Print less often.",
         };
         let content =

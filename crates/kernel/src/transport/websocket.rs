@@ -125,7 +125,7 @@ pub enum DialError {
 ///
 /// `kernel_end` completes with how the kernel ended; it may never complete. It is watched as long as there is a [`Client`].
 /// A connection that is cut is restored, for up to two minutes, under the same session, for which the server keeps what the
-/// kernel sends meanwhile.
+/// kernel sends during that time.
 ///
 /// If messages were lost, the execution gets an output on stderr that says so.
 pub async fn connect_websocket(

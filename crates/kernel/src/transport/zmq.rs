@@ -53,7 +53,7 @@ pub(crate) struct ZmqConnector<T> {
 impl<T> ZmqConnector<T> {
     pub(crate) fn new(info: &ConnectionInfo, is_fresh: bool) -> Result<Self, KernelError> {
         if !info.key.is_empty() && info.signature_scheme != "hmac-sha256" {
-            let cause = format!("it signs with {}, and only hmac-sha256 is known", info.signature_scheme);
+            let cause = format!("it signs with {}, and only hmac-sha256 is supported", info.signature_scheme);
             return Err(KernelError::Unusable { cause });
         }
         let session = Uuid::new_v4().to_string();

@@ -139,8 +139,7 @@ async fn a_run_of_which_nothing_was_kept_is_lost_with_what_it_had_printed() {
     let (area, end) = ended(&mut events[0]);
     assert_eq!(end, Some(Outcome::Lost { is_started: true, cause: LossCause::Disconnected }));
     assert!(
-        printed(&area, "stderr").contains("How this ended is not known")
-            && printed(&area, "stdout") == "one\n"
+        printed(&area, "stderr").contains("The result is unknown") && printed(&area, "stdout") == "one\n"
     );
 }
 
@@ -190,7 +189,7 @@ async fn outputs_that_the_log_left_out_are_reported() {
     let mut events = read_logged(log.session(&[&id]), died.clone()).await;
     let (area, end) = ended(&mut events[0]);
     assert_eq!(end, Some(died));
-    assert!(printed(&area, "stderr").contains("more than is kept of one run"), "{:?}", area.outputs());
+    assert!(printed(&area, "stderr").contains("the limit for one run is exceeded"), "{:?}", area.outputs());
     let lost = |is_started| Outcome::Lost { is_started, cause: LossCause::Disconnected };
     let mut events = read_logged(log.session(&[&id]), lost(false)).await;
     assert_eq!(ended(&mut events[0]).1, Some(lost(true)), "it has printed");

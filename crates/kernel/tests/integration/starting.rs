@@ -29,7 +29,7 @@ async fn a_kernel_that_never_answers_is_given_up() {
     let kernel = FakeKernel::tcp().await;
     let timeout = Duration::from_millis(300);
     let error = kernel::connect(&kernel.info, timeout, true, pending()).await.unwrap_err();
-    let cause = "it takes connections, but does not reply".to_owned();
+    let cause = "it accepts connections, but does not reply".to_owned();
     assert_eq!(error, KernelError::NotReady { waited: timeout, cause });
 }
 

@@ -46,16 +46,16 @@ pub(super) struct Installer<'a> {
 impl Installer<'_> {
     pub(super) async fn install(&self) -> Result<(), Error> {
         if let Some(uv) = find_uv(self.process_env, self.spared) {
-            (self.progress)("Making a Python environment with uv");
+            (self.progress)("Creating a Python environment with uv");
             let made = self.run(&uv, [OsStr::new("venv"), self.folder.as_os_str()]).await;
             match made {
                 Ok(()) => return self.install_with_uv(&uv).await,
                 // uv is old or broken; a Python may still work.
-                Err(failure) => tracing::warn!("uv could not make an environment: {}", failure.output),
+                Err(failure) => tracing::warn!("uv could not create an environment: {}", failure.output),
             }
         }
         let python = find_python(self.process_env, self.spared).await?;
-        (self.progress)("Making a Python environment");
+        (self.progress)("Creating a Python environment");
         let with_pip =
             self.run(&python, VENV.map(OsStr::new).into_iter().chain([self.folder.as_os_str()])).await;
         let Err(failure) = with_pip else {
@@ -74,7 +74,7 @@ impl Installer<'_> {
         if made.is_err() || pip.is_err() {
             return Err(Error::new(
                 ErrorKind::Unavailable,
-                format!("{} cannot make a Python environment: {}", python.display(), first.output),
+                format!("{} cannot create a Python environment: {}", python.display(), first.output),
                 "Install what is missing (on Debian and Ubuntu: apt install python3-venv), or install uv; \
                  then try again.",
             ));

@@ -327,8 +327,8 @@ impl KernelChoice {
     pub(crate) fn replacement(&self) -> Option<String> {
         let name = self.in_place_of.as_ref()?;
         Some(format!(
-            "The notebook names the kernelspec {name:?}, which is not installed here: its code runs in {} ({}) in its place. Packages \
-             that it imports may be missing there, or others than it was written for.",
+            "The notebook names the kernelspec {name:?}, which is not installed here: its code runs in {} ({}) \
+             instead. Its packages may be missing there or have other versions.",
             self.kernelspec.name,
             self.program.display()
         ))

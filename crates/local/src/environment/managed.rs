@@ -76,14 +76,14 @@ impl Managed {
             Ok(outcome) => outcome.clone().unwrap_or(Ok(())),
             Err(_) => Err(Error::new(
                 ErrorKind::Internal,
-                "The task that makes the Python environment ended early.",
+                "The task that creates the Python environment ended early.",
                 NextStep::TryAgain,
             )),
         };
         outcome?;
         complete(&folder).ok_or_else(|| {
             let cause = format!("The new Python environment in {} has disappeared.", folder.display());
-            Error::new(ErrorKind::Unavailable, cause, "Find out what removes it, then try again.")
+            Error::new(ErrorKind::Unavailable, cause, "Find out which program removes it, then try again.")
         })
     }
 
@@ -121,7 +121,7 @@ impl Managed {
             let result = tokio::time::timeout(INSTALL_TIMEOUT, made).await;
             let result = result.unwrap_or_else(|_| {
                 let cause = format!(
-                    "Making a Python environment took longer than {} minutes.",
+                    "Creating a Python environment took longer than {} minutes.",
                     INSTALL_TIMEOUT.as_secs() / 60
                 );
                 Err(Error::new(ErrorKind::Unavailable, cause, "Check the network, then try again."))
@@ -153,7 +153,7 @@ async fn make(
     progress: Arc<dyn Fn(&str) + Send + Sync>,
 ) -> Result<(), Error> {
     let failed = |error: std::io::Error| {
-        let cause = format!("A Python environment cannot be made in {}: {error}.", folder.display());
+        let cause = format!("A Python environment cannot be created in {}: {error}.", folder.display());
         Error::new(
             ErrorKind::Unavailable,
             cause,
@@ -187,7 +187,7 @@ async fn lock(path: &Path, progress: &(dyn Fn(&str) + Send + Sync)) -> std::io::
             Err(TryLockError::WouldBlock) => {}
         }
         if !std::mem::replace(&mut is_waiting, true) {
-            progress("Waiting for another program that makes the Python environment");
+            progress("Waiting for another program that creates the Python environment");
         }
         tokio::time::sleep(LOCK_RETRY).await;
     }

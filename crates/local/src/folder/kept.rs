@@ -146,7 +146,7 @@ impl Folder {
             };
             if of == notebook {
                 notices.push(format!(
-                    "The earlier kernel {} of this notebook goes on beside this one.",
+                    "The earlier kernel {} of this notebook is still running, in addition to this one.",
                     record.id
                 ));
             } else if !of.exists()
@@ -154,8 +154,8 @@ impl Folder {
                 && let Some(path) = self.root.relative(of)
             {
                 notices.push(format!(
-                    "The kernel {} of {path} goes on, though that notebook is gone. If it is this one under another name, join \
-                     that kernel to go on with its variables.",
+                    "The kernel {} of {path} is still running, although that notebook no longer exists. If this is \
+                     the same notebook under another name, join that kernel to use its variables.",
                     record.id
                 ));
             }

@@ -77,7 +77,8 @@ impl Folder {
                 left.warnings.push(silent(record));
                 return left;
             }
-            // It is starting, or another server reads what it has left. What refuses is said to whoever uses the notebook.
+            // It is starting, or another server reads what it has left. A refusal is reported to the session that
+            // uses the notebook.
             Err(Ungreeted::Absent | Ungreeted::Refused { .. }) => return left,
         };
         let is_kept = welcome.is_some();

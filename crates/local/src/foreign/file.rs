@@ -53,19 +53,21 @@ impl fmt::Display for Refusal {
         f.write_str(match self {
             Self::Unreadable(cause) => return write!(f, "it cannot be read ({cause})"),
             Self::Link => "it is a symbolic link",
-            Self::NoFile => "it is no file",
+            Self::NoFile => "it is not a file",
             #[cfg(unix)]
             Self::OtherUser => "it belongs to another user",
             #[cfg(unix)]
             Self::Writable => "other users can write to it",
-            Self::Malformed => "it is no connection file of a kernel",
+            Self::Malformed => "it is not the connection file of a kernel",
             Self::Address(ip) => {
-                return write!(f, "it names the address {ip:?}, which is not one of this machine alone");
+                return write!(f, "it names the address {ip:?}, which is not local to this machine");
             }
             Self::SocketsOfOthers => {
                 "its sockets belong to another user, or are not named by an absolute path"
             }
-            Self::NoKey => "it has no key, so messages of other users could not be told from the kernel's",
+            Self::NoKey => {
+                "it has no key, so messages from other users could not be distinguished from the kernel's"
+            }
             Self::Signature => "its kernel does not sign with hmac-sha256",
             Self::Encrypted => "its kernel encrypts, which is not supported",
         })
@@ -124,13 +126,13 @@ impl ForeignFile {
             return "started by VS Code".to_owned();
         }
         match &self.session {
-            Some(session) => format!("started for {session}, as a Jupyter server does"),
+            Some(session) => format!("started for {session}, probably by a Jupyter server"),
             None => "started by another program".to_owned(),
         }
     }
 }
 
-/// Fails if the kernel cannot be one of this user on this machine, or could not be told from another program.
+/// Fails unless the kernel belongs to this user on this machine and can be distinguished from another program.
 fn check(info: &ConnectionInfo) -> Result<(), Refusal> {
     if !info.key.is_empty() && info.signature_scheme != "hmac-sha256" {
         return Err(Refusal::Signature);

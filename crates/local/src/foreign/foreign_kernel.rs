@@ -95,7 +95,7 @@ impl ForeignKernel {
         match state.process.as_ref().filter(takes_signals) {
             Some(process) => Ok(Interruption::Signal(process.clone())),
             None => Err(self.of_others(
-                "interrupted from here: its process is not known for sure",
+                "interrupted from here: its process cannot be identified",
                 "The person can interrupt it in the program that started it (Ctrl+C in a console, the stop button).",
             )),
         }

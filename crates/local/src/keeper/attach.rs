@@ -24,7 +24,7 @@ pub(crate) struct Attached {
     pub(crate) is_kept: bool,
 }
 
-/// Connects to the keeper of a folder, and adopts runs whose servers are gone. With `restart` the kernel is started anew
+/// Connects to the keeper of a folder, and adopts runs whose servers are gone. With `restart` the kernel is restarted
 /// first, if its keeper lives.
 pub(crate) async fn attach(
     folder: &KeeperFolder,
@@ -33,7 +33,7 @@ pub(crate) async fn attach(
     ready_timeout: Duration,
 ) -> Result<Attached, KernelError> {
     let unreachable =
-        |error: io::Error| KernelError::Unusable { cause: format!("its keeper is not reached: {error}") };
+        |error: io::Error| KernelError::Unusable { cause: format!("its keeper cannot be reached: {error}") };
     let (stream, is_kept) = match folder.lock().map_err(unreachable)? {
         None => (folder.connect(record).await.map_err(unreachable)?, true),
         Some(_) if !record.is_readable() => return Err(later_version(record.protocol)),
@@ -96,8 +96,8 @@ pub(crate) enum Ungreeted {
 
 fn later_version(protocol: u32) -> KernelError {
     let cause = format!(
-        "its keeper was of a later version of cellbridge (protocol {protocol}, here {VERSION}); what it left is read by that \
-         version"
+        "its keeper was of a later version of cellbridge (protocol {protocol}, here {VERSION}); that version can \
+         read its log"
     );
     KernelError::Unusable { cause }
 }

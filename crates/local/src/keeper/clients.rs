@@ -27,7 +27,7 @@ pub(super) enum FromClient {
     Left,
 }
 
-/// What a client is to be sent.
+/// What will be sent to a client.
 enum ToClient {
     Frame(KeeperFrame),
     Follow { offset: u64 },

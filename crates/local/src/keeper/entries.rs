@@ -175,7 +175,7 @@ fn described(event: KeeperEvent) -> Option<(Option<String>, String)> {
         KeeperEvent::Restarting => (None, "the kernel is restarted".to_owned()),
         KeeperEvent::Died { how } => (None, format!("the kernel ended: {how}")),
         KeeperEvent::Orphaned => (None, "a server ended before its runs were stored".to_owned()),
-        KeeperEvent::Cut { message } => (Some(message), "prints more than is kept".to_owned()),
+        KeeperEvent::Cut { message } => (Some(message), "prints more than the log stores".to_owned()),
         KeeperEvent::Withdrawn { message } => (Some(message), "was withdrawn before it ran".to_owned()),
         KeeperEvent::LogFailed { os_error } => {
             (None, format!("records are missing here: {}", LossCause::LogFailed { os_error }))

@@ -88,7 +88,7 @@ pub(crate) struct KeeperFolder {
     pub(crate) path: PathBuf,
 }
 
-/// Held by the keeper of a folder as long as it lives, or by whoever reads what a keeper has left.
+/// Held by the keeper of a folder as long as it lives, or by the server that reads a dead keeper's log.
 #[derive(Debug)]
 pub(crate) struct FolderLock(File);
 

@@ -325,7 +325,7 @@ impl Keep {
         None
     }
 
-    /// Stores what is to be stored; before that, the kernel does not expire.
+    /// Stores pending outputs; before that, the kernel does not expire.
     fn settled_or_expired(&mut self, now: Instant) -> Option<Expiry> {
         self.settle(now);
         self.lifetime.set_busy(self.is_busy() || self.settling.is_pending(), now);

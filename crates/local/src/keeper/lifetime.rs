@@ -44,7 +44,7 @@ impl Expiry {
     pub(super) fn how(self) -> &'static str {
         match self {
             Self::Idle => "it was idle, and no server was attached",
-            Self::Unused => "nobody used it",
+            Self::Unused => "it was not used",
             Self::Unattended => "it was busy for too long without any server",
         }
     }

@@ -138,7 +138,7 @@ impl KeptKernel {
         if self.state == KeptState::Left {
             let Ok(Some(_lock)) = self.folder.lock() else {
                 let cause =
-                    "another server reads what its keeper has left; try again when that server has ended";
+                    "another server is reading its keeper's log; try again when that server has ended";
                 return Err(StopError(cause.to_owned()));
             };
             self.folder.remove();
@@ -157,7 +157,7 @@ impl KeptKernel {
         Ok(())
     }
 
-    /// Whoever listens, or else whoever says so: another process may have the id that the keeper had.
+    /// The process that listens, or else the one that claims to: another process may have the keeper's former id.
     async fn process_of_keeper(&self) -> Option<Pid> {
         match self.folder.connect(&self.record).await {
             Ok(stream) => stream.peer_cred().ok()?.pid().and_then(Pid::from_raw),

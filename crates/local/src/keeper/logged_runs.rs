@@ -35,7 +35,7 @@ impl LoggedRun {
 /// The runs in the log in `folder`, the oldest first.
 pub(crate) fn logged_runs(folder: &Path) -> Vec<LoggedRun> {
     let mut runs = LoggedRuns::default();
-    // What is forgotten meanwhile is left out.
+    // Parts that are removed during the reading are left out.
     let _ = read_records(folder, |_, record| {
         runs.on_record(&record);
         Ok(())

@@ -63,8 +63,8 @@ pub(super) fn is_private(folder: &Path) -> bool {
     })
 }
 
-/// The same of a folder in one that only this user can change: whoever can rename a private folder could put another one in its
-/// place.
+/// The same of a folder in one that only this user can change: a user who can rename a private folder could put another one in
+/// its place.
 pub(super) fn is_private_below_ours(folder: &Path) -> bool {
     let above = folder.parent().and_then(|above| fs::metadata(above).ok());
     above.is_some_and(|above| only_we_write(&above)) && is_private(folder)

@@ -15,7 +15,7 @@ pub(crate) async fn make_room(process_env: &ProcessEnv) -> Result<Vec<String>, S
     let mut notices = Vec::new();
     while kept.len() >= MAX_KEPT {
         let full =
-            || StartError::Keeper(format!("{MAX_KEPT} kernels are kept already, and none of them may end"));
+            || StartError::Keeper(format!("{MAX_KEPT} kernels are already kept, and none of them may end"));
         let oldest = longest_idle(&kept).ok_or_else(full)?;
         let oldest = kept.remove(oldest);
         if let Err(error) = oldest.stop().await {
@@ -23,17 +23,16 @@ pub(crate) async fn make_room(process_env: &ProcessEnv) -> Result<Vec<String>, S
             return Err(full());
         }
         let of = of(&oldest);
-        notices.push(format!("The kernel{of}, which nobody used, was ended: at most {MAX_KEPT} are kept."));
+        notices.push(format!("Ended the idle kernel{of}: at most {MAX_KEPT} kernels are kept."));
     }
     if kept.len() + 1 == MAX_KEPT && notices.is_empty() {
         let next = match longest_idle(&kept) {
-            Some(oldest) => format!(
-                "before another starts, the one{} ends, if nobody has used it by then",
-                of(&kept[oldest])
-            ),
-            None => "another one ends with its server, unless one of them is idle by then".to_owned(),
+            Some(oldest) => {
+                format!("starting another ends the kernel{} unless it is used before", of(&kept[oldest]))
+            }
+            None => "another one will end with its server, unless one of these is idle by then".to_owned(),
         };
-        notices.push(format!("{MAX_KEPT} kernels are kept now, the most there may be: {next}."));
+        notices.push(format!("{MAX_KEPT} kernels are kept, which is the maximum: {next}."));
     }
     Ok(notices)
 }

@@ -93,9 +93,7 @@ pub(crate) async fn start(
     spec: &KeepSpec,
     early: &mut mpsc::UnboundedReceiver<ClientFrame>,
 ) -> Result<StarterLife, StartError> {
-    let failed = |error: io::Error| {
-        StartError::Keeper(format!("the process that keeps it cannot be started ({error})"))
-    };
+    let failed = |error: io::Error| StartError::Keeper(format!("its keeper cannot be started ({error})"));
     let mut command = Command::new(program);
     command.args(["keep", "--detach"]).env_clear().envs(process_env.variables.iter()).current_dir("/");
     command
@@ -146,7 +144,7 @@ pub fn detach(program: &Path) -> io::Result<()> {
 
 /// The keeper's process: reads from its standard input what to keep, and keeps it.
 pub async fn keep_from_stdin() -> io::Result<()> {
-    // No signal to the session or process group of whoever started this reaches it from here on.
+    // From here on, no signal to the session or process group of its starter reaches this process.
     rustix::process::setsid()?;
     let mut terminate = signal(SignalKind::terminate())?;
     let input = pipe::Receiver::from_owned_fd(io::stdin().as_fd().try_clone_to_owned()?)?;
@@ -280,7 +278,7 @@ fn record(spec: &KeepSpec, socket: PathBuf) -> KernelRecord {
     }
 }
 
-/// From here on nobody waits for what this process prints, and nothing it holds belongs to whoever started it.
+/// From here on, nobody waits for this process's output, and nothing that it holds belongs to its starter.
 fn leave_standard_streams() -> io::Result<()> {
     let null = std::fs::File::options().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdin(&null)?;

@@ -309,7 +309,7 @@ async fn what_another_server_reads_is_no_keeper_that_hangs_and_no_other_process_
         assert_eq!(other.try_wait().unwrap(), None, "it was ended");
         assert_eq!(listed.state, KeptState::Left);
         let error = stopped.unwrap_err().0;
-        assert!(error.contains("another server reads"), "{error}");
+        assert!(error.contains("another server is reading"), "{error}");
         assert_eq!(machine.server().left().await, Left::default());
         drop(attached);
         while folder.is_kept() {
@@ -345,7 +345,7 @@ async fn a_server_does_other_things_while_it_reads_what_a_keeper_left() {
         std::fs::File::open(&log).unwrap()
     };
     let (attached, _) = tokio::join!(attaching, other_things);
-    assert!(attached.is_err(), "it is no file");
+    assert!(attached.is_err(), "it is not a file");
 }
 
 #[cfg(target_os = "linux")]
@@ -378,9 +378,12 @@ async fn no_ninth_kernel_is_kept_while_servers_are_attached_to_all() {
     let machine = Machine::new();
     let mut served: Vec<_> = (1..=7).map(|number| attached(&machine, &number.to_string())).collect();
     let [notice] = &make_room(&machine.process_env).await.unwrap()[..] else { panic!() };
-    assert!(notice.contains("8 kernels are kept now") && notice.contains("another one ends with its server"));
+    assert!(
+        notice.contains("8 kernels are kept, which")
+            && notice.contains("another one will end with its server")
+    );
     served.push(attached(&machine, "8"));
     let Err(StartError::Keeper(cause)) = make_room(&machine.process_env).await else { panic!() };
-    assert!(cause.contains("8 kernels are kept already"), "{cause}");
+    assert!(cause.contains("8 kernels are already kept"), "{cause}");
     served.iter().for_each(tokio::task::JoinHandle::abort);
 }

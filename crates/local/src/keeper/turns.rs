@@ -105,7 +105,7 @@ impl Turns {
         self.current.as_ref().is_some_and(|turn| turn.id == id)
     }
 
-    /// The kernel's process ended: nothing is sent any more.
+    /// The kernel's process ended: nothing more is sent.
     pub(super) fn kernel_ended(&mut self) {
         self.current = None;
         self.waiting.clear();

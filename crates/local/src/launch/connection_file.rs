@@ -19,7 +19,7 @@ pub(super) const SOCKET_FOLDER: &str = "cellbridge-";
 /// How the names of sockets begin; a hyphen and a number follow.
 pub(super) const SOCKET: &str = "k";
 
-/// The member of a connection file by which kernels of this program are told from those of others. Other programs ignore it.
+/// The member of a connection file that marks kernels of this program. Other programs ignore it.
 pub(crate) const STARTED_BY: &str = "started_by";
 pub(crate) const THIS_PROGRAM: &str = "cellbridge";
 
@@ -58,8 +58,8 @@ impl ConnectionFile {
             use super::stale_files::{Writer, remove_stale};
             if !process_env.inherits_privacy(&folder) {
                 tracing::warn!(
-                    "other users of this machine may read the keys of kernels in {}; a folder of your own in \
-                     JUPYTER_RUNTIME_DIR prevents it",
+                    "other users of this machine may read the keys of kernels in {}; set JUPYTER_RUNTIME_DIR to a \
+                     private folder to prevent that",
                     folder.display()
                 );
             }
@@ -85,7 +85,7 @@ impl Drop for ConnectionFile {
     }
 }
 
-/// Whether this names sockets in a folder of ours.
+/// Whether this names sockets in our folder.
 pub(crate) fn has_own_sockets(info: &ConnectionInfo) -> bool {
     let prefix = Path::new(&info.ip);
     let folder = prefix.parent().and_then(Path::file_name).and_then(|name| name.to_str());

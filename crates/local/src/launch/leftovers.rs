@@ -26,7 +26,7 @@ pub struct Leftover {
     pub sockets: Option<PathBuf>,
 }
 
-/// Only kernels with sockets of ours count: another program may have written any other connection file.
+/// Only kernels with our sockets count: another program may have written any other connection file.
 pub fn leftovers(process_env: &ProcessEnv, now: SystemTime) -> Vec<Leftover> {
     let runtime = process_env.jupyter_runtime_dir();
     let files = runtime.iter().flat_map(|folder| entries(folder));
@@ -67,7 +67,7 @@ fn of_file(file: PathBuf, now: SystemTime) -> Option<Leftover> {
     is_abandoned(folder, now).then(|| Leftover { file: Some(file), sockets: Some(folder.to_path_buf()) })
 }
 
-/// Whether this is a folder of this user that holds nothing but sockets of ours on which nobody listens.
+/// Whether this is a folder of this user that contains only unused sockets of Cellbridge.
 fn is_abandoned(folder: &Path, now: SystemTime) -> bool {
     let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     if !name.starts_with(SOCKET_FOLDER) || !is_own_folder(folder) || !is_older(folder, MIN_AGE, now) {

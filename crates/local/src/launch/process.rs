@@ -19,7 +19,7 @@ pub(crate) use self::unix::Process;
 #[cfg(windows)]
 pub(crate) use self::windows::Process;
 
-/// How long the processes may take to end once they are told to.
+/// How long the processes may take to end after the request to end.
 const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How long output that was printed before the exit may take to arrive.

@@ -125,7 +125,7 @@ impl Interruption {
             Self::ByMessage(client) => client.interrupt_message().await,
             #[cfg(windows)]
             Self::Impossible => {
-                let cause = "Windows has no SIGINT, and this kernel takes no other interrupt".to_owned();
+                let cause = "Windows has no SIGINT, and this kernel supports no other interrupt".to_owned();
                 Err(KernelError::Unusable { cause })
             }
         }

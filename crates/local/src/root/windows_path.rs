@@ -208,7 +208,7 @@ mod tests {
         }
     }
 
-    /// Where Windows finds what a path means, given the current folder: what `GetFullPathName` does, written anew from its
+    /// Where Windows finds what a path means, given the current folder: what `GetFullPathName` does, implemented from its
     /// documentation. `None` stands for what is no file in a folder of a drive: devices, pipes, shares, streams.
     fn as_windows_does(current: &str, path: &str) -> Option<Vec<String>> {
         let path = path.replace('/', r"\");

@@ -66,7 +66,7 @@ impl FileDocument {
         }
         let this = self.this.clone();
         tokio::spawn(async move {
-            // Held until the end: what is written late counts, whoever has the notebook open.
+            // Held until the end: what is written late counts, whichever session has the notebook open.
             let Some(this) = this.upgrade() else { return };
             let displaced = &this.notebook.store().displaced;
             for pause in displaced.pauses() {

@@ -72,7 +72,7 @@ fn reason(error: &io::Error) -> String {
     match error.kind() {
         #[cfg(windows)]
         io::ErrorKind::PermissionDenied => {
-            "Windows denies it: the file or its folder is read-only, or another program holds the file"
+            "Windows denies it: the file or its folder is read-only, or another program has the file open"
                 .to_owned()
         }
         #[cfg(not(windows))]

@@ -109,7 +109,7 @@ async fn an_edit_on_a_stale_view_is_refused_with_the_new_source() {
     let now = document.snapshot().await.unwrap();
     assert!(error.to_string().contains(now.cell(&"a".into()).unwrap().1.revision()), "{error}");
     let error = document.apply(set("a", "three"), expected("gone")).await.unwrap_err();
-    assert!(error.cause.contains("no cell gone"), "{error}");
+    assert!(error.cause.contains("Cell gone no longer exists"), "{error}");
     assert_eq!(fs::read_to_string(&file).unwrap(), foreign);
 }
 

@@ -95,7 +95,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
             context.permit(TOOL.groups, TOOL.permission, what).await?;
         } else {
             let first = format!(
-                "Allow the agent to start the kernel of {}, so that an installation can be planned? You are shown the plan before \
+                "Allow the agent to start the kernel of {} to plan an installation? You will see the plan before \
                  anything is installed.",
                 one_line(opened.path().as_str())
             );
@@ -128,7 +128,8 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let question = question(name, &shown, plan.as_deref(), restart, &reason);
     context.consent.permit_packages(groups(restart), name, question).await?;
     if in_notebook.is_some() {
-        let what = format!("{name} in a notebook's inline script metadata (record=\"no\" leaves it alone)");
+        let what =
+            format!("{name} in a notebook's inline script metadata (record=\"no\" leaves it unchanged)");
         context.permit(&[Group::Edit], Permission::Write, &what).await?;
     }
     if !is_installed && let Err(error) = installation.install(limit).await {
@@ -185,7 +186,7 @@ async fn recorded(
         let before = opened.document().snapshot().await?;
         let python = &installation.environment.version;
         let Some(edit) = record_in_notebook(&before, &installation.packages, record, python)? else {
-            return Ok("The notebook names them already.".to_owned());
+            return Ok("The notebook already names them.".to_owned());
         };
         let saved = context.session.edit(opened, &before, edit.edits, edit.expected).await?.saved;
         Ok::<_, Error>(format!("Recorded in the notebook's inline script metadata; {saved}"))
@@ -205,18 +206,19 @@ fn shown_plan(installation: &Installation, plan: Option<&[Change]>, opened: &Ope
     )];
     match plan {
         Some(changes) => lines.extend(some_of(changes.iter().map(change))),
-        None => lines.push("What exactly changes is known only afterwards.".to_owned()),
+        None => lines.push("The exact changes are known only after installation.".to_owned()),
     }
     lines.extend(installer.records().map(|files| format!("Also changes {files}.")));
     lines.push(match (installer.takes_wheels(), installation.building()) {
         (false, _) => "Conda packages may run code during installation.".to_owned(),
-        (true, Building::Nothing) => "Only wheels: no code of packages runs.".to_owned(),
+        (true, Building::Nothing) => "Only wheels are installed: no package code runs.".to_owned(),
         (true, Building::Packages(names)) => format!(
-            "Builds {}, which runs the code of these packages; what they need in turn is not known before.",
+            "Builds {}, which runs the code of these packages; their dependencies are not known in advance.",
             names.join(", ")
         ),
         (true, Building::Dependencies) => {
-            "Builds packages that the named ones need, which runs their code; which, is not known before."
+            "Builds dependencies of these packages, which runs their code; which dependencies is not known in \
+             advance."
                 .to_owned()
         }
     });
@@ -293,11 +295,11 @@ async fn restarted(
     let loaded = loaded.join(", ");
     if !restart {
         return Ok(format!(
-            "The kernel still has the former {loaded} in memory; restart_notebook lets it load the new one."
+            "The kernel still has the old {loaded} in memory; restart_notebook loads the new one."
         ));
     }
     context.session.workspace().runner().restart(&**kernel).await?;
-    Ok(format!("The kernel had the former {loaded} in memory, and was restarted: its variables are gone."))
+    Ok(format!("The kernel had the old {loaded} in memory and was restarted: its variables are gone."))
 }
 
 fn some_of(lines: impl ExactSizeIterator<Item = String>) -> impl Iterator<Item = String> {

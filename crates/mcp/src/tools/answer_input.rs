@@ -16,7 +16,7 @@ use crate::permissions::{Group, Permission};
 pub(super) const TOOL: Tool = Tool {
     name: "answer_input",
     title: "Answer input()",
-    description: "Answer the prompt of a cell that waits for input(), and wait on for its outputs.",
+    description: "Answer the prompt of a cell that waits for input(), and wait for its outputs.",
     discovery: Discovery::FoundBy("stdin, prompt, type an answer for input()"),
     effect: Effect::Answers,
     groups: &[Group::Run],

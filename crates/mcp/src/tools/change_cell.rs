@@ -100,7 +100,7 @@ impl Action {
 }
 
 fn one_change() -> Error {
-    refused("split_at, merge_with_next and duplicate go with no other change in one call.")
+    refused("split_at, merge_with_next and duplicate allow no other change in the same call.")
 }
 
 async fn call(mut arguments: Arguments, context: &Context<'_>) -> Outcome {
@@ -164,7 +164,7 @@ fn describe_set(context: &Context<'_>, opened: &OpenNotebook, old: &Cell, applie
     };
     let (what, cell_type, revision) = (label(index, cell), cell.cell_type(), cell.revision());
     let done = if revision == old.revision() {
-        format!("No changes: {what} in {path} is so already, revision {revision}.")
+        format!("No changes: {what} in {path} already has these values, revision {revision}.")
     } else {
         format!(
             "Cell {index} changed successfully! {what} in {path}: {cell_type}, revision {revision}; {}",

@@ -12,7 +12,7 @@ use crate::permissions::{Group, Permission};
 
 pub(super) const TOOL: Tool = Tool {
     name: "checkpoint",
-    title: "Make a checkpoint",
+    title: "Create a checkpoint",
     description: "Name the notebook's present state, for undo(since=name).",
     discovery: Discovery::FoundBy("snapshot before a risky change, save point"),
     effect: Effect::Adds,
@@ -37,6 +37,6 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     }
     let opened = context.notebook(&arguments.notebook).await?;
     context.session.checkpoint(&opened, name).await?;
-    Ok(format!("Checkpoint {name:?} of {}. undo(since={name:?}) leads back here.", one_line(opened.path()))
+    Ok(format!("Checkpoint {name:?} of {}. undo(since={name:?}) returns to it.", one_line(opened.path()))
         .into())
 }

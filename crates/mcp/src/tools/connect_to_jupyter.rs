@@ -45,7 +45,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let chosen = discovered.map(|chosen| how(&chosen)).unwrap_or_default();
     Ok(format!(
         "Successfully connected to {}.{chosen} list_notebooks shows its notebooks; notebooks of other servers stay open \
-         under their names. Paths without a prefix are its own from now on.{}",
+         under their names. Paths without a prefix now mean this server.{}",
         place.description(),
         places::others(context.session)
     )
@@ -64,7 +64,7 @@ pub(crate) fn is_named_by_operator(workspace: &Workspace, address: Option<&str>)
 fn how(Discovered { root, others }: &Discovered) -> String {
     let others = match others {
         0 => "no other is running here".to_owned(),
-        others => format!("{others} more running here can be named with jupyter_url"),
+        others => format!("{others} more are running here; name one with jupyter_url"),
     };
     format!(" Its root is {}; {others}.", root.display())
 }

@@ -48,7 +48,8 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         context.permit(groups, Permission::Write, "copy_file with overwrite").await?;
     }
     context.permit_copy(&to).await?;
-    let goes_on = |ids: &str| format!("Still under way, so that the copy may lack what they write: {ids}.");
+    let goes_on =
+        |ids: &str| format!("These runs are not finished, so the copy may lack what they write: {ids}.");
     let unfinished = context.after_earlier_runs(|_| true, goes_on).await;
     let existing = if overwrite { Existing::Replace } else { Existing::Keep };
     let planned = context.session.preview_file(&from, &to, existing).await?;
@@ -89,7 +90,7 @@ pub(super) async fn describe(question: &mut Draft, given: Given, session: &Sessi
                 question.line(&format!("{rest} more bytes of the file are not shown."));
             }
         }
-        _ => question.line(&format!("The file has {size} bytes, and is no text.")),
+        _ => question.line(&format!("The file has {size} bytes and is not text.")),
     }
     Ok(pinned)
 }

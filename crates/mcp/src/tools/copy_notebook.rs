@@ -48,7 +48,8 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let opened = context.session.notebook(arguments.from.as_deref()).await?;
     context.consent.check_notebook(opened.path())?;
     let is_its = |run: &Run| run.cell().is_some_and(|cell| cell.path == *opened.path());
-    let goes_on = |ids: &str| format!("Still under way, so that the copy may lack their outputs: {ids}.");
+    let goes_on =
+        |ids: &str| format!("These runs are not finished, so the copy may lack their outputs: {ids}.");
     let unfinished = context.after_earlier_runs(is_its, goes_on).await;
     let existing = if arguments.overwrite { Existing::Replace } else { Existing::Keep };
     let to = NotebookPath::from(arguments.to);
@@ -62,11 +63,8 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     }
     let copied = context.session.copy_notebook(&opened, &to, existing).await?;
     let CopiedNotebook { path, cells, saved, is_reduced } = copied;
-    let reduced = if is_reduced {
-        " Outputs and metadata of cells were left out: they cannot be set there."
-    } else {
-        ""
-    };
+    let reduced =
+        if is_reduced { " Cell outputs and metadata were omitted: they cannot be set there." } else { "" };
     let path = one_line(&path);
     Ok(format!("Copied {} to {path}: {cells} cells, {saved}.{reduced}{unfinished}", one_line(opened.path()))
         .into())
@@ -89,7 +87,7 @@ pub(super) async fn describe(
     match &planned.replaces {
         None => question.line(&format!("It would create {path} with {cells} cells.")),
         Some(diff) => {
-            question.line(&format!("It would replace the cells of {path} by {cells}:"));
+            question.line(&format!("It would replace the cells of {path} with {cells}:"));
             question.source("changes", diff);
         }
     }

@@ -112,7 +112,7 @@ fn targets(
             }
             let (one, other) = (named(notebook, &by_index), named(notebook, &by_id));
             Err(refused(format!(
-                "The indices and the ids name different cells: {one}; and {other}. Give one of both."
+                "The indices and the ids name different cells: {one}; and {other}. Give only one of the two."
             )))
         }
     }

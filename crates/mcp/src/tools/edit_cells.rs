@@ -137,7 +137,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let cells: Vec<_> = plan.changed().map(|(index, _)| index.to_string()).collect();
     let path = one_line(opened.path());
     let done = match cells.len() {
-        0 => format!("No changes: the cells in {path} have these sources already."),
+        0 => format!("No changes: the cells in {path} already have these sources."),
         count => {
             format!("{count} cell(s) edited successfully! Cells {} in {path}; {saved}", cells.join(", "))
         }
@@ -168,7 +168,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         .map_err(|error| after(&done, error))?;
     }
     if cells.is_empty() {
-        return Ok(format!("{done}\nNo code cell is stale because of this; nothing was run.").into());
+        return Ok(format!("{done}\nNo code cell became stale; nothing was run.").into());
     }
     let series =
         Series::start(context, &opened, &notebook, cells, true).map_err(|error| after(&done, error))?;
@@ -227,7 +227,8 @@ impl Plan {
             let index = cell.index(target).map_err(|error| in_edit(number, error))?;
             if matches!(change, Change::Source(_)) && sources.contains_key(&index) {
                 let place = label(index, &notebook.cells()[index]);
-                let cause = format!("{place} is edited before, and cell_source would replace that.");
+                let cause =
+                    format!("An earlier edit changes {place}, and cell_source would replace that edit.");
                 return Err(in_edit(number, invalid(cause)));
             }
             let source =
@@ -304,9 +305,9 @@ impl Plan {
     ) -> Result<String, Error> {
         let cells = self.made_stale(session, opened, before, &self.after(before)?);
         Ok(if cells.is_empty() {
-            "No code cell would be stale because of this; nothing would run.".to_owned()
+            "No code cell would become stale; nothing would run.".to_owned()
         } else {
-            format!("Would run then, with new outputs: cells {}.", ranges(&cells))
+            format!("Would run afterwards, with new outputs: cells {}.", ranges(&cells))
         })
     }
 
@@ -387,7 +388,7 @@ fn remaining(cells: &[RenamedCell], old: &str) -> Vec<String> {
         (!lines.is_empty()).then(|| format!("cell {}, line {}", cell.index, lines.join(", ")))
     });
     let notes = [
-        (locals, format!("{old} stays where a function has a variable of its own with that name")),
+        (locals, format!("{old} stays in functions that have a local variable of that name")),
         (mentions, format!("{old} stays in strings and comments")),
     ];
     notes

@@ -151,19 +151,23 @@ fn of_other_server(id: &RunId, FoundRun { text, state, .. }: &FoundRun, budget: 
             format!("It is still running: get_run(run_id=\"{id}\", wait_seconds=45) waits for more")
         }
         RunState::WaitingForInput { prompt, .. } => {
-            format!("It waits for input ({:?}), which its own server answers", shortened(prompt, MAX_LINE))
+            format!(
+                "It waits for input ({:?}), which must be answered through its own \
+             server",
+                shortened(prompt, MAX_LINE)
+            )
         }
-        RunState::Done => "It ended well".to_owned(),
+        RunState::Done => "It completed".to_owned(),
         RunState::Error { name, value } => {
             format!("It ended with {}: {}", one_line(name), one_line(&shortened(value, MAX_LINE)))
         }
         RunState::KernelDied { how } => format!("Its kernel died ({how})"),
-        _ => "It did not run to its end".to_owned(),
+        _ => "It did not finish".to_owned(),
     };
     let verb = if is_over { "It printed and returned" } else { "So far it has printed and returned" };
     let mut reply = Reply::new(budget);
     reply.note(&format!(
-        "[INFO] Run {id} was begun by another server, which stores its outputs. {how}. {verb}: {printed}"
+        "[INFO] Run {id} was started by another server, which stores its outputs. {how}. {verb}: {printed}"
     ));
     if !text.is_empty() {
         reply.say(&marked(text));

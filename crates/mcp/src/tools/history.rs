@@ -61,7 +61,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         String::new()
     };
     let text = whole_lines(&list.join("\n"), &notes, context.characters(), |_, left| {
-        format!("… {left} operations before these: history(since=…) shows a part.")
+        format!("… {left} earlier operations: history(since=…) shows some of them.")
     });
     Ok(text.into())
 }

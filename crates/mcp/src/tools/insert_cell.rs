@@ -99,7 +99,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         NewCells::List(cells) => (cells, true),
     };
     if run.run && !contents.iter().any(|(cell_type, _)| *cell_type == CellType::Code) {
-        return Err(refused("Only code cells run, and no new cell is one."));
+        return Err(refused("Only code cells run, and none of the new cells is a code cell."));
     }
     let first_type = contents[0].0.clone();
     let opened = context.notebook(&notebook).await?;
@@ -254,7 +254,8 @@ impl Position {
                     given.filter(|given| *given != -1 && usize::try_from(*given) != Ok(index + 1))
                 {
                     return Err(refused(format!(
-                        "cell_index is {given}, and after_cell_id {after:?} means index {}: they name two places.",
+                        "cell_index is {given}, and after_cell_id {after:?} means index {}: these are different \
+                         positions.",
                         index + 1
                     )));
                 }

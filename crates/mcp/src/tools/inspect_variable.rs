@@ -96,7 +96,7 @@ fn split(name: &str, path: &str) -> (String, String) {
     (name[..end].to_owned(), format!("{}{}", &name[end..], path.trim()))
 }
 
-/// What the kernel says. All of it comes from the agent's code, so nothing of it may pass for a line of ours.
+/// What the kernel says. All of it comes from the agent's code, so none of it may look like a line of Cellbridge.
 fn shown(found: &Inspected) -> String {
     let mut lines = Vec::new();
     let mut head = format!("{}: {}", one_line(&found.name), one_line(&found.r#type));

@@ -44,7 +44,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         (Some(id), _) => {
             let run = context.session.workspace().journal().run(&RunId::from(id.trim()))?;
             if run.state().is_over() {
-                return Ok(format!("Run {} is already over.", run.id()).into());
+                return Ok(format!("Run {} has already ended.", run.id()).into());
             }
             run
         }
@@ -63,7 +63,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
 }
 
 fn none_of_ours() -> Answer {
-    "The kernel was interrupted; it was running none of our runs.".to_owned().into()
+    "The kernel was interrupted; it was executing none of this server's runs.".to_owned().into()
 }
 
 fn said(run: &Run, is_over: bool) -> String {
@@ -72,10 +72,10 @@ fn said(run: &Run, is_over: bool) -> String {
     match (is_over, run.state()) {
         (true, RunState::Done) => {
             format!(
-                "Run {id} has completed: it had ended before, or its code goes on after an interrupt. {shows}"
+                "Run {id} has completed: it ended before the interrupt, or its code continued after it. {shows}"
             )
         }
-        (true, _) => format!("Interrupted run {id}: it is over. {shows}"),
+        (true, _) => format!("Interrupted run {id}: it has ended. {shows}"),
         (false, _) => {
             let is_restartable = run.kernel().is_none_or(|kernel| kernel.check_restartable().is_ok());
             let restart = if is_restartable { "; restart_notebook ends it in any case" } else { "" };

@@ -44,8 +44,7 @@ async fn call(_: NoArguments, context: &Context<'_>) -> Outcome {
         }
     }
     if rows.is_empty() && extent != SearchExtent::InProgress {
-        let hint =
-            "No notebooks found. use_notebook(notebook_name=…, notebook_path=…, mode=\"create\") makes one.";
+        let hint = "No notebooks found. use_notebook(notebook_name=…, notebook_path=…, mode=\"create\") creates one.";
         return Ok(format!("{hint}{}", found.warnings).into());
     }
     let list = table(["Name", "Path", "Kernel_ID", "Kernel_Status", "Activate"], rows);

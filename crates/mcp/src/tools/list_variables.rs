@@ -80,7 +80,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let (kinds, sort) = (kinds.to_ascii_lowercase(), sort.trim().to_ascii_lowercase());
     let kinds: Vec<&str> = kinds.split(',').map(str::trim).filter(|kind| !kind.is_empty()).collect();
     if let Some(unknown) = kinds.iter().find(|kind| !KINDS.contains(kind)) {
-        return Err(refused(format!("There is no kind {unknown:?}; there are: {}.", KINDS.join(", "))));
+        return Err(refused(format!("There is no kind {unknown:?}. Kinds: {}.", KINDS.join(", "))));
     }
     if !SORTS.contains(&&*sort) {
         return Err(refused(format!("sort is one of {}.", SORTS.join(", "))));

@@ -13,7 +13,7 @@ use crate::permissions::{Group, Permission};
 pub(super) const TOOL: Tool = Tool {
     name: "open_in_browser",
     title: "Show in the browser",
-    description: "Show the person a notebook in their browser. cell_id \"@selected\" is the cell that their cursor is in.",
+    description: "Show the person a notebook in their browser. cell_id \"@selected\" is the cell with their cursor.",
     discovery: Discovery::FoundBy("open notebook in JupyterLab, the cell where my cursor is"),
     effect: Effect::Adds,
     groups: &[Group::Files],
@@ -29,9 +29,9 @@ async fn call(notebook: NotebookArgument, context: &Context<'_>) -> Outcome {
         let place = opened.place().description();
         return Err(Error::new(
             ErrorKind::Unsupported,
-            format!("{place} cannot be asked to open notebooks in a browser."),
-            "Ask the person to open the notebook. Servers whose front end accepts commands can be asked: \
-             connect_to_jupyter works on one.",
+            format!("{place} cannot open notebooks in a browser."),
+            "Ask the person to open the notebook. Servers with a front end that accepts commands can do it: \
+             connect_to_jupyter connects to one.",
         ));
     };
     frontend.open(opened.path()).await?;

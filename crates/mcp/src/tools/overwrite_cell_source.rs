@@ -92,7 +92,7 @@ pub(super) async fn replace(
     let (what, revision) = (label(index, cell), cell.revision());
     let diff = diff(&old, &new);
     let done = if diff.is_empty() {
-        format!("No changes: {what} in {path} has this source already, revision {revision}.")
+        format!("No changes: {what} in {path} already has this source, revision {revision}.")
     } else {
         format!("Cell {index} {verb} successfully! {what} in {path}, revision {revision}; {saved}")
     };

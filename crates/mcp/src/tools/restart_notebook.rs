@@ -36,7 +36,7 @@ async fn call(notebook: NotebookArgument, context: &Context<'_>) -> Outcome {
     };
     let is_its = |run: &Run| run.kernel().is_none_or(|its| its.id() == kernel.id());
     let cut_off = context
-        .after_earlier_runs(is_its, |ids| format!("It ended while these were under way: {ids}."))
+        .after_earlier_runs(is_its, |ids| format!("These runs ended because of the restart: {ids}."))
         .await;
     context.session.workspace().runner().restart(&*kernel).await?;
     Ok(format!(

@@ -63,13 +63,12 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         .unwrap_or_default();
     reply.say_or(&without_data_uris(&diff), more);
     if !without_outputs.is_empty() {
-        reply
-            .note_last(&format!("Outputs that do not come back: {}.", one_line(&without_outputs.join(", "))));
+        reply.note_last(&format!("Outputs not restored: {}.", one_line(&without_outputs.join(", "))));
     }
     if let Some(applied) = applied {
         session.listed(opened.path(), &applied.notebook, 0..applied.notebook.cells().len());
         reply.note_last(&format!("[{}]", applied.saved));
-        let mut kernel = "Variables in the kernel are as they were.".to_owned();
+        let mut kernel = "Variables in the kernel did not change.".to_owned();
         if !stale.is_empty() {
             kernel.push_str(&format!(" Stale now: cells {}.", ranges(&stale)));
         }
@@ -100,7 +99,7 @@ fn targets(arguments: &Arguments, now: &Notebook) -> Result<(UndoTarget, Option<
     };
     let cell = |text: &String| match now.resolve(&CellRef::parse(text)) {
         Ok(index) => now.cells()[index].id().clone(),
-        // It was deleted by what is to be undone.
+        // An operation that will be undone deleted it.
         Err(_) => CellId::from(text.trim()),
     };
     let only: Vec<CellId> = arguments.only.iter().map(cell).collect();

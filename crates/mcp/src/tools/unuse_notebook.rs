@@ -38,7 +38,7 @@ async fn call(NotebookArgument { notebook_name }: NotebookArgument, context: &Co
         kernel.as_ref().is_none_or(|kernel| run.kernel().is_none_or(|its| its.id() == kernel.id()))
     };
     let cut_off =
-        context.after_earlier_runs(is_its, |ids| format!("These were still under way: {ids}.")).await;
+        context.after_earlier_runs(is_its, |ids| format!("These runs were not finished: {ids}.")).await;
     let (opened, kernel) = session.unuse_notebook(notebook_name.as_deref(), ends).await?;
     let kernel = match kernel {
         Some(kernel) => format!(" Its kernel {} was shut down.", kernel.id()),

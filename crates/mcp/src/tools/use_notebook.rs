@@ -114,7 +114,7 @@ async fn permit(context: &Context<'_>, mode: Mode, names_kernel: bool) -> Result
     if names_kernel {
         // A kernel that starts runs the code of its startup files.
         let groups = &[Group::Kernels, Group::Run];
-        context.permit(groups, Permission::Execute, "use_notebook with a kernel of choice").await?;
+        context.permit(groups, Permission::Execute, "use_notebook with a chosen kernel").await?;
     }
     Ok(())
 }
@@ -204,9 +204,8 @@ fn nearest_kernelspec(wanted: Option<&str>, error: &Error) -> String {
 fn present_kernel(opened: &OpenNotebook) -> String {
     match opened.kernel() {
         Some(kernel) => describe_kernel(&*kernel),
-        None => {
-            "[INFO] No kernel was chosen, because this agent may not run code, or not unasked.\n".to_owned()
-        }
+        None => "[INFO] No kernel was chosen, because this agent may not run code, or must ask first.\n"
+            .to_owned(),
     }
 }
 
@@ -220,7 +219,7 @@ async fn describe(
     let (document, place) = (opened.document(), one_line(&opened.place().description()).into_owned());
     let verb = if mode == Mode::Create { "Created" } else { "Opened" };
     let current = if context.is_stateless {
-        "this connection keeps no current notebook: give notebook_name in every call"
+        "this connection has no current notebook: give notebook_name in every call"
     } else {
         "it is the current notebook"
     };
@@ -234,8 +233,8 @@ async fn describe(
     }
     if document.is_live() {
         text.push_str(
-            "[INFO] Others can edit this notebook at the same time; cell_id \"@selected\" is the cell that a person's \
-             cursor is in.\n",
+            "[INFO] Others can edit this notebook at the same time; cell_id \"@selected\" is the cell with a \
+             person's cursor.\n",
         );
     }
     let notebook = document.snapshot().await?;
@@ -255,14 +254,14 @@ fn describe_kernel(kernel: &dyn Kernel) -> String {
     let known = kernel.description();
     let is_dead = matches!(known.state, KernelState::Dead { .. });
     let state = match known.state {
-        KernelState::NotStarted => "it starts with the first run".to_owned(),
-        KernelState::Dead { how } => format!("it died ({how}); the next run starts a new one"),
-        _ => "it is running".to_owned(),
+        KernelState::NotStarted => "starts with the first run".to_owned(),
+        KernelState::Dead { how } => format!("died ({how}); the next run starts a new one"),
+        _ => "running".to_owned(),
     };
     let environment = if known.environment.is_empty() {
         String::new()
     } else {
-        format!(", environment {}", one_line(&known.environment))
+        format!(" Environment: {}.", one_line(&known.environment))
     };
     // A dead kernel has no variables.
     let kept = known.keeping.filter(|keeping| keeping.is_from_earlier && !is_dead).map(|keeping| {
@@ -270,21 +269,21 @@ fn describe_kernel(kernel: &dyn Kernel) -> String {
         let is_shared = keeping.attached.iter().any(|process| *process != std::process::id());
         let whose = if is_shared { "is shared with another server" } else { "is from an earlier server" };
         format!(
-            "[NOTICE] This kernel {whose}, with its variables: started {started}, last used {used}. use_notebook with kernel_id \
-             \"NEW\" starts afresh.\n"
+            "[NOTICE] This kernel {whose}, with its variables: started {started}, last used {used}. use_notebook \
+             with kernel_id \"NEW\" starts another one.\n"
         )
     });
     let foreign = known.foreign.map(|foreign| {
         format!(
-            "[NOTICE] This kernel belongs to another program ({}, {}), which uses its variables, too, and alone restarts or ends \
-             it.\n",
+            "[NOTICE] This kernel belongs to another program ({}, {}), which shares its variables and alone can \
+             restart or end it.\n",
             one_line(&foreign.origin),
             time(foreign.started_at)
         )
     });
     let notice = kept.or(foreign).unwrap_or_default();
     format!(
-        "{notice}[INFO] Kernel {} ({}, {}){environment}: {state}. Kernel id {}.\n",
+        "{notice}[INFO] Kernel {} ({}, {}): {state}.{environment} Kernel id {}.\n",
         one_line(&known.name),
         one_line(&known.display_name),
         one_line(&known.language),

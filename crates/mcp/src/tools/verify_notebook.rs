@@ -109,11 +109,11 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
 /// What happens outside of the notebook.
 pub(super) fn effects(in_copy: bool) -> &'static str {
     if in_copy {
-        "It runs the code again, in a fresh kernel. The notebook and the files of its folder stay as they are, but what the code \
-         does to databases and networks happens again."
+        "It runs the code again, in a fresh kernel. The notebook and the files of its folder stay as they are, but \
+         the effects of the code on databases and networks happen again."
     } else {
-        "It runs the code again, in a fresh kernel. The notebook stays as it is, but what the code does to files, databases and \
-         networks happens again."
+        "It runs the code again, in a fresh kernel. The notebook stays as it is, but the effects of the code on \
+         files, databases and networks happen again."
     }
 }
 

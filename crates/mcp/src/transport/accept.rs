@@ -93,7 +93,8 @@ async fn as_json(response: Response) -> Response {
             Found::Nothing => {}
             Found::Answer(answer) => break Some(answer),
             Found::Request => {
-                let message = "Not Acceptable: the server has to ask the client something, which takes text/event-stream\n";
+                let message = "Not Acceptable: the server must ask the client something, which requires \
+                 text/event-stream\n";
                 return (StatusCode::NOT_ACCEPTABLE, message).into_response();
             }
         }

@@ -3,7 +3,7 @@
 use crate::{Edit, Notebook};
 
 impl Edit {
-    /// Whether the notebook shows the effect of this edit, whoever caused it.
+    /// Whether the notebook shows the effect of this edit, regardless of its author.
     ///
     /// An inserted cell counts even if others have changed it since.
     pub fn is_applied(&self, notebook: &Notebook) -> bool {

@@ -20,7 +20,7 @@ const MAX_CONTENT: u64 = 64 * 1024 * 1024;
 const LARGE: usize = 64 * 1024;
 
 thread_local! {
-    /// It has 200 kB of state. Making that anew for each cell would take longer than all else that a record takes.
+    /// It has 200 kB of state. Creating that for each cell would take longer than the rest of a record.
     static ENCODER: RefCell<DeflateEncoder<Vec<u8>>> =
         RefCell::new(DeflateEncoder::new(Vec::new(), Compression::default()));
 }

@@ -23,7 +23,7 @@ const MAX_AGE: Duration = Duration::from_secs(30 * DAY);
 const MAX_AGE_SINCE_CHECKPOINT: Duration = Duration::from_secs(90 * DAY);
 const DAY: u64 = 24 * 3600;
 
-/// Whether a log is to be trimmed that has grown to this since `kept` operations were left.
+/// Whether a log must be trimmed that has grown to this size since it was trimmed to `kept` operations.
 pub(super) fn is_exceeded(count: usize, bytes: u64, kept: usize) -> bool {
     count > kept.max(MAX_OPERATIONS) + SLACK || bytes > MAX_BYTES
 }

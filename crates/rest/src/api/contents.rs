@@ -162,7 +162,7 @@ impl Server {
             RestError::new(
                 Kind::Conflict,
                 format!("There is already a file at {path:?}."),
-                "Open it, or take another name.",
+                "Open it, or choose another name.",
             )
         };
         match self.contents(path, ContentsQuery::Hash).await {

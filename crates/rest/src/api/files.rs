@@ -188,7 +188,11 @@ impl Drop for Upload {
 }
 
 fn ended() -> RestError {
-    RestError::new(Kind::Unreachable, "The program ends; the upload was given up.", "Copy the file again.")
+    RestError::new(
+        Kind::Unreachable,
+        "The program is shutting down; the upload was cancelled.",
+        "Copy the file again.",
+    )
 }
 
 /// Gives the complete file at `temporary` its name, or deletes it.

@@ -45,7 +45,7 @@ impl HubServer {
 
     /// How to get a token for this server, as a sentence.
     pub(crate) fn make_token(&self) -> String {
-        format!("Make a token with the scope access:servers!user={} at {}.", self.user, self.tokens())
+        format!("Create a token with the scope access:servers!user={} at {}.", self.user, self.tokens())
     }
 
     /// The server as the subject of a sentence.

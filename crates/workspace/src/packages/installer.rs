@@ -52,7 +52,7 @@ impl Installer {
     /// |---|---|
     /// | of pixi | `pixi add` in its project |
     /// | of conda | the conda, mamba or micromamba that is there, from the channels of its packages |
-    /// | `.venv` of a uv project | `uv add`, or `uv pip` if nothing is to be recorded |
+    /// | `.venv` of a uv project | `uv add`, or `uv pip` if nothing must be recorded |
     /// | another | `uv pip`, else pip |
     pub fn of(environment: &Environment, record: Record) -> Result<Self, Error> {
         let Environment { uv, conda, pixi, uv_project, pixi_project, channels, .. } = environment;
@@ -62,25 +62,27 @@ impl Installer {
         if record == Record::Project && uv_project.is_none() {
             return Err(refused(
                 &format!("{} belongs to no project that records packages.", environment.prefix),
-                "Leave record out, and tell the person what was installed.",
+                "Omit record, and report the installed packages to the person.",
             ));
         }
         if environment.is_conda {
             let conda = conda.clone().ok_or_else(|| {
-                missing("The kernel's environment is one of conda, and neither conda, mamba nor micromamba is found there.")
+                missing(
+                    "The kernel runs in a conda environment, but conda, mamba and micromamba were not found.",
+                )
             })?;
             return Ok(Self::Conda { conda, channels: channels.clone() });
         }
         if environment.is_externally_managed {
             return Err(refused(
                 &format!("The system's package manager owns the Python of {}.", environment.prefix),
-                "Make an environment for the project (`python -m venv .venv` in its folder, with ipykernel in it), or choose the \
-                 kernel cellbridge-python.",
+                "Create an environment for the project (`python -m venv .venv` in its folder, with ipykernel in it), \
+                 or choose the kernel cellbridge-python.",
             ));
         }
         if !environment.is_writable {
             return Err(refused(
-                &format!("Nobody but its owner may write into {}.", environment.prefix),
+                &format!("{} is not writable by this user.", environment.prefix),
                 "Choose a kernel with an environment of this user.",
             ));
         }
@@ -90,12 +92,12 @@ impl Installer {
             }
             (Some(uv), _) => Ok(Self::Uv { uv: uv.clone() }),
             (None, Some(_)) if record == Record::Project => {
-                Err(missing("The project is one of uv, and uv is not found there."))
+                Err(missing("This is a uv project, but uv was not found."))
             }
             (None, _) if environment.has_pip || environment.has_ensurepip => {
                 Ok(Self::Pip { needs_pip: !environment.has_pip })
             }
-            (None, _) => Err(missing("The kernel's environment has no pip, and uv is not found there.")),
+            (None, _) => Err(missing("The kernel's environment has no pip, and uv was not found.")),
         }
     }
 
@@ -110,7 +112,7 @@ impl Installer {
         }
     }
 
-    /// Whether it installs wheels, which run no code of theirs, unless they have to be built.
+    /// Whether it installs wheels, which run no code during installation unless they must be built.
     pub fn takes_wheels(&self) -> bool {
         matches!(self, Self::Uv { .. } | Self::Pip { .. } | Self::UvProject { .. })
     }
@@ -186,21 +188,21 @@ fn of_pixi(
 ) -> Result<Installer, Error> {
     if matches!(record, Record::No | Record::Notebook) {
         return Err(refused(
-            "An environment of pixi holds what its project names, so packages are always recorded there.",
-            "Leave record out.",
+            "A pixi environment contains the packages of its project, so packages are always recorded there.",
+            "Omit record.",
         ));
     }
     if let Some(name) = environment.pixi_environment.as_ref().filter(|name| *name != "default") {
         return Err(refused(
             &format!(
-                "The kernel's environment is {name:?} of the pixi project {folder}, and which feature is meant is not known."
+                "The kernel's environment is {name:?} of the pixi project {folder}, and its feature is unknown."
             ),
             "Ask the person to add the packages to the feature that they want.",
         ));
     }
     let pixi = pixi
         .cloned()
-        .ok_or_else(|| missing("The kernel's environment is one of pixi, and pixi is not found there."))?;
+        .ok_or_else(|| missing("The kernel runs in a pixi environment, but pixi was not found."))?;
     Ok(Installer::Pixi { pixi, folder: folder.to_owned() })
 }
 

@@ -102,7 +102,7 @@ fn with_packages(content: &str, packages: &[Requirement]) -> Result<String, Stri
         toml.parse().map_err(|error: toml_edit::TomlError| error.message().to_owned())?;
     let dependencies = document.entry("dependencies").or_insert_with(|| Item::Value(Array::new().into()));
     let dependencies =
-        dependencies.as_array_mut().ok_or_else(|| "its dependencies are no list".to_owned())?;
+        dependencies.as_array_mut().ok_or_else(|| "its dependencies are not a list".to_owned())?;
     let mut is_changed = false;
     for package in packages {
         let name = normalized(package.name());

@@ -86,7 +86,7 @@ impl Facts<'_> {
             return Some(format!("Cell {above} defines {name}{}.", self.why_not(now, *above)));
         }
         if let Some(below) = all.first() {
-            return Some(format!("Only cell {below} defines {name}, and it comes after this one."));
+            return Some(format!("Only cell {below} defines {name}, and that cell comes after this one."));
         }
         // A cell that cannot be read may define it.
         let is_certain = cells.iter().all(|(_, names)| names.effects.unknown.is_none());
@@ -106,7 +106,7 @@ impl Facts<'_> {
             run.cell.as_ref() == Some(cell.id()) && !run.is_superseded && Some(run.instance) == instance
         });
         match last {
-            None if CellTags::of(cell).is_skipped => ", and its tag skip-execution leaves it out",
+            None if CellTags::of(cell).is_skipped => ", and its tag skip-execution skips it",
             None => ", and has not run in this kernel",
             Some(run) if run.source != hash(&cell.source()) => ", and was edited since it ran",
             Some(run) if run.has_failed => ", and failed when it ran",
@@ -194,7 +194,7 @@ fn is_like(column: &str, missing: &str) -> bool {
 fn spaces(column: &str) -> &'static str {
     match (column.starts_with(char::is_whitespace), column.ends_with(char::is_whitespace)) {
         (true, true) => ", with spaces at both ends",
-        (true, false) => ", with a space at its beginning",
+        (true, false) => ", with a space at its start",
         (false, true) => ", with a space at its end",
         (false, false) => "",
     }

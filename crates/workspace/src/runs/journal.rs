@@ -79,10 +79,10 @@ impl Journal {
         };
         let Ok(number) = number.parse::<u64>() else { return "" };
         if !suffix.is_empty() && suffix != self.suffix {
-            return ": it was begun by another server, and no kernel that is used from here knows it. Its kernel was stopped, has run \
-                    50 others since, or works in another folder. Its outputs are in its cell, if it had one";
+            return ": another server started it, and no kernel in use here knows it. Its kernel was stopped, has run \
+             50 others since, or belongs to another folder. Its outputs are in its cell, if it had one";
         }
-        if (1..=count).contains(&number) { " any more: only the last 500 are remembered" } else { "" }
+        if (1..=count).contains(&number) { ": only the last 500 runs are remembered" } else { "" }
     }
 
     /// The runs that are remembered, the newest first.
@@ -185,11 +185,11 @@ mod tests {
             journal.begin(None, String::new()).end(RunState::Done);
         }
         let cause = |id: &str| journal.run(&id.into()).err().unwrap().cause;
-        assert_eq!(cause("r1-x"), "There is no run \"r1-x\" any more: only the last 500 are remembered.");
+        assert_eq!(cause("r1-x"), "There is no run \"r1-x\": only the last 500 runs are remembered.");
         assert_eq!(cause("r9999-x"), "There is no run \"r9999-x\".");
         assert_eq!(cause("r9999"), "There is no run \"r9999\".");
         assert_eq!(cause("last"), "There is no run \"last\".");
-        assert!(cause("r7-y").contains("begun by another server"), "{}", cause("r7-y"));
+        assert!(cause("r7-y").contains("another server started it"), "{}", cause("r7-y"));
     }
 
     #[test]

@@ -30,7 +30,8 @@ struct State {
 }
 
 impl KernelQueue {
-    /// Waits for the turn of a run, in the order of the calls. `None` if the kernel was restarted meanwhile.
+    /// Waits for the turn of a run, in the order of the calls. `None` if the kernel was restarted while the run
+    /// waited.
     ///
     /// Example: run A has the turn, B and C wait, and `restarts` is 0. A restart increases it to 1 and ends A. Now B gets
     /// the turn, finds 1 instead of its 0 and returns `None`, and so does C. A run that enters after the restart starts

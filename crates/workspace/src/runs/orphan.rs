@@ -27,7 +27,7 @@ pub struct Orphan {
     pub requested_at: SystemTime,
     /// Its outputs are in its cell already.
     pub is_stored: bool,
-    /// An earlier server has told of it: it is only to be found by its id.
+    /// An earlier server has reported it: it can be found only by its id.
     pub is_acknowledged: bool,
     /// `None` if its server ended before the kernel was asked.
     pub execution: Option<OrphanedExecution>,

@@ -36,14 +36,17 @@ impl Session {
         Err(if document.is_some_and(|document| document.is_live()) {
             Error::new(
                 ErrorKind::Unavailable,
-                format!("No person is known to have the cursor in a cell of {path}, so {SELECTED} is none."),
-                "Ask the person to click into the cell, or name it by its id; who was there before is seen within 15 s.",
+                format!(
+                    "No person's cursor is known to be in a cell of {path}, so {SELECTED} matches no cell."
+                ),
+                "Ask the person to click into the cell, or name it by its id; a cursor that was already there is \
+                 seen within 15 s.",
             )
         } else {
             Error::new(
                 ErrorKind::Unsupported,
                 format!(
-                    "People are not seen in {path}, which is not edited together, so {SELECTED} is no cell."
+                    "{path} is not a live notebook, so no cursors are visible and {SELECTED} matches no cell."
                 ),
                 NextStep::NameCell,
             )

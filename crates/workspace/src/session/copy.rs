@@ -187,7 +187,7 @@ impl Session {
         if existing == Existing::Keep && !is_blank(&before) {
             return Err(Error::new(
                 ErrorKind::Conflict,
-                format!("The notebook {} has cells already; it was not changed.", opened.path()),
+                format!("The notebook {} already has cells; it was not changed.", opened.path()),
                 NextStep::Overwrite,
             ));
         }
@@ -209,14 +209,14 @@ struct Replacement {
 impl Replacement {
     async fn make(self, session: &Session) -> Result<CopiedNotebook, Error> {
         let Self { place, opened, before, edits, is_reduced } = self;
-        // What somebody changes meanwhile is not deleted.
+        // Cells that somebody changes during the copy are not deleted.
         let expected = before.cells().iter().map(Expected::unchanged);
         let applied = session.edit(&opened, &before, edits, expected.collect()).await;
         let applied = applied.map_err(|error| match error.kind {
             // The next step of an edit is not that of a copy.
             ErrorKind::Conflict | ErrorKind::NotFound => Error {
                 next: NextStep::TryAgain,
-                cause: format!("{} was changed while it was to be replaced: {}", opened.path(), error.cause),
+                cause: format!("{} changed while it was being replaced: {}", opened.path(), error.cause),
                 ..error
             },
             _ => error,
@@ -268,7 +268,7 @@ fn is_blank(notebook: &Notebook) -> bool {
     notebook.cells().iter().all(|cell| cell.source().trim().is_empty() && cell.output_count() == 0)
 }
 
-/// The path, or if it is that of a folder, the path of a file in it with the name of `from`. The folder of a place is empty.
+/// `to`, or `to`/name-of-`from` if `to` is a folder. The folder of a place is empty.
 fn in_folder(path: &str, from: &str) -> NotebookPath {
     if path.is_empty() || path.ends_with(['/', ':']) {
         format!("{path}{}", file_name(from)).into()

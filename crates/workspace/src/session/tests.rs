@@ -101,7 +101,7 @@ async fn the_selected_cell_is_the_one_with_the_persons_cursor() {
     let (_, notebook) = with_cells(&session, "a.ipynb", 2).await;
     let find = || session.target(&"a.ipynb".into(), &notebook, &CellRef::parse(" @Selected "));
     let error = find().unwrap_err();
-    assert!(error.cause.contains("not edited together"), "{error}");
+    assert!(error.cause.contains("not a live notebook"), "{error}");
     let page = memory.pages.lock().unwrap()["a.ipynb"].clone();
     page.is_live.store(true, Ordering::Relaxed);
     let error = find().unwrap_err();

@@ -19,15 +19,15 @@ use crate::place::{Applied, Expected, KernelState, Place};
 use crate::recorder::Recorder;
 use crate::{Error, ErrorKind, NotebookPath};
 
-/// What is to be undone.
+/// The operations that an undo selects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UndoTarget {
-    /// The last operations that are not undone of this session, and of those of the same agent's name that have ended.
+    /// The latest operations that are still in effect, of this session and of ended sessions of the same agent.
     Last(usize),
-    /// The last operations of whoever made them.
+    /// The latest operations, of any author.
     LastOfAll(usize),
     Operation(u64),
-    /// All operations since then that are not undone, whoever made them.
+    /// All operations since then that are still in effect, of any author.
     Since(Since),
 }
 
@@ -176,7 +176,7 @@ impl Session {
             }
             chosen.retain(|operation| !operation.is_empty());
             if chosen.is_empty() {
-                return Err(nothing("None of these cells was changed by what is to be undone.".to_owned()));
+                return Err(nothing("The selected operations did not change any of these cells.".to_owned()));
             }
         }
         let now = opened.document().snapshot().await?;
@@ -246,7 +246,7 @@ impl Session {
         self.workspace.recorder().ok_or_else(|| {
             Error::new(
                 ErrorKind::Unsupported,
-                "This server keeps no history of notebooks.",
+                "This server records no history of notebooks.",
                 "Change the cells back by editing them.",
             )
         })
@@ -294,12 +294,12 @@ impl Session {
                     let whose = match last.agent.as_str() {
                         "" => "somebody else".to_owned(),
                         name if others.contains(&last.session) => {
-                            format!("another session of {name}, which is connected")
+                            format!("another connected session of {name}")
                         }
                         name => name.to_owned(),
                     };
                     return Err(nothing(format!(
-                        "No operation of yours is left to be undone; the last of all is o{}, by {whose}.",
+                        "You have nothing left to undo. The latest operation is o{}, by {whose}.",
                         last.id
                     )));
                 }
@@ -314,10 +314,10 @@ impl Session {
                 }
                 if let Some(made) = all.iter().rfind(|it| it.created.is_some() && it.id >= *id) {
                     let cause = if made.id == *id {
-                        format!("o{id} made this notebook, and an undo deletes no notebook.")
+                        format!("o{id} created this notebook; undo never deletes a notebook.")
                     } else {
                         format!(
-                            "o{id} is about an earlier notebook at this path; {} made this one.",
+                            "o{id} belongs to an earlier notebook at this path; {} created this one.",
                             made.name()
                         )
                     };
@@ -326,7 +326,7 @@ impl Session {
                 let of_call: Vec<_> = live.into_iter().filter(|live| of_same_call(live, found)).collect();
                 match &of_call[..] {
                     [] if found.is_undo() => vec![found.clone()],
-                    [] => return Err(nothing(format!("o{id} is undone already."))),
+                    [] => return Err(nothing(format!("o{id} is already undone."))),
                     _ => of_call,
                 }
             }
@@ -338,14 +338,15 @@ impl Session {
         };
         if chosen.is_empty() {
             let made = all.iter().rfind(|operation| operation.created.is_some());
-            let made = made
-                .map(|made| format!(": {} made this notebook, and an undo deletes no notebook", made.name()));
-            return Err(nothing(format!("There is nothing to be undone{}.", made.unwrap_or_default())));
+            let made = made.map(|made| {
+                format!(": {} created this notebook; undo never deletes a notebook", made.name())
+            });
+            return Err(nothing(format!("There is nothing to undo{}.", made.unwrap_or_default())));
         }
         Ok(chosen)
     }
 
-    /// Fails if a cell that is to be touched runs or waits for its turn, also where another program runs it.
+    /// Fails if a cell that the undo would touch is running or queued, also in another program.
     async fn check_not_running(&self, opened: &OpenNotebook, operations: &[Operation]) -> Result<(), Error> {
         let elsewhere = running_elsewhere(opened).await?;
         for change in operations.iter().flat_map(|operation| &operation.cells) {
@@ -358,7 +359,7 @@ impl Session {
             };
             return Err(Error::new(
                 ErrorKind::Busy,
-                format!("Cell {id} is running or waits for its turn ({whose}). Nothing was undone."),
+                format!("Cell {id} is running or queued ({whose}). Nothing was undone."),
                 crate::NextStep::WaitForRun,
             ));
         }

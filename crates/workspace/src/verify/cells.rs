@@ -114,7 +114,7 @@ fn asks_for_help(source: &str) -> bool {
     })
 }
 
-/// What a cell says about how it is to be tested.
+/// A cell's own settings for its test.
 struct Marks(BTreeSet<String>);
 
 impl Marks {

@@ -113,7 +113,7 @@ impl Verification {
         if !unexplained.is_empty() {
             let (count, labels) = (unexplained.len(), unexplained.join(", "));
             let differ = if count == 1 { "differs" } else { "differ" };
-            parts.push(format!("{count} {differ}, for reasons not known ({labels})"));
+            parts.push(format!("{count} {differ}, for unknown reasons ({labels})"));
         }
         if follow > 0 {
             let from =
@@ -157,7 +157,7 @@ impl Verification {
         let module = |MissingModule { module, package }: &MissingModule| match package {
             Some(package) if package != module => format!("{module} (package {package})"),
             Some(_) => module.clone(),
-            None => format!("{module} (of no package of that name)"),
+            None => format!("{module} (no package of that name)"),
         };
         let missing: Vec<String> = self.missing.iter().map(module).collect();
         (!missing.is_empty()).then(|| {
@@ -173,9 +173,9 @@ impl Verification {
         let labels: Vec<String> = cells.map(|cell| format!("#{}", cell.index)).collect();
         match &labels[..] {
             [] => None,
-            [one] => Some(format!("Not applied to cell {one}: it has changed while it was verified.")),
+            [one] => Some(format!("Not applied to cell {one}: it changed during the verification.")),
             all => Some(format!(
-                "Not applied to cells {}: they have changed while they were verified.",
+                "Not applied to cells {}: they changed during the verification.",
                 all.join(", ")
             )),
         }

@@ -94,7 +94,7 @@ pub(super) enum Ended {
 }
 
 /// Runs the cells in a new kernel, each for at most `limit`, until the first error that is not expected. `on_cell` gets the
-/// position of each. Fails if `run` is interrupted meanwhile. The kernel has ended in any case.
+/// position of each. Fails if `run` is interrupted during the rerun. The kernel has ended in any case.
 pub(super) async fn rerun(
     run: &Run,
     subject: &Subject,

@@ -392,8 +392,8 @@ mod tests {
         assert_eq!(found.conclusion(), Conclusion::Differs);
         assert_eq!(
             found.sentence(),
-            "Reruns from a fresh kernel: 0 of 3 cells identical; 1 fails when it runs once more (#0), 1 differs, for reasons not \
-             known (#2), 1 follows from them; 0 errors; 38 s; Python 3.12.4"
+            "Reruns from a fresh kernel: 0 of 3 cells identical; 1 fails when it runs once more (#0), 1 differs, for unknown \
+             reasons (#2), 1 follows from them; 0 errors; 38 s; Python 3.12.4"
         );
         assert!(found.text().contains("the second time:\nTraceback"));
     }

@@ -49,7 +49,8 @@ fn working_folder(client: &Client) -> &'static str {
             "Notebooks are those of the folder in which you call `install`. A project's entry names the folder that is open."
         }
         WorkingFolder::Unrelated => {
-            "Notebooks are those of the folder in which you call `install`, because the client starts servers in a folder of its own."
+            "Notebooks are those of the folder in which you call `install`, because the client starts servers in \
+             another folder."
         }
     }
 }
@@ -64,8 +65,8 @@ fn token(client: &Client) -> String {
             )
         }
         Secrets::None => format!(
-            "Set `JUPYTER_TOKEN` to the server's token where {} starts. It may not hand variables on to servers; a server that runs \
-             on this machine is found without.",
+            "Set `JUPYTER_TOKEN` to the server's token where {} starts. It may not pass variables on to servers; a \
+             server on this machine is found without it.",
             client.name
         ),
         Secrets::Template { .. } | Secrets::Keys { .. } => {

@@ -105,7 +105,7 @@ fn a_token_that_others_can_read_is_named() {
 fn clients_without_an_entry_are_listed() {
     let found = findings(&[facts(Outcome::Disabled)], &["Zed", "Goose"]);
     assert_eq!(lines(&found)[1], "ok other clients: Installed without an entry for Cellbridge: Zed, Goose.");
-    assert_eq!(lines(&findings(&[], &[])), ["ok clients: No client is installed that Cellbridge knows."]);
+    assert_eq!(lines(&findings(&[], &[])), ["ok clients: No known client is installed."]);
 }
 
 #[test]

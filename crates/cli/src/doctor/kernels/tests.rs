@@ -104,7 +104,7 @@ fn environments_of_the_folder_say_why_they_are_not_used() {
              [/work/.venv/bin/python -m pip install ipykernel]",
             "warning /work/venv: This environment of the folder is not used: its Python no longer exists. \
              [python3 -m venv --clear /work/venv]",
-            "ok /work/env: This environment of the folder is the one that notebooks get.",
+            "ok /work/env: Notebooks get this environment of the folder.",
         ]
     );
     assert!(lines(&findings(&of(true)))[2].ends_with("[uv venv --clear /work/venv]"));
@@ -132,9 +132,9 @@ fn an_activated_environment_is_chosen_or_says_why_not() {
     };
     assert_eq!(
         said(ready(), "/env/bin/python"),
-        "ok VIRTUAL_ENV: The activated environment /env is the one that notebooks get."
+        "ok VIRTUAL_ENV: Notebooks get the activated environment /env."
     );
-    assert!(said(ready(), "/work/.venv/bin/python").ends_with("one of the folder comes first."));
+    assert!(said(ready(), "/work/.venv/bin/python").ends_with("one of the folder takes precedence."));
     assert_eq!(
         said(Some(bare("/env/bin/python", true)), "/p"),
         "warning VIRTUAL_ENV: The activated environment /env is not used: it has no ipykernel. \
@@ -153,8 +153,8 @@ fn an_activated_environment_that_clients_hide_is_linked_into_the_folder() {
     };
     assert_eq!(
         line(&findings(&hidden())[2]),
-        "warning VIRTUAL_ENV: A client that does not pass on this shell's variables (Codex, desktop programs) hides \
-         this: notebooks then get /usr/bin/python3. [ln -s /env /work/.venv]"
+        "warning VIRTUAL_ENV: Clients that do not pass on this shell's variables (Codex, desktop programs) hide \
+         this environment: notebooks then get /usr/bin/python3. [ln -s /env /work/.venv]"
     );
     let taken = Facts { has_default_prefix: true, ..hidden() };
     assert_eq!(findings(&taken)[2].fix, None);
@@ -193,7 +193,7 @@ fn the_environment_of_this_program_is_reported_once_there_is_something_of_it() {
     };
     assert_eq!(said(ManagedState::NotMade("/d".into())), "");
     assert!(said(ManagedState::Ready("/d/bin/python".into())).starts_with("ok own environment"));
-    assert!(said(ManagedState::Unfinished("/d".into())).contains("/d was not completed"));
+    assert!(said(ManagedState::Unfinished("/d".into())).contains("/d is incomplete"));
     assert!(said(ManagedState::NoFolder).contains("set HOME"));
 }
 

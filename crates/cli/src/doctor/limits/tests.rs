@@ -21,7 +21,7 @@ fn a_low_limit_of_open_files_names_the_command_that_raises_it() {
     assert_eq!(said(1024, None), "ok open files: A process may open 1024 files.");
     assert_eq!(
         said(256, None),
-        "warning open files: A process may open 256 files only; each kernel needs about ten. [ulimit -n 4096]"
+        "warning open files: A process may open only 256 files; each kernel needs about ten. [ulimit -n 4096]"
     );
     assert!(said(32, Some(100)).starts_with("error") && said(32, Some(100)).ends_with("[ulimit -n 100]"));
     assert!(said(32, Some(32)).ends_with("about ten."), "nothing can raise it");
@@ -48,7 +48,7 @@ fn a_disk_that_is_almost_full_is_named() {
     assert_eq!(of(100 * MB, true).status, Status::Warning);
     assert_eq!(of(MB, true).status, Status::Error);
     let full = line(&of(10 << 30, false));
-    assert!(full.starts_with("error") && full.contains("no room for further files"), "{full}");
+    assert!(full.starts_with("error") && full.contains("no room for more files"), "{full}");
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn a_running_server_says_what_it_serves_and_whether_agents_find_it_first() {
     let of = |root: &str, is_first| {
         said(Origin::Running { root: root.into(), is_first }, Ok(answer(Some(ALL), None)))
     };
-    assert!(of("/work", true).contains("2.21.1, serves /work, the first that agents find here;"));
+    assert!(of("/work", true).contains("2.21.1, serves /work, the first choice of agents here;"));
     assert!(of("/work", false).contains("2.21.1, serves /work;"));
     assert!(of("", false).contains("serves an unknown folder;"));
 }
@@ -61,7 +61,7 @@ fn a_server_without_a_token_or_without_rights_says_so() {
     let open = Answer { has_credentials: false, ..answer(Some(ALL), None) };
     assert!(said(running(), Ok(open)).ends_with("everybody on this machine may read, write, run code."));
     let silent = said(running(), Ok(answer(None, None)));
-    assert!(silent.starts_with("ok") && silent.ends_with("it does not say what the token may do."));
+    assert!(silent.starts_with("ok") && silent.ends_with("it does not report the rights of the token."));
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn a_stopped_server_of_a_hub_is_fine_if_the_token_starts_it() {
     let stopped =
         |may_start| said(Origin::Given, Err(Failure::Stopped { error: refused(Kind::Stopped), may_start }));
     assert!(stopped(Some(true)).starts_with("ok") && stopped(Some(true)).contains("starts it"));
-    let message = "Its Hub has stopped it, and the token may not start it. Do this.";
+    let message = "Its Hub has stopped it, and the token cannot start it. Do this.";
     assert_eq!(stopped(Some(false)), format!("error http://h:1/: {message}"));
     assert_eq!(stopped(None), "warning http://h:1/: It happened. Do this.");
     let starting = Failure::Request(refused(Kind::Starting));

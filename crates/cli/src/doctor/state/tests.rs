@@ -83,7 +83,7 @@ fn each_folder_says_how_much_it_holds_and_what_is_exposed() {
     assert_eq!(found[1].repair, Some(Repair::MakePrivate(exposed)));
     let cut = findings(&Facts { folders: vec![folder(Vec::new(), false)], ..nothing() });
     assert_eq!(lines(&cut), ["ok data: /d holds more than 2.5 MB in 3 files."]);
-    assert_eq!(lines(&findings(&nothing())), ["ok folders: Nothing is kept yet."]);
+    assert_eq!(lines(&findings(&nothing())), ["ok folders: Nothing is stored yet."]);
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn leftovers_are_named_and_can_be_removed() {
     let found = findings(&Facts { leftovers: vec![leftover(1)], ..nothing() });
     assert_eq!(
         lines(&found)[1],
-        "warning leftovers: Kernels of Cellbridge that have ended left /r/kernel-1.json and 1 more behind. \
+        "warning leftovers: Ended kernels of Cellbridge left /r/kernel-1.json and 1 more behind. \
          [rm -r /r/kernel-1.json /tmp/cellbridge-1]"
     );
     assert_eq!(found[1].repair, Some(Repair::Remove(vec![leftover(1)])));

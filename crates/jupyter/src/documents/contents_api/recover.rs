@@ -50,11 +50,9 @@ impl ContentsStore {
             found.cells().len() == wanted.cells().len() && edits.iter().all(|edit| edit.is_applied(found))
         };
         let outcome = match found {
-            Ok(found) if found.version.is_same(&before.version) => {
-                "The notebook on disk is what it was before."
-            }
+            Ok(found) if found.version.is_same(&before.version) => "The notebook on disk is unchanged.",
             Ok(found) if is_written(&found.notebook) => return Recovered::Written(found),
-            Ok(_) => "The notebook on disk is what somebody else wrote in the meantime.",
+            Ok(_) => "Somebody else has replaced the notebook on disk.",
             Err(Unread::Unreadable) => match self.restore(&before.notebook).await {
                 Ok(()) => {
                     "Only a part of it was written; the previous content was restored and is on disk now."
@@ -62,10 +60,10 @@ impl ContentsStore {
                 Err(problem) => {
                     tracing::warn!(path = self.path, %problem, "failed to restore a notebook");
                     "A BROKEN PART of it is on disk now, and the previous content could not be restored; the server \
-                     keeps a copy of it in the same folder, named .~ and the file's name."
+                     has a copy in the same folder, whose name is .~ and the file's name."
                 }
             },
-            Err(Unread::Unknown) => "What is on disk now is unknown.",
+            Err(Unread::Unknown) => "The content on disk is now unknown.",
         };
         let error = failure::of(error);
         Recovered::NotWritten(Error { cause: format!("{} {outcome}", error.cause), ..error })

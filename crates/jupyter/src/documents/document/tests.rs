@@ -91,7 +91,7 @@ async fn a_lost_edit_does_not_overwrite_changes_by_others() {
     }
     let edits = [set("c0", "mine"), set("c1", "mine too")].concat();
     let error = document.apply(edits, Vec::new()).await.unwrap_err();
-    assert!(error.cause.contains("Not kept: the new source of cell c1"), "{error}");
+    assert!(error.cause.contains("Lost: the new source of cell c1"), "{error}");
     assert_eq!(sources(&document.snapshot().await.unwrap()), ["mine", "theirs"]);
 }
 

@@ -78,11 +78,11 @@ async fn request_save(shared: &Shared, intents: &[Intent], deadline: Instant) ->
             Ok(Found::Overwritten) => return Confirmation::Lost,
             Ok(Found::NotAll { is_writable: false }) => return Confirmation::ReadOnly,
             Ok(Found::NotAll { .. }) if reply.outcome == SaveOutcome::Failed => {
-                "the server could not save it; its log says why".to_owned()
+                "the server could not save it; see its log".to_owned()
             }
             Ok(Found::NotAll { .. }) => {
-                "the server answers that it saved, but the change is not in the file: its disk may be full, or the file \
-                 not writable; its log says more"
+                "the server reports that it has saved the notebook, but the change is not in the file: its disk may \
+                 be full, or the file not writable; see its log"
                     .to_owned()
             }
             Err(error) => unreadable(&error),

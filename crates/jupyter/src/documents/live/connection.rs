@@ -148,7 +148,7 @@ fn on_timer(shared: &Shared, opened: Instant, liveness: &mut Liveness) -> Result
                 shared.handle.title(),
                 shared.load_timeout.as_secs()
             ),
-            "Check that JupyterLab can open the notebook; the server's log may say why it cannot.",
+            "Check that JupyterLab can open the notebook; otherwise see the server's log.",
         ));
     }
     shared.state().replica.renew_presence(now.into_std());

@@ -68,7 +68,7 @@ impl ConnectionState {
         self.outage().map_or(0, |outage| outage.failures)
     }
 
-    /// Whether a failed attempt is the answer to whoever waits. A connection that was lost is more likely to come back than
+    /// Whether a failed attempt is the answer for waiting callers. A connection that was lost is more likely to come back than
     /// one that never was.
     pub(super) fn is_failed(&self) -> bool {
         match self {

@@ -42,7 +42,7 @@ pub(super) fn closed(shared: &Shared, frame: Option<&CloseFrame>) -> Disconnect 
         4500 => Disconnect::Final(Error::new(
             ErrorKind::RemoteFailure,
             format!("The notebook {path:?} failed to open on {server}: {}", rest::safe(reason)),
-            "The server's log says why; the next call tries again.",
+            "See the server's log; the next call tries again.",
         )),
         1003 if reason.contains("initialization_error") => Disconnect::Final(Error::new(
             ErrorKind::RemoteFailure,
@@ -50,7 +50,7 @@ pub(super) fn closed(shared: &Shared, frame: Option<&CloseFrame>) -> Disconnect 
                 "The notebook {path:?} could not be opened as a live notebook on {server}: {}.",
                 rest::safe(reason)
             ),
-            "The server's log says more; the next call tries again.",
+            "See the server's log; the next call tries again.",
         )),
         // jupyter-server-documents 0.3 keeps a room that it has stopped.
         1001 if shared.dialect == Dialect::ServerDocuments => Disconnect::Lost(Error::new(

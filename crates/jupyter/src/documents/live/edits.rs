@@ -44,7 +44,7 @@ pub(super) async fn apply(
             }
             Confirmation::Lost if retries == MAX_RETRIES => {
                 shared.state().pending.add(intents);
-                let why = "the server loses edits before it saves them; its log may say why";
+                let why = "the server loses edits before it saves them; see its log";
                 break SaveStatus::NotYet(why.to_owned());
             }
             Confirmation::Lost => {
@@ -52,8 +52,8 @@ pub(super) async fn apply(
                 if let Err(error) = shared.synced().await {
                     shared.state().pending.add(intents);
                     let why = format!(
-                        "{} The change is sent again once the connection is back, if nobody has changed the same cells \
-                         by then.",
+                        "{} The change is sent again after the next connection, unless somebody has changed the same \
+                         cells by then.",
                         error.cause
                     );
                     return Ok(Applied { notebook, saved: SaveStatus::NotYet(why) });
@@ -131,8 +131,8 @@ fn apply_again(shared: &Shared, intents: &[Intent]) -> Result<Notebook, Error> {
     Err(Error::new(
         ErrorKind::Conflict,
         format!(
-            "The server lost an edit of {:?}, or replaced it by what is on disk, and others have changed the same cells \
-             since. Not kept: {}.",
+            "The server lost an edit of {:?}, or replaced it with the file's content, and others have changed the \
+             same cells since. Lost: {}.",
             shared.path,
             conflicts.join(", ")
         ),
@@ -181,7 +181,7 @@ fn apply_when_connected(
         notebook.apply(edit).map_err(|error| Error::edit_refused(&shared.path, error))?;
     }
     state.pending.add(edits.into_iter().map(|edit| Intent::of(edit, &notebook)));
-    let why = format!("{} The outputs are sent once the connection is back.", error.cause);
+    let why = format!("{} The outputs are sent after the next connection.", error.cause);
     Ok(Applied { notebook, saved: SaveStatus::NotYet(why) })
 }
 

@@ -11,7 +11,7 @@ const MAX_BASES: usize = 50;
 /// file. The two intents become one: set the source to "c", made on r1 or r2. A new document, built from the file, then
 /// shows one of these:
 ///
-/// - "c": the intent holds, and nothing is to be done.
+/// - "c": the intent holds, and nothing needs to be done.
 /// - "a" or "b" (r1 or r2): the edit was lost, and nobody has touched the cell. It is applied again.
 /// - "c + 1": neither revision, and closer to "c" than to "b": the intent holds, and somebody has typed beside it.
 /// - "theirs": neither revision, and not close to "c". It is a conflict; theirs stays.

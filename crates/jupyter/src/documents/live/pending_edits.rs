@@ -111,8 +111,8 @@ impl PendingEdits {
             return None;
         }
         Some(format!(
-            "earlier edits that were not on disk yet are lost: {}. Others changed the same cells or put another file in \
-             the notebook's place, or the server lost them; read the notebook to see the cells as they are.",
+            "earlier edits that were not yet on disk are lost: {}. Others changed the same cells or replaced the \
+             file, or the server lost the edits; read the notebook to see the present cells.",
             self.lost.join(", ")
         ))
     }

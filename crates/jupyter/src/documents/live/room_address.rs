@@ -62,7 +62,7 @@ pub(super) async fn join(shared: &Shared, address: &mut Option<RoomAddress>) -> 
             *address = None;
             Err(Disconnect::NoRooms(Error::new(
                 ErrorKind::RemoteFailure,
-                format!("There are no longer live notebooks on {}.", shared.handle.title()),
+                format!("Live notebooks are no longer available on {}.", shared.handle.title()),
                 NextStep::TryAgain,
             )))
         }

@@ -1,4 +1,4 @@
-//! Requests to save. One is in flight at a time; requests that come meanwhile share the next one.
+//! Requests to save. One is in flight at a time; requests during that time share the next one.
 
 use tokio::sync::oneshot;
 use ydoc::{LiveNotebook, Room, SaveOutcome, SaveRequest};

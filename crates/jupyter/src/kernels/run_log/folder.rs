@@ -60,7 +60,7 @@ impl RunLogs {
         headers.filter(|header| header.server == server).map(|header| header.kernel).collect()
     }
 
-    /// The runs on any kernel of a server that servers of ours have left when they ended.
+    /// The leftover runs of our ended servers, on any kernel of a Jupyter server.
     pub(crate) fn left(&self, server: &str) -> Vec<Note> {
         let logs = self.files().into_iter().filter(|(path, _)| is_log(path));
         let of_server = logs.filter(|(path, _)| read_header(path).is_some_and(|it| it.server == server));
@@ -105,7 +105,7 @@ fn remove_unclaimed(path: &Path) {
 /// The open runs of a log, unless its owner lives. Nobody claims it by this.
 fn left_in(path: &Path) -> Option<Vec<Note>> {
     let text = fs::read(path).ok()?;
-    // Only for a moment, and last: meanwhile nobody else can claim it.
+    // Only for a moment, and last: nobody else can claim it during that time.
     File::open(path).ok()?.try_lock().ok()?;
     Some(Past::read(&text)?.open.into_iter().map(|(note, _)| note).collect())
 }

@@ -51,7 +51,7 @@ def items(base, value, limit):
             return [[str(at), row_text(it)] for at, it in enumerate(islice(base.__iter__(value), limit))]
         return [["", row_text(it)] for it in islice(base.__iter__(value), limit)]
     except RuntimeError:
-        raise Refused("It changes just now.") from None
+        raise Refused("The running cell is modifying it; ask again.") from None
 
 
 def row_text(value):

@@ -9,7 +9,7 @@ SAMPLE = 10_000
 
 
 def lazy_details(known, value):
-    found = {"note": "It is lazy, and was not computed."}
+    found = {"note": "It is lazy and was not computed."}
     if known == "polars.LazyFrame":
         found["note"] += " collect_schema() gives its columns, head(5).collect() its first rows."
     elif known.startswith("dask"):

@@ -104,7 +104,7 @@ class Packages:
 
     def poll(self, job):
         if job not in self.jobs:
-            raise Refused("The program that was started is not known any more.")
+            raise Refused("The started program is no longer known.")
         return self.jobs[job].state()
 
     def end(self, job):

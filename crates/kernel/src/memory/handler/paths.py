@@ -58,7 +58,7 @@ def follow(value, path):
     return value
 
 
-NO_INDEX = "An index in a path is a number, a text or a slice of numbers."
+NO_INDEX = "An index in a path must be an integer, a string or a slice of integers."
 
 
 def index_of(node):
@@ -74,7 +74,7 @@ def item(value, key):
     for base in (list, tuple):
         if is_kind(kind, base):
             if type(key) is not int and type(key) is not bool and not is_slice(key):
-                raise Refused("An item of it has a number.")
+                raise Refused("Index it with an integer.")
             try:
                 return base.__getitem__(value, key)
             except (LookupError, ValueError) as error:
@@ -114,7 +114,7 @@ def dict_item(value, key):
     try:
         found = next((it for known, it in dict.items(value) if is_same(known, key)), MISSING)
     except RuntimeError:
-        raise Refused("It changes just now.") from None
+        raise Refused("The running cell is modifying it; ask again.") from None
     if found is MISSING:
         raise no_item(key, KeyError())
     return found
@@ -153,7 +153,7 @@ def library_item(known, value, key):
         # Its own items are computed on the device.
         value = in_memory(known, value)
         if value is None:
-            raise Refused("Its values are not where they could be read without a computation.")
+            raise Refused("Its values cannot be read without a computation.")
     if known == "xarray.Dataset" and key not in value._variables:
         raise KeyError
     if known == "xarray.DataArray" and type(key) is str and key not in value._coords:

@@ -86,7 +86,7 @@ impl KeeperConnection {
         let runs = match halves.answer().await? {
             KeeperFrame::Adopted(runs) => runs,
             KeeperFrame::LogFailed { os_error, .. } => return Err(KernelError::LogFailed { os_error }),
-            _ => return Err(unusable(&"its keeper did not say which runs it has")),
+            _ => return Err(unusable(&"its keeper did not list its runs")),
         };
         let follow = ClientFrame::Follow { offset: runs.from };
         halves.send(&follow).await.map_err(|error| unusable(&error))?;
@@ -334,7 +334,7 @@ impl KeeperConnection {
 
     /// The keeper is silent while an execution waits for it.
     async fn on_silence(&mut self) -> io::Result<()> {
-        // This program may have been stopped meanwhile, and the answer is here.
+        // This program may have been suspended, and the answer may have arrived.
         if let Ok(frame) = timeout(READ_TIMEOUT, self.halves.read.receive()).await {
             return self.on_frame(frame);
         }

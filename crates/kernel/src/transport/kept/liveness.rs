@@ -15,7 +15,7 @@ pub(super) struct Liveness {
     asked_at: Option<Instant>,
 }
 
-/// What is to be done about a silent keeper.
+/// What must be done about a silent keeper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Silence {
     Ask,

@@ -49,7 +49,7 @@ impl KernelSocket {
         }
     }
 
-    /// The next message; `None` if the connection was cut. Sends what `outbox` holds meanwhile; what is left in it was
+    /// The next message; `None` if the connection was cut. Sends the content of `outbox` while it waits; what is left in it was
     /// never sent.
     pub(super) async fn receive(&mut self, outbox: &mut VecDeque<Parts>) -> Option<Message> {
         poll_fn(|context| {

@@ -52,7 +52,7 @@ fn a_file_is_read_as_jupyter_writes_it() {
     let path = runtime.write("kernel-0a-1_b.json", &content(&changes).to_string());
     let file = ForeignFile::read(&path).unwrap().unwrap();
     assert_eq!((&*file.id, file.kernel_name()), ("0a-1_b", Some("python3")));
-    assert_eq!(file.origin(), "started for /work/ab.ipynb, as a Jupyter server does");
+    assert_eq!(file.origin(), "started for /work/ab.ipynb, probably by a Jupyter server");
     assert_eq!(file.info.key, KEY);
 }
 

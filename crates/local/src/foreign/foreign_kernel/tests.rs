@@ -29,7 +29,7 @@ fn what_was_seen_of_a_kernel_is_described() {
     let kernel = kernel("ir");
     let known = probed(&kernel, true);
     assert_eq!((&*known.name, &*known.display_name, known.state), ("ir", "ir", KernelState::Busy));
-    assert_eq!(known.foreign.unwrap().origin, "started for /work/a.ipynb, as a Jupyter server does");
+    assert_eq!(known.foreign.unwrap().origin, "started for /work/a.ipynb, probably by a Jupyter server");
     assert_eq!(probed(&kernel, false).state, KernelState::Idle);
 }
 

@@ -50,7 +50,7 @@ impl Keep {
                 }
                 self.count_attached();
             }
-            // Nothing runs here any more: what is announced just now runs on another kernel.
+            // Nothing runs here any longer: a run that is announced now runs on another kernel.
             ClientFrame::Note(_) if self.launcher.is_none() => {}
             ClientFrame::Note(note) => self.note(note, Some(id)),
             ClientFrame::Send { channel, parts } => {
@@ -58,7 +58,8 @@ impl Keep {
                 let request = Request::new(id, channel, parts);
                 self.runs.requested(&request.id);
                 if self.kernel.is_none() || self.log_failure.is_some() {
-                    // The client has not read yet that the process or the log has ended, and so did this.
+                    // The client has not yet been told that the kernel or log is gone; its request is withdrawn as
+                    // well.
                     if request.is_execution {
                         self.withdrawn(request.id);
                     }
@@ -124,7 +125,7 @@ impl Keep {
     fn welcome(&self) -> Welcome {
         let following = self.clients.values().filter(|client| client.is_following);
         let mut attached: Vec<u32> = following.filter_map(|client| client.process).collect();
-        // Which process stores runs is no server.
+        // The process that stores runs is not a server.
         attached.retain(|process| Some(*process) != self.settling.process());
         attached.sort_unstable();
         attached.dedup();

@@ -130,14 +130,14 @@ impl LocalKernel {
             match self.attach_running(&known, restart).await {
                 Ok(Some(running)) => return Ok(running),
                 Ok(None) => {}
-                // It was stopped, which whoever was connected has read.
+                // It was stopped; every connected server has read that.
                 Err(_) if !known.folder.path.exists() => {}
                 // Its kernel may work on something: another one must not take its id. The next choice finds that it is silent.
                 Err(KernelError::NoAnswer { .. }) => {
                     let cause = "The keeper of this kernel does not answer.";
                     return Err(Error::new(ErrorKind::KernelGone, cause, NextStep::Run));
                 }
-                // The same: its kernel lives.
+                // As above: the kernel is alive, so its id must not be reused.
                 Err(error @ KernelError::LogFailed { .. }) => {
                     let cause = format!("The kernel of this notebook cannot be used now: {error}.");
                     let next = "Free space there, then run again: the kernel keeps its variables.";
@@ -167,7 +167,7 @@ impl LocalKernel {
         self.state.lock().notices.push(notice);
     }
 
-    /// Connects to a keeper's kernel, which is started anew if it is dead. `None` if the keeper has ended.
+    /// Connects to a keeper's kernel, which is restarted if it is dead. `None` if the keeper has ended.
     async fn attach_running(
         &self,
         keeper: &KnownKeeper,
@@ -247,7 +247,7 @@ impl LocalKernel {
             waiting,
         };
         let life = keeper::start(&keeping.program, process_env, &spec, &mut early).await?;
-        let ended = || StartError::Keeper("the process that keeps it has ended".to_owned());
+        let ended = || StartError::Keeper("its keeper has ended".to_owned());
         let folder = folder.keep().ok_or_else(ended)?;
         let record = folder.record().ok_or_else(ended)?;
         let known = KnownKeeper {
@@ -260,7 +260,7 @@ impl LocalKernel {
         };
         self.state.lock().keeper = Some(known.clone());
         let unreachable = |error: KernelError| {
-            let cause = format!("The kernel that was started cannot be reached: {error}.");
+            let cause = format!("The new kernel cannot be reached: {error}.");
             StartError::Kernel(Error::new(ErrorKind::KernelStart, cause, NextStep::TryAgain))
         };
         let (mut running, _) = self.attach(&known, false).await.map_err(unreachable)?;

@@ -16,7 +16,7 @@ async fn who_holds_a_file_is_part_of_the_error() {
     let (_store, document) = open(&folder).await;
     let held = hold(&file);
     let error = document.apply(set("a", "three"), vec![]).await.unwrap_err();
-    assert!(error.cause.contains("another program holds it"), "{error}");
+    assert!(error.cause.contains("another program has it open"), "{error}");
     assert!(error.to_string().contains("Close the file"), "{error}");
     drop(held);
     document.apply(set("a", "three"), vec![]).await.unwrap();

@@ -60,7 +60,7 @@ impl Properties {
     fn patch(&self, metadata: &Json) -> Result<Map<String, Value>, Error> {
         let mut patch = self.metadata.clone().unwrap_or_default();
         if patch.contains_key("trusted") {
-            return Err(refused("metadata.trusted is for the server to set."));
+            return Err(refused("Only the server sets metadata.trusted."));
         }
         if let Some(tags) = &self.tags {
             let tags = if tags.is_empty() { Value::Null } else { tags.as_slice().into() };

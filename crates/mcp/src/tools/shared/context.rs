@@ -177,7 +177,7 @@ impl Context<'_> {
             reply.say_or(&without_data_uris(&diff), more.unwrap_or_default());
         }
         if runs {
-            reply.note_last("Would run then, with new outputs.");
+            reply.note_last("Would run afterwards, with new outputs.");
         }
         Ok(reply.into())
     }

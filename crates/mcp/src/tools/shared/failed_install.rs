@@ -23,8 +23,8 @@ const MISSING: [&str; 2] = ["No module named pip", "No module named uv"];
 const INSTALLERS: [&str; 5] = ["pip", "uv", "conda", "mamba", "pixi"];
 /// The magics of cells that are commands of a shell.
 const SHELLS: [&str; 5] = ["%%bash", "%%sh", "%%script bash", "%%script sh", "%%!"];
-const LINE: &str = "Nothing was installed, although the code ended without an error: see what the installer says above. add_packages \
-                    installs with what the kernel's environment has, where that tool is offered.";
+const LINE: &str = "Nothing was installed, although the code ended without an error: see the installer's output \
+ above. add_packages, if offered, installs with the installer of the kernel's environment.";
 
 /// The line about an installation that failed without an error.
 pub(super) fn line(run: &Run, view: &RunView) -> Option<&'static str> {

@@ -251,7 +251,7 @@ impl Given {
         let hint = if given.is_empty() {
             "No argument was given.".to_owned()
         } else {
-            format!("Given were: {}.", given.join(", "))
+            format!("Arguments given: {}.", given.join(", "))
         };
         Error::new(ErrorKind::InvalidArgument, format!("{} needs {name}.", self.tool), hint)
     }

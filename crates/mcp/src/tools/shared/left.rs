@@ -18,7 +18,7 @@ fn kernel(LeftKernel { id, notebook, started_at, state }: &LeftKernel) -> String
     let started = time(*started_at);
     let (of, next) = match notebook {
         Some(path) => (format!("of {}", one_line(path)), "use_notebook joins it"),
-        None => ("for code of no notebook".to_owned(), "execute_code without a notebook uses it"),
+        None => ("for code without a notebook".to_owned(), "execute_code without a notebook uses it"),
     };
     match state {
         KernelState::Dead { how } => format!("The kernel {of} from an earlier server has died ({how})."),
@@ -67,7 +67,7 @@ mod tests {
                 .starts_with("[NOTICE] The kernel of a.ipynb from an earlier server is still running since ")
         );
         assert!(lines[0].ends_with("and is idle: use_notebook joins it. Kernel id k1."), "{said}");
-        let run = "[NOTICE] Of a server that has ended: run r1-x of cell c1 in a.ipynb ended well.";
+        let run = "[NOTICE] From an earlier server: run r1-x of cell c1 in a.ipynb completed.";
         assert_eq!(lines[1], run);
     }
 
@@ -75,13 +75,13 @@ mod tests {
     fn where_only_the_kernel_knows_the_end_the_notebook_is_named() {
         let runs = left().runs.into_iter().map(|run| LeftRun { state: None, ..run }).collect();
         let said = described(&Left { runs, ..Left::default() }, |_| false).unwrap();
-        let run = "[NOTICE] Of a server that has ended: run r1-x of cell c1 in a.ipynb was not over then: use_notebook says what became of it.";
+        let run = "[NOTICE] From an earlier server: run r1-x of cell c1 in a.ipynb had not finished; call use_notebook for its result.";
         assert_eq!(said, run);
     }
 
     #[test]
     fn what_the_reply_says_itself_is_not_said_again() {
-        let reply = "Kernel id k1. run r1-x ended well.";
+        let reply = "Kernel id k1. run r1-x completed.";
         assert_eq!(described(&left(), |id| reply.contains(id)), None);
         assert_eq!(described(&Left::default(), |_| false), None);
     }

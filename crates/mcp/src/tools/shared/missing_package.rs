@@ -57,8 +57,8 @@ pub(crate) async fn of_notebook(opened: &OpenNotebook, packages: &[String]) -> S
     let kernel = opened.kernel().map(|kernel| kernel.description().name).unwrap_or_default();
     match absent_in(opened, &kernel).await {
         Some(wanted) => format!(
-            "The notebook names the kernelspec {:?}, which is not installed here: {names} may be in that other environment. Ask the \
-             person for it.",
+            "The notebook names the kernelspec {:?}, which is not installed here: {names} may be in its environment. \
+             Ask the person to install that kernelspec.",
             one_line(&wanted)
         ),
         None => format!(
@@ -72,8 +72,9 @@ fn in_other_environment(module: &str, wanted: &str, kernel: &str, environment: &
     let wanted = one_line(wanted);
     let environment = if environment.is_empty() { "that kernel's environment" } else { environment };
     format!(
-        "The notebook names the kernelspec {wanted:?}, which is not installed here; the kernel {kernel} runs in its place, and \
-         {module} may be in that other environment. Ask the person for it, or choose a kernel that has the package (use_notebook \
+        "The notebook names the kernelspec {wanted:?}, which is not installed here; the kernel {kernel} replaces it, \
+         and {module} may be in the missing environment. Ask the person to install that kernelspec, or choose a \
+         kernel that has the package (use_notebook \
          with kernel_name); add_packages would install into {environment}."
     )
 }
@@ -94,7 +95,7 @@ fn hint(module: &str) -> Option<String> {
     let package = package_of(module)?;
     Some(format!(
         "The kernel's environment has no module {module}. Unless it is a file of this project, and if the person agrees: \
-         add_packages(packages=[\"{package}\"]) installs the package {package}; where that tool is not offered, \
+         add_packages(packages=[\"{package}\"]) installs the package {package}; if that tool is not offered, \
          execute_code(code=\"%pip install {package}\")."
     ))
 }

@@ -92,7 +92,7 @@ pub(crate) async fn add_section(reply: &mut Reply, session: &Session, index: usi
     let is_quiet = view.outputs.is_empty() && view.notes.is_empty() && is_saved;
     match view.state {
         RunState::Done if is_quiet => return reply.quiet(index, "no output"),
-        RunState::Skipped => return reply.quiet(index, "skipped, as its tag skip-execution says"),
+        RunState::Skipped => return reply.quiet(index, "skipped because of its tag skip-execution"),
         _ => {}
     }
     let keep = if run.has_failed() || !view.state.is_over() { Keep::First } else { Keep::IfRoom };
@@ -183,11 +183,9 @@ fn end_line(id: &str, view: &RunView, place: &str, stop: &str, seen: Option<Seen
         RunState::Interrupted => format!("[INTERRUPTED after {seconds:.2}s] {label}"),
         RunState::Lost { is_started, cause } => {
             let known = match (is_started, cause) {
-                (true, _) => "It started; how it ended is not known, and outputs may be missing",
-                (false, LossCause::KernelReplaced) => {
-                    "It is not known whether it ran; the variables are gone"
-                }
-                (false, _) => "It is not known whether it ran",
+                (true, _) => "It started; its result is unknown, and outputs may be missing",
+                (false, LossCause::KernelReplaced) => "It is unknown whether it ran; the variables are gone",
+                (false, _) => "It is unknown whether it ran",
             };
             format!(
                 "[LOST: {cause}] after {seconds:.2}s · {label}. {known}. Check its effects before you run it again."
@@ -270,17 +268,17 @@ mod tests {
         assert_eq!(
             line(LossCause::Disconnected),
             "[LOST: the connection to the kernel was cut, and no reply came after it was restored] after 2.00s · run r1. \
-             It is not known whether it ran. Check its effects before you run it again."
+             It is unknown whether it ran. Check its effects before you run it again."
         );
         assert_eq!(
             line(LossCause::KernelReplaced),
-            "[LOST: a new process replaced the kernel before it reported that this started] after 2.00s · run r1. It is \
-             not known whether it ran; the variables are gone. Check its effects before you run it again."
+            "[LOST: a new process replaced the kernel before it reported that this started] after 2.00s · run r1. It \
+             is unknown whether it ran; the variables are gone. Check its effects before you run it again."
         );
         assert_eq!(
             line(LossCause::Superseded),
-            "[LOST: another client connected to the kernel, and the server sent the reply there] after 2.00s · run r1. It \
-             is not known whether it ran. Check its effects before you run it again."
+            "[LOST: another client connected to the kernel, and the server sent the reply there] after 2.00s · run \
+             r1. It is unknown whether it ran. Check its effects before you run it again."
         );
     }
 }

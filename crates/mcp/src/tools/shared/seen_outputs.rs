@@ -79,7 +79,7 @@ impl FromStr for SeenOutputs {
         });
         parsed.ok_or_else(|| {
             refused(format!(
-                "since must be as the last reply about the run gives it, such as \"2:1045\", not {text:?}."
+                "since must be the value in the last reply about the run, such as \"2:1045\", not {text:?}."
             ))
         })
     }

@@ -17,9 +17,10 @@ use crate::{Error, ErrorKind, NextStep};
 /// How many bytes one run may print and show; streams beyond that are not kept. A loop that prints without end must not
 /// take the machine's memory.
 const MAX_OUTPUT_BYTES: usize = 256 * 1024 * 1024;
-const CUT: &str = "Its output exceeded 256 MiB; what it printed after that was not kept.";
-pub(super) const LATE_OUTPUT: &str = "More output came after the run had ended; it is included.";
-pub(super) const RESTARTED: &str = "The kernel was restarted since the last run, not by this server: the variables from before are gone. Run \
+const CUT: &str = "Its output exceeded 256 MiB; later output was dropped.";
+pub(super) const LATE_OUTPUT: &str = "More output arrived after the end of the run; it is included.";
+pub(super) const RESTARTED: &str = "The kernel was restarted after the last run, not by this server: its earlier \
+ variables are gone. Run \
      the cells that this one needs first.";
 const EXIT: &str = "The code asked the kernel to exit: the kernel ends, and its variables are gone.";
 const EXIT_OF_FRONTEND: &str = "The code asked to exit and to keep the kernel: the variables stay.";

@@ -19,8 +19,8 @@ use crate::runs::state::RunState;
 use crate::{Error, ErrorKind};
 
 pub(super) const NOT_RUN: &str = "It did not run: its server ended before its turn.";
-const NEWER_RUN: &str = "The outputs are only here: the cell has run again since.";
-const CHANGED: &str = "The outputs are only here: the cell was changed or deleted since.";
+const NEWER_RUN: &str = "These outputs are not in the notebook: the cell has been run again since.";
+const CHANGED: &str = "These outputs are not in the notebook: the cell has been changed or deleted since.";
 
 type Events = UnboundedReceiver<(SystemTime, Event)>;
 
@@ -47,7 +47,7 @@ impl Runner {
             let (id, shown_before) = (note.run.clone(), note.shown_before.clone());
             let is_out_of_reach = note.cell.is_some() && note.notebook.is_none();
             let Some(run) = self.journal.adopt(note, requested_at) else {
-                // One of ours that ended with its keeper.
+                // A run of this server that ended with its keeper.
                 if self.journal.run(&id).is_ok_and(|known| known.is_closed()) {
                     executor.acknowledge(&id);
                 }
@@ -104,7 +104,7 @@ impl Runner {
         notices
     }
 
-    /// What became of a run, unless an agent was told that already.
+    /// The outcome of a run, unless it was already reported to an agent.
     fn news_of(&self, run: &Run) -> Option<String> {
         let is_known = self.reported.lock().get(run.id()) == Some(&run.state().is_over());
         (!is_known).then(|| described(run))
@@ -222,7 +222,7 @@ impl Adopted {
         notebook: Option<Arc<OpenNotebook>>,
     ) -> Result<Option<Arc<OpenNotebook>>, Error> {
         if self.is_out_of_reach {
-            let cause = "It is outside the folder that is open here.";
+            let cause = "It is outside the folder of this server.";
             let next = "A server that works in the notebook's folder stores them.";
             return Err(Error::new(ErrorKind::Forbidden, cause, next));
         }

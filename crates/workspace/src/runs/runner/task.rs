@@ -39,8 +39,8 @@ pub(in crate::runs) const OTHER_KERNEL: &str = "It did not run: the kernel";
 const RESTARTED_BETWEEN: &str =
     "It did not run: the kernel was restarted after the cell before it, so its variables are gone.";
 const GONE: &str = "It did not run: the kernel of the cells before it is gone, and so are their variables.";
-const ELSEWHERE: &str =
-    "The notebook has another kernel now, which was started elsewhere. This run uses its variables.";
+const ELSEWHERE: &str = "The notebook now has another kernel, which another program started. This run uses the \
+                         variables of that kernel.";
 
 impl Runner {
     /// Waits until everything is done that the session requested before these runs. Returns whether one of them is still to
@@ -410,12 +410,12 @@ pub(in crate::runs) async fn cell_of(notebook: &OpenNotebook, run: &Run) -> Opti
     // If the notebook cannot be read, the run says so.
     let now = notebook.document().snapshot().await.ok()?;
     let Some((index, cell)) = now.cell(&cell.id) else {
-        run.note("It did not run: the cell was deleted meanwhile.");
+        run.note("It did not run: the cell was deleted before its turn.");
         run.end(RunState::Interrupted);
         return None;
     };
     if cell.source() != run.source() {
-        run.note("The cell was changed after this run was requested; what ran is what it was then.");
+        run.note("The cell was changed after this run was requested; the earlier source ran.");
     }
     Some((index, cell.clone()))
 }

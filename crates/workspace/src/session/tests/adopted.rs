@@ -152,7 +152,7 @@ async fn outputs_of_a_later_run_stay_whatever_its_number_is() {
         left.show(("newer", Some(later))).await;
         let (shown, notes, is_acknowledged) = left.adopted().await;
         assert_eq!((&*shown, is_acknowledged), ("newer", true), "{before:?} {later}");
-        assert!(notes.contains("has run again"), "{notes}");
+        assert!(notes.contains("has been run again"), "{notes}");
     }
 }
 

@@ -179,7 +179,7 @@ async fn a_restart_between_two_servers_is_seen_and_said_once() {
     let second = machine.server().await;
     assert_eq!(second.states().await, [StaleState::OtherKernel; 2]);
     let notes = second.run(0).await.view().notes;
-    assert!(notes.iter().any(|note| note.contains("variables from before are gone")), "{notes:?}");
+    assert!(notes.iter().any(|note| note.contains("earlier variables are gone")), "{notes:?}");
     assert_eq!(second.run(1).await.view().notes, [""; 0]);
 }
 

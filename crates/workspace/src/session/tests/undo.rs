@@ -75,7 +75,7 @@ async fn another_session_of_the_same_client_is_somebody_else_until_it_ends() {
     all_own().await.unwrap();
     assert_eq!(sources(&opened).await, ["by another server", "by another session", "2"]);
     let error = all_own().await.unwrap_err();
-    assert!(error.cause.contains("by another session of Claude Code, which is connected"), "{error}");
+    assert!(error.cause.contains("by another connected session of Claude Code"), "{error}");
     drop(other);
     all_own().await.unwrap();
     assert_eq!(sources(&opened).await, ["by another server", "1", "2"]);
@@ -218,12 +218,12 @@ async fn a_notebook_begins_with_the_operation_that_made_it_which_is_not_undone()
     let error = undo(&session, &made, UndoTarget::Last(1)).await.unwrap_err();
     assert_eq!(
         error.cause,
-        "There is nothing to be undone: o3 made this notebook, and an undo deletes no notebook."
+        "There is nothing to undo: o3 created this notebook; undo never deletes a notebook."
     );
     let error = undo(&session, &made, UndoTarget::Operation(3)).await.unwrap_err();
-    assert_eq!(error.cause, "o3 made this notebook, and an undo deletes no notebook.");
+    assert_eq!(error.cause, "o3 created this notebook; undo never deletes a notebook.");
     let error = undo(&session, &made, UndoTarget::Operation(2)).await.unwrap_err();
-    assert_eq!(error.cause, "o2 is about an earlier notebook at this path; o3 made this one.");
+    assert_eq!(error.cause, "o2 belongs to an earlier notebook at this path; o3 created this one.");
     set(&session, &made, 0, "new").await;
     undo(&session, &made, UndoTarget::Last(1)).await.unwrap();
     let past = session.history(&made, None).await.unwrap();

@@ -14,7 +14,7 @@ pub(super) fn unknown(since: &Since) -> Error {
     Error::new(
         ErrorKind::NotFound,
         format!("{what} in the history of this notebook."),
-        "The history lists what there is; old operations are removed.",
+        "The history lists all recorded operations; old ones are removed.",
     )
 }
 
@@ -32,7 +32,7 @@ pub(super) fn refused(now: &Notebook, refusals: &[Refusal], all: &[Operation]) -
     };
     let is_recorded = refusals.iter().all(|refusal| later(refusal).is_some());
     let who = if is_recorded { "later operations have" } else { "somebody else has" };
-    let mut cause = format!("Nothing was undone, because {who} changed what it is about since:");
+    let mut cause = format!("Nothing was undone: {who} changed these since:");
     for refusal @ Refusal { operation, part, obstacle } in refusals {
         let by = later(refusal).unwrap_or_default();
         match part {
@@ -47,13 +47,13 @@ pub(super) fn refused(now: &Notebook, refusals: &[Refusal], all: &[Operation]) -
             Obstacle::NewOutputs => cause.push_str(&format!("has other outputs{by}")),
             Obstacle::Moved => cause.push_str(&format!("was moved{by}")),
             Obstacle::Deleted => cause.push_str(&format!("was deleted{by}")),
-            Obstacle::Exists => cause.push_str(&format!("is there again{by}")),
-            Obstacle::Forgotten => cause.push_str("can no longer be restored: its former content is gone"),
+            Obstacle::Exists => cause.push_str(&format!("was restored{by}")),
+            Obstacle::Forgotten => cause.push_str("can no longer be restored: its earlier content is gone"),
         }
     }
     Error::new(
         ErrorKind::Conflict,
         cause,
-        "Undo later operations of these cells first, or undo the other cells alone.",
+        "Undo later operations of these cells first, or undo only the other cells.",
     )
 }
