@@ -60,3 +60,19 @@ async def test_the_first_run_on_a_new_process_says_so(
         # It is said once.
         second = await server.call("execute_code", code="1 + 1")
         assert "variables" not in second, f"{first}\n\n{second}"
+
+
+async def test_cells_that_ran_are_known_after_a_restart_of_the_program(
+    jupyter: JupyterServer, path: str, tmp_path: Path
+) -> None:
+    write_notebook(jupyter.root / path, "a = 1", "print(a)")
+    async with started(tmp_path / "home", *reaching(jupyter)) as server:
+        await server.call("use_notebook", notebook_path=path)
+        assert "1" in await server.call("run_cells", all=True)
+    async with started(tmp_path / "home", *reaching(jupyter)) as server:
+        await server.call("use_notebook", notebook_path=path)
+        shown = await server.call("read_notebook")
+        assert "outputs from elsewhere" not in shown and "other kernel" not in shown, shown
+        await server.call("overwrite_cell_source", cell_index=0, cell_source="a = 2")
+        text = await server.call("run_cells", stale=True)
+        assert "To run: cells 0 (edited), 1 (input changed)." in text and "[2 cells run in" in text, text

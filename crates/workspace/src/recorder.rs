@@ -23,6 +23,8 @@ use crate::{Error, ErrorKind, KernelId};
 
 /// How long an answer waits until it is known whether its changes could be recorded, unless the last ones could.
 const ANSWER_WAIT: Duration = Duration::from_millis(20);
+/// How long an answer waits until a run is kept for later servers, which takes a millisecond unless the disk is slow.
+const KEPT_WAIT: Duration = Duration::from_millis(200);
 /// With more unwritten records than this, an answer waits as long, too.
 const BACKLOG: usize = 16;
 /// How long a question about the operations may take.
@@ -204,6 +206,11 @@ impl Recorder {
         if !self.is_working.load(Ordering::Relaxed) || self.unwritten.load(Ordering::Relaxed) > BACKLOG {
             self.drain(ANSWER_WAIT).await;
         }
+    }
+
+    /// Waits a moment until later servers know the runs of this one.
+    pub(crate) async fn kept(&self) {
+        self.drain(KEPT_WAIT).await;
     }
 
     /// Waits up to `limit` for what is not written yet.

@@ -37,15 +37,18 @@ pub(super) async fn join(shared: &Shared, address: &mut Option<RoomAddress>) -> 
         let (path, known) = (path.clone(), known.clone());
         async move { find(&server, shared.dialect, &path, known).await }
     };
-    let found = if shared.take_caller() {
-        shared.handle.attempt(find).await
+    // Only a call starts a server that a person has stopped, also one that came while this attempt was under way.
+    let mut found = if shared.take_caller() {
+        shared.handle.attempt(&find).await
     } else {
-        // No call waits: a server that a person has stopped stays stopped.
         match shared.handle.server().await {
             Ok(server) => find(server).await,
             Err(error) => Err(error),
         }
     };
+    if matches!(&found, Err(error) if matches!(error.kind, Kind::Stopped | Kind::Starting)) && shared.take_caller() {
+        found = shared.handle.attempt(&find).await;
+    }
     match found {
         Ok(Some((joined, socket))) => {
             {

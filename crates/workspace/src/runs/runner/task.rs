@@ -281,6 +281,10 @@ impl Runner {
         if let Some(hint) = error_hints::hint(&self.history, notebook, run, kernel, executor).await {
             run.note(hint);
         }
+        // A client may kill this program once it has the answer.
+        if let Some(recorder) = self.recorder().filter(|_| kernel.outlives_us()) {
+            recorder.kept().await;
+        }
         if run.exit().is_some_and(|exit| !exit.keeps_kernel) {
             exited(kernel, executor).await;
         }
