@@ -45,7 +45,8 @@ pub(super) fn with_spaces(text: &str, plain: &str) -> Option<String> {
     }
     let rest = text.split_inclusive('\n').skip(count);
     let table: Vec<String> = rows.into_iter().map(|row| row.join("\t")).collect();
-    let break_after = if text.lines().count() > count { "\n" } else { "" };
+    let has_break = text.split_inclusive('\n').nth(count - 1).is_some_and(|line| line.ends_with('\n'));
+    let break_after = if has_break { "\n" } else { "" };
     Some(table.join("\n") + break_after + &rest.collect::<String>())
 }
 
@@ -172,6 +173,11 @@ mod tests {
             let without = |text: &str| text.replace(['"', ' '], "");
             prop_assert!(shown.is_none_or(|shown| without(&shown) == without(&text)));
         }
+    }
+
+    #[test]
+    fn the_last_line_break_stays() {
+        assert_eq!(with_spaces("\t\n\n", ".\na\n\n").as_deref(), Some("\t\n\n"));
     }
 
     #[test]
