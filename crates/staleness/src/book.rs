@@ -65,7 +65,7 @@ impl<'a> Book<'a> {
         let now: Vec<_> = cells
             .map(|(position, cell)| {
                 let run = runs[position].map(|index| &facts.runs[index]);
-                effective(&*cell.names, cell.source, position, &cell.random, run)
+                effective(&cell.names, cell.source, position, &cell.random, run)
             })
             .collect();
         let mut book = Self {
@@ -82,12 +82,11 @@ impl<'a> Book<'a> {
         for (index, run) in facts.runs.iter().enumerate().filter(|(_, run)| is_present(run)) {
             let position = position(run);
             let same = position.filter(|position| facts.cells[*position].source == run.source);
-            let did = match same {
-                Some(position) => Rc::clone(&book.now[position]),
-                None => {
-                    let position = position.unwrap_or(facts.cells.len());
-                    effective(&*run.names, run.source, position, &run.random, Some(run))
-                }
+            let did = if let Some(position) = same {
+                Rc::clone(&book.now[position])
+            } else {
+                let position = position.unwrap_or(facts.cells.len());
+                effective(&run.names, run.source, position, &run.random, Some(run))
             };
             for (name, write) in &did.writes {
                 if let Some(write) = in_fact(run, name, *write) {

@@ -65,8 +65,8 @@ impl Book<'_> {
     /// What a cell depends on, if it runs next.
     pub(crate) fn inputs(&self, position: usize) -> Vec<Input> {
         let effective = &self.now[position];
-        let input = |(name, through): (&&str, &Option<&str>)| {
-            let (name, through, is_own) = (*name, *through, effective.own.contains(name));
+        let input = |name: &str, through: Option<&str>| {
+            let is_own = effective.own.contains(name);
             let used = Used { position, order: u64::MAX, execution_count: None, name, through, is_own };
             let (writers, definer) = self.writers_above(name, position);
             let is_overwritten = definer.is_some_and(|definer| {
@@ -78,7 +78,8 @@ impl Book<'_> {
                 writers.iter().map(|(writer, write)| self.writer_of(*writer, *write, name)).collect();
             Input { name: name.to_owned(), writers, is_overwritten }
         };
-        effective.uses.iter().map(input).filter(|input| !input.writers.is_empty()).collect()
+        let inputs = effective.uses.iter().map(|(name, through)| input(name, *through));
+        inputs.filter(|input| !input.writers.is_empty()).collect()
     }
 
     fn writer_of(&self, position: usize, write: Write, name: &str) -> Writer {

@@ -83,7 +83,7 @@ impl Story {
         self.run(id);
     }
 
-    /// Runs a cell of which the kernel says that it draws from NumPy's random state.
+    /// Runs a cell of which the kernel says that it draws from `NumPy`'s random state.
     pub(crate) fn run_drawing(&mut self, id: &str) {
         self.drew = BTreeSet::from([names::random_state("NumPy")]);
         self.run(id);
