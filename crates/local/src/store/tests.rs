@@ -165,10 +165,12 @@ impl OpenEditor {
 async fn until_on_disk(document: &FileDocument, file: &Path, expected: &[&str]) {
     let merged = async {
         while on_disk(file) != expected {
-            tokio::task::yield_now().await;
+            // A loop without a pause would take the processor from those it waits for.
+            tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(30), merged).await.expect("what was written late is lost");
+    let is_merged = tokio::time::timeout(Duration::from_secs(30), merged).await.is_ok();
+    assert!(is_merged, "what was written late is lost: {:?}", on_disk(file));
     let shown = async { while sources(&document.snapshot().await.unwrap()) != expected {} };
     tokio::time::timeout(Duration::from_secs(30), shown).await.unwrap();
 }

@@ -46,7 +46,9 @@ pub(super) async fn join(shared: &Shared, address: &mut Option<RoomAddress>) -> 
             Err(error) => Err(error),
         }
     };
-    if matches!(&found, Err(error) if matches!(error.kind, Kind::Stopped | Kind::Starting)) && shared.take_caller() {
+    if matches!(&found, Err(error) if matches!(error.kind, Kind::Stopped | Kind::Starting))
+        && shared.take_caller()
+    {
         found = shared.handle.attempt(&find).await;
     }
     match found {
