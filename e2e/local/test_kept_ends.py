@@ -103,7 +103,7 @@ async def test_kernels_that_a_new_one_does_not_replace_are_named(machine: Machin
     machine.file.rename(machine.root / "renamed.ipynb")
     async with machine.server() as server:
         text = await server.call("use_notebook", notebook_path="renamed.ipynb")
-        assert f"kernel {kernel['id']} of {NOTEBOOK} goes on" in text
+        assert f"kernel {kernel['id']} of {NOTEBOOK} is still running" in text
         text = await server.call("use_notebook", notebook_path="renamed.ipynb", kernel_id=kernel["id"])
         assert "from an earlier server" in text
 

@@ -139,7 +139,7 @@ async def test_packages_are_installed_by_what_the_environment_has(
             return
         # What is loaded stays what it was until the kernel is restarted.
         failed, newer = await add(agent, "colours>=2")
-        assert not failed and "colours 1.0 → 2.0" in newer and "former colours in memory" in newer
+        assert not failed and "colours 1.0 → 2.0" in newer and "old colours in memory" in newer
         assert "'1.0'" in await call(agent, "execute_code", code="import colours; colours.version")
         failed, restarted = await add(agent, "colours==1.0", restart=True)
         assert not failed and "was restarted" in restarted

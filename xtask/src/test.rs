@@ -23,7 +23,7 @@ pub(crate) fn run(fast: bool) -> Result<()> {
         return Ok(());
     }
     // Downloading takes little of the processor, compiling little else; on a warm machine neither takes long.
-    announce("meanwhile provisioning (Python, Node and the browser for the end-to-end tests)");
+    announce("provisioning beside the checks (Python, Node and the browser for the end-to-end tests)");
     let environments = thread::scope(|scope| {
         let provisioning = scope.spawn(|| provision::environments(&project).context("provisioning"));
         check(&project)?;

@@ -1,14 +1,14 @@
 //! Parameters of a notebook, as papermill sets them
 //! (<https://papermill.readthedocs.io/en/latest/usage-parameterize.html>).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use anyhow::bail;
 use names::{Effects, Names};
 use notebook::{Cell, CellType, Edit, Json, NewCell, Notebook};
 use serde_json::json;
-use workspace::CellTags;
+use workspace::{CellTags, nearest};
 
 /// The tag of the cell that holds the defaults.
 const DEFAULTS: &str = "parameters";
@@ -59,23 +59,27 @@ pub(super) fn warnings(
              them again, the cell's value is used"
         ));
     }
-    let effects: BTreeMap<usize, Effects> = notebook
+    let names: BTreeMap<usize, Names> = notebook
         .cells()
         .iter()
         .enumerate()
         .filter(|(_, cell)| cell.is_code() && !are_set_in(cell) && !CellTags::of(cell).is_skipped)
-        .map(|(index, cell)| (index, Names::of_cell(&cell.source()).effects))
+        .map(|(index, cell)| (index, Names::of_cell(&cell.source())))
         .collect();
+    let effects: BTreeMap<usize, &Effects> =
+        names.iter().map(|(index, cell)| (*index, &cell.effects)).collect();
     let set_at = tagged(notebook, INJECTED).or(defaults).map(|(index, _)| index);
     for (name, _) in parameters {
         match defaults.and_then(|(index, _)| Some((index, effects.get(&index)?))) {
             Some((index, known)) if known.unknown.is_none() && !known.defines.contains(name) => {
                 warnings.push(format!(
-                    "the cell with the tag `{DEFAULTS}` (cell {index}) does not set {name}; is the name right?"
+                    "the cell with the tag `{DEFAULTS}` (cell {index}) does not set {name}{}",
+                    meant(name, &known.defines)
                 ));
             }
             None if !effects.values().any(|cell| cell.reads.contains(name) || cell.unknown.is_some()) => {
-                warnings.push(format!("no cell uses {name}; is the name right?"));
+                let used = effects.values().flat_map(|cell| &cell.reads).cloned().collect();
+                warnings.push(format!("no cell uses {name}{}", meant(name, &used)));
             }
             _ => {}
         }
@@ -86,6 +90,17 @@ pub(super) fn warnings(
                 && cell.defines.contains(name)
                 && !cell.uses.contains(name)
         });
+        // A function that sets it as a global name does so in the first cell that reads the function.
+        let functions = names.values().flat_map(|cell| &cell.functions);
+        let setting: Vec<&String> = functions
+            .filter(|(_, function)| function.defines.contains(name))
+            .map(|(function, _)| function)
+            .collect();
+        let sets_again = sets_again.or_else(|| {
+            effects.iter().find(|(index, cell)| {
+                range.contains(index) && setting.iter().any(|function| cell.reads.contains(*function))
+            })
+        });
         if let Some((index, _)) = sets_again {
             warnings.push(format!(
                 "cell {index} sets {name} again: from that cell on, the value of -p {name} is not used"
@@ -93,6 +108,14 @@ pub(super) fn warnings(
         }
     }
     warnings
+}
+
+/// The end of a sentence about a name that nothing has: which one may be meant.
+fn meant(name: &str, known: &BTreeSet<String>) -> String {
+    match nearest(name, known.iter().map(String::as_str)) {
+        Some(near) => format!(".{}", near.sentence()),
+        None => "; is the name right?".to_owned(),
+    }
 }
 
 /// A value as Python writes it: a number, `True`, `False` or `None` as such, `nan` and `inf` by `float`, anything else as a string.
@@ -177,8 +200,15 @@ mod tests {
         assert_eq!(warned(&fine, &["N"]), [""; 0]);
         assert_eq!(
             warned(&fine, &["n"]),
-            ["the cell with the tag `parameters` (cell 0) does not set n; is the name right?"]
+            ["the cell with the tag `parameters` (cell 0) does not set n. The nearest is \"N\"."]
         );
+        assert_eq!(warned(&[("print(N)", "a")], &["n"]), [no_tag, "no cell uses n. The nearest is \"N\"."]);
+        let global = [("N = 1", "parameters"), ("def f():\n    global N\n    N = 9", "a"), ("f()", "b")];
+        assert_eq!(
+            warned(&global, &["N"]),
+            ["cell 2 sets N again: from that cell on, the value of -p N is not used"]
+        );
+        assert_eq!(warned(&global[..2], &["N"]), [""; 0], "it is not called");
         for later in ["N = 2", "for N in range(3): pass", "import numpy as N", "if True:\n    N = 3"] {
             assert_eq!(warned(&[("N = 1", "parameters"), (later, "a")], &["N"]), [again], "{later}");
         }
