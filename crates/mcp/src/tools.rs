@@ -60,6 +60,9 @@ use shared::left;
 use shared::older_names;
 pub(crate) use shared::preview::preview_of_relayed;
 
+/// What the warning takes that changes are not recorded, in characters; the system's reason is most of it.
+const WARNING_ROOM: usize = 400;
+
 /// The tools in the order in which they are listed.
 static TOOLS: &[&Tool] = &[
     &list_files::TOOL,
@@ -286,7 +289,10 @@ impl Tool {
         {
             answer.begin_with(&report);
         }
-        if let Some(warning) = context.session.take_record_warning() {
+        // A full reply leaves it to the next one.
+        if answer.has_room(WARNING_ROOM)
+            && let Some(warning) = context.session.take_record_warning()
+        {
             answer.begin_with(&format!("Note: {warning}."));
         }
         Ok(answer)

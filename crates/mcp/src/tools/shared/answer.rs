@@ -47,6 +47,11 @@ impl Answer {
         self.reply.note_first(line);
     }
 
+    /// Whether so many characters can be added without leaving the budget.
+    pub(crate) fn has_room(&self, characters: usize) -> bool {
+        self.reply.left() >= characters
+    }
+
     /// Adds a last line.
     pub(crate) fn end_with(&mut self, line: &str) {
         self.reply.note_last(line);
