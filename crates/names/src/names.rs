@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use crate::name_set::NameSet;
 use crate::{magics, parse};
 
 pub type Name = String;
@@ -22,16 +23,16 @@ pub struct Names {
     /// Further names for the objects of others, as `a` after `a = df`.
     pub aliases: BTreeMap<Name, Name>,
     /// The names that it imports.
-    pub imports: BTreeSet<Name>,
+    pub imports: NameSet,
     /// Definitions that give the same value each time they run: imports, and functions without decorators and defaults.
     /// The number stands for their text.
     pub fixed: BTreeMap<Name, u64>,
     /// The names that it binds to objects which give each item once, such as files, iterators and generators of random numbers.
-    pub streams: BTreeSet<Name>,
+    pub streams: NameSet,
     /// The names that it binds to what a function gives, with the function's name. See [`Effects::yields`].
     pub made_by: BTreeMap<Name, Name>,
     /// Words of what could not be read. Any of them may be a name that it binds.
-    pub possible: BTreeSet<Name>,
+    pub possible: NameSet,
     /// Whether it may bind any name at all, as `from m import *`, `exec()` and `%run` do.
     pub binds_anything: bool,
 }
@@ -59,25 +60,25 @@ pub enum Repeat {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Effects {
     /// Read before the code itself binds them.
-    pub uses: BTreeSet<Name>,
+    pub uses: NameSet,
     /// Of these, the ones without which it fails: not those in a `try` that handles the error, in annotations and in commands.
-    pub needs: BTreeSet<Name>,
+    pub needs: NameSet,
     /// Read at all.
-    pub reads: BTreeSet<Name>,
+    pub reads: NameSet,
     /// Of the used names, the ones whose objects give the next of their items, if they are streams.
-    pub takes: BTreeSet<Name>,
-    pub defines: BTreeSet<Name>,
+    pub takes: NameSet,
+    pub defines: NameSet,
     /// Of these, the ones that a branch, a loop or an error may leave as they were.
-    pub may_define: BTreeSet<Name>,
+    pub may_define: NameSet,
     /// The ones that count as bound in the code below: not those of a branch that may not be taken.
-    pub(crate) binds: BTreeSet<Name>,
-    pub deletes: BTreeSet<Name>,
+    pub(crate) binds: NameSet,
+    pub deletes: NameSet,
     /// Changed by an assignment to a part of their object, or an augmented one.
-    pub changes: BTreeSet<Name>,
+    pub changes: NameSet,
     /// Of these, the ones that may have got another object instead: `n += 1`.
-    pub augments: BTreeSet<Name>,
+    pub augments: NameSet,
     /// A method was called that may change their object.
-    pub calls: BTreeSet<Name>,
+    pub calls: NameSet,
     /// What changing them once more does; see `changes`.
     pub repeats: BTreeMap<Name, Repeat>,
     /// The parts of them that assignments replace: `["x"]`, `.x`.
@@ -90,7 +91,7 @@ pub struct Effects {
     pub passes: BTreeSet<Passed>,
     /// Of a function: its positional parameters, and those whose objects it changes, or calls methods of that may do so.
     pub parameters: Vec<Name>,
-    pub changed_parameters: BTreeSet<Name>,
+    pub changed_parameters: NameSet,
     /// Of a function: the parameters that it passes on.
     pub passed_parameters: BTreeSet<Passed>,
     /// Why the sets may not be complete.

@@ -98,8 +98,9 @@ impl Walker {
         walk(self);
         let bound = self.branches.pop().unwrap_or_default();
         let mut effects = std::mem::take(&mut self.step);
-        effects.may_define = effects.defines.difference(&bound.surely).cloned().collect();
-        effects.binds = bound.likely;
+        let defines = effects.defines.iter().filter(|name| !bound.surely.contains(*name));
+        effects.may_define = defines.cloned().collect();
+        effects.binds = bound.likely.into_iter().collect();
         self.names.effects.then(&effects);
         self.names.steps.push(Step { effects, code: hash(text) });
     }

@@ -69,7 +69,8 @@ impl Last {
             self.0.remove(name);
         }
         if let Some(cell) = cell {
-            self.0.extend(effects.defines.difference(&effects.deletes).map(|name| (name.clone(), cell)));
+            let defined = effects.defines.iter().filter(|name| !effects.deletes.contains(name));
+            self.0.extend(defined.map(|name| (name.clone(), cell)));
         }
     }
 

@@ -75,9 +75,14 @@ pub(crate) async fn verify_in(
     }
     match &verified {
         Ok((verification, notes)) => {
-            let text = format!("{}\n", verification.text());
-            let output = Output::Stream { name: "stdout".to_owned(), text: text.as_str().into() };
-            run.on_event(Event::Output { output, display_id: None });
+            let details = verification.details();
+            if !details.is_empty() {
+                let text = format!("{details}\n").as_str().into();
+                let output = Output::Stream { name: "stdout".to_owned(), text };
+                run.on_event(Event::Output { output, display_id: None });
+            }
+            // A note is never cut, and no output can be mistaken for it.
+            run.note(verification.sentence());
             for note in notes {
                 run.note(note.clone());
             }

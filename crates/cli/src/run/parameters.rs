@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use anyhow::bail;
-use names::{Effects, Names};
+use names::{Effects, NameSet, Names};
 use notebook::{Cell, CellType, Edit, Json, NewCell, Notebook};
 use serde_json::json;
 use workspace::{CellTags, nearest};
@@ -83,23 +83,13 @@ pub(super) fn warnings(
             }
             _ => {}
         }
-        // `N = N or 5` begins with the value that was given.
-        let sets_again = effects.iter().find(|(index, cell)| {
-            set_at.is_none_or(|set_at| **index > set_at)
-                && range.contains(index)
-                && cell.defines.contains(name)
-                && !cell.uses.contains(name)
-        });
+        let runs_later = |index: &usize| range.contains(index) && set_at.is_none_or(|set_at| *index > set_at);
         // A function that sets it as a global name does so in the first cell that reads the function.
-        let functions = names.values().flat_map(|cell| &cell.functions);
-        let setting: Vec<&String> = functions
-            .filter(|(_, function)| function.defines.contains(name))
-            .map(|(function, _)| function)
-            .collect();
-        let sets_again = sets_again.or_else(|| {
-            effects.iter().find(|(index, cell)| {
-                range.contains(index) && setting.iter().any(|function| cell.reads.contains(*function))
-            })
+        let setting = functions_that_set(name, &names);
+        let sets_again = effects.iter().find(|(index, cell)| {
+            // `N = N or 5` begins with the value that was given.
+            let sets = cell.defines.contains(name) && !cell.uses.contains(name);
+            runs_later(index) && (sets || cell.reads.iter().any(|read| setting.contains(read)))
         });
         if let Some((index, _)) = sets_again {
             warnings.push(format!(
@@ -110,8 +100,25 @@ pub(super) fn warnings(
     warnings
 }
 
+/// The functions that set a global name, themselves or by calling others.
+fn functions_that_set(name: &str, cells: &BTreeMap<usize, Names>) -> BTreeSet<String> {
+    let mut setting = BTreeSet::new();
+    loop {
+        let functions = cells.values().flat_map(|cell| &cell.functions);
+        let new = functions.filter(|(function, effects)| {
+            !setting.contains(*function)
+                && (effects.defines.contains(name) || effects.reads.iter().any(|read| setting.contains(read)))
+        });
+        let new: Vec<String> = new.map(|(function, _)| function.clone()).collect();
+        if new.is_empty() {
+            return setting;
+        }
+        setting.extend(new);
+    }
+}
+
 /// The end of a sentence about a name that nothing has: which one may be meant.
-fn meant(name: &str, known: &BTreeSet<String>) -> String {
+fn meant(name: &str, known: &NameSet) -> String {
     match nearest(name, known.iter().map(String::as_str)) {
         Some(near) => format!(".{}", near.sentence()),
         None => "; is the name right?".to_owned(),
@@ -209,6 +216,13 @@ mod tests {
             ["cell 2 sets N again: from that cell on, the value of -p N is not used"]
         );
         assert_eq!(warned(&global[..2], &["N"]), [""; 0], "it is not called");
+        let earlier = [global[1], global[2], global[0]];
+        assert_eq!(warned(&earlier, &["N"]), [""; 0], "it is called before the parameters");
+        let nested = [global[0], global[1], ("def g():\n    f()", "b"), ("g()", "c")];
+        assert_eq!(
+            warned(&nested, &["N"]),
+            ["cell 3 sets N again: from that cell on, the value of -p N is not used"]
+        );
         for later in ["N = 2", "for N in range(3): pass", "import numpy as N", "if True:\n    N = 3"] {
             assert_eq!(warned(&[("N = 1", "parameters"), (later, "a")], &["N"]), [again], "{later}");
         }

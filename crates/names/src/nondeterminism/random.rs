@@ -8,6 +8,7 @@ use ruff_python_ast::{Expr, ExprCall};
 
 use super::finder::Finder;
 use super::table::Library;
+use crate::name_set::NameSet;
 use crate::names::Name;
 
 /// What a cell does with one random state.
@@ -20,7 +21,7 @@ pub struct RandomUse {
     /// Stands for the calls that do so.
     pub code: u64,
     /// The names on which it depends how many numbers are drawn.
-    pub inputs: BTreeSet<Name>,
+    pub inputs: NameSet,
     /// It is not known which of its statements draw: only its run has shown it.
     pub is_hidden: bool,
 }
@@ -69,7 +70,7 @@ fn state_of(library: Library) -> Name {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Called {
     code: u64,
-    inputs: BTreeSet<Name>,
+    inputs: NameSet,
 }
 
 impl Called {
@@ -103,7 +104,7 @@ impl Called {
 }
 
 #[derive(Default)]
-struct Loads(BTreeSet<Name>);
+struct Loads(NameSet);
 
 impl<'a> Visitor<'a> for Loads {
     fn visit_expr(&mut self, expression: &'a Expr) {
@@ -136,6 +137,6 @@ impl RandomUse {
         let mut hash = DefaultHasher::new();
         (self.code, called.code).hash(&mut hash);
         self.code = hash.finish();
-        self.inputs.extend(called.inputs);
+        self.inputs.extend(called.inputs.iter().cloned());
     }
 }

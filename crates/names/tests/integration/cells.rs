@@ -1,12 +1,10 @@
 //! Cells and their names.
 
-use std::collections::BTreeSet;
-
-use names::{Effects, Names};
+use names::{Effects, NameSet, Names};
 
 /// The effects in words, empty ones left out.
 fn effects(effects: &Effects) -> String {
-    let list = |label: &str, names: &BTreeSet<String>| {
+    let list = |label: &str, names: &NameSet| {
         let names: Vec<_> = names.iter().map(String::as_str).collect();
         if names.is_empty() { String::new() } else { format!("{label} {}", names.join(" ")) }
     };

@@ -299,9 +299,9 @@ proptest! {
         let source = parts.concat();
         let names = |source: &str| {
             let effects = Names::of_cell(source).effects;
-            let set = |names: &std::collections::BTreeSet<String>| {
+            let set = |names: &names::NameSet| {
                 names.iter().map(|name| if name == "a" { "z".to_owned() } else { name.clone() })
-                    .collect::<std::collections::BTreeSet<_>>()
+                    .collect::<names::NameSet>()
             };
             (set(&effects.uses), set(&effects.reads), set(&effects.defines), set(&effects.changes), set(&effects.deletes))
         };

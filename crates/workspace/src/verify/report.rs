@@ -123,9 +123,15 @@ impl Verification {
         (!parts.is_empty()).then(|| parts.join(", "))
     }
 
-    /// The sentence, and a difference for each cell that explains others.
+    /// The sentence and the details.
     pub fn text(&self) -> String {
-        let mut parts = vec![self.sentence()];
+        let parts = [self.sentence(), self.details()];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
+    }
+
+    /// A difference for each cell that explains others, and what else the person should know.
+    pub(super) fn details(&self) -> String {
+        let mut parts = Vec::new();
         for CellVerdict { index, id, verdict } in &self.cells {
             match verdict {
                 Verdict::Stale { diff, .. }

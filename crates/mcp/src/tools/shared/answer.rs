@@ -9,7 +9,9 @@ use workspace::Error;
 /// The first line of a reply with images about code that failed.
 const FAILED: &str = "[FAILED] The code failed; see the error below.";
 /// More than any short answer has.
-const UNLIMITED: usize = usize::MAX / 4;
+const UNLIMITED: usize = 500_000_000;
+/// A text that came as a whole and is longer may fill a budget that is not known here.
+const MAX_SHORT: usize = 1000;
 
 /// A tool's answer; an error becomes a result that the model reads, too.
 pub(crate) type Outcome = Result<Answer, Error>;
@@ -49,7 +51,9 @@ impl Answer {
 
     /// Whether so many characters can be added without leaving the budget.
     pub(crate) fn has_room(&self, characters: usize) -> bool {
-        self.reply.left() >= characters
+        let left = self.reply.left();
+        let is_whole_text = left > UNLIMITED / 2;
+        left >= if is_whole_text { UNLIMITED - MAX_SHORT } else { characters }
     }
 
     /// Adds a last line.
@@ -101,6 +105,14 @@ mod tests {
         let mut answer = Answer::of_code(reply, is_failure);
         answer.begin_with("Note: x.");
         serde_json::to_value(answer.into_result()).unwrap()
+    }
+
+    #[test]
+    fn a_long_text_has_no_room() {
+        assert!(Answer::from("short".to_owned()).has_room(400));
+        assert!(!Answer::from("x".repeat(2000)).has_room(400), "it may fill the budget of the call");
+        assert!(Answer::from(Reply::new(Budget::new(3000, 0))).has_room(400));
+        assert!(!Answer::from(Reply::new(Budget::new(300, 0))).has_room(400));
     }
 
     #[test]

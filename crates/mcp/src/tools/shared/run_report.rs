@@ -52,7 +52,7 @@ async fn whole(
     if !heading.is_empty() {
         reply.note(heading);
     }
-    if view.outputs.is_empty() && view.state == RunState::Done {
+    if view.outputs.is_empty() && view.notes.is_empty() && view.state == RunState::Done {
         reply.note("[No output generated]");
     }
     add_outputs(&mut reply, run, &view, since);
