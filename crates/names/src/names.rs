@@ -1,12 +1,13 @@
 //! The names of a cell.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::name_set::NameSet;
+use crate::small_set::SmallSet;
 use crate::{magics, parse};
 
 pub type Name = String;
+pub type NameSet = SmallSet<Name>;
 
 /// The words of a longer text that cannot be read are not kept, in bytes.
 const MAX_WORDS: usize = 16 * 1024;
@@ -82,18 +83,18 @@ pub struct Effects {
     /// What changing them once more does; see `changes`.
     pub repeats: BTreeMap<Name, Repeat>,
     /// The parts of them that assignments replace: `["x"]`, `.x`.
-    pub parts: BTreeMap<Name, BTreeSet<String>>,
+    pub parts: BTreeMap<Name, SmallSet<String>>,
     /// It calls something that may give another result each time, such as a clock.
     pub varies: bool,
     /// Of a function: it is a generator, so that what it gives is a stream.
     pub yields: bool,
     /// The names whose objects are passed to functions.
-    pub passes: BTreeSet<Passed>,
+    pub passes: SmallSet<Passed>,
     /// Of a function: its positional parameters, and those whose objects it changes, or calls methods of that may do so.
     pub parameters: Vec<Name>,
     pub changed_parameters: NameSet,
     /// Of a function: the parameters that it passes on.
-    pub passed_parameters: BTreeSet<Passed>,
+    pub passed_parameters: SmallSet<Passed>,
     /// Why the sets may not be complete.
     pub unknown: Option<Unknown>,
 }

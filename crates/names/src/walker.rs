@@ -89,6 +89,7 @@ impl Walker {
                 walker.step(body, |walker| walker.define(name));
             }
         }
+        walker.names.steps.shrink_to_fit();
         walker.names
     }
 

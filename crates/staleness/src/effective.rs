@@ -134,7 +134,7 @@ impl<'n> Effective<'n> {
             let passes = effects.passes.iter().filter(|it| is_changed(it, &changing, &mut BTreeSet::new()));
             let passes = passes.map(|passed| (&passed.name, Write::Passes));
             let calls = effects.calls.iter().map(|name| (name, Write::Calls));
-            let changes = effects.changes.iter().filter(|name| !effects.augments.contains(name));
+            let changes = effects.changes.iter().filter(|name| !effects.augments.contains(*name));
             let changes = changes.map(|name| (name, Write::Changes));
             objects.extend(passes.chain(calls).chain(changes).filter(|(name, _)| is_elsewhere(name)));
         }

@@ -339,7 +339,7 @@ fn is_lasting(event: &Event<'_>, used: Used<'_>, is_own: bool, book: &Book<'_>) 
             let parts =
                 |names: &names::Names| names.effects.parts.get(used.name).cloned().unwrap_or_default();
             let now = event.position.map(|position| parts(&book.facts.cells[position].names));
-            now.is_some_and(|now| !parts(&event.run.names).is_subset(&now))
+            now.is_some_and(|now| parts(&event.run.names).iter().any(|part| !now.contains(part)))
         }
     }
 }

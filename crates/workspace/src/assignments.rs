@@ -69,7 +69,7 @@ impl Last {
             self.0.remove(name);
         }
         if let Some(cell) = cell {
-            let defined = effects.defines.iter().filter(|name| !effects.deletes.contains(name));
+            let defined = effects.defines.iter().filter(|name| !effects.deletes.contains(*name));
             self.0.extend(defined.map(|name| (name.clone(), cell)));
         }
     }

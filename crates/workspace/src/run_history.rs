@@ -311,10 +311,17 @@ impl RunHistory {
 impl Notebook {
     /// `end` is known of the runs of this program.
     fn add(&mut self, run: &KernelRun, instance: u64, end: Option<&End>) {
+        let source = hash(&run.source);
+        // An instance has one language.
+        let is_same = |known: &&staleness::Run| known.source == source && known.instance == instance;
+        let names = match self.history.runs().iter().rev().find(is_same) {
+            Some(known) => known.names.clone(),
+            None => Arc::new(names_of(&run.source, &run.language)),
+        };
         self.history.add(Ended {
             cell: run.cell.clone().map(CellId::from),
-            source: hash(&run.source),
-            names: Arc::new(names_of(&run.source, &run.language)),
+            source,
+            names,
             instance,
             ended_at: SystemTime::UNIX_EPOCH + Duration::from_millis(run.ended_at),
             has_failed: run.has_failed,

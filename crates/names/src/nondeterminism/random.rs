@@ -8,8 +8,7 @@ use ruff_python_ast::{Expr, ExprCall};
 
 use super::finder::Finder;
 use super::table::Library;
-use crate::name_set::NameSet;
-use crate::names::Name;
+use crate::names::{Name, NameSet};
 
 /// What a cell does with one random state.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
