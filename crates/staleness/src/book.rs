@@ -25,6 +25,10 @@ pub(crate) struct Book<'a> {
     events: HashMap<&'a str, Vec<Event<'a>>>,
     /// The names that a cell has written more than once.
     rewritten: HashSet<&'a str>,
+    /// For each name, the runs that define it, in any instance.
+    defining: HashMap<&'a str, Vec<&'a Run>>,
+    /// The cells of whose names not all can be known.
+    unknown: Vec<usize>,
 }
 
 /// Something that wrote a name in the present kernel.
@@ -77,7 +81,15 @@ impl<'a> Book<'a> {
             writers: HashMap::new(),
             events: HashMap::new(),
             rewritten: HashSet::new(),
+            defining: HashMap::new(),
+            unknown: Vec::new(),
         };
+        for run in facts.runs {
+            for name in &run.names.effects.defines {
+                book.defining.entry(name).or_default().push(run);
+            }
+        }
+        book.unknown = (0..facts.cells.len()).filter(|at| book.now[*at].unknown.is_some()).collect();
         let is_present = |run: &Run| Some(run.instance) == facts.instance;
         for (index, run) in facts.runs.iter().enumerate().filter(|(_, run)| is_present(run)) {
             let position = position(run);
@@ -141,6 +153,16 @@ impl<'a> Book<'a> {
     /// What wrote a name in the present instance.
     pub(crate) fn events(&self, name: &str) -> &[Event<'a>] {
         self.events.get(name).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The runs that define a name, in any instance.
+    pub(crate) fn defining(&self, name: &str) -> &[&'a Run] {
+        self.defining.get(name).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The cells of whose names not all can be known, in order.
+    pub(crate) fn unknown(&self) -> &[usize] {
+        &self.unknown
     }
 
     /// Whether any cell has written a name more than once.

@@ -261,24 +261,22 @@ impl Book<'_> {
             return None;
         }
         let id = &self.facts.cells[used.position].id;
-        let defined = self.facts.runs.iter().find(|run| {
-            (run.is_superseded || run.cell.as_ref() != Some(id))
-                && run.names.effects.defines.contains(used.name)
-        });
+        let is_gone = |run: &&&Run| run.is_superseded || run.cell.as_ref() != Some(id);
+        let defined = self.defining(used.name).iter().find(is_gone);
         if let Some(run) = defined {
             let clause = format!("it was last defined by code that is gone ({})", self.at(run));
             return self.gone(used, &clause);
         }
         // A cell of which nothing is known may define it.
         let is_later = |position: &usize| {
-            self.now[*position].unknown.is_some()
-                && self.run(*position).is_none_or(|run| {
-                    !self.is_present(run)
-                        || run.order > used.order
-                        || run.source != self.facts.cells[*position].source
-                })
+            self.run(*position).is_none_or(|run| {
+                !self.is_present(run)
+                    || run.order > used.order
+                    || run.source != self.facts.cells[*position].source
+            })
         };
-        let unknown = (0..used.position).rev().find(is_later)?;
+        let above = self.unknown().iter().copied().filter(|position| *position < used.position);
+        let unknown = above.rev().find(is_later)?;
         let why = self.now[unknown].unknown?;
         let clause =
             format!("{} ({why}) may define it and has not run since, or ran later", self.cell(unknown));
@@ -287,8 +285,7 @@ impl Book<'_> {
 
     /// A name that no other cell defines any longer, unless one does of which nothing is known.
     fn gone(&self, used: Used<'_>, clause: &str) -> Option<Finding> {
-        let is_known = self.now.iter().all(|effective| effective.unknown.is_none());
-        is_known.then(|| used.finding(State::UndefinedName, clause))
+        self.unknown().is_empty().then(|| used.finding(State::UndefinedName, clause))
     }
 
     /// What other code wrote to the name in this kernel before the cell ran, and when.
