@@ -1,10 +1,14 @@
-//! What all connections share, whatever they carry: timeouts, pings, and the envelope of JSON-RPC messages. Without I/O;
-//! time is passed in.
+//! What all connections share, whatever they carry: timeouts, pings, the envelope of JSON-RPC messages, secrets, and
+//! what to do about a failure. Without I/O but for random bytes; time is passed in.
 
 mod json_rpc;
 mod liveness;
 mod network_timeout;
+mod next_step;
+mod secret;
 
 pub use json_rpc::Envelope;
 pub use liveness::{Beat, Liveness};
 pub use network_timeout::NetworkTimeout;
+pub use next_step::NextStep;
+pub use secret::Secret;

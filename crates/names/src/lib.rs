@@ -36,6 +36,7 @@ pub use imports::imported_modules;
 pub use magics::is_blank;
 pub use names::{Argument, Effects, Name, NameSet, Names, Passed, Repeat, Step, Unknown};
 pub use nondeterminism::{Cause, Nondeterminism, RandomUse, nondeterminism, random_state, random_use};
+pub use parse::with_stack;
 pub use rename::{CannotRename, Renamed, RenamedCell, rename};
 pub use small_set::SmallSet;
 pub use undefined::{Undefined, definers, undefined};

@@ -30,6 +30,13 @@ pub(crate) fn names(body: &str, magics: &[CellMagic]) -> Names {
     })
 }
 
+/// Calls `read`, which reads many sources, with enough stack for each: to get a stack takes as long as to read a short source.
+pub fn with_stack<T>(read: impl FnOnce() -> T) -> T {
+    // The first use of it leaves a little less.
+    let stack = STACK_OF_WALK + STACK_OF_LEVEL * MAX_LENGTH + 64 * 1024;
+    stacker::maybe_grow(stack, stack, read)
+}
+
 /// Calls `walk`, which walks through this source, with enough stack, if the source is within bounds.
 pub(crate) fn bounded<T>(body: &str, walk: impl FnOnce() -> T) -> Result<T, Unknown> {
     if body.len() > MAX_LENGTH {

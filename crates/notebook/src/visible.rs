@@ -8,7 +8,7 @@ use std::fmt::Write;
 /// not hidden.
 pub fn is_hidden(character: char) -> bool {
     match character {
-        '\n' | '\t' => false,
+        '\n' | '\t' | ' '..='~' => false,
         '\u{ad}'
         | '\u{34f}'
         | '\u{61c}'
@@ -42,7 +42,9 @@ pub fn visible(text: &str) -> Cow<'_, str> {
 }
 
 fn escaped(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
-    if !text.contains(&is_escaped) {
+    // Most texts have nothing else, and every reply goes through here.
+    let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    if is_plain || !text.contains(&is_escaped) {
         return Cow::Borrowed(text);
     }
     let mut result = String::with_capacity(text.len() + 8);

@@ -3,7 +3,7 @@
 //! A kernel has a file of JSON lines, to which every server of this person appends, one after the other by a lock on a file beside
 //! it. Once it is long, the runs are removed that a later one has replaced.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
@@ -49,8 +49,17 @@ pub struct KernelRun {
     pub ended_at: u64,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub has_failed: bool,
+    /// It was stopped, as another run would not be.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_interrupted: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub execution_count: Option<u64>,
+    /// The names that it has assigned, if the kernel has said so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub assigned: Option<BTreeSet<String>>,
+    /// The random states that it has changed, as far as the kernel has said so.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub drew: BTreeSet<String>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -230,8 +239,10 @@ mod tests {
             source: source.to_owned(),
             language: "python".to_owned(),
             ended_at: 1,
-            has_failed: false,
             execution_count: Some(1),
+            assigned: Some(BTreeSet::from(["x".to_owned()])),
+            drew: BTreeSet::from(["Python's random state".to_owned()]),
+            ..KernelRun::default()
         }
     }
 

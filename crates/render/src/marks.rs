@@ -111,7 +111,11 @@ pub fn marked(text: &str) -> Cow<'_, str> {
 
 /// The same for a source, which must be quoted exactly to be edited: only lines are marked that code and prose hardly contain.
 pub(crate) fn marked_source(text: &str) -> Replaced<'_> {
-    marked_where(text, |line| is_banner(&plain(line)) || label(&plain(line)).is_some_and(is_known))
+    marked_where(text, |line| {
+        // Whatever is not ASCII may look like it.
+        let may_begin = line.starts_with(|first: char| matches!(first, '[' | '=') || !first.is_ascii());
+        may_begin && (is_banner(&plain(line)) || label(&plain(line)).is_some_and(is_known))
+    })
 }
 
 fn marked_where(text: &str, is_marked: impl Fn(&str) -> bool) -> Replaced<'_> {
@@ -149,7 +153,8 @@ fn plain(line: &str) -> Cow<'_, str> {
 
 /// The start of a line, without what cannot be seen before it.
 fn start(line: &str) -> &str {
-    let line = line.trim_start_matches(is_blank);
+    let is_clear = line.starts_with(|first: char| first.is_ascii_graphic());
+    let line = if is_clear { line } else { line.trim_start_matches(is_blank) };
     let end = (0..=MAX_PREFIX.min(line.len())).rev().find(|at| line.is_char_boundary(*at));
     &line[..end.unwrap_or_default()]
 }

@@ -1,9 +1,10 @@
 //! Failures of requests to a server.
 
-use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
+
+use connection::NextStep;
 
 /// What kind of failure it was, for callers that act on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,48 +41,6 @@ pub enum Kind {
     Malformed,
     /// The server is too old, or does not have the feature.
     Unsupported,
-}
-
-/// The action that helps after a failure. Options have other names at the command line than inside Jupyter, so the
-/// crate that shows a failure words its step; `Display` words it without such names.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NextStep {
-    /// One or two sentences that name no option.
-    Say(Cow<'static, str>),
-    /// Start a server, or give the address of a running one.
-    GiveAddress,
-    /// Give the server's token. The sentence says where to get it.
-    GiveToken { obtain: Cow<'static, str> },
-    /// Give the server's address together with its password.
-    GivePassword,
-    /// Give the certificate of the authority that signed the server's.
-    GiveCertificate,
-}
-
-impl From<&'static str> for NextStep {
-    fn from(sentence: &'static str) -> Self {
-        Self::Say(sentence.into())
-    }
-}
-
-impl From<String> for NextStep {
-    fn from(sentence: String) -> Self {
-        Self::Say(sentence.into())
-    }
-}
-
-impl fmt::Display for NextStep {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Say(sentence) => f.write_str(sentence),
-            Self::GiveAddress => f.write_str("Start a server, or give the address of a running one."),
-            Self::GiveToken { obtain } => write!(f, "{obtain} Then give it as this server's token."),
-            Self::GivePassword => f.write_str("Give the server's address and password."),
-            Self::GiveCertificate => f.write_str(
-                "Give the certificate (PEM) of the authority that signed the server's certificate.",
-            ),
-        }
-    }
 }
 
 /// A failed request: what happened, and the action that helps. It contains no secret.

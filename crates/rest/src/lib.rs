@@ -16,7 +16,6 @@ mod options;
 mod path;
 mod random;
 mod request;
-mod secret;
 mod sender;
 mod server;
 
@@ -32,10 +31,10 @@ pub use api::sessions::{NewSession, SessionChange, SessionKernel, SessionModel};
 pub use api::status::Status;
 pub use api::websocket::{Io, Socket, Upgraded, stream};
 pub use auth::forwarded::Forwarded;
+pub use connection::{NextStep, Secret};
 pub use diagnosis::safe;
-pub use error::{Kind, NextStep, RestError, Result};
+pub use error::{Kind, RestError, Result};
 pub use options::{Credentials, Options, PrivateSocket, Proxies};
-pub use secret::Secret;
 pub use server::Server;
 
 #[cfg(test)]

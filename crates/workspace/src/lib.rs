@@ -41,6 +41,7 @@ mod workspace;
 pub use assignments::Assignments;
 pub use cell_states::{CellState, CellStates};
 pub use changes::Changes;
+pub use connection::{NextStep as ServerStep, Secret};
 pub use error::{Error, ErrorKind, Fault};
 pub use executed_later::executed_later;
 pub use executor::{Code, Execution, Executor};
@@ -63,7 +64,6 @@ pub use place::{
 };
 pub use places::{ConnectScope, Located};
 pub use relay::{Answer, Call, Progress, Relay, Report, Tool};
-pub use rest::{NextStep as ServerStep, Secret};
 pub use runs::{
     CellTags, InSeries, Journal, MemoryChanges, Orphan, OrphanedExecution, Run, RunCell, RunNote, RunState,
     RunSuffix, RunView, Runner,

@@ -214,8 +214,9 @@ impl RunHistory {
         let process = (process.clone().filter(|_| end.has_replied && run.was_restarted()), process.is_some());
         let (instance, is_restarted) =
             known(kernels, kernel.id()).counted(begun.instance, process, end.count, instances);
-        self.add(&mut inner, notebook, run, kernel, (instance, &end));
-        if end.is_of_kernel {
+        let is_of_kernel = end.is_of_kernel;
+        self.add(&mut inner, notebook, run, kernel, (instance, end));
+        if is_of_kernel {
             let Inner { kernels, instances, .. } = &mut *inner;
             let ended = instances.name(begun.instance);
             let name = known(kernels, kernel.id()).restart(Some(ended), instances);
@@ -232,7 +233,7 @@ impl RunHistory {
         let Inner { kernels, instances, .. } = &mut *inner;
         let instance = known(kernels, kernel.id()).present_or_new(process(kernel), instances);
         let instance = if end.has_replied { instance } else { instances.unknown() };
-        self.add(&mut inner, notebook, run, kernel, (instance, &end));
+        self.add(&mut inner, notebook, run, kernel, (instance, end));
     }
 
     fn add(
@@ -241,7 +242,7 @@ impl RunHistory {
         notebook: &OpenNotebook,
         run: &Run,
         kernel: &dyn Kernel,
-        (instance, end): (u64, &End),
+        (instance, end): (u64, End),
     ) {
         let home = known(&mut inner.notebooks, notebook.path());
         if !home.known.insert(key(&self.server, run.id().as_str())) {
@@ -258,10 +259,13 @@ impl RunHistory {
             language: kernel.description().language,
             ended_at: milliseconds(SystemTime::now()),
             has_failed: end.has_failed,
+            is_interrupted: end.is_interrupted,
             execution_count: end.count,
+            assigned: end.assigned,
+            drew: end.drew,
             server: String::new(),
         };
-        home.add(&kept, instance, Some(end));
+        home.add(&kept, instance);
         self.keep(kernel, kept);
         forget_oldest(&mut inner.notebooks, MAX_NOTEBOOKS);
     }
@@ -285,7 +289,7 @@ impl RunHistory {
             if !run.run.is_empty() && home.known.insert(key(&run.server, &run.run)) {
                 *version += 1;
                 home.version = *version;
-                home.add(run, instances.number(&run.instance), None);
+                home.add(run, instances.number(&run.instance));
             }
         }
         forget_oldest(notebooks, MAX_NOTEBOOKS);
@@ -309,8 +313,7 @@ impl RunHistory {
 }
 
 impl Notebook {
-    /// `end` is known of the runs of this program.
-    fn add(&mut self, run: &KernelRun, instance: u64, end: Option<&End>) {
+    fn add(&mut self, run: &KernelRun, instance: u64) {
         let source = hash(&run.source);
         // An instance has one language.
         let is_same = |known: &&staleness::Run| known.source == source && known.instance == instance;
@@ -325,9 +328,9 @@ impl Notebook {
             instance,
             ended_at: SystemTime::UNIX_EPOCH + Duration::from_millis(run.ended_at),
             has_failed: run.has_failed,
-            is_interrupted: end.is_some_and(|end| end.is_interrupted),
-            assigned: end.and_then(|end| end.assigned.clone()),
-            drew: end.map(|end| end.drew.clone()).unwrap_or_default(),
+            is_interrupted: run.is_interrupted,
+            assigned: run.assigned.clone(),
+            drew: run.drew.clone(),
             execution_count: run.execution_count,
         });
         remember(&mut self.codes, &run.source, self.history.runs());

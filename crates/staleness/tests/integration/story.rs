@@ -183,8 +183,10 @@ impl Story {
         let mut runs = self.history.runs().to_vec();
         let sources: Vec<&str> = self.cells.iter().map(|cell| cell.source.as_str()).collect();
         let begun = Instant::now();
-        add_random(&mut RandomUses::default(), &mut cells, &mut runs, &sources, |hash| {
-            self.ran.get(&hash).cloned()
+        names::with_stack(|| {
+            add_random(&mut RandomUses::default(), &mut cells, &mut runs, &sources, |hash| {
+                self.ran.get(&hash).cloned()
+            });
         });
         (cells, runs, begun.elapsed(), self.instance)
     }

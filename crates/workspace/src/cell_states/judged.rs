@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use names::{Undefined, is_blank};
+use names::{Undefined, is_blank, with_stack};
 use notebook::{Cell, CellId, Notebook};
 use staleness::{Clock, Facts, RandomUses, Run, add_random, hash, states};
 
@@ -118,15 +118,14 @@ impl Judge {
             self.last = None;
         }
         self.names.begin(notebook, language);
-        self.cell_names.undefined(notebook, language, &mut self.names)
+        with_stack(|| self.cell_names.undefined(notebook, language, &mut self.names))
     }
 
-    pub(super) fn known(
-        &mut self,
-        basis: &Basis,
-        (runs, codes): (Vec<Run>, Codes),
-        clock: Clock<'_>,
-    ) -> Known {
+    pub(super) fn known(&mut self, basis: &Basis, runs: (Vec<Run>, Codes), clock: Clock<'_>) -> Known {
+        with_stack(|| self.known_now(basis, runs, clock))
+    }
+
+    fn known_now(&mut self, basis: &Basis, (runs, codes): (Vec<Run>, Codes), clock: Clock<'_>) -> Known {
         let (notebook, instance) = (&basis.notebook, basis.instance);
         self.names.begin(notebook, &basis.language);
         let code = notebook.cells().iter().enumerate().filter(|(_, cell)| cell.is_code());

@@ -95,3 +95,22 @@ fn what_was_used_longest_ago_is_forgotten() {
     let kept: Vec<_> = all.iter().map(|(index, ())| *index).collect();
     assert_eq!((kept.len(), kept[0], kept.contains(&0)), (MAX_NOTEBOOKS, 2, true));
 }
+
+#[test]
+fn what_the_kernel_said_of_a_run_is_known_to_other_servers_too() {
+    let names = |name: &str| BTreeSet::from([name.to_owned()]);
+    let run = KernelRun {
+        cell: Some("c".to_owned()),
+        source: "heappush(h, 1)".to_owned(),
+        language: "python".to_owned(),
+        is_interrupted: true,
+        assigned: Some(names("h")),
+        drew: names("Python's random state"),
+        ..KernelRun::default()
+    };
+    let mut home = Notebook::default();
+    home.add(&run, 1);
+    let [known] = home.history.runs() else { panic!("one run") };
+    assert_eq!((known.assigned.as_deref(), &known.drew), (run.assigned.as_ref(), &run.drew));
+    assert!(known.is_interrupted);
+}

@@ -1,13 +1,11 @@
 //! Tokens and passwords, of servers and of our own listeners.
 
 use std::fmt;
+use std::io;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use subtle::ConstantTimeEq as _;
-
-use crate::Result;
-use crate::random::random;
 
 /// A token or a password. Its `Debug` form does not contain it.
 #[derive(Clone, PartialEq, Eq)]
@@ -20,8 +18,10 @@ impl Secret {
     }
 
     /// Generates a token of 16 random bytes, written as 22 characters of URL-safe base64.
-    pub fn generate() -> Result<Self> {
-        Ok(Self(URL_SAFE_NO_PAD.encode(random::<16>()?)))
+    pub fn generate() -> io::Result<Self> {
+        let mut bytes = [0; 16];
+        getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+        Ok(Self(URL_SAFE_NO_PAD.encode(bytes)))
     }
 
     /// Compares the whole of `candidate`, in a time that does not depend on where the two differ.
