@@ -6,18 +6,18 @@ use crate::configuration::inputs_of;
 use crate::edit::{self, Edited, Refusal, Target};
 use crate::entry::{Block, NotPossible, ServerEntry};
 use crate::file::{self, FileError};
-use crate::ledger::{Exact, Ledger, Record};
+use crate::ledger::{Exact, Ledger, LedgerEntry};
 use crate::{Client, Machine, NAME, Scope};
 
 /// What a configuration is and what it is to become.
 #[derive(Debug)]
-pub struct Change {
+pub struct FileChange {
     pub client: &'static Client,
     pub file: PathBuf,
     /// `None`: there is no file.
     pub before: Option<String>,
     pub after: Option<String>,
-    record: Option<Record>,
+    record: Option<LedgerEntry>,
     is_first: bool,
 }
 
@@ -40,7 +40,7 @@ pub fn install(
     scope: Scope,
     entry: &ServerEntry,
     ledger: &Ledger,
-) -> Result<Change, ChangeError> {
+) -> Result<FileChange, ChangeError> {
     let file = client.located(machine, scope)?;
     let block = client.block(entry, scope)?;
     let before = read(&file)?;
@@ -54,21 +54,21 @@ pub fn install(
     let known = ledger.find(client.id, &file).filter(|_| has_entry);
     let is_first = known.is_none();
     let (after, record) = put(client, &text, &block, known).map_err(&refused)?;
-    let record = Record {
+    let record = LedgerEntry {
         client: client.id.to_owned(),
         file: file.clone(),
         created_file: record.created_file || before.is_none(),
         ..record
     };
-    Ok(Change { client, file, before, after: Some(after), record: Some(record), is_first })
+    Ok(FileChange { client, file, before, after: Some(after), record: Some(record), is_first })
 }
 
 fn put(
     client: &Client,
     text: &str,
     block: &Block,
-    record: Option<&Record>,
-) -> Result<(String, Record), Refusal> {
+    record: Option<&LedgerEntry>,
+) -> Result<(String, LedgerEntry), Refusal> {
     let known = record.cloned().unwrap_or_default();
     let target = client.target();
     // An untouched entry of ours is written again, so that an uninstall stays exact.
@@ -79,7 +79,7 @@ fn put(
     let Edited { text: after, undo, created } = edit::put(&original, target, block)?;
     let exact = is_absent.then(|| Exact::new(&after, undo));
     let created_keys = if is_ours_untouched { created } else { [known.created_keys, created].concat() };
-    Ok((after, Record { created_keys, exact, ..known }))
+    Ok((after, LedgerEntry { created_keys, exact, ..known }))
 }
 
 /// The change that removes our entry.
@@ -88,7 +88,7 @@ pub fn uninstall(
     machine: &Machine,
     scope: Scope,
     ledger: &Ledger,
-) -> Result<Change, ChangeError> {
+) -> Result<FileChange, ChangeError> {
     let file = client.located(machine, scope)?;
     let before = read(&file)?;
     let record = ledger.find(client.id, &file).cloned().unwrap_or_default();
@@ -102,10 +102,10 @@ pub fn uninstall(
             (!is_ours).then_some(after)
         }
     };
-    Ok(Change { client, file, before, after, record: None, is_first: false })
+    Ok(FileChange { client, file, before, after, record: None, is_first: false })
 }
 
-fn take(client: &Client, text: &str, record: &Record) -> Result<String, Refusal> {
+fn take(client: &Client, text: &str, record: &LedgerEntry) -> Result<String, Refusal> {
     let exact = record.exact.as_ref().and_then(|exact| exact.undo(text));
     if let Some(undo) = exact {
         return Ok(edit::undo(text, undo));
@@ -117,7 +117,7 @@ fn take(client: &Client, text: &str, record: &Record) -> Result<String, Refusal>
     }
 }
 
-impl Change {
+impl FileChange {
     pub fn is_needed(&self) -> bool {
         self.before != self.after
     }
@@ -140,7 +140,7 @@ impl Change {
         ledger.set(client, &file, self.record)
     }
 
-    fn change_file(&mut self, known: Option<&Record>) -> Result<(), FileError> {
+    fn change_file(&mut self, known: Option<&LedgerEntry>) -> Result<(), FileError> {
         match (&self.before, &self.after) {
             (before, Some(after)) => {
                 let folders = file::create_folder_of(&self.file)?;

@@ -15,13 +15,13 @@ use crate::file::{self, FileError};
 #[derive(Debug, Default)]
 pub struct Ledger {
     path: Option<PathBuf>,
-    records: Vec<Record>,
+    records: Vec<LedgerEntry>,
     text: Option<String>,
 }
 
 /// What was done to one configuration.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Record {
+pub(crate) struct LedgerEntry {
     pub(crate) client: String,
     pub(crate) file: PathBuf,
     pub(crate) created_file: bool,
@@ -57,7 +57,7 @@ impl Ledger {
         Self { path: Some(path), records, text }
     }
 
-    pub(crate) fn find(&self, client: &str, file: &Path) -> Option<&Record> {
+    pub(crate) fn find(&self, client: &str, file: &Path) -> Option<&LedgerEntry> {
         self.records.iter().find(|it| it.client == client && it.file == file)
     }
 
@@ -65,7 +65,7 @@ impl Ledger {
         &mut self,
         client: &str,
         file: &Path,
-        record: Option<Record>,
+        record: Option<LedgerEntry>,
     ) -> Result<(), ChangeError> {
         self.records.retain(|it| it.client != client || it.file != file);
         self.records.extend(record);

@@ -13,7 +13,7 @@ mod ledger;
 mod location;
 mod table;
 
-pub use change::{Change, ChangeError, install, uninstall};
+pub use change::{ChangeError, FileChange, install, uninstall};
 pub use client::{Client, Command, Constant, Format, Http, Secrets, Stdio, WorkingFolder};
 pub use configuration::{Configured, Starts};
 pub use edit::{Edited, Refusal};

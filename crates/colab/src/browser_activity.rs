@@ -53,7 +53,7 @@ pub(crate) enum Diagnosis {
     PageRefused(String),
     Busy,
     Connected,
-    Left,
+    Disconnected,
 }
 
 /// A position in the recorded events.
@@ -90,8 +90,8 @@ impl BrowserActivity {
     /// rejected in this attempt; the other events are shown even if they are older.
     ///
     /// Example: a tab is blocked at event 1, another tab connects (2), a third is rejected (3), and the connected one
-    /// is closed (4). An attempt that began after 2 is diagnosed as `Left`, from event 4. Had the third tab been
-    /// rejected after the close, it would be `Busy`, and in the next attempt `Left` again.
+    /// is closed (4). An attempt that began after 2 is diagnosed as `Disconnected`, from event 4. Had the third tab been
+    /// rejected after the close, it would be `Busy`, and in the next attempt `Disconnected` again.
     pub(crate) fn diagnose(&self, since: Mark, is_silent: bool) -> Diagnosis {
         if self.is_connected {
             return Diagnosis::Connected;
@@ -106,7 +106,7 @@ impl BrowserActivity {
             Some(BrowserEvent::PageRefused(check)) => Diagnosis::PageRefused(check.clone()),
             Some(BrowserEvent::RejectedBusy) if is_new => Diagnosis::Busy,
             Some(BrowserEvent::Disconnected | BrowserEvent::Connected | BrowserEvent::RejectedBusy) => {
-                Diagnosis::Left
+                Diagnosis::Disconnected
             }
             None => Diagnosis::NoBrowser,
         }
@@ -146,7 +146,7 @@ impl Diagnosis {
                 "A Colab tab is connected but has not finished opening. In a moment, {retry}; if that does not help, \
                  the person should reload the tab."
             ),
-            Self::Left => "The Colab tab has disconnected (closed, reloaded or asleep). The person should open the URL \
+            Self::Disconnected => "The Colab tab has disconnected (closed, reloaded or asleep). The person should open the URL \
                  below, or reconnect the open notebook with the line for Colab's own dialog."
                 .to_owned(),
         }
@@ -175,7 +175,7 @@ mod tests {
         activity.record(BrowserEvent::RejectedBusy);
         assert_eq!(activity.diagnose(start, true), Diagnosis::Connected);
         activity.record(BrowserEvent::Disconnected);
-        assert_eq!(activity.diagnose(start, false), Diagnosis::Left);
+        assert_eq!(activity.diagnose(start, false), Diagnosis::Disconnected);
         activity.record(BrowserEvent::RejectedBusy);
         assert_eq!(activity.diagnose(start, false), Diagnosis::Busy);
     }
@@ -202,7 +202,7 @@ mod tests {
             Diagnosis::PageRefused("x".into()),
             Diagnosis::Busy,
             Diagnosis::Connected,
-            Diagnosis::Left,
+            Diagnosis::Disconnected,
         ];
         let texts: std::collections::HashSet<String> =
             states.iter().map(|state| state.describe("call it again")).collect();

@@ -17,7 +17,9 @@ use futures_util::future::{join, join_all};
 use parking_lot::{Mutex, MutexGuard};
 use rest::{KernelModel, Kernelspecs, NewSession, SessionChange, SessionKernel, SessionModel};
 use tokio::time::timeout;
-use workspace::{Error, ErrorKind, Kernel as _, KernelChoice, KernelRequest, KernelSelector, Left, progress};
+use workspace::{
+    Error, ErrorKind, Kernel as _, KernelChoice, KernelRequest, KernelSelector, Leftovers, progress,
+};
 
 use crate::paths::Prefix;
 use crate::server_handle::ServerHandle;
@@ -66,14 +68,14 @@ impl Kernels {
     }
 
     /// What earlier servers have left on the server, if its address is known.
-    pub(crate) async fn left(&self) -> Left {
+    pub(crate) async fn leftovers(&self) -> Leftovers {
         let Some((logging, server)) = self.run_logging.clone().zip(self.handle.base()) else {
-            return Left::default();
+            return Leftovers::default();
         };
         let read = tokio::task::spawn_blocking(move || logging.left(&server));
         match timeout(LEFT_TIMEOUT, read).await {
-            Ok(Ok(runs)) => Left { runs, ..Left::default() },
-            _ => Left::default(),
+            Ok(Ok(runs)) => Leftovers { runs, ..Leftovers::default() },
+            _ => Leftovers::default(),
         }
     }
 

@@ -9,7 +9,7 @@ use rest::{ContentsQuery, Download, EntryKind, Kind, Status};
 use tokio::sync::watch;
 use workspace::{
     Discovered, Document, Error, ErrorKind, Existing, FileContent, FileEntry, FoundNotebooks, Frontend,
-    Future, Kernel, KernelChoice, KernelRequest, KernelspecInfo, Left, Mode, Near, NotebookPath, Place,
+    Future, Kernel, KernelChoice, KernelRequest, KernelspecInfo, Leftovers, Mode, Near, NotebookPath, Place,
     nearest,
 };
 
@@ -196,8 +196,8 @@ impl Place for Jupyter {
         self.notebook.as_deref().map(|path| self.prefix.shown(path.trim_matches('/')).into())
     }
 
-    fn left(&self) -> BoxFuture<'_, Left> {
-        self.kernels.left().boxed()
+    fn leftovers(&self) -> BoxFuture<'_, Leftovers> {
+        self.kernels.leftovers().boxed()
     }
 
     fn list_files(&self, path: &str, max_depth: usize) -> Future<'_, Vec<FileEntry>> {

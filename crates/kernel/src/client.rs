@@ -15,7 +15,7 @@ use crate::execution::{InputRequests, Process};
 use crate::memory::{EXPRESSION, HandlerState};
 use crate::messages::json_string::Short;
 use crate::messages::{Channel, Message};
-use crate::{Event, ExecutionId, ExecutionNote, KernelError, Outcome, Sink, Status};
+use crate::{Event, ExecutionId, KernelError, Outcome, RunAnnouncement, Sink, Status};
 
 /// How long a kernel may take to reply on the control channel. Many reply there only between two executions.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -47,7 +47,7 @@ impl Client {
     pub fn execute_with_note(
         &self,
         code: impl Into<String>,
-        note: Option<ExecutionNote>,
+        note: Option<RunAnnouncement>,
         sink: Sink,
     ) -> ExecutionId {
         let request = ExecuteRequest {
@@ -65,7 +65,7 @@ impl Client {
     pub(crate) fn execute_request(
         &self,
         request: ExecuteRequest,
-        note: Option<ExecutionNote>,
+        note: Option<RunAnnouncement>,
         sink: Sink,
     ) -> ExecutionId {
         let mut request = JupyterMessage::new(request, None);

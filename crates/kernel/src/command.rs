@@ -3,14 +3,14 @@ use notebook::Json;
 use tokio::sync::oneshot;
 
 use crate::messages::{Message, Outgoing};
-use crate::{ExecutionId, ExecutionNote, Sink};
+use crate::{ExecutionId, RunAnnouncement, Sink};
 
 /// What clients ask of the driver.
 pub(crate) enum Command {
     Execute {
         id: ExecutionId,
         request: JupyterMessage,
-        note: Option<ExecutionNote>,
+        note: Option<RunAnnouncement>,
         sink: Sink,
     },
     /// Send a message that has no reply.

@@ -28,7 +28,7 @@ pub use protocol::{
     AdoptedRun, AdoptedRuns, ClientFrame, Hello, KeeperFrame, KernelPhase, KernelStatus, Note, VERSION,
     Welcome,
 };
-pub use record::{KeeperEvent, MAX_RECORD_BYTES, Record, RecordReader};
+pub use record::{KeeperEvent, LogRecord, MAX_RECORD_BYTES, RecordReader};
 pub use runs::{ClientId, LogDecision, Runs};
 pub use sockets::{KernelSockets, SocketsEnd};
 

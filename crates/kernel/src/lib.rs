@@ -22,7 +22,7 @@ pub use error::KernelError;
 pub use execution::{Event, ExecutionId, LossCause, Outcome, OutputArea, Sink, Status};
 pub use jupyter_protocol::ConnectionInfo;
 pub use memory::MemoryError;
-pub use transport::ExecutionNote;
+pub use transport::RunAnnouncement;
 pub use transport::websocket::{
     Dial, DialError, Dialed, RecordLog, SessionLog, Socket, TimedEvents, connect_logged, connect_websocket,
     read_logged,

@@ -36,7 +36,7 @@ pub(crate) enum Received {
 
 /// What a keeper is to note about an execution before the kernel gets its request.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ExecutionNote {
+pub struct RunAnnouncement {
     /// The id of the run.
     pub run: String,
     pub data: serde_json::Value,
@@ -57,7 +57,7 @@ pub(crate) trait Transport: Send + 'static {
     fn send(&mut self, message: Outgoing) -> impl Future<Output = ()> + Send;
 
     /// Notes what the execution is whose request is sent next, where notes are kept.
-    fn note(&mut self, _id: &ExecutionId, _note: ExecutionNote) -> impl Future<Output = ()> + Send {
+    fn note(&mut self, _id: &ExecutionId, _note: RunAnnouncement) -> impl Future<Output = ()> + Send {
         std::future::ready(())
     }
 

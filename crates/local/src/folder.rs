@@ -10,8 +10,8 @@ use notebook::CellId;
 use parking_lot::Mutex;
 use workspace::{
     Document, Error, ErrorKind, Existing, FileContent, FileEntry, FolderCopy, FoundNotebooks, FoundRun,
-    Future, Kernel, KernelChoice, KernelId, KernelRequest, KernelSelector, KernelspecInfo, Left, Mode,
-    NextStep, NotebookPath, Place, RunId, RunNote, SearchExtent,
+    Future, Kernel, KernelChoice, KernelId, KernelRequest, KernelSelector, KernelspecInfo, Leftovers, Mode,
+    NextStep, NotebookPath, Place, RunDetails, RunId, SearchExtent,
 };
 
 use crate::ProcessEnv;
@@ -27,7 +27,7 @@ use crate::{copy, files, listing};
 #[cfg(unix)]
 mod kept;
 #[cfg(unix)]
-mod left;
+mod leftovers;
 #[cfg(not(unix))]
 mod not_kept;
 
@@ -276,7 +276,7 @@ impl Place for Folder {
         self.foreign.unknown(id)
     }
 
-    fn announce(&self, note: &RunNote) {
+    fn announce(&self, note: &RunDetails) {
         self.note_waiting(note);
     }
 
@@ -284,8 +284,8 @@ impl Place for Folder {
         self.forget_waiting(run);
     }
 
-    fn left(&self) -> BoxFuture<'_, Left> {
-        self.left_by_servers().boxed()
+    fn leftovers(&self) -> BoxFuture<'_, Leftovers> {
+        self.leftovers().boxed()
     }
 
     fn cells_to_run(&self, notebook: &NotebookPath) -> Future<'_, Vec<CellId>> {

@@ -35,8 +35,8 @@ pub use folder::Folder;
 pub use foreign::{ForeignKernelInfo, RefusedFile, foreign_kernels, is_foreign_kernel};
 #[cfg(unix)]
 pub use keeper::{
-    KeptKernel, KeptState, Lifetimes, LogEntry, LogEntryKind, StopError, close_inherited_descriptors, detach,
-    keep_from_stdin, kept_kernels, unused_folders,
+    KeeperState, KeptKernel, Lifetimes, LogEntry, LogEntryKind, StopError, close_inherited_descriptors,
+    detach, keep_from_stdin, kept_kernels, unused_folders,
 };
 pub use kernel_env::PackagedClient;
 pub use launch::KernelKeeping;

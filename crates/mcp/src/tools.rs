@@ -56,7 +56,7 @@ pub(crate) use shared::cell_text::{banner, index_or_id, shortened};
 pub(crate) use shared::context::{Called, Context};
 use shared::given::Given;
 pub(crate) use shared::kernel_selector::kernel_selector;
-use shared::left;
+use shared::leftovers;
 use shared::older_names;
 pub(crate) use shared::preview::preview_of_relayed;
 
@@ -282,10 +282,10 @@ impl Tool {
             context.session.acting(self.name, (self.call)(given, context)).await
         };
         let workspace = context.session.workspace();
-        let left = workspace.left().await;
+        let left = workspace.leftovers().await;
         let mut answer = progress::follow(call, reported).await.map_err(as_sentence)?;
-        if let Some(left) = left.filter(|left| workspace.report_left(left))
-            && let Some(report) = left::described(&left, |id| answer.mentions(id))
+        if let Some(left) = left.filter(|left| workspace.report_leftovers(left))
+            && let Some(report) = leftovers::described(&left, |id| answer.mentions(id))
         {
             answer.begin_with(&report);
         }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::RunId;
-use crate::runs::RunNote;
+use crate::runs::RunDetails;
 
 /// Code to run.
 #[derive(Debug, Clone, Copy)]
@@ -20,7 +20,7 @@ pub struct Code<'a> {
     /// The cell that it comes from; `None` for code that is in no notebook.
     pub cell: Option<&'a CellId>,
     /// What a later server should know about the run.
-    pub note: &'a RunNote,
+    pub note: &'a RunDetails,
 }
 
 /// Runs code. [`Client`] does so by messages.

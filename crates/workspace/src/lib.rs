@@ -15,7 +15,7 @@ mod folder_copy;
 mod idle;
 mod ids;
 mod kernel_request;
-mod left;
+mod leftovers;
 mod limits;
 mod memory;
 mod near;
@@ -50,7 +50,7 @@ pub use folder_copy::FolderCopy;
 pub use ids::{KernelId, NotebookPath, RunId, SessionId};
 pub use kernel::{LossCause, widget_text};
 pub use kernel_request::{KernelRequest, KernelSelector};
-pub use left::{Left, LeftKernel, LeftRun};
+pub use leftovers::{LeftoverKernel, LeftoverRun, Leftovers};
 pub use limits::Limits;
 pub use memory::{ask_memory, nothing_in_memory};
 pub use near::{Near, nearest};
@@ -65,8 +65,8 @@ pub use place::{
 pub use places::{ConnectScope, Located};
 pub use relay::{Answer, Call, Progress, Relay, Report, Tool};
 pub use runs::{
-    CellTags, InSeries, Journal, MemoryChanges, Orphan, OrphanedExecution, Run, RunCell, RunNote, RunState,
-    RunSuffix, RunView, Runner,
+    CellTags, InSeries, Journal, MemoryChanges, Orphan, OrphanedExecution, Run, RunCell, RunDetails,
+    RunState, RunSuffix, RunView, Runner,
 };
 pub use session::{CopiedNotebook, CopyPreview, FilePreview, PastOperation, Session, UndoTarget, Undone};
 pub use staleness::State as StaleState;

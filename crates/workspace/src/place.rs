@@ -14,8 +14,8 @@ use crate::executor::Executor;
 use crate::file::{Existing, FileContent};
 use crate::folder_copy::FolderCopy;
 use crate::kernel_request::KernelRequest;
-use crate::left::Left;
-use crate::runs::{Orphan, RunNote, RunState};
+use crate::leftovers::Leftovers;
+use crate::runs::{Orphan, RunDetails, RunState};
 use crate::{Error, ErrorKind, KernelId, NextStep, NotebookPath, RunId, Secret, SessionId};
 
 pub type Future<'a, T> = BoxFuture<'a, Result<T, Error>>;
@@ -114,14 +114,14 @@ pub trait Place: Send + Sync + 'static {
     }
 
     /// Lets a later server know of a run for which a kernel is being chosen, in case this program ends before. Never waits.
-    fn announce(&self, _note: &RunNote) {}
+    fn announce(&self, _note: &RunDetails) {}
 
     /// Withdraws an announced run: the kernel has it now, or it will not run. Never waits.
     fn retract(&self, _run: &RunId) {}
 
     /// What earlier servers have left and no server uses now. Bounded, and starts nothing.
-    fn left(&self) -> BoxFuture<'_, Left> {
-        Box::pin(ready(Left::default()))
+    fn leftovers(&self) -> BoxFuture<'_, Leftovers> {
+        Box::pin(ready(Leftovers::default()))
     }
 
     /// Finds a run of another server, which need not run any longer. Starts nothing.
@@ -440,7 +440,7 @@ pub trait Kernel: Send + Sync + 'static {
     }
 
     /// Lets a later server know of a run that waits for its turn, in case this program ends before. Never waits.
-    fn announce(&self, _note: &RunNote) {}
+    fn announce(&self, _note: &RunDetails) {}
 
     /// An announced run will not be run. Never waits.
     fn retract(&self, _run: &RunId) {}

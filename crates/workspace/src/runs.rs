@@ -18,7 +18,7 @@ pub use cell_tags::{CellTags, InSeries};
 pub(crate) use cell_tags::{RAISES, SKIP};
 pub use journal::Journal;
 pub use memory_changes::MemoryChanges;
-pub use orphan::{Orphan, OrphanedExecution, RunNote};
+pub use orphan::{Orphan, OrphanedExecution, RunDetails};
 pub use run::Run;
 pub use runner::Runner;
 pub(crate) use runner::no_kernel;

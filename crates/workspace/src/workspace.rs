@@ -11,7 +11,7 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use crate::idle::IdleSweep;
-use crate::left::{Left, LeftReport};
+use crate::leftovers::{LeftoverReport, Leftovers};
 use crate::limits::{Limits, Slots};
 use crate::open_notebook::OpenNotebook;
 use crate::open_notebooks::OpenNotebooks;
@@ -76,7 +76,7 @@ pub struct Workspace {
     /// The paths that agents without sessions were shown.
     shown_paths: ShownPaths,
     installation_turns: InstallationTurns,
-    left: LeftReport,
+    left: LeftoverReport,
 }
 
 impl Workspace {
@@ -103,7 +103,7 @@ impl Workspace {
             sessions: AtomicU64::new(0),
             shown_paths: ShownPaths::default(),
             installation_turns: InstallationTurns::default(),
-            left: LeftReport::default(),
+            left: LeftoverReport::default(),
         })
     }
 
@@ -166,12 +166,12 @@ impl Workspace {
     }
 
     /// What earlier servers have left; `None` once it was reported to an agent.
-    pub async fn left(&self) -> Option<Arc<Left>> {
+    pub async fn leftovers(&self) -> Option<Arc<Leftovers>> {
         self.left.unreported(&self.places.all()).await
     }
 
     /// What was left is about to be reported to an agent. `false` if that was done before.
-    pub fn report_left(&self, left: &Left) -> bool {
+    pub fn report_leftovers(&self, left: &Leftovers) -> bool {
         let is_first = self.left.report();
         if is_first {
             self.runner.reported(&left.runs);

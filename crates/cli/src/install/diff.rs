@@ -1,9 +1,9 @@
 //! A change as a unified diff.
 
-use clients::Change;
+use clients::FileChange;
 use similar::TextDiff;
 
-pub(super) fn of(change: &Change) -> String {
+pub(super) fn of(change: &FileChange) -> String {
     let name = change.file.display().to_string();
     let side = |text: &Option<String>| if text.is_some() { name.clone() } else { "/dev/null".to_owned() };
     let (before, after) = (change.before.as_deref(), change.after.as_deref());

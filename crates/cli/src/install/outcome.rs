@@ -1,14 +1,14 @@
 //! What became of each client.
 
 use anyhow::bail;
-use clients::{Change, ChangeError, Client, Ledger, Machine, NotPossible, Scope, ServerEntry};
+use clients::{ChangeError, Client, FileChange, Ledger, Machine, NotPossible, Scope, ServerEntry};
 
 use super::machine;
 use crate::terminal::say;
 
 pub(super) enum Outcome {
     /// A change that is not made yet.
-    Pending(Box<Change>),
+    Pending(Box<FileChange>),
     Changed(Summary),
     Unchanged(Summary),
     /// All clients were meant, and this one cannot do it.
@@ -24,7 +24,7 @@ pub(super) struct Summary {
 }
 
 impl Summary {
-    fn of(change: &Change) -> Self {
+    fn of(change: &FileChange) -> Self {
         let verb = match (&change.before, &change.after) {
             (None, Some(_)) => "created",
             (Some(_), None) => "deleted",
@@ -41,7 +41,7 @@ impl Summary {
 }
 
 impl Outcome {
-    pub(super) fn of(client: &'static Client, change: Result<Change, ChangeError>) -> Self {
+    pub(super) fn of(client: &'static Client, change: Result<FileChange, ChangeError>) -> Self {
         match change {
             Ok(change) => Self::Pending(Box::new(change)),
             Err(error) => Self::Failed(client, error),
@@ -49,7 +49,7 @@ impl Outcome {
     }
 
     /// The change to make, if there is one.
-    pub(super) fn change(&self) -> Option<&Change> {
+    pub(super) fn change(&self) -> Option<&FileChange> {
         match self {
             Self::Pending(change) if change.is_needed() => Some(change),
             _ => None,

@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use anyhow::bail;
-use local::{KeptKernel, KeptState, ProcessEnv, is_foreign_kernel, kept_kernels, unused_folders};
+use local::{KeeperState, KeptKernel, ProcessEnv, is_foreign_kernel, kept_kernels, unused_folders};
 use serde_json::{Value, json};
 
 use super::{logs, shown};
@@ -97,15 +97,15 @@ fn line(kernel: &KeptKernel, now: SystemTime) -> String {
     format!("{}  {notebook}\n    {}", kernel.id, parts.join(", "))
 }
 
-fn state(state: &KeptState) -> String {
+fn state(state: &KeeperState) -> String {
     match state {
-        KeptState::Starting => "starting".to_owned(),
-        KeptState::Idle => "idle".to_owned(),
-        KeptState::Busy => "busy".to_owned(),
-        KeptState::Dead { how } => format!("dead ({how})"),
-        KeptState::Left => "ended; its last runs have not been read".to_owned(),
-        KeptState::Silent => "its keeper does not answer".to_owned(),
-        KeptState::Refused { cause } => format!("not used here ({cause})"),
+        KeeperState::Starting => "starting".to_owned(),
+        KeeperState::Idle => "idle".to_owned(),
+        KeeperState::Busy => "busy".to_owned(),
+        KeeperState::Dead { how } => format!("dead ({how})"),
+        KeeperState::KeeperDead => "ended; its last runs have not been read".to_owned(),
+        KeeperState::Silent => "its keeper does not answer".to_owned(),
+        KeeperState::Refused { cause } => format!("not used here ({cause})"),
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clients::{
-    Change, ChangeError, Client, Ledger, Machine, Scope, ServerEntry, Start, System, install, uninstall,
+    ChangeError, Client, FileChange, Ledger, Machine, Scope, ServerEntry, Start, System, install, uninstall,
 };
 use tempfile::TempDir;
 
@@ -42,7 +42,7 @@ impl Home {
         Ledger::read(self.folder.path().join("data/installed.json"))
     }
 
-    pub(crate) fn change(&self, client: &'static Client, scope: Scope) -> Result<Change, ChangeError> {
+    pub(crate) fn change(&self, client: &'static Client, scope: Scope) -> Result<FileChange, ChangeError> {
         install(client, &self.machine, scope, &started(), &self.ledger())
     }
 

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use rest::{KernelModel, Kernelspec};
 use workspace::{
     Error, ErrorKind, Executor, Future, Kernel, KernelDescription, KernelId, KernelState, NextStep, Orphan,
-    RunId, RunNote,
+    RunDetails, RunId,
 };
 
 use super::channels::Channels;
@@ -489,7 +489,7 @@ impl Kernel for ServerKernel {
         self.orphans().boxed()
     }
 
-    fn announce(&self, note: &RunNote) {
+    fn announce(&self, note: &RunDetails) {
         if let Some(runs) = self.runs().filter(|_| !self.is_gone()) {
             runs.announce(note);
         }

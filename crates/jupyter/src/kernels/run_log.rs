@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use ::kernel::RecordLog;
-use ::kernel::keeper::{KeeperEvent, Note, Peek, Record};
+use ::kernel::keeper::{KeeperEvent, LogRecord, Note, Peek};
 use bytes::BytesMut;
 use parking_lot::Mutex;
 
@@ -78,7 +78,7 @@ impl RunLog {
         if state.open.len() == count {
             return;
         }
-        self.write(&mut state, &Record::Acknowledged { run: run.to_owned() });
+        self.write(&mut state, &LogRecord::Acknowledged { run: run.to_owned() });
         if state.open.is_empty() {
             if let Err(error) = fs::remove_file(&self.path) {
                 tracing::warn!(%error, "a log of runs that is no longer needed cannot be removed");
@@ -105,7 +105,7 @@ impl RunLog {
         }
     }
 
-    fn write(&self, state: &mut State, record: &Record) {
+    fn write(&self, state: &mut State, record: &LogRecord) {
         let mut bytes = BytesMut::new();
         record.write(SystemTime::now(), &mut bytes);
         let written = self.append_bytes(state, &bytes);
@@ -156,7 +156,7 @@ impl RunLog {
     fn compact(&self, state: &mut State) {
         let mut bytes = BytesMut::from(&*self.header.write());
         for note in &state.open {
-            Record::Note(note.clone()).write(SystemTime::now(), &mut bytes);
+            LogRecord::Note(note.clone()).write(SystemTime::now(), &mut bytes);
         }
         let Some(file) = &mut state.file else { return };
         let rewritten = file.set_len(0).and_then(|()| {
@@ -177,8 +177,8 @@ impl State {
     }
 
     /// The request that a message belongs to, if the log is too long for the message.
-    fn left_out(&self, record: &Record) -> Option<String> {
-        let Record::FromKernel { channel, parts } = record else { return None };
+    fn left_out(&self, record: &LogRecord) -> Option<String> {
+        let LogRecord::FromKernel { channel, parts } = record else { return None };
         if self.length < MAX_BYTES {
             return None;
         }
@@ -193,12 +193,12 @@ impl RecordLog for RunLog {
         self.state.lock().has_requests()
     }
 
-    fn append(&self, record: &Record) {
+    fn append(&self, record: &LogRecord) {
         let mut state = self.state.lock();
         if state.is_released {
             return;
         }
-        if let Record::Note(note) = record {
+        if let LogRecord::Note(note) = record {
             match state.open.iter_mut().find(|known| known.run == note.run) {
                 // Announced, and now sent.
                 Some(known) => *known = note.clone(),
@@ -208,7 +208,7 @@ impl RecordLog for RunLog {
         let Some(message) = state.left_out(record) else { return self.write(&mut state, record) };
         if state.cut.as_ref() != Some(&message) {
             state.cut = Some(message.clone());
-            self.write(&mut state, &Record::Event(KeeperEvent::Cut { message }));
+            self.write(&mut state, &LogRecord::Event(KeeperEvent::Cut { message }));
         }
     }
 }

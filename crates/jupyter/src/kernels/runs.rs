@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use ::kernel::keeper::{Note, Record};
+use ::kernel::keeper::{LogRecord, Note};
 use ::kernel::{
-    Client, ExecutionId, ExecutionNote, LossCause, MemoryError, Outcome, RecordLog, SessionLog, Sink, Status,
-    TimedEvents, read_logged,
+    Client, ExecutionId, LossCause, MemoryError, Outcome, RecordLog, RunAnnouncement, SessionLog, Sink,
+    Status, TimedEvents, read_logged,
 };
 use futures_util::future::BoxFuture;
 use notebook::{CellId, Json};
@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use workspace::{
-    Code, Execution, Executor, LeftRun, NotebookPath, Orphan, OrphanedExecution, RunId, RunNote,
+    Code, Execution, Executor, LeftoverRun, NotebookPath, Orphan, OrphanedExecution, RunDetails, RunId,
 };
 
 use super::run_log::{Past, RunLog, RunLogs};
@@ -34,12 +34,12 @@ pub(super) struct KernelRuns {
     kernel: String,
     /// That of our connections.
     log: Arc<RunLog>,
-    left: Mutex<Left>,
+    left: Mutex<EarlierRuns>,
 }
 
 /// What earlier servers have left.
 #[derive(Default)]
-struct Left {
+struct EarlierRuns {
     /// What our log had in it when we claimed it. Its runs are followed.
     past: Option<Past>,
     /// Runs that can only be read.
@@ -69,7 +69,7 @@ impl KernelRuns {
     /// Claims what earlier servers have left of the runs on a kernel.
     pub(super) fn new(logging: RunLogging, server: String, kernel: String) -> Arc<Self> {
         let mut claimed = logging.logs.claim(&server, &kernel);
-        let mut left = Left::default();
+        let mut left = EarlierRuns::default();
         // The server keeps messages only for the session that was connected last.
         let log = match claimed.pop() {
             Some((log, past)) => {
@@ -88,9 +88,9 @@ impl KernelRuns {
     }
 
     /// A run waits for its turn.
-    pub(super) fn announce(&self, note: &RunNote) {
+    pub(super) fn announce(&self, note: &RunDetails) {
         let data = self.logging.data(note);
-        self.log.append(&Record::Note(Note { run: note.run.to_string(), message: None, data }));
+        self.log.append(&LogRecord::Note(Note { run: note.run.to_string(), message: None, data }));
     }
 
     /// A run that was announced does not run.
@@ -172,7 +172,7 @@ impl KernelRuns {
 }
 
 impl RunLogging {
-    fn data(&self, note: &RunNote) -> serde_json::Value {
+    fn data(&self, note: &RunDetails) -> serde_json::Value {
         let notebook = note.notebook.as_deref().and_then(|path| self.prefix.strip(path).ok());
         let cell = note.cell.as_ref().map(ToString::to_string);
         let (source, shown_before) = (note.source.clone(), note.shown_before.clone());
@@ -181,10 +181,10 @@ impl RunLogging {
     }
 
     /// What was written by [`Self::data`].
-    fn note(&self, note: Note) -> RunNote {
+    fn note(&self, note: Note) -> RunDetails {
         let data: Data = serde_json::from_value(note.data).unwrap_or_default();
         let notebook = data.notebook.map(|path| NotebookPath::new(self.prefix.shown(&path)));
-        RunNote {
+        RunDetails {
             run: RunId::new(note.run),
             notebook,
             cell: data.cell.map(CellId::new),
@@ -194,10 +194,10 @@ impl RunLogging {
     }
 
     /// The runs that earlier servers have left on the kernels of `server`. Reads files.
-    pub(super) fn left(&self, server: &str) -> Vec<LeftRun> {
+    pub(super) fn left(&self, server: &str) -> Vec<LeftoverRun> {
         let notes = self.logs.left(server).into_iter().map(|note| self.note(note));
         notes
-            .map(|RunNote { run, notebook, cell, source, .. }| LeftRun {
+            .map(|RunDetails { run, notebook, cell, source, .. }| LeftoverRun {
                 run,
                 notebook,
                 cell,
@@ -240,7 +240,7 @@ struct LoggedExecutor {
 
 impl Executor for LoggedExecutor {
     fn execute(&self, code: Code<'_>, sink: Sink) -> Arc<dyn Execution> {
-        let note = ExecutionNote { run: code.note.run.to_string(), data: self.logging.data(code.note) };
+        let note = RunAnnouncement { run: code.note.run.to_string(), data: self.logging.data(code.note) };
         let id = self.client.execute_with_note(code.source, Some(note), sink);
         Arc::new(ServerExecution { client: self.client.clone(), id })
     }

@@ -34,7 +34,7 @@ const STORED: u8 = 5;
 
 /// One entry of a keeper's log.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Record {
+pub enum LogRecord {
     /// A message of the kernel: header, parent header, metadata, content, buffers.
     FromKernel {
         channel: Channel,
@@ -85,7 +85,7 @@ pub enum KeeperEvent {
     Unknown,
 }
 
-impl Record {
+impl LogRecord {
     /// Appends the record to `out`.
     pub fn write(&self, time: SystemTime, out: &mut BytesMut) {
         let start = out.len();
@@ -212,7 +212,7 @@ impl RecordReader {
     }
 
     /// The next whole record that is known here, with its time.
-    pub fn next_record(&mut self) -> Result<Option<(SystemTime, Record)>, FrameError> {
+    pub fn next_record(&mut self) -> Result<Option<(SystemTime, LogRecord)>, FrameError> {
         loop {
             let Some(length) = self.buffer.first_chunk::<LENGTH_BYTES>() else { return Ok(None) };
             let length = u32::from_be_bytes(*length) as usize;
@@ -225,7 +225,7 @@ impl RecordReader {
             self.buffer.advance(LENGTH_BYTES);
             let record = self.buffer.split_to(length).freeze();
             self.offset += (LENGTH_BYTES + length) as u64;
-            if let Some(record) = Record::read(record)? {
+            if let Some(record) = LogRecord::read(record)? {
                 return Ok(Some(record));
             }
         }
@@ -245,16 +245,16 @@ mod tests {
         (channel, prop::collection::vec(part, 0..8))
     }
 
-    fn record() -> impl Strategy<Value = Record> {
+    fn record() -> impl Strategy<Value = LogRecord> {
         prop_oneof![
-            message().prop_map(|(channel, parts)| Record::FromKernel { channel, parts }),
-            message().prop_map(|(channel, parts)| Record::ToKernel { channel, parts }),
-            ".*".prop_map(|run| Record::Acknowledged { run }),
-            ".*".prop_map(|run| Record::Stored { run }),
-            ".*".prop_map(|how| Record::Event(KeeperEvent::Died { how })),
-            Just(Record::Event(KeeperEvent::Restarting)),
+            message().prop_map(|(channel, parts)| LogRecord::FromKernel { channel, parts }),
+            message().prop_map(|(channel, parts)| LogRecord::ToKernel { channel, parts }),
+            ".*".prop_map(|run| LogRecord::Acknowledged { run }),
+            ".*".prop_map(|run| LogRecord::Stored { run }),
+            ".*".prop_map(|how| LogRecord::Event(KeeperEvent::Died { how })),
+            Just(LogRecord::Event(KeeperEvent::Restarting)),
             (".*", ".*")
-                .prop_map(|(run, data)| { Record::Note(Note { run, message: None, data: data.into() }) }),
+                .prop_map(|(run, data)| { LogRecord::Note(Note { run, message: None, data: data.into() }) }),
         ]
     }
 
@@ -293,24 +293,24 @@ mod tests {
         log.put_u32(10);
         log.put_u64(0);
         log.put_slice(&[99, 1]);
-        Record::Event(KeeperEvent::Restarting).write(SystemTime::now(), &mut log);
+        LogRecord::Event(KeeperEvent::Restarting).write(SystemTime::now(), &mut log);
         let mut reader = RecordReader::default();
         reader.push(&log);
-        assert_eq!(reader.next_record().unwrap().unwrap().1, Record::Event(KeeperEvent::Restarting));
+        assert_eq!(reader.next_record().unwrap().unwrap().1, LogRecord::Event(KeeperEvent::Restarting));
         for later in [r#"{"event": "moved", "to": 3}"#, r#""moved""#, r#"{"event": "died", "why": 3}"#] {
             let mut bytes = BytesMut::new();
             bytes.put_u64(0);
             bytes.put_u8(EVENT);
             bytes.put_slice(later.as_bytes());
-            let read = Record::read(bytes.freeze()).unwrap().unwrap().1;
-            assert_eq!(read, Record::Event(KeeperEvent::Unknown), "{later}");
+            let read = LogRecord::read(bytes.freeze()).unwrap().unwrap().1;
+            assert_eq!(read, LogRecord::Event(KeeperEvent::Unknown), "{later}");
         }
     }
 
     #[test]
     fn a_record_that_is_not_whole_yet_is_waited_for() {
         let mut log = BytesMut::new();
-        Record::Acknowledged { run: "r1".to_owned() }.write(SystemTime::now(), &mut log);
+        LogRecord::Acknowledged { run: "r1".to_owned() }.write(SystemTime::now(), &mut log);
         let mut reader = RecordReader::default();
         reader.push(&log[..log.len() - 1]);
         assert_eq!(reader.next_record(), Ok(None));

@@ -16,7 +16,7 @@ use tokio_tungstenite::tungstenite;
 use uuid::Uuid;
 
 use crate::connector::{self, Connector, OpenError};
-use crate::keeper::Record;
+use crate::keeper::LogRecord;
 use crate::messages::Channel;
 use crate::{Client, KernelError};
 
@@ -169,7 +169,7 @@ struct WebSocketConnector {
 
 struct Resume {
     /// For the first connection.
-    past: Option<(Vec<Record>, Sinks)>,
+    past: Option<(Vec<LogRecord>, Sinks)>,
     clock: Clock,
 }
 

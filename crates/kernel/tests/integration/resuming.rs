@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use kernel::keeper::{KeeperEvent, Record};
+use kernel::keeper::{KeeperEvent, LogRecord};
 use kernel::{
-    Client, Event, ExecutionId, ExecutionNote, LossCause, Outcome, OutputArea, RecordLog, SessionLog,
+    Client, Event, ExecutionId, LossCause, Outcome, OutputArea, RecordLog, RunAnnouncement, SessionLog,
     TimedEvents, connect_logged, read_logged,
 };
 use notebook::Output;
@@ -16,14 +16,14 @@ use crate::server::{Asked, Server, Socket};
 
 /// A log that outlives its connection.
 #[derive(Default)]
-struct Log(Mutex<Vec<Record>>);
+struct Log(Mutex<Vec<LogRecord>>);
 
 impl RecordLog for Log {
     fn has_runs(&self) -> bool {
         true
     }
 
-    fn append(&self, record: &Record) {
+    fn append(&self, record: &LogRecord) {
         self.0.lock().unwrap().push(record.clone());
     }
 }
@@ -67,13 +67,13 @@ async fn connect(
 async fn killed(server: &mut Server, log: &Arc<Log>) -> (Asked, ExecutionId) {
     let (client, _, mut socket) = connect(server, log.session(&[]), None, async |_, _, _| {}).await;
     let (mut events, sink) = Events::new();
-    let note = ExecutionNote { run: "r1".to_owned(), data: json!("data") };
+    let note = RunAnnouncement { run: "r1".to_owned(), data: json!("data") };
     let id = client.execute_with_note("code", Some(note), sink);
     let asked = server.asked(&mut socket).await;
     {
         let records = log.0.lock().unwrap();
-        let noted = |record: &Record| match record {
-            Record::Note(note) => note.message.as_deref() == Some(id.as_str()) && note.run == "r1",
+        let noted = |record: &LogRecord| match record {
+            LogRecord::Note(note) => note.message.as_deref() == Some(id.as_str()) && note.run == "r1",
             _ => false,
         };
         assert!(records.iter().any(noted), "the note is there before the kernel has the request");
@@ -163,7 +163,7 @@ async fn an_answer_to_input_is_remembered_without_its_text() {
     let (mut server, log) = (Server::start(true).await, Arc::<Log>::default());
     let (client, _, mut socket) = connect(&mut server, log.session(&[]), None, async |_, _, _| {}).await;
     let (mut events, sink) = Events::new();
-    let note = ExecutionNote { run: "r1".to_owned(), data: json!(null) };
+    let note = RunAnnouncement { run: "r1".to_owned(), data: json!(null) };
     let id = client.execute_with_note("code", Some(note), sink);
     let asked = server.asked(&mut socket).await;
     server.say(&mut socket, "stdin", &asked, "input_request", json!({ "prompt": "?" })).await;
@@ -184,7 +184,7 @@ async fn an_answer_to_input_is_remembered_without_its_text() {
 async fn outputs_that_the_log_left_out_are_reported() {
     let (mut server, log) = (Server::start(true).await, Arc::<Log>::default());
     let (_, id) = killed(&mut server, &log).await;
-    log.append(&Record::Event(KeeperEvent::Cut { message: id.as_str().to_owned() }));
+    log.append(&LogRecord::Event(KeeperEvent::Cut { message: id.as_str().to_owned() }));
     let died = Outcome::KernelDied { how: "it was shut down".to_owned() };
     let mut events = read_logged(log.session(&[&id]), died.clone()).await;
     let (area, end) = ended(&mut events[0]);

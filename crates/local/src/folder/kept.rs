@@ -6,12 +6,14 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use kernel::keeper::KernelPhase;
 use notebook::CellId;
-use workspace::{Error, ErrorKind, FoundRun, Kernel as _, NextStep, NotebookPath, RunId, RunNote, RunState};
+use workspace::{
+    Error, ErrorKind, FoundRun, Kernel as _, NextStep, NotebookPath, RunDetails, RunId, RunState,
+};
 
 use super::{Folder, Refused, START_TIMEOUT, join};
 use crate::environment::KernelChoice;
 use crate::keeper::{
-    KeeperFolder, KernelRecord, LoggedRun, StartLock, greet, keepers, kept_note, logged_run, logged_runs,
+    KeeperFolder, KernelFile, LoggedRun, StartLock, greet, keepers, kept_note, logged_run, logged_runs,
     waiting_folders,
 };
 use crate::launch::{KnownKeeper, LocalKernel};
@@ -43,7 +45,7 @@ impl Folder {
     }
 
     /// A run waits for its kernel to be chosen and started.
-    pub(super) fn note_waiting(&self, note: &RunNote) {
+    pub(super) fn note_waiting(&self, note: &RunDetails) {
         if self.keeping.is_some() {
             self.waiting.add(kept_note(&self.root, note));
         }
@@ -54,7 +56,7 @@ impl Folder {
     }
 
     /// Whether a kernel is that of this folder or of a notebook in it.
-    pub(super) fn is_here(&self, record: &KernelRecord) -> bool {
+    pub(super) fn is_here(&self, record: &KernelFile) -> bool {
         let home = record.notebook.as_ref().unwrap_or(&record.folder);
         self.root.relative(home).is_some()
     }
@@ -176,7 +178,7 @@ impl Folder {
         choice: &KernelChoice,
     ) -> Option<Result<Arc<LocalKernel>, Refused>> {
         self.keeping.as_ref()?;
-        let fits = |(folder, record): &(KeeperFolder, KernelRecord)| {
+        let fits = |(folder, record): &(KeeperFolder, KernelFile)| {
             record.is_of(notebook, choice)
                 && if folder.is_kept() { record.is_ready() } else { record.is_readable() }
         };
@@ -212,7 +214,7 @@ impl Folder {
         let folder = self.root.real();
         // Two servers do not take the same one.
         let _lock = StartLock::take(&self.process_env, folder).await.ok()?;
-        let fits = |(folder_of, record): &(KeeperFolder, KernelRecord)| {
+        let fits = |(folder_of, record): &(KeeperFolder, KernelFile)| {
             record.is_of_no_notebook(folder, choice) && record.is_ready() && folder_of.is_kept()
         };
         let mut found: Vec<_> = keepers(&self.process_env).into_iter().filter(fits).collect();

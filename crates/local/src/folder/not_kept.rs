@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use notebook::CellId;
-use workspace::{Error, FoundRun, Left, NotebookPath, RunId, RunNote};
+use workspace::{Error, FoundRun, Leftovers, NotebookPath, RunDetails, RunId};
 
 use super::{Folder, Refused};
 use crate::environment::KernelChoice;
@@ -18,7 +18,7 @@ impl Folder {
     }
 
     #[expect(clippy::unused_self, reason = "where kernels are kept, it is needed")]
-    pub(super) fn note_waiting(&self, _note: &RunNote) {}
+    pub(super) fn note_waiting(&self, _note: &RunDetails) {}
 
     #[expect(clippy::unused_self, reason = "where kernels are kept, it is needed")]
     pub(super) fn forget_waiting(&self, _run: &RunId) {}
@@ -29,8 +29,8 @@ impl Folder {
     }
 
     #[expect(clippy::unused_self, reason = "where kernels are kept, it is needed")]
-    pub(super) fn left_by_servers(&self) -> impl Future<Output = Left> + Send + use<> {
-        ready(Left::default())
+    pub(super) fn leftovers(&self) -> impl Future<Output = Leftovers> + Send + use<> {
+        ready(Leftovers::default())
     }
 
     #[expect(clippy::unused_self, reason = "where kernels are kept, it is needed")]

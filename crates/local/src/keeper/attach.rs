@@ -8,8 +8,8 @@ use kernel::keeper::{self, Connect, Kept, ReadLog, VERSION, Welcome, connect_kep
 use tokio::net::UnixStream;
 use tokio::task::spawn_blocking;
 
-use super::folder::{KeeperFolder, KernelRecord};
-use super::keep::Keep;
+use super::folder::{KeeperFolder, KernelFile};
+use super::keep::Keeper;
 use super::log::read_piece;
 
 /// How long a keeper may be silent during a run until it is asked whether it is there, and how long it may take to answer. It
@@ -28,7 +28,7 @@ pub(crate) struct Attached {
 /// first, if its keeper lives.
 pub(crate) async fn attach(
     folder: &KeeperFolder,
-    record: &KernelRecord,
+    record: &KernelFile,
     restart: bool,
     ready_timeout: Duration,
 ) -> Result<Attached, KernelError> {
@@ -40,7 +40,7 @@ pub(crate) async fn attach(
         Some(lock) => {
             let (ours, theirs) = UnixStream::pair().map_err(unreachable)?;
             let folder = folder.clone();
-            let read = spawn_blocking(move || Keep::of_leftovers(folder, lock));
+            let read = spawn_blocking(move || Keeper::of_leftovers(folder, lock));
             let mut keep = read.await.map_err(io::Error::from).flatten().map_err(unreachable)?;
             keep.serve(theirs);
             // Ends with the connection.
@@ -67,7 +67,7 @@ pub(crate) async fn attach(
 }
 
 /// Asks a keeper how it is.
-pub(crate) async fn greet(folder: &KeeperFolder, record: &KernelRecord) -> Result<Welcome, Ungreeted> {
+pub(crate) async fn greet(folder: &KeeperFolder, record: &KernelFile) -> Result<Welcome, Ungreeted> {
     if !record.is_ready() {
         return Err(Ungreeted::Absent);
     }

@@ -24,7 +24,7 @@ const NOTHING: u64 = u64::MAX;
 #[derive(Debug)]
 pub(super) enum FromClient {
     Frame(ClientFrame),
-    Left,
+    Disconnected,
 }
 
 /// What will be sent to a client.
@@ -60,7 +60,7 @@ impl Client {
         let writer = tokio::spawn(send_all(FramedWrite::new(write), wanted, log, position.clone()));
         let reader = tokio::spawn(async move {
             receive_all(id, FramedRead::new(read), &events).await;
-            let _ = events.send((id, FromClient::Left)).await;
+            let _ = events.send((id, FromClient::Disconnected)).await;
         });
         Self { queue, position, reader, writer, process: None, is_following: false }
     }

@@ -7,11 +7,11 @@ use std::time::SystemTime;
 
 use bytes::Bytes;
 use kernel::LossCause;
-use kernel::keeper::{Channel, KeeperEvent, Note, Peek, Record};
+use kernel::keeper::{Channel, KeeperEvent, LogRecord, Note, Peek};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::executor::KeptNote;
+use super::executor::KeptDetails;
 use super::log::read_records;
 
 /// One thing that a log says.
@@ -102,23 +102,25 @@ struct Reply {
 }
 
 impl Entries {
-    pub(super) fn of(&mut self, at: SystemTime, record: Record) -> Option<LogEntry> {
+    pub(super) fn of(&mut self, at: SystemTime, record: LogRecord) -> Option<LogEntry> {
         let (origin, kind, text) = match record {
-            Record::FromKernel { channel, parts } => self.of_message(channel, &parts)?,
-            Record::Note(note) => self.of_note(note),
-            Record::Event(event) => {
+            LogRecord::FromKernel { channel, parts } => self.of_message(channel, &parts)?,
+            LogRecord::Note(note) => self.of_note(note),
+            LogRecord::Event(event) => {
                 let (message, text) = described(event)?;
                 let origin = message.and_then(|message| self.runs.get(&message)).cloned();
                 (origin, LogEntryKind::Event, text)
             }
-            Record::ToKernel { .. } | Record::Stored { .. } | Record::Acknowledged { .. } => return None,
+            LogRecord::ToKernel { .. } | LogRecord::Stored { .. } | LogRecord::Acknowledged { .. } => {
+                return None;
+            }
         };
         let (run, cell) = origin.map_or((None, None), |origin| (Some(origin.run), origin.cell));
         Some(LogEntry { at, run, cell, kind, text })
     }
 
     fn of_note(&mut self, note: Note) -> (Option<Origin>, LogEntryKind, String) {
-        let data: KeptNote = serde_json::from_value(note.data).unwrap_or_default();
+        let data: KeptDetails = serde_json::from_value(note.data).unwrap_or_default();
         let origin = Origin { run: note.run, cell: data.cell };
         let first = data.source.lines().next().unwrap_or_default();
         let text = match note.message {
@@ -195,19 +197,19 @@ mod tests {
 
     use super::*;
 
-    fn message(channel: Channel, kind: &str, parent: &str, content: &Value) -> Record {
+    fn message(channel: Channel, kind: &str, parent: &str, content: &Value) -> LogRecord {
         let header = json!({ "msg_id": "1", "msg_type": kind });
         let parts = [&header, &json!({ "msg_id": parent }), &json!({}), content];
-        Record::FromKernel { channel, parts: parts.map(|part| Bytes::from(part.to_string())).into() }
+        LogRecord::FromKernel { channel, parts: parts.map(|part| Bytes::from(part.to_string())).into() }
     }
 
-    fn note(message: Option<&str>) -> Record {
+    fn note(message: Option<&str>) -> LogRecord {
         let data = json!({ "notebook": "/n.ipynb", "cell": "c", "source": "first\nsecond" });
-        Record::Note(Note { run: "r1".to_owned(), message: message.map(str::to_owned), data })
+        LogRecord::Note(Note { run: "r1".to_owned(), message: message.map(str::to_owned), data })
     }
 
     /// The entries of these records, as kind, run and text.
-    fn entries(records: Vec<Record>) -> Vec<(LogEntryKind, Option<String>, String)> {
+    fn entries(records: Vec<LogRecord>) -> Vec<(LogEntryKind, Option<String>, String)> {
         let mut entries = Entries::default();
         let found = records.into_iter().filter_map(|record| entries.of(SystemTime::UNIX_EPOCH, record));
         found.map(|entry| (entry.kind, entry.run, entry.text)).collect()
@@ -219,7 +221,7 @@ mod tests {
         let traceback = json!({ "ename": "E", "evalue": "v", "traceback": ["one", "two"] });
         let shown = json!({ "data": { "image/png": "xx", "text/plain": "<Figure>" } });
         let found = entries(vec![
-            Record::Event(KeeperEvent::Ready { language_info: Value::Null }),
+            LogRecord::Event(KeeperEvent::Ready { language_info: Value::Null }),
             note(None),
             note(Some("m")),
             message(Channel::Iopub, "status", "m", &json!({ "execution_state": "busy" })),
@@ -229,8 +231,8 @@ mod tests {
             message(Channel::Iopub, "error", "m", &traceback),
             message(Channel::Shell, "execute_reply", "m", &json!({ "status": "error" })),
             message(Channel::Shell, "execute_reply", "other", &json!({ "status": "ok" })),
-            Record::Acknowledged { run: "r1".to_owned() },
-            Record::Event(KeeperEvent::Withdrawn { message: "m".to_owned() }),
+            LogRecord::Acknowledged { run: "r1".to_owned() },
+            LogRecord::Event(KeeperEvent::Withdrawn { message: "m".to_owned() }),
         ]);
         let expected = [
             (LogEntryKind::Event, None, "the kernel is ready"),

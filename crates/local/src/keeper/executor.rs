@@ -6,18 +6,18 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use kernel::keeper::{ClientFrame, KeeperHandle, Note, OrphanedExecution as Orphaned};
-use kernel::{Client, ExecutionId, ExecutionNote, MemoryError, Sink, Status};
+use kernel::{Client, ExecutionId, MemoryError, RunAnnouncement, Sink, Status};
 use notebook::{CellId, Json};
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
-use workspace::{Code, Execution, Executor, NotebookPath, Orphan, OrphanedExecution, RunId, RunNote};
+use workspace::{Code, Execution, Executor, NotebookPath, Orphan, OrphanedExecution, RunDetails, RunId};
 
 use crate::root::Root;
 
 /// What the keeper's log holds about a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct KeptNote {
+pub(crate) struct KeptDetails {
     /// Without symbolic links: another server may work in another folder.
     pub(crate) notebook: Option<PathBuf>,
     /// Where code of no notebook was to run.
@@ -39,11 +39,11 @@ impl KeptExecutor {
     /// A run of an earlier server that this connection has adopted.
     pub(crate) fn orphan(self: &Arc<Self>, orphaned: Orphaned) -> Orphan {
         let Orphaned { note, noted_at, is_stored, is_acknowledged, execution } = orphaned;
-        let data: KeptNote = serde_json::from_value(note.data).unwrap_or_default();
+        let data: KeptDetails = serde_json::from_value(note.data).unwrap_or_default();
         let notebook = data.notebook.and_then(|path| self.root.relative(&path)).map(NotebookPath::new);
         let cell = data.cell.map(CellId::new);
-        let KeptNote { source, shown_before, .. } = data;
-        let note = RunNote { run: RunId::new(note.run), notebook, cell, source, shown_before };
+        let KeptDetails { source, shown_before, .. } = data;
+        let note = RunDetails { run: RunId::new(note.run), notebook, cell, source, shown_before };
         let execution = execution.map(|(id, events)| OrphanedExecution {
             execution: Arc::new(KeptExecution { client: self.client.clone(), id }),
             events,
@@ -57,7 +57,7 @@ impl KeptExecutor {
 pub(crate) fn describe_others(notes: Vec<Note>) -> Option<String> {
     let (mut cells, mut runs) = (Vec::new(), Vec::new());
     for Note { run, data, .. } in notes {
-        let data: KeptNote = serde_json::from_value(data).unwrap_or_default();
+        let data: KeptDetails = serde_json::from_value(data).unwrap_or_default();
         match data.cell {
             Some(cell) if cells.contains(&cell) => {}
             Some(cell) => cells.push(cell),
@@ -79,22 +79,22 @@ pub(crate) fn describe_others(notes: Vec<Note>) -> Option<String> {
 }
 
 /// What a keeper's log is to hold about a run whose request is not sent yet.
-pub(crate) fn kept_note(root: &Root, note: &RunNote) -> Note {
+pub(crate) fn kept_note(root: &Root, note: &RunDetails) -> Note {
     Note { run: note.run.to_string(), message: None, data: data(root, note) }
 }
 
-fn data(root: &Root, note: &RunNote) -> serde_json::Value {
+fn data(root: &Root, note: &RunDetails) -> serde_json::Value {
     let notebook = note.notebook.as_deref().and_then(|path| root.resolve(path).ok());
     let cell = note.cell.as_ref().map(ToString::to_string);
     let folder = notebook.is_none().then(|| root.real().to_path_buf());
     let (source, shown_before) = (note.source.clone(), note.shown_before.clone());
-    let data = KeptNote { notebook, folder, cell, source, shown_before };
+    let data = KeptDetails { notebook, folder, cell, source, shown_before };
     serde_json::to_value(&data).unwrap_or_default()
 }
 
 impl Executor for KeptExecutor {
     fn execute(&self, code: Code<'_>, sink: Sink) -> Arc<dyn Execution> {
-        let note = ExecutionNote { run: code.note.run.to_string(), data: data(&self.root, code.note) };
+        let note = RunAnnouncement { run: code.note.run.to_string(), data: data(&self.root, code.note) };
         let id = self.client.execute_with_note(code.source, Some(note), sink);
         Arc::new(KeptExecution { client: self.client.clone(), id })
     }

@@ -32,7 +32,7 @@ const REPORTED: &str = "reported";
 
 /// What a keeper's folder says about its kernel.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct KernelRecord {
+pub(crate) struct KernelFile {
     pub(crate) id: String,
     /// The version of this program that keeps it.
     pub(crate) program_version: String,
@@ -56,7 +56,7 @@ fn first_version() -> u32 {
     1
 }
 
-impl KernelRecord {
+impl KernelFile {
     /// Whether the log can be read here, as far as is known.
     pub(crate) fn is_readable(&self) -> bool {
         self.protocol <= VERSION
@@ -100,7 +100,7 @@ impl FolderLock {
 }
 
 /// The keepers of this user, those that have ended included.
-pub(crate) fn keepers(process_env: &ProcessEnv) -> Vec<(KeeperFolder, KernelRecord)> {
+pub(crate) fn keepers(process_env: &ProcessEnv) -> Vec<(KeeperFolder, KernelFile)> {
     let folders = folders(process_env).into_iter();
     folders.filter_map(|folder| folder.record().map(|record| (folder, record))).collect()
 }
@@ -141,7 +141,7 @@ impl KeeperFolder {
     }
 
     /// What it says about its kernel. `None` if it is not whole, or anybody else could have written it.
-    pub(crate) fn record(&self) -> Option<KernelRecord> {
+    pub(crate) fn record(&self) -> Option<KernelFile> {
         if !is_private(&self.path) {
             return None;
         }
@@ -149,7 +149,7 @@ impl KeeperFolder {
     }
 
     /// Writes what it says about its kernel, all at once.
-    pub(super) fn set_record(&self, record: &KernelRecord) -> io::Result<()> {
+    pub(super) fn set_record(&self, record: &KernelFile) -> io::Result<()> {
         let temporary = self.path.join("kernel.new");
         let mut file =
             File::options().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
@@ -218,12 +218,12 @@ impl KeeperFolder {
     }
 
     /// Whether its keeper lives and is not ready.
-    pub(crate) fn is_starting(&self, record: &KernelRecord) -> bool {
+    pub(crate) fn is_starting(&self, record: &KernelFile) -> bool {
         !record.is_ready() && self.keeper_process().is_some()
     }
 
     /// Connects to its keeper.
-    pub(crate) async fn connect(&self, record: &KernelRecord) -> io::Result<UnixStream> {
+    pub(crate) async fn connect(&self, record: &KernelFile) -> io::Result<UnixStream> {
         // The socket is in the folder, or in another that only we can have made.
         if !record.socket.parent().is_some_and(is_private) {
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, "others can write to its folder"));
@@ -284,13 +284,13 @@ mod tests {
         with(&[("XDG_STATE_HOME", state), ("HOME", state), ("TMPDIR", "/tmp")])
     }
 
-    fn record(socket: PathBuf) -> KernelRecord {
+    fn record(socket: PathBuf) -> KernelFile {
         let kernelspec = serde_json::json!({
             "name": "k", "resources": "", "argv": ["k"], "display_name": "K", "language": "k", "env": {},
             "interrupt_mode": "Signal",
         });
         let choice = serde_json::json!({ "kernelspec": kernelspec, "program": "/k", "environment": null });
-        KernelRecord {
+        KernelFile {
             id: "id".to_owned(),
             program_version: "1".to_owned(),
             protocol: VERSION,
@@ -319,10 +319,10 @@ mod tests {
     fn records_of_the_first_version_do_not_name_it() {
         let mut written = serde_json::to_value(record("/s".into())).unwrap();
         assert_eq!(written.as_object_mut().unwrap().remove("protocol"), Some(VERSION.into()));
-        let read: KernelRecord = serde_json::from_value(written).unwrap();
+        let read: KernelFile = serde_json::from_value(written).unwrap();
         assert!(read.is_readable());
         assert_eq!(read.protocol, 1);
-        assert!(!KernelRecord { protocol: VERSION + 1, ..read }.is_readable());
+        assert!(!KernelFile { protocol: VERSION + 1, ..read }.is_readable());
     }
 
     #[cfg(target_os = "linux")]

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use kernel::keeper::{
-    Channel, ClientId, KeeperEvent, KernelPhase, KernelSockets, KernelStatus, Peek, Record, Runs,
+    Channel, ClientId, KeeperEvent, KernelPhase, KernelSockets, KernelStatus, LogRecord, Peek, Runs,
 };
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc;
@@ -82,7 +82,7 @@ enum Event {
 }
 
 /// A keeper.
-pub(super) struct Keep {
+pub(super) struct Keeper {
     folder: KeeperFolder,
     _lock: FolderLock,
     log: Log,
@@ -106,7 +106,7 @@ pub(super) struct Keep {
     settling: Settling,
 }
 
-impl Keep {
+impl Keeper {
     /// The keeper of a kernel that is about to start.
     pub(super) fn of_launcher(
         (folder, lock): (KeeperFolder, FolderLock),
@@ -125,32 +125,32 @@ impl Keep {
     pub(super) fn of_leftovers(folder: KeeperFolder, lock: FolderLock) -> io::Result<Self> {
         let (mut runs, mut how) = (Runs::default(), None);
         let mut log = Log::reopen(&folder.path, |offset, time, record| match record {
-            Record::Note(note) => runs.note(note, offset, None, time),
-            Record::FromKernel { channel, parts } => {
+            LogRecord::Note(note) => runs.note(note, offset, None, time),
+            LogRecord::FromKernel { channel, parts } => {
                 runs.received(channel, &Peek::of(channel, &parts), 0, u64::MAX);
             }
-            Record::Stored { run } => {
+            LogRecord::Stored { run } => {
                 runs.store(&run);
             }
-            Record::Acknowledged { run } => {
+            LogRecord::Acknowledged { run } => {
                 runs.acknowledge(&run);
             }
-            Record::Event(KeeperEvent::Died { how: cause }) => {
+            LogRecord::Event(KeeperEvent::Died { how: cause }) => {
                 runs.kernel_ended();
                 how = Some(cause);
             }
-            Record::Event(KeeperEvent::Restarting | KeeperEvent::LogFailed { .. }) => runs.kernel_ended(),
-            Record::Event(KeeperEvent::Ready { .. }) => how = None,
-            Record::Event(KeeperEvent::Withdrawn { message } | KeeperEvent::Ended { message }) => {
+            LogRecord::Event(KeeperEvent::Restarting | KeeperEvent::LogFailed { .. }) => runs.kernel_ended(),
+            LogRecord::Event(KeeperEvent::Ready { .. }) => how = None,
+            LogRecord::Event(KeeperEvent::Withdrawn { message } | KeeperEvent::Ended { message }) => {
                 runs.ended(&message);
             }
-            Record::ToKernel { .. } | Record::Event(_) => {}
+            LogRecord::ToKernel { .. } | LogRecord::Event(_) => {}
         })?;
         let how = if let Some(how) = how {
             how
         } else {
             let died = KeeperEvent::Died { how: KEEPER_DIED.to_owned() };
-            log.append(&Record::Event(died), SystemTime::now())?;
+            log.append(&LogRecord::Event(died), SystemTime::now())?;
             KEEPER_DIED.to_owned()
         };
         runs.kernel_ended();
@@ -305,7 +305,7 @@ impl Keep {
             Event::Connected(stream) => self.serve(stream),
             Event::Client(STARTER, FromClient::Frame(frame)) => self.on_early_frame(Ok(frame)),
             Event::Client(id, FromClient::Frame(frame)) => return self.on_frame(id, frame),
-            Event::Client(id, FromClient::Left) => self.on_left(id),
+            Event::Client(id, FromClient::Disconnected) => self.on_left(id),
             Event::Message(channel, parts) => {
                 self.on_message(channel, parts);
                 self.take_messages();
@@ -349,14 +349,14 @@ impl Keep {
 
     /// Ends before the kernel was ready. `how` is for people.
     pub(super) async fn end_unstarted(mut self, how: &str, ending: Ending) {
-        self.record(&Record::Event(KeeperEvent::Died { how: how.to_owned() }));
+        self.record(&LogRecord::Event(KeeperEvent::Died { how: how.to_owned() }));
         self.end(ending).await;
     }
 
     /// Lets clients read how the kernel ended.
     async fn say_how_it_ended(&mut self, how: &str) {
         self.kernel_ended(KernelPhase::Dead { how: how.to_owned() });
-        self.record(&Record::Event(KeeperEvent::Died { how: how.to_owned() }));
+        self.record(&LogRecord::Event(KeeperEvent::Died { how: how.to_owned() }));
         let last_words = async {
             while self.clients.values().any(|client| client.position() < self.log.end()) {
                 tokio::time::sleep(Duration::from_millis(10)).await;

@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tokio::time::{sleep, timeout};
 
 use super::entries::{LogEntry, read_entries};
-use super::folder::{KeeperFolder, KernelRecord, keepers};
+use super::folder::{KeeperFolder, KernelFile, keepers};
 use super::{Ungreeted, greet, logged_runs, resident_bytes};
 use crate::ProcessEnv;
 
@@ -27,7 +27,7 @@ pub struct KeptKernel {
     pub notebook: Option<PathBuf>,
     pub working_folder: PathBuf,
     pub started_at: SystemTime,
-    pub state: KeptState,
+    pub state: KeeperState,
     /// When a server last sent it something; `None` if its keeper does not say.
     pub last_request: Option<SystemTime>,
     /// The processes of the servers that are attached.
@@ -39,12 +39,12 @@ pub struct KeptKernel {
     /// What the kernel's process holds in memory, in bytes, as far as the system says.
     pub memory: Option<u64>,
     folder: KeeperFolder,
-    record: KernelRecord,
+    record: KernelFile,
 }
 
 /// What a kept kernel does.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum KeptState {
+pub enum KeeperState {
     Starting,
     Idle,
     Busy,
@@ -53,7 +53,7 @@ pub enum KeptState {
         how: String,
     },
     /// The keeper has ended, and left runs that nobody has read.
-    Left,
+    KeeperDead,
     /// The keeper does not answer.
     Silent,
     /// The keeper cannot be used by this version of the program.
@@ -74,17 +74,17 @@ pub async fn kept_kernels(process_env: &ProcessEnv) -> Vec<KeptKernel> {
     found
 }
 
-async fn look_at(folder: KeeperFolder, record: KernelRecord) -> KeptKernel {
+async fn look_at(folder: KeeperFolder, record: KernelFile) -> KeptKernel {
     let welcome = greet(&folder, &record).await;
     let state = match welcome.as_ref().map(|welcome| (&welcome.kernel.phase, welcome.kernel.is_busy)) {
-        Err(Ungreeted::Refused { cause }) => KeptState::Refused { cause: cause.clone() },
-        Err(Ungreeted::Absent) if folder.is_starting(&record) => KeptState::Starting,
-        Err(Ungreeted::Absent) => KeptState::Left,
-        Err(Ungreeted::Silent) => KeptState::Silent,
-        Ok((KernelPhase::Starting, _)) => KeptState::Starting,
-        Ok((KernelPhase::Running, true)) => KeptState::Busy,
-        Ok((KernelPhase::Running, false)) => KeptState::Idle,
-        Ok((KernelPhase::Dead { how }, _)) => KeptState::Dead { how: how.clone() },
+        Err(Ungreeted::Refused { cause }) => KeeperState::Refused { cause: cause.clone() },
+        Err(Ungreeted::Absent) if folder.is_starting(&record) => KeeperState::Starting,
+        Err(Ungreeted::Absent) => KeeperState::KeeperDead,
+        Err(Ungreeted::Silent) => KeeperState::Silent,
+        Ok((KernelPhase::Starting, _)) => KeeperState::Starting,
+        Ok((KernelPhase::Running, true)) => KeeperState::Busy,
+        Ok((KernelPhase::Running, false)) => KeeperState::Idle,
+        Ok((KernelPhase::Dead { how }, _)) => KeeperState::Dead { how: how.clone() },
     };
     let welcome = welcome.ok();
     let process = welcome.as_ref().and_then(|welcome| welcome.kernel.process);
@@ -135,7 +135,7 @@ impl KeptKernel {
 
     /// Ends it at once, with what runs on it; removes what an ended keeper left.
     pub async fn stop(&self) -> Result<(), StopError> {
-        if self.state == KeptState::Left {
+        if self.state == KeeperState::KeeperDead {
             let Ok(Some(_lock)) = self.folder.lock() else {
                 let cause =
                     "another server is reading its keeper's log; try again when that server has ended";
@@ -167,8 +167,8 @@ impl KeptKernel {
 
     async fn ask_to_end(&self) -> Result<(), String> {
         // Its kernel ends with it.
-        let is_silent = self.state == KeptState::Silent;
-        let is_refused = matches!(self.state, KeptState::Refused { .. });
+        let is_silent = self.state == KeeperState::Silent;
+        let is_refused = matches!(self.state, KeeperState::Refused { .. });
         if self.record.is_ready() && !is_refused && !is_silent {
             let stream = self.folder.connect(&self.record).await.map_err(|error| error.to_string())?;
             return kernel::keeper::end(stream).await.map_err(|error| error.to_string());

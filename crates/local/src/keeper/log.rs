@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use bytes::BytesMut;
-use kernel::keeper::{Record, RecordReader};
+use kernel::keeper::{LogRecord, RecordReader};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
@@ -60,7 +60,10 @@ impl Log {
     }
 
     /// The log of a keeper that no longer runs. What it was writing when it ended is cut off.
-    pub(super) fn reopen(folder: &Path, mut each: impl FnMut(u64, SystemTime, Record)) -> io::Result<Self> {
+    pub(super) fn reopen(
+        folder: &Path,
+        mut each: impl FnMut(u64, SystemTime, LogRecord),
+    ) -> io::Result<Self> {
         let bases = bases(folder)?;
         let first = *bases.first().ok_or(io::ErrorKind::NotFound)?;
         let mut records = RecordReader::at(first);
@@ -81,7 +84,7 @@ impl Log {
     }
 
     /// Appends a record. Returns the offset at which it begins.
-    pub(super) fn append(&mut self, record: &Record, time: SystemTime) -> io::Result<u64> {
+    pub(super) fn append(&mut self, record: &LogRecord, time: SystemTime) -> io::Result<u64> {
         let start = self.end();
         self.cut_torn()?;
         self.buffer.clear();
@@ -181,7 +184,7 @@ impl LogReader {
 /// forgets meanwhile may be left out.
 pub(super) fn read_records(
     folder: &Path,
-    mut each: impl FnMut(SystemTime, Record) -> io::Result<()>,
+    mut each: impl FnMut(SystemTime, LogRecord) -> io::Result<()>,
 ) -> io::Result<()> {
     let mut buffer = vec![0; READ_BYTES];
     for base in bases(folder)? {
@@ -248,12 +251,12 @@ mod tests {
 
     use super::*;
 
-    fn record(number: usize) -> Record {
-        Record::Acknowledged { run: format!("r{number} {}", "x".repeat(90)) }
+    fn record(number: usize) -> LogRecord {
+        LogRecord::Acknowledged { run: format!("r{number} {}", "x".repeat(90)) }
     }
 
     /// The numbers of the records from an offset on.
-    fn read(log: &Log, from: u64) -> Vec<Record> {
+    fn read(log: &Log, from: u64) -> Vec<LogRecord> {
         let (reader, mut records, mut all) = (log.reader(), RecordReader::at(from), Vec::new());
         let mut offset = from;
         loop {

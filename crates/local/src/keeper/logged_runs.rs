@@ -5,12 +5,12 @@ use std::path::Path;
 
 use bytes::Bytes;
 use kernel::LossCause;
-use kernel::keeper::{Channel, KeeperEvent, Note, Peek, Record};
+use kernel::keeper::{Channel, KeeperEvent, LogRecord, Note, Peek};
 use serde::Deserialize;
 use workspace::RunState;
 
 use super::entries::{Entries, LogEntryKind};
-use super::executor::KeptNote;
+use super::executor::KeptDetails;
 use super::log::read_records;
 
 const RESTARTED: &str = "it was restarted";
@@ -19,7 +19,7 @@ const RESTARTED: &str = "it was restarted";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LoggedRun {
     pub(crate) run: String,
-    pub(crate) note: KeptNote,
+    pub(crate) note: KeptDetails,
     pub(crate) state: RunState,
     /// Its outcome is stored, and an agent knows it.
     pub(crate) is_acknowledged: bool,
@@ -95,41 +95,41 @@ struct InputRequest {
 }
 
 impl LoggedRuns {
-    fn on_record(&mut self, record: &Record) {
+    fn on_record(&mut self, record: &LogRecord) {
         match record {
-            Record::Note(note) => self.on_note(note),
-            Record::FromKernel { channel, parts } => self.on_message(*channel, parts),
-            Record::ToKernel { channel: Channel::Stdin, parts } => {
+            LogRecord::Note(note) => self.on_note(note),
+            LogRecord::FromKernel { channel, parts } => self.on_message(*channel, parts),
+            LogRecord::ToKernel { channel: Channel::Stdin, parts } => {
                 if let Some(progress) = self.of_request(&Peek::of(Channel::Stdin, parts).parent) {
                     progress.run.state = RunState::Running;
                 }
             }
-            Record::Event(KeeperEvent::Died { how }) => {
+            LogRecord::Event(KeeperEvent::Died { how }) => {
                 self.end_all(&RunState::KernelDied { how: how.clone() });
             }
-            Record::Event(KeeperEvent::Restarting) => {
+            LogRecord::Event(KeeperEvent::Restarting) => {
                 self.end_all(&RunState::KernelDied { how: RESTARTED.to_owned() });
             }
-            Record::Event(KeeperEvent::Ended { message }) => {
+            LogRecord::Event(KeeperEvent::Ended { message }) => {
                 if let Some(progress) = self.of_request(message) {
                     progress.run.state = progress.reply.take().unwrap_or(RunState::Interrupted);
                 }
             }
-            Record::Event(KeeperEvent::LogFailed { os_error }) => {
+            LogRecord::Event(KeeperEvent::LogFailed { os_error }) => {
                 let cause = LossCause::LogFailed { os_error: *os_error };
                 self.end_all(&RunState::Lost { is_started: true, cause });
             }
-            Record::Event(KeeperEvent::Withdrawn { message }) => {
+            LogRecord::Event(KeeperEvent::Withdrawn { message }) => {
                 if let Some(progress) = self.of_request(message) {
                     progress.run.state = RunState::Interrupted;
                 }
             }
-            Record::Acknowledged { run } => {
+            LogRecord::Acknowledged { run } => {
                 if let Some(progress) = self.runs.iter_mut().find(|progress| progress.run.run == *run) {
                     progress.run.is_acknowledged = true;
                 }
             }
-            Record::Event(_) | Record::ToKernel { .. } | Record::Stored { .. } => {}
+            LogRecord::Event(_) | LogRecord::ToKernel { .. } | LogRecord::Stored { .. } => {}
         }
     }
 
@@ -203,23 +203,23 @@ mod tests {
 
     use super::*;
 
-    fn note(run: &str, message: Option<&str>) -> Record {
+    fn note(run: &str, message: Option<&str>) -> LogRecord {
         let data = json!({ "notebook": "/n.ipynb", "cell": "c", "source": "1" });
-        Record::Note(Note { run: run.to_owned(), message: message.map(str::to_owned), data })
+        LogRecord::Note(Note { run: run.to_owned(), message: message.map(str::to_owned), data })
     }
 
-    fn message(channel: Channel, kind: &str, parent: &str, content: &Value) -> Record {
+    fn message(channel: Channel, kind: &str, parent: &str, content: &Value) -> LogRecord {
         let header = json!({ "msg_id": "1", "msg_type": kind });
         let parts = [&header, &json!({ "msg_id": parent }), &json!({}), content];
-        Record::FromKernel { channel, parts: parts.map(|part| Bytes::from(part.to_string())).into() }
+        LogRecord::FromKernel { channel, parts: parts.map(|part| Bytes::from(part.to_string())).into() }
     }
 
-    fn idle(parent: &str) -> Record {
+    fn idle(parent: &str) -> LogRecord {
         message(Channel::Iopub, "status", parent, &json!({ "execution_state": "idle" }))
     }
 
     /// The states of the runs after these records, and whether each is acknowledged.
-    fn states(records: &[Record]) -> Vec<(RunState, bool)> {
+    fn states(records: &[LogRecord]) -> Vec<(RunState, bool)> {
         let mut runs = LoggedRuns::default();
         for record in records {
             runs.on_record(record);
@@ -238,8 +238,8 @@ mod tests {
         records.push(idle("m"));
         let over = RunState::Error { name: "E".to_owned(), value: "v".to_owned() };
         assert_eq!(states(&records), [(over.clone(), false)]);
-        records.push(Record::Acknowledged { run: "r1".to_owned() });
-        records.push(Record::Event(KeeperEvent::Died { how: "killed".to_owned() }));
+        records.push(LogRecord::Acknowledged { run: "r1".to_owned() });
+        records.push(LogRecord::Event(KeeperEvent::Died { how: "killed".to_owned() }));
         assert_eq!(states(&records), [(over, true)]);
     }
 
@@ -250,9 +250,9 @@ mod tests {
             note("r1", Some("m1")),
             message(Channel::Stdin, "input_request", "m1", &asks),
             note("r2", Some("m2")),
-            Record::Event(KeeperEvent::Withdrawn { message: "m2".to_owned() }),
+            LogRecord::Event(KeeperEvent::Withdrawn { message: "m2".to_owned() }),
             note("r3", None),
-            Record::Event(KeeperEvent::Died { how: "killed".to_owned() }),
+            LogRecord::Event(KeeperEvent::Died { how: "killed".to_owned() }),
         ];
         let waits = RunState::WaitingForInput { prompt: "name".to_owned(), is_password: false };
         assert_eq!(states(&records[..2]), [(waits, false)]);

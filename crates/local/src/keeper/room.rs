@@ -1,6 +1,6 @@
 //! Bounds the number of kept kernels.
 
-use super::list::{KeptKernel, KeptState, kept_kernels};
+use super::list::{KeeperState, KeptKernel, kept_kernels};
 use super::start::StartError;
 use crate::ProcessEnv;
 
@@ -11,7 +11,7 @@ const MAX_KEPT: usize = 8;
 /// an agent should know of it. Fails if none may go.
 pub(crate) async fn make_room(process_env: &ProcessEnv) -> Result<Vec<String>, StartError> {
     let mut kept = kept_kernels(process_env).await;
-    kept.retain(|kernel| kernel.state != KeptState::Left);
+    kept.retain(|kernel| kernel.state != KeeperState::KeeperDead);
     let mut notices = Vec::new();
     while kept.len() >= MAX_KEPT {
         let full =
@@ -44,7 +44,7 @@ fn of(kernel: &KeptKernel) -> String {
 /// The kernel that is idle longest. One that somebody is attached to, or whose runs nobody has read, is not.
 fn longest_idle(kept: &[KeptKernel]) -> Option<usize> {
     let is_idle = |(_, kernel): &(usize, &KeptKernel)| {
-        matches!(kernel.state, KeptState::Idle | KeptState::Dead { .. })
+        matches!(kernel.state, KeeperState::Idle | KeeperState::Dead { .. })
             && kernel.attached.is_empty()
             && kernel.unread_runs == 0
     };

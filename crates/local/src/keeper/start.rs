@@ -26,8 +26,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 use workspace::{Error, ErrorKind, KernelId};
 
-use super::folder::{KeeperFolder, KernelRecord};
-use super::keep::{Ending, Keep, Settling};
+use super::folder::{KeeperFolder, KernelFile};
+use super::keep::{Ending, Keeper, Settling};
 use super::lifetime::Lifetimes;
 use crate::ProcessEnv;
 use crate::environment::KernelChoice;
@@ -218,7 +218,7 @@ pub async fn keep_from_stdin() -> io::Result<()> {
 /// then.
 async fn start_kernel(
     launcher: &KernelLauncher,
-    keep: &mut Keep,
+    keep: &mut Keeper,
     input: &mut FramedRead<pipe::Receiver>,
     terminate: &mut Signal,
 ) -> Result<Result<Started<KernelSockets>, Error>, Ending> {
@@ -241,7 +241,7 @@ async fn answer(output: &mut FramedWrite<pipe::Sender>, answer: &Answer) -> io::
 }
 
 /// Makes the folder, and says there what is being started: whoever finds it later is told which runs waited for it.
-fn prepare(spec: &KeepSpec, folder: &KeeperFolder) -> io::Result<(Keep, Arc<KernelLauncher>)> {
+fn prepare(spec: &KeepSpec, folder: &KeeperFolder) -> io::Result<(Keeper, Arc<KernelLauncher>)> {
     folder.create()?;
     let mut lock = folder.lock()?.ok_or(io::ErrorKind::AddrInUse)?;
     lock.write_keeper()?;
@@ -256,7 +256,7 @@ fn prepare(spec: &KeepSpec, folder: &KeeperFolder) -> io::Result<(Keep, Arc<Kern
         start_timeout: spec.start_timeout,
     });
     let settling = Settling::with(spec.program.clone());
-    let mut keep = Keep::of_launcher((folder.clone(), lock), launcher.clone(), spec.lifetimes, settling)?;
+    let mut keep = Keeper::of_launcher((folder.clone(), lock), launcher.clone(), spec.lifetimes, settling)?;
     for note in &spec.waiting {
         keep.on_early_frame(Ok(ClientFrame::Note(note.clone())));
     }
@@ -264,8 +264,8 @@ fn prepare(spec: &KeepSpec, folder: &KeeperFolder) -> io::Result<(Keep, Arc<Kern
     Ok((keep, launcher))
 }
 
-fn record(spec: &KeepSpec, socket: PathBuf) -> KernelRecord {
-    KernelRecord {
+fn record(spec: &KeepSpec, socket: PathBuf) -> KernelFile {
+    KernelFile {
         id: spec.id.clone(),
         program_version: env!("CARGO_PKG_VERSION").to_owned(),
         protocol: VERSION,

@@ -7,8 +7,8 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use kernel::keeper::{
-    Channel, ClientFrame, FramedRead, FramedWrite, KeeperEvent, KeeperFrame, KernelPhase, KernelStatus, Note,
-    OrphanedExecution, Record, VERSION, Welcome,
+    Channel, ClientFrame, FramedRead, FramedWrite, KeeperEvent, KeeperFrame, KernelPhase, KernelStatus,
+    LogRecord, Note, OrphanedExecution, VERSION, Welcome,
 };
 use kernel::{Event, Outcome, Status};
 use notebook::CellId;
@@ -16,15 +16,15 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::net::UnixListener;
 #[cfg(target_os = "linux")]
-use workspace::Left;
+use workspace::Leftovers;
 use workspace::{ErrorKind, Place as _};
 
 #[cfg(target_os = "linux")]
 use super::Lifetimes;
-use super::folder::{KeeperFolder, KernelRecord};
+use super::folder::{KeeperFolder, KernelFile};
 use super::log::Log;
 use super::start::StartError;
-use super::{Attached, KeptState, attach, keepers, kept_kernels, make_room};
+use super::{Attached, KeeperState, attach, keepers, kept_kernels, make_room};
 #[cfg(target_os = "linux")]
 use crate::launch::KernelKeeping;
 use crate::launch::KnownKeeper;
@@ -45,12 +45,12 @@ impl Machine {
     }
 
     /// What is left of a keeper that was killed: this log.
-    fn leave(&self, name: &str, records: &[Record]) {
+    fn leave(&self, name: &str, records: &[LogRecord]) {
         self.leave_by(VERSION, name, records);
     }
 
     /// The same of a keeper of this version.
-    fn leave_by(&self, protocol: u32, name: &str, records: &[Record]) {
+    fn leave_by(&self, protocol: u32, name: &str, records: &[LogRecord]) {
         let folder = KeeperFolder::named(&self.process_env, name).unwrap();
         folder.create().unwrap();
         let mut log = Log::create(&folder.path).unwrap();
@@ -62,7 +62,7 @@ impl Machine {
             "interrupt_mode": "Signal",
         });
         let choice = json!({ "kernelspec": kernelspec, "program": "/k", "environment": null });
-        let record = KernelRecord {
+        let record = KernelFile {
             id: name.to_owned(),
             program_version: "1".to_owned(),
             protocol,
@@ -97,18 +97,18 @@ impl Machine {
     }
 }
 
-fn note(run: &str, message: Option<&str>) -> Record {
-    Record::Note(Note { run: run.to_owned(), message: message.map(str::to_owned), data: Value::Null })
+fn note(run: &str, message: Option<&str>) -> LogRecord {
+    LogRecord::Note(Note { run: run.to_owned(), message: message.map(str::to_owned), data: Value::Null })
 }
 
-fn from_kernel(channel: Channel, kind: &str, parent: &str, content: &Value) -> Record {
+fn from_kernel(channel: Channel, kind: &str, parent: &str, content: &Value) -> LogRecord {
     let header = json!({ "msg_id": "1", "msg_type": kind, "session": "k" });
     let parent = json!({ "msg_id": parent });
     let parts = [&header, &parent, &json!({}), content].map(|part| Bytes::from(part.to_string()));
-    Record::FromKernel { channel, parts: parts.into() }
+    LogRecord::FromKernel { channel, parts: parts.into() }
 }
 
-fn finished(message: &str) -> [Record; 3] {
+fn finished(message: &str) -> [LogRecord; 3] {
     [
         from_kernel(Channel::Iopub, "stream", message, &json!({ "name": "stdout", "text": "a line" })),
         from_kernel(Channel::Shell, "execute_reply", message, &json!({ "status": "ok" })),
@@ -130,7 +130,7 @@ async fn runs_of_a_dead_keeper_are_adopted_and_its_folder_is_removed_once_they_a
     let machine = Machine::new();
     let mut records = vec![note("r0", Some("m0")), note("r1", Some("m1")), note("r2", Some("m2"))];
     records.extend(finished("m0"));
-    records.push(Record::Acknowledged { run: "r0".to_owned() });
+    records.push(LogRecord::Acknowledged { run: "r0".to_owned() });
     records.extend(finished("m1"));
     machine.leave("one", &records);
     let Attached { mut kept, is_kept } = machine.attach().await;
@@ -156,7 +156,7 @@ async fn runs_of_a_dead_keeper_are_adopted_and_its_folder_is_removed_once_they_a
 #[tokio::test]
 async fn runs_that_waited_for_a_kernel_that_never_started_are_known_and_leave_nothing_once_acknowledged() {
     let machine = Machine::new();
-    let died = Record::Event(KeeperEvent::Died { how: "its server ended".to_owned() });
+    let died = LogRecord::Event(KeeperEvent::Died { how: "its server ended".to_owned() });
     machine.leave("one", &[note("r1", None), note("r2", None), died]);
     let Attached { kept, is_kept } = machine.attach().await;
     assert!(!is_kept);
@@ -226,7 +226,7 @@ async fn a_keeper_that_refuses_is_listed_with_the_reason() {
         write.send(&KeeperFrame::Refused { version: VERSION + 1 }.write()).await.unwrap();
     };
     let (listed, ()) = tokio::join!(kept_kernels(&machine.process_env), refuse);
-    let KeptState::Refused { cause } = &listed[0].state else { panic!("{:?}", listed[0].state) };
+    let KeeperState::Refused { cause } = &listed[0].state else { panic!("{:?}", listed[0].state) };
     assert!(cause.contains("of another version of cellbridge (protocol"), "{cause}");
 }
 
@@ -250,7 +250,7 @@ fn attached(machine: &Machine, name: &str) -> tokio::task::JoinHandle<()> {
 fn served(
     machine: &Machine,
     name: &str,
-    records: &[Record],
+    records: &[LogRecord],
     phase: KernelPhase,
     is_busy: bool,
 ) -> tokio::task::JoinHandle<()> {
@@ -275,7 +275,7 @@ fn served(
 #[tokio::test]
 async fn the_cells_that_a_kernel_runs_are_known_but_not_before_it_has_started() {
     let data = json!({ "notebook": "/x.ipynb", "cell": "c", "source": "1" });
-    let note = Record::Note(Note { run: "r1".to_owned(), message: Some("m".to_owned()), data });
+    let note = LogRecord::Note(Note { run: "r1".to_owned(), message: Some("m".to_owned()), data });
     let cells = async |phase, is_busy| {
         let machine = Machine::new();
         let served = served(&machine, "1", std::slice::from_ref(&note), phase, is_busy);
@@ -298,7 +298,7 @@ async fn what_another_server_reads_is_no_keeper_that_hangs_and_no_other_process_
     let [(folder, record)] = &keepers(&machine.process_env)[..] else { panic!() };
     // Another process has the id that the keeper had, which left its socket behind.
     let mut other = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
-    folder.set_record(&KernelRecord { process: other.id(), ..record.clone() }).unwrap();
+    folder.set_record(&KernelFile { process: other.id(), ..record.clone() }).unwrap();
     for has_socket in [false, true] {
         if has_socket {
             drop(UnixListener::bind(folder.path.join("s")).unwrap());
@@ -307,10 +307,10 @@ async fn what_another_server_reads_is_no_keeper_that_hangs_and_no_other_process_
         let [listed] = &kept_kernels(&machine.process_env).await[..] else { panic!() };
         let stopped = listed.stop().await;
         assert_eq!(other.try_wait().unwrap(), None, "it was ended");
-        assert_eq!(listed.state, KeptState::Left);
+        assert_eq!(listed.state, KeeperState::KeeperDead);
         let error = stopped.unwrap_err().0;
         assert!(error.contains("another server is reading"), "{error}");
-        assert_eq!(machine.server().left().await, Left::default());
+        assert_eq!(machine.server().leftovers().await, Leftovers::default());
         drop(attached);
         while folder.is_kept() {
             tokio::task::yield_now().await;
@@ -358,7 +358,7 @@ fn what_is_read_too_late_for_the_first_reply_does_not_count_as_reported() {
     let written = std::fs::read(&log).unwrap();
     let left = || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let left = runtime.block_on(machine.server().left()).runs;
+        let left = runtime.block_on(machine.server().leftovers()).runs;
         (left.into_iter().map(|run| run.run.to_string()).collect::<Vec<_>>(), runtime)
     };
     make_slow(&log);

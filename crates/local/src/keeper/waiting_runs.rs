@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use kernel::keeper::{Note, Record};
+use kernel::keeper::{LogRecord, Note};
 use parking_lot::Mutex;
 
 use super::folder::{FolderLock, KeeperFolder, folders};
@@ -46,7 +46,7 @@ impl WaitingRuns {
             empty => empty.insert(Noted::create(&self.process_env)?),
         };
         noted.runs.insert(note.run.clone());
-        noted.log.append(&Record::Note(note), SystemTime::now()).map(drop)
+        noted.log.append(&LogRecord::Note(note), SystemTime::now()).map(drop)
     }
 
     /// A keeper knows of a run, or an agent knows what became of it.
@@ -59,7 +59,8 @@ impl WaitingRuns {
             *all = None;
             return;
         }
-        if let Err(error) = noted.log.append(&Record::Acknowledged { run: run.to_owned() }, SystemTime::now())
+        if let Err(error) =
+            noted.log.append(&LogRecord::Acknowledged { run: run.to_owned() }, SystemTime::now())
         {
             tracing::debug!(%error, "a run would be reported as not run if this server were killed now");
         }

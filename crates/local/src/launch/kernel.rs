@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 use workspace::{
     Error, ErrorKind, Executor, Future, Kernel, KernelDescription, KernelId, KernelState, NextStep, Orphan,
-    RunId, RunNote,
+    RunDetails, RunId,
 };
 
 use super::launcher::KernelLauncher;
@@ -318,7 +318,7 @@ impl Kernel for LocalKernel {
         notices
     }
 
-    fn announce(&self, note: &RunNote) {
+    fn announce(&self, note: &RunDetails) {
         self.announce_run(note);
     }
 

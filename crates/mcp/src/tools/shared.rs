@@ -8,7 +8,7 @@ pub(super) mod context;
 mod failed_install;
 pub(super) mod given;
 pub(super) mod kernel_selector;
-pub(super) mod left;
+pub(super) mod leftovers;
 pub(super) mod missing_package;
 pub(super) mod older_names;
 pub(super) mod parameters;

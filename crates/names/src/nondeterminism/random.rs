@@ -120,19 +120,19 @@ impl Finder {
         let called = self.called.clone();
         let known = self.random.entry(library).or_default();
         known.draws |= !known.seeds;
-        known.add(called);
+        known.add(&called);
     }
 
     pub(super) fn sown(&mut self, library: Library) {
         let called = self.called.clone();
         let known = self.random.entry(library).or_default();
         known.seeds = true;
-        known.add(called);
+        known.add(&called);
     }
 }
 
 impl RandomUse {
-    fn add(&mut self, called: Called) {
+    fn add(&mut self, called: &Called) {
         let mut hash = DefaultHasher::new();
         (self.code, called.code).hash(&mut hash);
         self.code = hash.finish();

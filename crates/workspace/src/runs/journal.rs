@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use notebook::CellId;
 use parking_lot::Mutex;
 
-use super::orphan::RunNote;
+use super::orphan::RunDetails;
 use super::run::Run;
 use super::state::RunCell;
 use crate::{Error, ErrorKind, NextStep, NotebookPath, RunId};
@@ -46,7 +46,7 @@ impl Journal {
     }
 
     /// Adds a run of an earlier server among those that were requested at the same time. `None` if it is known.
-    pub(crate) fn adopt(&self, note: RunNote, requested_at: SystemTime) -> Option<Arc<Run>> {
+    pub(crate) fn adopt(&self, note: RunDetails, requested_at: SystemTime) -> Option<Arc<Run>> {
         let mut entries = self.entries.lock();
         if entries.runs.iter().any(|run| *run.id() == note.run) {
             return None;
@@ -153,8 +153,8 @@ mod tests {
         assert_eq!(error.next, NextStep::GetRun { latest: vec!["r2".into(), "r1".into()] });
     }
 
-    fn note(run: &str) -> RunNote {
-        RunNote {
+    fn note(run: &str) -> RunDetails {
+        RunDetails {
             run: run.into(),
             notebook: Some("a.ipynb".into()),
             cell: Some("c1".into()),

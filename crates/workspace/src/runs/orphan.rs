@@ -11,7 +11,7 @@ use crate::{NotebookPath, RunId};
 
 /// What a later server has to know about a run to store its outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RunNote {
+pub struct RunDetails {
     pub run: RunId,
     /// The notebook of its cell.
     pub notebook: Option<NotebookPath>,
@@ -23,7 +23,7 @@ pub struct RunNote {
 
 /// A run of an earlier server.
 pub struct Orphan {
-    pub note: RunNote,
+    pub note: RunDetails,
     pub requested_at: SystemTime,
     /// Its outputs are in its cell already.
     pub is_stored: bool,

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use tracing::Span;
 
 use super::memory_changes::MemoryChanges;
-use super::orphan::RunNote;
+use super::orphan::RunDetails;
 use super::state::{RunCell, RunState, RunView};
 use crate::RunId;
 use crate::executor::Execution;
@@ -45,7 +45,7 @@ impl Run {
     }
 
     /// A run of an earlier server.
-    pub(crate) fn adopted(note: RunNote, requested_at: SystemTime) -> Self {
+    pub(crate) fn adopted(note: RunDetails, requested_at: SystemTime) -> Self {
         let cell = note.notebook.zip(note.cell).map(|(path, id)| RunCell { path, id });
         let age = SystemTime::now().duration_since(requested_at).unwrap_or_default();
         let now = Instant::now();
@@ -59,10 +59,10 @@ impl Run {
     }
 
     /// What a later server should know about it.
-    pub(crate) fn to_note(&self) -> RunNote {
+    pub(crate) fn to_note(&self) -> RunDetails {
         let cell = self.cell.clone();
         let (notebook, cell) = cell.map_or((None, None), |cell| (Some(cell.path), Some(cell.id)));
-        RunNote { run: self.id.clone(), notebook, cell, source: self.source.clone(), shown_before: None }
+        RunDetails { run: self.id.clone(), notebook, cell, source: self.source.clone(), shown_before: None }
     }
 
     /// Whether the kernel, or its connection, has ended it.

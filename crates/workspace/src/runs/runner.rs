@@ -26,7 +26,9 @@ use crate::place::{Kernel, KernelChoice, Place};
 use crate::recorder::Recorder;
 use crate::run_history::RunHistory;
 use crate::verify::{VerifyOptions, Verifying, verify_in};
-use crate::{Error, ErrorKind, KernelId, LeftRun, NextStep, RunId, SessionId, actor, progress, telemetry};
+use crate::{
+    Error, ErrorKind, KernelId, LeftoverRun, NextStep, RunId, SessionId, actor, progress, telemetry,
+};
 
 mod adopt;
 mod task;
@@ -98,7 +100,7 @@ impl Runner {
     }
 
     /// These runs of earlier servers were reported to an agent. Those that did not run are nowhere but in the journal from now on.
-    pub(crate) fn reported(&self, runs: &[LeftRun]) {
+    pub(crate) fn reported(&self, runs: &[LeftoverRun]) {
         let states = runs.iter().filter_map(|left| Some((left.run.clone(), left.state.as_ref()?.is_over())));
         self.reported.lock().extend(states);
         for left in runs.iter().filter(|left| left.state == Some(RunState::Interrupted)) {

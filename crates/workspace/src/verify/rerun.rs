@@ -17,7 +17,7 @@ use super::verdict::MissingModule;
 use crate::executor::{Code, Executor};
 use crate::kernel_request::{KernelRequest, KernelSelector};
 use crate::place::{Kernel, KernelChoice, Place};
-use crate::runs::{Run, RunNote};
+use crate::runs::{Run, RunDetails};
 use crate::{Error, ErrorKind, NotebookPath, RunId};
 
 /// How many bytes of outputs a cell may have; what it prints beyond that is not compared.
@@ -255,7 +255,7 @@ async fn execute(
         Event::InputWanted { .. } | Event::Finished(_) => drop(sender.send(event)),
         event => area.lock().apply(event),
     });
-    let note = RunNote {
+    let note = RunDetails {
         run: RunId::new("verify".to_owned()),
         notebook: None,
         cell: None,

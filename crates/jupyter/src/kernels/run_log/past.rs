@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use ::kernel::ExecutionId;
-use ::kernel::keeper::{Note, Record, RecordReader, Runs};
+use ::kernel::keeper::{LogRecord, Note, RecordReader, Runs};
 use serde::{Deserialize, Serialize};
 
 /// A log of a later version is left alone.
@@ -44,7 +44,7 @@ impl Header {
 #[derive(Debug, Clone)]
 pub(crate) struct Past {
     pub(crate) header: Header,
-    pub(crate) records: Vec<Record>,
+    pub(crate) records: Vec<LogRecord>,
     /// The runs whose outcome is not known to be stored, in the order of their requests, and when each was requested.
     pub(crate) open: Vec<(Note, SystemTime)>,
     /// Where the last whole record ends. What follows was being written when the server ended.
@@ -61,8 +61,8 @@ impl Past {
         reader.push(&text[begin..]);
         while let Ok(Some((time, record))) = reader.next_record() {
             match &record {
-                Record::Note(note) => runs.note(note.clone(), 0, None, time),
-                Record::Acknowledged { run } => drop(runs.acknowledge(run)),
+                LogRecord::Note(note) => runs.note(note.clone(), 0, None, time),
+                LogRecord::Acknowledged { run } => drop(runs.acknowledge(run)),
                 _ => {}
             }
             records.push(record);
@@ -91,12 +91,12 @@ mod tests {
 
     use super::*;
 
-    fn note(run: &str, message: Option<&str>) -> Record {
-        Record::Note(Note { run: run.to_owned(), message: message.map(str::to_owned), data: Value::Null })
+    fn note(run: &str, message: Option<&str>) -> LogRecord {
+        LogRecord::Note(Note { run: run.to_owned(), message: message.map(str::to_owned), data: Value::Null })
     }
 
-    fn acknowledged(run: &str) -> Record {
-        Record::Acknowledged { run: run.to_owned() }
+    fn acknowledged(run: &str) -> LogRecord {
+        LogRecord::Acknowledged { run: run.to_owned() }
     }
 
     fn time(second: u64) -> SystemTime {
@@ -104,7 +104,7 @@ mod tests {
     }
 
     /// A log in which the first record was written at second 0, the next at second 1, and so on.
-    fn log(records: &[Record]) -> Vec<u8> {
+    fn log(records: &[LogRecord]) -> Vec<u8> {
         let mut text = BytesMut::from(&*Header::new("http://s/", "k", "session".to_owned()).write());
         for (second, record) in (0..).zip(records) {
             record.write(time(second), &mut text);

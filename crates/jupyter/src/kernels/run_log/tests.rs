@@ -8,18 +8,18 @@ use super::*;
 
 const SERVER: &str = "http://s/";
 
-fn note(run: &str, message: Option<&str>) -> Record {
-    Record::Note(Note { run: run.to_owned(), message: message.map(str::to_owned), data: Value::Null })
+fn note(run: &str, message: Option<&str>) -> LogRecord {
+    LogRecord::Note(Note { run: run.to_owned(), message: message.map(str::to_owned), data: Value::Null })
 }
 
-fn print(parent: &str, size: usize) -> Record {
+fn print(parent: &str, size: usize) -> LogRecord {
     publish("stream", parent, size)
 }
 
-fn publish(kind: &str, parent: &str, size: usize) -> Record {
+fn publish(kind: &str, parent: &str, size: usize) -> LogRecord {
     let header = format!(r#"{{"msg_id":"1","msg_type":"{kind}"}}"#);
     let parts = [header, format!(r#"{{"msg_id":"{parent}"}}"#), "{}".to_owned(), "x".repeat(size)];
-    Record::FromKernel { channel: Channel::Iopub, parts: parts.map(Into::into).into() }
+    LogRecord::FromKernel { channel: Channel::Iopub, parts: parts.map(Into::into).into() }
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {
@@ -196,7 +196,7 @@ fn outputs_beyond_the_limit_are_left_out_once_said() {
     let claimed = logs.claim(SERVER, "k");
     let past = &claimed[0].1;
     assert!(past.length < MAX_BYTES + 2 * 1024 * 1024);
-    let cut = Record::Event(KeeperEvent::Cut { message: "m1".to_owned() });
+    let cut = LogRecord::Event(KeeperEvent::Cut { message: "m1".to_owned() });
     assert_eq!(past.records.iter().filter(|record| **record == cut).count(), 1);
 }
 

@@ -18,11 +18,11 @@ use super::{
     ReadLog, hello, unusable,
 };
 use crate::keeper::{
-    ClientFrame, KeeperEvent, KeeperFrame, KernelPhase, KernelStatus, Note, Peek, Record, RecordReader,
+    ClientFrame, KeeperEvent, KeeperFrame, KernelPhase, KernelStatus, LogRecord, Note, Peek, RecordReader,
 };
 use crate::messages::{self, Channel, Message, Outgoing};
 use crate::transport::sequence::{Cause, Sequence};
-use crate::transport::{ExecutionNote, Received, Transport};
+use crate::transport::{Received, RunAnnouncement, Transport};
 use crate::{ExecutionId, KernelError, LossCause, Outcome, Sink};
 
 /// How long what is here already takes to read.
@@ -157,15 +157,15 @@ impl KeeperConnection {
         self.records.offset() >= self.end
     }
 
-    fn on_record(&mut self, record: Record) -> Option<Received> {
+    fn on_record(&mut self, record: LogRecord) -> Option<Received> {
         match record {
-            Record::FromKernel { channel, parts } => {
+            LogRecord::FromKernel { channel, parts } => {
                 Some(self.on_message(Message::of_parts(channel, parts)?))
             }
-            Record::ToKernel { channel, parts } => self.on_request(channel, &parts),
-            Record::Note(note) => self.on_note(note),
-            Record::Event(event) => self.on_event(event),
-            Record::Stored { .. } | Record::Acknowledged { .. } => None,
+            LogRecord::ToKernel { channel, parts } => self.on_request(channel, &parts),
+            LogRecord::Note(note) => self.on_note(note),
+            LogRecord::Event(event) => self.on_event(event),
+            LogRecord::Stored { .. } | LogRecord::Acknowledged { .. } => None,
         }
     }
 
@@ -441,7 +441,7 @@ impl Transport for KeeperConnection {
         }
     }
 
-    async fn note(&mut self, id: &ExecutionId, ExecutionNote { run, data }: ExecutionNote) {
+    async fn note(&mut self, id: &ExecutionId, RunAnnouncement { run, data }: RunAnnouncement) {
         let note = Note { run, message: Some(id.as_str().to_owned()), data };
         self.own.insert(id.as_str().to_owned());
         self.liveness.begin(id.as_str().to_owned(), Instant::now());

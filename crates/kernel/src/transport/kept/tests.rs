@@ -4,8 +4,10 @@ use bytes::{Bytes, BytesMut};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::keeper::{AdoptedRun, AdoptedRuns, Channel, KeeperEvent, KernelPhase, KernelStatus, Peek, Record};
-use crate::{ExecutionNote, LossCause, Outcome, Status};
+use crate::keeper::{
+    AdoptedRun, AdoptedRuns, Channel, KeeperEvent, KernelPhase, KernelStatus, LogRecord, Peek,
+};
+use crate::{LossCause, Outcome, RunAnnouncement, Status};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 const SILENCE: Duration = Duration::from_millis(300);
@@ -30,14 +32,14 @@ impl FakeKeeper {
         (Self { read, write, log: BytesMut::new(), runs: Vec::new() }, theirs)
     }
 
-    fn record(&mut self, record: &Record) {
+    fn record(&mut self, record: &LogRecord) {
         record.write(SystemTime::now(), &mut self.log);
     }
 
     /// A run whose client is gone, in the log.
     fn orphan(&mut self, run: &str, message: Option<&str>) {
         let note = note(run, message);
-        self.record(&Record::Note(note.clone()));
+        self.record(&LogRecord::Note(note.clone()));
         self.runs.push(AdoptedRun {
             note,
             noted_at: SystemTime::UNIX_EPOCH,
@@ -53,7 +55,7 @@ impl FakeKeeper {
         });
         let parent = json!({ "msg_id": parent });
         let parts = [&header, &parent, &json!({}), content].map(|part| Bytes::from(part.to_string()));
-        self.record(&Record::FromKernel { channel, parts: parts.into() });
+        self.record(&LogRecord::FromKernel { channel, parts: parts.into() });
     }
 
     fn print(&mut self, parent: &str, text: &str) {
@@ -211,7 +213,7 @@ async fn input_that_an_earlier_client_answered_is_not_waited_for() {
     let header = json!({ "msg_id": "1", "msg_type": "input_reply" });
     let parent = json!({ "msg_id": "input_request of m1" });
     let parts = [header, parent].map(|part| Bytes::from(part.to_string()));
-    keeper.record(&Record::ToKernel { channel: Channel::Stdin, parts: parts.into() });
+    keeper.record(&LogRecord::ToKernel { channel: Channel::Stdin, parts: parts.into() });
     keeper.finish("m1");
     let connecting = connect(stream);
     keeper.welcome(KernelPhase::Running, false).await;
@@ -236,7 +238,7 @@ async fn a_note_precedes_its_request() {
     keeper.welcome(KernelPhase::Running, false).await;
     let kept = connecting.await.unwrap().unwrap();
     let data = json!({ "cell": "x" });
-    let noted = ExecutionNote { run: "r9".to_owned(), data: data.clone() };
+    let noted = RunAnnouncement { run: "r9".to_owned(), data: data.clone() };
     let id = kept.client.execute_with_note("1", Some(noted), Box::new(|_| {}));
     let message = Some(id.as_str().to_owned());
     assert_eq!(keeper.frame().await, ClientFrame::Note(Note { run: "r9".to_owned(), message, data }));
@@ -263,7 +265,7 @@ async fn an_interrupt_names_its_execution_and_follows_its_request() {
     let ClientFrame::Send { channel: Channel::Shell, .. } = keeper.frame().await else { panic!() };
     let message = id.as_str().to_owned();
     assert_eq!(keeper.frame().await, ClientFrame::Interrupt { message: Some(message.clone()) });
-    keeper.record(&Record::Event(KeeperEvent::Withdrawn { message }));
+    keeper.record(&LogRecord::Event(KeeperEvent::Withdrawn { message }));
     keeper.send_log(0).await;
     assert_eq!(timeout(TIMEOUT, outcome.recv()).await.unwrap(), Some(Outcome::Aborted));
 }
@@ -273,10 +275,10 @@ async fn runs_of_an_earlier_process_end_with_it_and_the_connection_goes_on() {
     let (mut keeper, stream) = FakeKeeper::new();
     keeper.orphan("r1", Some("m1"));
     keeper.status("m1", "busy");
-    keeper.record(&Record::Event(KeeperEvent::Died { how: "exit code 9".to_owned() }));
+    keeper.record(&LogRecord::Event(KeeperEvent::Died { how: "exit code 9".to_owned() }));
     keeper.orphan("r2", Some("m2"));
-    keeper.record(&Record::Event(KeeperEvent::Restarting));
-    keeper.record(&Record::Event(KeeperEvent::Ready { language_info: json!({ "name": "later" }) }));
+    keeper.record(&LogRecord::Event(KeeperEvent::Restarting));
+    keeper.record(&LogRecord::Event(KeeperEvent::Ready { language_info: json!({ "name": "later" }) }));
     let connecting = connect(stream);
     keeper.welcome(KernelPhase::Running, false).await;
     let mut kept = connecting.await.unwrap().unwrap();
@@ -296,7 +298,7 @@ async fn a_death_of_the_kernel_and_the_end_of_the_keeper_end_the_connection() {
         keeper.welcome(KernelPhase::Running, false).await;
         let kept = connecting.await.unwrap().unwrap();
         if is_told {
-            keeper.record(&Record::Event(KeeperEvent::Died { how: "exit code 9".to_owned() }));
+            keeper.record(&LogRecord::Event(KeeperEvent::Died { how: "exit code 9".to_owned() }));
             keeper.send_log(0).await;
         } else {
             drop(keeper);
@@ -343,7 +345,7 @@ async fn a_starting_kernel_is_waited_for_and_its_failure_reported() {
     let connecting = connect(stream);
     keeper.welcome(KernelPhase::Starting, false).await;
     assert!(!connecting.is_finished());
-    keeper.record(&Record::Event(KeeperEvent::Ready { language_info: Value::Null }));
+    keeper.record(&LogRecord::Event(KeeperEvent::Ready { language_info: Value::Null }));
     keeper.send_log(0).await;
     connecting.await.unwrap().unwrap();
 
@@ -359,9 +361,9 @@ async fn a_starting_kernel_is_waited_for_and_its_failure_reported() {
 async fn an_earlier_process_that_was_ready_is_not_the_one_that_starts() {
     let (mut keeper, stream) = FakeKeeper::new();
     keeper.orphan("r1", None);
-    keeper.record(&Record::Event(KeeperEvent::Ready { language_info: Value::Null }));
-    keeper.record(&Record::Event(KeeperEvent::Died { how: "exit code 9".to_owned() }));
-    keeper.record(&Record::Event(KeeperEvent::Restarting));
+    keeper.record(&LogRecord::Event(KeeperEvent::Ready { language_info: Value::Null }));
+    keeper.record(&LogRecord::Event(KeeperEvent::Died { how: "exit code 9".to_owned() }));
+    keeper.record(&LogRecord::Event(KeeperEvent::Restarting));
     let connecting = connect(stream);
     keeper.welcome(KernelPhase::Starting, false).await;
     keeper.send(KeeperFrame::Failed { cause: "no licence".to_owned() }).await;
@@ -383,7 +385,7 @@ async fn a_keeper_of_another_version_is_named() {
 async fn runs_are_acknowledged_after_the_death_of_the_kernel() {
     let (mut keeper, stream) = FakeKeeper::new();
     keeper.orphan("r1", Some("m1"));
-    keeper.record(&Record::Event(KeeperEvent::Died { how: "exit code 9".to_owned() }));
+    keeper.record(&LogRecord::Event(KeeperEvent::Died { how: "exit code 9".to_owned() }));
     let connecting = connect(stream);
     keeper.welcome(KernelPhase::Dead { how: "exit code 9".to_owned() }, false).await;
     let mut kept = connecting.await.unwrap().unwrap();
@@ -399,18 +401,18 @@ async fn runs_are_acknowledged_after_the_death_of_the_kernel() {
 async fn runs_of_other_clients_are_known_and_neither_ours_nor_those_of_the_past() {
     let (mut keeper, stream) = FakeKeeper::new();
     let noted = |run: &str, message: &str| {
-        Record::Note(Note { run: run.to_owned(), message: Some(message.to_owned()), data: json!({}) })
+        LogRecord::Note(Note { run: run.to_owned(), message: Some(message.to_owned()), data: json!({}) })
     };
     keeper.record(&noted("r1-past", "m1"));
     let connecting = connect(stream);
     keeper.welcome(KernelPhase::Running, false).await;
     let kept = connecting.await.unwrap().unwrap();
-    let note = ExecutionNote { run: "r2-ours".to_owned(), data: json!({}) };
+    let note = RunAnnouncement { run: "r2-ours".to_owned(), data: json!({}) };
     let id = kept.client.execute_with_note("1", Some(note), Box::new(drop));
     let ClientFrame::Note(ours) = keeper.frame().await else { panic!() };
     assert_eq!(ours.message.as_deref(), Some(id.as_str()));
     let from = keeper.log.len();
-    keeper.record(&Record::Note(ours));
+    keeper.record(&LogRecord::Note(ours));
     keeper.record(&noted("r3-theirs", "m3"));
     keeper.send_log(from).await;
     let others = timeout(TIMEOUT, async {

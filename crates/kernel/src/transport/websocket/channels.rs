@@ -12,9 +12,9 @@ use super::inbox::Inbox;
 use super::resumed::{Clock, RecordLog, Sinks};
 use super::socket::{KernelSocket, Parts};
 use crate::ExecutionId;
-use crate::keeper::{Note, Record};
+use crate::keeper::{LogRecord, Note};
 use crate::messages::{self, Channel, Message, Outgoing};
-use crate::transport::{ExecutionNote, Received, Transport};
+use crate::transport::{Received, RunAnnouncement, Transport};
 
 /// How long after a kernel announced its shutdown we look whether it is gone. A server does not close the connections to a
 /// kernel that it was asked to shut down.
@@ -76,7 +76,7 @@ impl Channels {
     }
 
     /// Goes on where an earlier connection under the same session has ended.
-    pub(super) fn resume(&mut self, past: Option<(Vec<Record>, Sinks)>, clock: Clock) {
+    pub(super) fn resume(&mut self, past: Option<(Vec<LogRecord>, Sinks)>, clock: Clock) {
         if let Some((past, sinks)) = past {
             self.inbox.resume(past, sinks);
         }
@@ -90,7 +90,7 @@ impl Channels {
 
     fn log_message(&self, message: &Message) {
         if let Some(log) = self.log.as_ref().filter(|log| log.has_runs() && !self.inbox.has_had(message)) {
-            log.append(&Record::FromKernel { channel: message.channel, parts: message.to_parts() });
+            log.append(&LogRecord::FromKernel { channel: message.channel, parts: message.to_parts() });
         }
     }
 
@@ -182,7 +182,7 @@ impl Transport for Channels {
                     && let Some(log) = &self.log
                 {
                     // Not the line itself, which may be a secret.
-                    log.append(&Record::ToKernel { channel, parts: parts[..2].to_vec() });
+                    log.append(&LogRecord::ToKernel { channel, parts: parts[..2].to_vec() });
                 }
                 self.outbox.push_back((channel, parts));
             }
@@ -193,9 +193,9 @@ impl Transport for Channels {
         }
     }
 
-    async fn note(&mut self, id: &ExecutionId, ExecutionNote { run, data }: ExecutionNote) {
+    async fn note(&mut self, id: &ExecutionId, RunAnnouncement { run, data }: RunAnnouncement) {
         if let Some(log) = &self.log {
-            log.append(&Record::Note(Note { run, message: Some(id.as_str().to_owned()), data }));
+            log.append(&LogRecord::Note(Note { run, message: Some(id.as_str().to_owned()), data }));
         }
     }
 

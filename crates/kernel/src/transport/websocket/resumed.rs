@@ -20,7 +20,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::inbox::Inbox;
 use crate::connector::Ready;
-use crate::keeper::{KeeperEvent, Note, Peek, Record};
+use crate::keeper::{KeeperEvent, LogRecord, Note, Peek};
 use crate::messages::{Channel, Message, Outgoing};
 use crate::transport::sequence::Cause;
 use crate::transport::{Received, Transport};
@@ -32,7 +32,7 @@ pub trait RecordLog: Send + Sync + 'static {
     fn has_runs(&self) -> bool;
 
     /// Appends a record. A run goes on without, if that fails.
-    fn append(&self, record: &Record);
+    fn append(&self, record: &LogRecord);
 }
 
 /// A log, and what is in it.
@@ -40,7 +40,7 @@ pub struct SessionLog {
     /// The session of the connection that began the log. The server keeps messages for it.
     pub session: String,
     /// What was logged, the oldest first.
-    pub past: Vec<Record>,
+    pub past: Vec<LogRecord>,
     /// The requests of the runs to follow.
     pub followed: Vec<ExecutionId>,
     pub log: Arc<dyn RecordLog>,
@@ -81,25 +81,25 @@ pub(super) fn follow(
 
 impl Inbox {
     /// Takes what an earlier connection has logged.
-    pub(super) fn resume(&mut self, past: Vec<Record>, mut sinks: Sinks) {
+    pub(super) fn resume(&mut self, past: Vec<LogRecord>, mut sinks: Sinks) {
         for record in past {
             match record {
-                Record::Note(Note { message: Some(id), .. }) => {
+                LogRecord::Note(Note { message: Some(id), .. }) => {
                     self.requested(&id);
                     if let Some(sink) = sinks.remove(&id) {
                         self.add(Received::Adopted(ExecutionId::new(&id), sink));
                     }
                 }
-                Record::FromKernel { channel, parts } => {
+                LogRecord::FromKernel { channel, parts } => {
                     if let Some(message) = Message::of_parts(channel, parts) {
                         self.push(message, Instant::now());
                     }
                 }
-                Record::ToKernel { channel: Channel::Stdin, parts } => {
+                LogRecord::ToKernel { channel: Channel::Stdin, parts } => {
                     let request = Peek::of(Channel::Stdin, &parts).parent;
                     self.add(Received::InputAnswered { request });
                 }
-                Record::Event(KeeperEvent::Cut { message }) => self.dropped(Cause::LogLimit, &message),
+                LogRecord::Event(KeeperEvent::Cut { message }) => self.dropped(Cause::LogLimit, &message),
                 _ => {}
             }
         }

@@ -4,13 +4,13 @@
 use std::io;
 use std::time::SystemTime;
 
-use kernel::keeper::{ClientId, KeeperEvent, KeeperFrame, Record};
+use kernel::keeper::{ClientId, KeeperEvent, KeeperFrame, LogRecord};
 
-use super::Keep;
+use super::Keeper;
 
-impl Keep {
+impl Keeper {
     /// Appends to the log. Returns the offset, unless it cannot be written.
-    pub(super) fn record(&mut self, record: &Record) -> Option<u64> {
+    pub(super) fn record(&mut self, record: &LogRecord) -> Option<u64> {
         self.repair_log().ok()?;
         match self.log.append(record, SystemTime::now()) {
             Ok(offset) => Some(offset),
@@ -24,7 +24,7 @@ impl Keep {
     /// Says in the log that records are missing there, if that is possible by now. Fails with the error number if it is not.
     pub(super) fn repair_log(&mut self) -> Result<(), i32> {
         let Some(os_error) = self.log_failure else { return Ok(()) };
-        let event = Record::Event(KeeperEvent::LogFailed { os_error });
+        let event = LogRecord::Event(KeeperEvent::LogFailed { os_error });
         self.log.append(&event, SystemTime::now()).map_err(|_| os_error)?;
         self.log_failure = None;
         Ok(())
@@ -60,15 +60,15 @@ mod tests {
     use tokio::time::timeout;
 
     use super::super::tests::{TIMEOUT, connect, keep, parts};
-    use super::super::{Ending, Keep};
+    use super::super::{Ending, Keeper};
 
-    async fn until_left(keep: &mut Keep) {
+    async fn until_left(keep: &mut Keeper) {
         if !keep.clients.is_empty() {
             assert_eq!(keep.run(None, std::future::pending()).await, Ending::Unused);
         }
     }
 
-    fn print(keep: &mut Keep, text: &str) {
+    fn print(keep: &mut Keeper, text: &str) {
         let content = json!({ "name": "stdout", "text": text });
         keep.on_message(Channel::Iopub, parts("stream", "1", "m1", &content));
     }

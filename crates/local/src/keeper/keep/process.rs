@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use kernel::keeper::{
-    Channel, KeeperEvent, KeeperFrame, KernelPhase, KernelStatus, LogDecision, Peek, Record,
+    Channel, KeeperEvent, KeeperFrame, KernelPhase, KernelStatus, LogDecision, LogRecord, Peek,
 };
 use tokio::time::timeout;
 use workspace::Error;
 
-use super::{Keep, KeptKernel};
+use super::{Keeper, KeptKernel};
 use crate::keeper::turns::Request;
 use crate::kernelspec::InterruptMode;
 
@@ -22,7 +22,7 @@ const MAX_MESSAGES: usize = 256;
 const DRAIN_SILENCE: Duration = Duration::from_millis(500);
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
-impl Keep {
+impl Keeper {
     pub(super) fn on_message(&mut self, channel: Channel, parts: Vec<Bytes>) {
         let peek = Peek::of(channel, &parts);
         match peek.state.as_deref() {
@@ -33,10 +33,10 @@ impl Keep {
         let bytes = parts.iter().map(|part| part.len() as u64).sum();
         let limit = if self.log.size() > super::MAX_LOG_BYTES { 0 } else { MAX_RUN_BYTES };
         match self.runs.received(channel, &peek, bytes, limit) {
-            LogDecision::Keep => drop(self.record(&Record::FromKernel { channel, parts })),
+            LogDecision::Keep => drop(self.record(&LogRecord::FromKernel { channel, parts })),
             LogDecision::CutFromHere => {
                 let message = peek.parent.clone();
-                self.record(&Record::Event(KeeperEvent::Cut { message }));
+                self.record(&LogRecord::Event(KeeperEvent::Cut { message }));
             }
             LogDecision::Drop => {}
         }
@@ -57,7 +57,7 @@ impl Keep {
         for Request { channel, parts, .. } in requests {
             // Without the content of a reply to `input()`, which may be a password: header, parent header, metadata.
             let logged = if channel == Channel::Stdin { 3.min(parts.len()) } else { parts.len() };
-            self.record(&Record::ToKernel { channel, parts: parts[..logged].to_vec() });
+            self.record(&LogRecord::ToKernel { channel, parts: parts[..logged].to_vec() });
             if let Some(kernel) = &self.kernel {
                 kernel.connection.send(channel, parts);
             }
@@ -68,7 +68,7 @@ impl Keep {
     pub(super) fn end_overdue(&mut self, now: Instant) {
         if let Some((message, released)) = self.turns.tick(now) {
             self.runs.ended(&message);
-            self.record(&Record::Event(KeeperEvent::Ended { message }));
+            self.record(&LogRecord::Event(KeeperEvent::Ended { message }));
             self.release(released);
         }
     }
@@ -76,7 +76,7 @@ impl Keep {
     /// A request will never reach the kernel.
     pub(super) fn withdrawn(&mut self, message: String) {
         self.runs.ended(&message);
-        self.record(&Record::Event(KeeperEvent::Withdrawn { message }));
+        self.record(&LogRecord::Event(KeeperEvent::Withdrawn { message }));
     }
 
     /// Interrupts the kernel; with the request that is meant, only if the kernel works on that.
@@ -102,7 +102,7 @@ impl Keep {
         let Some(launcher) = self.launcher.clone() else { return };
         self.requested();
         self.kernel_ended(KernelPhase::Starting);
-        self.record(&Record::Event(KeeperEvent::Restarting));
+        self.record(&LogRecord::Event(KeeperEvent::Restarting));
         let (old, starting) = (self.kernel.take(), self.starting.take());
         self.starting = Some(
             async move {
@@ -127,7 +127,7 @@ impl Keep {
         };
         self.kernel = Some(kernel);
         self.are_sockets_open = true;
-        self.record(&Record::Event(KeeperEvent::Ready { language_info }));
+        self.record(&LogRecord::Event(KeeperEvent::Ready { language_info }));
     }
 
     pub(super) fn on_failed_start(&mut self, error: &Error) {
@@ -136,7 +136,7 @@ impl Keep {
         for client in self.clients.values() {
             client.send(KeeperFrame::Failed { cause: how.clone() });
         }
-        self.record(&Record::Event(KeeperEvent::Died { how }));
+        self.record(&LogRecord::Event(KeeperEvent::Died { how }));
     }
 
     /// The kernel's process ended. Its connections may hold messages that it sent before.
@@ -151,7 +151,7 @@ impl Keep {
         }
         self.kernel = None;
         self.kernel_ended(KernelPhase::Dead { how: how.clone() });
-        self.record(&Record::Event(KeeperEvent::Died { how }));
+        self.record(&LogRecord::Event(KeeperEvent::Died { how }));
     }
 
     pub(super) fn kernel_ended(&mut self, phase: KernelPhase) {

@@ -5,14 +5,15 @@ use std::time::{Instant, SystemTime};
 use tokio::net::unix::pipe;
 
 use kernel::keeper::{
-    ClientFrame, ClientId, FrameError, FramedRead, KeeperEvent, KeeperFrame, Note, Record, VERSION, Welcome,
+    ClientFrame, ClientId, FrameError, FramedRead, KeeperEvent, KeeperFrame, LogRecord, Note, VERSION,
+    Welcome,
 };
 
-use super::{Ending, Keep, STARTER};
+use super::{Ending, Keeper, STARTER};
 use crate::keeper::clients::FromClient;
 use crate::keeper::turns::Request;
 
-impl Keep {
+impl Keeper {
     pub(super) fn on_frame(&mut self, id: ClientId, frame: ClientFrame) -> Option<Ending> {
         let client = self.clients.get_mut(&id)?;
         if let ClientFrame::Hello(hello) = frame {
@@ -70,7 +71,7 @@ impl Keep {
             }
             ClientFrame::Store { run } => {
                 if self.runs.store(&run) {
-                    self.record(&Record::Stored { run });
+                    self.record(&LogRecord::Stored { run });
                 }
             }
             ClientFrame::Acknowledge { run } => self.acknowledge(run),
@@ -101,19 +102,19 @@ impl Keep {
                     return;
                 }
             }
-            let _ = events.send((STARTER, FromClient::Left)).await;
+            let _ = events.send((STARTER, FromClient::Disconnected)).await;
         });
     }
 
     fn note(&mut self, note: Note, owner: Option<ClientId>) {
-        if let Some(offset) = self.record(&Record::Note(note.clone())) {
+        if let Some(offset) = self.record(&LogRecord::Note(note.clone())) {
             self.runs.note(note, offset, owner, SystemTime::now());
         }
     }
 
     fn acknowledge(&mut self, run: String) {
         if self.runs.acknowledge(&run) {
-            self.record(&Record::Acknowledged { run });
+            self.record(&LogRecord::Acknowledged { run });
             self.forget();
         }
         if self.launcher.is_none() && !self.has_unread_runs() {
@@ -143,7 +144,7 @@ impl Keep {
             self.withdrawn(message);
         }
         if self.runs.left(id) {
-            self.record(&Record::Event(KeeperEvent::Orphaned));
+            self.record(&LogRecord::Event(KeeperEvent::Orphaned));
         }
         self.count_attached();
     }

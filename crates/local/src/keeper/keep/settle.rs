@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tokio::process::{Child, Command};
 
-use super::Keep;
+use super::Keeper;
 
 /// How long a server that starts again may take to store the runs itself.
 const GRACE: Duration = Duration::from_secs(5);
@@ -29,7 +29,7 @@ impl Settling {
         Self { program: Some(program), ..Self::default() }
     }
 
-    /// When [`Keep::settle`] is due.
+    /// When [`Keeper::settle`] is due.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.due
     }
@@ -45,7 +45,7 @@ impl Settling {
     }
 }
 
-impl Keep {
+impl Keeper {
     /// Starts the program if runs have ended that no server follows. One that is attached learns of them only with its next
     /// run.
     pub(super) fn settle(&mut self, now: Instant) {
@@ -86,11 +86,11 @@ mod tests {
     use crate::tests::script;
 
     /// The keeper of an idle kernel with a run that has ended without its server. The program that stores it goes on for long.
-    fn keep(path: &std::path::Path) -> Keep {
+    fn keep(path: &std::path::Path) -> Keeper {
         let folder = KeeperFolder { path: path.to_path_buf() };
         let lock = folder.lock().unwrap().unwrap();
         let log = Log::create(path).unwrap();
-        let mut keep = Keep::new(folder, lock, log, Lifetimes::of_idle(Duration::ZERO));
+        let mut keep = Keeper::new(folder, lock, log, Lifetimes::of_idle(Duration::ZERO));
         let program = path.join("program");
         script(&program, "exec sleep 1000");
         keep.settling = Settling::with(program);

@@ -13,19 +13,19 @@ use crate::keeper::turns::Request;
 pub(super) const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The keeper of a kernel that works on a run whose server has gone.
-pub(super) fn keep(path: &Path) -> Keep {
+pub(super) fn keep(path: &Path) -> Keeper {
     let folder = KeeperFolder { path: path.to_path_buf() };
     let lock = folder.lock().unwrap().unwrap();
     let log = Log::create(path).unwrap();
-    let mut keep = Keep::new(folder, lock, log, Lifetimes::of_idle(FOREVER));
+    let mut keep = Keeper::new(folder, lock, log, Lifetimes::of_idle(FOREVER));
     keep.status.phase = KernelPhase::Running;
     let note = Note { run: "r1".to_owned(), message: Some("m1".to_owned()), data: Value::Null };
-    let offset = keep.record(&Record::Note(note.clone())).unwrap();
+    let offset = keep.record(&LogRecord::Note(note.clone())).unwrap();
     keep.runs.note(note, offset, None, SystemTime::now());
     keep
 }
 
-pub(super) async fn connect(keep: &mut Keep) -> Result<Kept, KernelError> {
+pub(super) async fn connect(keep: &mut Keeper) -> Result<Kept, KernelError> {
     let (stream, ours) = UnixStream::pair().unwrap();
     keep.serve(ours);
     let (read_log, restart, process) = (None, false, 1);

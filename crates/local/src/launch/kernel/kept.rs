@@ -14,7 +14,7 @@ use super::known_keeper::KnownKeeper;
 use super::{LocalKernel, Phase};
 use crate::ProcessEnv;
 use crate::keeper::{
-    self, Attached, KeepSpec, KeeperFolder, KeptExecutor, KernelRecord, Lifetimes, StartError, StartLock,
+    self, Attached, KeepSpec, KeeperFolder, KeptExecutor, KernelFile, Lifetimes, StartError, StartLock,
     attach, greet, keepers, make_room, remove_abandoned,
 };
 use crate::launch::launcher::{KernelLauncher, install_memory_handler};
@@ -210,7 +210,7 @@ impl LocalKernel {
         let KernelLauncher { process_env, choice, notebook, .. } = &self.launcher;
         let Some((notebook, chosen_at)) = notebook.as_ref().zip(self.chosen_at) else { return Ok(None) };
         let lock = StartLock::take(process_env, notebook).await;
-        let is_other = |(folder, record): (KeeperFolder, KernelRecord)| {
+        let is_other = |(folder, record): (KeeperFolder, KernelFile)| {
             record.is_of(notebook, choice)
                 && record.started_at >= chosen_at
                 && record.is_ready()

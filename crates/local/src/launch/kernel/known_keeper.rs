@@ -3,14 +3,14 @@
 use kernel::keeper::{KernelPhase, Welcome};
 use workspace::{Keeping, KernelState, NotebookPath};
 
-use crate::keeper::{KeeperFolder, KernelRecord, Ungreeted, greet, resident_bytes};
+use crate::keeper::{KeeperFolder, KernelFile, Ungreeted, greet, resident_bytes};
 use crate::root::Root;
 
 /// The keeper of a kernel.
 #[derive(Debug, Clone)]
 pub(crate) struct KnownKeeper {
     pub(crate) folder: KeeperFolder,
-    pub(crate) record: KernelRecord,
+    pub(crate) record: KernelFile,
     /// What it said last.
     pub(crate) welcome: Option<Welcome>,
     /// Why it cannot be used, although it lives: it is of another version of the program, or does not answer.
@@ -23,7 +23,7 @@ pub(crate) struct KnownKeeper {
 
 impl KnownKeeper {
     /// One that an earlier server started, and what it says now.
-    pub(crate) async fn from_earlier(folder: KeeperFolder, record: KernelRecord) -> Self {
+    pub(crate) async fn from_earlier(folder: KeeperFolder, record: KernelFile) -> Self {
         let mut known =
             Self { folder, record, welcome: None, refusal: None, is_from_earlier: true, memory: None };
         known.ask().await;

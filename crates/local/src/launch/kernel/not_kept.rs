@@ -4,7 +4,7 @@ use std::future::ready;
 use std::sync::atomic::Ordering;
 
 use kernel::KernelError;
-use workspace::{Error, Keeping, KernelState, Orphan, RunId, RunNote};
+use workspace::{Error, Keeping, KernelState, Orphan, RunDetails, RunId};
 
 use super::{LocalKernel, State};
 use crate::launch::running::RunningKernel;
@@ -48,7 +48,7 @@ impl LocalKernel {
     }
 
     #[expect(clippy::unused_self, reason = "where kernels are kept, it is needed")]
-    pub(super) fn announce_run(&self, _note: &RunNote) {}
+    pub(super) fn announce_run(&self, _note: &RunDetails) {}
 
     #[expect(clippy::unused_self, reason = "where kernels are kept, it is needed")]
     pub(super) fn retract_run(&self, _run: &RunId) {}

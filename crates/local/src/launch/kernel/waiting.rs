@@ -2,7 +2,7 @@
 
 use kernel::keeper::ClientFrame;
 use tokio::sync::mpsc;
-use workspace::{RunId, RunNote};
+use workspace::{RunDetails, RunId};
 
 use super::{LocalKernel, Phase, State};
 use crate::keeper::kept_note;
@@ -11,7 +11,7 @@ use crate::launch::running::RunningKernel;
 /// The runs that wait for a kernel that is not ready, and its keeper, if one is starting it.
 #[derive(Default)]
 pub(super) struct Waiting {
-    runs: Vec<RunNote>,
+    runs: Vec<RunDetails>,
     keeper: Option<mpsc::UnboundedSender<ClientFrame>>,
 }
 
@@ -37,7 +37,7 @@ impl LocalKernel {
     }
 
     /// A run waits for its turn on the kernel.
-    pub(super) fn announce_run(&self, note: &RunNote) {
+    pub(super) fn announce_run(&self, note: &RunDetails) {
         let mut state = self.state.lock();
         if let Phase::Running(running) = &state.phase {
             running.announce(note);

@@ -8,7 +8,7 @@ use kernel::{Client, Status};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::timeout;
-use workspace::{Executor, RunNote};
+use workspace::{Executor, RunDetails};
 
 use super::RunningKernel;
 use crate::keeper::{KeptExecutor, StarterLife, describe_others, kept_note};
@@ -77,7 +77,7 @@ impl RunningKernel {
     }
 
     /// Lets a later server know of a run that waits for its turn.
-    pub(crate) fn announce(&self, note: &RunNote) {
+    pub(crate) fn announce(&self, note: &RunDetails) {
         if let Self::Kept(kept) = self {
             kept.keeper.send(ClientFrame::Note(kept_note(&kept.executor.root, note)));
         }

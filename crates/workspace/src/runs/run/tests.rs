@@ -82,7 +82,7 @@ fn late_output_is_kept_and_noted_once() {
 fn times(events: Vec<(u64, Event)>) -> (u64, u64) {
     let now = SystemTime::now();
     let ago = |seconds| now - Duration::from_secs(seconds);
-    let note = RunNote {
+    let note = RunDetails {
         run: RunId::new("r1"),
         notebook: None,
         cell: None,

@@ -9,7 +9,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::Runner;
 use crate::executor::Executor;
-use crate::left::describe;
+use crate::leftovers::describe;
 use crate::open_notebook::OpenNotebook;
 use crate::place::{Kernel, Mode, Place};
 use crate::runs::orphan::{Orphan, OrphanedExecution};
@@ -191,7 +191,7 @@ impl Runner {
 /// A run of an earlier server that is followed.
 struct Adopted {
     run: Arc<Run>,
-    /// What its cell showed before: see [`RunNote`](crate::RunNote).
+    /// What its cell showed before: see [`RunDetails`](crate::RunDetails).
     shown_before: Option<String>,
     /// Whether its cell is in a notebook that cannot be opened from here.
     is_out_of_reach: bool,

@@ -22,7 +22,7 @@ use crate::runs::outputs;
 use crate::runs::run::Run;
 use crate::runs::session_order::InLine;
 use crate::runs::state::RunState;
-use crate::{Error, ErrorKind, RunNote, SessionId, progress, telemetry};
+use crate::{Error, ErrorKind, RunDetails, SessionId, progress, telemetry};
 
 /// Output that comes within this time after the end is written at once.
 const LATE_WRITE_DELAY: Duration = Duration::from_millis(200);
@@ -242,7 +242,7 @@ impl Runner {
         if begun.is_restarted {
             run.note_restart();
         }
-        let note = RunNote { shown_before, ..run.to_note() };
+        let note = RunDetails { shown_before, ..run.to_note() };
         let code = Code { source: run.source(), cell: run.cell().map(|cell| &cell.id), note: &note };
         run.set_stage("waiting for the kernel, which may be running something else");
         let execution = executor.execute(code, self.sink(run, notebook));

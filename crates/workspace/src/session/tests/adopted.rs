@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::fakes::{Idle, Memory, Page};
 use super::*;
-use crate::{Code, Execution, Executor, Orphan, OrphanedExecution, RunId, RunNote};
+use crate::{Code, Execution, Executor, Orphan, OrphanedExecution, RunDetails, RunId};
 
 /// The connection of a run that it says nothing of.
 #[derive(Default)]
@@ -37,23 +37,23 @@ impl Executor for Connection {
 }
 
 /// A cell that showed something when an earlier server ran it, and the run, which has printed "ours" as number `count`.
-struct Left {
+struct Earlier {
     memory: Arc<Memory>,
     session: Session,
     opened: Arc<OpenNotebook>,
     cell: CellId,
-    note: RunNote,
+    note: RunDetails,
     count: u64,
 }
 
-impl Left {
+impl Earlier {
     async fn new(shown: (&str, Option<u64>), count: u64) -> Self {
         let (memory, workspace) = memory();
         let session = Session::new(workspace);
         let (opened, notebook) = with_cells(&session, "a.ipynb", 1).await;
         let cell = notebook.cells()[0].id().clone();
         let left = Self {
-            note: RunNote {
+            note: RunDetails {
                 run: "r1-earlier".into(),
                 notebook: Some("a.ipynb".into()),
                 cell: Some(cell.clone()),
@@ -67,7 +67,7 @@ impl Left {
             count,
         };
         let shown_before = left.show(shown).await.shown_revision();
-        Self { note: RunNote { shown_before: Some(shown_before), ..left.note }, ..left }
+        Self { note: RunDetails { shown_before: Some(shown_before), ..left.note }, ..left }
     }
 
     /// The cell shows this from now on.
@@ -120,7 +120,7 @@ fn printed(text: &str) -> Output {
 
 #[tokio::test]
 async fn what_cannot_be_stored_is_left_to_the_next_server() {
-    let left = Left::new(("before", Some(1)), 2).await;
+    let left = Earlier::new(("before", Some(1)), 2).await;
     let full = Error::new(ErrorKind::Unavailable, "The disk is full.", "Free some space.");
     *left.page().refusal.lock().unwrap() = Some(full);
     let (shown, notes, is_acknowledged) = left.adopted().await;
@@ -130,7 +130,7 @@ async fn what_cannot_be_stored_is_left_to_the_next_server() {
 
 #[tokio::test]
 async fn a_run_whose_notebook_cannot_be_opened_from_here_is_left_to_another_server() {
-    let mut left = Left::new(("before", Some(1)), 2).await;
+    let mut left = Earlier::new(("before", Some(1)), 2).await;
     left.note.notebook = None;
     let (shown, notes, is_acknowledged) = left.adopted().await;
     assert_eq!((&*shown, is_acknowledged), ("before", false));
@@ -140,7 +140,7 @@ async fn a_run_whose_notebook_cannot_be_opened_from_here_is_left_to_another_serv
 #[tokio::test]
 async fn outputs_replace_what_the_run_found_whatever_its_number_was() {
     for (before, count) in [(Some(120), 3), (Some(3), 120), (Some(1), 1), (None, 1)] {
-        let left = Left::new(("before", before), count).await;
+        let left = Earlier::new(("before", before), count).await;
         assert_eq!(left.adopted().await, ("ours".to_owned(), String::new(), true), "{before:?}");
     }
 }
@@ -148,7 +148,7 @@ async fn outputs_replace_what_the_run_found_whatever_its_number_was() {
 #[tokio::test]
 async fn outputs_of_a_later_run_stay_whatever_its_number_is() {
     for (before, later, count) in [(Some(56), 1, 57), (Some(1), 1, 7), (Some(2), 9, 3), (None, 1, 2)] {
-        let left = Left::new(("before", before), count).await;
+        let left = Earlier::new(("before", before), count).await;
         left.show(("newer", Some(later))).await;
         let (shown, notes, is_acknowledged) = left.adopted().await;
         assert_eq!((&*shown, is_acknowledged), ("newer", true), "{before:?} {later}");
@@ -158,7 +158,7 @@ async fn outputs_of_a_later_run_stay_whatever_its_number_is() {
 
 #[tokio::test]
 async fn what_the_earlier_server_has_shown_of_the_run_is_replaced() {
-    let left = Left::new(("before", Some(1)), 2).await;
+    let left = Earlier::new(("before", Some(1)), 2).await;
     // While a cell runs it has no number.
     left.show(("ou", None)).await;
     assert_eq!(left.adopted().await, ("ours".to_owned(), String::new(), true));
@@ -167,7 +167,7 @@ async fn what_the_earlier_server_has_shown_of_the_run_is_replaced() {
 #[tokio::test]
 async fn numbers_decide_where_an_earlier_version_has_noted_nothing_else() {
     for (later, shown) in [(9, "newer"), (1, "ours")] {
-        let mut left = Left::new(("before", Some(1)), 3).await;
+        let mut left = Earlier::new(("before", Some(1)), 3).await;
         left.note.shown_before = None;
         left.show(("newer", Some(later))).await;
         assert_eq!(left.adopted().await.0, shown);

@@ -159,7 +159,7 @@ impl Kernel for Idle {
         async { orphans }.boxed()
     }
 
-    fn announce(&self, note: &crate::RunNote) {
+    fn announce(&self, note: &crate::RunDetails) {
         let mut announced = self.announced.lock().unwrap();
         if !announced.contains(&note.run) {
             announced.push(note.run.clone());

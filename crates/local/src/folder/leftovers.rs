@@ -5,12 +5,14 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use notebook::CellId;
 use tokio::time::{Instant, timeout_at};
-use workspace::{Kernel as _, KernelId, Left, LeftKernel, LeftRun, NotebookPath, RunId, RunState};
+use workspace::{
+    Kernel as _, KernelId, LeftoverKernel, LeftoverRun, Leftovers, NotebookPath, RunId, RunState,
+};
 
 use super::Folder;
 use crate::keeper::{
-    KEEPER_DIED, KeeperFolder, KernelRecord, LoggedRun, Ungreeted, greet, keepers, logged_runs,
-    unused_folders, waiting_folders,
+    KEEPER_DIED, KeeperFolder, KernelFile, LoggedRun, Ungreeted, greet, keepers, logged_runs, unused_folders,
+    waiting_folders,
 };
 use crate::launch::kernel_state;
 
@@ -18,13 +20,13 @@ use crate::launch::kernel_state;
 const TIMEOUT: Duration = Duration::from_secs(1);
 
 impl Folder {
-    pub(super) async fn left_by_servers(&self) -> Left {
+    pub(super) async fn leftovers(&self) -> Leftovers {
         if self.keeping.is_none() {
-            return Left::default();
+            return Leftovers::default();
         }
-        let mut left = Left { warnings: self.unused_folders(), ..Left::default() };
+        let mut left = Leftovers { warnings: self.unused_folders(), ..Leftovers::default() };
         let ours = self.live_kernels();
-        let is_left = |(_, record): &(KeeperFolder, KernelRecord)| {
+        let is_left = |(_, record): &(KeeperFolder, KernelFile)| {
             self.is_here(record) && ours.iter().all(|kernel| **kernel.id() != *record.id)
         };
         let keepers: Vec<_> = keepers(&self.process_env).into_iter().filter(is_left).collect();
@@ -39,14 +41,14 @@ impl Folder {
         let waited: Vec<_> =
             waiting_folders(&self.process_env).iter().flat_map(|it| self.take_waiting(it)).collect();
         // A keeper may have learnt of them before their server ended.
-        let is_known = |run: &LeftRun| left.runs.iter().any(|known| known.run == run.run);
+        let is_known = |run: &LeftoverRun| left.runs.iter().any(|known| known.run == run.run);
         let unknown: Vec<_> = waited.into_iter().filter(|run| !is_known(run)).collect();
         left.runs.extend(unknown);
         left
     }
 
     /// The runs that waited when their server ended, which did not run. They are in the journal of this server from now on.
-    fn take_waiting(&self, folder: &KeeperFolder) -> Vec<LeftRun> {
+    fn take_waiting(&self, folder: &KeeperFolder) -> Vec<LeftoverRun> {
         // Its server lives, or another one takes them.
         let Ok(Some(_lock)) = folder.lock() else { return Vec::new() };
         let mut runs = logged_runs(&folder.path);
@@ -64,8 +66,8 @@ impl Folder {
     }
 
     /// What is left at one keeper. Nothing if another server uses it, which reports it.
-    async fn left_at(&self, folder: &KeeperFolder, record: &KernelRecord, deadline: Instant) -> Left {
-        let mut left = Left::default();
+    async fn left_at(&self, folder: &KeeperFolder, record: &KernelFile, deadline: Instant) -> Leftovers {
+        let mut left = Leftovers::default();
         let notebook =
             record.notebook.as_ref().and_then(|path| self.root.relative(path)).map(NotebookPath::new);
         let welcome = timeout_at(deadline, greet(folder, record)).await;
@@ -82,7 +84,7 @@ impl Folder {
             Err(Ungreeted::Absent | Ungreeted::Refused { .. }) => return left,
         };
         let is_kept = welcome.is_some();
-        left.kernels.extend(welcome.map(|welcome| LeftKernel {
+        left.kernels.extend(welcome.map(|welcome| LeftoverKernel {
             id: KernelId::new(record.id.clone()),
             notebook,
             started_at: record.started_at,
@@ -98,8 +100,8 @@ impl Folder {
         left
     }
 
-    fn left_run(&self, LoggedRun { run, note, state, .. }: LoggedRun) -> LeftRun {
-        LeftRun {
+    fn left_run(&self, LoggedRun { run, note, state, .. }: LoggedRun) -> LeftoverRun {
+        LeftoverRun {
             run: RunId::new(run),
             notebook: note.notebook.and_then(|path| self.root.relative(&path)).map(NotebookPath::new),
             cell: note.cell.map(CellId::new),
@@ -127,8 +129,8 @@ fn unreported_runs(folder: &KeeperFolder, is_kept: bool) -> Vec<LoggedRun> {
 }
 
 /// The first reply reports these. Those that are over are not reported again.
-fn report(folder: &KeeperFolder, runs: &[LeftRun]) {
-    let is_over = |run: &&LeftRun| run.state.as_ref().is_some_and(RunState::is_over);
+fn report(folder: &KeeperFolder, runs: &[LeftoverRun]) {
+    let is_over = |run: &&LeftoverRun| run.state.as_ref().is_some_and(RunState::is_over);
     let mut over = runs.iter().filter(is_over).map(|run| &*run.run).peekable();
     if over.peek().is_some()
         && let Err(error) = folder.add_reported(over)
@@ -137,7 +139,7 @@ fn report(folder: &KeeperFolder, runs: &[LeftRun]) {
     }
 }
 
-fn silent(record: &KernelRecord) -> String {
+fn silent(record: &KernelFile) -> String {
     let of = record.notebook.as_ref().map(|path| format!(" of {}", path.display())).unwrap_or_default();
     format!(
         "The keeper (process {}) of the kernel {}{of} does not answer: continue that process if it was stopped, or end it.",

@@ -9,21 +9,21 @@ use notebook::{CellId, one_line};
 use tokio::sync::OnceCell;
 
 use crate::place::{KernelState, Place};
-use crate::{KernelId, NotebookPath, RunId, RunNote, RunState};
+use crate::{KernelId, NotebookPath, RunDetails, RunId, RunState};
 
 /// What earlier servers have left at a place. Reporting changes nothing: the session that uses a kernel takes over
 /// its runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Left {
-    pub kernels: Vec<LeftKernel>,
-    pub runs: Vec<LeftRun>,
+pub struct Leftovers {
+    pub kernels: Vec<LeftoverKernel>,
+    pub runs: Vec<LeftoverRun>,
     /// Why there may be more that is not used, a sentence each.
     pub warnings: Vec<String>,
 }
 
 /// A kernel to which no server is connected.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeftKernel {
+pub struct LeftoverKernel {
     pub id: KernelId,
     /// `None` if it is for code of no notebook.
     pub notebook: Option<NotebookPath>,
@@ -33,7 +33,7 @@ pub struct LeftKernel {
 
 /// A run whose outcome has not been reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeftRun {
+pub struct LeftoverRun {
     pub run: RunId,
     pub notebook: Option<NotebookPath>,
     pub cell: Option<CellId>,
@@ -42,10 +42,10 @@ pub struct LeftRun {
     pub state: Option<RunState>,
 }
 
-impl LeftRun {
-    pub(crate) fn to_note(&self) -> RunNote {
+impl LeftoverRun {
+    pub(crate) fn to_note(&self) -> RunDetails {
         let Self { run, notebook, cell, source, .. } = self.clone();
-        RunNote { run, notebook, cell, source, shown_before: None }
+        RunDetails { run, notebook, cell, source, shown_before: None }
     }
 
     /// What became of it, for an agent.
@@ -89,20 +89,22 @@ fn sentence(run: &RunId, cell: Option<&CellId>, place: &str, state: &str) -> Str
 
 /// What this server found at its first call, until it is reported to an agent.
 #[derive(Default)]
-pub(crate) struct LeftReport {
-    found: OnceCell<Arc<Left>>,
+pub(crate) struct LeftoverReport {
+    found: OnceCell<Arc<Leftovers>>,
     is_reported: AtomicBool,
 }
 
-impl LeftReport {
+impl LeftoverReport {
     /// `None` if there is nothing to tell.
-    pub(crate) async fn unreported(&self, places: &[Arc<dyn Place>]) -> Option<Arc<Left>> {
+    pub(crate) async fn unreported(&self, places: &[Arc<dyn Place>]) -> Option<Arc<Leftovers>> {
         if self.is_reported.load(Ordering::Relaxed) {
             return None;
         }
         let find = async {
-            let mut all = Left::default();
-            for Left { kernels, runs, warnings } in join_all(places.iter().map(|place| place.left())).await {
+            let mut all = Leftovers::default();
+            for Leftovers { kernels, runs, warnings } in
+                join_all(places.iter().map(|place| place.leftovers())).await
+            {
                 all.kernels.extend(kernels);
                 all.runs.extend(runs);
                 all.warnings.extend(warnings);
