@@ -7,7 +7,6 @@ LEFT_OUT = {
     "local/test_kept_ends.py": "on Windows kernels end with their server",
     "local/test_kept_first_reply.py": "on Windows kernels end with their server",
     "local/test_kept_soak.py": "on Windows kernels end with their server",
-    "local/test_kept_versions.py": "on Windows kernels end with their server",
     "local/test_memory_changes.py": "a part of the kernel, without the program",
     "local/test_memory_frameworks.py": "a part of the kernel, without the program",
     "local/test_memory_handler.py": "a part of the kernel, without the program",

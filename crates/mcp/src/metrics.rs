@@ -1,8 +1,9 @@
 //! Counts of sessions and calls, for those who run the server.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Counts of all sessions that share it.
@@ -64,7 +65,7 @@ impl Metrics {
     }
 
     fn tallies(&self) -> MutexGuard<'_, BTreeMap<&'static str, Calls>> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+        self.calls.lock()
     }
 }
 

@@ -5,10 +5,11 @@
 //! nothing is done twice.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use parking_lot::{Mutex, MutexGuard};
 use rmcp::model::{ElicitRequest, ElicitResult, InputRequest, InputRequiredResult};
 use serde::Deserialize;
 use serde_json::Value;
@@ -154,7 +155,7 @@ impl PausedCalls {
     }
 
     fn calls(&self) -> MutexGuard<'_, VecDeque<PausedCall>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -1,9 +1,10 @@
 //! One agent's session: answers what `rmcp` asks.
 
 use std::future::ready;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestMethod, CompleteRequestParams, CompleteResult,
@@ -145,7 +146,7 @@ impl Session {
     }
 
     pub(crate) fn log_level(&self) -> LoggingLevel {
-        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.log_level.lock()
     }
 
     fn list(&self, can_ask: bool) -> String {
@@ -243,7 +244,7 @@ impl ServerHandler for Session {
         request: SetLevelRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) = request.level;
+        *self.log_level.lock() = request.level;
         Ok(())
     }
 

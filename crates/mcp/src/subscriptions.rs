@@ -1,8 +1,8 @@
 //! Subscriptions to resources that others may change.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::{Mutex, MutexGuard};
 use rmcp::model::ResourceUpdatedNotificationParam;
 use rmcp::service::{Peer, RoleServer};
 use tokio_util::sync::CancellationToken;
@@ -43,6 +43,6 @@ impl Subscriptions {
     }
 
     fn by_uri(&self) -> MutexGuard<'_, HashMap<String, CancellationToken>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }

@@ -16,7 +16,10 @@ const FEW: usize = 32;
 pub struct SmallSet<T> {
     /// In order; empty if there are many.
     few: ThinVec<T>,
-    #[expect(clippy::box_collection, reason = "nearly all sets do without it, and there are millions of them")]
+    #[expect(
+        clippy::box_collection,
+        reason = "nearly all sets do without it, and there are millions of them"
+    )]
     many: Option<Box<BTreeSet<T>>>,
 }
 

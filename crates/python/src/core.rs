@@ -1,11 +1,12 @@
 //! The object that the extension holds: answers requests, and keeps the state of each caller.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::join_all;
 use mcp::{Metrics, Permissions};
+use parking_lot::{Mutex, MutexGuard};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -174,6 +175,6 @@ impl Shared {
     }
 
     fn callers(&self) -> MutexGuard<'_, Callers<User>> {
-        self.callers.lock().unwrap_or_else(PoisonError::into_inner)
+        self.callers.lock()
     }
 }

@@ -6,9 +6,9 @@
 use std::any::Any;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, PoisonError};
 
 use futures_util::FutureExt as _;
+use parking_lot::Mutex;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use tokio::runtime::Handle;
@@ -117,7 +117,7 @@ impl Settle {
 
 impl Settle {
     fn outcome(&self) -> Option<Outcome> {
-        self.outcome.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.outcome.lock().take()
     }
 }
 

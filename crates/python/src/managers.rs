@@ -2,12 +2,12 @@
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use jupyter::{ConnectionInfo, InProcessServer};
+use parking_lot::Mutex;
 use pyo3::prelude::*;
 use tokio::sync::oneshot;
 
@@ -103,7 +103,7 @@ struct Call {
 #[pymethods]
 impl Call {
     fn __call__(&self, py: Python<'_>) -> PyResult<()> {
-        let answer = self.answer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let answer = self.answer.lock().take();
         let result = self.callback.call1(py, (&self.argument,))?.extract(py)?;
         if let Some(answer) = answer {
             // Nobody receives it after the time limit.

@@ -1,7 +1,7 @@
 //! A response that is passed on as it arrives.
 
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -9,6 +9,7 @@ use bytes::Bytes;
 use futures_util::FutureExt as _;
 use http_body::Frame;
 use http_body_util::BodyExt as _;
+use parking_lot::{Mutex, MutexGuard};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -103,7 +104,7 @@ impl Source {
     }
 
     fn body(&self) -> MutexGuard<'_, Option<Body>> {
-        self.body.lock().unwrap_or_else(PoisonError::into_inner)
+        self.body.lock()
     }
 }
 

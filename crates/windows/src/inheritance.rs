@@ -2,8 +2,8 @@
 
 use std::io;
 use std::os::windows::io::{AsRawHandle as _, BorrowedHandle};
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use windows_sys::Win32::Foundation::{HANDLE_FLAG_INHERIT, SetHandleInformation};
 
 use crate::check;
@@ -19,7 +19,7 @@ pub fn while_inherited<T>(
     handles: &[BorrowedHandle<'_>],
     start: impl FnOnce() -> io::Result<T>,
 ) -> io::Result<T> {
-    let _one = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+    let _one = STARTING.lock();
     let inherited = Inherited(handles);
     inherited.set(HANDLE_FLAG_INHERIT)?;
     start()

@@ -2,10 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use notebook::{CellId, Edit, Notebook};
 use operations::SessionLock;
+use parking_lot::{Mutex, MutexGuard};
 use uuid::Uuid;
 
 use crate::actor::{self, Actor};
@@ -377,7 +378,7 @@ impl Session {
     }
 
     fn state(&self) -> MutexGuard<'_, SessionState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 use std::path::Path;
 use std::process::Stdio;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
@@ -140,7 +141,7 @@ impl Stderr {
     async fn collect(self, mut stderr: ChildStderr) {
         let mut block = vec![0; Self::MAX_BYTES];
         while let Ok(length @ 1..) = stderr.read(&mut block).await {
-            let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut kept = self.0.lock();
             kept.extend(&block[..length]);
             let excess = kept.len().saturating_sub(Self::MAX_BYTES);
             kept.drain(..excess);
@@ -148,7 +149,7 @@ impl Stderr {
     }
 
     pub(super) fn add_to(&self, error: anyhow::Error) -> anyhow::Error {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.0.lock();
         let said = String::from_utf8_lossy(kept.make_contiguous()).trim().to_owned();
         if said.is_empty() {
             error

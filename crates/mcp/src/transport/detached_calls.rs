@@ -6,10 +6,11 @@
 //! <https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery>
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
@@ -80,7 +81,7 @@ impl OfSession {
 
 impl DetachedCalls {
     fn calls(&self) -> MutexGuard<'_, HashMap<String, OfSession>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     fn detach(&self, session: &str, call: CallStream) {

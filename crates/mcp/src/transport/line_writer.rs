@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 use tokio_util::sync::CancellationToken;
 
@@ -89,7 +90,7 @@ impl<W: AsyncWrite + Unpin + Send + 'static> LineWriter<W> {
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
         // Nothing panics under the lock, so it is never poisoned.
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queue.lock()
     }
 }
 

@@ -1,10 +1,11 @@
 //! The sessions of agents over HTTP: how many there may be, and how long one may be idle.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use futures_util::{Stream, StreamExt as _};
+use parking_lot::{Mutex, MutexGuard};
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_server::session::local::{
     LocalSessionManager, LocalSessionManagerError, SessionConfig,
@@ -141,7 +142,7 @@ impl SessionPool {
     }
 
     fn sessions(&self) -> MutexGuard<'_, HashMap<SessionId, Activity>> {
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+        self.sessions.lock()
     }
 }
 
@@ -154,7 +155,7 @@ struct OpenStream {
 
 impl OpenStream {
     fn update(&self, change: impl FnOnce(&mut usize)) {
-        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sessions = self.sessions.lock();
         if let Some(activity) = sessions.get_mut(&self.id) {
             change((self.count)(activity));
             activity.last_active = Instant::now();

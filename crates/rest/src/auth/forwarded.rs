@@ -1,8 +1,8 @@
 //! Headers that identify the user of an agent's request, sent again to the server in whose process we run.
 
 use std::fmt;
-use std::sync::{PoisonError, RwLock};
 
+use parking_lot::RwLock;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::client::SECRET_HEADER;
@@ -43,11 +43,11 @@ impl Forwarded {
     /// Replaces all headers by those of a newer request.
     pub fn replace(&self, headers: &[(String, String)]) {
         let newest = headers.iter().filter_map(|(name, value)| identifying(name, value)).collect();
-        *self.headers.write().unwrap_or_else(PoisonError::into_inner) = newest;
+        *self.headers.write() = newest;
     }
 
     pub(crate) fn headers(&self) -> HeaderMap {
-        self.headers.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.headers.read().clone()
     }
 }
 

@@ -1,5 +1,6 @@
 //! Runs of earlier servers: what is stored of them, and what is acknowledged.
 
+use std::sync::Mutex;
 use std::time::SystemTime;
 
 use kernel::{Event, Outcome, Sink, Status};

@@ -1,5 +1,7 @@
 //! What paths mean to sessions that work in different places.
 
+use std::sync::Mutex;
+
 use futures_util::FutureExt as _;
 
 use super::*;

@@ -1,5 +1,6 @@
 //! Several cells that run in order: what their tags say, and what ends the series.
 
+use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
 
 use kernel::{Event, Outcome, Sink, Status};
