@@ -6,10 +6,22 @@ from typing import Any
 
 from e2e.support.program import REPOSITORY
 
-MEMORY = REPOSITORY / "crates/kernel/src/memory"
-# The parts in the order in which the program joins them.
-PARTS = re.findall(r'include_str!\("(.+)"\)', (MEMORY / "handler.rs").read_text())
-SOURCE = "".join((MEMORY / part).read_text() for part in PARTS)
+HANDLER = REPOSITORY / "crates/kernel/src/memory/handler"
+IMPORT = re.compile(r"^from \.(\w+) import (?:\([^)]*\)|.*)\n", re.MULTILINE)
+known: set[str] = set()
+
+
+def joined(module: str = "install") -> str:
+    """The modules as one program, as `crates/kernel/build.rs` joins them."""
+    if module in known:
+        return ""
+    known.add(module)
+    source = (HANDLER / f"{module}.py").read_text()
+    imported = "".join(joined(name) for name in IMPORT.findall(source))
+    return imported + IMPORT.sub("", source)
+
+
+SOURCE = joined()
 # What code of the person has run.
 ran: list[str] = []
 

@@ -77,9 +77,9 @@ const RULES: [Rule; 5] = [
             "telemetry",
         ],
         words: &["env!("],
-        exceptions: &["env!(\"cargo_pkg_"],
+        exceptions: &["env!(\"cargo_pkg_", "env!(\"out_dir\")"],
         modules: &[],
-        advice: "env! may read only CARGO_PKG_*; take the value as an argument",
+        advice: "env! may read only CARGO_PKG_* and OUT_DIR; take the value as an argument",
     },
     Rule {
         name: "terminal",

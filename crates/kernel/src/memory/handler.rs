@@ -16,21 +16,7 @@ use crate::messages::{Channel, Message};
 use crate::{Client, KernelError};
 
 /// What the handler is, in Python.
-pub(super) const PROGRAM: &str = concat!(
-    include_str!("handler/kinds.py"),
-    include_str!("handler/plain.py"),
-    include_str!("handler/secrets.py"),
-    include_str!("handler/values.py"),
-    include_str!("handler/frames.py"),
-    include_str!("handler/arrays.py"),
-    include_str!("handler/sources.py"),
-    include_str!("handler/details.py"),
-    include_str!("handler/paths.py"),
-    include_str!("handler/changes.py"),
-    include_str!("handler/packages.py"),
-    include_str!("handler/answers.py"),
-    include_str!("handler/install.py"),
-);
+pub(super) const PROGRAM: &str = include_str!(concat!(env!("OUT_DIR"), "/handler.py"));
 /// How long the kernel may take to install the handler. It is idle, unless somebody's cell came before.
 const INSTALL_TIMEOUT: Duration = Duration::from_secs(5);
 

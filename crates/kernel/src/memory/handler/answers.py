@@ -1,11 +1,14 @@
-
 # The questions.
 
 import fnmatch
 
-
-class Refused(Exception):
-    """What was asked for cannot be shown; the reason."""
+from .changes import MAX_COMPARED, MAX_NAME, NOTHING, compared, is_running, marks, random_marks, runs_another
+from .details import details
+from .kinds import Refused, cut, full_name
+from .packages import Packages
+from .paths import follow
+from .secrets import HIDDEN, is_secret_path
+from .values import describe, kind_of_row, row_of
 
 
 class TimeIsUp(BaseException):

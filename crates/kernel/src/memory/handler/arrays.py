@@ -1,5 +1,11 @@
-
 # What is in arrays.
+
+import sys
+from itertools import islice
+
+from .frames import bare, shown
+from .kinds import NDARRAYS, cut, library_class
+from .values import MAX_COLUMNS, by_times, first_that_fit, short, text_of_type
 
 
 def arrow_details(value, rows):

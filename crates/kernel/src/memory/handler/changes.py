@@ -1,5 +1,25 @@
-
 # What a run has changed, found by comparing what there was before and after it.
+
+import sys
+import types
+
+from .kinds import (
+    ARRAYS,
+    COLUMNS,
+    CONTAINERS,
+    FRAMES,
+    FUNCTIONS,
+    cut,
+    is_arrow_array,
+    is_kind,
+    is_of_library,
+    is_one_of,
+    library_class,
+    name_of_type,
+)
+from .plain import is_plain
+from .secrets import is_secret, is_typed
+from .values import by_times
 
 # Comparing more variables would take long enough to be noticed.
 MAX_COMPARED = 5000

@@ -1,5 +1,34 @@
-
 # What is in a value.
+
+import types
+from itertools import islice
+
+from .arrays import array_details, arrow_details, xarray_details
+from .frames import column_details, frame_details, lazy_details, shown
+from .kinds import (
+    ARRAYS,
+    COLUMNS,
+    CONTAINERS,
+    FRAMES,
+    FUNCTIONS,
+    Refused,
+    bases_of_type,
+    cut,
+    entry,
+    is_arrow_array,
+    is_kind,
+    is_lazy,
+    is_made_by_class,
+    is_one_of,
+    library_class,
+    own_attributes,
+)
+from .paths import torch_members
+from .plain import is_plain
+from .secrets import HIDDEN, is_secret_key, is_typed
+from .sources import class_details, function_details
+from .values import MAX_TABLE, first_that_fit, row_of, short
+
 
 def details(value, rows, stats, is_busy):
     kind = type(value)

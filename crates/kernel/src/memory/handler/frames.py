@@ -1,5 +1,12 @@
-
 # What is in data frames and columns.
+
+import re
+from itertools import islice
+
+from .kinds import INDEXES, cut, name_of_type
+from .plain import plain_column, plain_frame
+from .secrets import HIDDEN_VALUE, is_secret, is_secret_key, is_typed
+from .values import MAX_COLUMNS, MAX_TABLE, NULLS, columns, first_that_fit, short, short_label, text_of_type
 
 # How many cells of a frame are counted without being asked to.
 MAX_COUNTED = 20_000_000

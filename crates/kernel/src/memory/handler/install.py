@@ -1,8 +1,13 @@
-
 # Adds the handler to the kernel, or answers without it.
 
 import _thread
 import json
+import sys
+import types
+
+from .answers import Answers, TimeIsUp
+from .kinds import Refused, cut, name_of_type
+from .secrets import remember_typed
 
 REQUEST, REPLY = "cellbridge_memory_request", "cellbridge_memory_reply"
 # They are asked for after each run, and take no longer for what is in the variables.

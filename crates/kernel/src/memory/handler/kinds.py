@@ -1,11 +1,4 @@
-# Answers questions about the variables of an IPython kernel, on its control channel, also while a cell runs. The files of this
-# folder are one program; `memory.rs` says in which order. They run once, in a namespace of their own.
-#
-# Nothing here may call code of the person: `type(value)` instead of `isinstance`, which asks `__class__`; slots of built-in
-# types instead of `len` and `repr`; facts of a library only for its own classes, not for subclasses, and only if it is loaded
-# already.
-#
-# This file: which class a value has, and what is known of that class.
+# Which class a value has, and what is known of that class.
 
 import sys
 import types
@@ -130,3 +123,17 @@ def is_lazy(kind, known):
 
 def is_sparse(known):
     return known.startswith("scipy.") and known.endswith(("_matrix", "_array"))
+
+
+def own_attributes(value):
+    """The `__dict__` of an object, if it has one. A class may have another attribute of this name."""
+    for base in bases_of_type(type(value)):
+        slot = entry(type.__dict__["__dict__"].__get__(base).items(), "__dict__")
+        if is_one_of(type(slot), (types.GetSetDescriptorType, types.MemberDescriptorType)):
+            own = slot.__get__(value)
+            return own if type(own) is dict else {}
+    return {}
+
+
+class Refused(Exception):
+    """What was asked for cannot be shown; the reason."""

@@ -1,5 +1,3 @@
-
-
 # Packages of the environment in which the kernel runs. What is run to change them is decided elsewhere.
 
 import os
@@ -9,6 +7,8 @@ import subprocess
 import sys
 import sysconfig
 import threading
+
+from .kinds import Refused
 
 MAX_OUTPUT = 200_000
 # How many programs that have ended are remembered.

@@ -1,7 +1,36 @@
-
 # The members of a value that a path leads to: what is stored, and what libraries know at once.
 
 import ast
+import sys
+import types
+from itertools import islice
+
+from .arrays import in_memory
+from .kinds import (
+    FRAMES,
+    FUNCTIONS,
+    INDEXES,
+    MISSING,
+    NDARRAYS,
+    PRINTED,
+    Refused,
+    bases_of_type,
+    class_entry,
+    cut,
+    entry,
+    is_arrow_array,
+    is_kind,
+    is_lazy,
+    is_made_by_class,
+    is_one_of,
+    library_class,
+    module_of,
+    name_of_type,
+    own_attributes,
+    root_of,
+)
+from .plain import is_plain, plain_column, plain_frame
+from .values import is_printable
 
 # Attributes that run no code of the person and compute nothing, of values that are plain.
 OPEN_ATTRIBUTES = {
@@ -180,16 +209,6 @@ def position(labels, key):
     if found is None:
         raise KeyError
     return found
-
-
-def own_attributes(value):
-    """The `__dict__` of an object, if it has one. A class may have another attribute of this name."""
-    for base in bases_of_type(type(value)):
-        slot = entry(type.__dict__["__dict__"].__get__(base).items(), "__dict__")
-        if is_one_of(type(slot), (types.GetSetDescriptorType, types.MemberDescriptorType)):
-            own = slot.__get__(value)
-            return own if type(own) is dict else {}
-    return {}
 
 
 def attribute(value, name):

@@ -1,6 +1,24 @@
-
 # Which values can be asked for their parts although the person may have written the classes of some parts: element types, time
 # zones, labels.
+
+import sys
+import types
+
+from .kinds import (
+    COLUMNS,
+    FRAMES,
+    INDEXES,
+    MISSING,
+    class_entry,
+    is_arrow_array,
+    is_of_library,
+    is_offered,
+    is_sparse,
+    library_class,
+    name_of_type,
+    own_attributes,
+    root_of,
+)
 
 
 def is_plain(known, value):

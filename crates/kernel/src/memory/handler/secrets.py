@@ -1,4 +1,3 @@
-
 # What is a secret: what a person has typed for `getpass`, and what names look like.
 #
 # Which names look like those of secrets. `memory/between_runs/secrets.rs` says the same for kernels without the handler.

@@ -1,4 +1,3 @@
-
 # What is written in the source of functions and classes.
 
 import inspect
@@ -6,6 +5,10 @@ import linecache
 import os
 import re
 import stat
+import types
+
+from .kinds import cut, entry, name_of_type
+from .values import short
 
 # Neither a device nor a file of this size is read for its lines.
 MAX_SOURCE = 2_000_000

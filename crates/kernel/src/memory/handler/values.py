@@ -1,7 +1,29 @@
-
 # A value as a short text, and as a row of the list: cheap facts only.
 
+import types
 from itertools import islice
+
+from .kinds import (
+    ARRAYS,
+    COLUMNS,
+    CONTAINERS,
+    FRAMES,
+    FUNCTIONS,
+    NDARRAYS,
+    PRINTED,
+    bases_of_type,
+    cut,
+    is_arrow_array,
+    is_kind,
+    is_lazy,
+    is_one_of,
+    is_sparse,
+    library_class,
+    name_of_type,
+    root_of,
+)
+from .plain import is_known_zone, is_plain, plain_frame
+from .secrets import HIDDEN, HIDDEN_TYPED, HIDDEN_VALUE, is_secret, is_secret_key, is_typed
 
 OWN_TYPES = "<it has types of your own, whose code does not run>"
 NULLS = {"NaTType": "NaT", "NAType": "<NA>"}
