@@ -7,7 +7,7 @@ mod judged;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use names::Undefined;
@@ -55,6 +55,12 @@ impl CellStates {
 
     pub fn is_stale(&self, index: usize) -> bool {
         self.get(index).is_some_and(|known| known.state.is_stale())
+    }
+
+    /// The ids of the cells that are stale.
+    pub fn stale_cells(&self) -> HashSet<&CellId> {
+        let cells = self.notebook.cells().iter().enumerate();
+        cells.filter(|(index, _)| self.is_stale(*index)).map(|(_, cell)| cell.id()).collect()
     }
 
     /// What the cell at this index uses and no cell above defines. Nothing for a cell that has run well as it is, in the present

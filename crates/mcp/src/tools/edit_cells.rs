@@ -1,6 +1,6 @@
 //! `edit_cells`: edits of several cells at once, and renaming a name in all of them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::Duration;
 
 use names::{Renamed, RenamedCell, rename};
@@ -320,12 +320,12 @@ impl Plan {
         before: &Notebook,
         after: &Notebook,
     ) -> Vec<usize> {
-        let edited: Vec<_> = self.changed().map(|(index, _)| before.cells()[index].id()).collect();
+        let edited: HashSet<_> = self.changed().map(|(index, _)| before.cells()[index].id()).collect();
         let states = cell_states(session, opened, before);
-        let was_stale = |cell: &Cell| before.cell(cell.id()).is_some_and(|(index, _)| states.is_stale(index));
-        let cells = after.cells().iter().enumerate();
+        let were_stale = states.stale_cells();
+        let is_wanted = |cell: &Cell| edited.contains(&cell.id()) || !were_stale.contains(cell.id());
         let wanted =
-            cells.filter(|(_, cell)| edited.contains(&cell.id()) || !was_stale(cell)).map(|(index, _)| index);
+            after.cells().iter().enumerate().filter(|(_, cell)| is_wanted(cell)).map(|(index, _)| index);
         session.workspace().cells_to_run(opened, after, wanted, true)
     }
 

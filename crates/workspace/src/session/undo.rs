@@ -1,6 +1,7 @@
 //! The history of a notebook, and the way back.
 
 mod refusals;
+mod selection;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -167,7 +168,7 @@ impl Session {
     ) -> Result<Undone, Error> {
         let all = self.operations(opened).await?;
         let others = self.connected_others(opened, &all).await?;
-        let mut chosen = self.chosen(&all, target, &others)?;
+        let mut chosen = selection::chosen(&all, target, (&self.actor().agent, &others))?;
         if let Some(only) = only {
             let is_meant = |id: &str| only.iter().any(|cell| *cell == *id);
             for operation in &mut chosen {
@@ -222,13 +223,17 @@ impl Session {
     ) -> Vec<usize> {
         let states = |notebook| self.workspace.cell_states(opened, notebook, &|_| String::new());
         let (was, is) = (states(before), states(after));
-        let is_made_stale = |index: &usize| {
-            let id = after.cells()[*index].id();
-            let was_stale = before.cell(id).is_some_and(|(index, _)| was.is_stale(index));
-            is.is_stale(*index) && (!was_stale || changed.contains(id))
-        };
-        let all = 0..after.cells().len();
-        all.filter(|_| is.has_runs()).filter(is_made_stale).collect()
+        if !is.has_runs() {
+            return Vec::new();
+        }
+        let were_stale = was.stale_cells();
+        let changed: HashSet<&CellId> = changed.iter().collect();
+        let is_new = |id: &CellId| !were_stale.contains(id) || changed.contains(id);
+        let cells = after.cells().iter().enumerate();
+        cells
+            .filter(|(index, cell)| is_new(cell.id()) && is.is_stale(*index))
+            .map(|(index, _)| index)
+            .collect()
     }
 
     async fn operations(&self, opened: &OpenNotebook) -> Result<Vec<Operation>, Error> {
@@ -276,76 +281,6 @@ impl Session {
         self.recorder()?.ask(&identity(opened), question).await
     }
 
-    /// The operations that are meant, newest first.
-    fn chosen(
-        &self,
-        all: &[Operation],
-        target: &UndoTarget,
-        others: &HashSet<String>,
-    ) -> Result<Vec<Operation>, Error> {
-        let live = live(all);
-        let chosen: Vec<Operation> = match target {
-            UndoTarget::Last(count) => {
-                let agent = self.actor().agent;
-                let is_own =
-                    |operation: &&Operation| operation.agent == agent && !others.contains(&operation.session);
-                let own = last_calls(live.iter().filter(is_own), *count);
-                if let (true, Some(last)) = (own.is_empty(), live.first()) {
-                    let whose = match last.agent.as_str() {
-                        "" => "somebody else".to_owned(),
-                        name if others.contains(&last.session) => {
-                            format!("another connected session of {name}")
-                        }
-                        name => name.to_owned(),
-                    };
-                    return Err(nothing(format!(
-                        "You have nothing left to undo. The latest operation is o{}, by {whose}.",
-                        last.id
-                    )));
-                }
-                own
-            }
-            UndoTarget::LastOfAll(count) => last_calls(live.iter(), *count),
-            UndoTarget::Operation(id) => {
-                let found = all.iter().find(|operation| operation.id == *id);
-                let found = found.ok_or_else(|| unknown(&Since::Operation(*id)))?;
-                if found.checkpoint.is_some() {
-                    return Err(nothing(format!("o{id} is a checkpoint, which changed nothing.")));
-                }
-                if let Some(made) = all.iter().rfind(|it| it.created.is_some() && it.id >= *id) {
-                    let cause = if made.id == *id {
-                        format!("o{id} created this notebook; undo never deletes a notebook.")
-                    } else {
-                        format!(
-                            "o{id} belongs to an earlier notebook at this path; {} created this one.",
-                            made.name()
-                        )
-                    };
-                    return Err(nothing(cause));
-                }
-                let of_call: Vec<_> = live.into_iter().filter(|live| of_same_call(live, found)).collect();
-                match &of_call[..] {
-                    [] if found.is_undo() => vec![found.clone()],
-                    [] => return Err(nothing(format!("o{id} is already undone."))),
-                    _ => of_call,
-                }
-            }
-            UndoTarget::Since(since) => {
-                let part = since.of(all).ok_or_else(|| unknown(since))?;
-                let is_meant = |operation: &Operation| part.iter().any(|meant| meant.id == operation.id);
-                live.into_iter().filter(is_meant).collect()
-            }
-        };
-        if chosen.is_empty() {
-            let made = all.iter().rfind(|operation| operation.created.is_some());
-            let made = made.map(|made| {
-                format!(": {} created this notebook; undo never deletes a notebook", made.name())
-            });
-            return Err(nothing(format!("There is nothing to undo{}.", made.unwrap_or_default())));
-        }
-        Ok(chosen)
-    }
-
     /// Fails if a cell that the undo would touch is running or queued, also in another program.
     async fn check_not_running(&self, opened: &OpenNotebook, operations: &[Operation]) -> Result<(), Error> {
         let elsewhere = running_elsewhere(opened).await?;
@@ -365,19 +300,6 @@ impl Session {
         }
         Ok(())
     }
-}
-
-/// The operations of the last `count` calls; `live` has them newest first.
-fn last_calls<'o>(live: impl Iterator<Item = &'o Operation> + Clone, count: usize) -> Vec<Operation> {
-    let mut calls: Vec<&Operation> = Vec::new();
-    for operation in live.clone() {
-        if !calls.iter().any(|known| of_same_call(known, operation)) {
-            calls.push(operation);
-        }
-    }
-    calls.truncate(count.max(1));
-    let is_meant = |operation: &&Operation| calls.iter().any(|call| of_same_call(call, operation));
-    live.filter(is_meant).cloned().collect()
 }
 
 /// The cells that other programs run now or have waiting, as far as that is known.

@@ -1,0 +1,108 @@
+//! Which operations an undo takes back.
+//!
+//! Example: agent A changes cells in o1, o2 and o4, agent B in o3; o5 undoes o4. Then o1, o2 and o3 are live.
+//!
+//! ```text
+//!      o1    o2    o3    o4    o5
+//!      A     A     B     A     A: undoes o4
+//!      |-----|-----|     x-----|
+//!      live  live  live
+//! ```
+//!
+//! | target | from A | why |
+//! |---|---|---|
+//! | the last one | o2 | an agent takes back what it did itself; that B was later does not change that |
+//! | the last one of all | o3 | it was asked for |
+//! | o4 | refused | it is undone already; to undo it once more would do it again |
+//! | o5 | o5 | an undo that nobody has undone is undone by its id alone, which does o4 again |
+//! | since o2 | o3, o2 | also those of others: a state is meant, and not an author |
+//!
+//! What one call did, as to insert a cell and to run it, is taken back together.
+
+use std::collections::HashSet;
+
+use operations::{Operation, Since, live, of_same_call};
+
+use super::UndoTarget;
+use super::refusals::{nothing, unknown};
+use crate::Error;
+
+/// The operations that are meant, newest first. `own` is the name of the agent that asks, and the other sessions of that name which are
+/// connected.
+pub(super) fn chosen(
+    all: &[Operation],
+    target: &UndoTarget,
+    own: (&str, &HashSet<String>),
+) -> Result<Vec<Operation>, Error> {
+    let live = live(all);
+    let chosen = match target {
+        UndoTarget::Last(count) => own_last(&live, *count, own)?,
+        UndoTarget::LastOfAll(count) => last_calls(live.iter(), *count),
+        UndoTarget::Operation(id) => by_id(all, live, *id)?,
+        UndoTarget::Since(since) => {
+            let part = since.of(all).ok_or_else(|| unknown(since))?;
+            let is_meant = |operation: &Operation| part.iter().any(|meant| meant.id == operation.id);
+            live.into_iter().filter(is_meant).collect()
+        }
+    };
+    if chosen.is_empty() {
+        let made = all.iter().rfind(|operation| operation.created.is_some());
+        let made = made
+            .map(|made| format!(": {} created this notebook; undo never deletes a notebook", made.name()));
+        return Err(nothing(format!("There is nothing to undo{}.", made.unwrap_or_default())));
+    }
+    Ok(chosen)
+}
+
+/// The last ones of this agent. Sessions of its name that have ended are those before a restart, and so its own.
+fn own_last(
+    live: &[Operation],
+    count: usize,
+    (agent, others): (&str, &HashSet<String>),
+) -> Result<Vec<Operation>, Error> {
+    let is_own = |operation: &&Operation| operation.agent == agent && !others.contains(&operation.session);
+    let own = last_calls(live.iter().filter(is_own), count);
+    let (true, Some(last)) = (own.is_empty(), live.first()) else { return Ok(own) };
+    let whose = match last.agent.as_str() {
+        "" => "somebody else".to_owned(),
+        name if others.contains(&last.session) => format!("another connected session of {name}"),
+        name => name.to_owned(),
+    };
+    Err(nothing(format!("You have nothing left to undo. The latest operation is o{}, by {whose}.", last.id)))
+}
+
+fn by_id(all: &[Operation], live: Vec<Operation>, id: u64) -> Result<Vec<Operation>, Error> {
+    let found = all.iter().find(|operation| operation.id == id);
+    let found = found.ok_or_else(|| unknown(&Since::Operation(id)))?;
+    if found.checkpoint.is_some() {
+        return Err(nothing(format!("o{id} is a checkpoint, which changed nothing.")));
+    }
+    // What was done before the file was made is of another notebook, whose cells are gone.
+    if let Some(made) = all.iter().rfind(|it| it.created.is_some() && it.id >= id) {
+        let cause = if made.id == id {
+            format!("o{id} created this notebook; undo never deletes a notebook.")
+        } else {
+            format!("o{id} belongs to an earlier notebook at this path; {} created this one.", made.name())
+        };
+        return Err(nothing(cause));
+    }
+    let of_call: Vec<_> = live.into_iter().filter(|live| of_same_call(live, found)).collect();
+    match &of_call[..] {
+        [] if found.is_undo() => Ok(vec![found.clone()]),
+        [] => Err(nothing(format!("o{id} is already undone."))),
+        _ => Ok(of_call),
+    }
+}
+
+/// The operations of the last `count` calls; `live` has them newest first.
+fn last_calls<'o>(live: impl Iterator<Item = &'o Operation> + Clone, count: usize) -> Vec<Operation> {
+    let mut calls: Vec<&Operation> = Vec::new();
+    for operation in live.clone() {
+        if !calls.iter().any(|known| of_same_call(known, operation)) {
+            calls.push(operation);
+        }
+    }
+    calls.truncate(count.max(1));
+    let is_meant = |operation: &&Operation| calls.iter().any(|call| of_same_call(call, operation));
+    live.filter(is_meant).cloned().collect()
+}
