@@ -31,7 +31,7 @@ mod small_set;
 mod undefined;
 mod walker;
 
-pub use builtins::is_builtin;
+pub use builtins::{is_builtin, is_history};
 pub use imports::imported_modules;
 pub use magics::is_blank;
 pub use names::{Argument, Effects, Name, NameSet, Names, Passed, Repeat, Step, Unknown};

@@ -46,6 +46,8 @@ pub(crate) struct Walker {
     parameters: BTreeSet<Name>,
     /// The local names in it that were assigned from others, which have the same objects.
     local_aliases: BTreeMap<Name, Name>,
+    /// How many bodies the walk is in that a condition chooses.
+    conditions: usize,
     /// How many functions and classes the walk is in.
     definitions: usize,
     /// How many of them are functions.
@@ -73,6 +75,7 @@ impl Walker {
             deferred: Effects::default(),
             parameters: BTreeSet::new(),
             local_aliases: BTreeMap::new(),
+            conditions: 0,
             definitions: 0,
             functions: 0,
             source: String::new(),
@@ -88,6 +91,10 @@ impl Walker {
             if let CellMagic::Capture(name) = magic {
                 walker.step(body, |walker| walker.define(name));
             }
+        }
+        // `import os` in a cell that then sets `os.environ["X"]` does not give the same each time.
+        for step in &walker.names.steps {
+            walker.names.fixed.retain(|name, _| !step.effects.changes.contains(name));
         }
         walker.names.steps.shrink_to_fit();
         walker.names
@@ -327,9 +334,9 @@ impl Walker {
         self.parameters.contains(name) && self.scopes.resolve(name) == Resolved::Local
     }
 
-    /// Remembers that the definition of a name always gives the same value.
-    fn fix(&mut self, name: &str, text: &str) {
-        if self.definitions == 0 && self.scopes.are_empty() {
+    /// Remembers that the definition of a name always gives the same value, if `is_chosen` does not say that it is one of several.
+    fn fix(&mut self, name: &str, text: &str, is_chosen: bool) {
+        if self.definitions == 0 && self.scopes.are_empty() && !is_chosen {
             self.names.fixed.insert(name.to_owned(), hash(text));
         }
     }
@@ -339,7 +346,8 @@ impl Walker {
         if self.scopes.are_empty() {
             self.names.imports.insert(name.to_owned());
         }
-        self.fix(name, text);
+        // Which import of a `try` succeeds depends on what is installed.
+        self.fix(name, text, self.conditions > 0);
     }
 
     /// Walks through the definition of a function or class. Its effects when it is called are kept under its name.
@@ -383,8 +391,9 @@ impl Walker {
         };
         if function.decorator_list.is_empty() && !has_defaults(&function.parameters) {
             let text = self.source.get(function.range().to_std_range()).unwrap_or_default().to_owned();
-            self.fix(&function.name, &text);
+            self.fix(&function.name, &text, self.branches.len() > 1);
         }
+        self.keep_state(function);
     }
 
     fn enter_parameters(&mut self, parameters: &Parameters) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use names::{Repeat, is_builtin};
+use names::{Repeat, is_builtin, is_history};
 
 use crate::book::{Book, Event};
 use crate::effective::Write;
@@ -179,7 +179,9 @@ impl Book<'_> {
             ran.writes.contains_key(input) && ran.repeats.get(input).is_none_or(|it| *it != Repeat::Same)
         };
         let is_same = !flow.varies && !flow.inputs.iter().any(changes);
-        if is_for_others && is_same { Rerun::SameValue } else { Rerun::Unknown }
+        // A module stays the one that it is; the settings of the cell are made again.
+        let is_module = run.names.imports.contains(name) && flow.inputs.is_empty();
+        if (is_for_others || is_module) && is_same { Rerun::SameValue } else { Rerun::Unknown }
     }
 
     /// What wrote the name after its writers had, and before the cell ran.
@@ -257,6 +259,11 @@ impl Book<'_> {
 
     /// A name that nothing wrote in this kernel before the cell ran.
     fn never_written(&self, used: Used<'_>) -> Option<Finding> {
+        if is_history(used.name) {
+            return Some(
+                used.finding(State::NothingKnown, "it has what ran before it, which nobody follows"),
+            );
+        }
         if is_builtin(used.name) {
             return None;
         }

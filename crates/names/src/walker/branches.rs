@@ -50,8 +50,16 @@ impl Walker {
     }
 
     fn body(&mut self, body: &[Stmt]) -> Option<Branch> {
-        let branch = self.branch(|walker| walker.visit_body(body));
+        let branch = self.chosen(|walker| walker.visit_body(body));
         (!is_left(body)).then_some(branch)
+    }
+
+    /// Walks through a branch that a condition chooses.
+    fn chosen(&mut self, walk: impl FnOnce(&mut Self)) -> Branch {
+        self.conditions += 1;
+        let branch = self.branch(walk);
+        self.conditions -= 1;
+        branch
     }
 
     pub(super) fn walk_if(&mut self, block: &StmtIf) {
@@ -73,7 +81,7 @@ impl Walker {
     }
 
     fn clause(&mut self, clause: &ElifElseClause) -> Option<Branch> {
-        let branch = self.branch(|walker| {
+        let branch = self.chosen(|walker| {
             clause.test.iter().for_each(|test| walker.visit_expr(test));
             walker.visit_body(&clause.body);
         });
@@ -129,7 +137,7 @@ impl Walker {
             .cases
             .iter()
             .map(|case| {
-                let branch = self.branch(|walker| walker.visit_match_case(case));
+                let branch = self.chosen(|walker| walker.visit_match_case(case));
                 (!is_left(&case.body)).then_some(branch)
             })
             .collect();

@@ -32,17 +32,24 @@ impl Walker {
                 if method.attr.as_str() == "shuffle" {
                     self.may_change_first(call);
                 }
-                let Some(name) = root(&method.value) else { return };
+                self.names_in_query(method.attr.as_str(), call);
+                let repeat = of_method(call, &method.attr, is_discarded);
+                // `groups.setdefault(key, []).append(x)`
+                let through_call = || root_of_part(&method.value).filter(|_| repeat.is_some());
+                let Some(name) = root(&method.value).or_else(through_call) else { return };
                 let name = self.original(name);
-                let only_reads = only_reads(&method.attr) && !draws_on(&name, &method.attr);
+                // A text that is formatted for nothing is none: a `Styler` is.
+                let is_changing = method.attr.as_str() == "format" && is_discarded;
+                let only_reads = only_reads(&method.attr) && !draws_on(&name, &method.attr) && !is_changing;
                 if is_in_place(call) || !only_reads {
                     self.change_parameter(&name);
                 }
                 if !self.is_from_outside(&name) {
                     return;
                 }
-                let repeat = of_method(call, &method.attr, is_discarded);
-                if let Some(repeat) = repeat.or(is_in_place(call).then_some(Repeat::Unknown)) {
+                let is_setting = SETTINGS.contains(&method.attr.as_str()).then_some(Repeat::Same);
+                let repeat = repeat.or(is_setting).or(is_in_place(call).then_some(Repeat::Unknown));
+                if let Some(repeat) = repeat {
                     self.effects().augments.remove(&name);
                     self.effects().changes.insert(name.clone());
                     let code = self.source.get(call.range().to_std_range()).unwrap_or_default().to_owned();
@@ -57,6 +64,28 @@ impl Walker {
             }
             _ => {}
         }
+    }
+
+    /// `df.query("a > @limit")` reads `limit`, and the formula `"y ~ scaled(x)"` calls `scaled`. Other names in them are columns.
+    fn names_in_query(&mut self, method: &str, call: &ExprCall) {
+        let Some(Expr::StringLiteral(text)) = call.arguments.args.first() else { return };
+        let text = text.value.to_str();
+        let words = |before: char, after: char| -> Vec<&str> {
+            let is_word = |character: char| character.is_alphanumeric() || character == '_';
+            let words = text.split(|character| !is_word(character)).filter(|word| !word.is_empty());
+            let at = |word: &str| word.as_ptr() as usize - text.as_ptr() as usize;
+            let is_meant = |word: &&str| {
+                (before == '\0' || text[..at(word)].ends_with(before))
+                    && (after == '\0' || text[at(word) + word.len()..].starts_with(after))
+            };
+            words.filter(is_meant).collect()
+        };
+        let names = match method {
+            "query" | "eval" => words('@', '\0'),
+            _ if text.contains('~') => words('\0', '('),
+            _ => return,
+        };
+        self.tolerant(|walker| names.into_iter().for_each(|name| walker.read(name)));
     }
 
     /// Notes a call that may give another result each time.
@@ -153,6 +182,33 @@ impl Walker {
             }
         }
     }
+}
+
+/// Functions that change the settings of their module.
+const SETTINGS: [&str; 16] = [
+    "set_printoptions",
+    "set_option",
+    "reset_option",
+    "set_theme",
+    "set_style",
+    "set_palette",
+    "set_context",
+    "set_loglevel",
+    "set_default_dtype",
+    "filterwarnings",
+    "simplefilter",
+    "seterr",
+    "basicConfig",
+    "rcdefaults",
+    "use",
+    "register_formatter",
+];
+
+/// The root of an object a part of which a call gives.
+fn root_of_part(value: &Expr) -> Option<&str> {
+    let Expr::Call(call) = value else { return None };
+    let Expr::Attribute(method) = &*call.func else { return None };
+    matches!(method.attr.as_str(), "get" | "setdefault").then(|| root(&method.value)).flatten()
 }
 
 /// Whether a method that only reads from data draws on an object that is, by its name, one of matplotlib: `ax.plot(x)`.

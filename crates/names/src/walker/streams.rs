@@ -1,6 +1,7 @@
 //! Objects that give each of their items once: files, iterators, and generators of random numbers. To use one is to move it.
 
-use ruff_python_ast::{Expr, ExprCall, Operator, Stmt};
+use ruff_python_ast::visitor::{self, Visitor};
+use ruff_python_ast::{Expr, ExprCall, Operator, Stmt, StmtFunctionDef};
 
 use super::{Resolved, Walker, root};
 use crate::names::Name;
@@ -81,6 +82,25 @@ impl Walker {
         }
     }
 
+    /// A function that keeps something from call to call is like a stream: one whose default value is changed, and what a function gives
+    /// in which another has a `nonlocal`.
+    pub(super) fn keep_state(&mut self, function: &StmtFunctionDef) {
+        if self.definitions > 0 || !self.scopes.are_empty() {
+            return;
+        }
+        let Some(effects) = self.names.functions.get_mut(function.name.as_str()) else { return };
+        let mut nonlocal = HasNonlocal(false);
+        nonlocal.visit_body(&function.body);
+        effects.yields |= nonlocal.0;
+        let is_changed = |name: &str| effects.changed_parameters.contains(name);
+        let mut parameters = function.parameters.iter_non_variadic_params();
+        if parameters
+            .any(|it| it.default.as_deref().is_some_and(is_mutable) && is_changed(&it.parameter.name))
+        {
+            self.names.streams.insert(function.name.to_string());
+        }
+    }
+
     /// Walks where objects are only looked at.
     pub(super) fn looking(&mut self, walk: impl FnOnce(&mut Self)) {
         let outer = std::mem::replace(&mut self.is_looking, true);
@@ -103,6 +123,26 @@ impl Walker {
         {
             self.rewound.insert(name.id.to_string());
         }
+    }
+}
+
+struct HasNonlocal(bool);
+
+impl<'a> Visitor<'a> for HasNonlocal {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        self.0 |= statement.is_nonlocal_stmt();
+        visitor::walk_stmt(self, statement);
+    }
+}
+
+/// Whether a default value is one object for all calls, which they can change.
+fn is_mutable(value: &Expr) -> bool {
+    match value {
+        Expr::List(_) | Expr::Dict(_) | Expr::Set(_) => true,
+        Expr::Call(call) => {
+            matches!(&*call.func, Expr::Name(name) if matches!(name.id.as_str(), "list" | "dict" | "set" | "defaultdict" | "Counter" | "deque"))
+        }
+        _ => false,
     }
 }
 

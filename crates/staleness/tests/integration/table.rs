@@ -650,3 +650,155 @@ fn below_an_expected_error_cells_are_up_to_date() {
     story.edit("a", "y = 3");
     crate::story::check(&story, &["edited", "up to date", "input changed"]);
 }
+
+#[test]
+fn a_definition_in_a_branch_depends_on_the_condition() {
+    check(&[
+        (
+            "k = True | if k:\n def f(x): return x\nelse:\n def f(x): return -x | print(f(3))",
+            "a: k = False",
+            "edited input input",
+            "abc",
+        ),
+        (
+            "k = True | if k:\n from math import floor as f\nelse:\n from math import ceil as f | print(f(3))",
+            "a: k = False",
+            "edited input input",
+            "abc",
+        ),
+        (
+            "k = True | try:\n  if not k: raise ImportError\n  def f(x): return x\nexcept ImportError:\n  def f(x): return -x | print(f(3))",
+            "a: k = False",
+            "edited input input",
+            "abc",
+        ),
+        (
+            "try:\n  import a as m\nexcept ImportError:\n  import b as m\nx = 1 | m.f()",
+            "a: try:\n  import a as m\nexcept ImportError:\n  import b as m\nx = 2",
+            "edited ok",
+            "a",
+        ),
+    ]);
+}
+
+#[test]
+fn settings_of_modules_are_followed() {
+    check(&[
+        (
+            "import os\nos.environ['M'] = 'a' | print(os.environ['M']) | print(1)",
+            "a: import os\nos.environ['M'] = 'b'",
+            "edited input ok",
+            "ab",
+        ),
+        (
+            "import pandas as pd\npd.options.display.precision = 2 | pd.f()",
+            "a: import pandas as pd\npd.options.display.precision = 3",
+            "edited input",
+            "ab",
+        ),
+        ("import pandas as pd\nx = 1 | pd.f() | x", "a: import pandas as pd\nx = 2", "edited ok input", "ac"),
+        (
+            "import numpy as np | np.set_printoptions(precision=2) | print(np.array([1]))",
+            "b: np.set_printoptions(precision=3)",
+            "ok edited input",
+            "abc",
+        ),
+        (
+            "import warnings | warnings.filterwarnings('ignore') | warnings.warn('x')",
+            "b: warnings.filterwarnings('error')",
+            "ok edited input",
+            "abc",
+        ),
+        (
+            "import os\nos.environ['M'] = 'a' | y = 1 | print(os.environ['M'], y)",
+            "b: y = 2",
+            "ok edited input",
+            "bc",
+        ),
+    ]);
+}
+
+#[test]
+fn names_in_queries_and_formulas_are_read() {
+    check(&[
+        (
+            "df = f() | lim = 1 | big = df.query('v > @lim') | print(len(big))",
+            "b: lim = 2",
+            "ok edited input input",
+            "bcd",
+        ),
+        ("df = f() | lim = 1 | print(df.eval('v * @lim'))", "b: lim = 2", "ok edited input", "abc"),
+        (
+            "df = f() | def tr(x): return x | print(smf.ols('y ~ tr(x) + C(z)', df).fit())",
+            "b: def tr(x): return 2 * x",
+            "ok edited input",
+            "bc",
+        ),
+        ("df = f() | y = 1 | print(smf.ols('y ~ x', df).fit())", "b: y = 2", "ok edited ok", "b"),
+    ]);
+}
+
+#[test]
+fn earlier_outputs_are_not_followed() {
+    check(&[
+        ("5 | r = _ + 1 | print(r)", "a: 6", "edited unknown ok", "a"),
+        ("5 | print(Out[1])", "a: 6", "edited unknown", "a"),
+        ("for _ in range(3): pass | print(_)", "a: for _ in range(4): pass", "edited input", "ab"),
+    ]);
+}
+
+#[test]
+fn what_functions_keep_from_call_to_call_is_made_again() {
+    check(&[
+        (
+            "def add(x, acc=[]):\n  acc.append(x)\n  return acc | print(add(1)) | print(add(2))",
+            "b: print(add(5))",
+            "ok edited input",
+            "abc",
+        ),
+        (
+            "def add(x, acc=[]):\n  return acc + [x] | print(add(1)) | print(add(2))",
+            "b: print(add(5))",
+            "ok edited ok",
+            "b",
+        ),
+        (
+            "def counter():\n  c = 0\n  def inc():\n    nonlocal c\n    c += 1\n    return c\n  return inc | inc = counter() | print(inc()) | print(inc())",
+            "c: print(inc(), 1)",
+            "ok ok edited input",
+            "bcd",
+        ),
+        (
+            "cache = {}\ndef get(x):\n  cache[x] = 1\n  return x | y = get(3) | print(cache, y)",
+            "b: y = get(4)",
+            "ok edited input",
+            "abc",
+        ),
+        (
+            "memo = {} | k = 2 | def sq(n):\n  if n not in memo: memo[n] = n * k\n  return memo[n] | print(sq(3))",
+            "b: k = 3",
+            "ok edited ok input",
+            "abd",
+        ),
+    ]);
+}
+
+#[test]
+fn objects_are_changed_through_calls_too() {
+    check(&[
+        (
+            "d = {'x': []} | d.get('x').append(1) | print(d)",
+            "b: d.get('x').append(2)",
+            "ok edited input",
+            "abc",
+        ),
+        (
+            "g = {} | for w in ws: g.setdefault(w[0], []).append(w) | print(g)",
+            "b: for w in vs: g.setdefault(w[0], []).append(w)",
+            "ok edited input",
+            "abc",
+        ),
+        ("st = df.style | st.format('{:.2f}'); | st", "b: st.format('{:.3f}');", "ok edited input", "abc"),
+        ("t = 'x{}' | print(t.format(1)) | t", "b: print(t.format(2))", "ok edited ok", "b"),
+    ]);
+}
