@@ -473,6 +473,7 @@ impl Executions {
         if self.publishes_input {
             request.report_missing_outputs();
         }
+        self.flush_widgets();
         self.conclude_widgets(id);
         let Some(request) = self.known.get_mut(id) else { return };
         if self.captures.iter().any(|(_, message)| message == id.as_str()) {

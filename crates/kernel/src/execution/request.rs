@@ -21,6 +21,8 @@ pub(super) struct Request {
     pub(super) late_until: Option<Instant>,
     /// The error that the kernel published: name and value.
     pub(super) error: Option<(String, String)>,
+    /// An `Output` widget takes what is published.
+    is_captured: bool,
     pub(super) reply: Option<Reply>,
     /// The number in `In[n]` that the kernel reported as it started.
     count: Option<u64>,
@@ -48,6 +50,7 @@ impl Request {
             has_outputs: false,
             late_until: None,
             error: None,
+            is_captured: false,
             reply: None,
             count: None,
             displays: HashSet::new(),
@@ -99,10 +102,16 @@ impl Request {
     pub(super) fn emit(&mut self, event: Event) {
         self.start(None);
         if let Event::Output { output, display_id } = &event {
-            if let Output::Error { name, value, .. } = output {
+            // An error that an `Output` widget shows has ended what ran in the widget, and not the cell.
+            if let Output::Error { name, value, .. } = output
+                && !self.is_captured
+            {
                 self.error = Some((name.clone(), value.clone()));
             }
             self.displays.extend(display_id.clone());
+        }
+        if let Event::Captured(is_captured) = &event {
+            self.is_captured = *is_captured;
         }
         let shown = match &event {
             Event::Output { output, .. } => shown_widget(output),

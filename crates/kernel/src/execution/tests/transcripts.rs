@@ -272,6 +272,40 @@ fn output_widgets_take_outputs_from_the_cell_and_give_them_back() {
 }
 
 #[test]
+fn an_error_that_an_output_widget_shows_does_not_fail_the_cell() {
+    assert_transcript!(
+        r#"
+        run a
+        iopub a comm_open {"comm_id": "out", "target_name": "jupyter.widget", "data": {"state": {"_model_name": "OutputModel"}}}
+        iopub a comm_msg {"comm_id": "out", "data": {"method": "update", "state": {"msg_id": "a"}}}
+        iopub a error {"ename": "ZeroDivisionError", "evalue": "division by zero", "traceback": []}
+        iopub a comm_msg {"comm_id": "out", "data": {"method": "update", "state": {"msg_id": ""}}}
+        iopub a stream {"text": "after\n"}
+        shell a execute_reply {"status": "ok"}
+        iopub a status {"execution_state": "idle"}
+        "#
+    );
+}
+
+#[test]
+fn what_a_run_does_to_widgets_of_others_is_known_before_it_ends() {
+    assert_transcript!(
+        r#"
+        run a
+        iopub a comm_open {"comm_id": "m", "target_name": "jupyter.widget", "data": {"state": {"_model_name": "LabelModel", "value": "start"}}}
+        iopub a display_data {"data": {"application/vnd.jupyter.widget-view+json": {"model_id": "m"}, "text/plain": "Label()"}}
+        shell a execute_reply {"status": "ok"}
+        iopub a status {"execution_state": "idle"}
+        run b
+        iopub b comm_msg {"comm_id": "m", "data": {"method": "update", "state": {"value": "first"}}}
+        iopub b comm_msg {"comm_id": "m", "data": {"method": "update", "state": {"value": "second"}}}
+        shell b execute_reply {"status": "ok"}
+        iopub b status {"execution_state": "idle"}
+        "#
+    );
+}
+
+#[test]
 fn malformed_messages_change_nothing() {
     assert_transcript!(
         r#"
