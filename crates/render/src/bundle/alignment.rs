@@ -141,10 +141,18 @@ fn quote(
     // Values that are aligned to the left end at different places for another reason.
     let is_left = values.windows(2).all(|pair| pair[0].0 == pair[1].0)
         && values.windows(2).any(|pair| pair[0].1 != pair[1].1);
-    let is_number = |row: &Vec<String>| {
+    let number = |row: &Vec<String>, index: usize| {
         let value = row.get(index).map_or("", String::as_str);
-        value.is_empty() || value.parse::<f64>().is_ok() || matches!(value, "True" | "False" | "...")
+        value.parse::<f64>().is_ok() || matches!(value, "True" | "False")
     };
+    let is_number = |row: &Vec<String>| {
+        number(row, index) || row.get(index).is_none_or(|value| value.is_empty() || value == "...")
+    };
+    // Texts before it may all end in a space, which would look like one before this header. A number ends where it ends.
+    let is_edge_sure = rows[1..]
+        .iter()
+        .zip(&before[1..])
+        .any(|(row, span)| span.is_some_and(|(_, end)| end == left) && number(row, index - 1));
     // Before a column there is a space, and another before its values and before headers of numbers.
     let least = left + 1 + usize::from(rows[1..].iter().all(is_number));
     for (row, span) in column.iter().enumerate() {
@@ -152,7 +160,7 @@ fn quote(
         let is_aligned = if row == 0 { has_right_headers } else { !is_left };
         let after = if is_aligned { right - end } else { 0 };
         let is_widest = row == 0 && values.iter().all(|(value, _)| start <= *value && *value > left + 2);
-        let space = if is_widest && is_aligned { start.saturating_sub(least) } else { 0 };
+        let space = if is_widest && is_aligned && is_edge_sure { start.saturating_sub(least) } else { 0 };
         let cell = &mut rows[row][index];
         if space + after > 0 && cell.parse::<f64>().is_err() {
             *cell = format!("{:?}", format!("{}{}{}", " ".repeat(space), bare(cell), " ".repeat(after)));
@@ -192,6 +200,24 @@ mod tests {
         let plain = "   a   b  Region\n0  1   2   SOUTH\n1  3   4       N";
         let html = "\ta\tb\tRegion\n0\t1\t2\tSOUTH\n1\t3\t4\tN";
         assert_eq!(with_spaces(html, plain).unwrap(), "\ta\t\" b\"\t\" Region\"\n0\t1\t2\tSOUTH\n1\t3\t4\tN");
+    }
+
+    #[test]
+    fn what_may_be_a_space_of_the_column_before_is_not_quoted() {
+        for (plain, html) in [
+            // The index is called "region ".
+            (
+                "         sales  qty\nregion             \nSouth     12.5    3\nNorth      7.0    1",
+                "\tsales\tqty\nregion\t\t\nSouth\t12.5\t3\nNorth\t7.0\t1",
+            ),
+            // "Bob " and "Bob" are in the index.
+            ("      sales\nBob       1\nBob       2", "\tsales\nBob\t1\nBob\t2"),
+            // The only value is "SOUTH ".
+            ("  region   sales\n0  SOUTH    12.5", "\tregion\tsales\n0\tSOUTH\t12.5"),
+        ] {
+            let shown = with_spaces(html, plain);
+            assert!(!shown.as_deref().unwrap_or(html).contains("\" "), "{shown:?}");
+        }
     }
 
     #[test]
