@@ -47,7 +47,7 @@ pub(super) async fn run_cells(
             }
             stop(session, &run).await;
         }
-        log.end(&name, &run);
+        log.end(&name, &run, |note| prepared.renumbered(note));
         let run_saved = run.view().saved;
         is_stored &= run_saved.is_some();
         saved = run_saved.or(saved);

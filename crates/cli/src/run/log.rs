@@ -25,8 +25,8 @@ impl Log {
         self.progress.set_message(&format!("{name}: {}", notebook::truncate(first_line, MAX_LINE)));
     }
 
-    /// A cell has run.
-    pub(super) fn end(&mut self, name: &str, run: &Run) {
+    /// A cell has run. Its notes may name others, which `renumbered` corrects.
+    pub(super) fn end(&mut self, name: &str, run: &Run, renumbered: impl Fn(&str) -> String) {
         self.progress.step();
         let view = run.view();
         let took = view.elapsed.as_secs_f64();
@@ -41,7 +41,7 @@ impl Log {
         if self.progress.is_hidden() || view.state.is_failure() {
             self.say(&format!("[{}/{}] {name}: {state} ({took:.1} s)", self.position, self.count));
         }
-        view.notes.iter().for_each(|note| self.say(note));
+        view.notes.iter().for_each(|note| self.say(&renumbered(note)));
         for output in view.outputs.iter().filter(|output| matches!(output, Output::Error { .. })) {
             self.say(&render::full_text(output));
         }

@@ -34,6 +34,18 @@ impl Prepared {
             _ => format!("cell {index}"),
         }
     }
+
+    /// A note that begins with a cell's index, such as `Cell 3 defines x.`, with the index in the notebook that was named.
+    pub(super) fn renumbered(&self, note: &str) -> String {
+        let rest = note.strip_prefix("Cell ");
+        let end = rest.and_then(|rest| rest.find(|character: char| !character.is_ascii_digit()));
+        let index =
+            rest.zip(end).and_then(|(rest, end)| Some((rest[..end].parse::<usize>().ok()?, &rest[end..])));
+        match (index, self.inserted) {
+            (Some((index, rest)), Some(inserted)) if index > inserted => format!("Cell {}{rest}", index - 1),
+            _ => note.to_owned(),
+        }
+    }
 }
 
 /// The notebook that the person has named, before anything is written.

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use names::{Renamed, RenamedCell, rename};
 use notebook::{Cell, CellRef, Edit, Notebook, one_line};
-use render::Reply;
 use serde_json::json;
 use workspace::{Applied, Error, ErrorKind, Expected, OpenNotebook, Session};
 
@@ -144,7 +143,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     };
     let done = [done].into_iter().chain(plan.notes.iter().cloned()).collect::<Vec<_>>().join("\n");
     if !arguments.run_stale {
-        let mut reply = Reply::new(context.session.workspace().settings().budget);
+        let mut reply = context.reply();
         let diff =
             if diff.is_empty() { diff } else { format!("\n\n```diff\n{}\n```", diff.trim_end_matches('\n')) };
         let more = plan.changed().next().map(|(index, _)| before.cells()[index].id());

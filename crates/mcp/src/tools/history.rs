@@ -53,7 +53,8 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     if all.is_empty() {
         return Ok(format!("Nothing is recorded for {}.", one_line(opened.path())).into());
     }
-    let list: Vec<String> = all.iter().rev().take(limit.max(1)).map(shown).collect();
+    let list: Vec<String> =
+        all.iter().rev().take(if limit == 0 { usize::MAX } else { limit }).map(shown).collect();
     let older = all.len() - list.len();
     let notes = if older > 0 {
         format!("\n{older} older: history(limit={}) shows them.", all.len())

@@ -17,6 +17,8 @@ use super::shared::whole_lines::whole_lines;
 use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
 
+/// More variables than any kernel lists.
+const ALL: usize = 100_000;
 /// How long the kernel may look.
 const LIMIT: Duration = Duration::from_secs(1);
 const KINDS: [&str; 5] = ["data", "function", "class", "module", "all"];
@@ -85,10 +87,10 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     if !SORTS.contains(&&*sort) {
         return Err(refused(format!("sort is one of {}.", SORTS.join(", "))));
     }
+    let limit = if limit == 0 { ALL } else { limit };
     let opened = context.notebook(&notebook).await?;
     let Some(kernel) = opened.kernel() else { return Ok(nothing_in_memory().cause.into()) };
-    let question =
-        json!({ "list": { "pattern": pattern, "kinds": kinds, "limit": limit.max(1), "sort": sort } });
+    let question = json!({ "list": { "pattern": pattern, "kinds": kinds, "limit": limit, "sort": sort } });
     let answer = ask_memory(&*kernel, &question, LIMIT).await.map_err(about_a_list)?;
     let listed: Listed =
         answer.decode().map_err(|error| refused(format!("The kernel's answer: {error}.")))?;

@@ -7,7 +7,6 @@ use super::shared::answer::Outcome;
 use super::shared::arguments::{FreeText, Schema, arguments};
 use super::shared::cell_text::table;
 use super::shared::context::Context;
-use super::shared::given::refused;
 use super::shared::parameters::NotebookArgument;
 use super::shared::whole_lines::whole_lines;
 use super::{Availability, Discovery, Effect, Tool};
@@ -37,9 +36,7 @@ arguments! {
 }
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    if arguments.limit == 0 {
-        return Err(refused("limit must be at least 1."));
-    }
+    let limit = if arguments.limit == 0 { usize::MAX } else { arguments.limit };
     let opened = context.notebook(&arguments.notebook).await?;
     let notebook = opened.document().snapshot().await?;
     let Some(FreeText(text)) = arguments.query else {
@@ -53,11 +50,11 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         ignore_case: !arguments.case_sensitive,
         in_sources: true,
         in_outputs: arguments.include_outputs,
-        limit: arguments.limit.saturating_add(1),
+        limit: limit.saturating_add(1),
     };
     let mut hits = search(&notebook, &query);
-    let has_more = hits.len() > arguments.limit;
-    hits.truncate(arguments.limit);
+    let has_more = hits.len() > limit;
+    hits.truncate(limit);
     if hits.is_empty() {
         return Ok(format!("{text:?} does not occur in {}.", one_line(opened.path())).into());
     }
@@ -73,8 +70,10 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         ]
     });
     let list = table(["Index", "ID", "Count", "Place", "Line", "Text"], rows);
-    let limit = arguments.limit.saturating_mul(2);
-    let notes = if has_more {
+    // A larger limit shows more only if there is room.
+    let fits = list.chars().count() < context.characters();
+    let notes = if has_more && fits {
+        let limit = limit.saturating_mul(2);
         format!("\n[There are more: limit={limit} shows up to {limit} lines]")
     } else {
         String::new()

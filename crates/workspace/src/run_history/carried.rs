@@ -137,29 +137,37 @@ impl Carrier<'_> {
         let mut cells = cells.by_ref().take(MAX_PARTS);
         // What is left of the cell and the run that the comparison is in.
         let (mut cell, mut position, mut begin) = ("", None, 0);
-        for index in runs {
+        // How many parts and runs there were when a cell and a run last ended together.
+        let mut whole = None;
+        'runs: for index in runs {
+            let Some(text) = self.text(&self.runs[index]) else { break };
             group.runs.push(index);
-            let mut run = &**self.text(&self.runs[index])?;
+            let mut run = &**text;
             while !run.is_empty() {
                 if cell.is_empty() {
-                    let next = cells.next()?;
-                    (cell, position, begin) = (&**texts.get(&next)?, Some(next), group.runs.len() - 1);
+                    let next = cells.next().and_then(|next| Some((next, texts.get(&next)?)));
+                    let Some((next, text)) = next else { break 'runs };
+                    (cell, position, begin) = (&**text, Some(next), group.runs.len() - 1);
                 }
                 let (line, rest) = cell.split_once('\n').unwrap_or((cell, ""));
                 let (other, after) = run.split_once('\n').unwrap_or((run, ""));
                 if line != other {
-                    return None;
+                    break 'runs;
                 }
                 (cell, run) = (rest, after);
                 if cell.is_empty() {
                     group.parts.push(Part { position: position?, runs: begin..group.runs.len() });
                 }
             }
-            if cell.is_empty() {
-                return (group.parts.len() > 1 || group.runs.len() > 1).then_some(group);
+            // One cell and one run are no group, but a merge that was split again at its border begins with such a pair.
+            if cell.is_empty() && (group.parts.len() > 1 || group.runs.len() > 1) {
+                whole = Some((group.parts.len(), group.runs.len()));
             }
         }
-        None
+        let (parts, runs) = whole?;
+        group.parts.truncate(parts);
+        group.runs.truncate(runs);
+        Some(group)
     }
 
     /// Whether the runs may be those of the cells: what ran each is gone or another now, or the cells are copies that show its number.
@@ -345,6 +353,11 @@ mod tests {
         assert_eq!(after(&ran, &other), [UpToDate; 2]);
         let changed = [("a", "x = f()", Some(1)), ("n", "y = x\nz = 2", None), ("c", "print(z)", Some(3))];
         assert_eq!(after(&ran, &changed)[..2], [Edited, NeverRun]);
+        // Merged, and split again where they were merged; the second part has the id of the first.
+        let back = [("n", "x = f()\ny = x", None), ("a", "z = y", None), ("c", "print(z)", Some(3))];
+        assert_eq!(after(&ran, &back), [UpToDate; 3]);
+        let twice = [("m", "x = f()\ny = x", None), ("n", "z = y", None), ("a", "print(z)", None)];
+        assert_eq!(after(&ran, &twice), [UpToDate; 3]);
         // Something ran between.
         let between = [("a", "x = f()\ny = x"), ("c", "print(z)"), ("b", "z = y")];
         assert_eq!(after(&between, &moved)[1], NeverRun);

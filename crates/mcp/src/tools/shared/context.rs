@@ -143,14 +143,29 @@ impl Context<'_> {
         }
     }
 
-    /// The reply of a tool that takes no budget.
+    /// A reply that is no output of code, in the budget of the call.
     pub(crate) fn reply(&self) -> Reply {
-        Reply::new(self.session.workspace().settings().budget)
+        Reply::new(self.own_budget())
     }
 
-    /// The characters of a reply of a tool that takes no budget.
+    /// The characters of such a reply.
     pub(crate) fn characters(&self) -> usize {
-        self.session.workspace().settings().budget.characters.max(Budget::MIN_CHARACTERS)
+        self.own_budget().characters.max(Budget::MIN_CHARACTERS)
+    }
+
+    fn own_budget(&self) -> Budget {
+        let given = self.called.arguments().ok();
+        let max_characters = given.and_then(|given| given.count("max_characters").ok().flatten());
+        self.budget(&BudgetArguments { max_characters, max_images: None })
+    }
+
+    /// The argument with which this call shows a text of that length as a whole, or else the call that shows a cell.
+    fn more_of(&self, text: &str, cell: Option<&CellId>) -> String {
+        if (self.called.tool.schema)()["properties"].get("max_characters").is_some() {
+            // What stands around it has room, too.
+            return format!("max_characters={}", (text.chars().count() / 1000 + 2) * 1000);
+        }
+        cell.map(|id| format!("read_cell(cell_id=\"{}\")", one_line(id))).unwrap_or_default()
     }
 
     /// Answers what edits would change, and whether their cells would run afterwards, and touches nothing. Fails as the edits
@@ -172,9 +187,8 @@ impl Context<'_> {
             reply.note(&format!("Would change nothing in {path}."));
         } else {
             reply.note(&format!("Would change, in {path} (nothing was changed{ids}):"));
-            let more =
-                first_edited(before, edits).map(|id| format!("read_cell(cell_id=\"{}\")", one_line(id)));
-            reply.say_or(&without_data_uris(&diff), more.unwrap_or_default());
+            let diff = without_data_uris(&diff);
+            reply.say_or(&diff, self.more_of(&diff, first_edited(before, edits)));
         }
         if runs {
             reply.note_last("Would run afterwards, with new outputs.");
