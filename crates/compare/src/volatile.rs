@@ -10,7 +10,7 @@ use crate::dates;
 use crate::ids::pattern;
 
 /// What a piece of text is that may differ. The order decides which one a text is taken for.
-const KINDS: [&str; 17] = [
+const KINDS: [&str; 18] = [
     "address",
     "id",
     "table",
@@ -20,6 +20,7 @@ const KINDS: [&str; 17] = [
     "named_date",
     "date",
     "short_date",
+    "stamp",
     "constructor",
     "number",
     "rate",
@@ -45,7 +46,8 @@ static VOLATILE: LazyLock<Regex> = LazyLock::new(|| {
                         (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\ +(?:\d{1,2},?\ +)?
                         (?:\d{1,2}:\d\d(?::\d\d)?\ +)?(?:[A-Z]{3,4}\ +)?\d{4}(?:\ +\d{1,2}:\d\d(?::\d\d)?)? )
       | (?P<date> \b\d{4}-\d\d-\d\d(?:[T\ ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:\ ?Z|\ ?[+-]\d\d:?\d\d)?)? )
-      | (?P<short_date> \b(?:\d\d[/.]\d\d[/.](?:\d{4}|\d\d)|\d{4}/\d\d/\d\d)\b )
+      | (?P<short_date> \b(?:\d\d[/.]\d\d[/.](?:\d{4}|\d\d)|\d{4}/\d\d/\d\d)(?:,?\ \d\d:\d\d(?::\d\d(?:[.,]\d+)?)?)?\b )
+      | (?: \b|_ ) (?P<stamp> 20\d{6}[_-]\d{6}\b )
       | (?P<constructor> \bdatetime\.date(?:time)?\(\d{4},\ \d{1,2},\ \d{1,2}(?:,\ [^()]*)?\) )
       | (?: Thread\([^()]*(?:\([^()]*\))?[^()]*,\ started\ (?:daemon\ )? | \b(?:p?pid|PP?ID)['\x22]?\ ?[=:]?\ ?
                 | \bparent= | \b[Pp]rocess\ [Ii][Dd]:?\ ) (?P<number> \d{3,}\b )
@@ -123,6 +125,11 @@ impl Piece<'_> {
                 // Dates and times that are not those of the clock are data.
                 "named_date" | "date" | "short_date" | "constructor" => {
                     dates::is_of_today(other.volatile, during.end)
+                }
+                "stamp" => {
+                    let digits = other.volatile;
+                    let date = format!("{}-{}-{}", &digits[..4], &digits[4..6], &digits[6..8]);
+                    dates::is_of_today(&date, during.end)
                 }
                 "epoch" => dates::is_recent(other.volatile, during.end),
                 "time" => {

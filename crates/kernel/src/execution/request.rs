@@ -8,6 +8,7 @@ use crate::widgets::{shown_in, shown_widget};
 use crate::{Event, LossCause, Outcome, Sink};
 
 /// One execution, from its request to its end.
+#[expect(clippy::struct_excessive_bools, reason = "they are independent facts")]
 pub(super) struct Request {
     pub(super) sink: Sink,
     /// Its place among our requests on the shell channel.

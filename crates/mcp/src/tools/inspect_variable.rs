@@ -152,7 +152,11 @@ fn line(text: &str) -> String {
 }
 
 fn cells(row: &[Value]) -> String {
-    let cell = |value: &Value| without_data_uris(&bare(value)).replace(['\t', '\n', '\r'], " ");
+    let cell = |value: &Value| {
+        let text = without_data_uris(&bare(value)).replace(['\t', '\n', '\r'], " ");
+        // Spaces at the ends would not be seen.
+        if text.trim() == text { text } else { format!("{text:?}") }
+    };
     line(&row.iter().map(cell).collect::<Vec<_>>().join("\t"))
 }
 

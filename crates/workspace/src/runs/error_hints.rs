@@ -52,7 +52,7 @@ pub(in crate::runs) async fn hint(
             };
             facts.definer(&now, missing)
         }
-        "KeyError" | "ColumnNotFoundError" => {
+        "KeyError" | "ColumnNotFoundError" | "UndefinedVariableError" => {
             let missing = missing_column(&value)?;
             timeout(MAX_WAIT, near_column(executor, run.source(), &missing)).await.ok()?
         }
@@ -119,7 +119,8 @@ fn is_identifier(name: &str) -> bool {
     name.chars().all(|character| character == '_' || character.is_alphanumeric())
 }
 
-/// The column in the message of a `KeyError`: `'a'`, or the first of `"['a', 'b'] not in index"`.
+/// The column in the message of a `KeyError`: `'a'`, the first of `"['a', 'b'] not in index"`, and `a` of `Column not found: a`. pandas
+/// says `name 'a' is not defined` of a query.
 fn missing_column(value: &str) -> Option<String> {
     let value = value.lines().next()?.trim();
     let quoted = |text: &str| {
@@ -127,10 +128,12 @@ fn missing_column(value: &str) -> Option<String> {
         let rest = &text[1..];
         Some(rest[..rest.find(quote)?].to_owned())
     };
-    let list = value
-        .trim_matches('"')
-        .strip_prefix('[')
-        .or_else(|| value.trim_matches('"').strip_prefix("None of [Index(["));
+    let inner = value.trim_matches(['"', '\'']);
+    if let Some(column) = inner.strip_prefix("Column not found: ") {
+        return Some(column.to_owned());
+    }
+    let beginnings = ["None of [Index([", "None of [", "name ", "["];
+    let list = beginnings.into_iter().find_map(|beginning| value.trim_matches('"').strip_prefix(beginning));
     let found = match list {
         Some(list) => quoted(list)?,
         None => quoted(value)
@@ -211,6 +214,9 @@ mod tests {
             ("\"it's\"", Some("it's")),
             ("\"['a', 'b'] not in index\"", Some("a")),
             ("\"None of [Index(['x'], dtype='object')] are in the [columns]\"", Some("x")),
+            ("\"None of ['x y'] are in the columns\"", Some("x y")),
+            ("'Column not found: x y'", Some("x y")),
+            ("name 'x' is not defined", Some("x")),
             ("", None),
         ] {
             assert_eq!(missing_column(value).as_deref(), column, "{value}");

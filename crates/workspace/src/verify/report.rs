@@ -116,9 +116,12 @@ impl Verification {
             parts.push(format!("{count} {differ}, for unknown reasons ({labels})"));
         }
         if follow > 0 {
-            let from =
-                if random.len() + stale.len() + fails.len() + unexplained.len() == 1 { "it" } else { "them" };
-            parts.push(format!("{follow} follow{} from {from}", if follow == 1 { "s" } else { "" }));
+            let from = if random.len() + stale.len() + fails.len() + unexplained.len() == 1 {
+                "it or its"
+            } else {
+                "them or their"
+            };
+            parts.push(format!("{follow} follow{} from {from} inputs", if follow == 1 { "s" } else { "" }));
         }
         (!parts.is_empty()).then(|| parts.join(", "))
     }

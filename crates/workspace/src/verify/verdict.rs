@@ -314,7 +314,7 @@ mod tests {
         assert_eq!(
             found.sentence(),
             "Reruns from a fresh kernel: 2 of 5 cells identical; 1 not deterministic (#3, unseeded: draws random()), 1 stale or from another \
-             environment (#6), 1 follows from them; 0 errors; 38 s; Python 3.12.4"
+             environment (#6), 1 follows from them or their inputs; 0 errors; 38 s; Python 3.12.4"
         );
         let text = found.text();
         assert!(
@@ -393,7 +393,7 @@ mod tests {
         assert_eq!(
             found.sentence(),
             "Reruns from a fresh kernel: 0 of 3 cells identical; 1 fails when it runs once more (#0), 1 differs, for unknown \
-             reasons (#2), 1 follows from them; 0 errors; 38 s; Python 3.12.4"
+             reasons (#2), 1 follows from them or their inputs; 0 errors; 38 s; Python 3.12.4"
         );
         assert!(found.text().contains("the second time:\nTraceback"));
     }
