@@ -248,7 +248,7 @@ impl Runner {
         let execution = executor.execute(code, self.sink(run, notebook));
         run.executing(execution.clone());
         let written = async {
-            let Some((notebook, cell)) = place else { return true };
+            let Some((notebook, cell)) = place else { return self.write_after(home, run).await };
             outputs::set_running(notebook, &cell.id, true).await;
             outputs::write_while_running(&**notebook.document(), run).await;
             let is_settled = self.write_end(notebook, run, before, &*kernel, &*executor).await;
@@ -316,15 +316,28 @@ impl Runner {
         kernel: &dyn Kernel,
         executor: &dyn Executor,
     ) -> bool {
-        // The code may have updated what other cells show: "saved" holds for that, too.
-        for other in self.journal.runs().into_iter().filter(|other| other.is_in(notebook.path())) {
-            self.write_claimed(notebook, &other).await;
-        }
+        self.write_others(notebook).await;
         let Ok(written) = outputs::write_end(notebook, run, kernel, executor).await else { return false };
         if let (Some(recorder), Some(before), Some(written)) = (self.recorder(), before, written) {
             recorder.record(Change::by_run(notebook, run, before, written.notebook, written.edits));
         }
         true
+    }
+
+    /// Writes what code of no cell has updated, once it is over. Nothing else is to be stored.
+    async fn write_after(&self, home: Option<&Arc<OpenNotebook>>, run: &Run) -> bool {
+        if let Some(home) = home {
+            run.over().await;
+            self.write_others(home).await;
+        }
+        true
+    }
+
+    /// Writes what a run has updated that other cells show: "saved" holds for that, too.
+    async fn write_others(&self, notebook: &OpenNotebook) {
+        for other in self.journal.runs().into_iter().filter(|other| other.is_in(notebook.path())) {
+            self.write_claimed(notebook, &other).await;
+        }
     }
 
     /// Passes the kernel's events to the run. It outlives the run's task: threads print when they like.
