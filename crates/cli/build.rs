@@ -10,7 +10,8 @@ use std::env;
 fn main() {
     println!("cargo::rerun-if-changed=startup.ld");
     let is = |variable: &str, value: &str| env::var(variable).is_ok_and(|found| found == value);
-    if is("CARGO_CFG_TARGET_OS", "linux") && is("PROFILE", "release") {
+    // Only the profile `dist` is optimised for size. In others the linker has so many sections that the order takes it minutes.
+    if is("CARGO_CFG_TARGET_OS", "linux") && is("OPT_LEVEL", "z") {
         let folder = env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
         println!("cargo::rustc-link-arg-bins=-Wl,-T,{folder}/startup.ld");
     }
