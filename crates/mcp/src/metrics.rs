@@ -1,10 +1,11 @@
 //! Counts of sessions and calls, for those who run the server.
 
-use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
+
+use parking_lot::{Mutex, MutexGuard};
 
 /// Counts of all sessions that share it.
 #[derive(Debug, Default)]

@@ -334,7 +334,7 @@ impl Walker {
         self.parameters.contains(name) && self.scopes.resolve(name) == Resolved::Local
     }
 
-    /// Remembers that the definition of a name always gives the same value, if `is_chosen` does not say that it is one of several.
+    /// Remembers that the definition of a name always gives the same value, unless it `is_chosen` among several.
     fn fix(&mut self, name: &str, text: &str, is_chosen: bool) {
         if self.definitions == 0 && self.scopes.are_empty() && !is_chosen {
             self.names.fixed.insert(name.to_owned(), hash(text));

@@ -110,18 +110,18 @@ impl Executions {
     pub(super) fn update_widgets(&mut self, now: Instant) {
         if self.widgets.due_at.take_if(|at| *at <= now).is_some() {
             self.widgets.told_at = Some(now);
-            self.tell_of_widgets();
+            self.report_widgets();
         }
     }
 
-    /// Tells of changes that are not due yet: whoever knows that an execution has ended sees what it has done to widgets.
+    /// Reports changes that are not due yet: whoever knows that an execution has ended sees what it has done to widgets.
     pub(super) fn flush_widgets(&mut self) {
         if self.widgets.due_at.take().is_some() {
-            self.tell_of_widgets();
+            self.report_widgets();
         }
     }
 
-    fn tell_of_widgets(&mut self) {
+    fn report_widgets(&mut self) {
         for request in self.known.values_mut().filter(|request| !request.widgets.is_empty()) {
             let events = self.widgets.events(request);
             let state = self.widgets.state(request).filter(|_| request.is_finished() && !events.is_empty());

@@ -10,7 +10,7 @@ use workspace::Error;
 const FAILED: &str = "[FAILED] The code failed; see the error below.";
 /// More than any short answer has.
 const UNLIMITED: usize = 500_000_000;
-/// A text that came as a whole and is longer may fill a budget that is not known here.
+/// A longer text is not short.
 const MAX_SHORT: usize = 1000;
 
 /// A tool's answer; an error becomes a result that the model reads, too.
@@ -19,13 +19,15 @@ pub(crate) type Outcome = Result<Answer, Error>;
 /// It stays open until it is sent, so that what is added at its beginning shares its budget.
 pub(crate) struct Answer {
     reply: Reply,
+    /// Whether it came as one text, which may fill a budget that is not known here.
+    is_text: bool,
     /// Whether code failed.
     pub(crate) is_failure: bool,
 }
 
 impl From<Reply> for Answer {
     fn from(reply: Reply) -> Self {
-        Self { reply, is_failure: false }
+        Self { reply, is_text: false, is_failure: false }
     }
 }
 
@@ -34,14 +36,14 @@ impl From<String> for Answer {
     fn from(text: String) -> Self {
         let mut reply = Reply::new(Budget::new(UNLIMITED, 0));
         reply.note(&text);
-        reply.into()
+        Self { reply, is_text: true, is_failure: false }
     }
 }
 
 impl Answer {
     /// Outputs of code, which may have failed.
     pub(crate) fn of_code(reply: Reply, is_failure: bool) -> Self {
-        Self { reply, is_failure }
+        Self { reply, is_text: false, is_failure }
     }
 
     /// Adds a first line. The last one belongs to what was left out, and to what a run has changed.
@@ -51,9 +53,7 @@ impl Answer {
 
     /// Whether so many characters can be added without leaving the budget.
     pub(crate) fn has_room(&self, characters: usize) -> bool {
-        let left = self.reply.left();
-        let is_whole_text = left > UNLIMITED / 2;
-        left >= if is_whole_text { UNLIMITED - MAX_SHORT } else { characters }
+        self.reply.left() >= if self.is_text { UNLIMITED - MAX_SHORT } else { characters }
     }
 
     /// Adds a last line.

@@ -324,7 +324,7 @@ impl Runner {
         true
     }
 
-    /// Writes what code of no cell has updated, once it is over. Nothing else is to be stored.
+    /// Writes what code of no cell has updated, once it is over. It has no outputs of its own to store.
     async fn write_after(&self, home: Option<&Arc<OpenNotebook>>, run: &Run) -> bool {
         if let Some(home) = home {
             run.over().await;
