@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::cell::{Outputs, Source};
-use crate::{Cell, CellId, Json, Notebook, Output};
+use crate::{Cell, CellId, Notebook, Output};
 
 /// The longest text of a hit, in characters.
 const MAX_LINE: usize = 200;
@@ -47,9 +46,7 @@ pub fn search(notebook: &Notebook, query: &Query) -> Vec<Hit> {
     if needle.is_empty() {
         return hits;
     }
-    let (mut folded, mut strings) = (String::new(), String::new());
-    let is_literal = is_literal(&needle);
-    let mut may_be_in = |json: &Json| !is_literal || may_have(json.as_str(), &needle, &mut strings);
+    let mut folded = String::new();
     for (index, cell) in notebook.cells().iter().enumerate() {
         let mut search_text = |location, text: &str| {
             // Few texts have a hit, and line by line takes longer.
@@ -63,18 +60,10 @@ pub fn search(notebook: &Notebook, query: &Query) -> Vec<Hit> {
             let left = query.limit.saturating_sub(hits.len());
             hits.extend(found.take(left).map(|(number, text)| hit(index, cell, location, number + 1, text)));
         };
-        let is_in_source = match &cell.0.source {
-            Source::Read(json) => query.in_sources && may_be_in(json),
-            Source::Set(_) => query.in_sources,
-        };
-        let is_in_outputs = match &cell.0.outputs {
-            Outputs::Read(json) => query.in_outputs && may_be_in(json),
-            Outputs::Set(_) => query.in_outputs,
-        };
-        if is_in_source {
+        if query.in_sources {
             search_text(HitLocation::Source, &cell.source());
         }
-        if is_in_outputs {
+        if query.in_outputs {
             for (number, output) in cell.outputs().iter().enumerate() {
                 search_text(HitLocation::Output(number), &searchable_text(output));
             }
@@ -84,26 +73,6 @@ pub fn search(notebook: &Notebook, query: &Query) -> Vec<Hit> {
         }
     }
     hits
-}
-
-/// Whether JSON writes this text as it is, but for its case.
-fn is_literal(text: &str) -> bool {
-    text.bytes().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\' | b'/'))
-}
-
-/// Whether the strings of some JSON may have a literal text in a line, in any case. It takes much less time than to read them. `strings` is a
-/// buffer.
-fn may_have(json: &str, needle: &str, strings: &mut String) -> bool {
-    // Escaped characters may be any, others may become ASCII in lower case, and an error's name and text are searched as one line.
-    if json.contains("\\u") || !json.is_ascii() || json.contains("\"error\"") {
-        return true;
-    }
-    strings.clear();
-    // A line may be in several parts.
-    let parts = json.split('"').filter(|part| part.trim_ascii() != ",");
-    parts.for_each(|part| strings.push_str(part));
-    strings.make_ascii_lowercase();
-    strings.contains(&needle.to_ascii_lowercase())
 }
 
 fn hit(index: usize, cell: &Cell, location: HitLocation, line: usize, text: String) -> Hit {
@@ -162,63 +131,4 @@ fn without_colors(text: &str) -> String {
         clean.push_str(&part[end..]);
     }
     clean
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-    use serde_json::json;
-
-    use super::*;
-
-    /// Each line of each text, one by one.
-    fn expected(notebook: &Notebook, query: &Query) -> Vec<(usize, HitLocation, usize)> {
-        let needle = if query.ignore_case { query.text.to_lowercase() } else { query.text.clone() };
-        let mut found = Vec::new();
-        for (index, cell) in notebook.cells().iter().enumerate() {
-            let outputs = cell.outputs();
-            let outputs = outputs.iter().map(|output| searchable_text(output).into_owned()).enumerate();
-            let outputs = outputs.map(|(number, text)| (HitLocation::Output(number), text));
-            for (location, text) in
-                [(HitLocation::Source, cell.source().into_owned())].into_iter().chain(outputs)
-            {
-                let lines = text.lines().enumerate();
-                let has = lines.filter(|(_, line)| matching_part(line, &needle, query.ignore_case).is_some());
-                found.extend(has.map(|(line, _)| (index, location, line + 1)));
-            }
-        }
-        found
-    }
-
-    fn text() -> impl Strategy<Value = String> {
-        prop_oneof![8 => "[aAb,]{0,2}", 2 => "[ab \n:]{0,4}", 1 => "[aAb/\"\\\\{}\\[\\]Kſé\u{1b}]{0,6}"]
-    }
-
-    proptest! {
-        #[test]
-        fn all_is_found_that_is_there(
-            source in prop::collection::vec(text(), 0..4),
-            parts in prop::collection::vec(text(), 0..4),
-            (name, value) in (text(), text()),
-            needle in prop_oneof!["[ab]{2}", "[abAB,/\"\\\\ :k]{1,3}"],
-            ignore_case in any::<bool>(),
-        ) {
-            let outputs = json!([
-                { "output_type": "stream", "name": "stdout", "text": parts },
-                { "output_type": "display_data", "data": { "text/plain": parts, "image/png": value }, "metadata": {} },
-                { "output_type": "error", "ename": name, "evalue": value, "traceback": parts },
-                { "output_type": "other", "text": value },
-            ]);
-            for outputs in [outputs.clone(), json!(outputs.as_array().unwrap()[..2])] {
-                let cell = json!({
-                    "cell_type": "code", "id": "a", "source": source, "metadata": {}, "execution_count": null, "outputs": outputs,
-                });
-                let file = json!({ "cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5 });
-                let notebook = Notebook::parse(file.to_string().into()).unwrap();
-                let query = Query { text: needle.clone(), ignore_case, in_sources: true, in_outputs: true, limit: 99 };
-                let found = search(&notebook, &query).into_iter().map(|hit| (hit.index, hit.location, hit.line));
-                prop_assert_eq!(found.collect::<Vec<_>>(), expected(&notebook, &query));
-            }
-        }
-    }
 }
