@@ -175,8 +175,7 @@ async def test_fifty_megabytes_are_stored_in_full_and_shown_truncated(server: No
         assert f"offset {490_000 * 100}:" in found.text
         last = await client.do("get_run", run_id=run_in(ran), output=0, offset=len(expected) - 1000)
         assert last.text.startswith(expected[-1000:].rstrip("\n"))
-        # The text, the file that is written, and the room into which a text grows while the file is written.
-        assert peak <= 4 * 50 * MEGABYTE
+        assert peak <= MOST_MEMORY
 
 
 async def test_an_image_of_a_hundred_megabytes_is_stored_in_full_and_described(

@@ -29,7 +29,7 @@ pub use data_uri::without_data_uris;
 pub use excerpt::shortened;
 pub use marks::marked;
 pub use merge::{merged, with_widget_texts};
-pub use output::{full_text, last_line};
+pub use output::{full_length, full_text, last_line};
 pub use page::{page, paged};
 pub use reply::{Keep, Part, Reply};
 

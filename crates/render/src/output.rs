@@ -38,6 +38,18 @@ pub fn full_text(output: &Output) -> String {
     }
 }
 
+/// The length of [`full_text`], in characters. The text of a stream is not held in memory for it.
+pub fn full_length(output: &Output) -> usize {
+    match output {
+        Output::Stream { text, .. } => {
+            let mut length = 0;
+            stream_text(text, |piece| length += piece.chars().count());
+            length
+        }
+        _ => full_text(output).chars().count(),
+    }
+}
+
 /// A description, whose first line is ours, and whose other lines may be of the content.
 pub(crate) fn description(text: &str) -> String {
     match text.split_once('\n') {
@@ -124,6 +136,7 @@ mod tests {
             let text = full_text(&output);
             assert!(text.len() < 200, "{}", &text[..200]);
             assert!(text.contains("image/svg"), "{text}");
+            assert_eq!(full_length(&output), text.chars().count());
         }
     }
 

@@ -121,13 +121,11 @@ fn add_outputs(reply: &mut Reply, run: &Run, view: &RunView, since: Option<SeenO
 
 /// The lines after the outputs: notes, what is lacking, and the state with the next call to make.
 async fn closing(session: &Session, run: &Run, view: &RunView, place: &str) -> Vec<String> {
-    let outputs = merged(&view.outputs);
-    let seen = (!outputs.is_empty()).then(|| SeenOutputs::of(&outputs));
     let mut lines = view.notes.clone();
     lines.extend(missing_package::line(session, run, &view.state).await);
     lines.extend(failed_install::line(run, view).map(str::to_owned));
     let stop = stop(run);
-    let mut end = end_line(run.id(), view, place, &stop, seen);
+    let mut end = end_line(run.id(), view, place, &stop);
     if let Some(saved) = view.saved.as_ref().filter(|_| view.state.is_over()) {
         end.push_str(&format!(" · outputs {saved}"));
     }
@@ -150,7 +148,7 @@ fn stop(run: &Run) -> String {
     }
 }
 
-fn end_line(id: &str, view: &RunView, place: &str, stop: &str, seen: Option<SeenOutputs>) -> String {
+fn end_line(id: &str, view: &RunView, place: &str, stop: &str) -> String {
     let state = &view.state;
     let seconds = view.elapsed.as_secs_f64();
     let queued = queued(view);
@@ -158,6 +156,8 @@ fn end_line(id: &str, view: &RunView, place: &str, stop: &str, seen: Option<Seen
     let label = format!("run {id}{count}{place}");
     match state {
         RunState::Queued | RunState::Running => {
+            let outputs = merged(&view.outputs);
+            let seen = (!outputs.is_empty()).then(|| SeenOutputs::of(&outputs));
             let since = seen.map(|seen| format!(", since=\"{seen}\"")).unwrap_or_default();
             let doing = if *state == RunState::Queued { "QUEUED" } else { "STILL RUNNING" };
             format!(

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use notebook::Output;
-use render::full_text;
+use render::{full_length, full_text};
 
 use super::given::refused;
 use workspace::Error;
@@ -28,7 +28,7 @@ pub(crate) struct NewOutputs {
 
 impl SeenOutputs {
     pub(crate) fn of(outputs: &[Output]) -> Self {
-        let characters = outputs.last().map_or(0, |last| full_text(last).chars().count());
+        let characters = outputs.last().map_or(0, |last| full_length(last));
         Self { count: outputs.len(), characters }
     }
 
@@ -37,12 +37,11 @@ impl SeenOutputs {
         let all = NewOutputs { outputs: outputs.to_vec(), first: 0, offset: 0 };
         let Some(last) = self.count.checked_sub(1) else { return all };
         let Some(output) = outputs.get(last) else { return all };
+        if full_length(output) == self.characters {
+            return NewOutputs { outputs: outputs[self.count..].to_vec(), first: self.count, offset: 0 };
+        }
         let text = full_text(output);
-        let is_whole = text.chars().count() == self.characters;
         match (output, text.char_indices().nth(self.characters)) {
-            _ if is_whole => {
-                NewOutputs { outputs: outputs[self.count..].to_vec(), first: self.count, offset: 0 }
-            }
             (Output::Stream { name, .. }, Some((start, _))) => {
                 // The line break after the last line was not shown, as nothing followed.
                 let added = text[start..].strip_prefix('\n').unwrap_or(&text[start..]);
