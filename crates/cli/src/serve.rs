@@ -10,9 +10,10 @@ use colab::{Browser, Desktop, Listener, Settings};
 #[cfg(unix)]
 use local::Lifetimes;
 use local::{KernelKeeping, ProcessEnv};
-use mcp::{Group, Policy, Server};
+use mcp::Server;
 use rest::{Options, Secret};
 use tokio_util::sync::CancellationToken;
+use tools::{Group, Policy};
 use workspace::{Place, RunSuffix, Workspace};
 
 use crate::args::{self, Transport};

@@ -10,35 +10,21 @@ use rmcp::service::{Peer, PeerRequestOptions, RoleServer, ServiceError};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-use crate::question::Question;
+use futures_util::future::BoxFuture;
+use tools::{Person, PersonReply, Question};
 
 /// The field of a form for a line.
 const LINE: &str = "value";
 /// How long the person may take to answer.
 pub(crate) const PERSON_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// The person behind an agent that can show forms.
+/// How the person behind an agent is asked that can show forms.
 #[derive(Clone)]
-pub(crate) enum Person {
+pub(crate) enum Elicitation {
     /// In the older eras a question is a request to the agent.
     Peer(Peer<RoleServer>),
     /// In the 2026-07-28 era a question is the result of a call, which the agent repeats with the reply.
     NextRound(mpsc::Sender<PendingQuestion>),
-}
-
-/// What became of a question.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum PersonReply {
-    Accepted {
-        /// The line that was asked for.
-        line: Option<String>,
-    },
-    Declined,
-    /// The person closed the form, or the agent did for them.
-    Dismissed,
-    TimedOut,
-    /// The agent could not ask.
-    Failed,
 }
 
 /// A question that waits for its reply.
@@ -53,16 +39,19 @@ pub(crate) fn shows_forms(capabilities: &ClientCapabilities) -> bool {
     elicitation.is_some_and(|elicitation| elicitation.form.is_some() || elicitation.url.is_none())
 }
 
-impl Person {
-    /// Asks, and waits for the reply.
-    pub(crate) async fn ask(&self, question: Question) -> PersonReply {
-        timeout(PERSON_TIMEOUT, self.reply(question)).await.unwrap_or(PersonReply::TimedOut)
+impl Person for Elicitation {
+    fn ask(&self, question: Question) -> BoxFuture<'_, PersonReply> {
+        Box::pin(async move {
+            timeout(PERSON_TIMEOUT, self.reply(question)).await.unwrap_or(PersonReply::TimedOut)
+        })
     }
+}
 
+impl Elicitation {
     async fn reply(&self, question: Question) -> PersonReply {
         match self {
             Self::Peer(peer) => match request_form(peer, &question).await {
-                Ok(result) => PersonReply::from(result),
+                Ok(result) => person_reply(&result),
                 Err(error) => {
                     tracing::debug!(%error, "the agent could not ask the person");
                     PersonReply::Failed
@@ -79,7 +68,7 @@ impl Person {
 
 /// Has the agent show a form, which it closes if the question is dropped.
 async fn request_form(peer: &Peer<RoleServer>, question: &Question) -> Result<ElicitResult, ServiceError> {
-    let form = question.form().ok_or(ServiceError::UnexpectedResponse)?;
+    let form = form(question).ok_or(ServiceError::UnexpectedResponse)?;
     let request = ServerRequest::ElicitRequest(ElicitRequest::new(form));
     let sent = peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await?;
     let mut open = OpenForm { peer: peer.clone(), request: Some(sent.id.clone()) };
@@ -112,32 +101,28 @@ impl Drop for OpenForm {
     }
 }
 
-impl Question {
-    /// The form that the agent shows. To accept or decline needs no field.
-    pub(crate) fn form(&self) -> Option<ElicitRequestParams> {
-        let schema = ElicitationSchema::builder();
-        let schema = match self {
-            Self::Line(_) => schema.required_string(LINE),
-            Self::Consent(_) => schema,
-        };
-        Some(ElicitRequestParams::FormElicitationParams {
-            meta: None,
-            message: self.text().to_owned(),
-            requested_schema: schema.build().ok()?,
-        })
-    }
+/// The form that the agent shows. To accept or decline needs no field.
+pub(crate) fn form(question: &Question) -> Option<ElicitRequestParams> {
+    let schema = ElicitationSchema::builder();
+    let schema = match question {
+        Question::Line(_) => schema.required_string(LINE),
+        Question::Consent(_) => schema,
+    };
+    Some(ElicitRequestParams::FormElicitationParams {
+        meta: None,
+        message: question.text().to_owned(),
+        requested_schema: schema.build().ok()?,
+    })
 }
 
-impl From<ElicitResult> for PersonReply {
-    fn from(result: ElicitResult) -> Self {
-        match result.action {
-            ElicitationAction::Accept => {
-                let line = result.content.as_ref().and_then(|content| content.get(LINE)?.as_str());
-                Self::Accepted { line: line.map(str::to_owned) }
-            }
-            ElicitationAction::Decline => Self::Declined,
-            _ => Self::Dismissed,
+pub(crate) fn person_reply(result: &ElicitResult) -> PersonReply {
+    match result.action {
+        ElicitationAction::Accept => {
+            let line = result.content.as_ref().and_then(|content| content.get(LINE)?.as_str());
+            PersonReply::Accepted { line: line.map(str::to_owned) }
         }
+        ElicitationAction::Decline => PersonReply::Declined,
+        _ => PersonReply::Dismissed,
     }
 }
 
@@ -146,7 +131,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::question::QuestionText;
+    use tools::QuestionText;
 
     #[test]
     fn an_agent_shows_forms_if_it_says_so_or_names_no_kind() {
@@ -164,7 +149,7 @@ mod tests {
 
     #[test]
     fn forms_ask_for_a_line_or_for_nothing() {
-        let form = |question: Question| serde_json::to_value(question.form()).unwrap();
+        let form = |question: Question| serde_json::to_value(form(&question)).unwrap();
         let line = form(Question::Line(QuestionText::input("Name?")));
         assert_eq!(line["mode"], json!("form"));
         assert!(line["message"].as_str().unwrap().ends_with("The code asks:\n    Name?\n"), "{line}");
@@ -177,8 +162,7 @@ mod tests {
 
     #[test]
     fn only_an_accepted_form_holds_a_line() {
-        let reply =
-            |result: Value| PersonReply::from(serde_json::from_value::<ElicitResult>(result).unwrap());
+        let reply = |result: Value| person_reply(&serde_json::from_value::<ElicitResult>(result).unwrap());
         let content = json!({ "value": "ada" });
         assert_eq!(
             reply(json!({ "action": "accept", "content": content })),

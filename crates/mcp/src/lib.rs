@@ -6,18 +6,12 @@
 
 #![expect(deprecated, reason = "logging is deprecated in the 2026-07-28 era and served to older agents")]
 
-mod call_order;
-mod consent;
 mod elicitation;
 mod instructions;
 mod metrics;
-mod next_step;
 mod paused_calls;
-mod permissions;
-mod places;
 mod progress;
 mod prompts;
-mod question;
 mod relayed;
 mod resources;
 mod server;
@@ -25,13 +19,10 @@ mod session;
 mod subscriptions;
 mod telemetry;
 mod tool_call;
-mod tools;
 mod transport;
 
 pub use metrics::{Calls, Metrics};
-pub use permissions::{Group, Offer, Permissions, Policy};
 pub use server::Server;
-pub use tools::UnknownOffer;
 pub use transport::embedded::Embedded;
 pub use transport::http::serve_http;
 pub use transport::http_auth::HttpAuth;

@@ -20,11 +20,12 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 use workspace::{Error, ErrorKind, NextStep, Report, Secret};
 
-use crate::call_order::Turn;
-use crate::elicitation::{PERSON_TIMEOUT, PendingQuestion, PersonReply};
-use crate::permissions::Permissions;
+use crate::elicitation::{self, PERSON_TIMEOUT, PendingQuestion, person_reply};
 use crate::progress::Audience;
 use crate::tool_call::Reply;
+use tools::Permissions;
+use tools::PersonReply;
+use tools::Turn;
 
 /// How long a call is kept for its agent: a bit longer than the person may take.
 const TTL: Duration = PERSON_TIMEOUT.saturating_add(Duration::from_secs(60));
@@ -100,7 +101,7 @@ impl PausedCalls {
         PendingQuestion { question, reply }: PendingQuestion,
     ) -> Result<InputRequiredResult, Error> {
         let state = Secret::generate().map_err(|error| internal(error.to_string()))?;
-        let form = question.form().ok_or_else(|| internal("The question has no form."))?;
+        let form = elicitation::form(&question).ok_or_else(|| internal("The question has no form."))?;
         let request = InputRequest::Elicitation(ElicitRequest::new(form));
         let result = InputRequiredResult::new(
             Some([(KEY.to_owned(), request)].into()),
@@ -149,7 +150,8 @@ impl PausedCalls {
         };
         let result = repeated.input_responses.get(KEY).map(ElicitResult::deserialize);
         // A repetition without a reply counts as a closed form.
-        let replied = result.and_then(Result::ok).map_or(PersonReply::Dismissed, Into::into);
+        let replied =
+            result.and_then(Result::ok).map_or(PersonReply::Dismissed, |result| person_reply(&result));
         let _ = reply.send(replied);
         Ok(Some(call))
     }
@@ -186,8 +188,8 @@ mod tests {
     use serde_json::value::to_raw_value;
 
     use super::*;
-    use crate::elicitation::Person;
-    use crate::question::{Question, QuestionText};
+    use crate::elicitation::Elicitation;
+    use tools::{Person as _, Question, QuestionText};
 
     const ALL: Permissions = Permissions { read: true, write: true, execute: true };
 
@@ -201,7 +203,7 @@ mod tests {
     async fn ask(calls: &Arc<PausedCalls>) -> String {
         let (asking, mut questions) = mpsc::channel(1);
         let work = async move {
-            let reply = Person::NextRound(asking)
+            let reply = Elicitation::NextRound(asking)
                 .ask(Question::Consent(QuestionText::begin("May I?").finish()))
                 .await;
             Err::<Reply, _>(Error::new(ErrorKind::Forbidden, format!("{reply:?}"), ""))
@@ -293,7 +295,7 @@ mod tests {
         let (asking, mut questions) = mpsc::channel(1);
         let (elsewhere, answered) = oneshot::channel::<()>();
         let mut work: BoxFuture<'static, Result<Reply, Error>> = Box::pin(async move {
-            let person = Person::NextRound(asking);
+            let person = Elicitation::NextRound(asking);
             tokio::select! {
                 biased;
                 _ = answered => Ok(Reply::Own(CallToolResult::success(Vec::new()))),

@@ -6,7 +6,7 @@ use rmcp::model::{
 };
 use workspace::{Error, ErrorKind, Session};
 
-use crate::tools::{banner, index_or_id};
+use tools::{banner, index_or_id};
 
 const CITE: &str = "jupyter_cite";
 

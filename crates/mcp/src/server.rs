@@ -7,9 +7,9 @@ use workspace::{Relay, Workspace};
 
 use crate::metrics::{Counted, Metrics};
 use crate::paused_calls::PausedCalls;
-use crate::permissions::Policy;
 use crate::session::Session;
 use crate::transport::session_pool::SessionLimits;
+use tools::Policy;
 
 /// What is served to agents, whatever the transport.
 #[derive(Clone)]

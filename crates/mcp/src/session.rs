@@ -22,17 +22,17 @@ use tokio::sync::watch::{self, error::RecvError};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use workspace::{Error, Relay};
 
-use crate::call_order::CallOrder;
 use crate::elicitation::shows_forms;
 use crate::metrics::Counted;
-use crate::next_step::message;
 use crate::paused_calls::PausedCalls;
-use crate::permissions::{Access, Group, Permission, Policy};
 use crate::relayed::raw;
 use crate::server::Server;
 use crate::subscriptions::Subscriptions;
 use crate::tool_call::permissions;
-use crate::{instructions, places, prompts, resources, tools};
+use crate::{instructions, prompts, resources};
+use tools::CallOrder;
+use tools::message;
+use tools::{Access, Group, Permission, Policy};
 
 /// One agent's session (in the 2026-07-28 era over HTTP: one request).
 pub(crate) struct Session {
@@ -82,7 +82,7 @@ impl Session {
         let own = self
             .notebooks
             .as_ref()
-            .map(|notebooks| instructions::of_notebooks(&self.policy, &places::described(notebooks)));
+            .map(|notebooks| instructions::of_notebooks(&self.policy, &tools::described_places(notebooks)));
         let is_offered = |relay: &&Arc<dyn Relay>| self.policy.offers_group(Group::Relayed(relay.group()));
         let relayed = self.relay.as_ref().filter(is_offered).map(|relay| relay.instructions());
         own.into_iter().chain(relayed).chain(self.policy.notice()).collect::<Vec<_>>().join("\n\n")

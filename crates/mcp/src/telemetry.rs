@@ -20,7 +20,6 @@ use workspace::{Answer, Error, TRACED};
 
 use crate::session::{Session, is_new_era};
 use crate::tool_call::Reply;
-use crate::tools;
 
 /// How much of a request's id is kept, in characters.
 const MAX_ID: usize = 100;

@@ -16,20 +16,23 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use workspace::{Call, Error, ErrorKind, Relay};
 
-use crate::call_order::{Ordering, Turn};
-use crate::consent::Consent;
-use crate::elicitation::Person;
+use crate::elicitation::Elicitation;
 use crate::metrics::Metrics;
-use crate::next_step::message;
 use crate::paused_calls::{OngoingCall, Round};
-use crate::permissions::{Access, Group, Permission, Permissions, Policy};
 use crate::progress::{Audience, MAX_QUEUED_REPORTS};
 use crate::relayed::call::RawParams;
 use crate::relayed::raw;
 use crate::session::{Session, can_ask, is_new_era};
 use crate::telemetry;
-use crate::tools::{self, Called, Tool};
 use crate::transport::CallStream;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use render::Part;
+use tools::Consent;
+use tools::message;
+use tools::{Access, Group, Permission, Permissions, Policy};
+use tools::{Called, Person, Tool};
+use tools::{Ordering, Turn};
 
 /// What a call came back with.
 pub(crate) enum Reply {
@@ -43,7 +46,7 @@ pub(crate) enum Reply {
 pub(crate) struct Caller {
     turn: Turn,
     cancelled: CancellationToken,
-    person: Option<Person>,
+    person: Option<Elicitation>,
     is_stateless: bool,
     permissions: Permissions,
 }
@@ -130,8 +133,9 @@ impl Session {
             return Ok(call);
         }
         let (asking, questions) = mpsc::channel(1);
-        let person = can_ask(context)
-            .then(|| if is_new_era { Person::NextRound(asking) } else { Person::Peer(context.peer.clone()) });
+        let person = can_ask(context).then(|| {
+            if is_new_era { Elicitation::NextRound(asking) } else { Elicitation::Peer(context.peer.clone()) }
+        });
         let (reports, reported) = mpsc::channel(MAX_QUEUED_REPORTS);
         let wants_progress = context.meta.get_progress_token().is_some();
         let cancelled = CancellationToken::new();
@@ -188,7 +192,7 @@ async fn call_tool(
     if is_stateless {
         session.be_stateless();
     }
-    let consent = Consent::new(access, person.as_ref()).holding(&turn);
+    let consent = Consent::new(access, person.as_ref().map(|person| person as &dyn Person)).holding(&turn);
     turn.wait().await;
     let context = tools::Context {
         session,
@@ -198,14 +202,14 @@ async fn call_tool(
         steps: AtomicU32::new(0),
         cancelled,
         is_stateless,
-        person: person.as_ref(),
+        person: person.as_ref().map(|person| person as &dyn Person),
         called: Called { tool, name: &name, params: &params },
         consent,
     };
     let timing = metrics.begin(tool.name);
     let answer = tool.call(&context).await;
     timing.end(answer.as_ref().map_or(true, |answer| answer.is_failure));
-    answer.map(tools::Answer::into_result)
+    answer.map(into_result)
 }
 
 async fn call_relay(relay: &dyn Relay, policy: &Policy, call: Call, caller: Caller) -> Result<Reply, Error> {
@@ -213,7 +217,7 @@ async fn call_relay(relay: &dyn Relay, policy: &Policy, call: Call, caller: Call
     let access = Access { policy, permissions: caller.permissions, tool: &call.name };
     let groups = [Group::Relayed(relay.group())];
     access.check(&groups, permission, &format!("This call of {}", call.name))?;
-    let consent = Consent::new(access, caller.person.as_ref());
+    let consent = Consent::new(access, caller.person.as_ref().map(|person| person as &dyn Person));
     let preview = async { Ok(tools::preview_of_relayed(relay, &call.name, &call.params)) };
     consent.permit(&groups, permission, &call.name, preview).await?;
     relay.call(call).await.map(Reply::Relayed)
@@ -252,6 +256,18 @@ fn response(answer: Result<Reply, Error>) -> Result<CallToolResponse, ErrorData>
         Ok(Reply::Relayed(workspace::Answer::Error(error))) => Err(raw::carry_error(&error)),
         Err(error) => Ok(failure(&error).into()),
     }
+}
+
+/// Text is sent once, never again in structured form: clients would show only that.
+fn into_result(answer: tools::Answer) -> CallToolResult {
+    let (parts, is_error) = answer.into_parts();
+    let content = parts.into_iter().map(|part| match part {
+        Part::Text(text) => ContentBlock::text(text),
+        Part::Image { mime, data } => ContentBlock::image(STANDARD.encode(data), mime),
+    });
+    let mut result = CallToolResult::success(content.collect());
+    result.is_error = Some(is_error);
+    result
 }
 
 /// The result of a call that failed.

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use connection::NetworkTimeout;
 use jupyter::Capabilities;
-use mcp::{Offer, Policy};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rest::{Credentials, PrivateSocket, Secret};
 use serde::{Deserialize, Deserializer};
+use tools::{Offer, Policy};
 
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::join_all;
-use mcp::{Metrics, Permissions};
+use mcp::Metrics;
 use parking_lot::{Mutex, MutexGuard};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use tokio_util::sync::CancellationToken;
+use tools::Permissions;
 
 use crate::callers::{Caller, Callers};
 use crate::config::Config;

@@ -20,7 +20,7 @@ struct Rule {
 const RULES: [Rule; 5] = [
     Rule {
         name: "places",
-        crates: &["mcp", "workspace"],
+        crates: &["mcp", "tools", "workspace"],
         words: &["colab", "jupyter"],
         // Names that existing prompts and configurations rely on, whatever the place.
         exceptions: &[
@@ -71,6 +71,7 @@ const RULES: [Rule; 5] = [
             "ydoc",
             "workspace",
             "mcp",
+            "tools",
             "local",
             "jupyter",
             "colab",
@@ -100,6 +101,7 @@ const RULES: [Rule; 5] = [
             "kernel",
             "local",
             "mcp",
+            "tools",
             "operations",
             "python",
             "rest",

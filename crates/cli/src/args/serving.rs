@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use connection::NetworkTimeout;
-use mcp::{Group, Offer, Policy, UnknownOffer};
+use tools::{Group, Offer, Policy, UnknownOffer};
 
 use super::environment::truth;
 

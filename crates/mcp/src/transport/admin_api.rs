@@ -13,10 +13,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use workspace::{ConnectScope, Error, ErrorKind, Fault, KernelState, Secret, ServerSpec, Workspace};
 
-use crate::consent::cannot_ask;
-use crate::next_step::message;
-use crate::permissions::{Group, Permission, Policy};
-use crate::tools::{is_named_by_operator, kernel_selector};
+use tools::cannot_ask;
+use tools::message;
+use tools::{Group, Permission, Policy};
+use tools::{is_named_by_operator, kernel_selector};
 
 /// The path that needs no token; it answers whether kernels are alive.
 pub(crate) const HEALTH: &str = "/api/healthz";

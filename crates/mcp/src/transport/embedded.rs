@@ -22,12 +22,12 @@ use workspace::{Answer, Call};
 
 use super::admin_api::failed;
 use super::http::{MAX_BODY, protocol};
-use crate::permissions::Permissions;
 use crate::progress::MAX_QUEUED_REPORTS;
 use crate::server::Server;
 use crate::session::Session;
 use crate::telemetry::{self, is_error};
 use crate::tool_call::{Caller, Reply, failure};
+use tools::Permissions;
 
 /// Answers requests that another server has authorized.
 #[derive(Clone)]

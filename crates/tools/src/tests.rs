@@ -1,0 +1,148 @@
+mod messages;
+mod search;
+
+use serde_json::Value;
+use workspace::Error;
+
+use crate::arguments::older_names;
+use crate::list::{TOOLS, find, list};
+use crate::permissions::{Group, Offer, Permission, Permissions, Policy};
+use crate::tool::{Capabilities, Effect, as_sentence};
+
+const ALL: Capabilities = Capabilities::ALL;
+
+fn definitions() -> impl Iterator<Item = Value> {
+    list(ALL).map(|(_, listed)| serde_json::from_str(listed.definition.get()).unwrap())
+}
+
+#[test]
+fn only_available_tools_are_listed() {
+    let names = |capabilities| -> Vec<_> { list(capabilities).map(|(tool, _)| tool.name).collect() };
+    let without = |one: &str| -> Vec<_> { names(ALL).into_iter().filter(|name| *name != one).collect() };
+    assert_eq!(names(ALL).len(), TOOLS.len());
+    assert_eq!(names(Capabilities { can_connect: false, ..ALL }), without("connect_to_jupyter"));
+    assert_eq!(names(Capabilities { can_show: false, ..ALL }), without("open_in_browser"));
+    assert_eq!(names(Capabilities { can_consent: false, ..ALL }), without("add_packages"));
+}
+
+#[test]
+fn definitions_match_their_snapshots() {
+    for definition in definitions() {
+        let name = definition["name"].as_str().unwrap().to_owned();
+        insta::assert_json_snapshot!(name, definition);
+    }
+}
+
+#[test]
+fn the_whole_list_costs_a_model_at_most_5000_tokens() {
+    let bytes: usize = definitions()
+        .map(|definition| {
+            let text = |member: &str| definition[member].as_str().unwrap().len();
+            text("name") + text("description") + definition["inputSchema"].to_string().len()
+        })
+        .sum();
+    assert!(bytes / 4 <= 5000, "{} tokens", bytes / 4);
+}
+
+#[test]
+fn older_names_lead_to_tools_and_are_not_listed() {
+    for name in older_names::all() {
+        assert!(find(name).is_some(), "{name}");
+        assert!(TOOLS.iter().all(|tool| tool.name != name), "{name} is listed");
+    }
+}
+
+#[test]
+fn each_tool_needs_its_permission() {
+    let reader = Permissions { read: true, write: false, execute: false };
+    let writer = Permissions { write: true, ..reader };
+    let runner = Permissions { execute: true, ..reader };
+    for (name, expected) in [
+        ("read_notebook", [true, true, true]),
+        ("use_notebook", [true, true, true]),
+        ("insert_cell", [false, true, false]),
+        ("delete_cell", [false, true, false]),
+        ("execute_cell", [false, false, true]),
+        ("restart_notebook", [false, false, true]),
+        ("unuse_notebook", [true, true, true]),
+        ("interrupt_kernel", [false, false, true]),
+    ] {
+        let permission = find(name).unwrap().permission;
+        let is_allowed = [reader, writer, runner].map(|user| user.permit(permission, name).is_ok());
+        assert_eq!(is_allowed, expected, "{name}");
+    }
+}
+
+#[test]
+fn the_person_can_be_asked_about_each_tool_that_does_more_than_read() {
+    for tool in TOOLS.iter().filter(|tool| tool.permission != Permission::Read) {
+        for group in tool.groups {
+            let policy = Policy { asked: vec![Offer::asked(group.name()).unwrap()], ..Policy::default() };
+            assert!(policy.asks(tool.name, tool.groups, tool.permission), "{} {}", tool.name, group.name());
+        }
+    }
+    for (name, offer) in [
+        ("delete", Some(Offer::Group(Group::Delete))),
+        ("run ", Some(Offer::Group(Group::Run))),
+        ("execute_ipython", Some(Offer::Tool("execute_code"))),
+        ("read", None),
+        ("none", None),
+    ] {
+        assert_eq!(Offer::asked(name).ok(), offer, "{name}");
+    }
+    assert!("delete".parse::<Offer>().is_err(), "nothing is offered by it");
+}
+
+#[test]
+fn tools_are_offered_by_group_by_name_and_by_older_names() {
+    for (name, offer) in [
+        ("read", Some(Offer::Group(Group::Read))),
+        (" kernels ", Some(Offer::Group(Group::Kernels))),
+        ("read_cell", Some(Offer::Tool("read_cell"))),
+        ("execute_ipython", Some(Offer::Tool("execute_code"))),
+        ("", None),
+        ("Read", None),
+        ("get_cells", None),
+    ] {
+        assert_eq!(name.parse().ok(), offer, "{name:?}");
+    }
+}
+
+#[test]
+fn under_read_only_no_tool_is_offered_that_writes_or_runs() {
+    let policy = Policy { is_read_only: true, ..Policy::default() };
+    for tool in TOOLS {
+        assert!(!tool.groups.is_empty(), "{} belongs to no group", tool.name);
+        assert_eq!(tool.is_offered(&policy), tool.permission == Permission::Read, "{}", tool.name);
+        assert!(
+            tool.permission == Permission::Read || !matches!(tool.effect, Effect::Reads),
+            "{}",
+            tool.name
+        );
+    }
+}
+
+#[test]
+fn read_only_tools_need_only_the_permission_to_read() {
+    for tool in TOOLS.iter().filter(|tool| matches!(tool.effect, Effect::Reads)) {
+        assert_eq!(tool.permission, Permission::Read, "{}", tool.name);
+    }
+}
+
+#[test]
+fn only_our_own_words_get_a_capital_letter() {
+    let sentence = |cause: &str| as_sentence(Error::new(workspace::ErrorKind::Conflict, cause, "")).cause;
+    for (cause, expected) in [
+        ("there is no cell #7: the notebook has only cell #0", "There is no cell #7"),
+        ("no cell is called x", "No cell is called x"),
+        ("the server cannot read it", "The server cannot read it"),
+        ("cell 3 (id ab) has only one line", "Cell 3"),
+        ("pd cannot be renamed: x.", "pd cannot"),
+        ("c matches more than one cell: #0", "c matches"),
+        ("o1 is a checkpoint", "o1 is"),
+        ("edits[0]: new_string", "edits[0]"),
+        ("only must be errors", "only must"),
+    ] {
+        assert!(sentence(cause).starts_with(expected), "{cause}: {}", sentence(cause));
+    }
+}

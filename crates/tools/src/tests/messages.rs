@@ -1,0 +1,211 @@
+//! Every tool and parameter that a message names exists. Messages are the string literals of all crates.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::str::FromStr as _;
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use serde_json::Value;
+
+use crate::arguments::older_names;
+use crate::list::list;
+use crate::tool::Capabilities;
+
+/// Members of JSON bodies that messages name.
+const OTHERS: [&str; 6] =
+    ["_meta", "code_sandbox_url", "document_url", "kernel_info_reply", "nbformat_minor", "tool_name"];
+
+#[test]
+fn messages_name_existing_tools_and_parameters() {
+    let tools = parameters_by_tool();
+    let mut known: BTreeSet<String> = tools.keys().chain(tools.values().flatten()).cloned().collect();
+    known.extend(older_names::all().chain(OTHERS).map(str::to_owned));
+    let mut wrong = Vec::new();
+    for (file, message) in messages() {
+        let unknown = names(&message).filter(|name| !known.contains(*name)).map(str::to_owned);
+        let unknown = unknown.chain(unknown_parameters(&message, &tools));
+        wrong.extend(unknown.map(|name| format!("{}: {name} in {message:?}", file.display())));
+    }
+    assert!(wrong.is_empty(), "no such tool or parameter:\n{}", wrong.join("\n"));
+}
+
+/// People search this page for the message that they got. `…` stands for what is filled in at run time; at the end of a
+/// line, also for the rest of a message.
+#[test]
+fn the_page_about_troubleshooting_quotes_messages_in_full() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/troubleshooting.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let messages: Vec<String> = messages().into_iter().map(|(_, message)| words(&message)).collect();
+    let blocks: Vec<&str> =
+        page.split("```text\n").skip(1).map(|rest| rest.split_once("\n```").unwrap().0).collect();
+    let lines: Vec<&str> = blocks.iter().flat_map(|block| block.lines()).collect();
+    assert!(lines.len() > 50, "only {} messages are quoted", lines.len());
+    let is_real = |line: &&str| messages.iter().any(|message| quotes(&words(line), message));
+    let unknown: Vec<&str> = lines.into_iter().filter(|line| !is_real(line)).collect();
+    assert!(unknown.is_empty(), "no such message:\n{}", unknown.join("\n"));
+}
+
+#[test]
+fn a_quote_has_all_of_a_message_but_what_is_filled_in() {
+    let message = words(&plain("There is \\n  no {name:?} in {}."));
+    for quote in ["There is no … in ….", "There is no …"] {
+        assert!(quotes(quote, &message), "{quote}");
+    }
+    for other in ["There is no", "is no … in ….", "There is no … in", "There was no … in ….", "… in …."]
+    {
+        assert!(!quotes(other, &message), "{other}");
+    }
+}
+
+/// Whether `…` in a quote, and nothing else, stands for other text of a message.
+fn quotes(quote: &str, message: &str) -> bool {
+    let parts: Vec<&str> = quote.split('…').map(str::trim).collect();
+    let (Some(first), Some(last)) = (parts.first(), parts.last()) else { return false };
+    let mut rest = message;
+    for part in &parts {
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    // A quote of next to nothing would be in every message.
+    parts.iter().map(|part| part.len()).sum::<usize>() >= 10
+        && message.starts_with(first)
+        && message.ends_with(last)
+}
+
+/// A text with single spaces.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The parameters of each tool, those of the Colab tab included.
+fn parameters_by_tool() -> BTreeMap<String, BTreeSet<String>> {
+    let own =
+        list(Capabilities::ALL).map(|(_, listed)| serde_json::from_str(listed.definition.get()).unwrap());
+    let colab: Vec<Value> = serde_json::from_str(include_str!("../../../colab/src/tools.json")).unwrap();
+    let mut parameters: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for tool in own.chain(colab) {
+        let properties = tool["inputSchema"]["properties"].as_object().cloned().unwrap_or_default();
+        // The tab has a `delete_cell` as well.
+        let of_tool = parameters.entry(tool["name"].as_str().unwrap().to_owned()).or_default();
+        of_tool.extend(properties.into_iter().map(|(name, _)| name));
+    }
+    parameters
+}
+
+/// Words with an underscore.
+fn names(message: &str) -> impl Iterator<Item = &str> {
+    let is_of_word = |c: char| c.is_ascii_alphanumeric() || "_@./-:".contains(c);
+    message.split(move |c| !is_of_word(c)).map(|word| word.trim_matches(['.', ':', '-', '/'])).filter(
+        |word| {
+            word.contains('_')
+                && word.len() > 1
+                && word.bytes().all(|b| b.is_ascii_lowercase() || b"_0123456789".contains(&b))
+        },
+    )
+}
+
+/// The parameters in `tool(parameter=…, …)` that the tool does not have.
+fn unknown_parameters(message: &str, tools: &BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
+    let mut unknown = Vec::new();
+    for (tool, parameters) in tools {
+        let open = format!("{tool}(");
+        for (start, _) in message.match_indices(&open) {
+            let call = &message[start + open.len()..];
+            let call = call.split(')').next().unwrap_or_default();
+            let given = call.split(',').filter_map(|argument| Some(argument.split_once('=')?.0.trim()));
+            unknown.extend(
+                given.filter(|name| !parameters.contains(*name)).map(|name| format!("{tool}({name}=)")),
+            );
+        }
+    }
+    unknown
+}
+
+/// The string literals with more than one word in the code of all crates, test code left out.
+fn messages() -> Vec<(PathBuf, String)> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut files = Vec::new();
+    for folder in std::fs::read_dir(crates).unwrap() {
+        collect_files(&folder.unwrap().path().join("src"), &mut files);
+    }
+    let mut messages = Vec::new();
+    for file in files {
+        let code = TokenStream::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+        collect_literals(code, &mut |literal| messages.push((file.clone(), literal)));
+    }
+    assert!(messages.len() > 500, "only {} messages were found", messages.len());
+    messages
+}
+
+fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for path in entries.map(|entry| entry.unwrap().path()) {
+        // The demo's cells are code of their own, and magics have names like tools.
+        let is_left_out =
+            ["tests", "testing", "demo", "magics"].iter().any(|name| path.file_stem() == Some(name.as_ref()));
+        if path.is_dir() && !is_left_out {
+            collect_files(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "rs") && !is_left_out {
+            files.push(path);
+        }
+    }
+}
+
+fn collect_literals(code: TokenStream, take: &mut impl FnMut(String)) {
+    let mut is_attribute = false;
+    let mut skips_item = false;
+    for tree in code {
+        match tree {
+            TokenTree::Punct(mark) => {
+                is_attribute = mark.as_char() == '#' || (is_attribute && mark.as_char() == '!');
+                skips_item &= mark.as_char() != ';';
+            }
+            // Doc comments are attributes as well; those of errors are messages.
+            TokenTree::Group(group) if is_attribute && group.delimiter() == Delimiter::Bracket => {
+                let attribute = group.stream().to_string().replace(' ', "");
+                skips_item |= attribute.starts_with("cfg(test)");
+                if attribute.starts_with("error(") && !skips_item {
+                    collect_literals(group.stream(), take);
+                }
+                is_attribute = false;
+            }
+            TokenTree::Group(group) => {
+                if !skips_item {
+                    collect_literals(group.stream(), take);
+                }
+                skips_item &= group.delimiter() != Delimiter::Brace;
+            }
+            TokenTree::Literal(literal) => {
+                let text = literal.to_string();
+                // A literal with imports is a program.
+                let is_message = |text: &&str| text.contains(' ') && !text.contains("import ");
+                let text = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+                if let Some(text) = text.filter(is_message) {
+                    take(plain(text));
+                }
+            }
+            TokenTree::Ident(_) => {}
+        }
+    }
+}
+
+/// The text of a literal without escapes and without what is filled in at run time.
+fn plain(literal: &str) -> String {
+    let mut text = String::new();
+    let mut characters = literal.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => match characters.next() {
+                Some('\n') => while characters.next_if(|next| next.is_whitespace()).is_some() {},
+                Some('n') => text.push('\n'),
+                other => text.extend(other),
+            },
+            '{' => {
+                characters.find(|next| *next == '}');
+                text.push(' ');
+            }
+            _ => text.push(character),
+        }
+    }
+    text
+}

@@ -1,0 +1,37 @@
+//! The tools, one file each. A new one is a file with a `TOOL`, its `mod` here, and a line in `list`.
+
+pub(crate) mod add_packages;
+pub(crate) mod answer_input;
+pub(crate) mod change_cell;
+pub(crate) mod checkpoint;
+pub(crate) mod clear_cell_output;
+pub(crate) mod connect_to_jupyter;
+pub(crate) mod copy_file;
+pub(crate) mod copy_notebook;
+pub(crate) mod delete_cell;
+pub(crate) mod edit_cell_source;
+pub(crate) mod edit_cells;
+pub(crate) mod execute_cell;
+pub(crate) mod execute_code;
+pub(crate) mod get_run;
+pub(crate) mod history;
+pub(crate) mod insert_cell;
+pub(crate) mod insert_execute_code_cell;
+pub(crate) mod inspect_variable;
+pub(crate) mod interrupt_kernel;
+pub(crate) mod list_files;
+pub(crate) mod list_kernels;
+pub(crate) mod list_notebooks;
+pub(crate) mod list_variables;
+pub(crate) mod move_cell;
+pub(crate) mod open_in_browser;
+pub(crate) mod overwrite_cell_source;
+pub(crate) mod read_cell;
+pub(crate) mod read_notebook;
+pub(crate) mod restart_notebook;
+pub(crate) mod run_cells;
+pub(crate) mod search_notebook;
+pub(crate) mod undo;
+pub(crate) mod unuse_notebook;
+pub(crate) mod use_notebook;
+pub(crate) mod verify_notebook;
