@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ::jupyter::{Capabilities, Jupyter, JupyterConnector, Source};
 use anyhow::{Context as _, bail};
+use calls::permissions::{Group, Policy};
 use colab::{Browser, Desktop, Listener, Settings};
 #[cfg(unix)]
 use local::Lifetimes;
@@ -13,7 +14,6 @@ use local::{KernelKeeping, ProcessEnv};
 use mcp::Server;
 use rest::{Options, Secret};
 use tokio_util::sync::CancellationToken;
-use tools::{Group, Policy};
 use workspace::{Place, RunSuffix, Workspace};
 
 use crate::args::{self, Transport};

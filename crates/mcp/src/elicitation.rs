@@ -10,8 +10,8 @@ use rmcp::service::{Peer, PeerRequestOptions, RoleServer, ServiceError};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
+use calls::question::{Person, PersonReply, Question};
 use futures_util::future::BoxFuture;
-use tools::{Person, PersonReply, Question};
 
 /// The field of a form for a line.
 const LINE: &str = "value";
@@ -131,7 +131,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use tools::QuestionText;
+    use calls::question::QuestionText;
 
     #[test]
     fn an_agent_shows_forms_if_it_says_so_or_names_no_kind() {

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rmcp::model::{Icon, Implementation};
 
-use tools::{Group, Permission, Policy};
+use calls::permissions::{Group, Permission, Policy};
 
 const ICON: &[u8] = include_bytes!("icon.png");
 
@@ -47,7 +47,7 @@ pub(crate) fn server_info() -> Implementation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tools::Offer;
+    use calls::permissions::Offer;
 
     #[test]
     fn the_first_line_says_what_can_be_done_and_which_tool_to_call_first() {

@@ -23,9 +23,9 @@ use workspace::{Error, ErrorKind, NextStep, Report, Secret};
 use crate::elicitation::{self, PERSON_TIMEOUT, PendingQuestion, person_reply};
 use crate::progress::Audience;
 use crate::tool_call::Reply;
-use tools::Permissions;
-use tools::PersonReply;
-use tools::Turn;
+use calls::call_order::Turn;
+use calls::permissions::Permissions;
+use calls::question::PersonReply;
 
 /// How long a call is kept for its agent: a bit longer than the person may take.
 const TTL: Duration = PERSON_TIMEOUT.saturating_add(Duration::from_secs(60));
@@ -189,7 +189,7 @@ mod tests {
 
     use super::*;
     use crate::elicitation::Elicitation;
-    use tools::{Person as _, Question, QuestionText};
+    use calls::question::{Person as _, Question, QuestionText};
 
     const ALL: Permissions = Permissions { read: true, write: true, execute: true };
 

@@ -6,7 +6,7 @@ use rmcp::model::{
 };
 use workspace::{Error, ErrorKind, Session};
 
-use tools::{banner, index_or_id};
+use calls::replies::cell_text::{banner, index_or_id};
 
 const CITE: &str = "jupyter_cite";
 

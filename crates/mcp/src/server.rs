@@ -9,7 +9,7 @@ use crate::metrics::{Counted, Metrics};
 use crate::paused_calls::PausedCalls;
 use crate::session::Session;
 use crate::transport::session_pool::SessionLimits;
-use tools::Policy;
+use calls::permissions::Policy;
 
 /// What is served to agents, whatever the transport.
 #[derive(Clone)]

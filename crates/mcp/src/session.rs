@@ -30,9 +30,9 @@ use crate::server::Server;
 use crate::subscriptions::Subscriptions;
 use crate::tool_call::permissions;
 use crate::{instructions, prompts, resources};
-use tools::CallOrder;
-use tools::message;
-use tools::{Access, Group, Permission, Policy};
+use calls::call_order::CallOrder;
+use calls::next_step::message;
+use calls::permissions::{Access, Group, Permission, Policy};
 
 /// One agent's session (in the 2026-07-28 era over HTTP: one request).
 pub(crate) struct Session {
@@ -82,7 +82,7 @@ impl Session {
         let own = self
             .notebooks
             .as_ref()
-            .map(|notebooks| instructions::of_notebooks(&self.policy, &tools::described_places(notebooks)));
+            .map(|notebooks| instructions::of_notebooks(&self.policy, &calls::places::described(notebooks)));
         let is_offered = |relay: &&Arc<dyn Relay>| self.policy.offers_group(Group::Relayed(relay.group()));
         let relayed = self.relay.as_ref().filter(is_offered).map(|relay| relay.instructions());
         own.into_iter().chain(relayed).chain(self.policy.notice()).collect::<Vec<_>>().join("\n\n")
@@ -98,9 +98,9 @@ impl Session {
         let can_consent = can_ask || self.policy.installs_unasked;
         let own = self.notebooks.iter().flat_map(|notebooks| {
             tools::list(if self.lists_all_tools {
-                tools::Capabilities { can_consent, ..tools::Capabilities::ALL }
+                calls::tool::Capabilities { can_consent, ..calls::tool::Capabilities::ALL }
             } else {
-                tools::Capabilities::of(notebooks, can_consent)
+                calls::tool::Capabilities::of(notebooks, can_consent)
             })
         });
         let offered = own.filter(|(tool, _)| tool.is_offered(&self.policy));

@@ -27,12 +27,14 @@ use crate::telemetry;
 use crate::transport::CallStream;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use calls::call_order::{Ordering, Turn};
+use calls::consent::Consent;
+use calls::context::Called;
+use calls::next_step::message;
+use calls::permissions::{Access, Group, Permission, Permissions, Policy};
+use calls::question::Person;
+use calls::tool::Tool;
 use render::Part;
-use tools::Consent;
-use tools::message;
-use tools::{Access, Group, Permission, Permissions, Policy};
-use tools::{Called, Person, Tool};
-use tools::{Ordering, Turn};
 
 /// What a call came back with.
 pub(crate) enum Reply {
@@ -194,7 +196,7 @@ async fn call_tool(
     }
     let consent = Consent::new(access, person.as_ref().map(|person| person as &dyn Person)).holding(&turn);
     turn.wait().await;
-    let context = tools::Context {
+    let context = calls::context::Context {
         session,
         turn: &turn,
         reports,
@@ -218,7 +220,7 @@ async fn call_relay(relay: &dyn Relay, policy: &Policy, call: Call, caller: Call
     let groups = [Group::Relayed(relay.group())];
     access.check(&groups, permission, &format!("This call of {}", call.name))?;
     let consent = Consent::new(access, caller.person.as_ref().map(|person| person as &dyn Person));
-    let preview = async { Ok(tools::preview_of_relayed(relay, &call.name, &call.params)) };
+    let preview = async { Ok(calls::preview::preview_of_relayed(relay, &call.name, &call.params)) };
     consent.permit(&groups, permission, &call.name, preview).await?;
     relay.call(call).await.map(Reply::Relayed)
 }
@@ -259,7 +261,7 @@ fn response(answer: Result<Reply, Error>) -> Result<CallToolResponse, ErrorData>
 }
 
 /// Text is sent once, never again in structured form: clients would show only that.
-fn into_result(answer: tools::Answer) -> CallToolResult {
+fn into_result(answer: calls::answer::Answer) -> CallToolResult {
     let (parts, is_error) = answer.into_parts();
     let content = parts.into_iter().map(|part| match part {
         Part::Text(text) => ContentBlock::text(text),

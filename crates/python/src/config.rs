@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use calls::permissions::{Offer, Policy};
 use connection::NetworkTimeout;
 use jupyter::Capabilities;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rest::{Credentials, PrivateSocket, Secret};
 use serde::{Deserialize, Deserializer};
-use tools::{Offer, Policy};
 
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -115,12 +115,12 @@ fn network_timeout<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Network
 
 fn offers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Offer>, D::Error> {
     let names = Vec::<String>::deserialize(deserializer)?;
-    names.iter().map(|name| name.parse().map_err(serde::de::Error::custom)).collect()
+    names.iter().map(|name| tools::offered(name).map_err(serde::de::Error::custom)).collect()
 }
 
 fn asked<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Offer>, D::Error> {
     let names = Vec::<String>::deserialize(deserializer)?;
-    names.iter().map(|name| Offer::asked(name).map_err(serde::de::Error::custom)).collect()
+    names.iter().map(|name| tools::asked(name).map_err(serde::de::Error::custom)).collect()
 }
 
 /// Raises a `ValueError` for a name in the settings `tools` or `ask` that is neither that of a group of tools nor that of
@@ -130,9 +130,9 @@ fn asked<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Offer>, D::Er
 pub(crate) fn check_tools(tools: Vec<String>, ask: Vec<String>) -> PyResult<()> {
     let misspelled =
         |setting: &str, error| PyValueError::new_err(format!("CellbridgeApp.{setting}: {error}"));
-    let offered = tools.iter().try_for_each(|name| name.parse::<Offer>().map(drop));
+    let offered = tools.iter().try_for_each(|name| tools::offered(name).map(drop));
     offered.map_err(|error| misspelled("tools", error))?;
-    let asked = ask.iter().try_for_each(|name| Offer::asked(name).map(drop));
+    let asked = ask.iter().try_for_each(|name| tools::asked(name).map(drop));
     asked.map_err(|error| misspelled("ask", error))
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use calls::permissions::Permissions;
 use futures_util::future::join_all;
 use mcp::Metrics;
 use parking_lot::{Mutex, MutexGuard};
@@ -11,7 +12,6 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use tokio_util::sync::CancellationToken;
-use tools::Permissions;
 
 use crate::callers::{Caller, Callers};
 use crate::config::Config;

@@ -1,38 +1,46 @@
-//! The notebook tools: what a model reads about each, who may call it, and what it does. They know nothing of the protocol that
-//! carries the calls.
+//! The notebook tools, one file each: what a model reads about a tool, who may call it, and what it does.
 //!
-//! A new tool is one file in `tools`.
+//! A new tool is a file with a `TOOL`, its `mod` here, and its line in `list`.
 
-mod answer;
-mod arguments;
-mod call_order;
-mod consent;
-mod context;
+mod add_packages;
+mod answer_input;
+mod change_cell;
+mod checkpoint;
+mod clear_cell_output;
+mod connect_to_jupyter;
+mod copy_file;
+mod copy_notebook;
+mod delete_cell;
+mod edit_cell_source;
+mod edit_cells;
+mod execute_cell;
+mod execute_code;
+mod get_run;
+mod history;
+mod insert_cell;
+mod insert_execute_code_cell;
+mod inspect_variable;
+mod interrupt_kernel;
 mod list;
-mod next_step;
-mod permissions;
-mod places;
-mod preview;
-mod question;
-mod replies;
-mod tool;
-mod tools;
-mod waiting;
+mod list_files;
+mod list_kernels;
+mod list_notebooks;
+mod list_variables;
+mod move_cell;
+mod open_in_browser;
+mod overwrite_cell_source;
+mod read_cell;
+mod read_notebook;
+mod restart_notebook;
+mod run_cells;
+mod search_notebook;
+mod undo;
+mod unuse_notebook;
+mod use_notebook;
+mod verify_notebook;
 
-pub use answer::{Answer, Outcome};
-pub use arguments::kernel_selector::kernel_selector;
-pub use call_order::{CallOrder, Ordering, Turn};
-pub use consent::{Consent, cannot_ask};
-pub use context::{Called, Context};
-pub use list::{UnknownOffer, find, list};
-pub use next_step::message;
-pub use permissions::{Access, Group, Offer, Permission, Permissions, Policy};
-pub use places::described as described_places;
-pub use preview::preview_of_relayed;
-pub use question::{Person, PersonReply, Question, QuestionText};
-pub use replies::cell_text::{banner, index_or_id};
-pub use tool::{Capabilities, Tool};
-pub use tools::connect_to_jupyter::is_named_by_operator;
+pub use connect_to_jupyter::is_named_by_operator;
+pub use list::{UnknownOffer, asked, find, list, offered};
 
 #[cfg(test)]
 mod tests;

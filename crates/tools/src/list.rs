@@ -1,14 +1,10 @@
 //! The list of the tools.
 
-use std::str::FromStr;
 use std::sync::{Arc, LazyLock};
 
 use serde_json::value::to_raw_value;
 
-use crate::arguments::older_names;
-use crate::permissions::{Group, Offer};
-use crate::tool::{Capabilities, Tool};
-use crate::tools::{
+use crate::{
     add_packages, answer_input, change_cell, checkpoint, clear_cell_output, connect_to_jupyter, copy_file,
     copy_notebook, delete_cell, edit_cell_source, edit_cells, execute_cell, execute_code, get_run, history,
     insert_cell, insert_execute_code_cell, inspect_variable, interrupt_kernel, list_files, list_kernels,
@@ -16,6 +12,9 @@ use crate::tools::{
     read_notebook, restart_notebook, run_cells, search_notebook, undo, unuse_notebook, use_notebook,
     verify_notebook,
 };
+use calls::arguments::older_names;
+use calls::permissions::{Group, Offer};
+use calls::tool::{Capabilities, Tool};
 
 /// The tools in the order in which they are listed.
 pub(crate) static TOOLS: &[&Tool] = &[
@@ -70,26 +69,21 @@ pub struct UnknownOffer {
     groups: &'static [Group; 5],
 }
 
-impl FromStr for Offer {
-    type Err = UnknownOffer;
-
-    fn from_str(name: &str) -> Result<Self, UnknownOffer> {
-        Self::among(&Group::OWN, name)
-    }
+/// Reads the name of what the operator offers. Fails if it is neither a group nor a tool.
+pub fn offered(name: &str) -> Result<Offer, UnknownOffer> {
+    among(&Group::OWN, name)
 }
 
-impl Offer {
-    /// Reads the name of what the person is asked about. Nobody is asked about all that only reads.
-    pub fn asked(name: &str) -> Result<Self, UnknownOffer> {
-        Self::among(&Group::ASKED, name)
-    }
+/// Reads the name of what the person is asked about. Nobody is asked about all that only reads.
+pub fn asked(name: &str) -> Result<Offer, UnknownOffer> {
+    among(&Group::ASKED, name)
+}
 
-    fn among(groups: &'static [Group; 5], name: &str) -> Result<Self, UnknownOffer> {
-        let name = name.trim();
-        let group = groups.iter().copied().find(|group| group.name() == name).map(Self::Group);
-        let offer = group.or_else(|| find(name).map(|tool| Self::Tool(tool.name)));
-        offer.ok_or_else(|| UnknownOffer { name: name.to_owned(), groups })
-    }
+fn among(groups: &'static [Group; 5], name: &str) -> Result<Offer, UnknownOffer> {
+    let name = name.trim();
+    let group = groups.iter().copied().find(|group| group.name() == name).map(Offer::Group);
+    let offer = group.or_else(|| find(name).map(|tool| Offer::Tool(tool.name)));
+    offer.ok_or_else(|| UnknownOffer { name: name.to_owned(), groups })
 }
 
 /// The tools that a session with these capabilities has, with their definitions, in the order in which they are listed.

@@ -1,13 +1,22 @@
+mod arguments;
 mod messages;
 mod search;
 
-use serde_json::Value;
+use calls::arguments::given::Given;
+use serde_json::value::to_raw_value;
+use serde_json::{Value, json};
 use workspace::Error;
 
-use crate::arguments::older_names;
-use crate::list::{TOOLS, find, list};
-use crate::permissions::{Group, Offer, Permission, Permissions, Policy};
-use crate::tool::{Capabilities, Effect, as_sentence};
+use crate::list::{TOOLS, asked, find, list, offered};
+use calls::arguments::older_names;
+use calls::permissions::{Group, Offer, Permission, Permissions, Policy};
+use calls::tool::{Capabilities, Effect, as_sentence};
+
+/// The arguments of a call of the tool `t`.
+pub(crate) fn given(values: &Value) -> Given {
+    let params = to_raw_value(&json!({ "name": "t", "arguments": values })).unwrap();
+    Given::from_params("t", &params).unwrap()
+}
 
 const ALL: Capabilities = Capabilities::ALL;
 
@@ -77,7 +86,7 @@ fn each_tool_needs_its_permission() {
 fn the_person_can_be_asked_about_each_tool_that_does_more_than_read() {
     for tool in TOOLS.iter().filter(|tool| tool.permission != Permission::Read) {
         for group in tool.groups {
-            let policy = Policy { asked: vec![Offer::asked(group.name()).unwrap()], ..Policy::default() };
+            let policy = Policy { asked: vec![asked(group.name()).unwrap()], ..Policy::default() };
             assert!(policy.asks(tool.name, tool.groups, tool.permission), "{} {}", tool.name, group.name());
         }
     }
@@ -88,9 +97,9 @@ fn the_person_can_be_asked_about_each_tool_that_does_more_than_read() {
         ("read", None),
         ("none", None),
     ] {
-        assert_eq!(Offer::asked(name).ok(), offer, "{name}");
+        assert_eq!(asked(name).ok(), offer, "{name}");
     }
-    assert!("delete".parse::<Offer>().is_err(), "nothing is offered by it");
+    assert!(offered("delete").is_err(), "nothing is offered by it");
 }
 
 #[test]
@@ -104,7 +113,7 @@ fn tools_are_offered_by_group_by_name_and_by_older_names() {
         ("Read", None),
         ("get_cells", None),
     ] {
-        assert_eq!(name.parse().ok(), offer, "{name:?}");
+        assert_eq!(offered(name).ok(), offer, "{name:?}");
     }
 }
 

@@ -20,7 +20,7 @@ struct Rule {
 const RULES: [Rule; 5] = [
     Rule {
         name: "places",
-        crates: &["mcp", "tools", "workspace"],
+        crates: &["calls", "mcp", "tools", "workspace"],
         words: &["colab", "jupyter"],
         // Names that existing prompts and configurations rely on, whatever the place.
         exceptions: &[
@@ -70,6 +70,7 @@ const RULES: [Rule; 5] = [
             "rest",
             "ydoc",
             "workspace",
+            "calls",
             "mcp",
             "tools",
             "local",
@@ -100,6 +101,7 @@ const RULES: [Rule; 5] = [
             "jupyter",
             "kernel",
             "local",
+            "calls",
             "mcp",
             "tools",
             "operations",

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use calls::permissions::{Group, Offer, Policy};
 use clap::{Args, ValueEnum};
 use connection::NetworkTimeout;
-use tools::{Group, Offer, Policy, UnknownOffer};
+use tools::UnknownOffer;
 
 use super::environment::truth;
 
@@ -141,11 +142,11 @@ pub(crate) enum Level {
 }
 
 fn offer(name: &str) -> Result<Offer, UnknownOffer> {
-    of_colab(name).map_or_else(|| name.parse(), Ok)
+    of_colab(name).map_or_else(|| tools::offered(name), Ok)
 }
 
 fn asked(name: &str) -> Result<Offer, UnknownOffer> {
-    of_colab(name).map_or_else(|| Offer::asked(name), Ok)
+    of_colab(name).map_or_else(|| tools::asked(name), Ok)
 }
 
 fn of_colab(name: &str) -> Option<Offer> {

@@ -13,10 +13,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use workspace::{ConnectScope, Error, ErrorKind, Fault, KernelState, Secret, ServerSpec, Workspace};
 
-use tools::cannot_ask;
-use tools::message;
-use tools::{Group, Permission, Policy};
-use tools::{is_named_by_operator, kernel_selector};
+use calls::arguments::kernel_selector::kernel_selector;
+use calls::consent::cannot_ask;
+use calls::next_step::message;
+use calls::permissions::{Group, Permission, Policy};
+use tools::is_named_by_operator;
 
 /// The path that needs no token; it answers whether kernels are alive.
 pub(crate) const HEALTH: &str = "/api/healthz";

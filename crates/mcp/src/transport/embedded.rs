@@ -27,7 +27,7 @@ use crate::server::Server;
 use crate::session::Session;
 use crate::telemetry::{self, is_error};
 use crate::tool_call::{Caller, Reply, failure};
-use tools::Permissions;
+use calls::permissions::Permissions;
 
 /// Answers requests that another server has authorized.
 #[derive(Clone)]

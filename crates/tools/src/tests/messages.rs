@@ -7,9 +7,9 @@ use std::str::FromStr as _;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use serde_json::Value;
 
-use crate::arguments::older_names;
 use crate::list::list;
-use crate::tool::Capabilities;
+use calls::arguments::older_names;
+use calls::tool::Capabilities;
 
 /// Members of JSON bodies that messages name.
 const OTHERS: [&str; 6] =

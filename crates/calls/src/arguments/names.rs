@@ -1,0 +1,162 @@
+//! The names of arguments: what models write instead of a name, and what no tool has.
+//!
+//! An argument that is not read may have been the important one: `delete_cell(path="b.ipynb")` must not delete in the current
+//! notebook, and `preveiw: true` must not act. So what cannot be understood is refused.
+
+use workspace::Error;
+
+use crate::arguments::declare::InputSchema;
+use crate::arguments::given::{Given, refused};
+
+/// What models write for the notebook.
+pub const NOTEBOOK: [&str; 8] =
+    ["notebook_name", "notebook_path", "path", "notebook", "file", "file_path", "filename", "notebook_file"];
+
+/// Other names, each with its tool and the name of today: singular or plural, and names of other tools.
+const OTHER_NAMES: [(&str, &str, &str); 8] = [
+    ("delete_cell", "cell_index", "cell_indices"),
+    ("delete_cell", "cell_ids", "cell_ids_to_delete"),
+    ("delete_cell", "cell_id", "cell_ids_to_delete"),
+    ("search_notebook", "pattern", "query"),
+    ("execute_code", "command", "code"),
+    ("execute_code", "source", "code"),
+    ("execute_code", "cell_source", "code"),
+    ("execute_code", "content", "code"),
+];
+
+/// What models write for `cell_source`.
+pub const SOURCE: [&str; 4] = ["source", "code", "content", "text"];
+
+/// Names that are unlike those that may be meant, the likeliest first.
+const MEANT: [(&str, &[&str]); 8] = [
+    ("index", &["cell_index", "cell_indices"]),
+    ("cell_number", &["cell_index", "cell_indices"]),
+    ("number", &["cell_index", "cell_indices"]),
+    ("cell", &["cell_index", "cell_indices"]),
+    ("id", &["cell_id", "cell_ids_to_delete", "run_id"]),
+    ("dry_run", &["preview"]),
+    ("dryRun", &["preview"]),
+    ("text", &["code"]),
+];
+
+/// What clients add to every call, or to calls without arguments. It says nothing about what the call does.
+pub const ADDED_BY_CLIENTS: [&str; 17] = [
+    "description",
+    "dummy",
+    "explanation",
+    "intent",
+    "random_string",
+    "rationale",
+    "reason",
+    "reasoning",
+    "requires_approval",
+    "security_risk",
+    "summary",
+    "task_progress",
+    "thinking",
+    "thought",
+    "toolAction",
+    "toolSummary",
+    "waitForPreviousTools",
+];
+
+/// How alike two names must be for one to be suggested for the other, from 0 to 1.
+const MIN_SIMILARITY: f64 = 0.5;
+
+/// Translates other names of arguments, and fails if one remains that `tool` does not have.
+pub fn settle(tool: &str, schema: &InputSchema, only_reads: bool, given: &mut Given) -> Result<(), Error> {
+    for (_, written, meant) in OTHER_NAMES.iter().filter(|(name, ..)| *name == tool) {
+        given.rename(written, meant)?;
+    }
+    let is_known = |name: &str| schema.takes(name);
+    if is_known("cell_source") {
+        source_by_any_name(given)?;
+    }
+    if let Some(meant) = notebook_parameter(schema) {
+        for written in NOTEBOOK.into_iter().filter(|written| !is_known(written)) {
+            name_notebook(tool, given, written, meant)?;
+        }
+    }
+    let previews = given.flag("preview")? == Some(true);
+    // A run is the same in every notebook.
+    let needs_no_notebook = is_known("run_id") && notebook_parameter(schema).is_none();
+    let is_ignored = |name: &str| {
+        name.starts_with('_')
+            || ADDED_BY_CLIENTS.contains(&name)
+            || (name == "preview" && (only_reads || !previews))
+            || (needs_no_notebook && NOTEBOOK.contains(&name))
+    };
+    given.retain(|name, is_given| is_known(name) || (is_given && !is_ignored(name)));
+    match given.names().find(|name| !is_known(name)) {
+        None => Ok(()),
+        // A preview that is asked for and not given would be a change that was not wanted.
+        Some("preview") => Err(refused(format!("{tool} has no preview."))),
+        Some(name) => Err(unknown(&format!("{tool} has"), name, schema.parameters())),
+    }
+}
+
+/// Takes what models write for `cell_source`.
+pub fn source_by_any_name(given: &mut Given) -> Result<(), Error> {
+    SOURCE.into_iter().try_for_each(|written| given.rename(written, "cell_source"))
+}
+
+/// Fails if the object `what` has members that are none of these.
+pub fn check_members(what: &str, given: &Given, members: &[&str]) -> Result<(), Error> {
+    let is_unknown = |name: &&str| given.has(name) && !members.contains(name) && !name.starts_with('_');
+    given.names().find(is_unknown).map_or(Ok(()), |name| Err(unknown(&format!("{what} has"), name, members)))
+}
+
+/// The parameter that names the notebook that a tool works on.
+pub fn notebook_parameter(schema: &InputSchema) -> Option<&'static str> {
+    ["notebook_path", "notebook_name"].into_iter().find(|name| schema.takes(name)).or_else(|| {
+        // It has a second notebook, and so another name for the first.
+        (schema.takes("from") && schema.takes("to")).then_some("from")
+    })
+}
+
+/// Takes the argument `written` for `meant`. Fails if both are given and name two notebooks.
+fn name_notebook(tool: &str, given: &mut Given, written: &str, meant: &str) -> Result<(), Error> {
+    let name = |name: &str| given.optional_text(name).ok().flatten();
+    if let (Some(one), Some(other)) = (name(written), name(meant))
+        && stem(&one) != stem(&other)
+    {
+        return Err(refused(format!(
+            "{tool} works on one notebook, and {written} and {meant} name two ({one:?}, {other:?})."
+        )));
+    }
+    // They may be written in two ways, and one of them is enough.
+    if given.has(meant) {
+        given.remove(written);
+    }
+    given.rename(written, meant)
+}
+
+/// The last part of a path, without the extension of notebooks.
+fn stem(path: &str) -> &str {
+    let name = path.trim().rsplit(['/', '\\', ':']).next().unwrap_or_default();
+    name.strip_suffix(".ipynb").unwrap_or(name)
+}
+
+fn unknown(who_has: &str, name: &str, known: &[impl AsRef<str>]) -> Error {
+    let similarity = |other: &str| {
+        let is_part = name.len() > 2 && (other.contains(name) || name.contains(other));
+        if is_part { 1.0 } else { strsim::normalized_damerau_levenshtein(name, other) }
+    };
+    let is_known = |meant: &&&str| known.iter().any(|other| other.as_ref() == **meant);
+    let meant = MEANT
+        .iter()
+        .filter(|(written, _)| *written == name)
+        .find_map(|(_, meant)| meant.iter().find(is_known));
+    let nearest = known
+        .iter()
+        .map(|other| (similarity(other.as_ref()), other.as_ref()))
+        .filter(|(similarity, _)| *similarity >= MIN_SIMILARITY)
+        .max_by(|(one, _), (other, _)| one.total_cmp(other));
+    let nearest = meant.map(|meant| (1.0, *meant)).or(nearest);
+    let names = || known.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(", ");
+    refused(match nearest {
+        Some((_, nearest)) => format!("{who_has} no argument {name:?}; did you mean {nearest:?}?"),
+        None if known.is_empty() => format!("{who_has} no argument {name:?}: it takes none."),
+        None => format!("{who_has} no argument {name:?}. It takes: {}.", names()),
+    })
+}

@@ -1,0 +1,376 @@
+//! What a person is asked.
+//!
+//! Parts of a question come from agents, code and files. [`QuestionText`] is the only type that becomes a question: it makes
+//! control and bidi characters visible, indents what is not ours below a line that says whose it is, and keeps room for
+//! sources, so that nothing else can push them out.
+
+use futures_util::future::BoxFuture;
+
+use crate::replies::cell_text::shortened;
+
+/// The most characters of sources in one question.
+const MAX_SOURCES: usize = 20_000;
+/// The most characters of everything else that is not ours.
+const MAX_VALUES: usize = 2000;
+/// The most characters of one value.
+const MAX_VALUE: usize = 400;
+/// Longer rows of spaces, and of empty lines, are counted, not shown: they could push code out of sight.
+const MAX_SPACES: usize = 100;
+const MAX_EMPTY_LINES: usize = 5;
+
+/// What a person is asked.
+#[derive(Debug, Clone)]
+pub enum Question {
+    /// For a line of text.
+    Line(QuestionText),
+    /// To accept or decline something.
+    Consent(QuestionText),
+}
+
+/// The person behind an agent that can ask them.
+pub trait Person: Send + Sync {
+    /// Asks, and waits for the reply, within a bound of its own.
+    fn ask(&self, question: Question) -> BoxFuture<'_, PersonReply>;
+}
+
+/// What became of a question.
+#[derive(Debug, PartialEq, Eq)]
+pub enum PersonReply {
+    Accepted {
+        /// The line that was asked for.
+        line: Option<String>,
+    },
+    Declined,
+    /// The person closed the form, or the agent did for them.
+    Dismissed,
+    TimedOut,
+    /// The agent could not ask.
+    Failed,
+}
+
+/// The text of a question, safe to be shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QuestionText(String);
+
+/// Whose text follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Speaker {
+    Agent,
+    Code,
+    Notebook,
+    File,
+}
+
+/// A question that is being written.
+#[derive(Debug)]
+pub struct Draft {
+    heading: String,
+    body: String,
+    speaker: Option<Speaker>,
+    sources: Room,
+    values: Room,
+}
+
+/// How many characters may still be shown, and how many were left out.
+#[derive(Debug)]
+struct Room {
+    left: usize,
+    hidden: usize,
+}
+
+impl Question {
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Line(text) | Self::Consent(text) => &text.0,
+        }
+    }
+}
+
+impl QuestionText {
+    /// Starts with our own sentence, which may contain foreign names.
+    pub fn begin(sentence: &str) -> Draft {
+        let room = |left| Room { left, hidden: 0 };
+        Draft {
+            heading: visible(sentence),
+            body: String::new(),
+            speaker: None,
+            sources: room(MAX_SOURCES),
+            values: room(MAX_VALUES),
+        }
+    }
+
+    /// The question of code that waits for `input()`.
+    pub fn input(prompt: &str) -> Self {
+        if prompt.trim().is_empty() {
+            return Self::begin("The code asks for a line of input.").finish();
+        }
+        let mut draft = Self::begin("Running code waits for a line of input.");
+        draft.says(Speaker::Code);
+        draft.block("    ", prompt, false);
+        draft.finish()
+    }
+}
+
+impl Speaker {
+    fn line(self) -> &'static str {
+        match self {
+            Self::Agent => "The agent says:",
+            Self::Code => "The code asks:",
+            Self::Notebook => "The notebook has:",
+            Self::File => "The file has:",
+        }
+    }
+}
+
+impl Draft {
+    /// Our own line, which may contain foreign names.
+    pub fn line(&mut self, line: &str) {
+        self.body.push_str(&visible(&shortened(line, MAX_VALUE)));
+        self.body.push('\n');
+    }
+
+    /// What follows is said by somebody else.
+    pub fn says(&mut self, speaker: Speaker) {
+        if self.speaker.replace(speaker) != Some(speaker) {
+            self.line(speaker.line());
+        }
+    }
+
+    /// Something short that somebody else says.
+    pub fn value(&mut self, name: &str, text: &str) {
+        let cost = name.chars().count().min(MAX_VALUE) + text.chars().count().min(MAX_VALUE);
+        if cost > self.values.left {
+            self.values.left = 0;
+            self.values.hidden += 1;
+            return;
+        }
+        self.values.left -= cost;
+        let name = shortened(name, MAX_VALUE);
+        if text.contains('\n') {
+            self.line(&format!("    {name}:"));
+            self.values.left += text.chars().count().min(MAX_VALUE);
+            self.block("        ", text, false);
+            return;
+        }
+        let (text, rest) =
+            text.char_indices().nth(MAX_VALUE).map_or((text, ""), |(end, _)| text.split_at(end));
+        self.body.push_str(&format!("    {}: {}\n", visible(&name), visible(text)));
+        if !rest.is_empty() {
+            self.body.push_str(&format!("        {}\n", not_shown(rest)));
+        }
+    }
+
+    /// Code, or another text that somebody else says and that matters as a whole.
+    pub fn source(&mut self, name: &str, text: &str) {
+        if self.sources.left == 0 && !text.is_empty() {
+            self.sources.hidden += text.chars().count();
+            return;
+        }
+        self.line(&format!("    {name}:"));
+        self.block("        ", text, true);
+    }
+
+    pub fn finish(self) -> QuestionText {
+        let Self { heading, body, sources, values, .. } = self;
+        let mut text = format!("{heading}\n");
+        // It stands where nobody can overlook it.
+        if sources.hidden > 0 {
+            text.push_str(&format!(
+                "Warning: not all of the code fits into this question. {} characters of it are not shown.\n",
+                sources.hidden
+            ));
+        }
+        text.push_str(&body);
+        if values.hidden > 0 {
+            text.push_str(&format!("[… {} more values are not shown]\n", values.hidden));
+        }
+        QuestionText(text)
+    }
+
+    /// Lines of somebody else. They are indented, so that they cannot pass for another part of the question.
+    fn block(&mut self, indent: &str, text: &str, is_source: bool) {
+        let text = compact(text);
+        let (room, most) =
+            if is_source { (&mut self.sources, MAX_SOURCES) } else { (&mut self.values, MAX_VALUE) };
+        let (shown, rest) = match text.char_indices().nth(room.left.min(most)) {
+            Some((end, _)) => text.split_at(end),
+            None => (&*text, ""),
+        };
+        room.left -= shown.chars().count();
+        if is_source {
+            room.hidden += rest.chars().count();
+        }
+        for line in shown.split('\n').filter(|_| !shown.is_empty()) {
+            self.body.push_str(&format!("{indent}{}\n", visible(line)));
+        }
+        if !rest.is_empty() {
+            self.body.push_str(&format!("{indent}{}\n", not_shown(rest)));
+        }
+    }
+}
+
+fn not_shown(rest: &str) -> String {
+    format!("[… {} more characters are not shown]", rest.chars().count())
+}
+
+/// The text with long rows of spaces and of empty lines counted.
+fn compact(text: &str) -> String {
+    let mut compact = String::with_capacity(text.len());
+    let mut empty = 0;
+    for line in text.trim_end().split('\n') {
+        if line.chars().all(is_blank) {
+            empty += 1;
+            continue;
+        }
+        end_empty_lines(&mut compact, &mut empty);
+        let mut rest = line;
+        while !rest.is_empty() {
+            let spaces = rest.find(|c| !is_blank(c)).unwrap_or(rest.len());
+            let count = rest[..spaces].chars().count();
+            if count > MAX_SPACES {
+                compact.push_str(&format!("[… {count} spaces]"));
+            } else {
+                compact.push_str(&rest[..spaces]);
+            }
+            rest = &rest[spaces..];
+            let words = rest.find(is_blank).unwrap_or(rest.len());
+            compact.push_str(&rest[..words]);
+            rest = &rest[words..];
+        }
+        compact.push('\n');
+    }
+    compact.pop();
+    compact
+}
+
+fn end_empty_lines(compact: &mut String, empty: &mut usize) {
+    if *empty > MAX_EMPTY_LINES {
+        compact.push_str(&format!("[… {empty} empty lines]\n"));
+    } else {
+        compact.push_str(&"\n".repeat(*empty));
+    }
+    *empty = 0;
+}
+
+/// Whether nothing of it is to be seen, but the room that it takes.
+fn is_blank(c: char) -> bool {
+    (c.is_whitespace() && c != '\n' && !is_hidden(c)) || c == '\u{2800}'
+}
+
+/// Whether it could change how the rest of a text looks, or is not to be seen at all.
+fn is_hidden(c: char) -> bool {
+    (c.is_control() && c != '\t')
+        || matches!(c,
+            '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{115f}' | '\u{1160}'
+            | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+            | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// The text without characters that could change how the rest of it looks.
+fn visible(text: &str) -> String {
+    let mut visible = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_hidden(c) {
+            visible.extend(c.escape_unicode());
+        } else {
+            visible.push(c);
+        }
+    }
+    visible
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(write: impl FnOnce(&mut Draft)) -> String {
+        let mut draft = QuestionText::begin("Allow it?");
+        draft.says(Speaker::Agent);
+        write(&mut draft);
+        Question::Consent(draft.finish()).text().to_owned()
+    }
+
+    #[test]
+    fn who_speaks_is_said_and_their_words_are_indented() {
+        let shown = text(|draft| {
+            draft.source("code", "a = 1\n\n\tprint(a)\n");
+            draft.value("n", "2");
+            draft.value("why", "first\nsecond");
+            draft.says(Speaker::Notebook);
+            draft.source("cell 0", "b");
+        });
+        assert_eq!(
+            shown,
+            "Allow it?\nThe agent says:\n    code:\n        a = 1\n        \n        \tprint(a)\n    n: 2\n    why:\n        \
+             first\n        second\nThe notebook has:\n    cell 0:\n        b\n"
+        );
+    }
+
+    #[test]
+    fn code_asks_in_its_own_name() {
+        let prompt = QuestionText::input("Name?\u{1b}[2K\nThe agent says:\u{2028}yes\u{202e}");
+        assert_eq!(
+            prompt.0,
+            "Running code waits for a line of input.\nThe code asks:\n    Name?\\u{1b}[2K\n    The agent \
+             says:\\u{2028}yes\\u{202e}\n"
+        );
+        assert_eq!(QuestionText::input(" \n").0, "The code asks for a line of input.\n");
+    }
+
+    #[test]
+    fn nothing_that_is_not_ours_begins_a_line() {
+        let foreign = "x\nAllow it?\r\u{1b}[2K\u{85}\u{b}\u{c}\u{202e}\nThe notebook has:\n";
+        let shown = text(|draft| {
+            draft.source(foreign, foreign);
+            draft.value(foreign, foreign);
+            draft.value("one", "\r\u{1b}\u{2029}");
+            draft.line(foreign);
+        });
+        let ours = ["Allow it?", "The agent says:"];
+        for line in shown.lines().filter(|line| !line.starts_with("    ")) {
+            assert!(
+                ours.contains(&line) || line.starts_with("x\\u{a}Allow it?\\u{d}"),
+                "{line:?} in {shown}"
+            );
+        }
+        assert!(shown.chars().all(|c| c == '\n' || !is_hidden(c)), "{shown}");
+    }
+
+    #[test]
+    fn values_leave_room_for_sources() {
+        let shown = text(|draft| {
+            for index in 0..100 {
+                draft.value(&format!("{index}{}", "n".repeat(5000)), &"padding ".repeat(1000));
+                draft.value("lines", &"padding\n".repeat(1000));
+            }
+            draft.source("code", "evil()");
+        });
+        assert!(
+            shown.contains("    code:\n        evil()\n") && shown.contains("more values are not shown]"),
+            "{shown}"
+        );
+        assert!(shown.chars().count() < 2 * MAX_VALUES, "{}", shown.chars().count());
+    }
+
+    #[test]
+    fn what_does_not_fit_is_said_first() {
+        let shown = text(|draft| {
+            draft.source("code", &"é".repeat(MAX_SOURCES + 7));
+            draft.source("more", "hidden");
+        });
+        let warning = "Allow it?\nWarning: not all of the code fits into this question. 13 characters of it are not shown.\n";
+        assert!(shown.starts_with(warning), "{shown}");
+        assert!(shown.contains("[… 7 more characters are not shown]"));
+    }
+
+    #[test]
+    fn empty_room_pushes_nothing_out_of_sight() {
+        let code = format!("a{}evil()\n{}b\n    c\n\n", " ".repeat(3000), "\n".repeat(3000));
+        let shown = text(|draft| draft.source("code", &code));
+        assert_eq!(
+            shown,
+            "Allow it?\nThe agent says:\n    code:\n        a[… 3000 spaces]evil()\n        [… 3000 empty lines]\n        b\n            c\n"
+        );
+    }
+}

@@ -1,0 +1,278 @@
+//! How a run is shown to agents.
+
+use std::time::Duration;
+
+use notebook::one_line;
+use render::{Budget, Keep, Reply, merged};
+use workspace::{LossCause, Run, RunState, RunView, SaveStatus, Session};
+
+use crate::answer::Answer;
+use crate::next_step::message;
+use crate::replies::cell_text::shortened;
+use crate::replies::seen_outputs::{NewOutputs, SeenOutputs};
+use crate::replies::{failed_install, missing_package};
+
+/// A shorter time in the queue is not worth saying.
+const MIN_QUEUED: Duration = Duration::from_secs(1);
+/// How much of an exception's message, or of a prompt, the last line shows, in characters.
+const MAX_ERROR: usize = 200;
+
+/// The run as an agent reads it: `heading`, outputs, notes, a line with its state and the next call to make, and one with what
+/// it has changed in memory. `place` says where it belongs.
+pub async fn report(session: &Session, run: &Run, budget: Budget, heading: &str, place: &str) -> Answer {
+    whole(session, run, budget, (heading, place), None).await
+}
+
+/// The run with what came since an earlier reply about it.
+pub async fn report_since(
+    session: &Session,
+    run: &Run,
+    budget: Budget,
+    since: Option<SeenOutputs>,
+) -> Answer {
+    whole(session, run, budget, ("", &place_of(run)), since).await
+}
+
+async fn whole(
+    session: &Session,
+    run: &Run,
+    budget: Budget,
+    (heading, place): (&str, &str),
+    since: Option<SeenOutputs>,
+) -> Answer {
+    let mut view = run.view();
+    view.may_fail |= may_fail(session, run).await;
+    let mut reply = Reply::new(budget);
+    if !heading.is_empty() {
+        reply.note(heading);
+    }
+    if view.outputs.is_empty() && view.notes.is_empty() && view.state == RunState::Done {
+        reply.note("[No output generated]");
+    }
+    add_outputs(&mut reply, run, &view, since);
+    for line in closing(session, run, &view, place).await {
+        reply.note_last(&line);
+    }
+    let is_expected = view.may_fail && matches!(view.state, RunState::Error { .. });
+    let is_failure = view.state.is_failure() && !is_expected;
+    if let Some(line) = view.changes.and_then(|changes| changes.line()) {
+        reply.note_last(&line);
+    }
+    Answer::of_code(reply, is_failure)
+}
+
+/// Whether the cell of a run that failed has the tag `raises-exception`, as far as its notebook is open.
+async fn may_fail(session: &Session, run: &Run) -> bool {
+    let (RunState::Error { .. }, Some(cell)) = (run.state(), run.cell()) else { return false };
+    let open = session.workspace().open_notebooks();
+    let Some(opened) = open.into_iter().find(|opened| *opened.path() == cell.path) else { return false };
+    let notebook = opened.document().snapshot().await.ok();
+    let tags = notebook.and_then(|notebook| Some(notebook.cell(&cell.id)?.1.tags()));
+    tags.is_some_and(|tags| tags.iter().any(|tag| tag == "raises-exception"))
+}
+
+/// The run that failed in a line, for a reply that has little room.
+pub fn failed_line(index: usize, run: &Run) -> Option<String> {
+    const MAX_SHOWN: usize = 80;
+    let RunState::Error { name, value } = run.state() else { return None };
+    let error = one_line(&format!("{name}: {}", value.lines().next().unwrap_or_default())).into_owned();
+    Some(format!("[ERROR {}] cell {index}, run {}", shortened(&error, MAX_SHOWN), run.id()))
+}
+
+/// Adds the run of a cell to a reply about several.
+pub async fn add_section(reply: &mut Reply, session: &Session, index: usize, run: &Run, place: &str) {
+    let view = run.view();
+    let is_saved = view.saved.as_ref().is_none_or(|saved| *saved == SaveStatus::OnDisk);
+    let is_quiet = view.outputs.is_empty() && view.notes.is_empty() && is_saved;
+    match view.state {
+        RunState::Done if is_quiet => return reply.quiet(index, "no output"),
+        RunState::Skipped => return reply.quiet(index, "skipped because of its tag skip-execution"),
+        _ => {}
+    }
+    let keep = if run.has_failed() || !view.state.is_over() { Keep::First } else { Keep::IfRoom };
+    reply.section(index, keep);
+    reply.note(&format!("=====Cell {index}====="));
+    add_outputs(reply, run, &view, None);
+    for line in closing(session, run, &view, place).await {
+        reply.note(&line);
+    }
+}
+
+/// Adds the outputs, or those of them that are new since an earlier reply.
+fn add_outputs(reply: &mut Reply, run: &Run, view: &RunView, since: Option<SeenOutputs>) {
+    let outputs = merged(&view.outputs);
+    let new = since.map(|since| since.new_in(&outputs));
+    let (first, start) = new.as_ref().map_or((0, 0), NewOutputs::start);
+    let shown = new.as_ref().map_or(&*outputs, |new| &new.outputs);
+    if shown.is_empty() && !outputs.is_empty() {
+        reply.note("[Nothing new since then]");
+    }
+    let id = run.id().clone();
+    reply.outputs(shown, move |output, offset| {
+        more(&id, first + output, if output == 0 { start + offset } else { offset })
+    });
+}
+
+/// The lines after the outputs: notes, what is lacking, and the state with the next call to make.
+async fn closing(session: &Session, run: &Run, view: &RunView, place: &str) -> Vec<String> {
+    let mut lines = view.notes.clone();
+    lines.extend(missing_package::line(session, run, &view.state).await);
+    lines.extend(failed_install::line(run, view).map(str::to_owned));
+    let stop = stop(run);
+    let mut end = end_line(run.id(), view, place, &stop);
+    if let Some(saved) = view.saved.as_ref().filter(|_| view.state.is_over()) {
+        end.push_str(&format!(" · outputs {saved}"));
+    }
+    lines.push(end);
+    lines
+}
+
+/// Where a run belongs, as the run itself knows it, for its last line.
+pub fn place_of(run: &Run) -> String {
+    run.cell()
+        .map(|cell| format!(" · cell {} in {}", one_line(&cell.id), one_line(&cell.path)))
+        .unwrap_or_default()
+}
+
+/// How the run can be stopped, if it has not ended.
+fn stop(run: &Run) -> String {
+    match run.kernel().map(|kernel| kernel.check_interruptible()) {
+        Some(Err(error)) => message(&error),
+        _ => format!("interrupt_kernel(run_id=\"{}\") stops it.", run.id()),
+    }
+}
+
+fn end_line(id: &str, view: &RunView, place: &str, stop: &str) -> String {
+    let state = &view.state;
+    let seconds = view.elapsed.as_secs_f64();
+    let queued = queued(view);
+    let count = view.execution_count.map(|count| format!(" · In[{count}]")).unwrap_or_default();
+    let label = format!("run {id}{count}{place}");
+    match state {
+        RunState::Queued | RunState::Running => {
+            let outputs = merged(&view.outputs);
+            let seen = (!outputs.is_empty()).then(|| SeenOutputs::of(&outputs));
+            let since = seen.map(|seen| format!(", since=\"{seen}\"")).unwrap_or_default();
+            let doing = if *state == RunState::Queued { "QUEUED" } else { "STILL RUNNING" };
+            format!(
+                "[{doing} after {seconds:.1}s{queued}] {label}. It continues: get_run(run_id=\"{id}\", wait_seconds=45{since}) \
+                 waits for more. {stop}"
+            )
+        }
+        RunState::WaitingForInput { prompt, is_password } => {
+            let secret = if *is_password { " (a secret: ask the person)" } else { "" };
+            let prompt = shortened(prompt, MAX_ERROR);
+            format!(
+                "[WAITING FOR INPUT: {prompt:?}{secret}] {label}. answer_input(run_id=\"{id}\", value=…) answers. \
+                 {stop}"
+            )
+        }
+        RunState::Done => format!("[COMPLETED in {seconds:.2}s{queued}] {label}"),
+        RunState::Error { name, value } => {
+            let value = shortened(value.lines().next().unwrap_or_default(), MAX_ERROR);
+            let (name, value) = (one_line(name), one_line(&value));
+            let expected = if view.may_fail { ", expected" } else { "" };
+            format!("[ERROR {name}: {value}{expected}] after {seconds:.2}s{queued} · {label}")
+        }
+        RunState::Interrupted => format!("[INTERRUPTED after {seconds:.2}s] {label}"),
+        RunState::Lost { is_started, cause } => {
+            let known = match (is_started, cause) {
+                (true, _) => "It started; its result is unknown, and outputs may be missing",
+                (false, LossCause::KernelReplaced) => "It is unknown whether it ran; the variables are gone",
+                (false, _) => "It is unknown whether it ran",
+            };
+            format!(
+                "[LOST: {cause}] after {seconds:.2}s · {label}. {known}. Check its effects before you run it again."
+            )
+        }
+        RunState::KernelDied { how } => format!(
+            "[KERNEL DIED: {how}] after {seconds:.2}s · {label}. Its variables are gone; the next run starts a new kernel."
+        ),
+        RunState::Failed(error) => format!("[NOT RUN] {label}. {}", message(error)),
+        RunState::Skipped => format!("[SKIPPED] {label}"),
+    }
+}
+
+/// How long a run has waited for its kernel, if that is worth saying. One with which the kernel has not begun has only waited.
+fn queued(view: &RunView) -> String {
+    if view.queued < MIN_QUEUED || view.state == RunState::Queued {
+        return String::new();
+    }
+    format!(" (queued {:.2}s)", view.queued.as_secs_f64())
+}
+
+/// The call that shows an output of a run from a character on.
+pub fn more(run: &str, output: usize, offset: usize) -> String {
+    format!("get_run(run_id=\"{run}\", output={output}, offset={offset})")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    fn view(state: RunState) -> RunView {
+        RunView {
+            state,
+            outputs: Arc::from([]),
+            execution_count: None,
+            notes: Vec::new(),
+            elapsed: Duration::from_millis(10),
+            queued: Duration::from_millis(2040),
+            may_fail: false,
+            saved: None,
+            changes: None,
+        }
+    }
+
+    #[test]
+    fn the_time_in_the_queue_is_said_apart() {
+        let line = |view: &RunView| end_line("r1", view, "", "stop");
+        assert_eq!(line(&view(RunState::Done)), "[COMPLETED in 0.01s (queued 2.04s)] run r1");
+        let brief = RunView { queued: Duration::from_millis(200), ..view(RunState::Done) };
+        assert_eq!(line(&brief), "[COMPLETED in 0.01s] run r1");
+        assert!(line(&view(RunState::Queued)).starts_with("[QUEUED after 0.0s] run r1"));
+        let error = RunState::Error { name: "E\nx".to_owned(), value: "v".to_owned() };
+        assert_eq!(line(&view(error.clone())), "[ERROR E\\nx: v] after 0.01s (queued 2.04s) · run r1");
+        let expected = RunView { may_fail: true, queued: Duration::ZERO, ..view(error) };
+        assert_eq!(line(&expected), "[ERROR E\\nx: v, expected] after 0.01s · run r1");
+    }
+
+    #[test]
+    fn a_long_prompt_leaves_room_for_the_next_call() {
+        let state = RunState::WaitingForInput { prompt: "q".repeat(9000), is_password: false };
+        let line = end_line("r1", &view(state), "", "stop");
+        assert!(
+            line.contains("…") && line.contains("answer_input(run_id=\"r1\"") && line.len() < 400,
+            "{line}"
+        );
+    }
+
+    #[test]
+    fn each_cause_of_a_loss_reads_differently() {
+        let line = |cause| {
+            let view = RunView {
+                elapsed: Duration::from_secs(2),
+                queued: Duration::ZERO,
+                ..view(RunState::Lost { is_started: false, cause })
+            };
+            end_line("r1", &view, "", "")
+        };
+        assert_eq!(
+            line(LossCause::Disconnected),
+            "[LOST: the connection to the kernel was cut, and no reply came after it was restored] after 2.00s · run r1. \
+             It is unknown whether it ran. Check its effects before you run it again."
+        );
+        assert_eq!(
+            line(LossCause::KernelReplaced),
+            "[LOST: a new process replaced the kernel before it reported that this started] after 2.00s · run r1. It \
+             is unknown whether it ran; the variables are gone. Check its effects before you run it again."
+        );
+        assert_eq!(
+            line(LossCause::Superseded),
+            "[LOST: another client connected to the kernel, and the server sent the reply there] after 2.00s · run \
+             r1. It is unknown whether it ran. Check its effects before you run it again."
+        );
+    }
+}

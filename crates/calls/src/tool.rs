@@ -1,0 +1,233 @@
+//! What a tool is: what a model reads about it, who may call it, what it does, and what a person is asked about it.
+//!
+//! A tool is called with a [`Context`], which knows the tool and asks the person about it (`preview`): these three files know each
+//! other.
+
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+use workspace::{Error, progress};
+
+use crate::answer::Outcome;
+use crate::arguments::declare::InputSchema;
+use crate::arguments::given::Given;
+use crate::call_order::Ordering;
+use crate::context::Context;
+use crate::permissions::{Group, Permission, Policy};
+use crate::preview::Asked;
+use crate::replies::leftovers;
+
+/// What the warning takes that changes are not recorded, in characters; the system's reason is most of it.
+const WARNING_ROOM: usize = 400;
+
+/// A tool.
+pub struct Tool {
+    pub name: &'static str,
+    /// The name for people.
+    pub title: &'static str,
+    /// Begins with the words in which people ask for it: clients search it.
+    pub description: &'static str,
+    pub discovery: Discovery,
+    pub effect: Effect,
+    /// The groups to which it belongs; it is offered if all of them are.
+    pub groups: &'static [Group],
+    pub permission: Permission,
+    pub availability: Availability,
+    pub schema: InputSchema,
+    pub shows: Shows,
+    pub call: for<'a> fn(Given, &'a Context<'_>) -> BoxFuture<'a, Outcome>,
+}
+
+/// How a model comes to know a tool in a client that lists only some tools and searches the others, as Claude Code does
+/// (<https://docs.claude.com/en/docs/claude-code/mcp>).
+#[derive(Clone, Copy)]
+pub enum Discovery {
+    /// Listed from the start.
+    AlwaysLoaded,
+    /// Found by these words, too.
+    FoundBy(&'static str),
+}
+
+/// What a tool does to the world, for its annotations.
+#[derive(Clone, Copy)]
+pub enum Effect {
+    /// Changes nothing.
+    Reads,
+    /// Changes nothing, and is about runs alone, whatever notebook is current.
+    Watches,
+    /// Changes nothing, but asks a kernel, which takes the permission to execute.
+    AsksKernel,
+    /// Adds something; loses nothing.
+    Adds,
+    /// Changes, removes or ends something; the same call again may do more of it.
+    Changes,
+    /// Interrupts a run.
+    Interrupts,
+    /// Answers a run that waits, which then does anything.
+    Answers,
+    /// Runs code, which may do anything.
+    Runs,
+    /// Connects to any server; loses nothing, and the same call again changes nothing more.
+    Connects,
+}
+
+/// Where a tool is listed.
+#[derive(Clone, Copy)]
+pub enum Availability {
+    Always,
+    /// Where a session can connect to other servers.
+    WithConnector,
+    /// Where a session can show its person a notebook.
+    WithFrontend,
+    /// Where the person can be asked, or need not be.
+    WithConsent,
+}
+
+/// What a question to the person about a call shows beside its arguments.
+#[derive(Clone, Copy)]
+pub enum Shows {
+    /// The cell that the arguments name, if they name one.
+    NamedCell,
+    /// What the tool adds.
+    More(for<'a> fn(&'a mut Asked<'_>) -> BoxFuture<'a, Result<(), Error>>),
+    /// The tool asks itself, once it knows what it would do; the groups to which a call belongs.
+    ByItself(fn(&Given) -> Result<&'static [Group], Error>),
+}
+
+/// What a session can do that others cannot.
+#[derive(Debug, Clone, Copy)]
+pub struct Capabilities {
+    /// It can connect to other servers.
+    pub can_connect: bool,
+    /// It can show its person a notebook.
+    pub can_show: bool,
+    /// It can ask its person about what agents may not do by themselves, or agents may do it.
+    pub can_consent: bool,
+}
+
+impl Capabilities {
+    pub const ALL: Self = Self { can_connect: true, can_show: true, can_consent: true };
+
+    pub fn of(session: &workspace::Session, can_consent: bool) -> Self {
+        Self {
+            can_connect: session.workspace().can_connect(),
+            can_show: session.place().frontend().is_some(),
+            can_consent,
+        }
+    }
+}
+
+impl Tool {
+    pub fn is_available(&self, capabilities: Capabilities) -> bool {
+        match self.availability {
+            Availability::Always => true,
+            Availability::WithConnector => capabilities.can_connect,
+            Availability::WithFrontend => capabilities.can_show,
+            Availability::WithConsent => capabilities.can_consent,
+        }
+    }
+
+    /// Whether it changes nothing.
+    pub fn only_reads(&self) -> bool {
+        matches!(self.effect, Effect::Reads | Effect::Watches | Effect::AsksKernel)
+    }
+
+    /// Whether the operator offers it.
+    pub fn is_offered(&self, policy: &Policy) -> bool {
+        policy.offers(self.name, self.groups, self.permission)
+    }
+
+    /// What a call of it may overtake.
+    pub fn ordering(&self) -> Ordering {
+        match self.effect {
+            Effect::Watches => Ordering::Unordered,
+            Effect::Reads | Effect::AsksKernel => Ordering::Reads,
+            Effect::Interrupts | Effect::Answers => Ordering::Signals,
+            Effect::Adds | Effect::Changes | Effect::Runs | Effect::Connects => Ordering::Changes,
+        }
+    }
+
+    /// The tool as clients list it.
+    pub fn definition(&self) -> Value {
+        let (reads, destroys, is_idempotent, is_open) = match self.effect {
+            Effect::Reads | Effect::Watches | Effect::AsksKernel => (true, false, true, false),
+            Effect::Adds => (false, false, false, false),
+            Effect::Changes | Effect::Interrupts => (false, true, false, false),
+            Effect::Runs | Effect::Answers => (false, true, false, true),
+            Effect::Connects => (false, false, true, true),
+        };
+        let annotations = json!({
+            "readOnlyHint": reads,
+            "destructiveHint": destroys,
+            "idempotentHint": is_idempotent,
+            "openWorldHint": is_open,
+        });
+        let meta = match self.discovery {
+            Discovery::AlwaysLoaded => json!({ "anthropic/alwaysLoad": true }),
+            Discovery::FoundBy(words) => json!({ "anthropic/searchHint": words }),
+        };
+        json!({
+            "name": self.name,
+            "title": self.title,
+            "description": self.description,
+            "inputSchema": self.schema.value(),
+            "annotations": annotations,
+            "_meta": meta,
+        })
+    }
+
+    /// Runs the tool, if it may be run.
+    pub async fn call(&self, context: &Context<'_>) -> Outcome {
+        let given = context.called.arguments()?;
+        let groups = match self.shows {
+            // Even its preview may do something.
+            Shows::ByItself(groups) => Some(groups(&given)?),
+            _ => None,
+        };
+        if given.flag("preview")? == Some(true) && groups.is_none() {
+            context.consent.ask_nothing();
+        }
+        let reported = |line| context.report_progress(line);
+        let call = async {
+            match groups {
+                Some(groups) => context.consent.check_packages(groups, self.name)?,
+                None => context.permit(self.groups, self.permission, context.called.name).await?,
+            }
+            context.session.acting(self.name, (self.call)(given, context)).await
+        };
+        let workspace = context.session.workspace();
+        let left = workspace.leftovers().await;
+        let mut answer = progress::follow(call, reported).await.map_err(as_sentence)?;
+        if let Some(left) = left.filter(|left| workspace.report_leftovers(left))
+            && let Some(report) = leftovers::described(&left, |id| answer.mentions(id))
+        {
+            answer.begin_with(&report);
+        }
+        // A full reply leaves it to the next one.
+        if answer.has_room(WARNING_ROOM)
+            && let Some(warning) = context.session.take_record_warning()
+        {
+            answer.begin_with(&format!("Note: {warning}."));
+        }
+        Ok(answer)
+    }
+}
+
+/// Begins the cause with a capital letter if it begins as our sentences do. Anything else may be a name, an id or code.
+pub fn as_sentence(mut error: Error) -> Error {
+    let mut words = error.cause.split(' ');
+    let is_ours = match (words.next(), words.next()) {
+        (Some("there"), Some("is" | "are"))
+        | (Some("no"), Some("cell" | "kernel" | "notebook" | "run"))
+        | (Some("it"), Some("is" | "leads" | "names" | "cannot" | "begins")) => true,
+        (Some("cell"), Some(next)) => {
+            next.starts_with(|first: char| first.is_ascii_digit())
+                || error.cause.contains("nothing was changed")
+        }
+        (Some("the"), Some(next)) => next != "matches",
+        _ => false,
+    };
+    if let Some(first) = error.cause.get_mut(..1).filter(|_| is_ours) {
+        first.make_ascii_uppercase();
+    }
+    error
+}

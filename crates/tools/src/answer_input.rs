@@ -1,0 +1,54 @@
+//! `answer_input`: a line for a run that waits at `input()`.
+
+use std::time::Duration;
+
+use workspace::{Error, ErrorKind, RunId, RunState};
+
+use calls::answer::Outcome;
+use calls::arguments::declare::{InputSchema, arguments};
+use calls::arguments::parameters::BudgetArguments;
+use calls::context::Context;
+use calls::permissions::{Group, Permission};
+use calls::replies::run_report::{place_of, report};
+use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
+use calls::waiting::Waiting;
+
+pub(crate) static TOOL: Tool = Tool {
+    name: "answer_input",
+    title: "Answer input()",
+    description: "Answer the prompt of a cell that waits for input(), and wait for its outputs.",
+    discovery: Discovery::FoundBy("stdin, prompt, type an answer for input()"),
+    effect: Effect::Answers,
+    groups: &[Group::Run],
+    permission: Permission::Execute,
+    availability: Availability::Always,
+    schema: InputSchema::of::<Arguments>(),
+    shows: Shows::NamedCell,
+    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+};
+
+arguments! {
+    struct Arguments {
+        run_id: String,
+        /// The line, without its end
+        value: String,
+        /// Seconds to wait; 0: 50
+        timeout: Option<Duration> = 0,
+        budget: BudgetArguments,
+    }
+}
+
+async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
+    let workspace = context.session.workspace();
+    let run = workspace.journal().run(&RunId::from(arguments.run_id.trim()))?;
+    if !matches!(run.state(), RunState::WaitingForInput { .. }) || !run.answer_input(arguments.value) {
+        let id = arguments.run_id;
+        return Err(Error::new(
+            ErrorKind::InvalidArgument,
+            format!("Run {id} is not waiting for input."),
+            format!("get_run(run_id=\"{id}\") shows its state."),
+        ));
+    }
+    Waiting::with_timeout(arguments.timeout, workspace.settings()).wait(&run, context).await?;
+    Ok(report(context.session, &run, context.budget(&arguments.budget), "", &place_of(&run)).await)
+}

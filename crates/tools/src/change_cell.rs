@@ -1,0 +1,202 @@
+//! `change_cell`: changes what a cell is rather than its source; splits, merges and duplicates cells.
+
+mod arrangement;
+mod properties;
+
+use notebook::{Cell, CellType, Edit, HiddenParts, one_line};
+use render::{Reply, without_data_uris};
+use serde_json::{Map, Value};
+use workspace::{Applied, Error, OpenNotebook};
+
+use super::clear_cell_output::detach_late_outputs;
+use arrangement::Arrangement;
+use calls::answer::Outcome;
+use calls::arguments::declare::{InputSchema, arguments};
+use calls::arguments::given::refused;
+use calls::arguments::parameters::{CellArguments, NotebookArgument, PreviewArgument};
+use calls::context::Context;
+use calls::permissions::{Group, Permission};
+use calls::replies::cell_text::{label, newly_undefined, surroundings};
+use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
+use properties::{NOTHING_HIDDEN, Properties};
+
+pub(crate) static TOOL: Tool = Tool {
+    name: "change_cell",
+    title: "Change a cell",
+    description: "Change a notebook cell's type (code, markdown), tags, metadata, hide its source or output; or split it, merge it with the next, or duplicate it.",
+    discovery: Discovery::FoundBy("convert, split, merge, copy, tag, fold notebook cells"),
+    effect: Effect::Changes,
+    groups: &[Group::Edit],
+    permission: Permission::Write,
+    availability: Availability::Always,
+    schema: InputSchema::of::<Arguments>(),
+    // A merge makes one cell of two.
+    shows: Shows::More(|asked| {
+        Box::pin(async {
+            let merges = asked.given.flag("merge_with_next")? == Some(true);
+            asked.show_named_cell(&TOOL.schema, usize::from(merges)).await
+        })
+    }),
+    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+};
+
+arguments! {
+    struct Arguments {
+        cell: CellArguments,
+        cell_type: Option<CellType>,
+        /// Replace its tags; null in metadata removes them
+        tags: Option<Vec<String>>,
+        /// Merged; null removes a key
+        metadata: Option<Map<String, Value>>,
+        collapsed: Option<HiddenParts>,
+        /// Line, from 2, that begins the second cell
+        split_at: Option<usize>,
+        merge_with_next: bool = false,
+        duplicate: bool = false,
+        /// Revision it must have
+        if_revision: Option<String>,
+        preview: PreviewArgument,
+        notebook: NotebookArgument,
+    }
+}
+
+enum Action {
+    Set(Properties),
+    Arrange(Arrangement),
+}
+
+impl Action {
+    /// Whether it may remove outputs: a cell of another type has none, and a merged cell loses them.
+    fn removes_outputs(&self) -> bool {
+        match self {
+            Self::Set(properties) => properties.cell_type.is_some(),
+            Self::Arrange(arrangement) => matches!(arrangement, Arrangement::Merge),
+        }
+    }
+
+    /// The action, and a type that the cell must have already: beside an arrangement, a client fills in what it is.
+    fn of(arguments: &mut Arguments) -> Result<(Self, Option<CellType>), Error> {
+        let arrangements = [
+            arguments.split_at.filter(|line| *line > 0).map(|line| Arrangement::Split { line }),
+            arguments.merge_with_next.then_some(Arrangement::Merge),
+            arguments.duplicate.then_some(Arrangement::Duplicate),
+        ];
+        let is_arranged = arrangements.iter().any(Option::is_some);
+        let (present, wanted) =
+            if is_arranged { (arguments.cell_type.take(), None) } else { (None, arguments.cell_type.take()) };
+        let mut properties = Properties {
+            cell_type: wanted,
+            tags: arguments.tags.take(),
+            metadata: arguments.metadata.take(),
+            collapsed: None,
+        };
+        let is_all = !properties.is_any() && !is_arranged;
+        // Beside other changes "none" is what a client fills in; alone it shows what is hidden.
+        properties.collapsed =
+            arguments.collapsed.take().filter(|hidden| is_all || *hidden != NOTHING_HIDDEN);
+        let set = properties.is_any().then_some(Self::Set(properties));
+        let mut actions = set.into_iter().chain(arrangements.into_iter().flatten().map(Self::Arrange));
+        match (actions.next(), actions.next()) {
+            (Some(action), None) => Ok((action, present)),
+            (None, _) => Err(refused(
+                "change_cell needs cell_type, tags, metadata, collapsed, split_at, merge_with_next or duplicate.",
+            )),
+            (Some(_), Some(_)) => Err(one_change()),
+        }
+    }
+}
+
+fn one_change() -> Error {
+    refused("split_at, merge_with_next and duplicate allow no other change in the same call.")
+}
+
+async fn call(mut arguments: Arguments, context: &Context<'_>) -> Outcome {
+    let (action, present) = Action::of(&mut arguments)?;
+    if action.removes_outputs() {
+        context.permit(&[Group::Edit, Group::Delete], Permission::Write, "change_cell").await?;
+    }
+    let Arguments { cell, if_revision, preview, notebook, .. } = arguments;
+    let (session, opened) = (context.session, context.notebook(&notebook).await?);
+    let path = opened.path();
+    let _turn = opened.arrange().await;
+    let before = opened.document().snapshot().await?;
+    let index = cell.named()?.index(|cell| session.target(path, &before, cell))?;
+    if present.is_some_and(|present| present != *before.cells()[index].cell_type()) {
+        return Err(one_change());
+    }
+    let merges = matches!(action, Action::Arrange(Arrangement::Merge));
+    context.consent.check_shown(before.cells().iter().skip(index).take(if merges { 2 } else { 1 }))?;
+    let mut expected = Vec::new();
+    for (at, cell) in before.cells().iter().enumerate().skip(index).take(if merges { 2 } else { 1 }) {
+        let claimed = if_revision.clone().filter(|_| at == index);
+        let mut seen = session.expected(path, cell.id(), claimed);
+        // The edits are made from this revision, and must not be applied to another.
+        seen.revision.get_or_insert_with(|| cell.revision().to_owned());
+        if let Err(error) = seen.check(&before) {
+            session.saw(path, &before, [at]);
+            return Err(error);
+        }
+        expected.push(seen);
+    }
+    let edits = match &action {
+        Action::Set(properties) => properties.edits(index, &before.cells()[index])?,
+        Action::Arrange(arrangement) => arrangement.edits(&before, index)?,
+    };
+    if preview.preview {
+        return context.previewed(&opened, &before, &edits, &expected, false);
+    }
+    for edit in &edits {
+        if let Edit::SetType { id, .. } | Edit::SetOutputs { id, .. } = edit {
+            detach_late_outputs(session, path, id);
+        }
+    }
+    let applied = session.edit(&opened, &before, edits, expected).await?;
+    let old = &before.cells()[index];
+    let mut reply = match action {
+        Action::Set(_) => describe_set(context, &opened, old, &applied),
+        Action::Arrange(arrangement) => describe_arranged(context, &opened, old, &applied, &arrangement),
+    };
+    if let Some(line) = newly_undefined(session, &opened, &before, &applied.notebook) {
+        reply.note_last(&line);
+    }
+    Ok(reply.into())
+}
+
+fn describe_set(context: &Context<'_>, opened: &OpenNotebook, old: &Cell, applied: &Applied) -> Reply {
+    let path = one_line(opened.path());
+    let mut reply = context.reply();
+    let Some((index, cell)) = applied.notebook.cell(old.id()) else {
+        reply.note(&format!("The cell was deleted from {path}."));
+        return reply;
+    };
+    let (what, cell_type, revision) = (label(index, cell), cell.cell_type(), cell.revision());
+    let done = if revision == old.revision() {
+        format!("No changes: {what} in {path} already has these values, revision {revision}.")
+    } else {
+        format!(
+            "Cell {index} changed successfully! {what} in {path}: {cell_type}, revision {revision}; {}",
+            applied.saved
+        )
+    };
+    reply.note(&done);
+    let more = format!("read_cell(cell_id=\"{}\")", one_line(cell.id()));
+    reply.say_or(&format!("[metadata] {}", without_data_uris(cell.metadata().as_str())), more);
+    reply
+}
+
+fn describe_arranged(
+    context: &Context<'_>,
+    opened: &OpenNotebook,
+    old: &Cell,
+    applied: &Applied,
+    arrangement: &Arrangement,
+) -> Reply {
+    let Applied { notebook, saved } = applied;
+    let index = notebook.cell(old.id()).map_or(0, |(index, _)| index);
+    let done = arrangement.done(notebook, index);
+    let around = surroundings(context.session, opened, notebook, index..=index);
+    let mut reply = context.reply();
+    reply.note(&format!("{done} {}; {saved}\n", one_line(opened.path())));
+    reply.say_or(&around, format!("read_notebook(start_index={})", index.saturating_sub(3)));
+    reply
+}

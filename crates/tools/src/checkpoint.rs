@@ -1,0 +1,43 @@
+//! `checkpoint`: a name for this moment of a notebook, to come back to it.
+
+use notebook::one_line;
+
+use calls::answer::Outcome;
+use calls::arguments::declare::{InputSchema, arguments};
+use calls::arguments::given::refused;
+use calls::arguments::parameters::NotebookArgument;
+use calls::context::Context;
+use calls::permissions::{Group, Permission};
+use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
+
+pub(crate) static TOOL: Tool = Tool {
+    name: "checkpoint",
+    title: "Create a checkpoint",
+    description: "Name the notebook's present state, for undo(since=name).",
+    discovery: Discovery::FoundBy("snapshot before a risky change, save point"),
+    effect: Effect::Adds,
+    groups: &[Group::Edit],
+    permission: Permission::Write,
+    availability: Availability::Always,
+    schema: InputSchema::of::<Arguments>(),
+    shows: Shows::NamedCell,
+    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+};
+
+arguments! {
+    struct Arguments {
+        name: String,
+        notebook: NotebookArgument,
+    }
+}
+
+async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
+    let name = arguments.name.trim();
+    if name.is_empty() {
+        return Err(refused("A checkpoint needs a name."));
+    }
+    let opened = context.notebook(&arguments.notebook).await?;
+    context.session.checkpoint(&opened, name).await?;
+    Ok(format!("Checkpoint {name:?} of {}. undo(since={name:?}) returns to it.", one_line(opened.path()))
+        .into())
+}

@@ -1,0 +1,126 @@
+//! `delete_cell`: deletes cells, all or none.
+
+use std::collections::BTreeSet;
+
+use notebook::{CellRef, Edit, Notebook, one_line};
+use workspace::{Error, OpenNotebook, Session};
+
+use calls::answer::Outcome;
+use calls::arguments::declare::{InputSchema, arguments};
+use calls::arguments::given::refused;
+use calls::arguments::parameters::{NotebookArgument, PreviewArgument};
+use calls::context::Context;
+use calls::permissions::{Group, Permission};
+use calls::preview::Asked;
+use calls::replies::cell_text::{label, newly_undefined};
+use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
+
+pub(crate) static TOOL: Tool = Tool {
+    name: "delete_cell",
+    title: "Delete cells",
+    description: "Delete (remove) notebook cells, all or none. Refused if one changed since you saw it.",
+    discovery: Discovery::FoundBy("remove notebook cells"),
+    effect: Effect::Changes,
+    groups: &[Group::Edit, Group::Delete],
+    permission: Permission::Write,
+    availability: Availability::Always,
+    schema: InputSchema::of::<Arguments>(),
+    shows: Shows::More(|asked| Box::pin(describe(asked))),
+    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+};
+
+arguments! {
+    struct Arguments {
+        cell_indices: Vec<usize>,
+        cell_ids_to_delete: Vec<String>,
+        /// Answer the deleted sources
+        include_source: bool = true,
+        preview: PreviewArgument,
+        notebook: NotebookArgument,
+    }
+}
+
+async fn describe(asked: &mut Asked<'_>) -> Result<(), Error> {
+    let Some((opened, notebook)) = asked.notebook().await? else { return Ok(()) };
+    let cells = targets(&asked.given.read()?, asked.session, &opened, &notebook)?;
+    asked.show_cells(&notebook, cells);
+    Ok(())
+}
+
+async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
+    let (session, opened) = (context.session, context.notebook(&arguments.notebook).await?);
+    let before = opened.document().snapshot().await?;
+    let indices = targets(&arguments, session, &opened, &before)?;
+    context.consent.check_shown(indices.iter().map(|index| &before.cells()[*index]))?;
+    let ids: Vec<_> = indices.iter().map(|index| before.cells()[*index].id().clone()).collect();
+    let expected: Vec<_> = ids.iter().map(|id| session.expected(opened.path(), id, None)).collect();
+    let edits = vec![Edit::Delete { ids }];
+    if arguments.preview.preview {
+        return context.previewed(&opened, &before, &edits, &expected, false);
+    }
+    let applied = session.edit(&opened, &before, edits, expected).await?;
+    let mut reply = context.reply();
+    for index in indices {
+        let cell = &before.cells()[index];
+        let (cell_type, id) = (cell.cell_type(), cell.id());
+        let done = format!("Cell {index} ({cell_type}) deleted successfully. id {}", one_line(id));
+        if arguments.include_source {
+            reply.note(&format!("{done}\ndeleted cell source:"));
+            reply.source(&cell.source(), |_| "undo(preview=true)".to_owned());
+            reply.note("---");
+        } else {
+            reply.note(&done);
+        }
+    }
+    let count = applied.notebook.cells().len();
+    if let Some(line) = newly_undefined(session, &opened, &before, &applied.notebook) {
+        reply.note_last(&line);
+    }
+    reply.note_last(&format!("{} has {count} cells now; {}.", one_line(opened.path()), applied.saved));
+    Ok(reply.into())
+}
+
+/// The indices of the cells that are meant.
+fn targets(
+    arguments: &Arguments,
+    session: &Session,
+    opened: &OpenNotebook,
+    notebook: &Notebook,
+) -> Result<Vec<usize>, Error> {
+    let all = |references: &mut dyn Iterator<Item = CellRef>| {
+        let mut indices = Vec::new();
+        for reference in references {
+            let index = session.target(opened.path(), notebook, &reference)?;
+            if indices.contains(&index) {
+                return Err(refused(format!("Cell {index} is named twice.")));
+            }
+            indices.push(index);
+        }
+        Ok(indices)
+    };
+    let by_index = all(&mut arguments.cell_indices.iter().copied().map(CellRef::Index))?;
+    let by_id = all(&mut arguments.cell_ids_to_delete.iter().map(|id| CellRef::parse(id)))?;
+    match (by_index.is_empty(), by_id.is_empty()) {
+        (true, true) => Err(refused("delete_cell needs cell_indices or cell_ids_to_delete.")),
+        (false, true) => Ok(by_index),
+        (true, false) => Ok(by_id),
+        (false, false) => {
+            let sorted = |indices: &[usize]| indices.iter().copied().collect::<BTreeSet<_>>();
+            if sorted(&by_index) == sorted(&by_id) {
+                return Ok(by_index);
+            }
+            let (one, other) = (named(notebook, &by_index), named(notebook, &by_id));
+            Err(refused(format!(
+                "The indices and the ids name different cells: {one}; and {other}. Give only one of the two."
+            )))
+        }
+    }
+}
+
+fn named(notebook: &Notebook, indices: &[usize]) -> String {
+    const MAX_NAMED: usize = 5;
+    let more = if indices.len() > MAX_NAMED { ", …" } else { "" };
+    let labels: Vec<_> =
+        indices.iter().take(MAX_NAMED).map(|index| label(*index, &notebook.cells()[*index])).collect();
+    labels.join(", ") + more
+}

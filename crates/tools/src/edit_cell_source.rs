@@ -1,0 +1,95 @@
+//! `edit_cell_source`: replaces text within a cell.
+
+use workspace::{Error, ErrorKind};
+
+use super::overwrite_cell_source::{Replacing, replace};
+use calls::answer::Outcome;
+use calls::arguments::declare::{InputSchema, arguments};
+use calls::arguments::given::refused;
+use calls::arguments::parameters::{CellArguments, NotebookArgument, PreviewArgument};
+use calls::context::Context;
+use calls::permissions::{Group, Permission};
+use calls::replies::cell_text::shortened;
+use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
+use calls::waiting::RunArguments;
+
+/// How much of the source a refusal shows, in characters.
+const MAX_SOURCE: usize = 4000;
+
+pub(crate) static TOOL: Tool = Tool {
+    name: "edit_cell_source",
+    title: "Edit a cell",
+    description: "Edit a notebook cell, fix its code: replaces the text old_string, which must occur once unless replace_all; answers a diff, or what the run answers. Kernel and outputs stay.",
+    discovery: Discovery::AlwaysLoaded,
+    effect: Effect::Runs,
+    groups: &[Group::Edit],
+    permission: Permission::Write,
+    availability: Availability::Always,
+    schema: InputSchema::of::<Arguments>(),
+    shows: Shows::NamedCell,
+    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+};
+
+arguments! {
+    struct Arguments {
+        cell: CellArguments,
+        old_string: String,
+        new_string: String,
+        replace_all: bool = false,
+        /// Revision it must have
+        if_revision: Option<String>,
+        run: RunArguments,
+        preview: PreviewArgument,
+        notebook: NotebookArgument,
+    }
+}
+
+async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
+    let Arguments {
+        cell,
+        old_string: old,
+        new_string: new,
+        replace_all,
+        if_revision,
+        run,
+        preview,
+        notebook,
+    } = arguments;
+    if old.is_empty() {
+        return Err(refused("old_string is empty."));
+    }
+    if old == new {
+        return Err(same_text());
+    }
+    run.permit(context).await?;
+    let opened = context.notebook(&notebook).await?;
+    let change = |source: &str| replaced(source, &old, &new, replace_all);
+    replace(&cell, context, &opened, Replacing { if_revision, run, preview, verb: "edited" }, change).await
+}
+
+pub(super) fn same_text() -> Error {
+    refused("old_string and new_string are the same.")
+}
+
+/// The source with `new` in place of `old`, which must occur once unless `all` is replaced.
+pub(super) fn replaced(source: &str, old: &str, new: &str, all: bool) -> Result<String, Error> {
+    match source.matches(old).count() {
+        0 => Err(Error::new(
+            ErrorKind::InvalidArgument,
+            "old_string does not occur in this cell.",
+            format!("Nothing was changed. Its source is now:\n{}", shown(source)),
+        )),
+        count @ 2.. if !all => Err(Error::new(
+            ErrorKind::InvalidArgument,
+            format!("old_string occurs {count} times in this cell."),
+            "Nothing was changed. Give more of the text around it, or replace_all.",
+        )),
+        _ => Ok(source.replace(old, new)),
+    }
+}
+
+fn shown(source: &str) -> String {
+    let shown = shortened(source, MAX_SOURCE);
+    let hint = if shown.len() < source.len() { "\n(read_cell shows all)" } else { "" };
+    format!("{shown}{hint}")
+}

@@ -1,0 +1,239 @@
+//! `get_run`: the state and the outputs of a run, and a closer look at one output.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use notebook::one_line;
+use render::{Budget, Reply, full_text, marked, merged};
+use tokio::time::sleep;
+use workspace::{Error, FoundRun, Run, RunId, RunState, Session};
+
+use super::read_cell::paged;
+use calls::answer::Outcome;
+use calls::arguments::declare::{FreeText, InputSchema, arguments};
+use calls::arguments::parameters::BudgetArguments;
+use calls::context::Context;
+use calls::permissions::{Group, Permission};
+use calls::replies::cell_text::{shortened, table};
+use calls::replies::run_report::{more, report_since};
+use calls::replies::seen_outputs::SeenOutputs;
+use calls::replies::whole_lines::whole_lines;
+use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
+use calls::waiting::Waiting;
+
+/// How many runs are listed.
+const MAX_RUNS: usize = 20;
+/// How much of a run's first line is listed, in characters.
+const MAX_CODE: usize = 60;
+/// How often it is looked whether a run of another server is over.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
+/// How many times as long as a look the pause after it is at least.
+const POLL_COST: u32 = 10;
+/// How much of a line that was found is shown, in characters.
+const MAX_LINE: usize = 300;
+
+pub(crate) static TOOL: Tool = Tool {
+    name: "get_run",
+    title: "See a run",
+    description: "See whether a run is still running, its progress and outputs. With output: one output from offset on, or its lines with pattern. Without run_id: the latest runs.",
+    discovery: Discovery::FoundBy("wait for a long-running cell, is training done, page through long output"),
+    effect: Effect::Watches,
+    groups: &[Group::Read],
+    permission: Permission::Read,
+    availability: Availability::Always,
+    schema: InputSchema::of::<Arguments>(),
+    shows: Shows::NamedCell,
+    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+};
+
+arguments! {
+    struct Arguments {
+        /// Default with wait_seconds: the one that runs
+        run_id: Option<String>,
+        /// Wait for its end
+        wait_seconds: Option<Duration> = 0,
+        /// Only what is new since; from the last reply
+        since: Option<String>,
+        output: Option<usize>,
+        /// Character to begin at
+        offset: usize = 0,
+        /// Text to find in the output
+        pattern: Option<FreeText>,
+        budget: BudgetArguments,
+    }
+}
+
+async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
+    let workspace = context.session.workspace();
+    let since = arguments.since.as_deref().map(str::parse::<SeenOutputs>).transpose()?;
+    let id = match (arguments.run_id, arguments.wait_seconds.and_then(|_| running(context.session))) {
+        (Some(id), _) => RunId::from(id.trim()),
+        (None, Some(run)) => run.id().clone(),
+        (None, None) => {
+            return Ok(latest(context.session, context.budget(&arguments.budget).characters).into());
+        }
+    };
+    let began = Instant::now();
+    let settings = workspace.settings();
+    let timeout =
+        arguments.wait_seconds.map(|timeout| Waiting::with_timeout(Some(timeout), settings).timeout);
+    let budget = context.budget(&arguments.budget);
+    let run = match run_or_other(context, &id, timeout.unwrap_or_default()).await? {
+        Found::Run(run) => run,
+        Found::OfOtherServer(found) => return Ok(of_other_server(&id, &found, budget).into()),
+    };
+    if let Some(timeout) = timeout {
+        let waiting = Waiting::with_timeout(Some(timeout.saturating_sub(began.elapsed())), settings);
+        // A line for `input()` runs code, and this tool only reads.
+        Waiting { interval: Duration::from_secs(1), asks_person: false, ..waiting }
+            .wait(&run, context)
+            .await?;
+    }
+    if let Some(FreeText(pattern)) = arguments.pattern {
+        return Ok(found(&run, &pattern, arguments.output, budget.characters).into());
+    }
+    if let Some(output) = arguments.output {
+        let more = |offset| more(run.id(), output, offset);
+        return paged(&merged(&run.view().outputs), output, arguments.offset, budget, &more);
+    }
+    let mut answer = report_since(context.session, &run, budget, since).await;
+    // The call itself succeeded.
+    answer.is_failure = false;
+    Ok(answer)
+}
+
+enum Found {
+    Run(Arc<Run>),
+    /// Its server lives, and only the log of its kernel tells of it.
+    OfOtherServer(FoundRun),
+}
+
+/// The run with this id. Waits for `timeout` until one of another server is over.
+async fn run_or_other(context: &Context<'_>, id: &RunId, timeout: Duration) -> Result<Found, Error> {
+    let journal = context.session.workspace().journal();
+    let began = Instant::now();
+    loop {
+        let error = match journal.run(id) {
+            Ok(run) => return Ok(Found::Run(run)),
+            Err(error) => error,
+        };
+        // Its outputs may be written into its cell.
+        if !context.consent.may(&[Group::Run], Permission::Execute) {
+            return Err(error);
+        }
+        let asked = Instant::now();
+        let Some(found) = context.session.find_run(id).await else { return Err(error) };
+        if let Ok(run) = journal.run(id) {
+            return Ok(Found::Run(run));
+        }
+        let remaining = timeout.saturating_sub(began.elapsed());
+        let is_settled = found.state.is_over() || matches!(found.state, RunState::WaitingForInput { .. });
+        if is_settled || remaining.is_zero() {
+            return Ok(Found::OfOtherServer(found));
+        }
+        let seconds = began.elapsed().as_secs_f64();
+        context.report_progress(format!("{seconds:.0} s: another server runs it"));
+        // A long log takes long to read.
+        sleep(POLL_INTERVAL.max(POLL_COST * asked.elapsed()).min(remaining)).await;
+    }
+}
+
+/// A run that is only in the log of its kernel.
+fn of_other_server(id: &RunId, FoundRun { text, state, .. }: &FoundRun, budget: Budget) -> Reply {
+    let is_over = state.is_over();
+    let printed = match (text.is_empty(), is_over) {
+        (true, true) => "nothing",
+        (true, false) => "nothing yet",
+        (false, _) => "",
+    };
+    let how = match state {
+        RunState::Queued => "It waits for its turn".to_owned(),
+        RunState::Running => {
+            format!("It is still running: get_run(run_id=\"{id}\", wait_seconds=45) waits for more")
+        }
+        RunState::WaitingForInput { prompt, .. } => {
+            format!(
+                "It waits for input ({:?}), which must be answered through its own \
+             server",
+                shortened(prompt, MAX_LINE)
+            )
+        }
+        RunState::Done => "It completed".to_owned(),
+        RunState::Error { name, value } => {
+            format!("It ended with {}: {}", one_line(name), one_line(&shortened(value, MAX_LINE)))
+        }
+        RunState::KernelDied { how } => format!("Its kernel died ({how})"),
+        _ => "It did not finish".to_owned(),
+    };
+    let verb = if is_over { "It printed and returned" } else { "So far it has printed and returned" };
+    let mut reply = Reply::new(budget);
+    reply.note(&format!(
+        "[INFO] Run {id} was started by another server, which stores its outputs. {how}. {verb}: {printed}"
+    ));
+    if !text.is_empty() {
+        reply.say(&marked(text));
+    }
+    reply
+}
+
+/// The run to wait for if none is named: one that runs, rather one of the current notebook, else the next.
+fn running(session: &Session) -> Option<Arc<Run>> {
+    let name = session.current();
+    let current = session.names().into_iter().find(|(of, _)| Some(of) == name.as_ref()).map(|(_, path)| path);
+    let order = |run: &Arc<Run>| {
+        let is_queued = run.state() == RunState::Queued;
+        let is_elsewhere = run.cell().is_none_or(|cell| current.as_ref() != Some(&cell.path));
+        (is_queued, is_elsewhere)
+    };
+    // The newest come first, and of those that wait for their turn, the oldest runs first.
+    session
+        .workspace()
+        .journal()
+        .runs()
+        .into_iter()
+        .rev()
+        .filter(|run| !run.state().is_over())
+        .min_by_key(order)
+}
+
+fn latest(session: &Session, limit: usize) -> String {
+    let runs = session.workspace().journal().runs();
+    if runs.is_empty() {
+        return "Nothing has run yet.".to_owned();
+    }
+    let rows = runs.iter().take(MAX_RUNS).map(|run| {
+        let cell = run
+            .cell()
+            .map(|cell| format!("{} in {}", cell.id, session.shown_open(&cell.path)))
+            .unwrap_or_default();
+        let state = run.state().name().to_owned();
+        let code = shortened(run.source().lines().next().unwrap_or_default(), MAX_CODE);
+        [run.id().to_string(), state, format!("{:.1}s", run.elapsed().as_secs_f64()), cell, code]
+    });
+    let table = table(["Run", "State", "Elapsed", "Cell", "Code"], rows);
+    whole_lines(&table, "", limit, |_, left| {
+        format!("… and {left} older runs; a larger max_characters shows them.")
+    })
+}
+
+/// The lines with `pattern` in the outputs, or in one of them, as many as fit into `limit` characters.
+fn found(run: &Run, pattern: &str, wanted: Option<usize>, limit: usize) -> String {
+    let needle = pattern.to_lowercase();
+    let mut lines = Vec::new();
+    for (index, output) in merged(&run.view().outputs).iter().enumerate() {
+        if wanted.is_some_and(|wanted| wanted != index) {
+            continue;
+        }
+        let mut offset = 0;
+        for line in full_text(output).split('\n') {
+            if line.to_lowercase().contains(&needle) {
+                lines.push(format!("output {index} offset {offset}: {}", shortened(line, MAX_LINE)));
+            }
+            offset += line.chars().count() + 1;
+        }
+    }
+    if lines.is_empty() {
+        return format!("{pattern:?} does not occur in the outputs of run {}.", run.id());
+    }
+    whole_lines(&lines.join("\n"), "", limit, |_, left| format!("… and {left} more lines."))
+}

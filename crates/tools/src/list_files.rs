@@ -1,0 +1,119 @@
+//! `list_files`: the files and folders of the place.
+
+use std::cell::Cell;
+
+use globset::GlobBuilder;
+use workspace::{Error, ErrorKind, FileEntry, FileKind, Located};
+
+use calls::answer::Outcome;
+use calls::arguments::declare::{InputSchema, arguments};
+use calls::context::Context;
+use calls::permissions::{Group, Permission};
+use calls::replies::cell_text::table;
+use calls::replies::time;
+use calls::replies::whole_lines::whole_lines;
+use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
+
+const MAX_DEPTH: usize = 3;
+
+/// Reserved for the lines around the table, in characters.
+const RESERVED: usize = 250;
+
+pub(crate) static TOOL: Tool = Tool {
+    name: "list_files",
+    title: "List files",
+    description: "List the files and folders here, as a table.",
+    discovery: Discovery::FoundBy("browse folder directory workspace data files"),
+    effect: Effect::Reads,
+    groups: &[Group::Files],
+    permission: Permission::Read,
+    availability: Availability::Always,
+    schema: InputSchema::of::<Arguments>(),
+    shows: Shows::NamedCell,
+    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+};
+
+arguments! {
+    struct Arguments {
+        /// Folder; default: the root
+        path: String = "",
+        /// 0 to 3
+        max_depth: usize = 1,
+        start_index: usize = 0,
+        /// 0: all
+        limit: usize = 25,
+        /// Glob, e.g. **/*.ipynb
+        pattern: String = "",
+    }
+}
+
+async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
+    let Arguments { path, max_depth, start_index, limit, pattern } = arguments;
+    let Located { place, path } = context.session.locate(&path.into())?;
+    let mut entries = place.list_files(&path, max_depth.min(MAX_DEPTH)).await?;
+    if !pattern.is_empty() {
+        retain_matches(&mut entries, &pattern)?;
+    }
+    let count = entries.len();
+    if count == 0 {
+        return Ok("No files found.".to_owned().into());
+    }
+    let (warning, start) = if start_index < count {
+        ("", start_index)
+    } else {
+        ("[WARNING] start_index is beyond the end and was set to 0.\n", 0)
+    };
+    let end = if limit == 0 { count } else { start.saturating_add(limit).min(count) };
+    for entry in &mut entries[start..end] {
+        entry.path = context.session.shown(&place, &entry.path.as_str().into()).to_string();
+    }
+    let table = table(["Path", "Type", "Size", "Last_Modified"], entries[start..end].iter().map(row));
+    let shown = Cell::new(end);
+    let table = whole_lines(&table, "", context.characters().saturating_sub(RESERVED), |lines, _| {
+        // The first line is the header.
+        shown.set(start + lines.saturating_sub(1));
+        String::new()
+    });
+    let end = shown.get();
+    let more =
+        if end < count { format!("\n\nlist_files(start_index={end}) shows more.") } else { String::new() };
+    Ok(format!("{warning}Showing {start}-{end} of {count} files\n\n{}{more}", table.trim_end_matches('\n'))
+        .into())
+}
+
+/// Keeps the entries whose path matches; a pattern without a slash is matched with the name alone, too.
+fn retain_matches(entries: &mut Vec<FileEntry>, pattern: &str) -> Result<(), Error> {
+    let glob = GlobBuilder::new(pattern).literal_separator(true).build().map_err(|error| {
+        Error::new(
+            ErrorKind::InvalidArgument,
+            format!("The pattern cannot be read: {error}."),
+            "Give a glob such as *.ipynb or **/*.csv.",
+        )
+    })?;
+    let matcher = glob.compile_matcher();
+    entries.retain(|entry| {
+        let name = entry.path.rsplit('/').next().unwrap_or_default();
+        matcher.is_match(&entry.path) || (!pattern.contains('/') && matcher.is_match(name))
+    });
+    Ok(())
+}
+
+fn row(entry: &FileEntry) -> [String; 4] {
+    let kind = match &entry.kind {
+        FileKind::File => "file".to_owned(),
+        FileKind::Notebook => "notebook".to_owned(),
+        FileKind::Directory => "directory".to_owned(),
+        FileKind::Unreadable(reason) => format!("error: {reason}"),
+    };
+    let modified = entry.modified.map(time).unwrap_or_default();
+    [entry.path.clone(), kind, entry.size.map(size).unwrap_or_default(), modified]
+}
+
+#[expect(clippy::cast_precision_loss, reason = "one digit is shown")]
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..1024 => format!("{bytes}B"),
+        1024..1_048_576 => format!("{:.1}KB", bytes as f64 / 1024.0),
+        _ => format!("{:.1}MB", bytes as f64 / 1_048_576.0),
+    }
+}

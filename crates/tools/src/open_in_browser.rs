@@ -1,0 +1,40 @@
+//! `open_in_browser`: shows the person a notebook.
+
+use notebook::one_line;
+use workspace::{Error, ErrorKind};
+
+use calls::answer::Outcome;
+use calls::arguments::declare::InputSchema;
+use calls::arguments::parameters::NotebookArgument;
+use calls::context::Context;
+use calls::permissions::{Group, Permission};
+use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
+
+pub(crate) static TOOL: Tool = Tool {
+    name: "open_in_browser",
+    title: "Show in the browser",
+    description: "Show the person a notebook in their browser. cell_id \"@selected\" is the cell with their cursor.",
+    discovery: Discovery::FoundBy("open notebook in JupyterLab, the cell where my cursor is"),
+    effect: Effect::Adds,
+    groups: &[Group::Files],
+    permission: Permission::Write,
+    availability: Availability::WithFrontend,
+    schema: InputSchema::of::<NotebookArgument>(),
+    shows: Shows::NamedCell,
+    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+};
+
+async fn call(notebook: NotebookArgument, context: &Context<'_>) -> Outcome {
+    let opened = context.notebook(&notebook).await?;
+    let Some(frontend) = opened.place().frontend() else {
+        let place = opened.place().description();
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            format!("{place} cannot open notebooks in a browser."),
+            "Ask the person to open the notebook. Servers with a front end that accepts commands can do it: \
+             connect_to_jupyter connects to one.",
+        ));
+    };
+    frontend.open(opened.path()).await?;
+    Ok(format!("{} is open in the person's browser.", one_line(opened.path())).into())
+}

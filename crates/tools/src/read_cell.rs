@@ -1,0 +1,126 @@
+//! `read_cell`: one cell with its outputs, or one output in full.
+
+use notebook::{Cell, CellId, Notebook, one_line};
+use render::{Budget, Reply, merged, with_widget_texts, without_data_uris};
+use workspace::{Error, ErrorKind, widget_text};
+
+use calls::answer::Outcome;
+use calls::arguments::declare::{InputSchema, arguments};
+use calls::arguments::parameters::{BudgetArguments, CellArguments, NotebookArgument};
+use calls::context::Context;
+use calls::permissions::{Group, Permission};
+use calls::replies::cell_text::{banner, cell_states, state_line, undefined_lines};
+use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
+
+pub(crate) static TOOL: Tool = Tool {
+    name: "read_cell",
+    title: "Read a cell",
+    description: "Read or show a notebook cell: source, metadata, outputs with text and plots, why it failed.",
+    discovery: Discovery::FoundBy("show the output, plot or error of a cell; why did a cell fail"),
+    effect: Effect::Reads,
+    groups: &[Group::Read],
+    permission: Permission::Read,
+    availability: Availability::Always,
+    schema: InputSchema::of::<Arguments>(),
+    shows: Shows::NamedCell,
+    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+};
+
+arguments! {
+    struct Arguments {
+        cell: CellArguments,
+        include_outputs: bool = true,
+        /// Page through this output
+        output: Option<usize>,
+        /// Character to begin at, of output or source
+        offset: usize = 0,
+        budget: BudgetArguments,
+        notebook: NotebookArgument,
+    }
+}
+
+async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
+    let (reference, offset) = (arguments.cell.named()?, arguments.offset);
+    let budget = context.budget(&arguments.budget);
+    let opened = context.notebook(&arguments.notebook).await?;
+    let notebook = opened.document().snapshot().await?;
+    let index = reference.index(|cell| context.session.find(opened.path(), &notebook, cell))?;
+    let cell = &notebook.cells()[index];
+    if let Some(output) = arguments.output {
+        let outputs = cell.outputs();
+        let more = |offset| more(cell.id(), output, offset);
+        return paged(&merged(&outputs), output, offset, budget, &more);
+    }
+    context.session.saw(opened.path(), &notebook, [index]);
+    if offset > 0 {
+        let more = |offset| more_source(cell.id(), offset);
+        return Ok(render::paged(&cell.source(), offset, budget.characters, &more).into());
+    }
+    let mut reply = Reply::new(budget);
+    add_cell(&mut reply, index, cell);
+    let metadata = cell.metadata();
+    if metadata.as_str() != "{}" {
+        let text = format!("[metadata] {}", without_data_uris(metadata.as_str()));
+        let room = 2 * (budget.characters + text.chars().count());
+        reply.say_or(&text, format!("read_cell(cell_id=\"{}\", max_characters={room})", one_line(cell.id())));
+    }
+    let states = cell_states(context.session, &opened, &notebook);
+    if let Some(line) = state_line(&states, index) {
+        reply.note(line.trim_end());
+    }
+    for line in undefined_lines(&states, index) {
+        reply.note(&line);
+    }
+    if arguments.include_outputs {
+        add_outputs(&mut reply, &notebook, cell);
+    }
+    Ok(reply.into())
+}
+
+/// Adds the banner and the source of a cell.
+pub(super) fn add_cell(reply: &mut Reply, index: usize, cell: &Cell) {
+    reply.note(&banner(index, cell));
+    let id = cell.id().clone();
+    reply.source(&cell.source(), move |offset| more_source(&id, offset));
+}
+
+/// Adds the outputs of a cell of `notebook`, and the images that are attached to it.
+pub(super) fn add_outputs(reply: &mut Reply, notebook: &Notebook, cell: &Cell) {
+    let widgets = notebook.metadata().member("widgets");
+    let text_of = |model: &str| widget_text(widgets.as_ref()?, model);
+    let outputs = cell.outputs();
+    let id = cell.id().clone();
+    reply.outputs(&with_widget_texts(&outputs, &text_of), move |output, offset| more(&id, output, offset));
+    let id = cell.id().clone();
+    reply.attachments(cell, move || format!("read_cell(cell_id=\"{}\", max_images=8)", one_line(&id)));
+}
+
+/// The call that shows the source of a cell from a character on.
+fn more_source(id: &CellId, offset: usize) -> String {
+    format!("read_cell(cell_id=\"{}\", offset={offset})", one_line(id))
+}
+
+/// The call that shows an output of a cell from a character on.
+fn more(id: &CellId, output: usize, offset: usize) -> String {
+    format!("read_cell(cell_id=\"{}\", output={output}, offset={offset})", one_line(id))
+}
+
+/// A page of one output's text, the first with its images; `more` words the call for the next.
+pub(super) fn paged(
+    outputs: &[notebook::Output],
+    output: usize,
+    offset: usize,
+    budget: Budget,
+    more: &dyn Fn(usize) -> String,
+) -> Outcome {
+    let Some(wanted) = outputs.get(output) else {
+        return Err(Error::new(
+            ErrorKind::NotFound,
+            format!("There is no output {output}."),
+            format!("There are {} outputs, counted from 0.", outputs.len()),
+        ));
+    };
+    let mut reply = Reply::new(budget);
+    reply.page(wanted, offset, more);
+    Ok(reply.into())
+}

@@ -1,0 +1,203 @@
+//! `read_notebook`: the cells of a notebook, or some of them, one line each or in full.
+
+mod selection;
+
+use std::cell::Cell;
+
+use notebook::{Notebook, Output, one_line};
+use render::{Budget, Reply};
+use workspace::{CellStates, OpenNotebook, StaleState};
+
+use super::read_cell::{add_cell, add_outputs};
+use calls::answer::Outcome;
+use calls::arguments::declare::{Choice, InputSchema, arguments};
+use calls::arguments::parameters::{BudgetArguments, NotebookArgument};
+use calls::context::Context;
+use calls::permissions::{Group, Permission};
+use calls::replies::cell_text::{
+    banner, brief, brief_with_states, cell_states, ranges, state_line, undefined as undefined_of,
+    undefined_lines,
+};
+use calls::replies::whole_lines::whole_lines;
+use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
+use selection::Selection;
+
+/// Reserved for the line that says what is left out, in characters.
+const RESERVED: usize = 200;
+/// A cell takes at most this part of a reply, if there are others.
+const LONG_CELLS: usize = 4;
+/// How many names without a definition are listed.
+const MAX_UNDEFINED: usize = 5;
+/// How much room is kept for an output that is no text, in characters.
+const MAX_CLAIM: usize = 2000;
+
+pub(crate) static TOOL: Tool = Tool {
+    name: "read_notebook",
+    title: "Read a notebook",
+    description: "Read a notebook: its cells as a table (brief), or their sources, and outputs if asked for (detailed); which are stale. Shorter and newer than the .ipynb file.",
+    discovery: Discovery::AlwaysLoaded,
+    effect: Effect::Reads,
+    groups: &[Group::Read],
+    permission: Permission::Read,
+    availability: Availability::Always,
+    schema: InputSchema::of::<Arguments>(),
+    shows: Shows::NamedCell,
+    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+};
+
+arguments! {
+    struct Arguments {
+        notebook: NotebookArgument,
+        response_format: Format = Format::Brief,
+        start_index: usize = 0,
+        /// 0: all
+        limit: usize = 20,
+        selection: Selection,
+        /// Implies detailed
+        include_outputs: bool = false,
+        budget: BudgetArguments,
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Format {
+    Brief,
+    Detailed,
+}
+
+impl Choice for Format {
+    const CHOICES: &'static [(&'static str, Self)] = &[("brief", Self::Brief), ("detailed", Self::Detailed)];
+}
+
+async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
+    let selection = &arguments.selection;
+    let opened = context.notebook(&arguments.notebook).await?;
+    let notebook = opened.document().snapshot().await?;
+    let states = cell_states(context.session, &opened, &notebook);
+    let selected = selection.cells(context.session, opened.path(), &notebook, &states)?;
+    let count = notebook.cells().len();
+    let budget = context.budget(&arguments.budget);
+    let mut reply = Reply::new(budget);
+    let of_these =
+        if selection.is_all() { String::new() } else { format!(", {} of them selected", selected.len()) };
+    reply.note(&format!("Notebook {} has {count} cells{of_these}.\n", one_line(opened.path())));
+    // Where nothing has run here, each code cell has never run, or elsewhere.
+    let shows_states = states.has_runs() || selection.is_of_stale();
+    let all_states = &states;
+    let states = Some(&states).filter(|_| shows_states);
+    let from = selected.partition_point(|index| *index < arguments.start_index);
+    let rest = &selected[from..];
+    let limit = if arguments.limit == 0 { rest.len() } else { arguments.limit.min(rest.len()) };
+    if let Some(states) = states.filter(|_| selection.is_of_stale()) {
+        reply.note_last(&doubtful(states, count));
+    }
+    let shown = if arguments.response_format == Format::Detailed || arguments.include_outputs {
+        let with_outputs = arguments.include_outputs;
+        let states = (all_states, shows_states);
+        read_detailed(&mut reply, budget, context, (&opened, &notebook), &rest[..limit], states, with_outputs)
+    } else {
+        let undefined = undefined(all_states, &rest[..limit]);
+        if !undefined.is_empty() {
+            reply.note_last(&undefined);
+        }
+        read_brief(&mut reply, context, (&opened, &notebook), &rest[..limit], states)
+    };
+    if let Some(next) = rest.get(shown) {
+        let left = rest.len() - shown;
+        let same = selection.as_arguments();
+        reply.note_last(&format!("{left} more cells: read_notebook(start_index={next}{same}) shows them."));
+    }
+    Ok(reply.into())
+}
+
+/// Shows the sources of as many cells as fit; returns how many. A long cell does not take the room of those after it.
+fn read_detailed(
+    reply: &mut Reply,
+    budget: Budget,
+    context: &Context<'_>,
+    (opened, notebook): (&OpenNotebook, &Notebook),
+    indices: &[usize],
+    (states, shows_states): (&CellStates, bool),
+    with_outputs: bool,
+) -> usize {
+    let room = budget.characters.saturating_sub(RESERVED);
+    let mut claimed = 0;
+    for (shown, index) in indices.iter().copied().enumerate() {
+        let cell = &notebook.cells()[index];
+        let outputs = if with_outputs { cell.outputs().iter().map(claim).sum() } else { 0 };
+        let size = banner(index, cell).len() + cell.source().chars().count() + outputs;
+        claimed += size.min(room / LONG_CELLS);
+        // One cell is always shown, shortened if need be.
+        if shown > 0 && claimed > room {
+            return shown;
+        }
+        add_cell(reply, index, cell);
+        if let Some(line) = shows_states.then(|| state_line(states, index)).flatten() {
+            reply.note(line.trim_end());
+        }
+        for line in undefined_lines(states, index) {
+            reply.note(&line);
+        }
+        context.session.saw(opened.path(), notebook, [index]);
+        if with_outputs {
+            add_outputs(reply, notebook, cell);
+        }
+    }
+    indices.len()
+}
+
+/// About how many characters an output takes.
+fn claim(output: &Output) -> usize {
+    match output {
+        Output::Stream { text, .. } => text.as_str().len(),
+        Output::Error { traceback, .. } => traceback.iter().map(String::len).sum(),
+        Output::Display(bundle) | Output::Result { bundle, .. } => bundle.data.as_str().len().min(MAX_CLAIM),
+        Output::Other(json) => json.as_str().len().min(MAX_CLAIM),
+    }
+}
+
+/// Shows the first lines of as many cells as fit; returns how many.
+fn read_brief(
+    reply: &mut Reply,
+    context: &Context<'_>,
+    (opened, notebook): (&OpenNotebook, &Notebook),
+    indices: &[usize],
+    states: Option<&CellStates>,
+) -> usize {
+    let changed = context.session.changed_by_others(opened.path(), notebook);
+    let rows = match states {
+        Some(states) => brief_with_states(context.session, opened, notebook, indices, states),
+        None => brief(context.session, opened, notebook, indices.iter().copied()),
+    };
+    if !changed.is_empty() {
+        reply.note_last(&format!("Changed since you read them: cells {}.", ranges(&changed)));
+    }
+    let shown = Cell::new(rows.lines().count());
+    let table = whole_lines(&rows, "", reply.left().saturating_sub(RESERVED), |lines, _| {
+        shown.set(lines);
+        String::new()
+    });
+    reply.note(table.trim_end_matches('\n'));
+    // The first line is the header.
+    shown.get().saturating_sub(1)
+}
+
+/// The names that these cells use and no cell above defines, in a line; empty if there are none.
+fn undefined(states: &CellStates, indices: &[usize]) -> String {
+    let of_cell = |index: &usize| -> Vec<String> {
+        undefined_of(states, *index).map(|clause| format!("cell {index} {clause}")).collect()
+    };
+    let clauses: Vec<String> = indices.iter().flat_map(of_cell).take(MAX_UNDEFINED).collect();
+    if clauses.is_empty() { String::new() } else { format!("[state] {}.", clauses.join("; ")) }
+}
+
+/// The cells that are neither stale nor up to date, in lines; empty if there are none.
+fn doubtful(states: &CellStates, count: usize) -> String {
+    let line = |wanted: StaleState| {
+        let is_so = |index: &usize| states.get(*index).is_some_and(|known| known.state == wanted);
+        let cells: Vec<usize> = (0..count).filter(is_so).collect();
+        (!cells.is_empty()).then(|| format!("{}: cells {}.", wanted.name(), ranges(&cells)))
+    };
+    let lines = [StaleState::MayHaveChanged, StaleState::NothingKnown].map(line);
+    lines.into_iter().flatten().collect::<Vec<_>>().join("\n")
+}

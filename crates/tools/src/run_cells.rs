@@ -1,0 +1,266 @@
+//! `run_cells`: runs several cells in order.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use notebook::{Cell, Notebook, one_line};
+use render::Reply;
+use workspace::{Error, MemoryChanges, OpenNotebook, Run, RunState, Session};
+
+use super::execute_cell::place;
+use calls::answer::{Answer, Outcome};
+use calls::arguments::declare::{Choice, InputSchema, arguments};
+use calls::arguments::given::refused;
+use calls::arguments::parameters::{NotebookArgument, PreviewArgument};
+use calls::context::Context;
+use calls::next_step::message;
+use calls::permissions::{Group, Permission};
+use calls::preview::Asked;
+use calls::replies::cell_text::{cell_states, index_or_id, label, ranges};
+use calls::replies::run_report::{add_section, failed_line};
+use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
+use calls::waiting::WaitingArguments;
+
+/// How the note of a run begins that the end of its kernel has kept from running.
+const DID_NOT_RUN: &str = "It did not run:";
+/// In fewer characters, the part about a cell that failed may have no room beside the last lines.
+const TIGHT: usize = 1000;
+/// Of more queued runs, only the first and the last are named.
+const MAX_IDS: usize = 8;
+
+pub(crate) static TOOL: Tool = Tool {
+    name: "run_cells",
+    title: "Run several cells",
+    description: "Run the whole notebook: all cells, everything in order; or from..through, or the stale ones. from and through are an index, id or In[n].",
+    discovery: Discovery::FoundBy(
+        "run a whole notebook from top to bottom, run all above or below, bring outputs up to date",
+    ),
+    effect: Effect::Runs,
+    groups: &[Group::Run],
+    permission: Permission::Execute,
+    availability: Availability::Always,
+    schema: InputSchema::of::<Arguments>(),
+    shows: Shows::More(|asked| Box::pin(describe(asked))),
+    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+};
+
+arguments! {
+    struct Arguments {
+        from: Option<String>,
+        through: Option<String>,
+        all: bool = false,
+        /// Only stale cells, and those that they need
+        stale: bool = false,
+        on_error: OnError = OnError::Stop,
+        waiting: WaitingArguments,
+        preview: PreviewArgument,
+        notebook: NotebookArgument,
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum OnError {
+    Stop,
+    Continue,
+}
+
+impl Choice for OnError {
+    const CHOICES: &'static [(&'static str, Self)] = &[("stop", Self::Stop), ("continue", Self::Continue)];
+}
+
+async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
+    let opened = context.notebook(&arguments.notebook).await?;
+    let notebook = opened.document().snapshot().await?;
+    let cells = selected(&arguments, context.session, &opened, &notebook)?;
+    if cells.is_empty() {
+        return Ok("No code cell there is stale; nothing was run.".to_owned().into());
+    }
+    let heading = if arguments.stale { reasons(context, &opened, &notebook, &cells) } else { String::new() };
+    if arguments.preview.preview {
+        return Ok(context.previewed_run(&heading, &opened, &notebook, &cells));
+    }
+    context.consent.check_shown(cells.iter().map(|index| &notebook.cells()[*index]))?;
+    if arguments.from.is_none() && arguments.through.is_none() && !arguments.stale {
+        context.session.checkpoint_if_recorded(&opened, "before run_cells");
+    }
+    let stops_on_error = arguments.on_error == OnError::Stop;
+    let series = Series::start(context, &opened, &notebook, cells, stops_on_error)?;
+    series.wait(&heading, &arguments.waiting, context).await
+}
+
+/// Why each of these cells runs, in a line.
+fn reasons(context: &Context<'_>, opened: &OpenNotebook, notebook: &Notebook, cells: &[usize]) -> String {
+    let states = cell_states(context.session, opened, notebook);
+    let reason = |index: usize| {
+        states
+            .get(index)
+            .filter(|_| states.is_stale(index))
+            .map_or("with the others", |known| known.state.name())
+    };
+    let groups = cells.chunk_by(|one, next| one + 1 == *next && reason(*one) == reason(*next));
+    let groups: Vec<_> = groups.map(|group| format!("{} ({})", ranges(group), reason(group[0]))).collect();
+    format!("To run: cells {}.", groups.join(", "))
+}
+
+async fn describe(asked: &mut Asked<'_>) -> Result<(), Error> {
+    let Some((opened, notebook)) = asked.notebook().await? else { return Ok(()) };
+    let cells = selected(&asked.given.read()?, asked.session, &opened, &notebook)?;
+    asked.show_cells(&notebook, cells);
+    Ok(())
+}
+
+/// The code cells from `from` through `through`. If only stale ones are wanted, there may be none, and cells above that
+/// they need are added; without `from` and `through` also the cells that would be stale afterwards.
+fn selected(
+    arguments: &Arguments,
+    session: &Session,
+    opened: &OpenNotebook,
+    notebook: &Notebook,
+) -> Result<Vec<usize>, Error> {
+    let is_whole = arguments.from.is_none() && arguments.through.is_none();
+    if is_whole && !arguments.all && !arguments.stale {
+        return Err(refused("run_cells needs from, through, all or stale."));
+    }
+    let end = |text: &Option<String>, default: usize| match text {
+        None => Ok(default),
+        Some(text) => session.target(opened.path(), notebook, &index_or_id(notebook, text)),
+    };
+    let from = end(&arguments.from, 0)?;
+    let through = end(&arguments.through, notebook.cells().len().saturating_sub(1))?;
+    if arguments.stale {
+        return Ok(session.workspace().cells_to_run(opened, notebook, from..=through, is_whole));
+    }
+    let is_code = |index: &usize| notebook.cells().get(*index).is_some_and(Cell::is_code);
+    let cells: Vec<usize> = (from..=through).filter(is_code).collect();
+    if cells.is_empty() { Err(refused("There is no code cell to run there.")) } else { Ok(cells) }
+}
+
+/// Cells that run in order.
+pub(super) struct Series<'a> {
+    opened: &'a OpenNotebook,
+    notebook: &'a Notebook,
+    /// Their indices.
+    cells: Vec<usize>,
+    /// The runs of the cells; all have one from the beginning.
+    runs: Vec<Arc<Run>>,
+    stops_on_error: bool,
+}
+
+impl<'a> Series<'a> {
+    /// Starts the runs of the code cells at these indices.
+    pub(super) fn start(
+        context: &Context<'_>,
+        opened: &'a Arc<OpenNotebook>,
+        notebook: &'a Notebook,
+        cells: Vec<usize>,
+        stops_on_error: bool,
+    ) -> Result<Self, Error> {
+        let source = |index: &usize| {
+            let cell = &notebook.cells()[*index];
+            (cell.id().clone(), cell.source().into_owned())
+        };
+        let sources = cells.iter().map(source).collect();
+        let runs = context.session.run_in_order(opened, sources, stops_on_error)?;
+        Ok(Self { opened, notebook, cells, runs, stops_on_error })
+    }
+
+    /// Waits for one run after the other, until the timeout or the first failure. The answer begins with `heading`.
+    pub(super) async fn wait(
+        &self,
+        heading: &str,
+        arguments: &WaitingArguments,
+        context: &Context<'_>,
+    ) -> Outcome {
+        let mut waiting = arguments.waiting(context.session.workspace().settings());
+        let deadline = Instant::now() + waiting.timeout;
+        let budget = context.budget(&arguments.budget);
+        let is_tight = budget.characters < TIGHT;
+        let mut reply = Reply::new(budget);
+        for run in &self.runs {
+            context.turn.started(run);
+        }
+        if !heading.is_empty() {
+            reply.note(heading);
+        }
+        let (mut is_failure, mut shown, mut rest) = (false, 0, None);
+        for (index, run) in self.cells.iter().copied().zip(&self.runs) {
+            waiting.timeout = deadline.saturating_duration_since(Instant::now());
+            let waited = waiting.wait(run, context).await;
+            if let Some(why) = run.view().notes.into_iter().find(|note| note.starts_with(DID_NOT_RUN)) {
+                // The same is true of all that follow.
+                rest = Some(why);
+                is_failure = true;
+                break;
+            }
+            let place = place(index, self.notebook, self.opened.path());
+            add_section(&mut reply, context.session, index, run, &place).await;
+            if let Err(error) = waited {
+                reply.note(&message(&error));
+                is_failure = true;
+            }
+            is_failure |= run.has_failed();
+            if is_tight
+                && run.has_failed()
+                && let Some(line) = failed_line(index, run)
+            {
+                reply.note_last(&line);
+            }
+            shown += 1;
+            if (run.has_failed() && self.stops_on_error) || !run.state().is_over() {
+                break;
+            }
+        }
+        reply.end_sections();
+        if let Some(why) = rest {
+            reply.note_last(&why.replacen(DID_NOT_RUN, "The rest did not run:", 1));
+        }
+        reply.sections_left_out(|index| format!("read_notebook(start_index={index}, include_outputs=true)"));
+        reply.note_last(&self.summary(shown));
+        // Of the last lines, the first ones give way.
+        let changes = self.changes(shown).filter(|_| !(is_tight && is_failure));
+        if let Some(line) = changes.and_then(|changes| changes.line()) {
+            reply.note_last(&line);
+        }
+        Ok(Answer::of_code(reply, is_failure))
+    }
+
+    /// What the first runs have changed in memory, together.
+    fn changes(&self, shown: usize) -> Option<MemoryChanges> {
+        let mut all = MemoryChanges::default();
+        for run in self.runs[..shown].iter().filter(|run| run.state().is_over()) {
+            // What one has changed may have been undone by another of which nothing is known.
+            all.extend(&run.view().changes?);
+        }
+        Some(all)
+    }
+
+    /// The last line about the cells, after `shown` of them.
+    fn summary(&self, shown: usize) -> String {
+        let (path, count) = (one_line(self.opened.path()), self.cells.len());
+        let skipped = self.runs[..shown].iter().filter(|run| run.state() == RunState::Skipped).count();
+        let ran = shown - skipped;
+        let skipped = if skipped > 0 { format!(", {skipped} skipped") } else { String::new() };
+        let Some(next) = self.cells.get(shown) else {
+            return format!("[{ran} cells run{skipped} in {path}]");
+        };
+        let next = label(*next, &self.notebook.cells()[*next]);
+        let is_waiting = self.runs[..shown].last().is_some_and(|run| !run.state().is_over());
+        if !is_waiting {
+            return format!("[{ran} of {count} cells run{skipped} in {path}; not run: from {next} on]");
+        }
+        // They are queued, and run whether somebody waits or not.
+        let ids = ids(&self.runs[shown..]);
+        format!("[{shown} of {count} cells shown; {next} and the rest run after them: runs {ids}]")
+    }
+}
+
+/// The ids of runs; of many only those at both ends.
+fn ids(runs: &[Arc<Run>]) -> String {
+    let id = |run: &Arc<Run>| run.id().to_string();
+    match runs {
+        [first, .., last] if runs.len() > MAX_IDS => {
+            format!("{} to {} ({} runs)", id(first), id(last), runs.len())
+        }
+        _ => runs.iter().map(id).collect::<Vec<_>>().join(", "),
+    }
+}

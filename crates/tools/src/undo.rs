@@ -1,0 +1,108 @@
+//! `undo`: takes operations back, all or none.
+
+use chrono::Utc;
+use notebook::{CellId, CellRef, Notebook, one_line};
+use render::without_data_uris;
+use workspace::{Error, UndoTarget, Undone};
+
+use super::history::{line, operation_id, parse_since};
+use calls::answer::Outcome;
+use calls::arguments::declare::{InputSchema, arguments};
+use calls::arguments::given::refused;
+use calls::arguments::parameters::{NotebookArgument, PreviewArgument};
+use calls::context::Context;
+use calls::permissions::{Group, Permission};
+use calls::preview::Asked;
+use calls::replies::cell_text::ranges;
+use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
+
+pub(crate) static TOOL: Tool = Tool {
+    name: "undo",
+    title: "Undo changes",
+    description: "Undo your last changes to a notebook, one by id, or all since a checkpoint. Refused where others changed a cell since.",
+    discovery: Discovery::FoundBy("revert, roll back, restore deleted cells or outputs"),
+    effect: Effect::Changes,
+    groups: &[Group::Edit, Group::Delete],
+    permission: Permission::Write,
+    availability: Availability::Always,
+    schema: InputSchema::of::<Arguments>(),
+    shows: Shows::More(|asked| Box::pin(describe(asked))),
+    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+};
+
+arguments! {
+    struct Arguments {
+        last: usize = 1,
+        /// Such as o12, also an undo
+        id: Option<String>,
+        /// Checkpoint, id, or time (UTC)
+        since: Option<String>,
+        /// Only these cells, by id
+        only: Vec<String>,
+        preview: PreviewArgument,
+        notebook: NotebookArgument,
+    }
+}
+
+async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
+    let (session, opened) = (context.session, context.notebook(&arguments.notebook).await?);
+    let preview = &arguments.preview;
+    let now = opened.document().snapshot().await?;
+    let (target, only) = targets(&arguments, &now)?;
+    if !preview.preview && context.consent.has_accepted_effect() {
+        context.consent.check_effect(&session.undo(&opened, &target, only.as_deref(), true).await?.diff)?;
+    }
+    let undone = session.undo(&opened, &target, only.as_deref(), preview.preview).await?;
+    let mut reply = context.reply();
+    let heading = if preview.preview { "Would undo" } else { "Undone" };
+    reply.note(&format!("{heading}, in {}:", one_line(opened.path())));
+    let Undone { operations, diff, without_outputs, applied, stale, .. } = undone;
+    let lines: Vec<String> = operations.iter().map(line).collect();
+    reply.say_or(&lines.join("\n"), "history()".to_owned());
+    let more = operations
+        .first()
+        .map(|operation| format!("history(id=\"{}\")", operation.name()))
+        .unwrap_or_default();
+    reply.say_or(&without_data_uris(&diff), more);
+    if !without_outputs.is_empty() {
+        reply.note_last(&format!("Outputs not restored: {}.", one_line(&without_outputs.join(", "))));
+    }
+    if let Some(applied) = applied {
+        session.listed(opened.path(), &applied.notebook, 0..applied.notebook.cells().len());
+        reply.note_last(&format!("[{}]", applied.saved));
+        let mut kernel = "Variables in the kernel did not change.".to_owned();
+        if !stale.is_empty() {
+            kernel.push_str(&format!(" Stale now: cells {}.", ranges(&stale)));
+        }
+        reply.note_last(&kernel);
+    }
+    Ok(reply.into())
+}
+
+async fn describe(asked: &mut Asked<'_>) -> Result<(), Error> {
+    let Some((opened, now)) = asked.notebook().await? else { return Ok(()) };
+    let (target, only) = targets(&asked.given.read()?, &now)?;
+    let diff = asked.session.undo(&opened, &target, only.as_deref(), true).await?.diff;
+    asked.question.line("It would undo:");
+    asked.question.source("changes", &diff);
+    asked.shown.effect = Some(diff);
+    Ok(())
+}
+
+/// The operations that are meant, and the cells to which the undo is limited.
+fn targets(arguments: &Arguments, now: &Notebook) -> Result<(UndoTarget, Option<Vec<CellId>>), Error> {
+    let given = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
+    let target = match (given(&arguments.id), given(&arguments.since)) {
+        (Some(id), _) => UndoTarget::Operation(operation_id(&id)?),
+        (None, Some(since)) => UndoTarget::Since(parse_since(&since, Utc::now())),
+        (None, None) if arguments.last == 0 => return Err(refused("last is 0, so nothing was undone.")),
+        (None, None) => UndoTarget::Last(arguments.last),
+    };
+    let cell = |text: &String| match now.resolve(&CellRef::parse(text)) {
+        Ok(index) => now.cells()[index].id().clone(),
+        // An operation that will be undone deleted it.
+        Err(_) => CellId::from(text.trim()),
+    };
+    let only: Vec<CellId> = arguments.only.iter().map(cell).collect();
+    Ok((target, (!only.is_empty()).then_some(only)))
+}

@@ -1,0 +1,53 @@
+//! `unuse_notebook`: closes a notebook.
+
+use notebook::one_line;
+use workspace::{EndsKernel, Run};
+
+use calls::answer::Outcome;
+use calls::arguments::declare::InputSchema;
+use calls::arguments::parameters::NotebookArgument;
+use calls::context::Context;
+use calls::permissions::{Group, Permission};
+use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
+
+pub(crate) static TOOL: Tool = Tool {
+    name: "unuse_notebook",
+    title: "Close a notebook",
+    description: "Close a notebook; ends only a kernel that this session started.",
+    discovery: Discovery::FoundBy("close notebook, shut down its kernel"),
+    effect: Effect::Changes,
+    groups: &[Group::Read],
+    permission: Permission::Read,
+    availability: Availability::Always,
+    schema: InputSchema::of::<NotebookArgument>(),
+    shows: Shows::NamedCell,
+    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+};
+
+async fn call(NotebookArgument { notebook_name }: NotebookArgument, context: &Context<'_>) -> Outcome {
+    let session = context.session;
+    let ends = match (
+        context.consent.may(&[Group::Run, Group::Delete], Permission::Execute),
+        context.is_stateless,
+    ) {
+        (false, _) => EndsKernel::Never,
+        (true, false) => EndsKernel::IfOurs,
+        (true, true) => EndsKernel::IfOrphaned,
+    };
+    let kernel = session.notebook(notebook_name.as_deref()).await.ok().and_then(|opened| opened.kernel());
+    let is_its = |run: &Run| {
+        kernel.as_ref().is_none_or(|kernel| run.kernel().is_none_or(|its| its.id() == kernel.id()))
+    };
+    let cut_off =
+        context.after_earlier_runs(is_its, |ids| format!("These runs were not finished: {ids}.")).await;
+    let (opened, kernel) = session.unuse_notebook(notebook_name.as_deref(), ends).await?;
+    let kernel = match kernel {
+        Some(kernel) => format!(" Its kernel {} was shut down.", kernel.id()),
+        None => " No kernel was shut down.".to_owned(),
+    };
+    let current = match session.current() {
+        Some(current) => format!(" The current notebook is {}.", one_line(&current)),
+        None => " There is no current notebook now.".to_owned(),
+    };
+    Ok(format!("Notebook {} is closed.{kernel}{cut_off}{current}", one_line(opened.path())).into())
+}
