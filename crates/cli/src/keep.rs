@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use local::{Folder, KernelKeeping, Lifetimes, ProcessEnv};
+use local::{Folder, KernelKeeping, ProcessEnv};
 use workspace::{Session, Settings, Workspace};
 
 use crate::args::Keep;
@@ -18,13 +18,13 @@ const SETTLE_TIMEOUT: Duration = Duration::from_secs(60);
 /// Stores the runs of the keeper in `folder` into their cells, as a server does that uses the kernel.
 async fn settle(folder: &Path) -> anyhow::Result<()> {
     let process_env = ProcessEnv { variables: std::env::vars_os().collect(), home: std::env::home_dir() };
-    let kernels = local::kept_kernels(&process_env).await;
+    let kernels = keeper::kept_kernels(&process_env.state_folder()).await;
     let kernel =
         kernels.into_iter().find(|kernel| kernel.folder() == folder).context("there is no such kernel")?;
     let root = kernel.folder_of_runs();
     let program = std::env::current_exe()?;
-    let lifetimes = Lifetimes::of_idle(SETTLE_TIMEOUT);
-    let place = Folder::new(root, process_env, Some(KernelKeeping { program, lifetimes, only_stores: true }));
+    let keeping = KernelKeeping { program, idle: SETTLE_TIMEOUT, only_stores: true };
+    let place = Folder::new(root, process_env, Some(keeping));
     let workspace = Workspace::new(place, Settings::default());
     let session = Session::new(workspace.clone());
     let stored = tokio::time::timeout(SETTLE_TIMEOUT, async {
@@ -41,7 +41,7 @@ async fn settle(folder: &Path) -> anyhow::Result<()> {
 
 pub(crate) fn run(options: &Keep) -> ExitCode {
     let ended = if options.detach {
-        std::env::current_exe().and_then(|program| local::detach(&program))
+        std::env::current_exe().and_then(|program| keeper::detach(&program))
     } else if let Some(folder) = &options.settle {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         runtime.and_then(|runtime| {
@@ -51,7 +51,7 @@ pub(crate) fn run(options: &Keep) -> ExitCode {
         })
     } else {
         // Before anything else is opened.
-        local::close_inherited_descriptors();
+        keeper::close_inherited_descriptors();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         runtime.and_then(|runtime| {
             let ended = runtime.block_on(local::keep_from_stdin());

@@ -5,41 +5,70 @@ mod foreign;
 mod kept;
 #[cfg(unix)]
 mod logs;
-#[cfg(not(unix))]
-mod not_kept;
 
 use std::time::{Duration, SystemTime};
 
-use local::{ProcessEnv, foreign_kernels};
+use anyhow::bail;
+use local::{ProcessEnv, foreign_kernels, is_foreign_kernel};
 use serde_json::Value;
 
 #[cfg(unix)]
 use self::kept::Kept;
-#[cfg(not(unix))]
-use self::not_kept::Kept;
 use crate::args::{Kernels, KernelsVerb, ListKernels};
+#[cfg(not(unix))]
+use crate::args::{LogsOfKernel, StopKernels};
+#[cfg(not(unix))]
+use crate::terminal::say;
 use crate::terminal::say_json;
+
+#[cfg(not(unix))]
+const NONE: &str = "No kernel outlives its server on this system.";
 
 pub(crate) async fn run(options: Kernels) -> anyhow::Result<()> {
     let process_env = ProcessEnv::inherited(std::env::vars_os(), std::env::home_dir(), &[]);
-    let kept = Kept::find(&process_env).await;
     match options.verb {
-        None => list(&kept, options.json, &process_env).await,
-        Some(KernelsVerb::List(ListKernels { json })) => list(&kept, json, &process_env).await,
-        Some(KernelsVerb::Stop(options)) => kept.stop(&options, &process_env).await,
-        Some(KernelsVerb::Logs(options)) => kept.show_logs(&options, &process_env),
+        None => list(options.json, &process_env).await,
+        Some(KernelsVerb::List(ListKernels { json })) => list(json, &process_env).await,
+        #[cfg(unix)]
+        Some(KernelsVerb::Stop(options)) => Kept::find(&process_env).await.stop(&options, &process_env).await,
+        #[cfg(unix)]
+        Some(KernelsVerb::Logs(options)) => Kept::find(&process_env).await.show_logs(&options, &process_env),
+        #[cfg(not(unix))]
+        Some(KernelsVerb::Stop(StopKernels { id: None, .. })) => Ok(()),
+        #[cfg(not(unix))]
+        Some(
+            KernelsVerb::Stop(StopKernels { id: Some(id), .. }) | KernelsVerb::Logs(LogsOfKernel { id, .. }),
+        ) => {
+            check_is_not_foreign(&id, &process_env)?;
+            bail!("there is no kernel {id:?}. {NONE}")
+        }
     }
 }
 
-async fn list(kept: &Kept, as_json: bool, process_env: &ProcessEnv) -> anyhow::Result<()> {
+async fn list(as_json: bool, process_env: &ProcessEnv) -> anyhow::Result<()> {
+    #[cfg(unix)]
+    let kept = Kept::find(process_env).await;
     let (others, refused) = foreign_kernels(process_env).await;
     if as_json {
-        let all = kept.to_json().chain(others.iter().map(foreign::to_json));
+        let all = others.iter().map(foreign::to_json);
+        #[cfg(unix)]
+        let all = kept.to_json().chain(all);
         return say_json(&all.collect::<Value>());
     }
     let now = SystemTime::now();
+    #[cfg(unix)]
     kept.list(now)?;
+    #[cfg(not(unix))]
+    say(NONE)?;
     foreign::list(&others, &refused, now)
+}
+
+/// Fails if the kernel whose id begins so is one of another program.
+fn check_is_not_foreign(id: &str, process_env: &ProcessEnv) -> anyhow::Result<()> {
+    if is_foreign_kernel(process_env, id) {
+        bail!("kernel {id:?} belongs to another program: Cellbridge never ends it, and has no log of it");
+    }
+    Ok(())
 }
 
 /// A duration in its largest unit.

@@ -8,8 +8,6 @@ use ::jupyter::{Capabilities, Jupyter, JupyterConnector, Source};
 use anyhow::{Context as _, bail};
 use calls::permissions::{Group, Policy};
 use colab::{Browser, Desktop, Listener, Settings};
-#[cfg(unix)]
-use local::Lifetimes;
 use local::{KernelKeeping, ProcessEnv};
 use mcp::Server;
 use rest::{Options, Secret};
@@ -97,28 +95,20 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
 }
 
 /// How kernels of the folder outlive this program.
-#[cfg(unix)]
 fn keeping(options: args::KeepKernels) -> Option<KernelKeeping> {
     let args::KeepKernels::For(idle) = options else { return None };
+    if !cfg!(unix) {
+        tracing::warn!("--keep-kernels needs Linux or macOS: on this system kernels end with this server");
+        return None;
+    }
     match std::env::current_exe() {
-        Ok(program) => {
-            Some(KernelKeeping { program, lifetimes: Lifetimes::of_idle(idle), only_stores: false })
-        }
+        Ok(program) => Some(KernelKeeping { program, idle, only_stores: false }),
         Err(error) => {
             tracing::warn!(%error, "cannot locate this executable, so kernels cannot be kept: they end with this \
              server");
             None
         }
     }
-}
-
-/// Kernels of the folder end with this program.
-#[cfg(not(unix))]
-fn keeping(options: args::KeepKernels) -> Option<KernelKeeping> {
-    if options != args::KeepKernels::Off {
-        tracing::warn!("--keep-kernels needs Linux or macOS: on this system kernels end with this server");
-    }
-    None
 }
 
 /// What distinguishes the runs of this server from those of others.

@@ -152,6 +152,12 @@ impl Client {
         &self.language_info
     }
 
+    /// The same client, for which the kernel reported this `language_info` after the connection was made.
+    #[must_use]
+    pub fn with_language_info(self, language_info: Json) -> Self {
+        Self { language_info, ..self }
+    }
+
     /// What a notebook keeps as `widgets` in its metadata if the states of all widgets are kept that this connection has seen, also of
     /// closed ones. `None` if there are none, or the kernel is dead.
     pub async fn widget_state(&self) -> Option<Json> {

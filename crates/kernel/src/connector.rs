@@ -74,7 +74,7 @@ async fn serve<C: Connector>(
     };
     match ready {
         Ok((transport, ready)) => {
-            let (client, driver) = driver::connection(transport, ready);
+            let (client, driver) = driver::drive(transport, ready);
             // If the caller has gone, the client is dropped here and the driver ends at once.
             let _ = answer.send(Ok(client));
             drop(driver.run(process_end).await);
@@ -86,10 +86,11 @@ async fn serve<C: Connector>(
 }
 
 /// What is known of a kernel that is ready.
-pub(crate) struct Ready {
-    pub(crate) language_info: Json,
+pub struct Ready {
+    /// What it reported as its `language_info`, an object.
+    pub language_info: Json,
     /// The session of its process, if it has one.
-    pub(crate) process: Option<String>,
+    pub process: Option<String>,
 }
 
 /// Connects, and waits until the kernel replies and its publications arrive.

@@ -25,8 +25,8 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long the end of a kernel's process may become known after the end of its connection.
 const EXIT_GRACE: Duration = Duration::from_secs(1);
 
-/// A client of a kernel that is ready, and the driver that has to run for it.
-pub(crate) fn connection<T: Transport>(transport: T, ready: Ready) -> (Client, Driver<T>) {
+/// A client of a kernel that is ready, and the driver that must run for it ([`Driver::run`]).
+pub fn drive<T: Transport>(transport: T, ready: Ready) -> (Client, Driver<T>) {
     let (sender, commands) = mpsc::unbounded_channel();
     let (status, status_receiver) = watch::channel(Status::Idle);
     let input_requests = InputRequests::default();
@@ -87,7 +87,8 @@ enum Stop {
     Unused,
 }
 
-pub(crate) struct Driver<T> {
+/// Moves the messages of one connection, as long as [`Driver::run`] does.
+pub struct Driver<T> {
     transport: T,
     executions: Executions,
     /// Requests that belong to no execution and wait for a reply, by id.
@@ -100,7 +101,7 @@ pub(crate) struct Driver<T> {
 impl<T: Transport> Driver<T> {
     /// Runs until all clients are dropped or the kernel is dead. `process_end` completes with how its process ended. Returns
     /// the transport.
-    pub(crate) async fn run(mut self, mut process_end: BoxFuture<'static, String>) -> T {
+    pub async fn run(mut self, mut process_end: BoxFuture<'static, String>) -> T {
         let stop = loop {
             let event = self.next_event(&mut process_end).await;
             if let Some(stop) = self.handle(event).await {
@@ -133,14 +134,13 @@ impl<T: Transport> Driver<T> {
         self.end(how)
     }
 
-    #[cfg(unix)]
-    pub(crate) fn transport(&self) -> &T {
+    /// The transport, for what only its own type knows.
+    pub fn transport(&self) -> &T {
         &self.transport
     }
 
-    /// Handles what happened before the connection was made.
-    #[cfg(unix)]
-    pub(crate) async fn catch_up(&mut self) {
+    /// Handles what happened before the connection was made, until [`Transport::is_caught_up`] or the end of the connection.
+    pub async fn catch_up(&mut self) {
         while !self.transport.is_caught_up() {
             let Some(received) = self.transport.receive().await else {
                 // Whoever waits for this must not take the kernel for one that runs.

@@ -7,8 +7,7 @@ mod reply;
 mod signature;
 pub(crate) mod wire;
 
-pub use message::Channel;
 #[cfg(test)]
 pub(crate) use message::Header;
-pub(crate) use message::{Message, Outgoing, write};
+pub use message::{Channel, Message, Outgoing, write_parts};
 pub(crate) use reply::{Reply, UNNAMED};

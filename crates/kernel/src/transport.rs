@@ -3,15 +3,14 @@
 use crate::messages::{Message, Outgoing};
 use crate::{ExecutionId, LossCause, Outcome, Sink};
 
-#[cfg(unix)]
-pub(crate) mod framed;
-#[cfg(unix)]
-pub(crate) mod kept;
 mod sequence;
 pub(crate) mod websocket;
 pub(crate) mod zmq;
 
-pub(crate) enum Received {
+pub use sequence::{GapCause, Observation, Sequence};
+
+/// What comes over a [`Transport`].
+pub enum Received {
     Message(Box<Message>),
     /// The connection was cut and restored. Messages that were on their way, in either direction, may be lost; those
     /// that the other side kept follow.
@@ -27,10 +26,8 @@ pub(crate) enum Received {
     /// What the kernel was sent before is over.
     Ended(Outcome),
     /// Everything was received that happened before the connection was made.
-    #[cfg_attr(not(unix), expect(dead_code, reason = "a keeper reports it, of which there are none"))]
     CaughtUp,
     /// A request was withdrawn before the kernel got it.
-    #[cfg_attr(not(unix), expect(dead_code, reason = "a keeper reports it, of which there are none"))]
     Withdrawn(ExecutionId),
 }
 
@@ -43,7 +40,7 @@ pub struct RunAnnouncement {
 }
 
 /// The connections to one kernel.
-pub(crate) trait Transport: Send + 'static {
+pub trait Transport: Send + 'static {
     /// What comes next, over whatever channel. Cancel safe.
     ///
     /// `None`: one of the connections has ended, and everything that came over it was returned;
@@ -81,7 +78,6 @@ pub(crate) trait Transport: Send + 'static {
     fn give_back(&mut self, _early: Vec<Received>) {}
 
     /// Whether everything has been received that happened before the connection was made.
-    #[cfg_attr(not(unix), expect(dead_code, reason = "only a connection to a keeper is behind"))]
     fn is_caught_up(&self) -> bool {
         true
     }

@@ -6,30 +6,34 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
+#[cfg(unix)]
+use keeper::WaitingRuns;
+#[cfg(unix)]
 use notebook::CellId;
 use parking_lot::Mutex;
 use workspace::{
-    Document, Error, ErrorKind, Existing, FileContent, FileEntry, FolderCopy, FoundNotebooks, FoundRun,
-    Future, Kernel, KernelChoice, KernelId, KernelRequest, KernelSelector, KernelspecInfo, Leftovers, Mode,
-    NextStep, NotebookPath, Place, RunDetails, RunId, SearchExtent,
+    Document, Error, ErrorKind, Existing, FileContent, FileEntry, FolderCopy, FoundNotebooks, Future, Kernel,
+    KernelChoice, KernelId, KernelRequest, KernelSelector, KernelspecInfo, Mode, NextStep, NotebookPath,
+    Place, SearchExtent,
 };
+#[cfg(unix)]
+use workspace::{FoundRun, Leftovers, RunDetails, RunId};
 
 use crate::ProcessEnv;
 use crate::environment::{KernelspecChooser, KernelspecQuery};
 use crate::foreign::ForeignKernels;
-#[cfg(unix)]
-use crate::keeper::WaitingRuns;
 use crate::launch::{KernelKeeping, KernelLauncher, LocalKernel};
 use crate::root::Root;
 use crate::store::FileStore;
 use crate::{copy, files, listing};
 
 #[cfg(unix)]
-mod kept;
+mod keepers;
 #[cfg(unix)]
 mod leftovers;
-#[cfg(not(unix))]
-mod not_kept;
+#[cfg(test)]
+#[cfg(unix)]
+mod tests;
 
 /// How long a kernel may take until it answers. The first import from a cold disk is slow.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
@@ -80,7 +84,7 @@ impl Folder {
         let (store, keeping) = (FileStore::new(root.clone()), keeping.map(Arc::new));
         let foreign = ForeignKernels::new(process_env.clone());
         #[cfg(unix)]
-        let waiting = WaitingRuns::new(process_env.clone());
+        let waiting = WaitingRuns::new(process_env.state_folder());
         Arc::new(Self {
             root,
             process_env,
@@ -101,6 +105,14 @@ impl Folder {
         kernels.clone()
     }
 
+    /// The kernels of this program, and those that other servers have left to keepers.
+    async fn all_kernels(&self) -> Vec<Arc<LocalKernel>> {
+        let kernels = self.live_kernels();
+        #[cfg(unix)]
+        let kernels = self.with_kept(kernels).await;
+        kernels
+    }
+
     async fn choose(&self, request: KernelRequest) -> Result<KernelChoice, Error> {
         if let KernelSelector::Existing(id) = &request.kernel {
             let known = self.all_kernels().await.into_iter().find(|kernel| kernel.id() == id);
@@ -108,7 +120,8 @@ impl Folder {
                 let kernel = self.foreign.join(id).await?;
                 return Ok(KernelChoice::Kernel { kernel, is_new: false });
             };
-            join(&kernel).await;
+            #[cfg(unix)]
+            keepers::join(&kernel).await;
             return Ok(KernelChoice::Kernel { kernel, is_new: false });
         }
         let notebook = request.notebook.as_deref().map(|path| self.root.resolve(path)).transpose()?;
@@ -133,21 +146,16 @@ impl Folder {
         // A scratch kernel is not the notebook's, and ends with this program.
         let notebook = notebook.clone().filter(|_| !is_scratch);
         let keeping = self.keeping.clone().filter(|_| !is_scratch);
-        let mut refused = None;
-        if !is_to_be_new {
-            let kept = match &notebook {
-                Some(notebook) => self.kept_kernel(notebook, &choice).await,
-                None => self.left_kernel_of_no_notebook(&choice).await.map(Ok),
-            };
-            match kept {
-                Some(Ok(kernel)) => {
-                    choice.replacement().into_iter().for_each(|notice| kernel.add_notice(notice));
-                    return Ok(KernelChoice::Kernel { kernel, is_new: false });
-                }
-                Some(Err(error)) => refused = Some(error),
-                None => {}
+        #[cfg(unix)]
+        let unused = match self.earlier_kernel(notebook.as_deref(), &choice, is_to_be_new).await {
+            Ok(kernel) => {
+                choice.replacement().into_iter().for_each(|notice| kernel.add_notice(notice));
+                return Ok(KernelChoice::Kernel { kernel, is_new: false });
             }
-        }
+            Err(unused) => unused,
+        };
+        #[cfg(not(unix))]
+        let unused = UnusedKernels::default();
         let replacement = choice.replacement();
         let launcher = KernelLauncher {
             id: KernelId::new(uuid::Uuid::new_v4().to_string()),
@@ -157,15 +165,8 @@ impl Folder {
             process_env: self.process_env.clone(),
             start_timeout: START_TIMEOUT,
         };
-        let left = match &notebook {
-            Some(notebook) if refused.is_none() => self.left_kernels(notebook, &launcher.choice),
-            _ => Vec::new(),
-        };
         let kernel = LocalKernel::new(launcher, keeping, self.root.clone(), is_to_be_new);
-        if let Some(Refused { cause }) = refused {
-            kernel.notify_of_unused(&cause);
-        }
-        for notice in replacement.into_iter().chain(left).chain(self.unused_folders()) {
+        for notice in unused.refused.into_iter().chain(replacement).chain(unused.others) {
             kernel.add_notice(notice);
         }
         let mut kernels = self.kernels.lock();
@@ -191,9 +192,12 @@ fn not_made() -> Error {
     )
 }
 
-/// The keeper of a notebook's kernel lives, and cannot be used.
-struct Refused {
-    cause: String,
+/// What to know of earlier kernels if a new one is started.
+#[derive(Default)]
+struct UnusedKernels {
+    /// Why that of the notebook is not used, although it lives.
+    refused: Option<String>,
+    others: Vec<String>,
 }
 
 impl Place for Folder {
@@ -276,23 +280,28 @@ impl Place for Folder {
         self.foreign.unknown(id)
     }
 
+    #[cfg(unix)]
     fn announce(&self, note: &RunDetails) {
         self.note_waiting(note);
     }
 
+    #[cfg(unix)]
     fn retract(&self, run: &RunId) {
         self.forget_waiting(run);
     }
 
+    #[cfg(unix)]
     fn leftovers(&self) -> BoxFuture<'_, Leftovers> {
         self.leftovers().boxed()
     }
 
+    #[cfg(unix)]
     fn cells_to_run(&self, notebook: &NotebookPath) -> Future<'_, Vec<CellId>> {
         let notebook = notebook.clone();
         async move { self.kept_cells(&notebook).await }.boxed()
     }
 
+    #[cfg(unix)]
     fn find_run(&self, run: &RunId) -> Future<'_, Option<FoundRun>> {
         let run = run.clone();
         async move { Ok(self.find_kept_run(&run).await) }.boxed()
@@ -322,13 +331,6 @@ impl Place for Folder {
                     .await;
         }
         .boxed()
-    }
-}
-
-/// Connects to the keeper of a kernel. If that fails, the first run tries again or starts another.
-async fn join(kernel: &LocalKernel) {
-    if let Err(error) = kernel.join().await {
-        tracing::warn!(%error, kernel = %kernel.id(), "the keeper of a kernel cannot be reached");
     }
 }
 

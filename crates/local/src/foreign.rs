@@ -152,7 +152,7 @@ async fn living(
 /// program besides those of its keepers. Reads files.
 fn find(process_env: &ProcessEnv, ours: HashSet<String>) -> (Vec<ForeignFile>, Vec<(PathBuf, Refusal)>) {
     #[cfg(unix)]
-    let kept = crate::keeper::keepers(process_env).into_iter().map(|(_, record)| record.id);
+    let kept = keeper::keepers(&process_env.state_folder()).into_iter().map(|(_, record)| record.id);
     #[cfg(not(unix))]
     let kept = std::iter::empty();
     let ours: HashSet<String> = ours.into_iter().chain(kept).collect();

@@ -1,6 +1,9 @@
 //! Kernels as processes of this machine.
 
 mod connection_file;
+#[cfg(unix)]
+mod keeper_process;
+mod keeping;
 mod kernel;
 mod launcher;
 #[cfg(unix)]
@@ -15,12 +18,14 @@ mod tests;
 mod watchdog;
 
 pub(crate) use connection_file::{STARTED_BY, THIS_PROGRAM, has_own_sockets};
-pub use kernel::KernelKeeping;
+#[cfg(unix)]
+pub use keeper_process::keep_from_stdin;
+pub use keeping::KernelKeeping;
 pub(crate) use kernel::LocalKernel;
 #[cfg(unix)]
-pub(crate) use kernel::{KnownKeeper, kernel_state};
+pub(crate) use kernel::{KnownKeeper, kernel_state, not_used};
 pub(crate) use launcher::KernelLauncher;
 #[cfg(unix)]
-pub(crate) use launcher::Started;
-#[cfg(unix)]
 pub use leftovers::{Leftover, leftovers};
+#[cfg(unix)]
+pub(crate) use running::note_of;

@@ -9,8 +9,6 @@ mod files;
 mod folder;
 mod foreign;
 mod held;
-#[cfg(unix)]
-mod keeper;
 mod kernel_env;
 mod kernelspec;
 mod launch;
@@ -33,15 +31,10 @@ pub use environment::{
 pub use files::{check_replaceable, replace_file};
 pub use folder::Folder;
 pub use foreign::{ForeignKernelInfo, RefusedFile, foreign_kernels, is_foreign_kernel};
-#[cfg(unix)]
-pub use keeper::{
-    KeeperState, KeptKernel, Lifetimes, LogEntry, LogEntryKind, StopError, close_inherited_descriptors,
-    detach, keep_from_stdin, kept_kernels, unused_folders,
-};
 pub use kernel_env::PackagedClient;
 pub use launch::KernelKeeping;
 #[cfg(unix)]
-pub use launch::{Leftover, leftovers};
+pub use launch::{Leftover, keep_from_stdin, leftovers};
 pub use process_env::ProcessEnv;
 pub use root::lies_in;
 pub use variables::Variables;

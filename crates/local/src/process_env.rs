@@ -120,6 +120,12 @@ impl ProcessEnv {
         self.own_dir("XDG_STATE_HOME", ".local/state")
     }
 
+    /// The same, as keepers use it.
+    #[cfg(unix)]
+    pub fn state_folder(&self) -> keeper::StateFolder {
+        keeper::StateFolder::new(self.own_state_dir())
+    }
+
     fn own_dir(&self, variable: &str, default: &str) -> Option<PathBuf> {
         let base = if cfg!(target_os = "macos") {
             self.home.as_ref()?.join("Library/Application Support")

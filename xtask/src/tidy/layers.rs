@@ -9,7 +9,7 @@ const RULE: &str = "layers";
 const LAYERS: [(u8, &[&str]); 8] = [
     (1, &["connection", "names", "notebook", "windows"]),
     (2, &["clients", "kernel", "operations", "render", "rest", "staleness", "ydoc"]),
-    (3, &["compare"]),
+    (3, &["compare", "keeper"]),
     (4, &["workspace"]),
     (5, &["calls", "local", "jupyter", "colab", "telemetry"]),
     (6, &["tools"]),

@@ -3,10 +3,11 @@
 use std::time::SystemTime;
 
 use anyhow::bail;
-use local::{KeeperState, KeptKernel, ProcessEnv, is_foreign_kernel, kept_kernels, unused_folders};
+use keeper::{KeeperState, KeptKernel, kept_kernels, unused_folders};
+use local::ProcessEnv;
 use serde_json::{Value, json};
 
-use super::{logs, shown};
+use super::{check_is_not_foreign, logs, shown};
 use crate::args::{LogsOfKernel, StopKernels};
 use crate::terminal::{self, say};
 
@@ -18,7 +19,8 @@ pub(super) struct Kept {
 
 impl Kept {
     pub(super) async fn find(process_env: &ProcessEnv) -> Self {
-        Self { kernels: kept_kernels(process_env).await, warnings: unused_folders(process_env) }
+        let state = process_env.state_folder();
+        Self { kernels: kept_kernels(&state).await, warnings: unused_folders(&state) }
     }
 
     pub(super) fn to_json(&self) -> impl Iterator<Item = Value> {
@@ -62,10 +64,10 @@ fn meant<'k>(
 ) -> anyhow::Result<Vec<&'k KeptKernel>> {
     let meant: Vec<&KeptKernel> = kernels.iter().filter(|kernel| kernel.id.starts_with(id)).collect();
     match &meant[..] {
-        [] if is_foreign_kernel(process_env, id) => {
-            bail!("kernel {id:?} belongs to another program: Cellbridge never ends it, and has no log of it")
+        [] => {
+            check_is_not_foreign(id, process_env)?;
+            bail!("there is no kernel {id:?}; `cellbridge kernels` lists them")
         }
-        [] => bail!("there is no kernel {id:?}; `cellbridge kernels` lists them"),
         [first, others @ ..] if others.iter().all(|other| other.id == first.id) => Ok(meant),
         _ => bail!("{} kernels have an id that starts with {id:?}", meant.len()),
     }

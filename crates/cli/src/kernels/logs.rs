@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::time::SystemTime;
 
 use chrono::{DateTime, Local, Utc};
-use local::{KeptKernel, LogEntry, LogEntryKind};
+use keeper::{KeptKernel, LogEntry, LogEntryKind};
 use serde_json::json;
 
 use crate::args::LogsOfKernel;

@@ -52,7 +52,7 @@ async fn run(
 ) -> Vec<String> {
     let script = Script { lines: ["one", "two", "three"].into(), request: None, is_held };
     let ready = Ready { language_info: Json::empty_object(), process: None };
-    let (client, driver) = connection(script, ready);
+    let (client, driver) = drive(script, ready);
     let driver = tokio::spawn(driver.run(Box::pin(process_end)));
     let (sender, mut events) = mpsc::unbounded_channel();
     client.execute("", Box::new(move |event| drop(sender.send(event))));

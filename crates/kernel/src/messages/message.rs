@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::content;
 
+/// One of the channels of Jupyter's protocol over which messages pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Channel {
     /// Requests that run one after the other, and their replies.
@@ -21,11 +22,11 @@ pub enum Channel {
 }
 
 /// A message to the kernel.
-pub(crate) type Outgoing = (Channel, JupyterMessage);
+pub type Outgoing = (Channel, JupyterMessage);
 
 /// A message of the kernel.
 #[derive(Debug, Clone)]
-pub(crate) struct Message {
+pub struct Message {
     pub(crate) channel: Channel,
     pub(crate) header: Header,
     /// The header of the request that it belongs to; empty fields if there is none.
@@ -106,8 +107,9 @@ impl Message {
         Self { buffers, bytes, ..self }
     }
 
-    /// Reads a message from its parts. Those behind the content are its buffers.
-    pub(crate) fn of_parts(channel: Channel, parts: Vec<Bytes>) -> Option<Self> {
+    /// Reads a message from its parts: header, parent header, metadata, content, buffers. `None`, with a warning in the log, if
+    /// it is malformed.
+    pub fn of_parts(channel: Channel, parts: Vec<Bytes>) -> Option<Self> {
         let mut parts = parts.into_iter();
         let (header, parent, _metadata, content) =
             (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
@@ -146,8 +148,13 @@ impl Message {
         is_own.then_some(session)
     }
 
+    /// The `msg_id` of the request that it belongs to; empty if there is none.
+    pub fn parent_id(&self) -> &str {
+        &self.parent.id
+    }
+
     /// The `execution_state`, if this is a `status`.
-    pub(crate) fn status(&self) -> Option<String> {
+    pub fn status(&self) -> Option<String> {
         if self.channel == Channel::Iopub && self.header.kind == "status" {
             self.content.decode::<content::Status>().ok().map(|status| status.execution_state.0)
         } else {
@@ -156,8 +163,8 @@ impl Message {
     }
 }
 
-/// The parts of a message to the kernel: header, header of the parent, metadata, content.
-pub(crate) fn write(mut message: JupyterMessage, session: &str) -> serde_json::Result<[Bytes; 4]> {
+/// The parts of a message to the kernel: header, header of the parent, metadata, content. Its header gets this session.
+pub fn write_parts(mut message: JupyterMessage, session: &str) -> serde_json::Result<[Bytes; 4]> {
     session.clone_into(&mut message.header.session);
     let parent = message.parent_header.as_ref().map_or_else(|| Ok(Bytes::from_static(b"{}")), json)?;
     Ok([json(&message.header)?, parent, json(&message.metadata)?, json(&message.content)?])

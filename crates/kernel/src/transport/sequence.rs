@@ -18,7 +18,7 @@ const QUEUE_LENGTH: u64 = 1000;
 
 /// Why messages are missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::transport) enum Cause {
+pub enum GapCause {
     /// Too many messages for the server.
     MessageRate,
     /// Too much text for the server.
@@ -31,7 +31,7 @@ pub(in crate::transport) enum Cause {
     LogLimit,
 }
 
-impl Cause {
+impl GapCause {
     /// Recognises the server's notice that it drops messages.
     pub(in crate::transport) fn of_notice(message: &Message) -> Option<Self> {
         #[derive(Deserialize, Default)]
@@ -82,7 +82,7 @@ impl Cause {
 
 /// The numbers of a kernel's messages.
 #[derive(Default)]
-pub(in crate::transport) struct Sequence {
+pub struct Sequence {
     /// The kernel's session, if it numbers its messages. Each of its processes has its own.
     session: String,
     /// With which the ids of its messages begin.
@@ -123,7 +123,7 @@ struct RunSpan {
     /// The statuses of other requests, with their numbers. A request counts if one of them lies in the run: answers can come
     /// before the `idle` of this execution though they are numbered after it.
     requests: Vec<(u64, String)>,
-    cause: Cause,
+    cause: GapCause,
 }
 
 impl RunSpan {
@@ -138,16 +138,16 @@ impl RunSpan {
 
 /// What a message means for the sequence.
 #[derive(Debug, Default)]
-pub(in crate::transport) struct Observed {
+pub struct Observation {
     /// A report to be passed on before the message.
-    pub(in crate::transport) notice: Option<Message>,
+    pub notice: Option<Message>,
     /// The kernel is a new process, which knows nothing of what the last was asked.
-    pub(in crate::transport) is_new_process: bool,
+    pub is_new_process: bool,
 }
 
 impl Sequence {
     /// For a connection on which nothing but `ZeroMQ` drops messages: it queues a thousand for each reader before.
-    pub(in crate::transport) fn of_direct_connection() -> Self {
+    pub fn of_direct_connection() -> Self {
         Self { least_messages: QUEUE_LENGTH, ..Self::default() }
     }
 
@@ -156,8 +156,8 @@ impl Sequence {
     }
 
     /// Observes a message of the kernel that did not come before. `last_request`: our last request on the shell channel.
-    pub(in crate::transport) fn observe(&mut self, message: &Message, last_request: &str) -> Observed {
-        let mut observed = Observed::default();
+    pub fn observe(&mut self, message: &Message, last_request: &str) -> Observation {
+        let mut observed = Observation::default();
         let Some((process, number)) = message.header.sequence() else { return observed };
         if self.session != message.header.session {
             // The first message of a kernel that never sent one is no change.
@@ -198,14 +198,14 @@ impl Sequence {
                 published: 0,
                 by_others: Vec::new(),
                 requests: Vec::new(),
-                cause: Cause::SlowReader,
+                cause: GapCause::SlowReader,
             });
         }
         observed
     }
 
     /// The server says that it drops messages of the execution `parent`. Returns the report, once for each execution.
-    pub(in crate::transport) fn server_dropped(&mut self, cause: Cause, parent: &str) -> Option<Message> {
+    pub fn server_dropped(&mut self, cause: GapCause, parent: &str) -> Option<Message> {
         if self.reported.as_deref() == Some(parent) {
             return None;
         }
@@ -216,7 +216,7 @@ impl Sequence {
     /// The connection was cut.
     pub(in crate::transport) fn cut(&mut self) {
         if let Some(run) = &mut self.run {
-            run.cause = Cause::Cut;
+            run.cause = GapCause::Cut;
         }
     }
 

@@ -16,7 +16,7 @@ use tokio_tungstenite::tungstenite;
 use uuid::Uuid;
 
 use crate::connector::{self, Connector, OpenError};
-use crate::keeper::LogRecord;
+use crate::log::LogRecord;
 use crate::messages::Channel;
 use crate::{Client, KernelError};
 

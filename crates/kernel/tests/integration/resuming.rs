@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use kernel::keeper::{KeeperEvent, LogRecord};
+use kernel::log::{LogEvent, LogRecord};
 use kernel::{
     Client, Event, ExecutionId, LossCause, Outcome, OutputArea, RecordLog, RunAnnouncement, SessionLog,
     TimedEvents, connect_logged, read_logged,
@@ -184,7 +184,7 @@ async fn an_answer_to_input_is_remembered_without_its_text() {
 async fn outputs_that_the_log_left_out_are_reported() {
     let (mut server, log) = (Server::start(true).await, Arc::<Log>::default());
     let (_, id) = killed(&mut server, &log).await;
-    log.append(&LogRecord::Event(KeeperEvent::Cut { message: id.as_str().to_owned() }));
+    log.append(&LogRecord::Event(LogEvent::Cut { message: id.as_str().to_owned() }));
     let died = Outcome::KernelDied { how: "it was shut down".to_owned() };
     let mut events = read_logged(log.session(&[&id]), died.clone()).await;
     let (area, end) = ended(&mut events[0]);

@@ -3,6 +3,10 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use keeper::{
+    KEEPER_DIED, KeeperFolder, KernelFile, LoggedRun, LoggedState, NoGreeting, greet, keepers, logged_runs,
+    unused_folders, waiting_folders,
+};
 use notebook::CellId;
 use tokio::time::{Instant, timeout_at};
 use workspace::{
@@ -10,10 +14,7 @@ use workspace::{
 };
 
 use super::Folder;
-use crate::keeper::{
-    KEEPER_DIED, KeeperFolder, KernelFile, LoggedRun, Ungreeted, greet, keepers, logged_runs, unused_folders,
-    waiting_folders,
-};
+use super::keepers::run_state;
 use crate::launch::kernel_state;
 
 /// How long the first reply of a server may wait for what a keeper says, and for its log.
@@ -29,7 +30,7 @@ impl Folder {
         let is_left = |(_, record): &(KeeperFolder, KernelFile)| {
             self.is_here(record) && ours.iter().all(|kernel| **kernel.id() != *record.id)
         };
-        let keepers: Vec<_> = keepers(&self.process_env).into_iter().filter(is_left).collect();
+        let keepers: Vec<_> = keepers(&self.process_env.state_folder()).into_iter().filter(is_left).collect();
         let deadline = Instant::now() + TIMEOUT;
         let looked = keepers.iter().map(|(folder, record)| self.left_at(folder, record, deadline));
         for ((folder, _), found) in keepers.iter().zip(join_all(looked).await) {
@@ -38,8 +39,10 @@ impl Folder {
             left.runs.extend(found.runs);
             left.warnings.extend(found.warnings);
         }
-        let waited: Vec<_> =
-            waiting_folders(&self.process_env).iter().flat_map(|it| self.take_waiting(it)).collect();
+        let waited: Vec<_> = waiting_folders(&self.process_env.state_folder())
+            .iter()
+            .flat_map(|it| self.take_waiting(it))
+            .collect();
         // A keeper may have learnt of them before their server ended.
         let is_known = |run: &LeftoverRun| left.runs.iter().any(|known| known.run == run.run);
         let unknown: Vec<_> = waited.into_iter().filter(|run| !is_known(run)).collect();
@@ -57,12 +60,14 @@ impl Folder {
         }
         folder.remove();
         runs.retain(|run| !run.is_acknowledged);
-        runs.into_iter().map(|run| self.left_run(LoggedRun { state: RunState::Interrupted, ..run })).collect()
+        runs.into_iter()
+            .map(|run| self.left_run(LoggedRun { state: LoggedState::Interrupted, ..run }))
+            .collect()
     }
 
     /// Why kernels that are kept may not be found.
     pub(super) fn unused_folders(&self) -> Vec<String> {
-        if self.keeping.is_some() { unused_folders(&self.process_env) } else { Vec::new() }
+        if self.keeping.is_some() { unused_folders(&self.process_env.state_folder()) } else { Vec::new() }
     }
 
     /// What is left at one keeper. Nothing if another server uses it, which reports it.
@@ -71,17 +76,17 @@ impl Folder {
         let notebook =
             record.notebook.as_ref().and_then(|path| self.root.relative(path)).map(NotebookPath::new);
         let welcome = timeout_at(deadline, greet(folder, record)).await;
-        let welcome = match welcome.unwrap_or(Err(Ungreeted::Silent)) {
+        let welcome = match welcome.unwrap_or(Err(NoGreeting::Silent)) {
             Ok(welcome) if !welcome.attached.is_empty() => return left,
             Ok(welcome) => Some(welcome),
             Err(_) if !folder.is_kept() => None,
-            Err(Ungreeted::Silent) => {
+            Err(NoGreeting::Silent) => {
                 left.warnings.push(silent(record));
                 return left;
             }
             // It is starting, or another server reads what it has left. A refusal is reported to the session that
             // uses the notebook.
-            Err(Ungreeted::Absent | Ungreeted::Refused { .. }) => return left,
+            Err(NoGreeting::Absent | NoGreeting::Refused { .. }) => return left,
         };
         let is_kept = welcome.is_some();
         left.kernels.extend(welcome.map(|welcome| LeftoverKernel {
@@ -100,13 +105,13 @@ impl Folder {
         left
     }
 
-    fn left_run(&self, LoggedRun { run, note, state, .. }: LoggedRun) -> LeftoverRun {
+    fn left_run(&self, LoggedRun { run, data, state, .. }: LoggedRun) -> LeftoverRun {
         LeftoverRun {
             run: RunId::new(run),
-            notebook: note.notebook.and_then(|path| self.root.relative(&path)).map(NotebookPath::new),
-            cell: note.cell.map(CellId::new),
-            source: note.source,
-            state: Some(state),
+            notebook: data.notebook.and_then(|path| self.root.relative(&path)).map(NotebookPath::new),
+            cell: data.cell.map(CellId::new),
+            source: data.source,
+            state: Some(run_state(state)),
         }
     }
 }
@@ -118,9 +123,9 @@ fn unreported_runs(folder: &KeeperFolder, is_kept: bool) -> Vec<LoggedRun> {
     runs.retain(|run| !run.is_acknowledged && !reported.contains(&run.run));
     for run in &mut runs {
         match run.state {
-            RunState::Queued => run.state = RunState::Interrupted,
-            RunState::Running | RunState::WaitingForInput { .. } if !is_kept => {
-                run.state = RunState::KernelDied { how: KEEPER_DIED.to_owned() };
+            LoggedState::Queued => run.state = LoggedState::Interrupted,
+            LoggedState::Running | LoggedState::WaitingForInput { .. } if !is_kept => {
+                run.state = LoggedState::KernelDied { how: KEEPER_DIED.to_owned() };
             }
             _ => {}
         }

@@ -5,38 +5,35 @@ use std::sync::{Arc, Weak};
 use std::time::SystemTime;
 
 use futures_util::FutureExt as _;
+#[cfg(unix)]
 use futures_util::future::BoxFuture;
 use kernel::{Client, Status};
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
+#[cfg(not(unix))]
+use workspace::Keeping;
 use workspace::{
-    Error, ErrorKind, Executor, Future, Kernel, KernelDescription, KernelId, KernelState, NextStep, Orphan,
-    RunDetails, RunId,
+    Error, ErrorKind, Executor, Future, Kernel, KernelDescription, KernelId, KernelState, NextStep,
 };
+#[cfg(unix)]
+use workspace::{Orphan, RunDetails, RunId};
 
+use super::keeping::KernelKeeping;
 use super::launcher::KernelLauncher;
 use super::running::RunningKernel;
 use crate::root::Root;
 
 #[cfg(unix)]
-mod kept;
+mod keeper;
 #[cfg(unix)]
 mod known_keeper;
-#[cfg(not(unix))]
-mod not_kept;
 #[cfg(unix)]
 mod waiting;
 
 #[cfg(unix)]
-pub use kept::KernelKeeping;
+pub(crate) use keeper::not_used;
 #[cfg(unix)]
 pub(crate) use known_keeper::{KnownKeeper, kernel_state};
-#[cfg(not(unix))]
-pub use not_kept::KernelKeeping;
-#[cfg(not(unix))]
-use not_kept::{KnownKeeper, Waiting};
-#[cfg(unix)]
-use waiting::Waiting;
 
 /// A kernel of this machine. Its process is started at the first use.
 pub(crate) struct LocalKernel {
@@ -45,11 +42,13 @@ pub(crate) struct LocalKernel {
     /// `None` if it ends with this program.
     #[cfg_attr(not(unix), expect(dead_code, reason = "no kernel is kept"))]
     keeping: Option<Arc<KernelKeeping>>,
+    #[cfg_attr(not(unix), expect(dead_code, reason = "no kernel is kept"))]
     root: Root,
     /// When it was chosen for its notebook: one that another server has started since is used instead. `None` if it is to be new.
     #[cfg_attr(not(unix), expect(dead_code, reason = "no kernel is kept"))]
     chosen_at: Option<SystemTime>,
     /// Whether this program ends, rather than the kernel.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "no kernel is kept"))]
     is_left: Arc<AtomicBool>,
     /// Held while the process is started or stopped.
     start_stop: tokio::sync::Mutex<()>,
@@ -60,17 +59,15 @@ struct State {
     phase: Phase,
     last_activity: Option<SystemTime>,
     cancel_start: CancellationToken,
-    keeper: Option<KnownKeeper>,
-    /// Runs of earlier servers that nobody has taken yet.
-    orphans: Vec<Orphan>,
     notices: Vec<String>,
-    waiting: Waiting,
+    #[cfg(unix)]
+    kept: keeper::Kept,
 }
 
 enum Phase {
     NotStarted,
     Starting,
-    Running(Arc<RunningKernel>),
+    Running(Arc<dyn RunningKernel>),
     FailedToStart { cause: String },
     ShutDown,
 }
@@ -85,24 +82,22 @@ impl LocalKernel {
         is_to_be_new: bool,
     ) -> Arc<Self> {
         let chosen_at = (!is_to_be_new).then(SystemTime::now);
-        Self::with_keeper(launcher, keeping, root, chosen_at, None)
+        Self::with(launcher, keeping, root, chosen_at)
     }
 
-    fn with_keeper(
+    fn with(
         launcher: KernelLauncher,
         keeping: Option<Arc<KernelKeeping>>,
         root: Root,
         chosen_at: Option<SystemTime>,
-        keeper: Option<KnownKeeper>,
     ) -> Arc<Self> {
         let state = State {
             phase: Phase::NotStarted,
             last_activity: None,
             cancel_start: CancellationToken::new(),
-            keeper,
-            orphans: Vec::new(),
             notices: Vec::new(),
-            waiting: Waiting::default(),
+            #[cfg(unix)]
+            kept: keeper::Kept::default(),
         };
         Arc::new_cyclic(|this| Self {
             this: this.clone(),
@@ -129,10 +124,10 @@ impl LocalKernel {
     #[cfg(unix)]
     pub(crate) fn is_only_listed(&self) -> bool {
         let state = self.state.lock();
-        state.keeper.is_some() && matches!(state.phase, Phase::NotStarted)
+        state.kept.keeper.is_some() && matches!(state.phase, Phase::NotStarted)
     }
 
-    fn running(&self) -> Option<Arc<RunningKernel>> {
+    fn running(&self) -> Option<Arc<dyn RunningKernel>> {
         match &self.state.lock().phase {
             Phase::Running(running) => Some(running.clone()),
             _ => None,
@@ -170,7 +165,15 @@ impl LocalKernel {
             state.last_activity = Some(SystemTime::now());
             state.cancel_start.clone()
         };
-        let started = cancel.run_until_cancelled(self.start_process(restart)).await;
+        #[cfg(unix)]
+        let starting = self.start_process(restart);
+        #[cfg(not(unix))]
+        let starting = {
+            // The caller has stopped the process before.
+            let _ = restart;
+            self.start_own()
+        };
+        let started = cancel.run_until_cancelled(starting).await;
         let mut state = self.state.lock();
         if matches!(state.phase, Phase::ShutDown) {
             // Whoever shut it down wants no other one for the runs that wait for it.
@@ -179,9 +182,10 @@ impl LocalKernel {
         match started {
             Some(Ok(running)) => {
                 self.track_activity(running.client());
-                Self::announce_waiting(&mut state, &running);
+                #[cfg(unix)]
+                Self::announce_waiting(&mut state, &*running);
                 let executor = running.executor();
-                state.phase = Phase::Running(Arc::new(running));
+                state.phase = Phase::Running(running.into());
                 Ok(executor)
             }
             Some(Err(error)) if error.kind == ErrorKind::KernelGone => {
@@ -197,6 +201,11 @@ impl LocalKernel {
                 Err(start_cancelled())
             }
         }
+    }
+
+    /// Starts a process that ends with this program.
+    async fn start_own(&self) -> Result<Box<dyn RunningKernel>, Error> {
+        Ok(Box::new(self.launcher.start::<Client>().await?))
     }
 
     /// Records when the kernel was last active, until the connection ends.
@@ -222,18 +231,29 @@ impl LocalKernel {
         self.start(true).await.map(drop)
     }
 
+    /// Ends the kernel with this program, unless a keeper keeps it.
+    pub(crate) async fn leave(&self) {
+        #[cfg(unix)]
+        if self.leave_to_keeper().await {
+            return;
+        }
+        self.end_process().await;
+    }
+
     async fn end_process(&self) {
         let phase = {
             let mut state = self.state.lock();
             state.cancel_start.cancel();
             std::mem::replace(&mut state.phase, Phase::ShutDown)
         };
+        #[cfg(unix)]
         let is_running = matches!(phase, Phase::Running(_));
         if let Phase::Running(running) = phase {
             running.end().await;
         }
         // A cancelled start ends its process before it releases the lock, unless a keeper has it already.
         drop(self.start_stop.lock().await);
+        #[cfg(unix)]
         if !is_running {
             self.end_keeper().await;
         }
@@ -264,10 +284,14 @@ impl Kernel for LocalKernel {
     fn description(&self) -> KernelDescription {
         let info = self.launcher.choice.info();
         let state = self.state.lock();
+        #[cfg(unix)]
+        let keeper =
+            state.kept.keeper.as_ref().map(|keeper| (keeper.kernel_state(), keeper.keeping(&self.root)));
+        #[cfg(not(unix))]
+        let keeper: Option<(KernelState, Keeping)> = None;
+        let (kept_state, keeping) = keeper.unzip();
         let kernel_state = match &state.phase {
-            Phase::NotStarted => {
-                state.keeper.as_ref().map_or(KernelState::NotStarted, KnownKeeper::kernel_state)
-            }
+            Phase::NotStarted => kept_state.unwrap_or(KernelState::NotStarted),
             Phase::Starting => KernelState::Starting,
             Phase::FailedToStart { cause } => KernelState::Dead { how: cause.clone() },
             Phase::ShutDown => KernelState::Dead { how: "it was shut down".to_owned() },
@@ -286,7 +310,7 @@ impl Kernel for LocalKernel {
             state: kernel_state,
             last_activity: state.last_activity,
             connections: None,
-            keeping: state.keeper.as_ref().map(|keeper| keeper.keeping(&self.root)),
+            keeping,
             foreign: None,
         }
     }
@@ -295,33 +319,43 @@ impl Kernel for LocalKernel {
         self.is_shut_down()
     }
 
+    #[cfg(unix)]
     fn outlives_us(&self) -> bool {
         let state = self.state.lock();
-        state.keeper.is_some() && !matches!(state.phase, Phase::ShutDown)
+        state.kept.keeper.is_some() && !matches!(state.phase, Phase::ShutDown)
     }
 
     fn instance(&self) -> Option<String> {
         self.running().filter(|running| running.exit_status().is_none())?.instance()
     }
 
+    #[cfg(unix)]
     fn is_shared(&self) -> BoxFuture<'_, bool> {
         self.has_other_servers().boxed()
     }
 
+    #[cfg(unix)]
     fn take_orphans(&self) -> BoxFuture<'_, Vec<Orphan>> {
         self.adopted().boxed()
     }
 
     fn take_notices(&self) -> Vec<String> {
-        let mut notices = std::mem::take(&mut self.state.lock().notices);
-        notices.extend(self.running().and_then(|running| running.described_others()));
+        let notices = std::mem::take(&mut self.state.lock().notices);
+        #[cfg(unix)]
+        let notices = {
+            let running = self.running();
+            let others = running.as_ref().and_then(|running| running.attached()?.described_others());
+            notices.into_iter().chain(others).collect()
+        };
         notices
     }
 
+    #[cfg(unix)]
     fn announce(&self, note: &RunDetails) {
         self.announce_run(note);
     }
 
+    #[cfg(unix)]
     fn retract(&self, run: &RunId) {
         self.retract_run(run);
     }

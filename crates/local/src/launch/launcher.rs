@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 #[cfg(unix)]
-use kernel::keeper::KernelSockets;
+use kernel::KernelSockets;
 use kernel::{Client, ConnectionInfo, KernelError};
 use workspace::{Error, ErrorKind, KernelId};
 
@@ -46,7 +46,9 @@ pub(crate) struct KernelLauncher {
 pub(crate) struct Started<C> {
     pub(crate) connection: C,
     pub(crate) process: Process,
-    _connection_file: ConnectionFile,
+    /// Removed after the process has ended.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "it is only dropped"))]
+    pub(super) connection_file: ConnectionFile,
 }
 
 /// Before anybody's code runs. Without it, runs work all the same.
@@ -102,16 +104,6 @@ impl Started<Client> {
     }
 }
 
-#[cfg(unix)]
-impl Started<KernelSockets> {
-    /// The same.
-    pub(crate) async fn stop(&self, for_restart: bool) {
-        self.connection.send_shutdown(for_restart);
-        let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, self.process.wait()).await;
-        self.process.stop().await;
-    }
-}
-
 impl KernelLauncher {
     /// Starts the kernel and waits until it answers. Dropping the future ends the process.
     pub(crate) async fn start<C: KernelConnection>(&self) -> Result<Started<C>, Error> {
@@ -140,7 +132,7 @@ impl KernelLauncher {
         let exit = process.wait();
         let exit = async move { exit.await.to_string() }.boxed();
         match C::open(&connection_file.info, self.start_timeout, exit).await {
-            Ok(connection) => Ok(Started { connection, process, _connection_file: connection_file }),
+            Ok(connection) => Ok(Started { connection, process, connection_file }),
             Err(error) => {
                 let exit = process.exit();
                 process.stop().await;

@@ -1,7 +1,9 @@
-//! A kernel that runs: as a process of this program, or kept by a keeper.
+//! A kernel that runs.
 
 use std::sync::Arc;
 
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use kernel::{Client, KernelError, Status};
 use workspace::Executor;
 
@@ -9,103 +11,95 @@ use super::launcher::Started;
 use crate::kernelspec::InterruptMode;
 
 #[cfg(unix)]
-mod kept;
-#[cfg(not(unix))]
-mod not_kept;
+mod attached;
 
 #[cfg(unix)]
-pub(crate) use kept::KeptKernel;
-#[cfg(not(unix))]
-use not_kept::KeptKernel;
+pub(crate) use attached::{AttachedExecutor, AttachedKernel, note_of};
 
-pub(crate) enum RunningKernel {
-    /// It ends with this program.
-    Own(Box<Started<Client>>),
-    /// It ends with its keeper.
-    #[cfg_attr(not(unix), expect(dead_code, reason = "no kernel has a keeper"))]
-    Kept(KeptKernel),
-}
+/// A kernel that runs, as a process of this program or of a keeper.
+pub(crate) trait RunningKernel: Send + Sync {
+    fn client(&self) -> &Client;
 
-impl RunningKernel {
-    pub(crate) fn client(&self) -> &Client {
-        match self {
-            Self::Own(own) => &own.connection,
-            Self::Kept(kept) => kept.client(),
-        }
-    }
-
-    pub(crate) fn executor(&self) -> Arc<dyn Executor> {
-        match self {
-            Self::Own(own) => Arc::new(own.connection.clone()),
-            Self::Kept(kept) => kept.executor(),
-        }
-    }
+    fn executor(&self) -> Arc<dyn Executor>;
 
     /// What tells its process from those before and after it, in every server that is attached to its keeper.
-    pub(crate) fn instance(&self) -> Option<String> {
-        match self {
-            Self::Own(own) => own.connection.process(),
-            Self::Kept(kept) => kept.process().map(|process| process.to_string()),
-        }
-    }
+    fn instance(&self) -> Option<String>;
 
     /// How the process exited; `None` while it runs.
-    pub(crate) fn exit_status(&self) -> Option<String> {
-        if let Self::Own(own) = self {
-            if let Some(exit) = own.process.exit() {
-                return Some(exit.to_string());
-            }
-            if let Some(status) = own.process.exit_status() {
-                return Some(status);
-            }
-        }
+    fn exit_status(&self) -> Option<String> {
         match &*self.client().status().borrow() {
             Status::Dead { how } => Some(how.clone()),
             _ => None,
         }
     }
 
-    pub(crate) fn interrupt(&self, mode: InterruptMode) -> Interruption {
-        match self {
-            Self::Own(own) => {
-                if mode == InterruptMode::Signal {
-                    #[cfg(windows)]
-                    if !own.process.waits_for_interrupts() {
-                        return Interruption::Impossible;
-                    }
-                    own.process.interrupt();
-                    return Interruption::Sent;
-                }
-                // The client alone: holding the process would keep its files while a restart replaces it.
-                Interruption::ByMessage(own.connection.clone())
-            }
-            Self::Kept(kept) => {
-                kept.interrupt();
-                Interruption::Sent
-            }
-        }
-    }
+    fn interrupt(&self, mode: InterruptMode) -> Interruption;
 
     /// Ends what is left of a process that died.
-    pub(crate) async fn clean_up(&self) {
-        if let Self::Own(own) = self {
-            own.process.stop().await;
-        }
+    fn clean_up(&self) -> BoxFuture<'_, ()> {
+        std::future::ready(()).boxed()
     }
 
-    /// Ends it before another process takes its place. A keeper does that itself.
-    pub(crate) async fn stop_for_restart(&self) {
-        if let Self::Own(own) = self {
-            own.stop(true).await;
-        }
+    /// Ends it before another process takes its place, unless its keeper does that.
+    fn stop_for_restart(&self) -> BoxFuture<'_, ()> {
+        std::future::ready(()).boxed()
     }
 
     /// Ends it for good.
-    pub(crate) async fn end(&self) {
-        match self {
-            Self::Own(own) => own.stop(false).await,
-            Self::Kept(kept) => kept.end().await,
+    fn end(&self) -> BoxFuture<'_, ()>;
+
+    /// The connection to its keeper, if it has one.
+    #[cfg(unix)]
+    fn attached(&self) -> Option<&AttachedKernel> {
+        None
+    }
+}
+
+/// It ends with this program.
+impl RunningKernel for Started<Client> {
+    fn client(&self) -> &Client {
+        &self.connection
+    }
+
+    fn executor(&self) -> Arc<dyn Executor> {
+        Arc::new(self.connection.clone())
+    }
+
+    fn instance(&self) -> Option<String> {
+        self.connection.process()
+    }
+
+    fn exit_status(&self) -> Option<String> {
+        let exited = self.process.exit().map(|exit| exit.to_string()).or_else(|| self.process.exit_status());
+        exited.or_else(|| match &*self.connection.status().borrow() {
+            Status::Dead { how } => Some(how.clone()),
+            _ => None,
+        })
+    }
+
+    fn interrupt(&self, mode: InterruptMode) -> Interruption {
+        if mode == InterruptMode::Signal {
+            #[cfg(windows)]
+            if !self.process.waits_for_interrupts() {
+                return Interruption::Impossible;
+            }
+            self.process.interrupt();
+            return Interruption::Sent;
         }
+        // The client alone: holding the process would keep its files while a restart replaces it.
+        Interruption::ByMessage(self.connection.clone())
+    }
+
+    fn clean_up(&self) -> BoxFuture<'_, ()> {
+        self.process.stop().boxed()
+    }
+
+    fn stop_for_restart(&self) -> BoxFuture<'_, ()> {
+        self.stop(true).boxed()
+    }
+
+    fn end(&self) -> BoxFuture<'_, ()> {
+        self.stop(false).boxed()
     }
 }
 

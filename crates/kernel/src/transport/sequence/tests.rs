@@ -151,10 +151,10 @@ fn only_the_servers_notices_are_recognised() {
         let content = json!({ "name": name, "text": text }).to_string();
         let header = Bytes::from_static(br#"{"msg_type": "stream"}"#);
         let parts = (header, Bytes::from_static(b"{}"), Bytes::from(content));
-        Cause::of_notice(&Message::read(Channel::Iopub, parts.0, parts.1, parts.2).unwrap())
+        GapCause::of_notice(&Message::read(Channel::Iopub, parts.0, parts.1, parts.2).unwrap())
     };
-    assert_eq!(notice("stderr", "IOPub message rate exceeded.\nThe Jupyter …"), Some(Cause::MessageRate));
-    assert_eq!(notice("stderr", "IOPub data rate exceeded.\n"), Some(Cause::DataRate));
+    assert_eq!(notice("stderr", "IOPub message rate exceeded.\nThe Jupyter …"), Some(GapCause::MessageRate));
+    assert_eq!(notice("stderr", "IOPub data rate exceeded.\n"), Some(GapCause::DataRate));
     assert_eq!(notice("stdout", "IOPub data rate exceeded.\n"), None);
     assert_eq!(notice("stderr", "my IOPub data rate exceeded.\n"), None);
 }

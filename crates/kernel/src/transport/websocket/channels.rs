@@ -12,7 +12,7 @@ use super::inbox::Inbox;
 use super::resumed::{Clock, RecordLog, Sinks};
 use super::socket::{KernelSocket, Parts};
 use crate::ExecutionId;
-use crate::keeper::{LogRecord, Note};
+use crate::log::{LogRecord, Note};
 use crate::messages::{self, Channel, Message, Outgoing};
 use crate::transport::{Received, RunAnnouncement, Transport};
 
@@ -176,7 +176,7 @@ impl Transport for Channels {
         if channel == Channel::Shell {
             self.inbox.requested(&message.header.msg_id);
         }
-        match messages::write(message, &self.dialer.session) {
+        match messages::write_parts(message, &self.dialer.session) {
             Ok(parts) => {
                 if channel == Channel::Stdin
                     && let Some(log) = &self.log

@@ -11,7 +11,7 @@ use super::replay::ReplayFilter;
 use crate::messages::json_string::Lenient;
 use crate::messages::{Channel, Message, Outgoing};
 use crate::transport::Received;
-use crate::transport::sequence::{Cause, Sequence};
+use crate::transport::sequence::{GapCause, Sequence};
 
 /// Messages on their way from the socket to the executions.
 pub(super) struct Inbox {
@@ -85,7 +85,7 @@ impl Inbox {
     }
 
     /// Messages of the execution `parent` are missing.
-    pub(super) fn dropped(&mut self, cause: Cause, parent: &str) {
+    pub(super) fn dropped(&mut self, cause: GapCause, parent: &str) {
         let notice = self.sequence.server_dropped(cause, parent);
         self.ready.extend(notice.map(received));
     }
@@ -106,7 +106,7 @@ impl Inbox {
     /// Accepts a message that came over the socket.
     pub(super) fn push(&mut self, message: Message, now: Instant) {
         self.rate_limit.count(&message, now);
-        if let Some(cause) = Cause::of_notice(&message) {
+        if let Some(cause) = GapCause::of_notice(&message) {
             self.dropped(cause, &message.parent.id);
         } else if message.header.session == self.session {
             // The server's own. What it reports about the kernel is an answer to no request.

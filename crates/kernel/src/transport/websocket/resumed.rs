@@ -20,9 +20,9 @@ use tokio::sync::{mpsc, watch};
 
 use super::inbox::Inbox;
 use crate::connector::Ready;
-use crate::keeper::{KeeperEvent, LogRecord, Note, Peek};
+use crate::log::{LogEvent, LogRecord, Note, Peek};
 use crate::messages::{Channel, Message, Outgoing};
-use crate::transport::sequence::Cause;
+use crate::transport::sequence::GapCause;
 use crate::transport::{Received, Transport};
 use crate::{Event, ExecutionId, Outcome, Sink, driver};
 
@@ -99,7 +99,7 @@ impl Inbox {
                     let request = Peek::of(Channel::Stdin, &parts).parent;
                     self.add(Received::InputAnswered { request });
                 }
-                LogRecord::Event(KeeperEvent::Cut { message }) => self.dropped(Cause::LogLimit, &message),
+                LogRecord::Event(LogEvent::Cut { message }) => self.dropped(GapCause::LogLimit, &message),
                 _ => {}
             }
         }
@@ -114,7 +114,7 @@ pub async fn read_logged(log: SessionLog, outcome: Outcome) -> Vec<TimedEvents> 
     inbox.resume(log.past, sinks);
     inbox.add(Received::Ended(outcome));
     let ready = Ready { language_info: Json::empty_object(), process: None };
-    let (_client, driver) = driver::connection(Logged { inbox }, ready);
+    let (_client, driver) = driver::drive(Logged { inbox }, ready);
     driver.run(Box::pin(pending())).await;
     events
 }

@@ -99,7 +99,7 @@ impl Transport for RawSockets {
     }
 
     async fn send(&mut self, (channel, message): Outgoing) {
-        match messages::write(message, &self.session) {
+        match messages::write_parts(message, &self.session) {
             Ok(parts) => self.send_parts(channel, parts.into()).await,
             Err(error) => tracing::error!(?channel, %error, "a message to the kernel cannot be written"),
         }

@@ -1,9 +1,8 @@
 //! What is known of the keeper of a kernel.
 
-use kernel::keeper::{KernelPhase, Welcome};
+use keeper::{KeeperFolder, KernelFile, KernelPhase, NoGreeting, Welcome, greet, resident_bytes};
 use workspace::{Keeping, KernelState, NotebookPath};
 
-use crate::keeper::{KeeperFolder, KernelFile, Ungreeted, greet, resident_bytes};
 use crate::root::Root;
 
 /// The keeper of a kernel.
@@ -34,12 +33,12 @@ impl KnownKeeper {
     pub(super) async fn ask(&mut self) {
         (self.welcome, self.refusal) = match greet(&self.folder, &self.record).await {
             Ok(welcome) => (Some(welcome), None),
-            Err(Ungreeted::Refused { cause }) => (None, Some(cause)),
+            Err(NoGreeting::Refused { cause }) => (None, Some(cause)),
             // Its kernel may work on something: another one must not take its id.
-            Err(Ungreeted::Silent) => {
+            Err(NoGreeting::Silent) => {
                 (None, Some(format!("its keeper (process {}) does not answer", self.record.process)))
             }
-            Err(Ungreeted::Absent) => (None, None),
+            Err(NoGreeting::Absent) => (None, None),
         };
         self.memory = match self.welcome.as_ref().and_then(|welcome| welcome.kernel.process) {
             Some(process) => resident_bytes(process).await,

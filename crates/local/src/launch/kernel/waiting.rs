@@ -1,12 +1,11 @@
 //! The runs that wait for a kernel that is not ready.
 
-use kernel::keeper::ClientFrame;
+use keeper::ClientFrame;
 use tokio::sync::mpsc;
 use workspace::{RunDetails, RunId};
 
 use super::{LocalKernel, Phase, State};
-use crate::keeper::kept_note;
-use crate::launch::running::RunningKernel;
+use crate::launch::running::{RunningKernel, note_of};
 
 /// The runs that wait for a kernel that is not ready, and its keeper, if one is starting it.
 #[derive(Default)]
@@ -28,10 +27,10 @@ impl LocalKernel {
     /// What a keeper that starts the kernel is to know of the runs that wait for it, from now on.
     pub(super) fn early_frames(&self) -> mpsc::UnboundedReceiver<ClientFrame> {
         let (sender, frames) = mpsc::unbounded_channel();
-        let waiting = &mut self.state.lock().waiting;
+        let waiting = &mut self.state.lock().kept.waiting;
         waiting.keeper = Some(sender);
         for run in &waiting.runs {
-            waiting.send(ClientFrame::Note(kept_note(&self.root, run)));
+            waiting.send(ClientFrame::Note(note_of(&self.root, run)));
         }
         frames
     }
@@ -40,28 +39,32 @@ impl LocalKernel {
     pub(super) fn announce_run(&self, note: &RunDetails) {
         let mut state = self.state.lock();
         if let Phase::Running(running) = &state.phase {
-            running.announce(note);
+            if let Some(attached) = running.attached() {
+                attached.announce(note);
+            }
         } else if self.keeping.is_some() {
-            state.waiting.send(ClientFrame::Note(kept_note(&self.root, note)));
-            state.waiting.runs.push(note.clone());
+            state.kept.waiting.send(ClientFrame::Note(note_of(&self.root, note)));
+            state.kept.waiting.runs.push(note.clone());
         }
     }
 
     /// A run that was announced does not run.
     pub(super) fn retract_run(&self, run: &RunId) {
         let mut state = self.state.lock();
-        state.waiting.runs.retain(|waiting| waiting.run != *run);
+        state.kept.waiting.runs.retain(|waiting| waiting.run != *run);
         match &state.phase {
             Phase::Running(running) => running.executor().acknowledge(run),
-            _ => state.waiting.send(ClientFrame::Acknowledge { run: run.to_string() }),
+            _ => state.kept.waiting.send(ClientFrame::Acknowledge { run: run.to_string() }),
         }
     }
 
     /// The kernel is ready: its connection takes announcements from here on.
-    pub(super) fn announce_waiting(state: &mut State, running: &RunningKernel) {
-        let Waiting { runs, .. } = std::mem::take(&mut state.waiting);
-        for run in &runs {
-            running.announce(run);
+    pub(super) fn announce_waiting(state: &mut State, running: &dyn RunningKernel) {
+        let Waiting { runs, .. } = std::mem::take(&mut state.kept.waiting);
+        if let Some(attached) = running.attached() {
+            for run in &runs {
+                attached.announce(run);
+            }
         }
     }
 }

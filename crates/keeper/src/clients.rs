@@ -1,0 +1,157 @@
+//! A client of a keeper: what it sends becomes events, and a task of its own sends it the log.
+//!
+//! The keeper never waits for a client. One that reads nothing stays at its offset in the log; one that sends too fast waits
+//! until the keeper has taken what it sent.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::{BufMut as _, BytesMut};
+use kernel::log::ClientId;
+use tokio::net::UnixStream;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use crate::log::LogReader;
+use crate::protocol::{ClientFrame, FramedRead, FramedWrite, KeeperFrame};
+
+/// How much of the log is sent at once.
+const CHUNK_BYTES: usize = 256 * 1024;
+/// Nothing of the log is needed.
+const NOTHING: u64 = u64::MAX;
+
+/// What a client does.
+#[derive(Debug)]
+pub(crate) enum FromClient {
+    Frame(ClientFrame),
+    Disconnected,
+}
+
+/// What will be sent to a client.
+enum ToClient {
+    Frame(KeeperFrame),
+    Follow { offset: u64 },
+}
+
+/// The keeper's side of one client.
+pub(crate) struct Client {
+    queue: mpsc::UnboundedSender<ToClient>,
+    /// The offset of what it has not been sent yet.
+    position: Arc<AtomicU64>,
+    reader: JoinHandle<()>,
+    writer: JoinHandle<()>,
+    /// Its process, once it has said hello.
+    pub(crate) process: Option<u32>,
+    pub(crate) is_following: bool,
+}
+
+impl Client {
+    /// Serves a connection. What the client does is sent to `events`, its end last.
+    pub(crate) fn serve(
+        id: ClientId,
+        stream: UnixStream,
+        log: LogReader,
+        events: mpsc::Sender<(ClientId, FromClient)>,
+    ) -> Self {
+        let (read, write) = stream.into_split();
+        let (queue, wanted) = mpsc::unbounded_channel();
+        let position = Arc::new(AtomicU64::new(NOTHING));
+        // Only the reader says that the client has left: what it sent last may not have been read when writing to it fails.
+        let writer = tokio::spawn(send_all(FramedWrite::new(write), wanted, log, position.clone()));
+        let reader = tokio::spawn(async move {
+            receive_all(id, FramedRead::new(read), &events).await;
+            let _ = events.send((id, FromClient::Disconnected)).await;
+        });
+        Self { queue, position, reader, writer, process: None, is_following: false }
+    }
+
+    pub(crate) fn send(&self, frame: KeeperFrame) {
+        // It fails if the client has gone, which is an event of its own.
+        let _ = self.queue.send(ToClient::Frame(frame));
+    }
+
+    /// Sends the log from `offset` on, and whatever is appended.
+    pub(crate) fn follow(&mut self, offset: u64) {
+        self.is_following = true;
+        self.position.store(offset, Ordering::Relaxed);
+        let _ = self.queue.send(ToClient::Follow { offset });
+    }
+
+    /// The offset from which on it needs the log.
+    pub(crate) fn position(&self) -> u64 {
+        self.position.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.reader.abort();
+        self.writer.abort();
+    }
+}
+
+async fn receive_all(
+    id: ClientId,
+    mut read: FramedRead<OwnedReadHalf>,
+    events: &mpsc::Sender<(ClientId, FromClient)>,
+) {
+    while let Ok(Some(frame)) = read.receive().await {
+        let Ok(frame) = ClientFrame::read(frame) else { return };
+        if events.send((id, FromClient::Frame(frame))).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Sends until the connection or the keeper ends.
+async fn send_all(
+    mut write: FramedWrite<OwnedWriteHalf>,
+    mut queue: mpsc::UnboundedReceiver<ToClient>,
+    mut log: LogReader,
+    position: Arc<AtomicU64>,
+) {
+    let mut follows: Option<u64> = None;
+    loop {
+        let is_behind = follows.is_some_and(|offset| offset < *log.end.borrow_and_update());
+        tokio::select! {
+            biased;
+            wanted = queue.recv() => {
+                let sent = match wanted {
+                    Some(ToClient::Frame(frame)) => write.send(&frame.write()).await,
+                    Some(ToClient::Follow { offset }) => {
+                        follows = Some(offset);
+                        Ok(())
+                    }
+                    None => return,
+                };
+                if sent.is_err() {
+                    return;
+                }
+            }
+            () = std::future::ready(()), if is_behind => {
+                let offset = follows.unwrap_or_default();
+                let Ok(bytes) = log.read(offset, CHUNK_BYTES) else { return };
+                let next = offset + bytes.len() as u64;
+                if write.send(&records(offset, &bytes)).await.is_err() {
+                    return;
+                }
+                follows = Some(next);
+                position.store(next, Ordering::Relaxed);
+            }
+            changed = log.end.changed(), if follows.is_some() && !is_behind => {
+                if changed.is_err() {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// The payload of [`KeeperFrame::Records`], without a copy in between.
+fn records(offset: u64, bytes: &[u8]) -> BytesMut {
+    let mut payload = KeeperFrame::Records { offset, bytes: bytes::Bytes::new() }.write();
+    payload.reserve(bytes.len());
+    payload.put_slice(bytes);
+    payload
+}

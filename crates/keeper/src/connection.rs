@@ -1,0 +1,258 @@
+//! The connection of a server to a kernel with a keeper.
+//!
+//! A connection reads the keeper's log: first what belongs to runs that it adopts, then everything that comes. The executions
+//! of an earlier client are followed by the same state machine as our own:
+//!
+//! | record | what the driver gets |
+//! |---|---|
+//! | the note of an adopted run | [`kernel::Received::Adopted`] |
+//! | a message of the kernel | [`kernel::Received::Message`] |
+//! | a restart or the kernel's death | [`kernel::Received::Ended`]; once all is read that was there before, also the end |
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use kernel::log::Note;
+use kernel::{Client, ExecutionId, KernelError, Ready, TimedEvents, drive};
+use notebook::Json;
+use parking_lot::Mutex;
+use tokio::net::UnixStream;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::runtime;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::timeout;
+
+use crate::protocol::{ClientFrame, FramedRead, FramedWrite, Hello, KeeperFrame, VERSION, Welcome};
+
+mod liveness;
+mod transport;
+
+use liveness::Liveness;
+use transport::LogTransport;
+
+/// How long a keeper may take to answer. It does nothing that takes long.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long the last frames may take.
+const FINISH_TIMEOUT: Duration = Duration::from_secs(1);
+/// How many runs of other clients are remembered until somebody asks for them.
+const MAX_OTHERS: usize = 100;
+const KEEPER_ENDED: &str = "its keeper ended";
+
+/// Reads a keeper's log from an offset on, a piece of it; nothing at its end.
+pub(crate) type ReadLog = Box<dyn FnMut(u64) -> io::Result<Vec<u8>> + Send>;
+
+/// How to connect to a keeper.
+pub(crate) struct Connect {
+    pub(crate) stream: UnixStream,
+    /// For what a keeper had written and not sent when it was killed.
+    pub(crate) read_log: Option<ReadLog>,
+    /// Whether the kernel must first be restarted.
+    pub(crate) restart: bool,
+    /// How long the kernel may take to be ready, if it is starting.
+    pub(crate) ready_timeout: Duration,
+    /// The keeper's process, for people.
+    pub(crate) process: u32,
+    /// How long the keeper may be silent while an execution is open: then it is asked whether it is there, and after the same time
+    /// again the execution is lost.
+    pub(crate) silence_timeout: Duration,
+}
+
+/// A connection to the kernel of a keeper.
+#[derive(Debug)]
+pub struct Connection {
+    pub client: Client,
+    pub keeper: KeeperHandle,
+    /// The runs of earlier clients, which are ours now, the oldest first.
+    pub orphans: Vec<OrphanedExecution>,
+}
+
+/// A run of an earlier client.
+#[derive(Debug)]
+pub struct OrphanedExecution {
+    pub note: Note,
+    pub noted_at: SystemTime,
+    /// Its outputs are in its cell already.
+    pub is_stored: bool,
+    /// Nothing is left to do but to show it.
+    pub is_acknowledged: bool,
+    /// What happened to it so far and what happens from now on; `None` if its request was never sent.
+    pub execution: Option<(ExecutionId, TimedEvents)>,
+}
+
+/// Speaks to the keeper over a [`Client`]'s connection.
+#[derive(Debug, Clone)]
+pub struct KeeperHandle {
+    control: mpsc::UnboundedSender<Control>,
+    orphaned: watch::Receiver<u64>,
+    others: Others,
+}
+
+/// The runs of other clients.
+type Others = Arc<Mutex<VecDeque<Note>>>;
+
+/// What a [`KeeperHandle`] wants of the connection.
+#[derive(Debug)]
+enum Control {
+    Frame(ClientFrame),
+    /// Answered once everything before it is sent.
+    Flush(oneshot::Sender<()>),
+}
+
+impl KeeperHandle {
+    /// Queues a frame. `false` if the connection has ended.
+    pub fn send(&self, frame: ClientFrame) -> bool {
+        self.control.send(Control::Frame(frame)).is_ok()
+    }
+
+    /// Waits until what was queued is sent, for at most a second.
+    pub async fn flush(&self) {
+        let (done, flushed) = oneshot::channel();
+        if self.control.send(Control::Flush(done)).is_ok() {
+            let _ = timeout(FINISH_TIMEOUT, flushed).await;
+        }
+    }
+
+    /// The runs that other clients have begun since the last call, the last of them if there are many.
+    pub fn take_others(&self) -> Vec<Note> {
+        std::mem::take(&mut *self.others.lock()).into()
+    }
+
+    /// A counter that changes when another client has left runs behind.
+    pub fn orphaned(&self) -> watch::Receiver<u64> {
+        self.orphaned.clone()
+    }
+}
+
+/// Asks a keeper how it is. Fails if it does not answer, or is of another version.
+pub(crate) async fn greet(stream: UnixStream) -> Result<Welcome, KernelError> {
+    let mut halves = Halves::new(stream);
+    timeout(ANSWER_TIMEOUT, halves.greet()).await.unwrap_or_else(|_| Err(silent()))
+}
+
+/// Asks a keeper to end its kernel and itself. Fails if it does not answer, or is of another version.
+pub async fn end(stream: UnixStream) -> Result<(), KernelError> {
+    let mut halves = Halves::new(stream);
+    let ending = async {
+        halves.greet().await?;
+        halves.send(&ClientFrame::End).await.map_err(|error| unusable(&error))?;
+        // The keeper closes the connection as it ends.
+        while halves.answer().await.is_ok() {}
+        Ok(())
+    };
+    timeout(2 * ANSWER_TIMEOUT, ending).await.unwrap_or_else(|_| Err(silent()))
+}
+
+/// Connects to the kernel of a keeper, adopts the runs whose clients are gone, and reads what happened to them. If the kernel
+/// is starting, waits until it is ready. Fails if it is not in time, or the keeper cannot be used.
+pub(crate) async fn connect(connect: Connect) -> Result<Connection, KernelError> {
+    let no_thread = |error: io::Error| unusable(&format!("no thread for it: {error}"));
+    // The thread's runtime owns the socket from here on.
+    let Connect { stream, read_log, restart, ready_timeout, process, silence_timeout } = connect;
+    let stream = stream.into_std().map_err(|error| unusable(&error))?;
+    let liveness = Liveness::new(process, silence_timeout);
+    let (answer, connected) = oneshot::channel();
+    let serving = serve(stream, read_log, (restart, ready_timeout), liveness, answer);
+    let runtime = runtime::Builder::new_current_thread().enable_all().build().map_err(no_thread)?;
+    let thread = thread::Builder::new().name("kernel".to_owned());
+    thread.spawn(move || runtime.block_on(serving)).map_err(no_thread)?;
+    connected.await.unwrap_or_else(|_| Err(unusable(&"its thread ended")))
+}
+
+async fn serve(
+    stream: std::os::unix::net::UnixStream,
+    read_log: Option<ReadLog>,
+    (restart, ready_timeout): (bool, Duration),
+    liveness: Liveness,
+    mut answer: oneshot::Sender<Result<Connection, KernelError>>,
+) {
+    let opened = match UnixStream::from_std(stream) {
+        Ok(stream) => timeout(ANSWER_TIMEOUT, LogTransport::open(stream, restart, liveness)).await,
+        Err(error) => Ok(Err(unusable(&error))),
+    };
+    let (mut connection, keeper, orphans) = match opened.unwrap_or_else(|_| Err(silent())) {
+        Ok(opened) => opened,
+        Err(error) => {
+            let _ = answer.send(Err(error));
+            return;
+        }
+    };
+    connection.read_log = read_log;
+    let began = Instant::now();
+    let (client, mut driver) =
+        drive(connection, Ready { language_info: Json::empty_object(), process: None });
+    let caught_up = tokio::select! {
+        caught_up = timeout(ready_timeout, driver.catch_up()) => caught_up.is_ok(),
+        () = answer.closed() => return,
+    };
+    if !caught_up {
+        let cause = "it is starting".to_owned();
+        let _ = answer.send(Err(KernelError::NotReady { waited: began.elapsed(), cause }));
+        return;
+    }
+    if let Some(cause) = driver.transport().failed.clone() {
+        let _ = answer.send(Err(unusable(&cause)));
+        return;
+    }
+    let client = client.with_language_info(driver.transport().language_info());
+    let _ = answer.send(Ok(Connection { client, keeper, orphans }));
+    let connection = driver.run(Box::pin(std::future::pending())).await;
+    connection.serve_handles().await;
+}
+
+fn hello() -> Hello {
+    Hello { version: VERSION, process: std::process::id() }
+}
+
+fn unusable(cause: &impl ToString) -> KernelError {
+    KernelError::Unusable { cause: cause.to_string() }
+}
+
+fn silent() -> KernelError {
+    KernelError::NoAnswer { request: "its keeper was asked", waited: ANSWER_TIMEOUT }
+}
+
+/// The two directions of a connection.
+struct Halves {
+    read: FramedRead<OwnedReadHalf>,
+    write: FramedWrite<OwnedWriteHalf>,
+}
+
+impl Halves {
+    fn new(stream: UnixStream) -> Self {
+        let (read, write) = stream.into_split();
+        Self { read: FramedRead::new(read), write: FramedWrite::new(write) }
+    }
+
+    async fn greet(&mut self) -> Result<Welcome, KernelError> {
+        self.send(&ClientFrame::Hello(hello())).await.map_err(|error| unusable(&error))?;
+        match self.answer().await? {
+            KeeperFrame::Welcome(welcome) => Ok(welcome),
+            KeeperFrame::Refused { version } => Err(unusable(&format!(
+                "its keeper is of another version of cellbridge (protocol {version}, here {VERSION}); end it with the \
+                 version that started it"
+            ))),
+            _ => Err(unusable(&"its keeper sent no greeting")),
+        }
+    }
+
+    async fn answer(&mut self) -> Result<KeeperFrame, KernelError> {
+        loop {
+            let frame = self.read.receive().await.map_err(|error| unusable(&error))?;
+            let frame = frame.ok_or_else(|| KernelError::Died { how: KEEPER_ENDED.to_owned() })?;
+            match KeeperFrame::read(frame).map_err(|error| unusable(&error))? {
+                KeeperFrame::Unknown => {}
+                frame => return Ok(frame),
+            }
+        }
+    }
+
+    async fn send(&mut self, frame: &ClientFrame) -> io::Result<()> {
+        self.write.send(&frame.write()).await
+    }
+}
+
+#[cfg(test)]
+mod tests;

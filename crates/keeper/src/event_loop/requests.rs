@@ -1,0 +1,162 @@
+//! What clients ask of the keeper.
+
+use std::time::{Instant, SystemTime};
+
+use tokio::net::unix::pipe;
+
+use kernel::log::{ClientId, FormatError, LogEvent, LogRecord, Note};
+
+use super::{Ending, Keeper, STARTER};
+use crate::clients::FromClient;
+use crate::protocol::{AdoptedRuns, ClientFrame, FramedRead, KeeperFrame, VERSION, Welcome};
+use crate::turns::Request;
+
+impl Keeper {
+    pub(super) fn on_frame(&mut self, id: ClientId, frame: ClientFrame) -> Option<Ending> {
+        let client = self.clients.get_mut(&id)?;
+        if let ClientFrame::Hello(hello) = frame {
+            client.process = Some(hello.process);
+            let answer = if hello.version == VERSION {
+                KeeperFrame::Welcome(self.welcome())
+            } else {
+                KeeperFrame::Refused { version: VERSION }
+            };
+            if let Some(client) = self.clients.get(&id) {
+                client.send(answer);
+            }
+            return None;
+        }
+        if client.process.is_none() {
+            // It does not speak our protocol.
+            self.clients.remove(&id);
+            return None;
+        }
+        match frame {
+            ClientFrame::Adopt => {
+                if let Err(os_error) = self.repair_log() {
+                    self.report_log_failure(id, os_error);
+                    return None;
+                }
+                let (runs, from) = self.runs.adopt(id);
+                let end = self.log.end();
+                let from = from.map_or(end, |from| from.min(end));
+                let adopted = AdoptedRuns { kernel: self.status.clone(), runs, from, end };
+                if let Some(client) = self.clients.get(&id) {
+                    client.send(KeeperFrame::Adopted(adopted));
+                }
+            }
+            ClientFrame::Follow { offset } => {
+                client.follow(offset);
+                if let Some(os_error) = self.log_failure {
+                    self.report_log_failure(id, os_error);
+                }
+                self.count_attached();
+            }
+            // Nothing runs here any longer: a run that is announced now runs on another kernel.
+            ClientFrame::Note(_) if self.launcher.is_none() => {}
+            ClientFrame::Note(note) => self.note(note, Some(id)),
+            ClientFrame::Send { channel, parts } => {
+                self.requested();
+                let request = Request::new(id, channel, parts);
+                self.runs.requested(&request.id);
+                if self.kernel.is_none() || self.log_failure.is_some() {
+                    // The client has not yet been told that the kernel or log is gone; its request is withdrawn as
+                    // well.
+                    if request.is_execution {
+                        self.withdrawn(request.id);
+                    }
+                    return None;
+                }
+                let released = self.turns.submit(request);
+                self.release(released);
+            }
+            ClientFrame::Store { run } => {
+                if self.runs.store(&run) {
+                    self.record(&LogRecord::Stored { run });
+                }
+            }
+            ClientFrame::Acknowledge { run } => self.acknowledge(run),
+            ClientFrame::Interrupt { message } => self.interrupt(message),
+            ClientFrame::Restart => self.restart(),
+            ClientFrame::End => return Some(Ending::Asked),
+            ClientFrame::Hello(_) | ClientFrame::Unknown => {}
+        }
+        None
+    }
+
+    /// What the server says before it is connected.
+    pub(crate) fn on_early_frame(&mut self, frame: Result<ClientFrame, FormatError>) {
+        match frame {
+            Ok(ClientFrame::Note(note)) => self.note(note, Some(STARTER)),
+            Ok(ClientFrame::Acknowledge { run }) => self.acknowledge(run),
+            _ => {}
+        }
+    }
+
+    /// The kernel is ready. The server keeps `input` open: until it ends, nobody else adopts the runs for which it started this.
+    pub(crate) fn watch_starter(&self, mut input: FramedRead<pipe::Receiver>) {
+        let events = self.event_sender.clone();
+        tokio::spawn(async move {
+            while let Ok(Some(frame)) = input.receive().await {
+                let Ok(frame) = ClientFrame::read(frame) else { break };
+                if events.send((STARTER, FromClient::Frame(frame))).await.is_err() {
+                    return;
+                }
+            }
+            let _ = events.send((STARTER, FromClient::Disconnected)).await;
+        });
+    }
+
+    fn note(&mut self, note: Note, owner: Option<ClientId>) {
+        if let Some(offset) = self.record(&LogRecord::Note(note.clone())) {
+            self.runs.note(note, offset, owner, SystemTime::now());
+        }
+    }
+
+    fn acknowledge(&mut self, run: String) {
+        if self.runs.acknowledge(&run) {
+            self.record(&LogRecord::Acknowledged { run });
+            self.forget();
+        }
+        if self.launcher.is_none() && !self.has_unread_runs() {
+            // Of a dead keeper. Its reader may be killed before it ends.
+            self.folder.remove();
+        }
+    }
+
+    fn welcome(&self) -> Welcome {
+        let following = self.clients.values().filter(|client| client.is_following);
+        let mut attached: Vec<u32> = following.filter_map(|client| client.process).collect();
+        // The process that stores runs is not a server.
+        attached.retain(|process| Some(*process) != self.settling.process());
+        attached.sort_unstable();
+        attached.dedup();
+        let mut kernel = self.status.clone();
+        kernel.is_busy = self.is_busy();
+        let orphans = self.runs.orphans();
+        Welcome { version: VERSION, kernel, last_request: self.last_request, attached, orphans }
+    }
+
+    pub(super) fn on_left(&mut self, id: ClientId) {
+        if self.clients.remove(&id).is_none() && id != STARTER {
+            return;
+        }
+        for message in self.runs.unrequested(id) {
+            self.withdrawn(message);
+        }
+        if self.runs.left(id) {
+            self.record(&LogRecord::Event(LogEvent::Orphaned));
+        }
+        self.count_attached();
+    }
+
+    pub(super) fn count_attached(&mut self) {
+        let attached = self.clients.values().filter(|client| client.is_following).count();
+        self.lifetime.set_attached(attached, Instant::now());
+    }
+
+    pub(super) fn requested(&mut self) {
+        self.last_request = SystemTime::now();
+        self.lifetime.requested(Instant::now());
+    }
+}

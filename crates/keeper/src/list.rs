@@ -1,0 +1,184 @@
+//! The kept kernels of this user, for people.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use futures_util::future::join_all;
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::time::{sleep, timeout};
+
+use crate::attach::{NoGreeting, greet};
+use crate::connection::end;
+use crate::folder::{KeeperFolder, keepers};
+use crate::kernel_file::KernelFile;
+use crate::log::{LogEntry, logged_runs, read_entries};
+use crate::protocol::KernelPhase;
+use crate::resident::resident_bytes;
+use crate::state_folder::StateFolder;
+
+/// How long a keeper may take to end its kernel.
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A kernel with a keeper, or what a keeper that has ended left of one.
+#[derive(Debug, Clone)]
+pub struct KeptKernel {
+    pub id: String,
+    pub display_name: String,
+    /// The interpreter or program that it runs.
+    pub program: PathBuf,
+    pub notebook: Option<PathBuf>,
+    pub working_folder: PathBuf,
+    pub started_at: SystemTime,
+    pub state: KeeperState,
+    /// When a server last sent it something; `None` if its keeper does not say.
+    pub last_request: Option<SystemTime>,
+    /// The processes of the servers that are attached.
+    pub attached: Vec<u32>,
+    /// How many runs of servers that have ended were reported to no agent.
+    pub unread_runs: usize,
+    /// The process of its keeper.
+    pub keeper: u32,
+    /// What the kernel's process holds in memory, in bytes, as far as the system says.
+    pub memory: Option<u64>,
+    folder: KeeperFolder,
+    record: KernelFile,
+}
+
+/// What a kept kernel does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeeperState {
+    Starting,
+    Idle,
+    Busy,
+    /// Its process ended; the keeper lives.
+    Dead {
+        how: String,
+    },
+    /// The keeper has ended, and left runs that nobody has read.
+    KeeperDead,
+    /// The keeper does not answer.
+    Silent,
+    /// The keeper cannot be used by this version of the program.
+    Refused {
+        cause: String,
+    },
+}
+
+/// Why a kernel was not stopped, for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StopError(pub String);
+
+/// The kept kernels of this user, the oldest first.
+pub async fn kept_kernels(state: &StateFolder) -> Vec<KeptKernel> {
+    let mut found =
+        join_all(keepers(state).into_iter().map(|(folder, record)| look_at(folder, record))).await;
+    found.sort_by_key(|kernel| kernel.started_at);
+    found
+}
+
+async fn look_at(folder: KeeperFolder, record: KernelFile) -> KeptKernel {
+    let welcome = greet(&folder, &record).await;
+    let state = match welcome.as_ref().map(|welcome| (&welcome.kernel.phase, welcome.kernel.is_busy)) {
+        Err(NoGreeting::Refused { cause }) => KeeperState::Refused { cause: cause.clone() },
+        Err(NoGreeting::Absent) if folder.is_starting(&record) => KeeperState::Starting,
+        Err(NoGreeting::Absent) => KeeperState::KeeperDead,
+        Err(NoGreeting::Silent) => KeeperState::Silent,
+        Ok((KernelPhase::Starting, _)) => KeeperState::Starting,
+        Ok((KernelPhase::Running, true)) => KeeperState::Busy,
+        Ok((KernelPhase::Running, false)) => KeeperState::Idle,
+        Ok((KernelPhase::Dead { how }, _)) => KeeperState::Dead { how: how.clone() },
+    };
+    let welcome = welcome.ok();
+    let process = welcome.as_ref().and_then(|welcome| welcome.kernel.process);
+    let memory = match process {
+        Some(process) => resident_bytes(process).await,
+        None => None,
+    };
+    KeptKernel {
+        id: record.id.clone(),
+        display_name: record.choice.display_name().to_owned(),
+        program: record.choice.program().to_path_buf(),
+        notebook: record.notebook.clone(),
+        working_folder: record.folder.clone(),
+        started_at: record.started_at,
+        state,
+        last_request: welcome.as_ref().map(|welcome| welcome.last_request),
+        unread_runs: welcome.as_ref().map(|welcome| welcome.orphans).unwrap_or_default(),
+        attached: welcome.map(|welcome| welcome.attached).unwrap_or_default(),
+        keeper: record.process,
+        memory,
+        folder,
+        record,
+    }
+}
+
+impl KeptKernel {
+    /// The folder of its keeper.
+    pub fn folder(&self) -> &Path {
+        &self.folder.path
+    }
+
+    /// The folder that holds every notebook whose cells it has run.
+    pub fn folder_of_runs(&self) -> PathBuf {
+        let notebooks = logged_runs(&self.folder.path).into_iter().filter_map(|run| run.data.notebook);
+        let folders: Vec<_> =
+            notebooks.filter_map(|notebook| notebook.parent().map(Path::to_path_buf)).collect();
+        let is_above = |folder: &&Path| folders.iter().all(|its| its.starts_with(folder));
+        let innermost = folders.first().and_then(|first| first.ancestors().find(is_above));
+        innermost.unwrap_or(&self.working_folder).to_path_buf()
+    }
+
+    /// Passes on what it printed and what happened to it, as far as its keeper still has it, the oldest first, until `each`
+    /// fails.
+    pub fn read_log(&self, each: impl FnMut(LogEntry) -> io::Result<()>) -> io::Result<()> {
+        read_entries(&self.folder.path, each)
+    }
+
+    /// Ends it at once, with what runs on it; removes what an ended keeper left. Fails if the keeper does not end within ten
+    /// seconds, or another server reads what it has left.
+    pub async fn stop(&self) -> Result<(), StopError> {
+        if self.state == KeeperState::KeeperDead {
+            let Ok(Some(_lock)) = self.folder.lock() else {
+                let cause =
+                    "another server is reading its keeper's log; try again when that server has ended";
+                return Err(StopError(cause.to_owned()));
+            };
+            self.folder.remove();
+            return Ok(());
+        }
+        let failed = |cause: String| StopError(format!("{cause}; end process {} to stop it", self.keeper));
+        self.ask_to_end().await.map_err(failed)?;
+        let ended = async {
+            while self.folder.is_kept() {
+                sleep(Duration::from_millis(20)).await;
+            }
+        };
+        timeout(STOP_TIMEOUT, ended).await.map_err(|_| failed("its keeper does not end".to_owned()))?;
+        // One that a signal has ended leaves the runs that nobody has read.
+        self.folder.remove();
+        Ok(())
+    }
+
+    /// The process that listens, or else the one that claims to: another process may have the keeper's former id.
+    async fn process_of_keeper(&self) -> Option<Pid> {
+        match self.folder.connect(&self.record).await {
+            Ok(stream) => stream.peer_cred().ok()?.pid().and_then(Pid::from_raw),
+            Err(_) => self.folder.keeper_process(),
+        }
+    }
+
+    async fn ask_to_end(&self) -> Result<(), String> {
+        // Its kernel ends with it.
+        let is_silent = self.state == KeeperState::Silent;
+        let is_refused = matches!(self.state, KeeperState::Refused { .. });
+        if self.record.is_ready() && !is_refused && !is_silent {
+            let stream = self.folder.connect(&self.record).await.map_err(|error| error.to_string())?;
+            return end(stream).await.map_err(|error| error.to_string());
+        }
+        // It does not listen before the kernel is ready, and every version understands the signal.
+        let keeper = self.process_of_keeper().await.ok_or("its process is unknown")?;
+        let signal = if is_silent { Signal::KILL } else { Signal::TERM };
+        kill_process(keeper, signal).map_err(|error| error.to_string())
+    }
+}

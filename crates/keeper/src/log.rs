@@ -1,0 +1,12 @@
+//! The log of a keeper: its files, and what they say about runs.
+
+mod entries;
+mod files;
+mod logged_runs;
+mod note_data;
+
+pub(crate) use entries::read_entries;
+pub use entries::{LogEntry, LogEntryKind};
+pub(crate) use files::{Log, LogReader, is_log, read_piece};
+pub use logged_runs::{LoggedRun, LoggedState, logged_run, logged_runs};
+pub use note_data::NoteData;

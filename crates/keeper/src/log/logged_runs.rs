@@ -1,0 +1,302 @@
+//! What the log of a keeper says about runs, read without a connection to it.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use bytes::Bytes;
+use kernel::LossCause;
+use kernel::log::{Channel, LogEvent, LogRecord, Note, Peek};
+use serde::Deserialize;
+
+use super::entries::{Entries, LogEntryKind};
+use super::files::read_records;
+use super::note_data::NoteData;
+
+const RESTARTED: &str = "it was restarted";
+
+/// The state of a run, as far as a log says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LoggedState {
+    /// It was announced; its request has not been sent.
+    Queued,
+    Running,
+    /// The code waits for a line of input from a person.
+    WaitingForInput {
+        prompt: String,
+        /// The reply must not be shown.
+        is_password: bool,
+    },
+    Done,
+    /// The code raised an exception.
+    Error {
+        name: String,
+        value: String,
+    },
+    /// It was interrupted, or its request was withdrawn.
+    Interrupted,
+    /// It is over, and how it ended cannot be known.
+    Lost {
+        cause: LossCause,
+    },
+    /// The kernel's process ended before the run did.
+    KernelDied {
+        how: String,
+    },
+}
+
+impl LoggedState {
+    /// Whether the run has ended.
+    pub fn is_over(&self) -> bool {
+        !matches!(self, Self::Queued | Self::Running | Self::WaitingForInput { .. })
+    }
+}
+
+/// A run in a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoggedRun {
+    /// Its id.
+    pub run: String,
+    pub data: NoteData,
+    pub state: LoggedState,
+    /// Its outcome is stored, and an agent knows it.
+    pub is_acknowledged: bool,
+}
+
+impl LoggedRun {
+    /// Whether the kernel works on it, or has still to.
+    pub fn is_unfinished(&self) -> bool {
+        !self.is_acknowledged && !self.state.is_over()
+    }
+}
+
+/// The runs in the log in `folder`, the oldest first.
+pub fn logged_runs(folder: &Path) -> Vec<LoggedRun> {
+    let mut runs = LoggedRuns::default();
+    // Parts that are removed during the reading are left out.
+    let _ = read_records(folder, |_, record| {
+        runs.on_record(&record);
+        Ok(())
+    });
+    runs.runs.into_iter().map(|progress| progress.run).collect()
+}
+
+/// A run in the log in `folder`, and what it printed and returned; `None` if that does not tell of it.
+pub fn logged_run(folder: &Path, run: &str) -> Option<(LoggedRun, String)> {
+    let (mut runs, mut entries, mut text) = (LoggedRuns::default(), Entries::default(), String::new());
+    let _ = read_records(folder, |at, record| {
+        runs.on_record(&record);
+        if let Some(entry) = entries.of(at, record).filter(|entry| entry.run.as_deref() == Some(run)) {
+            match entry.kind {
+                LogEntryKind::Event => {}
+                LogEntryKind::Stdout | LogEntryKind::Stderr => text.push_str(&entry.text),
+                LogEntryKind::Result | LogEntryKind::Error => {
+                    text.push_str(&entry.text);
+                    text.push('\n');
+                }
+            }
+        }
+        Ok(())
+    });
+    let found = runs.runs.into_iter().find(|progress| progress.run.run == run)?;
+    Some((found.run, text))
+}
+
+/// Follows the runs through the records.
+#[derive(Default)]
+struct LoggedRuns {
+    runs: Vec<Progress>,
+    /// Indexes in `runs`, by the `msg_id` of the request.
+    requests: HashMap<String, usize>,
+}
+
+struct Progress {
+    run: LoggedRun,
+    /// How it ends, once the kernel is idle.
+    reply: Option<LoggedState>,
+    is_idle: bool,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Reply {
+    status: String,
+    ename: String,
+    evalue: String,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct InputRequest {
+    prompt: String,
+    password: bool,
+}
+
+impl LoggedRuns {
+    fn on_record(&mut self, record: &LogRecord) {
+        match record {
+            LogRecord::Note(note) => self.on_note(note),
+            LogRecord::FromKernel { channel, parts } => self.on_message(*channel, parts),
+            LogRecord::ToKernel { channel: Channel::Stdin, parts } => {
+                if let Some(progress) = self.of_request(&Peek::of(Channel::Stdin, parts).parent) {
+                    progress.run.state = LoggedState::Running;
+                }
+            }
+            LogRecord::Event(LogEvent::Died { how }) => {
+                self.end_all(&LoggedState::KernelDied { how: how.clone() });
+            }
+            LogRecord::Event(LogEvent::Restarting) => {
+                self.end_all(&LoggedState::KernelDied { how: RESTARTED.to_owned() });
+            }
+            LogRecord::Event(LogEvent::Ended { message }) => {
+                if let Some(progress) = self.of_request(message) {
+                    progress.run.state = progress.reply.take().unwrap_or(LoggedState::Interrupted);
+                }
+            }
+            LogRecord::Event(LogEvent::LogFailed { os_error }) => {
+                let cause = LossCause::LogFailed { os_error: *os_error };
+                self.end_all(&LoggedState::Lost { cause });
+            }
+            LogRecord::Event(LogEvent::Withdrawn { message }) => {
+                if let Some(progress) = self.of_request(message) {
+                    progress.run.state = LoggedState::Interrupted;
+                }
+            }
+            LogRecord::Acknowledged { run } => {
+                if let Some(progress) = self.runs.iter_mut().find(|progress| progress.run.run == *run) {
+                    progress.run.is_acknowledged = true;
+                }
+            }
+            LogRecord::Event(_) | LogRecord::ToKernel { .. } | LogRecord::Stored { .. } => {}
+        }
+    }
+
+    fn on_note(&mut self, note: &Note) {
+        let at = self.runs.iter().rposition(|progress| progress.run.run == note.run).unwrap_or_else(|| {
+            let run = LoggedRun {
+                run: note.run.clone(),
+                data: serde_json::from_value(note.data.clone()).unwrap_or_default(),
+                state: LoggedState::Queued,
+                is_acknowledged: false,
+            };
+            self.runs.push(Progress { run, reply: None, is_idle: false });
+            self.runs.len() - 1
+        });
+        if let Some(message) = &note.message {
+            self.runs[at].run.state = LoggedState::Running;
+            self.requests.insert(message.clone(), at);
+        }
+    }
+
+    fn on_message(&mut self, channel: Channel, parts: &[Bytes]) {
+        let peek = Peek::of(channel, parts);
+        let Some(progress) = self.of_request(&peek.parent) else { return };
+        match (channel, &*peek.kind) {
+            (Channel::Shell, "execute_reply") => progress.reply = Some(outcome(read(parts))),
+            (Channel::Iopub, "status") => progress.is_idle |= peek.state.as_deref() == Some("idle"),
+            (Channel::Stdin, "input_request") => {
+                let InputRequest { prompt, password } = read(parts);
+                progress.run.state = LoggedState::WaitingForInput { prompt, is_password: password };
+            }
+            _ => {}
+        }
+        // Output may come after the reply.
+        if progress.is_idle
+            && let Some(outcome) = progress.reply.take()
+        {
+            progress.run.state = outcome;
+        }
+    }
+
+    /// Whatever the kernel was sent is over.
+    fn end_all(&mut self, state: &LoggedState) {
+        for progress in &mut self.runs {
+            if matches!(progress.run.state, LoggedState::Running | LoggedState::WaitingForInput { .. }) {
+                progress.run.state = state.clone();
+            }
+        }
+    }
+
+    fn of_request(&mut self, message: &str) -> Option<&mut Progress> {
+        self.requests.get(message).and_then(|at| self.runs.get_mut(*at))
+    }
+}
+
+fn outcome(reply: Reply) -> LoggedState {
+    match &*reply.status {
+        "ok" => LoggedState::Done,
+        "error" => LoggedState::Error { name: reply.ename, value: reply.evalue },
+        _ => LoggedState::Interrupted,
+    }
+}
+
+/// What can be read of the content of a message; kernels send anything.
+fn read<T: for<'de> Deserialize<'de> + Default>(parts: &[Bytes]) -> T {
+    parts.get(3).and_then(|content| serde_json::from_slice(content).ok()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn note(run: &str, message: Option<&str>) -> LogRecord {
+        let data = json!({ "notebook": "/n.ipynb", "cell": "c", "source": "1" });
+        LogRecord::Note(Note { run: run.to_owned(), message: message.map(str::to_owned), data })
+    }
+
+    fn message(channel: Channel, kind: &str, parent: &str, content: &Value) -> LogRecord {
+        let header = json!({ "msg_id": "1", "msg_type": kind });
+        let parts = [&header, &json!({ "msg_id": parent }), &json!({}), content];
+        LogRecord::FromKernel { channel, parts: parts.map(|part| Bytes::from(part.to_string())).into() }
+    }
+
+    fn idle(parent: &str) -> LogRecord {
+        message(Channel::Iopub, "status", parent, &json!({ "execution_state": "idle" }))
+    }
+
+    /// The states of the runs after these records, and whether each is acknowledged.
+    fn states(records: &[LogRecord]) -> Vec<(LoggedState, bool)> {
+        let mut runs = LoggedRuns::default();
+        for record in records {
+            runs.on_record(record);
+        }
+        runs.runs.into_iter().map(|it| (it.run.state, it.run.is_acknowledged)).collect()
+    }
+
+    #[test]
+    fn a_run_is_over_once_the_kernel_has_replied_and_is_idle() {
+        let failed = json!({ "status": "error", "ename": "E", "evalue": "v" });
+        let mut records = vec![note("r1", None), note("r1", Some("m"))];
+        assert_eq!(states(&records[..1]), [(LoggedState::Queued, false)]);
+        assert_eq!(states(&records), [(LoggedState::Running, false)]);
+        records.push(message(Channel::Shell, "execute_reply", "m", &failed));
+        assert_eq!(states(&records), [(LoggedState::Running, false)]);
+        records.push(idle("m"));
+        let over = LoggedState::Error { name: "E".to_owned(), value: "v".to_owned() };
+        assert_eq!(states(&records), [(over.clone(), false)]);
+        records.push(LogRecord::Acknowledged { run: "r1".to_owned() });
+        records.push(LogRecord::Event(LogEvent::Died { how: "killed".to_owned() }));
+        assert_eq!(states(&records), [(over, true)]);
+    }
+
+    #[test]
+    fn the_death_of_a_kernel_ends_what_it_was_sent_and_nothing_else() {
+        let asks = json!({ "prompt": "name", "password": false });
+        let records = [
+            note("r1", Some("m1")),
+            message(Channel::Stdin, "input_request", "m1", &asks),
+            note("r2", Some("m2")),
+            LogRecord::Event(LogEvent::Withdrawn { message: "m2".to_owned() }),
+            note("r3", None),
+            LogRecord::Event(LogEvent::Died { how: "killed".to_owned() }),
+        ];
+        let waits = LoggedState::WaitingForInput { prompt: "name".to_owned(), is_password: false };
+        assert_eq!(states(&records[..2]), [(waits, false)]);
+        let died = LoggedState::KernelDied { how: "killed".to_owned() };
+        assert_eq!(
+            states(&records),
+            [(died, false), (LoggedState::Interrupted, false), (LoggedState::Queued, false)]
+        );
+    }
+}

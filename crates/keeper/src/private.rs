@@ -1,0 +1,122 @@
+//! Which folders and sockets only this user can use.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+use tokio::net::UnixStream;
+
+use crate::kernel_file::KERNEL_FILE;
+use crate::state_folder::StateFolder;
+
+/// The permissions of everybody but the owner.
+const OTHERS: u32 = 0o077;
+const OTHERS_WRITE: u32 = 0o002;
+
+/// Which folders of keepers are not used because others could have changed them, a sentence each: without that, their kernels
+/// would just not be there.
+pub fn unused_folders(state: &StateFolder) -> Vec<String> {
+    let Some(parent) = state.of_keepers() else { return Vec::new() };
+    let above = parent.parent().filter(|above| fs::metadata(above).is_ok_and(|it| !only_we_write(&it)));
+    if let Some(path) = above.or(Some(&*parent).filter(|parent| parent.exists() && !is_private(parent))) {
+        return vec![unused(path, "kernels are neither kept nor found")];
+    }
+    let entries = fs::read_dir(&parent).into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_unused = |path: &PathBuf| path.join(KERNEL_FILE).exists() && !is_private(path);
+    entries.filter(is_unused).map(|path| unused(&path, "its kernel is not found")).collect()
+}
+
+fn unused(path: &Path, effect: &str) -> String {
+    let shown = path.display();
+    let (cause, remedy) = match fs::symlink_metadata(path) {
+        Ok(it) if it.is_symlink() => ("it is a symbolic link".to_owned(), "Remove it".to_owned()),
+        Ok(it) if it.uid() != rustix::process::geteuid().as_raw() => {
+            ("it belongs to another user".to_owned(), "Remove it".to_owned())
+        }
+        Ok(it) => {
+            let mode = it.mode() & 0o777;
+            (format!("others can use it (mode {mode:o})"), format!("`chmod 700 {shown}`"))
+        }
+        Err(error) => (error.to_string(), "Check it".to_owned()),
+    };
+    format!(
+        "The folder {shown} is not used, because {cause}: {effect}. {remedy} if nobody else has changed what is in it."
+    )
+}
+
+/// Makes the folder above, where only this user may look.
+pub(crate) fn create_parent(path: &Path) -> io::Result<()> {
+    let parent = path.parent().ok_or(io::ErrorKind::NotFound)?;
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
+    if !is_private_below_ours(parent) {
+        let cause = format!("others can write to {}, or it belongs to somebody else", parent.display());
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, cause));
+    }
+    Ok(())
+}
+
+/// A new folder in `parent` into which only this user may look, removed when it is dropped.
+pub(crate) fn private_folder(prefix: &str, parent: &Path) -> io::Result<TempDir> {
+    let mut builder = tempfile::Builder::new();
+    // Without it, the umask decides.
+    builder.prefix(prefix).permissions(fs::Permissions::from_mode(0o700));
+    builder.tempdir_in(parent)
+}
+
+/// Whether this is a folder of this user, no link, into which nobody else may look.
+pub(crate) fn is_private(folder: &Path) -> bool {
+    fs::symlink_metadata(folder).is_ok_and(|it| {
+        it.is_dir() && it.uid() == rustix::process::geteuid().as_raw() && it.mode() & OTHERS == 0
+    })
+}
+
+/// The same of a folder in one that only this user can change: a user who can rename a private folder could put another one in
+/// its place.
+pub(crate) fn is_private_below_ours(folder: &Path) -> bool {
+    let above = folder.parent().and_then(|above| fs::metadata(above).ok());
+    above.is_some_and(|above| only_we_write(&above)) && is_private(folder)
+}
+
+fn only_we_write(folder: &fs::Metadata) -> bool {
+    folder.uid() == rustix::process::geteuid().as_raw() && folder.mode() & OTHERS_WRITE == 0
+}
+
+/// Whether the process at the other end belongs to this user.
+pub(crate) fn is_own_process(stream: &UnixStream) -> bool {
+    stream.peer_cred().is_ok_and(|peer| peer.uid() == rustix::process::geteuid().as_raw())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::folder::KeeperFolder;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_is_not_used_because_others_can_use_it_is_named() {
+        let temporary = tempfile::tempdir().unwrap();
+        let state = StateFolder::at(temporary.path());
+        assert!(unused_folders(&state).is_empty(), "there is nothing");
+        let folder = KeeperFolder::named(&state, "one").unwrap();
+        folder.create().unwrap();
+        fs::write(folder.path.join(KERNEL_FILE), "{}").unwrap();
+        assert!(unused_folders(&state).is_empty());
+        let loosen = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        loosen(&folder.path, 0o755);
+        let said = unused_folders(&state).concat();
+        assert!(said.contains(&format!("The folder {} is not used", folder.path.display())), "{said}");
+        assert!(said.contains("others can use it (mode 755)"), "{said}");
+        let parent = folder.path.parent().unwrap();
+        loosen(parent, 0o755);
+        let said = unused_folders(&state).concat();
+        assert!(said.contains(&format!("`chmod 700 {}`", parent.display())), "{said}");
+        loosen(parent, 0o700);
+        loosen(&folder.path, 0o700);
+        assert!(unused_folders(&state).is_empty());
+        loosen(parent.parent().unwrap(), 0o777);
+        let said = unused_folders(&state).concat();
+        assert!(said.contains("cellbridge is not used") && said.contains("mode 777"), "{said}");
+    }
+}

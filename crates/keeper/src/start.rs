@@ -1,0 +1,106 @@
+//! Starts keepers.
+//!
+//! | process | does |
+//! |---|---|
+//! | the server | starts the second, and gives it on its standard input what to keep |
+//! | `keep --detach` | starts the third with the same standard input and output, and ends: the keeper has no parent |
+//! | `keep` | leaves the session of the server, reads what to keep, starts the kernel, says how that went, and keeps it: [`run_from_stdin`](crate::run_from_stdin) |
+//!
+//! The second is not in the server's process group, which clients kill as a whole. The server says at once which runs wait for
+//! the kernel, and meanwhile which others do. If its end of the input is closed before the kernel is ready, the
+//! kernel is no longer wanted, and what the next server has to tell of these runs stays in the folder.
+
+use std::io;
+use std::path::Path;
+use std::process::Stdio;
+
+use tokio::process::{ChildStdin, Command};
+use tokio::sync::mpsc;
+
+use crate::launcher::LaunchError;
+use crate::protocol::{ClientFrame, FramedRead, FramedWrite};
+use crate::spec::{Answer, KeeperSpec};
+
+/// Why there is no kernel with a keeper.
+#[derive(Debug)]
+pub enum StartError {
+    /// The kernel does not start.
+    Kernel(LaunchError),
+    /// It cannot be kept; the cause.
+    Keeper(String),
+}
+
+/// Lets a keeper know that the server that started it lives, until this is dropped.
+#[derive(Debug)]
+pub struct StarterLife(#[expect(dead_code, reason = "it ends with the pipe")] FramedWrite<ChildStdin>);
+
+/// Starts a keeper, and waits until its kernel is ready. Passes `early` frames on to it meanwhile: which runs wait for the
+/// kernel. If this is dropped before, the kernel ends.
+pub async fn start(
+    program: &Path,
+    spec: &KeeperSpec,
+    early: &mut mpsc::UnboundedReceiver<ClientFrame>,
+) -> Result<StarterLife, StartError> {
+    let failed = |error: io::Error| StartError::Keeper(format!("its keeper cannot be started ({error})"));
+    let mut command = Command::new(program);
+    command.args(["keep", "--detach"]).env_clear().envs(spec.variables.iter().cloned()).current_dir("/");
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .kill_on_drop(true)
+        .process_group(0);
+    let mut child = command.spawn().map_err(failed)?;
+    let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+        return Err(failed(io::ErrorKind::BrokenPipe.into()));
+    };
+    let spec = serde_json::to_vec(spec).map_err(|error| failed(error.into()))?;
+    // Kept until the answer is here: its end means that the kernel is no longer wanted.
+    let mut input = FramedWrite::new(input);
+    input.send(&spec).await.map_err(failed)?;
+    let mut output = FramedRead::new(output);
+    let mut is_detached = false;
+    let answer = loop {
+        tokio::select! {
+            exited = child.wait(), if !is_detached => {
+                exited.map_err(failed)?;
+                is_detached = true;
+            }
+            answer = output.receive() => break answer.map_err(failed)?,
+            Some(frame) = early.recv() => {
+                // If it fails, the keeper has ended, which its answer shows.
+                let _ = input.send(&frame.write()).await;
+            }
+        }
+    };
+    let answer = answer.ok_or_else(|| failed(io::Error::other("it ended at once")))?;
+    match serde_json::from_slice(&answer).map_err(|error| failed(error.into()))? {
+        Answer::Ready => Ok(StarterLife(input)),
+        Answer::Failed { cause, next } => Err(StartError::Kernel(LaunchError { cause, next })),
+        Answer::Unable { cause } => Err(StartError::Keeper(cause)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::tests::spec;
+    use crate::tests::script;
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn a_keeper_is_not_in_the_process_group_of_its_server() {
+        let folder = tempfile::tempdir().unwrap();
+        let (program, group) = (folder.path().join("program"), folder.path().join("group"));
+        script(
+            &program,
+            &format!("read -r _ _ _ _ group _ < /proc/$$/stat; echo $group > {}", group.display()),
+        );
+        let (_sender, mut early) = mpsc::unbounded_channel();
+        let spec = spec(folder.path().join("kernels/one"));
+        let started = start(&program, &spec, &mut early).await;
+        assert!(matches!(started, Err(StartError::Keeper(_))), "{started:?}");
+        let group: i32 = std::fs::read_to_string(group).unwrap().trim().parse().unwrap();
+        assert_ne!(group, rustix::process::getpgrp().as_raw_nonzero().get());
+    }
+}

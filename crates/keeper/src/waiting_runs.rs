@@ -1,0 +1,126 @@
+//! The runs of this server that no keeper knows of yet: their kernel is being chosen or started. They are noted in a folder like
+//! that of a keeper, from which other servers learn of them if this program is killed.
+
+use std::collections::HashSet;
+use std::io;
+use std::time::SystemTime;
+
+use kernel::log::{LogRecord, Note};
+use parking_lot::Mutex;
+
+use crate::folder::{FolderLock, KeeperFolder, folders};
+use crate::log::Log;
+use crate::state_folder::StateFolder;
+
+/// The runs that wait in this server. Other servers find their folder with [`waiting_folders`].
+pub struct WaitingRuns {
+    state: StateFolder,
+    /// Not there while no run waits.
+    noted: Mutex<Option<Noted>>,
+}
+
+struct Noted {
+    folder: KeeperFolder,
+    /// Held as long as this server lives.
+    _lock: FolderLock,
+    log: Log,
+    runs: HashSet<String>,
+}
+
+impl WaitingRuns {
+    /// None wait yet: nothing is written.
+    pub fn new(state: StateFolder) -> Self {
+        Self { state, noted: Mutex::default() }
+    }
+
+    /// A run waits. If that cannot be written, a later server does not learn of it.
+    pub fn add(&self, note: Note) {
+        if let Err(error) = self.try_add(note) {
+            tracing::debug!(%error, "a run would be forgotten if this server were killed now");
+        }
+    }
+
+    fn try_add(&self, note: Note) -> io::Result<()> {
+        let mut noted = self.noted.lock();
+        let noted = match &mut *noted {
+            Some(noted) => noted,
+            empty => empty.insert(Noted::create(&self.state)?),
+        };
+        noted.runs.insert(note.run.clone());
+        noted.log.append(&LogRecord::Note(note), SystemTime::now()).map(drop)
+    }
+
+    /// A keeper knows of a run, or an agent knows what became of it.
+    pub fn remove(&self, run: &str) {
+        let mut all = self.noted.lock();
+        let Some(noted) = all.as_mut().filter(|noted| noted.runs.contains(run)) else { return };
+        noted.runs.remove(run);
+        if noted.runs.is_empty() {
+            noted.folder.remove();
+            *all = None;
+            return;
+        }
+        if let Err(error) =
+            noted.log.append(&LogRecord::Acknowledged { run: run.to_owned() }, SystemTime::now())
+        {
+            tracing::debug!(%error, "a run would be reported as not run if this server were killed now");
+        }
+    }
+}
+
+impl Noted {
+    fn create(state: &StateFolder) -> io::Result<Self> {
+        let folder = KeeperFolder::named(state, &uuid::Uuid::new_v4().simple().to_string())?;
+        folder.create()?;
+        let lock = folder.lock()?.ok_or(io::ErrorKind::AddrInUse)?;
+        let log = Log::create(&folder.path)?;
+        Ok(Self { folder, _lock: lock, log, runs: HashSet::new() })
+    }
+}
+
+/// The folders in which servers have noted runs that wait. Whether one lives, its lock says.
+pub fn waiting_folders(state: &StateFolder) -> Vec<KeeperFolder> {
+    // Whoever makes a folder locks it before there is a log: only then it may be asked for its lock.
+    folders(state).into_iter().filter(|folder| folder.has_log() && folder.record().is_none()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::log::{LoggedState, logged_runs};
+
+    fn note(run: &str) -> Note {
+        Note { run: run.to_owned(), message: None, data: json!({ "cell": "c" }) }
+    }
+
+    #[test]
+    fn other_servers_find_the_runs_that_wait_and_nothing_stays_once_none_does() {
+        let temporary = tempfile::tempdir().unwrap();
+        let state = StateFolder::at(temporary.path());
+        let runs = WaitingRuns::new(state.clone());
+        assert!(waiting_folders(&state).is_empty());
+        runs.add(note("r1"));
+        runs.add(note("r2"));
+        runs.remove("r1");
+        let [folder] = &waiting_folders(&state)[..] else { panic!() };
+        assert!(folder.is_kept(), "its server lives");
+        let found: Vec<_> =
+            logged_runs(&folder.path).into_iter().filter(|run| !run.is_acknowledged).collect();
+        let [run] = &found[..] else { panic!("{found:?}") };
+        assert_eq!(
+            (&*run.run, run.data.cell.as_deref(), &run.state),
+            ("r2", Some("c"), &LoggedState::Queued)
+        );
+        drop(runs);
+        assert!(!folder.is_kept(), "its server has ended");
+        assert_eq!(waiting_folders(&state).len(), 1);
+
+        let runs = WaitingRuns::new(state.clone());
+        runs.add(note("r3"));
+        runs.remove("r3");
+        runs.remove("r3");
+        assert_eq!(waiting_folders(&state).len(), 1, "only the one that was left");
+    }
+}

@@ -1,0 +1,16 @@
+//! Logs of what a kernel was sent and what it sent, from which later servers learn how runs ended. No I/O.
+//!
+//! The keeper of a kernel writes one, and a server writes one of the runs on a Jupyter server's kernel. [`LogRecord`] is the format,
+//! [`Runs`] follows the runs of a log.
+
+mod peek;
+mod record;
+mod runs;
+
+pub use peek::Peek;
+pub use record::{
+    FormatError, LogEvent, LogRecord, MAX_RECORD_BYTES, Note, RecordReader, put_message, read_message,
+};
+pub use runs::{AdoptedRun, ClientId, LogDecision, Runs};
+
+pub use crate::messages::Channel;

@@ -1,0 +1,346 @@
+//! What a log consists of: records, each behind its length.
+//!
+//! | bytes | |
+//! |---|---|
+//! | 4 | the length of the rest |
+//! | 8 | milliseconds since 1970 |
+//! | 1 | the kind of record |
+//! | … | by kind: a message, or JSON |
+//!
+//! A message is its channel in one byte, the number of parts in four, and each part behind its length in four.
+
+use std::time::{Duration, SystemTime};
+
+use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
+use serde::{Deserialize, Serialize};
+
+use crate::messages::Channel;
+
+/// The longest record. A message of the kernel is no longer than a Jupyter server takes.
+pub const MAX_RECORD_BYTES: usize = 1 << 30;
+
+const LENGTH_BYTES: usize = 4;
+/// The time and the kind.
+const HEAD_BYTES: usize = 9;
+
+const FROM_KERNEL: u8 = 0;
+const TO_KERNEL: u8 = 1;
+const NOTE: u8 = 2;
+const EVENT: u8 = 3;
+const ACKNOWLEDGED: u8 = 4;
+const STORED: u8 = 5;
+
+/// Bytes that are no record, or no frame of a protocol in the same form.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FormatError {
+    #[error("a frame of {length} bytes exceeds the limit of {MAX_RECORD_BYTES}")]
+    TooLong { length: usize },
+    #[error("a frame cannot be read: {cause}")]
+    Malformed { cause: String },
+}
+
+impl FormatError {
+    /// The error of what has another form than it should; `cause` is for people.
+    pub fn malformed(cause: &impl ToString) -> Self {
+        Self::Malformed { cause: cause.to_string() }
+    }
+}
+
+/// The details of a run, for whoever reads the log later. Written before the request of the run is sent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Note {
+    /// The id of the run.
+    pub run: String,
+    /// The `msg_id` of its request; `None` if that will be sent later.
+    #[serde(default)]
+    pub message: Option<String>,
+    /// Whatever the writer needs to find its way later.
+    #[serde(default)]
+    pub data: serde_json::Value,
+}
+
+/// One entry of a log.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LogRecord {
+    /// A message of the kernel: header, parent header, metadata, content, buffers.
+    FromKernel {
+        channel: Channel,
+        parts: Vec<Bytes>,
+    },
+    /// A message that the keeper sent to the kernel.
+    ToKernel {
+        channel: Channel,
+        parts: Vec<Bytes>,
+    },
+    /// What a client wants to be known about a run.
+    Note(Note),
+    Event(LogEvent),
+    /// The outputs of this run are in its cell, but not reported yet.
+    Stored {
+        run: String,
+    },
+    /// The outcome of this run is stored and reported.
+    Acknowledged {
+        run: String,
+    },
+}
+
+/// What happened to the kernel or its keeper.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum LogEvent {
+    /// A new process of the kernel takes requests. With its `language_info`, a JSON object.
+    Ready {
+        #[serde(default)]
+        language_info: serde_json::Value,
+    },
+    /// The kernel is being restarted on request: whatever it was sent before is over.
+    Restarting,
+    /// The kernel's process ended.
+    Died { how: String },
+    /// A client that owned runs has gone.
+    Orphaned,
+    /// The log keeps no more outputs of this request, because they exceed a limit.
+    Cut { message: String },
+    /// A request was withdrawn before the kernel got it.
+    Withdrawn { message: String },
+    /// The kernel has ended a request, although it has sent no reply or no `idle`.
+    Ended { message: String },
+    /// The log could not be written, so that records are missing before this: how the requests before it end is not known.
+    LogFailed { os_error: i32 },
+    #[serde(other)]
+    Unknown,
+}
+
+impl LogRecord {
+    /// Appends the record to `out`.
+    pub fn write(&self, time: SystemTime, out: &mut BytesMut) {
+        let start = out.len();
+        out.put_u32(0);
+        let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        out.put_u64(u64::try_from(since.as_millis()).unwrap_or_default());
+        match self {
+            Self::FromKernel { channel, parts } => write_message(FROM_KERNEL, *channel, parts, out),
+            Self::ToKernel { channel, parts } => write_message(TO_KERNEL, *channel, parts, out),
+            Self::Note(note) => write_json(NOTE, note, out),
+            Self::Event(event) => write_json(EVENT, event, out),
+            Self::Acknowledged { run } => write_json(ACKNOWLEDGED, run, out),
+            Self::Stored { run } => write_json(STORED, run, out),
+        }
+        let length = u32::try_from(out.len() - start - LENGTH_BYTES).unwrap_or(u32::MAX);
+        out[start..start + LENGTH_BYTES].copy_from_slice(&length.to_be_bytes());
+    }
+
+    /// Reads a record without its length. `None` for a kind that is not known.
+    fn read(mut bytes: Bytes) -> Result<Option<(SystemTime, Self)>, FormatError> {
+        if bytes.len() < HEAD_BYTES {
+            return Err(FormatError::malformed(&"a record without a kind"));
+        }
+        let time = SystemTime::UNIX_EPOCH + Duration::from_millis(bytes.get_u64());
+        let record = match bytes.get_u8() {
+            kind @ (FROM_KERNEL | TO_KERNEL) => {
+                let (channel, parts) = read_message(&mut bytes)?;
+                if kind == FROM_KERNEL {
+                    Self::FromKernel { channel, parts }
+                } else {
+                    Self::ToKernel { channel, parts }
+                }
+            }
+            NOTE => Self::Note(json(&bytes)?),
+            EVENT => Self::Event(serde_json::from_slice(&bytes).unwrap_or(LogEvent::Unknown)),
+            ACKNOWLEDGED => Self::Acknowledged { run: json(&bytes)? },
+            STORED => Self::Stored { run: json(&bytes)? },
+            _ => return Ok(None),
+        };
+        Ok(Some((time, record)))
+    }
+}
+
+fn json<T: for<'de> Deserialize<'de>>(bytes: &Bytes) -> Result<T, FormatError> {
+    serde_json::from_slice(bytes).map_err(|error| FormatError::malformed(&error))
+}
+
+fn write_json(kind: u8, value: &impl Serialize, out: &mut BytesMut) {
+    out.put_u8(kind);
+    // Strings and raw JSON: writing them to memory does not fail.
+    let _ = serde_json::to_writer(out.writer(), value);
+}
+
+fn write_message(kind: u8, channel: Channel, parts: &[Bytes], out: &mut BytesMut) {
+    out.put_u8(kind);
+    put_message(channel, parts, out);
+}
+
+/// Appends a message, as part of a record or a frame, to `out`.
+pub fn put_message(channel: Channel, parts: &[Bytes], out: &mut BytesMut) {
+    out.reserve(5 + parts.iter().map(|part| LENGTH_BYTES + part.len()).sum::<usize>());
+    out.put_u8(match channel {
+        Channel::Shell => 0,
+        Channel::Control => 1,
+        Channel::Stdin => 2,
+        Channel::Iopub => 3,
+    });
+    out.put_u32(u32::try_from(parts.len()).unwrap_or(u32::MAX));
+    for part in parts {
+        out.put_u32(u32::try_from(part.len()).unwrap_or(u32::MAX));
+        out.put_slice(part);
+    }
+}
+
+/// Takes a message off `bytes`; its parts are slices of them. Fails if they are too few, or name no channel.
+pub fn read_message(bytes: &mut Bytes) -> Result<(Channel, Vec<Bytes>), FormatError> {
+    let too_short = || FormatError::malformed(&"a message is shorter than it says");
+    if bytes.len() < 5 {
+        return Err(too_short());
+    }
+    let channel = match bytes.get_u8() {
+        0 => Channel::Shell,
+        1 => Channel::Control,
+        2 => Channel::Stdin,
+        3 => Channel::Iopub,
+        other => return Err(FormatError::malformed(&format!("there is no channel {other}"))),
+    };
+    let mut parts = Vec::new();
+    for _ in 0..bytes.get_u32() {
+        if bytes.len() < LENGTH_BYTES {
+            return Err(too_short());
+        }
+        let length = bytes.get_u32() as usize;
+        if bytes.len() < length {
+            return Err(too_short());
+        }
+        parts.push(bytes.split_to(length));
+    }
+    Ok((channel, parts))
+}
+
+/// Cuts a log into records, however it arrives.
+#[derive(Debug, Default)]
+pub struct RecordReader {
+    buffer: BytesMut,
+    /// The offset in the log of what comes next.
+    offset: u64,
+}
+
+impl RecordReader {
+    /// For a log that is read from `offset` on, where a record begins.
+    pub fn at(offset: u64) -> Self {
+        Self { buffer: BytesMut::new(), offset }
+    }
+
+    /// Adds what comes next in the log.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// The offset behind the last record that was returned or skipped.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The next whole record that is known here, with its time.
+    pub fn next_record(&mut self) -> Result<Option<(SystemTime, LogRecord)>, FormatError> {
+        loop {
+            let Some(length) = self.buffer.first_chunk::<LENGTH_BYTES>() else { return Ok(None) };
+            let length = u32::from_be_bytes(*length) as usize;
+            if length > MAX_RECORD_BYTES {
+                return Err(FormatError::TooLong { length });
+            }
+            if self.buffer.len() < LENGTH_BYTES + length {
+                return Ok(None);
+            }
+            self.buffer.advance(LENGTH_BYTES);
+            let record = self.buffer.split_to(length).freeze();
+            self.offset += (LENGTH_BYTES + length) as u64;
+            if let Some(record) = LogRecord::read(record)? {
+                return Ok(Some(record));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn message() -> impl Strategy<Value = (Channel, Vec<Bytes>)> {
+        let channel =
+            prop::sample::select(vec![Channel::Shell, Channel::Control, Channel::Stdin, Channel::Iopub]);
+        let part = prop::collection::vec(any::<u8>(), 0..50).prop_map(Bytes::from);
+        (channel, prop::collection::vec(part, 0..8))
+    }
+
+    fn record() -> impl Strategy<Value = LogRecord> {
+        prop_oneof![
+            message().prop_map(|(channel, parts)| LogRecord::FromKernel { channel, parts }),
+            message().prop_map(|(channel, parts)| LogRecord::ToKernel { channel, parts }),
+            ".*".prop_map(|run| LogRecord::Acknowledged { run }),
+            ".*".prop_map(|run| LogRecord::Stored { run }),
+            ".*".prop_map(|how| LogRecord::Event(LogEvent::Died { how })),
+            Just(LogRecord::Event(LogEvent::Restarting)),
+            (".*", ".*")
+                .prop_map(|(run, data)| { LogRecord::Note(Note { run, message: None, data: data.into() }) }),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn records_are_read_as_they_were_written(records in prop::collection::vec(record(), 0..20), cut in 1_usize..30) {
+            let time = SystemTime::UNIX_EPOCH + Duration::from_millis(1_700_000_000_123);
+            let mut log = BytesMut::new();
+            for record in &records {
+                record.write(time, &mut log);
+            }
+            let (mut reader, mut read) = (RecordReader::at(7), Vec::new());
+            for chunk in log.chunks(cut) {
+                reader.push(chunk);
+                while let Some((its_time, record)) = reader.next_record().unwrap() {
+                    prop_assert_eq!(its_time, time);
+                    read.push(record);
+                }
+            }
+            prop_assert_eq!(read, records);
+            prop_assert_eq!(reader.offset(), 7 + log.len() as u64);
+        }
+
+        #[test]
+        fn no_bytes_panic(bytes: Vec<u8>) {
+            let mut reader = RecordReader::default();
+            reader.push(&bytes);
+            while let Ok(Some(_)) = reader.next_record() {}
+            let _ = read_message(&mut Bytes::from(bytes));
+        }
+    }
+
+    #[test]
+    fn records_and_events_of_later_versions_are_skipped() {
+        let mut log = BytesMut::new();
+        log.put_u32(10);
+        log.put_u64(0);
+        log.put_slice(&[99, 1]);
+        LogRecord::Event(LogEvent::Restarting).write(SystemTime::now(), &mut log);
+        let mut reader = RecordReader::default();
+        reader.push(&log);
+        assert_eq!(reader.next_record().unwrap().unwrap().1, LogRecord::Event(LogEvent::Restarting));
+        for later in [r#"{"event": "moved", "to": 3}"#, r#""moved""#, r#"{"event": "died", "why": 3}"#] {
+            let mut bytes = BytesMut::new();
+            bytes.put_u64(0);
+            bytes.put_u8(EVENT);
+            bytes.put_slice(later.as_bytes());
+            let read = LogRecord::read(bytes.freeze()).unwrap().unwrap().1;
+            assert_eq!(read, LogRecord::Event(LogEvent::Unknown), "{later}");
+        }
+    }
+
+    #[test]
+    fn a_record_that_is_not_whole_yet_is_waited_for() {
+        let mut log = BytesMut::new();
+        LogRecord::Acknowledged { run: "r1".to_owned() }.write(SystemTime::now(), &mut log);
+        let mut reader = RecordReader::default();
+        reader.push(&log[..log.len() - 1]);
+        assert_eq!(reader.next_record(), Ok(None));
+        assert_eq!(reader.offset(), 0);
+    }
+}

@@ -1,0 +1,292 @@
+//! The kernels of a folder that keepers keep.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use keeper::{
+    KeeperFolder, KernelFile, KernelPhase, LoggedRun, LoggedState, StartLock, greet, keepers, logged_run,
+    logged_runs, waiting_folders,
+};
+use notebook::CellId;
+use workspace::{
+    Error, ErrorKind, FoundRun, Kernel as _, NextStep, NotebookPath, RunDetails, RunId, RunState,
+};
+
+use super::{Folder, START_TIMEOUT, UnusedKernels};
+use crate::environment::KernelChoice;
+use crate::launch::{KnownKeeper, LocalKernel, not_used, note_of};
+
+const LEFT_OF_NO_NOTEBOOK: &str = "This kernel is from an earlier server, with its variables.";
+
+impl Folder {
+    /// The kernels of this program, and those that other servers have left to keepers.
+    pub(super) async fn with_kept(&self, mut all: Vec<Arc<LocalKernel>>) -> Vec<Arc<LocalKernel>> {
+        if self.keeping.is_none() {
+            return all;
+        }
+        all.retain(|kernel| !kernel.is_only_listed());
+        join_all(all.iter().map(|kernel| kernel.refresh())).await;
+        for (folder, record) in keepers(&self.process_env.state_folder()) {
+            if !self.is_here(&record) || all.iter().any(|known| *known.id() == *record.id) {
+                continue;
+            }
+            let known = KnownKeeper::from_earlier(folder, record).await;
+            if known.welcome.is_some() {
+                all.extend(self.of_keeper(known));
+            }
+        }
+        if let Some(kernels) = &mut *self.kernels.lock() {
+            kernels.clone_from(&all);
+        }
+        all
+    }
+
+    /// The kernel that an earlier server started, if it fits and a new one is not wanted. If not, what to know of those that are not
+    /// used.
+    pub(super) async fn earlier_kernel(
+        &self,
+        notebook: Option<&Path>,
+        choice: &KernelChoice,
+        is_to_be_new: bool,
+    ) -> Result<Arc<LocalKernel>, UnusedKernels> {
+        let earlier = match notebook {
+            _ if is_to_be_new => None,
+            Some(notebook) => self.kept_kernel(notebook, choice).await,
+            None => self.left_kernel_of_no_notebook(choice).await.map(Ok),
+        };
+        let refused = match earlier {
+            Some(Ok(kernel)) => return Ok(kernel),
+            Some(Err(cause)) => Some(not_used(&cause)),
+            None => None,
+        };
+        let left = match notebook {
+            Some(notebook) if refused.is_none() => self.left_kernels(notebook, choice),
+            _ => Vec::new(),
+        };
+        Err(UnusedKernels { refused, others: left.into_iter().chain(self.unused_folders()).collect() })
+    }
+
+    /// A run waits for its kernel to be chosen and started.
+    pub(super) fn note_waiting(&self, note: &RunDetails) {
+        if self.keeping.is_some() {
+            self.waiting.add(note_of(&self.root, note));
+        }
+    }
+
+    pub(super) fn forget_waiting(&self, run: &RunId) {
+        self.waiting.remove(run);
+    }
+
+    /// Whether a kernel is that of this folder or of a notebook in it.
+    pub(super) fn is_here(&self, record: &KernelFile) -> bool {
+        let home = record.notebook.as_ref().unwrap_or(&record.folder);
+        self.root.relative(home).is_some()
+    }
+
+    /// The run with this id in the log of a keeper, whose kernel is joined.
+    pub(super) async fn find_kept_run(&self, run: &RunId) -> Option<FoundRun> {
+        self.keeping.as_ref()?;
+        for (folder, record) in keepers(&self.process_env.state_folder()) {
+            if !self.is_here(&record) || !record.is_readable() {
+                continue;
+            }
+            let notebook = record.notebook.as_ref().and_then(|path| self.root.relative(path));
+            let (path, wanted) = (folder.path.clone(), run.to_string());
+            let read = tokio::task::spawn_blocking(move || logged_run(&path, &wanted));
+            let Ok(Some((LoggedRun { state, .. }, text))) = read.await else { continue };
+            let known = self.live_kernels().into_iter().find(|kernel| *kernel.id() == *record.id);
+            let kernel = if let Some(kernel) = known {
+                kernel
+            } else {
+                let keeper = KnownKeeper::from_earlier(folder, record).await;
+                let Some(kernel) = self.of_keeper(keeper) else { continue };
+                self.kernels.lock().as_mut()?.push(kernel.clone());
+                kernel
+            };
+            join(&kernel).await;
+            let notebook = notebook.map(NotebookPath::new);
+            return Some(FoundRun { kernel: Some(kernel), notebook, text, state: run_state(state) });
+        }
+        self.find_waiting_run(run)
+    }
+
+    /// The run with this id among those that no keeper knew of.
+    fn find_waiting_run(&self, run: &RunId) -> Option<FoundRun> {
+        waiting_folders(&self.process_env.state_folder()).into_iter().find_map(|folder| {
+            let mut runs = logged_runs(&folder.path).into_iter();
+            let found = runs.find(|logged| logged.run == **run && self.has_run(logged))?;
+            let state = if folder.is_kept() { run_state(found.state) } else { RunState::Interrupted };
+            Some(FoundRun { kernel: None, notebook: None, text: String::new(), state })
+        })
+    }
+
+    /// Whether a run is of this folder or of a notebook in it.
+    pub(super) fn has_run(&self, run: &LoggedRun) -> bool {
+        let home = run.data.notebook.as_ref().or(run.data.folder.as_ref());
+        home.is_none_or(|path| self.root.relative(path).is_some())
+    }
+
+    /// The cells of a notebook that kept kernels run or have still to run, whichever server wants that. Fails while a kernel starts
+    /// for another server: its keeper does not know the cells yet.
+    pub(super) async fn kept_cells(&self, notebook: &NotebookPath) -> Result<Vec<CellId>, Error> {
+        let (notebook, ours) = (self.root.resolve(notebook)?, self.live_kernels());
+        let mut cells = Vec::new();
+        for (folder, record) in keepers(&self.process_env.state_folder()) {
+            if record.notebook.as_ref() != Some(&notebook) {
+                continue;
+            }
+            let welcome = greet(&folder, &record).await;
+            let is_starting = match &welcome {
+                Ok(welcome) => welcome.kernel.phase == KernelPhase::Starting,
+                Err(_) => folder.is_starting(&record),
+            };
+            if is_starting && ours.iter().all(|kernel| *kernel.id() != *record.id) {
+                return Err(Error::new(
+                    ErrorKind::Busy,
+                    "A kernel is starting to run cells of this notebook for another server.",
+                    NextStep::TryAgain,
+                ));
+            }
+            // In the log of an idle kernel, runs of servers that were killed may have no end.
+            if welcome.is_ok_and(|welcome| welcome.kernel.is_busy) {
+                let read = tokio::task::spawn_blocking(move || logged_runs(&folder.path)).await;
+                let unfinished = read.unwrap_or_default().into_iter().filter(LoggedRun::is_unfinished);
+                cells.extend(unfinished.filter_map(|run| run.data.cell).map(CellId::from));
+            }
+        }
+        Ok(cells)
+    }
+
+    /// What to know of kernels that a new one of `notebook` does not replace: of the notebook itself, and of notebooks that are
+    /// gone, of which this may be one under another name.
+    fn left_kernels(&self, notebook: &Path, choice: &KernelChoice) -> Vec<String> {
+        let mut notices = Vec::new();
+        if self.keeping.is_none() {
+            return notices;
+        }
+        for (folder, record) in keepers(&self.process_env.state_folder()) {
+            let Some(of) = record.notebook.as_deref().filter(|_| record.is_ready() && folder.is_kept())
+            else {
+                continue;
+            };
+            if of == notebook {
+                notices.push(format!(
+                    "The earlier kernel {} of this notebook is still running, in addition to this one.",
+                    record.id
+                ));
+            } else if !of.exists()
+                && record.is_of(of, &choice.kernelspec.name, &choice.program)
+                && let Some(path) = self.root.relative(of)
+            {
+                notices.push(format!(
+                    "The kernel {} of {path} is still running, although that notebook no longer exists. If this is \
+                     the same notebook under another name, join that kernel to use its variables.",
+                    record.id
+                ));
+            }
+        }
+        notices
+    }
+
+    fn of_keeper(&self, keeper: KnownKeeper) -> Option<Arc<LocalKernel>> {
+        let (keeping, root) = (self.keeping.clone(), self.root.clone());
+        LocalKernel::of_keeper(keeper, keeping, root, self.process_env.clone(), START_TIMEOUT)
+    }
+
+    /// The kernel that an earlier server started for a notebook, if it still fits: of those the newest, those before any
+    /// that has died. Fails with the cause if its keeper refuses.
+    async fn kept_kernel(
+        &self,
+        notebook: &Path,
+        choice: &KernelChoice,
+    ) -> Option<Result<Arc<LocalKernel>, String>> {
+        self.keeping.as_ref()?;
+        let fits = |(folder, record): &(KeeperFolder, KernelFile)| {
+            record.is_of(notebook, &choice.kernelspec.name, &choice.program)
+                && if folder.is_kept() { record.is_ready() } else { record.is_readable() }
+        };
+        let mut found: Vec<_> = keepers(&self.process_env.state_folder()).into_iter().filter(fits).collect();
+        found.sort_by_key(|(folder, record)| (folder.is_kept(), record.started_at));
+        while let Some((folder, record)) = found.pop() {
+            let known = self.live_kernels().into_iter().find(|kernel| *kernel.id() == *record.id);
+            let kernel = if let Some(kernel) = known {
+                kernel
+            } else {
+                let keeper = KnownKeeper::from_earlier(folder, record).await;
+                if let Some(cause) = keeper.refusal {
+                    return Some(Err(cause));
+                }
+                if keeper.welcome.is_none() && keeper.folder.is_kept() {
+                    // Another server reads what it has left.
+                    continue;
+                }
+                let Some(kernel) = self.of_keeper(keeper) else { continue };
+                self.kernels.lock().as_mut()?.push(kernel.clone());
+                kernel
+            };
+            join(&kernel).await;
+            return Some(Ok(kernel));
+        }
+        None
+    }
+
+    /// The kernel that an earlier server has left which ran code of no notebook in this folder, the newest first. Servers do not
+    /// share these: nobody can tell whose code it is.
+    async fn left_kernel_of_no_notebook(&self, choice: &KernelChoice) -> Option<Arc<LocalKernel>> {
+        self.keeping.as_ref()?;
+        let folder = self.root.real();
+        // Two servers do not take the same one.
+        let _lock = StartLock::take(&self.process_env.state_folder(), folder).await.ok()?;
+        let fits = |(folder_of, record): &(KeeperFolder, KernelFile)| {
+            record.is_of_no_notebook(folder, &choice.kernelspec.name, &choice.program)
+                && record.is_ready()
+                && folder_of.is_kept()
+        };
+        let mut found: Vec<_> = keepers(&self.process_env.state_folder()).into_iter().filter(fits).collect();
+        found.sort_by_key(|(_, record)| std::cmp::Reverse(record.started_at));
+        for (folder, record) in found {
+            let keeper = KnownKeeper::from_earlier(folder, record).await;
+            // This server may have looked for one of its runs.
+            let is_ours = |server: &u32| *server == std::process::id();
+            if !keeper.welcome.as_ref().is_some_and(|welcome| welcome.attached.iter().all(is_ours)) {
+                continue;
+            }
+            let known = self.live_kernels().into_iter().find(|kernel| *kernel.id() == *keeper.record.id);
+            let kernel = if let Some(kernel) = known {
+                kernel
+            } else {
+                let Some(kernel) = self.of_keeper(keeper) else { continue };
+                self.kernels.lock().as_mut()?.push(kernel.clone());
+                kernel
+            };
+            join(&kernel).await;
+            kernel.add_notice(LEFT_OF_NO_NOTEBOOK.to_owned());
+            return Some(kernel);
+        }
+        None
+    }
+}
+
+/// Connects to the keeper of a kernel. If that fails, the first run tries again or starts another.
+pub(super) async fn join(kernel: &LocalKernel) {
+    if let Err(error) = kernel.join().await {
+        tracing::warn!(%error, kernel = %kernel.id(), "the keeper of a kernel cannot be reached");
+    }
+}
+
+/// The state of a run in a keeper's log.
+pub(super) fn run_state(state: LoggedState) -> RunState {
+    match state {
+        LoggedState::Queued => RunState::Queued,
+        LoggedState::Running => RunState::Running,
+        LoggedState::WaitingForInput { prompt, is_password } => {
+            RunState::WaitingForInput { prompt, is_password }
+        }
+        LoggedState::Done => RunState::Done,
+        LoggedState::Error { name, value } => RunState::Error { name, value },
+        LoggedState::Interrupted => RunState::Interrupted,
+        LoggedState::Lost { cause } => RunState::Lost { is_started: true, cause },
+        LoggedState::KernelDied { how } => RunState::KernelDied { how },
+    }
+}

@@ -1,0 +1,364 @@
+//! A kernel with a keeper: finds, starts, joins and leaves it.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use keeper::{
+    Attachment, ChosenKernel, ClientFrame, KeeperFolder, KeeperSpec, KernelFile, LaunchError, Lifetimes,
+    StartLock, StateFolder, attach, end, ensure_capacity, greet, keepers, remove_abandoned,
+};
+use kernel::KernelError;
+use workspace::{Error, ErrorKind, KernelId, NextStep, Orphan};
+
+use super::known_keeper::KnownKeeper;
+use super::waiting::Waiting;
+use super::{LocalKernel, Phase};
+use crate::ProcessEnv;
+use crate::launch::keeping::KernelKeeping;
+use crate::launch::launcher::{KernelLauncher, install_memory_handler};
+use crate::launch::running::{AttachedExecutor, AttachedKernel, RunningKernel};
+use crate::root::Root;
+
+/// What is known of the keeper of a kernel, and what waits for it.
+#[derive(Default)]
+pub(super) struct Kept {
+    /// `None` if the kernel has none, or none yet.
+    pub(super) keeper: Option<KnownKeeper>,
+    /// Runs of earlier servers that nobody has taken yet.
+    pub(super) orphans: Vec<Orphan>,
+    pub(super) waiting: Waiting,
+}
+
+/// Why there is no kernel with a keeper.
+enum NotStarted {
+    /// The kernel does not start.
+    Kernel(Error),
+    /// It cannot be kept; the cause.
+    Keeper(String),
+}
+
+impl From<keeper::StartError> for NotStarted {
+    fn from(error: keeper::StartError) -> Self {
+        match error {
+            keeper::StartError::Kernel(LaunchError { cause, next }) => {
+                Self::Kernel(Error::new(ErrorKind::KernelStart, cause, next))
+            }
+            keeper::StartError::Keeper(cause) => Self::Keeper(cause),
+        }
+    }
+}
+
+/// The folder that a keeper makes for itself. It is removed unless its kernel is ready, or this program ends: then the keeper
+/// decides.
+struct NewFolder {
+    folder: Option<KeeperFolder>,
+    is_left: Arc<AtomicBool>,
+}
+
+impl NewFolder {
+    fn new(state: &StateFolder, is_left: Arc<AtomicBool>) -> io::Result<Self> {
+        let name = uuid::Uuid::new_v4().simple().to_string();
+        Ok(Self { folder: Some(KeeperFolder::named(state, &name)?), is_left })
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.as_ref().map_or(Path::new(""), |folder| &folder.path)
+    }
+
+    fn keep(mut self) -> Option<KeeperFolder> {
+        self.folder.take()
+    }
+}
+
+impl Drop for NewFolder {
+    fn drop(&mut self) {
+        if let Some(folder) = self.folder.as_ref().filter(|_| !self.is_left.load(Ordering::Relaxed)) {
+            folder.remove();
+        }
+    }
+}
+
+impl LocalKernel {
+    /// A kernel that an earlier server started. `None` if another version of this program has described it in another way.
+    pub(crate) fn of_keeper(
+        keeper: KnownKeeper,
+        keeping: Option<Arc<KernelKeeping>>,
+        root: Root,
+        process_env: Arc<ProcessEnv>,
+        start_timeout: Duration,
+    ) -> Option<Arc<Self>> {
+        let record = keeper.record.clone();
+        let launcher = KernelLauncher {
+            id: KernelId::new(record.id),
+            choice: record.choice.read().ok()?,
+            folder: record.folder,
+            notebook: record.notebook,
+            process_env,
+            start_timeout,
+        };
+        let kernel = Self::with(launcher, keeping, root, None);
+        kernel.state.lock().kept.keeper = Some(keeper);
+        Some(kernel)
+    }
+
+    /// Connects to the keeper, if it is not connected: adopts the runs that earlier servers left there. Starts no process.
+    pub(crate) async fn join(&self) -> Result<(), KernelError> {
+        let _lock = self.start_stop.lock().await;
+        if self.running().is_some_and(|running| running.exit_status().is_none()) {
+            return Ok(());
+        }
+        let Some(keeper) = self.state.lock().kept.keeper.clone() else { return Ok(()) };
+        let (running, is_kept) = self.attach(&keeper, false).await?;
+        let mut state = self.state.lock();
+        if let Some(cause) = running.exit_status() {
+            state.phase = Phase::FailedToStart { cause };
+            if !is_kept {
+                state.kept.keeper = None;
+            }
+        } else {
+            self.track_activity(running.client());
+            state.phase = Phase::Running(Arc::new(running));
+        }
+        Ok(())
+    }
+
+    /// Connects to the keeper and takes over the runs that nobody follows. Returns also whether the keeper lives.
+    async fn attach(
+        &self,
+        keeper: &KnownKeeper,
+        restart: bool,
+    ) -> Result<(AttachedKernel, bool), KernelError> {
+        let timeout = self.launcher.start_timeout;
+        let Attachment { connection, is_kept } =
+            attach(&keeper.folder, &keeper.record, restart, timeout).await?;
+        let (client, root) = (connection.client, self.root.clone());
+        let only_stores = self.keeping.as_ref().is_some_and(|keeping| keeping.only_stores);
+        let executor =
+            Arc::new(AttachedExecutor { client, keeper: connection.keeper.clone(), root, only_stores });
+        let orphans = connection.orphans.into_iter().map(|orphan| executor.orphan(orphan));
+        self.state.lock().kept.orphans.extend(orphans);
+        let mut kernel = AttachedKernel::new(connection.keeper, executor);
+        let welcome = greet(&keeper.folder, &keeper.record).await.ok();
+        kernel.process = welcome.and_then(|welcome| welcome.kernel.process);
+        Ok((kernel, is_kept))
+    }
+
+    /// Starts the process, or connects to the one that a keeper has. With `restart`, that is a new one.
+    pub(super) async fn start_process(&self, restart: bool) -> Result<Box<dyn RunningKernel>, Error> {
+        let known = self.state.lock().kept.keeper.clone();
+        let is_first = known.is_none();
+        if let Some(known) = known {
+            match self.attach_running(&known, restart).await {
+                Ok(Some(running)) => return Ok(Box::new(running)),
+                Ok(None) => {}
+                // It was stopped; every connected server has read that.
+                Err(_) if !known.folder.path.exists() => {}
+                // Its kernel may work on something: another one must not take its id. The next choice finds that it is silent.
+                Err(KernelError::NoAnswer { .. }) => {
+                    let cause = "The keeper of this kernel does not answer.";
+                    return Err(Error::new(ErrorKind::KernelGone, cause, NextStep::Run));
+                }
+                // As above: the kernel is alive, so its id must not be reused.
+                Err(error @ KernelError::LogFailed { .. }) => {
+                    let cause = format!("The kernel of this notebook cannot be used now: {error}.");
+                    let next = "Free space there, then run again: the kernel keeps its variables.";
+                    return Err(Error::new(ErrorKind::KernelGone, cause, next));
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "the keeper of a kernel is not usable, so another one is started");
+                    self.add_notice(not_used(&match error {
+                        KernelError::Unusable { cause } => cause,
+                        other => other.to_string(),
+                    }));
+                }
+            }
+            self.state.lock().kept.keeper = None;
+        }
+        match &self.keeping {
+            None => self.start_own().await,
+            Some(keeping) => self.start_kept(keeping, is_first).await,
+        }
+    }
+
+    /// Connects to a keeper's kernel, which is restarted if it is dead. `None` if the keeper has ended.
+    async fn attach_running(
+        &self,
+        keeper: &KnownKeeper,
+        restart: bool,
+    ) -> Result<Option<AttachedKernel>, KernelError> {
+        let (running, is_kept) = self.attach(keeper, restart).await?;
+        if !is_kept {
+            return Ok(None);
+        }
+        if running.exit_status().is_none() {
+            return Ok(Some(running));
+        }
+        let (running, is_kept) = self.attach(keeper, true).await?;
+        install_memory_handler(running.client()).await;
+        Ok((is_kept && running.exit_status().is_none()).then_some(running))
+    }
+
+    async fn start_kept(
+        &self,
+        keeping: &KernelKeeping,
+        is_first: bool,
+    ) -> Result<Box<dyn RunningKernel>, Error> {
+        let state = self.launcher.process_env.state_folder();
+        let _lock = if is_first { self.lock_start(&state).await? } else { None };
+        remove_abandoned(&state);
+        let started = async {
+            let notices = ensure_capacity(&state).await.map_err(NotStarted::Keeper)?;
+            self.state.lock().notices.extend(notices);
+            self.start_keeper(keeping, &state).await
+        };
+        let cause = match started.await {
+            Ok(running) => return Ok(Box::new(running)),
+            Err(NotStarted::Kernel(error)) => return Err(error),
+            Err(NotStarted::Keeper(cause)) => cause,
+        };
+        tracing::warn!(cause, "a kernel cannot be kept, so it ends with this program");
+        let notice = format!("This kernel ends with this server, because it cannot be kept: {cause}.");
+        self.state.lock().notices.push(notice);
+        self.start_own().await
+    }
+
+    /// Keeps other servers from starting a kernel for the notebook. Fails if one has done so since this was chosen.
+    async fn lock_start(&self, state: &StateFolder) -> Result<Option<StartLock>, Error> {
+        let KernelLauncher { choice, notebook, .. } = &self.launcher;
+        let Some((notebook, chosen_at)) = notebook.as_ref().zip(self.chosen_at) else { return Ok(None) };
+        let lock = StartLock::take(state, notebook).await;
+        let is_other = |(folder, record): (KeeperFolder, KernelFile)| {
+            record.is_of(notebook, &choice.kernelspec.name, &choice.program)
+                && record.started_at >= chosen_at
+                && record.is_ready()
+                && folder.is_kept()
+        };
+        if keepers(state).into_iter().any(is_other) {
+            let cause = "Another server has started the kernel of this notebook.";
+            return Err(Error::new(ErrorKind::KernelGone, cause, NextStep::Run));
+        }
+        // Without a state folder nothing is kept, which the start says.
+        Ok(lock.ok())
+    }
+
+    async fn start_keeper(
+        &self,
+        keeping: &KernelKeeping,
+        state: &StateFolder,
+    ) -> Result<AttachedKernel, NotStarted> {
+        let process_env = &self.launcher.process_env;
+        let no_folder = |error: io::Error| NotStarted::Keeper(format!("there is no folder for it ({error})"));
+        let folder = NewFolder::new(state, self.is_left.clone()).map_err(no_folder)?;
+        let mut early = self.early_frames();
+        let mut waiting = Vec::new();
+        while let Ok(ClientFrame::Note(note)) = early.try_recv() {
+            waiting.push(note);
+        }
+        let choice = ChosenKernel::new(&self.launcher.choice)
+            .map_err(|error| NotStarted::Keeper(format!("its keeper cannot be started ({error})")))?;
+        let spec = KeeperSpec {
+            folder: folder.path().to_path_buf(),
+            id: self.launcher.id.to_string(),
+            choice,
+            working_folder: self.launcher.folder.clone(),
+            notebook: self.launcher.notebook.clone(),
+            variables: process_env.variables.clone().into_iter().collect(),
+            home: process_env.home.clone(),
+            start_timeout: self.launcher.start_timeout,
+            lifetimes: Lifetimes::of_idle(keeping.idle),
+            program: keeping.program.clone(),
+            waiting,
+        };
+        let life = keeper::start(&keeping.program, &spec, &mut early).await?;
+        let ended = || NotStarted::Keeper("its keeper has ended".to_owned());
+        let folder = folder.keep().ok_or_else(ended)?;
+        let record = folder.record().ok_or_else(ended)?;
+        let known = KnownKeeper {
+            folder,
+            record,
+            welcome: None,
+            refusal: None,
+            is_from_earlier: false,
+            memory: None,
+        };
+        self.state.lock().kept.keeper = Some(known.clone());
+        let unreachable = |error: KernelError| {
+            let cause = format!("The new kernel cannot be reached: {error}.");
+            NotStarted::Kernel(Error::new(ErrorKind::KernelStart, cause, NextStep::TryAgain))
+        };
+        let (mut running, _) = self.attach(&known, false).await.map_err(unreachable)?;
+        install_memory_handler(running.client()).await;
+        running.starter_life = Some(life);
+        // What the keeper has not been sent before it was ready.
+        while let Ok(frame) = early.try_recv() {
+            running.keeper.send(frame);
+        }
+        Ok(running)
+    }
+
+    /// Leaves a kernel that has a keeper to that. `false` if it has none.
+    pub(super) async fn leave_to_keeper(&self) -> bool {
+        self.is_left.store(true, Ordering::Relaxed);
+        if self.state.lock().kept.keeper.is_none() {
+            return false;
+        }
+        self.state.lock().cancel_start.cancel();
+        let phase = std::mem::replace(&mut self.state.lock().phase, Phase::ShutDown);
+        if let Phase::Running(running) = phase
+            && let Some(attached) = running.attached()
+        {
+            attached.keeper.flush().await;
+        }
+        true
+    }
+
+    /// Asks the keeper to end its kernel, where there is no connection for that.
+    pub(super) async fn end_keeper(&self) {
+        let Some(known) = self.state.lock().kept.keeper.take() else { return };
+        let Ok(stream) = known.folder.connect(&known.record).await else { return };
+        if let Err(error) = end(stream).await {
+            tracing::warn!(%error, "a keeper does not end its kernel");
+        }
+    }
+
+    /// Asks the keeper how it is, if there is one.
+    pub(crate) async fn refresh(&self) {
+        let Some(mut known) = self.state.lock().kept.keeper.clone() else { return };
+        known.ask().await;
+        if let Some(keeper) = &mut self.state.lock().kept.keeper {
+            (keeper.welcome, keeper.memory) = (known.welcome, known.memory);
+        }
+    }
+
+    /// Whether other servers are attached to its keeper.
+    pub(super) async fn has_other_servers(&self) -> bool {
+        let Some(known) = self.state.lock().kept.keeper.clone() else { return false };
+        let welcome = greet(&known.folder, &known.record).await;
+        welcome.is_ok_and(|welcome| welcome.attached.iter().any(|it| *it != std::process::id()))
+    }
+
+    /// The runs of earlier servers that were adopted and not taken yet.
+    pub(super) async fn adopted(&self) -> Vec<Orphan> {
+        let is_orphaned = self
+            .running()
+            .is_some_and(|running| running.attached().is_some_and(AttachedKernel::has_new_orphans));
+        let known = self.state.lock().kept.keeper.clone();
+        // Another server has left: its runs are followed over a connection of their own.
+        if let Some(known) = known.filter(|_| is_orphaned)
+            && let Err(error) = self.attach(&known, false).await
+        {
+            tracing::warn!(%error, "the runs of a server that has ended cannot be adopted");
+        }
+        std::mem::take(&mut self.state.lock().kept.orphans)
+    }
+}
+
+/// What an agent is told if the earlier kernel of a notebook is not used.
+pub(crate) fn not_used(cause: &str) -> String {
+    format!(
+        "The earlier kernel of this notebook is not used: {cause}. This one is new, without its variables."
+    )
+}
