@@ -10,7 +10,6 @@ use workspace::{Error, OpenNotebook, Relay, RunId, RunState, Session};
 
 use crate::arguments::declare::InputSchema;
 use crate::arguments::given::Given;
-use crate::arguments::names;
 use crate::arguments::parameters::CellArguments;
 use crate::consent::{Preview, Shown, ShownCell};
 use crate::question::{Draft, QuestionText, Speaker};
@@ -42,6 +41,15 @@ pub struct Asked<'a> {
 }
 
 impl Asked<'_> {
+    /// The call works on this notebook, which its arguments do not name as others do.
+    pub async fn works_on(&mut self, name: Option<&str>) -> Result<Arc<OpenNotebook>, Error> {
+        let opened = self.session.notebook(name).await?;
+        self.question.line(&format!("notebook: {}", opened.path()));
+        self.shown.notebook = Some(opened.path().clone());
+        self.opened = Some(opened.clone());
+        Ok(opened)
+    }
+
     /// The notebook that the call works on, and its cells now.
     pub async fn notebook(&self) -> Result<Option<(Arc<OpenNotebook>, Notebook)>, Error> {
         let Some(opened) = &self.opened else { return Ok(None) };
@@ -149,14 +157,14 @@ async fn notebook_of(
 ) -> Result<Option<Arc<OpenNotebook>>, Error> {
     // A tool with a path opens the notebook, and a kernel or a run says which it is.
     let is_elsewhere = given.has("kernel_id") || given.has("run_id");
-    let parameter = names::notebook_parameter(&tool.schema).filter(|name| *name != "notebook_path");
-    let Some(parameter) = parameter.filter(|_| !is_elsewhere) else { return Ok(None) };
-    let name = given.optional_text(parameter)?;
-    // Code without a notebook runs in the session's own kernel.
-    if !given.has(parameter) && session.current().is_none() && tool.schema.takes("code") {
+    if !tool.schema.takes("notebook_name") || tool.schema.takes("notebook_path") || is_elsewhere {
         return Ok(None);
     }
-    session.notebook(name.as_deref()).await.map(Some)
+    // Code without a notebook runs in the session's own kernel.
+    if !given.has("notebook_name") && session.current().is_none() && tool.schema.takes("code") {
+        return Ok(None);
+    }
+    session.notebook(given.optional_text("notebook_name")?.as_deref()).await.map(Some)
 }
 
 /// Shows what the code asks that waits for the answer. Returns the argument that must not be shown: a secret.

@@ -36,8 +36,3 @@ pub use transport::websocket::{
 pub use transport::zmq::{Probe, connect, probe};
 pub use transport::{GapCause, Observation, Received, RunAnnouncement, Sequence, Transport};
 pub use widgets::{has_models, saved_widgets, shown_widgets, widget_text};
-
-/// The former name of [`log`], until all of its users say that.
-pub mod keeper {
-    pub use crate::log::{Channel, LogEvent as KeeperEvent, LogRecord, Note, Peek, RecordReader, Runs};
-}

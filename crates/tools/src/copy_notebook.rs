@@ -72,8 +72,8 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
 
 /// Tells the person what the call would write, and where.
 async fn describe(asked: &mut Asked<'_>) -> Result<(), Error> {
-    let Arguments { to, overwrite, .. } = asked.given.read()?;
-    let Some((opened, _)) = asked.notebook().await? else { return Ok(()) };
+    let Arguments { from, to, overwrite, .. } = asked.given.read()?;
+    let opened = asked.works_on(from.as_deref()).await?;
     let (session, question) = (asked.session, &mut asked.question);
     let existing = if overwrite { Existing::Replace } else { Existing::Keep };
     let planned = session.preview_copy(&opened, &to.into(), existing).await?;

@@ -107,7 +107,7 @@ pub fn check_members(what: &str, given: &Given, members: &[&str]) -> Result<(), 
 }
 
 /// The parameter that names the notebook that a tool works on.
-pub fn notebook_parameter(schema: &InputSchema) -> Option<&'static str> {
+fn notebook_parameter(schema: &InputSchema) -> Option<&'static str> {
     ["notebook_path", "notebook_name"].into_iter().find(|name| schema.takes(name)).or_else(|| {
         // It has a second notebook, and so another name for the first.
         (schema.takes("from") && schema.takes("to")).then_some("from")

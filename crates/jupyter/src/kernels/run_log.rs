@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use ::kernel::RecordLog;
-use ::kernel::keeper::{KeeperEvent, LogRecord, Note, Peek};
+use ::kernel::log::{LogEvent, LogRecord, Note, Peek};
 use bytes::BytesMut;
 use parking_lot::Mutex;
 
@@ -208,7 +208,7 @@ impl RecordLog for RunLog {
         let Some(message) = state.left_out(record) else { return self.write(&mut state, record) };
         if state.cut.as_ref() != Some(&message) {
             state.cut = Some(message.clone());
-            self.write(&mut state, &LogRecord::Event(KeeperEvent::Cut { message }));
+            self.write(&mut state, &LogRecord::Event(LogEvent::Cut { message }));
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use ::kernel::keeper::{LogRecord, Note};
+use ::kernel::log::{LogRecord, Note};
 use ::kernel::{
     Client, ExecutionId, LossCause, MemoryError, Outcome, RecordLog, RunAnnouncement, SessionLog, Sink,
     Status, TimedEvents, read_logged,

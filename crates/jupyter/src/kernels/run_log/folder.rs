@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use ::kernel::keeper::Note;
+use ::kernel::log::Note;
 use sha2::{Digest as _, Sha256};
 
 use super::{Header, Past, RunLog};

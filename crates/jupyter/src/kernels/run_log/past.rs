@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use ::kernel::ExecutionId;
-use ::kernel::keeper::{LogRecord, Note, RecordReader, Runs};
+use ::kernel::log::{LogRecord, Note, RecordReader, Runs};
 use serde::{Deserialize, Serialize};
 
 /// A log of a later version is left alone.

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use ::kernel::keeper::Channel;
+use ::kernel::log::Channel;
 use serde_json::Value;
 
 use super::folder::{MAX_AGE, prefix};
@@ -196,7 +196,7 @@ fn outputs_beyond_the_limit_are_left_out_once_said() {
     let claimed = logs.claim(SERVER, "k");
     let past = &claimed[0].1;
     assert!(past.length < MAX_BYTES + 2 * 1024 * 1024);
-    let cut = LogRecord::Event(KeeperEvent::Cut { message: "m1".to_owned() });
+    let cut = LogRecord::Event(LogEvent::Cut { message: "m1".to_owned() });
     assert_eq!(past.records.iter().filter(|record| **record == cut).count(), 1);
 }
 
