@@ -11,9 +11,10 @@ use colab::{Browser, Desktop, Listener, Settings};
 use local::Lifetimes;
 use local::{KernelKeeping, ProcessEnv};
 use mcp::{Group, Policy, Server};
+use place::Place;
 use rest::{Options, Secret};
 use tokio_util::sync::CancellationToken;
-use workspace::{Place, RunSuffix, Workspace};
+use workspace::{RunSuffix, Workspace};
 
 use crate::args::{self, Transport};
 use crate::colab_subset::ColabSubset;

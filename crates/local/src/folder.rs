@@ -8,7 +8,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
 use notebook::CellId;
 use parking_lot::Mutex;
-use workspace::{
+use place::{
     Document, Error, ErrorKind, Existing, FileContent, FileEntry, FolderCopy, FoundNotebooks, FoundRun,
     Future, Kernel, KernelChoice, KernelId, KernelRequest, KernelSelector, KernelspecInfo, Leftovers, Mode,
     NextStep, NotebookPath, Place, RunDetails, RunId, SearchExtent,
@@ -113,7 +113,7 @@ impl Folder {
         }
         let notebook = request.notebook.as_deref().map(|path| self.root.resolve(path)).transpose()?;
         let folder = notebook.as_deref().and_then(Path::parent).unwrap_or(self.root.real());
-        let progress = workspace::progress::sender();
+        let progress = place::progress::sender();
         let query = KernelspecQuery {
             folder,
             name: request.kernel.kernelspec(),

@@ -44,9 +44,9 @@ use std::str::FromStr;
 use std::sync::{Arc, LazyLock};
 
 use futures_util::future::BoxFuture;
+use place::{Error, progress};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
-use workspace::{Error, progress};
 
 use crate::call_order::Ordering;
 use crate::permissions::{Group, Offer, Permission, Policy};
@@ -338,16 +338,16 @@ impl Offer {
 /// The tools that a session with these capabilities has, with their definitions, in the order in which they are listed.
 pub(crate) fn list(
     capabilities: Capabilities,
-) -> impl Iterator<Item = (&'static Tool, &'static workspace::Tool)> {
-    static LISTED: LazyLock<Vec<workspace::Tool>> =
+) -> impl Iterator<Item = (&'static Tool, &'static place::Tool)> {
+    static LISTED: LazyLock<Vec<place::Tool>> =
         LazyLock::new(|| TOOLS.iter().map(|tool| listed(tool)).collect());
     TOOLS.iter().copied().zip(&*LISTED).filter(move |(tool, _)| tool.is_available(capabilities))
 }
 
-fn listed(tool: &Tool) -> workspace::Tool {
+fn listed(tool: &Tool) -> place::Tool {
     // Serializing a `Value` cannot fail.
     let definition = to_raw_value(&tool.definition()).unwrap_or_default();
-    workspace::Tool { name: tool.name.to_owned(), definition: Arc::from(definition) }
+    place::Tool { name: tool.name.to_owned(), definition: Arc::from(definition) }
 }
 
 /// Begins the cause with a capital letter if it begins as our sentences do. Anything else may be a name, an id or code.

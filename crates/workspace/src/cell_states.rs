@@ -12,10 +12,10 @@ use std::sync::Arc;
 
 use names::Undefined;
 use notebook::{CellId, Notebook};
+use place::KernelState;
 use staleness::{Clock, State, hash, plan};
 
 use crate::open_notebook::OpenNotebook;
-use crate::place::KernelState;
 use crate::runs::CellTags;
 use crate::workspace::Workspace;
 

@@ -1,8 +1,7 @@
 //! Changes of a notebook by anybody but one session, for its subscribers.
 
+use place::SessionId;
 use tokio::sync::watch::{self, error::RecvError};
-
-use crate::SessionId;
 
 /// The number of changes by agents of this program, and the session of the last one.
 pub(crate) type ByAgents = (u64, SessionId);

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
+use place::{Error, ErrorKind, NextStep};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-
-use crate::{Error, ErrorKind, NextStep};
 
 /// The operator's limits for each session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

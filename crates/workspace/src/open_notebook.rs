@@ -6,14 +6,16 @@ use std::time::Duration;
 
 use notebook::CellId;
 use parking_lot::{Mutex, MutexGuard};
+use place::{
+    Document, Error, ErrorKind, Kernel, KernelChoice, KernelRequest, KernelSelector, NextStep, NotebookPath,
+    Place, Presence, SessionId,
+};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::cell_states::Judge;
 use crate::changes::{ByAgents, Changes};
-use crate::kernel_request::{KernelRequest, KernelSelector};
-use crate::place::{Document, Kernel, KernelChoice, Place, Presence};
-use crate::{Error, ErrorKind, NextStep, NotebookPath, SessionId, telemetry};
+use crate::telemetry;
 
 /// An open notebook, shared by all sessions of the process.
 pub struct OpenNotebook {

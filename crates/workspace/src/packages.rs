@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use place::{Error, ErrorKind, Fault, Kernel, KernelState, NextStep, ask_memory, progress};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -27,7 +28,6 @@ pub use self::modules::package_of;
 pub use self::plan::Change;
 pub use self::requirement::{NoRequirement, Requirement};
 pub use self::script_block::{ScriptEdit, record_in_notebook};
-use crate::{Error, ErrorKind, Fault, Kernel, KernelState, NextStep, ask_memory, progress};
 
 /// How long the kernel may take for one question.
 const QUESTION_LIMIT: Duration = Duration::from_secs(10);

@@ -13,13 +13,13 @@ use operations::{
     Blobs, Creation, KernelRun, KernelRuns, LogError, Operation, OperationLog, Recorded, prune, record,
 };
 use parking_lot::Mutex;
+use place::{Error, ErrorKind, KernelId};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use crate::actor::{self, Actor};
 use crate::open_notebook::OpenNotebook;
 use crate::runs::Run;
-use crate::{Error, ErrorKind, KernelId};
 
 /// How long an answer waits until it is known whether its changes could be recorded, unless the last ones could.
 const ANSWER_WAIT: Duration = Duration::from_millis(20);

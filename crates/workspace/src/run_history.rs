@@ -14,14 +14,13 @@ use names::{Name, Names, Unknown, is_blank, random_state};
 use notebook::CellId;
 use operations::KernelRun;
 use parking_lot::Mutex;
+use place::{Kernel, KernelId, LossCause, NotebookPath, RunState};
 use staleness::{Ended, History, hash};
 use uuid::Uuid;
 
 use crate::open_notebook::OpenNotebook;
-use crate::place::Kernel;
 use crate::recorder::Recorder;
-use crate::runs::{MemoryChanges, Run, RunState};
-use crate::{KernelId, LossCause, NotebookPath};
+use crate::runs::{MemoryChanges, Run};
 
 use carried::remember;
 pub(crate) use carried::{Codes, carried};

@@ -5,14 +5,12 @@ use std::time::Duration;
 
 use kernel::{LossCause, Status};
 use opentelemetry::trace::TraceContextExt as _;
+use place::{Error, Executor, Kernel, KernelState, RunId, RunState};
 use tracing::field::Empty;
 use tracing::{Instrument as _, Span};
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
-use crate::executor::Executor;
-use crate::place::{Kernel, KernelState};
-use crate::runs::{RunCell, RunState};
-use crate::{Error, RunId};
+use crate::runs::RunCell;
 
 /// The `tracing` target of spans and their events, which separates them from log lines.
 pub const TRACED: &str = "otel";

@@ -17,14 +17,14 @@ use std::time::{Duration, Instant, SystemTime};
 
 use kernel::Event;
 use notebook::{CellId, Edit, Json, Notebook, Output, one_line};
+use place::{Error, Expected, RunState};
 use tokio::sync::oneshot;
 
 use self::rerun::{Ran, Subject, rerun};
 pub use self::verdict::{CellVerdict, Conclusion, MissingModule, Verdict, Verification};
 use crate::open_notebook::OpenNotebook;
 use crate::recorder::{Change, Recorder};
-use crate::runs::{Run, RunState};
-use crate::{Error, Expected};
+use crate::runs::Run;
 
 /// How many links that are left out of a copy are named.
 const MAX_LINKS: usize = 5;

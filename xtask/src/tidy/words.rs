@@ -20,7 +20,7 @@ struct Rule {
 const RULES: [Rule; 5] = [
     Rule {
         name: "places",
-        crates: &["mcp", "workspace"],
+        crates: &["mcp", "place", "workspace"],
         words: &["colab", "jupyter"],
         // Names that existing prompts and configurations rely on, whatever the place.
         exceptions: &[
@@ -69,6 +69,7 @@ const RULES: [Rule; 5] = [
             "render",
             "rest",
             "ydoc",
+            "place",
             "workspace",
             "mcp",
             "local",
@@ -101,6 +102,7 @@ const RULES: [Rule; 5] = [
             "local",
             "mcp",
             "operations",
+            "place",
             "python",
             "rest",
             "telemetry",

@@ -3,8 +3,9 @@
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
+use place::{Kernel, RunState, SaveStatus};
 use tokio_util::sync::CancellationToken;
-use workspace::{CellTags, InSeries, Kernel, Run, RunState, SaveStatus, Session};
+use workspace::{CellTags, InSeries, Run, Session};
 
 use super::Ended;
 use super::log::Log;

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use anyhow::{Context as _, anyhow, bail};
 use local::{check_replaceable, replace_file};
 use notebook::{CellId, Notebook};
-use workspace::{CellTags, Existing, Mode, NotebookPath, OpenNotebook, Session};
+use place::{Existing, Mode, NotebookPath};
+use workspace::{CellTags, OpenNotebook, Session};
 
 use super::parameters;
 use crate::args::RunNotebook;

@@ -6,9 +6,7 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use kernel::keeper::KernelPhase;
 use notebook::CellId;
-use workspace::{
-    Error, ErrorKind, FoundRun, Kernel as _, NextStep, NotebookPath, RunDetails, RunId, RunState,
-};
+use place::{Error, ErrorKind, FoundRun, Kernel as _, NextStep, NotebookPath, RunDetails, RunId, RunState};
 
 use super::{Folder, Refused, START_TIMEOUT, join};
 use crate::environment::KernelChoice;

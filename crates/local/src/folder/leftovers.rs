@@ -4,10 +4,8 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use notebook::CellId;
+use place::{Kernel as _, KernelId, LeftoverKernel, LeftoverRun, Leftovers, NotebookPath, RunId, RunState};
 use tokio::time::{Instant, timeout_at};
-use workspace::{
-    Kernel as _, KernelId, LeftoverKernel, LeftoverRun, Leftovers, NotebookPath, RunId, RunState,
-};
 
 use super::Folder;
 use crate::keeper::{

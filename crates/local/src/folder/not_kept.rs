@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use notebook::CellId;
-use workspace::{Error, FoundRun, Leftovers, NotebookPath, RunDetails, RunId};
+use place::{Error, FoundRun, Leftovers, NotebookPath, RunDetails, RunId};
 
 use super::{Folder, Refused};
 use crate::environment::KernelChoice;

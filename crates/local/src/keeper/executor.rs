@@ -8,9 +8,9 @@ use futures_util::future::BoxFuture;
 use kernel::keeper::{ClientFrame, KeeperHandle, Note, OrphanedExecution as Orphaned};
 use kernel::{Client, ExecutionId, MemoryError, RunAnnouncement, Sink, Status};
 use notebook::{CellId, Json};
+use place::{Code, Execution, Executor, NotebookPath, Orphan, OrphanedExecution, RunDetails, RunId};
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
-use workspace::{Code, Execution, Executor, NotebookPath, Orphan, OrphanedExecution, RunDetails, RunId};
 
 use crate::root::Root;
 

@@ -11,10 +11,10 @@ use futures_util::future::BoxFuture;
 use kernel::keeper::{
     Channel, ClientId, KeeperEvent, KernelPhase, KernelSockets, KernelStatus, LogRecord, Peek, Runs,
 };
+use place::Error;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc;
 use tokio::time::{sleep_until, timeout};
-use workspace::Error;
 
 use super::clients::{Client, FromClient};
 use super::folder::{FolderLock, KeeperFolder};

@@ -6,8 +6,8 @@ use std::path::Path;
 use bytes::Bytes;
 use kernel::LossCause;
 use kernel::keeper::{Channel, KeeperEvent, LogRecord, Note, Peek};
+use place::RunState;
 use serde::Deserialize;
-use workspace::RunState;
 
 use super::entries::{Entries, LogEntryKind};
 use super::executor::KeptDetails;

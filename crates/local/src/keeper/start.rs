@@ -19,12 +19,12 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use kernel::keeper::{ClientFrame, FramedRead, FramedWrite, KernelSockets, Note, VERSION};
+use place::{Error, ErrorKind, KernelId};
 use serde::{Deserialize, Serialize};
 use tokio::net::unix::pipe;
 use tokio::process::{ChildStdin, Command};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
-use workspace::{Error, ErrorKind, KernelId};
 
 use super::folder::{KeeperFolder, KernelFile};
 use super::keep::{Ending, Keeper, Settling};

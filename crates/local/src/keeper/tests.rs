@@ -12,12 +12,12 @@ use kernel::keeper::{
 };
 use kernel::{Event, Outcome, Status};
 use notebook::CellId;
+#[cfg(target_os = "linux")]
+use place::Leftovers;
+use place::{ErrorKind, Place as _};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::net::UnixListener;
-#[cfg(target_os = "linux")]
-use workspace::Leftovers;
-use workspace::{ErrorKind, Place as _};
 
 #[cfg(target_os = "linux")]
 use super::Lifetimes;

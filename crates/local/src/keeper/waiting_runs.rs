@@ -85,8 +85,8 @@ pub(crate) fn waiting_folders(process_env: &ProcessEnv) -> Vec<KeeperFolder> {
 
 #[cfg(test)]
 mod tests {
+    use place::RunState;
     use serde_json::json;
-    use workspace::RunState;
 
     use super::*;
     use crate::keeper::logged_runs;

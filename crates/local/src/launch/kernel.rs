@@ -8,11 +8,11 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use kernel::{Client, Status};
 use parking_lot::Mutex;
-use tokio_util::sync::CancellationToken;
-use workspace::{
+use place::{
     Error, ErrorKind, Executor, Future, Kernel, KernelDescription, KernelId, KernelState, NextStep, Orphan,
     RunDetails, RunId,
 };
+use tokio_util::sync::CancellationToken;
 
 use super::launcher::KernelLauncher;
 use super::running::RunningKernel;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kernel::{Client, KernelError, Status};
-use workspace::Executor;
+use place::Executor;
 
 use super::launcher::Started;
 use crate::kernelspec::InterruptMode;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use notebook::{Cell, CellId, Edit, Notebook, one_line};
-use workspace::{Error, ErrorKind, Expected, NotebookPath, OpenNotebook, SaveStatus, Session};
+use place::{Error, ErrorKind, Expected, NotebookPath, SaveStatus};
+use workspace::{OpenNotebook, Session};
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};

@@ -1,6 +1,8 @@
 //! `connect_to_jupyter`: another server to work on.
 
-use workspace::{Connected, Discovered, Secret, ServerSpec, Workspace};
+use connection::Secret;
+use place::{Connected, Discovered, ServerSpec};
+use workspace::Workspace;
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};

@@ -1,9 +1,10 @@
 //! `copy_notebook`: a notebook with its outputs, from one place to another.
 
 use notebook::one_line;
+use place::{Error, Existing, NotebookPath};
 use render::without_data_uris;
 use sha2::{Digest as _, Sha256};
-use workspace::{CopiedNotebook, CopyPreview, Error, Existing, NotebookPath, OpenNotebook, Run, Session};
+use workspace::{CopiedNotebook, CopyPreview, OpenNotebook, Run, Session};
 
 use super::shared::answer::{Answer, Outcome};
 use super::shared::arguments::{Schema, arguments};

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use notebook::{CellRef, Edit, Notebook, one_line};
-use workspace::{Error, OpenNotebook, Session};
+use place::Error;
+use workspace::{OpenNotebook, Session};
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};

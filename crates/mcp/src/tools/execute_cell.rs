@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use notebook::{Cell, Notebook, one_line};
-use workspace::{Error, ErrorKind, NotebookPath, OpenNotebook, Run};
+use place::{Error, ErrorKind, NotebookPath};
+use workspace::{OpenNotebook, Run};
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};

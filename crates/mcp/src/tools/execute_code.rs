@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use notebook::one_line;
-use workspace::{Error, Run};
+use place::Error;
+use workspace::Run;
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use notebook::one_line;
+use place::{Error, ErrorKind, Kernel, RunId, RunState};
 use tokio::time::timeout;
-use workspace::{Error, ErrorKind, Kernel, Run, RunId, RunState};
+use workspace::Run;
 
 use super::shared::answer::{Answer, Outcome};
 use super::shared::arguments::{Schema, arguments};

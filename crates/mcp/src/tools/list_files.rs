@@ -4,7 +4,8 @@ use std::cell::Cell;
 use std::time::SystemTime;
 
 use globset::GlobBuilder;
-use workspace::{Error, ErrorKind, FileEntry, FileKind, Located};
+use place::{Error, ErrorKind, FileEntry, FileKind};
+use workspace::Located;
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};

@@ -1,7 +1,7 @@
 //! `move_cell`: moves a cell to another index.
 
 use notebook::{CellRef, Edit, one_line};
-use workspace::{Applied, Expected};
+use place::{Applied, Expected};
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};

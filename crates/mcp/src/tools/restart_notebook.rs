@@ -1,7 +1,8 @@
 //! `restart_notebook`: a fresh kernel for a notebook.
 
 use notebook::one_line;
-use workspace::{Error, ErrorKind, KernelChoice, KernelSelector, Run};
+use place::{Error, ErrorKind, KernelChoice, KernelSelector};
+use workspace::Run;
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::Schema;

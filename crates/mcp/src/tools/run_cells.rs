@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use notebook::{Cell, Notebook, one_line};
+use place::{Error, RunState};
 use render::Reply;
-use workspace::{Error, MemoryChanges, OpenNotebook, Run, RunState, Session};
+use workspace::{MemoryChanges, OpenNotebook, Run, Session};
 
 use super::execute_cell::place;
 use super::shared::answer::{Answer, Outcome};

@@ -126,7 +126,7 @@ fn read_only_tools_need_only_the_permission_to_read() {
 
 #[test]
 fn only_our_own_words_get_a_capital_letter() {
-    let sentence = |cause: &str| as_sentence(Error::new(workspace::ErrorKind::Conflict, cause, "")).cause;
+    let sentence = |cause: &str| as_sentence(Error::new(place::ErrorKind::Conflict, cause, "")).cause;
     for (cause, expected) in [
         ("there is no cell #7: the notebook has only cell #0", "There is no cell #7"),
         ("no cell is called x", "No cell is called x"),

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use notebook::{Notebook, one_line};
+use place::Error;
 use workspace::verify::VerifyOptions;
-use workspace::{Error, OpenNotebook, Session};
+use workspace::{OpenNotebook, Session};
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};

@@ -1,8 +1,9 @@
 //! What installs packages into an environment, and by which commands.
 
+use place::{Error, ErrorKind, Fault};
+
 use super::environment::Environment;
 use super::requirement::Requirement;
-use crate::{Error, ErrorKind, Fault};
 
 /// Where packages are recorded, besides being installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

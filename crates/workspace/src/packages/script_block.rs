@@ -10,11 +10,11 @@
 use std::ops::Range;
 
 use notebook::{Cell, CellId, CellType, Edit, NewCell, Notebook};
+use place::{Error, ErrorKind, Expected};
 use toml_edit::{Array, DocumentMut, Item, Value};
 
 use super::installer::Record;
 use super::requirement::{Requirement, name_of, normalized};
-use crate::{Error, ErrorKind, Expected};
 
 const START: &str = "# /// script";
 const END: &str = "# ///";

@@ -74,7 +74,7 @@ struct Present {
 }
 
 impl KnownKernel {
-    /// A run begins; `process` is the kernel's [instance](crate::Kernel::instance).
+    /// A run begins; `process` is the kernel's [instance](place::Kernel::instance).
     pub(super) fn begin(&mut self, process: Option<String>, instances: &mut Instances) -> Begun {
         let instance = self.present_or_new(process, instances);
         let is_restarted = self.noticed.replace(instance).is_some_and(|noticed| noticed != instance);

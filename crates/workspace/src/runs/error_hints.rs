@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use names::{Names, definers};
 use notebook::Notebook;
+use place::{Executor, Kernel, RunState};
 use serde::Deserialize;
 use serde_json::json;
 use staleness::hash;
@@ -14,10 +15,7 @@ use unicode_normalization::UnicodeNormalization as _;
 
 use super::cell_tags::CellTags;
 use super::run::Run;
-use super::state::RunState;
-use crate::executor::Executor;
 use crate::open_notebook::OpenNotebook;
-use crate::place::Kernel;
 use crate::run_history::{RunHistory, names_of};
 
 /// The names of more source than this are not looked for, in bytes.

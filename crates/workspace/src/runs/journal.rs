@@ -4,11 +4,10 @@ use std::time::SystemTime;
 
 use notebook::CellId;
 use parking_lot::Mutex;
+use place::{Error, ErrorKind, NextStep, NotebookPath, RunDetails, RunId};
 
-use super::orphan::RunDetails;
 use super::run::Run;
-use super::state::RunCell;
-use crate::{Error, ErrorKind, NextStep, NotebookPath, RunId};
+use super::view::RunCell;
 
 /// How many runs are remembered. Older ones that are over are forgotten.
 const MAX_RUNS: usize = 500;
@@ -128,9 +127,9 @@ mod tests {
 
     use kernel::{Event, Outcome};
     use notebook::Output;
+    use place::RunState;
 
     use super::*;
-    use crate::RunState;
 
     fn print(run: &Run, size: usize) {
         let text = "x".repeat(size).as_str().into();

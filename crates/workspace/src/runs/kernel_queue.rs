@@ -5,11 +5,11 @@ use futures_util::future::{BoxFuture, FutureExt as _, ready};
 use futures_util::poll;
 use kernel::Status;
 use parking_lot::Mutex;
+use place::Executor;
 use tokio::sync::{OwnedMutexGuard, watch};
 use tokio::task::unconstrained;
 
 use super::run::Run;
-use crate::executor::Executor;
 
 /// The runs of one kernel, one after the other. A kernel is sent one run at a time, so that a queued run can still be
 /// cancelled, and an error in one does not abort those of other agents.
@@ -89,8 +89,9 @@ impl KernelQueue {
 
 #[cfg(test)]
 mod tests {
+    use place::RunId;
+
     use super::*;
-    use crate::RunId;
 
     #[tokio::test]
     async fn a_run_keeps_its_place_though_nobody_waits_for_its_turn_yet() {

@@ -4,13 +4,11 @@ use std::time::{Duration, Instant};
 
 use kernel::{saved_widgets, shown_widgets};
 use notebook::{CellId, Edit, Kernelspec, Notebook};
+use place::{Document, Error, Executor, Kernel};
 use tokio::time::sleep;
 
 use super::run::Run;
-use crate::Error;
-use crate::executor::Executor;
 use crate::open_notebook::OpenNotebook;
-use crate::place::{Document, Kernel};
 
 /// The least time between two writes of a run's outputs.
 const WRITE_INTERVAL: Duration = Duration::from_secs(1);

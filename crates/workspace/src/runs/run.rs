@@ -4,15 +4,12 @@ use std::time::{Duration, Instant, SystemTime};
 use kernel::{Event, OutputArea};
 use notebook::{Json, Output};
 use parking_lot::Mutex;
+use place::{Execution, Kernel, RunDetails, RunId, RunState, SaveStatus};
 use tokio::sync::watch;
 use tracing::Span;
 
 use super::memory_changes::MemoryChanges;
-use super::orphan::RunDetails;
-use super::state::{RunCell, RunState, RunView};
-use crate::RunId;
-use crate::executor::Execution;
-use crate::place::{Kernel, SaveStatus};
+use super::view::{RunCell, RunView};
 use crate::telemetry;
 
 mod record;
@@ -284,7 +281,7 @@ impl Run {
     }
 
     /// Whether its cell is in this notebook.
-    pub(crate) fn is_in(&self, path: &crate::NotebookPath) -> bool {
+    pub(crate) fn is_in(&self, path: &place::NotebookPath) -> bool {
         self.cell().is_some_and(|cell| cell.path == *path)
     }
 

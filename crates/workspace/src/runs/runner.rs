@@ -7,6 +7,10 @@ use std::time::{Duration, SystemTime};
 
 use notebook::CellId;
 use parking_lot::Mutex;
+use place::{
+    Error, ErrorKind, Kernel, KernelChoice, KernelId, KernelRequest, LeftoverRun, NextStep, Place, RunId,
+    RunState, SessionId, progress,
+};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -18,17 +22,13 @@ use super::journal::Journal;
 use super::kernel_queue::KernelQueue;
 use super::run::Run;
 use super::session_order::InLine;
-use super::state::{RunCell, RunState};
-use crate::kernel_request::KernelRequest;
+use super::view::RunCell;
 use crate::limits::Slot;
 use crate::open_notebook::OpenNotebook;
-use crate::place::{Kernel, KernelChoice, Place};
 use crate::recorder::Recorder;
 use crate::run_history::RunHistory;
 use crate::verify::{VerifyOptions, Verifying, verify_in};
-use crate::{
-    Error, ErrorKind, KernelId, LeftoverRun, NextStep, RunId, SessionId, actor, progress, telemetry,
-};
+use crate::{actor, telemetry};
 
 mod adopt;
 mod task;

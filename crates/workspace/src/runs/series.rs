@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use notebook::{CellId, one_line};
+use place::{RunState, SessionId};
 
 use super::cell_tags::{CellTags, SKIP};
 use super::run::Run;
 use super::runner::{OTHER_KERNEL, Runner, SHUT_DOWN_BEFORE, cell_of, is_started};
 use super::session_order::InLine;
-use super::state::{RunCell, RunState};
-use crate::SessionId;
+use super::view::RunCell;
 use crate::limits::Slot;
 use crate::open_notebook::OpenNotebook;
 

@@ -5,9 +5,8 @@
 //! requested before it of the same notebook or kernel. Runs of other sessions, and of other notebooks, do not wait.
 
 use parking_lot::Mutex;
+use place::{KernelId, NotebookPath};
 use tokio_util::sync::{CancellationToken, DropGuard};
-
-use crate::{KernelId, NotebookPath};
 
 /// What a session runs code in.
 #[derive(Debug, Clone, PartialEq, Eq)]

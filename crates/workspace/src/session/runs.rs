@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use notebook::CellId;
+use place::{
+    Error, ErrorKind, FoundRun, Kernel, KernelChoice, KernelId, KernelRequest, KernelSelector, Mode, RunId,
+};
 
 use super::Session;
-use crate::kernel_request::{KernelRequest, KernelSelector};
+use crate::InSeries;
 use crate::limits::Slot;
 use crate::open_notebook::{OpenNotebook, find_kernel};
-use crate::place::{FoundRun, Kernel, KernelChoice, Mode};
 use crate::places::Located;
 use crate::runs::{InLine, Run, RunTarget};
 use crate::verify::{VerifyOptions, Verifying};
-use crate::{Error, ErrorKind, InSeries, KernelId, RunId};
 
 /// How many kernels are named where one is not found.
 const MAX_NEAR: usize = 3;

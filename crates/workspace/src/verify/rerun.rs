@@ -8,17 +8,17 @@ use compare::{Comparison, compare, without_pages};
 use kernel::{Event, Outcome, OutputArea};
 use notebook::{Json, Kernelspec, Output};
 use parking_lot::Mutex;
+use place::{
+    Code, Error, ErrorKind, Executor, Kernel, KernelChoice, KernelRequest, KernelSelector, NotebookPath,
+    Place, RunDetails, RunId,
+};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
 use super::cells::Checked;
 use super::imports;
 use super::verdict::MissingModule;
-use crate::executor::{Code, Executor};
-use crate::kernel_request::{KernelRequest, KernelSelector};
-use crate::place::{Kernel, KernelChoice, Place};
-use crate::runs::{Run, RunDetails};
-use crate::{Error, ErrorKind, NotebookPath, RunId};
+use crate::runs::Run;
 
 /// How many bytes of outputs a cell may have; what it prints beyond that is not compared.
 const MAX_OUTPUT_BYTES: usize = 64 * 1024 * 1024;

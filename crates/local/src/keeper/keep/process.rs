@@ -7,8 +7,8 @@ use futures_util::FutureExt as _;
 use kernel::keeper::{
     Channel, KeeperEvent, KeeperFrame, KernelPhase, KernelStatus, LogDecision, LogRecord, Peek,
 };
+use place::Error;
 use tokio::time::timeout;
-use workspace::Error;
 
 use super::{Keeper, KeptKernel};
 use crate::keeper::turns::Request;

@@ -3,8 +3,8 @@ use std::path::Path;
 
 use kernel::KernelError;
 use kernel::keeper::{ClientFrame, Connect, Kept, Note, connect_kept};
+use place::RunState;
 use serde_json::{Value, json};
-use workspace::RunState;
 
 use super::*;
 use crate::keeper::logged_runs;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use kernel::KernelError;
 use kernel::keeper::ClientFrame;
-use workspace::{Error, ErrorKind, KernelId, NextStep, Orphan};
+use place::{Error, ErrorKind, KernelId, NextStep, Orphan};
 
 use super::known_keeper::KnownKeeper;
 use super::{LocalKernel, Phase};

@@ -1,7 +1,7 @@
 //! What is known of the keeper of a kernel.
 
 use kernel::keeper::{KernelPhase, Welcome};
-use workspace::{Keeping, KernelState, NotebookPath};
+use place::{Keeping, KernelState, NotebookPath};
 
 use crate::keeper::{KeeperFolder, KernelFile, Ungreeted, greet, resident_bytes};
 use crate::root::Root;

@@ -4,7 +4,7 @@ use std::future::ready;
 use std::sync::atomic::Ordering;
 
 use kernel::KernelError;
-use workspace::{Error, Keeping, KernelState, Orphan, RunDetails, RunId};
+use place::{Error, Keeping, KernelState, Orphan, RunDetails, RunId};
 
 use super::{LocalKernel, State};
 use crate::launch::running::RunningKernel;

@@ -1,8 +1,8 @@
 //! The runs that wait for a kernel that is not ready.
 
 use kernel::keeper::ClientFrame;
+use place::{RunDetails, RunId};
 use tokio::sync::mpsc;
-use workspace::{RunDetails, RunId};
 
 use super::{LocalKernel, Phase, State};
 use crate::keeper::kept_note;

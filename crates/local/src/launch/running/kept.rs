@@ -6,9 +6,9 @@ use std::time::Duration;
 use kernel::keeper::{ClientFrame, KeeperHandle};
 use kernel::{Client, Status};
 use parking_lot::Mutex;
+use place::{Executor, RunDetails};
 use tokio::sync::watch;
 use tokio::time::timeout;
-use workspace::{Executor, RunDetails};
 
 use super::RunningKernel;
 use crate::keeper::{KeptExecutor, StarterLife, describe_others, kept_note};

@@ -4,7 +4,7 @@ use std::future::Ready;
 use std::sync::Arc;
 
 use kernel::Client;
-use workspace::Executor;
+use place::Executor;
 
 use super::RunningKernel;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use notebook::{Cell, Edit, Json, NewCell, Notebook, is_defined_metadata};
-use workspace::Error;
+use place::Error;
 
 use crate::tools::shared::cell_text::label;
 use crate::tools::shared::given::refused;

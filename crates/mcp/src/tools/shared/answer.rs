@@ -2,9 +2,9 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use place::Error;
 use render::{Budget, Part, Reply};
 use rmcp::model::{CallToolResult, ContentBlock};
-use workspace::Error;
 
 /// The first line of a reply with images about code that failed.
 const FAILED: &str = "[FAILED] The code failed; see the error below.";

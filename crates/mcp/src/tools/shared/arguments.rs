@@ -16,8 +16,8 @@
 use std::time::Duration;
 
 use notebook::CellType;
+use place::Error;
 use serde_json::{Map, Value, json};
-use workspace::Error;
 
 use super::given::{Given, refused, whole_number};
 
@@ -97,7 +97,7 @@ macro_rules! arguments {
             fn read(
                 given: &$crate::tools::shared::given::Given,
                 _: &'static str,
-            ) -> Result<Self, workspace::Error> {
+            ) -> Result<Self, place::Error> {
                 Ok(Self {
                     $($field: $crate::tools::shared::arguments::arguments!(
                         @read given, stringify!($field), $kind $(, $default)?

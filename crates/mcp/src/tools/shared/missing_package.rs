@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use notebook::one_line;
+use place::{Kernel, RunState};
 use tokio::time::timeout;
 use workspace::packages::package_of;
-use workspace::{Kernel, OpenNotebook, Run, RunState, Session};
+use workspace::{OpenNotebook, Run, Session};
 
 /// How long the kernelspecs of a place may take.
 const KERNELSPECS_LIMIT: Duration = Duration::from_secs(3);

@@ -1,8 +1,8 @@
 //! Arguments that several tools share.
 
 use notebook::CellRef;
+use place::Error;
 use serde_json::{Value, json};
-use workspace::Error;
 
 use super::arguments::{Argument, Schema, arguments};
 use super::given::{Given, refused};

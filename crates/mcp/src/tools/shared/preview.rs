@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use notebook::Notebook;
+use place::{Error, Relay, RunId, RunState};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-use workspace::{Error, OpenNotebook, Relay, RunId, RunState, Session};
+use workspace::{OpenNotebook, Session};
 
 use super::context::Called;
 use super::given::Given;

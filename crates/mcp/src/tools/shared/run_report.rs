@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use notebook::one_line;
+use place::{LossCause, RunState, SaveStatus};
 use render::{Budget, Keep, Reply, merged};
-use workspace::{LossCause, Run, RunState, RunView, SaveStatus, Session};
+use workspace::{Run, RunView, Session};
 
 use super::answer::Answer;
 use super::cell_text::shortened;

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use place::{Error, RunState};
 use tokio::time::{sleep, sleep_until, timeout};
-use workspace::{Error, Run, RunState, Settings};
+use workspace::{Run, Settings};
 
 use super::arguments::arguments;
 use super::context::Context;

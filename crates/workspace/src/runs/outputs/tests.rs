@@ -4,13 +4,12 @@ use futures_util::FutureExt as _;
 use kernel::Event;
 use notebook::{Notebook, Output};
 use parking_lot::Mutex;
+use place::{Applied, Error, Expected, Future, NotebookPath, RunId};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::*;
-use crate::place::{Applied, Expected, Future};
-use crate::runs::state::RunCell;
-use crate::{Error, NotebookPath, RunId};
+use crate::runs::view::RunCell;
 
 /// What a document answers when outputs are shown.
 type Answers = Vec<Result<bool, Error>>;

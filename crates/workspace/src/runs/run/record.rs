@@ -5,14 +5,11 @@ use std::time::{Duration, Instant};
 
 use kernel::{Event, Outcome, OutputArea};
 use notebook::{Output, visible};
+use place::{Error, ErrorKind, Execution, Kernel, NextStep, RunState, SaveStatus};
 use tracing::Span;
 
-use crate::executor::Execution;
-use crate::place::{Kernel, SaveStatus};
 use crate::runs::memory_changes::MemoryChanges;
-use crate::runs::state::RunState;
 use crate::telemetry::TRACED;
-use crate::{Error, ErrorKind, NextStep};
 
 /// How many bytes one run may print and show; streams beyond that are not kept. A loop that prints without end must not
 /// take the machine's memory.

@@ -5,18 +5,13 @@ use std::time::SystemTime;
 
 use kernel::Event;
 use notebook::{Cell, Notebook};
+use place::{Error, ErrorKind, Executor, Kernel, Mode, Orphan, OrphanedExecution, Place, RunState, describe};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::Runner;
-use crate::executor::Executor;
-use crate::leftovers::describe;
 use crate::open_notebook::OpenNotebook;
-use crate::place::{Kernel, Mode, Place};
-use crate::runs::orphan::{Orphan, OrphanedExecution};
 use crate::runs::outputs;
 use crate::runs::run::Run;
-use crate::runs::state::RunState;
-use crate::{Error, ErrorKind};
 
 pub(super) const NOT_RUN: &str = "It did not run: its server ended before its turn.";
 const NEWER_RUN: &str = "These outputs are not in the notebook: the cell has been run again since.";
@@ -191,7 +186,7 @@ impl Runner {
 /// A run of an earlier server that is followed.
 struct Adopted {
     run: Arc<Run>,
-    /// What its cell showed before: see [`RunDetails`](crate::RunDetails).
+    /// What its cell showed before: see [`RunDetails`](place::RunDetails).
     shown_before: Option<String>,
     /// Whether its cell is in a notebook that cannot be opened from here.
     is_out_of_reach: bool,

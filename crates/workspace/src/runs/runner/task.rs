@@ -6,14 +6,15 @@ use std::time::Duration;
 
 use kernel::{Event, Status};
 use notebook::{Cell, Notebook};
+use place::{
+    Code, Error, ErrorKind, Execution, Executor, Kernel, KernelChoice, KernelSelector, KernelState,
+    RunDetails, RunState, SessionId, progress,
+};
 use tokio::time::{sleep, timeout};
 use tracing::Instrument as _;
 
 use super::{Runner, SHUT_DOWN_BEFORE, no_kernel};
-use crate::executor::{Code, Execution, Executor};
-use crate::kernel_request::KernelSelector;
 use crate::open_notebook::OpenNotebook;
-use crate::place::{Kernel, KernelChoice, KernelState};
 use crate::recorder::Change;
 use crate::run_history::Begun;
 use crate::runs::error_hints;
@@ -21,8 +22,7 @@ use crate::runs::memory_changes::MemoryChanges;
 use crate::runs::outputs;
 use crate::runs::run::Run;
 use crate::runs::session_order::InLine;
-use crate::runs::state::RunState;
-use crate::{Error, ErrorKind, RunDetails, SessionId, progress, telemetry};
+use crate::telemetry;
 
 /// Output that comes within this time after the end is written at once.
 const LATE_WRITE_DELAY: Duration = Duration::from_millis(200);

@@ -8,13 +8,13 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use kernel::{MemoryError, Sink, Status};
 use notebook::Json;
+use place::{Code, Execution, Executor};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::*;
 use crate::packages::{Installation, Record};
-use crate::{Code, Execution, Executor};
 
 /// Answers questions about packages.
 #[derive(Default)]

@@ -142,7 +142,7 @@ async fn a_cell_that_waits_for_its_run_is_refused() {
     let run = run.begin(Some(cell), "x".to_owned());
     let error = undo(&session, &opened, UndoTarget::Last(1)).await.unwrap_err();
     assert_eq!((error.kind, error.next), (ErrorKind::Busy, NextStep::WaitForRun));
-    run.end(crate::RunState::Done);
+    run.end(place::RunState::Done);
     undo(&session, &opened, UndoTarget::Last(1)).await.unwrap();
 }
 

@@ -1,25 +1,14 @@
+//! Runs of earlier servers that a kernel hands over.
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use kernel::Event;
-use notebook::CellId;
 use tokio::sync::mpsc;
 
+use crate::RunDetails;
 use crate::executor::{Execution, Executor};
-use crate::{NotebookPath, RunId};
-
-/// What a later server has to know about a run to store its outcome.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RunDetails {
-    pub run: RunId,
-    /// The notebook of its cell.
-    pub notebook: Option<NotebookPath>,
-    pub cell: Option<CellId>,
-    pub source: String,
-    /// [`Cell::shown_revision`](notebook::Cell::shown_revision) of the cell before the run; `None` if nobody looked.
-    pub shown_before: Option<String>,
-}
 
 /// A run of an earlier server.
 pub struct Orphan {

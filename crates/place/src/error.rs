@@ -108,7 +108,7 @@ impl ErrorKind {
 /// A failure of one request: what happened, whose fault it is, and the next step that helps.
 ///
 /// ```
-/// use workspace::{Error, ErrorKind, Fault, NextStep};
+/// use place::{Error, ErrorKind, Fault, NextStep};
 ///
 /// let error = Error::new(ErrorKind::NotFound, "There is no kernel \"k7\".", NextStep::ListKernels);
 /// assert_eq!(error.fault, Fault::Agent);

@@ -34,7 +34,7 @@ impl FolderCopy {
     }
 
     /// The outputs of code that ran in the copy, as it would have named the original.
-    pub(crate) fn restore(&self, outputs: &mut [Output]) {
+    pub fn restore(&self, outputs: &mut [Output]) {
         let (copy, original) = (self.copy.display().to_string(), self.original.display().to_string());
         let in_text = |text: &mut String| {
             if text.contains(&copy) {

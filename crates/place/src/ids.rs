@@ -20,7 +20,7 @@ text_id! {
     KernelId
 }
 
-/// A session of the [`Workspace`](crate::Workspace), counted from 0.
+/// An agent's session, counted from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SessionId(u64);
 

@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::{NotebookPath, RunId, ServerStep};
+use connection::NextStep as ServerStep;
+
+use crate::{NotebookPath, RunId};
 
 /// The call or action that helps after a failure.
 ///

@@ -1,32 +1,14 @@
-//! The content of a file on its way from one place to another.
+//! Counts what a copy of a file passes on, and checks that it is whole.
 
 use std::sync::Arc;
 
-use bytes::Bytes;
-use futures_util::stream::{self, BoxStream, StreamExt as _};
+use futures_util::stream::{self, StreamExt as _};
 use parking_lot::Mutex;
+use place::{Error, ErrorKind, FileContent, NextStep, progress};
 use sha2::{Digest as _, Sha256};
-
-use crate::{Error, ErrorKind, NextStep, progress};
 
 /// How many bytes are copied between two lines of progress.
 const REPORTED: u64 = 16 << 20;
-
-/// A file's content, piece by piece, so that it is never in memory as a whole.
-pub struct FileContent {
-    /// The size in bytes, if it is known.
-    pub size: Option<u64>,
-    pub pieces: BoxStream<'static, Result<Bytes, Error>>,
-}
-
-/// What happens to a file that exists where another is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Existing {
-    /// It stays, and writing fails.
-    Keep,
-    /// It is replaced, unless it is a folder or a notebook: people may have a notebook open.
-    Replace,
-}
 
 /// A file after it was copied.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,28 +28,20 @@ pub(crate) struct Passed {
     hash: Sha256,
 }
 
-impl FileContent {
-    /// Content that is in memory already.
-    pub fn whole(bytes: Bytes) -> Self {
-        let size = u64::try_from(bytes.len()).ok();
-        Self { size, pieces: stream::iter([Ok(bytes)]).boxed() }
-    }
-
-    /// The same content, with a count of what has passed. Reports progress, and fails at the end if the content is not as
-    /// long as its size says.
-    pub(crate) fn counted(self) -> (Self, Arc<Mutex<Passed>>) {
-        let passed = Arc::new(Mutex::new(Passed::default()));
-        let (counter, size) = (passed.clone(), self.size);
-        let pieces = self.pieces.map(move |piece| {
-            let piece = piece?;
-            counter.lock().add(&piece, size);
-            Ok(piece)
-        });
-        let counter = passed.clone();
-        let end = stream::once(async move { counter.lock().check(size) });
-        let end = end.filter_map(|checked| async move { checked.err().map(Err) });
-        (Self { size, pieces: pieces.chain(end).boxed() }, passed)
-    }
+/// The same content, with a count of what has passed. Reports progress, and fails at the end if the content is not as
+/// long as its size says.
+pub(crate) fn counted(content: FileContent) -> (FileContent, Arc<Mutex<Passed>>) {
+    let passed = Arc::new(Mutex::new(Passed::default()));
+    let (counter, size) = (passed.clone(), content.size);
+    let pieces = content.pieces.map(move |piece| {
+        let piece = piece?;
+        counter.lock().add(&piece, size);
+        Ok(piece)
+    });
+    let counter = passed.clone();
+    let end = stream::once(async move { counter.lock().check(size) });
+    let end = end.filter_map(|checked| async move { checked.err().map(Err) });
+    (FileContent { size, pieces: pieces.chain(end).boxed() }, passed)
 }
 
 impl Passed {
@@ -106,10 +80,12 @@ fn megabytes(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
+
     use super::*;
 
     async fn passed(content: FileContent) -> (Result<Vec<Bytes>, Error>, CopiedFile) {
-        let (content, passed) = content.counted();
+        let (content, passed) = counted(content);
         let pieces: Vec<_> = content.pieces.collect().await;
         let copied = passed.lock().copied("x".to_owned());
         (pieces.into_iter().collect(), copied)

@@ -10,8 +10,8 @@ use notebook::{CellId, Json};
 use serde_json::Value;
 use tokio::sync::watch;
 
+use crate::RunDetails;
 use crate::RunId;
-use crate::runs::RunDetails;
 
 /// Code to run.
 #[derive(Debug, Clone, Copy)]
