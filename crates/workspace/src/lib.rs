@@ -11,7 +11,6 @@ mod leftovers;
 mod limits;
 mod open_notebook;
 mod open_notebooks;
-pub mod packages;
 mod places;
 mod recorder;
 mod run_history;

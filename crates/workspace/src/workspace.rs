@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use packages::InstallationTurns;
 use place::{Connected, Connector, Error, Leftovers, Mode, Place, ServerSpec, SessionId};
 use render::Budget;
 use tokio::runtime::Handle;
@@ -16,7 +17,6 @@ use crate::leftovers::LeftoverReport;
 use crate::limits::{Limits, Slots};
 use crate::open_notebook::OpenNotebook;
 use crate::open_notebooks::OpenNotebooks;
-use crate::packages::InstallationTurns;
 use crate::places::{ConnectScope, Located, Places};
 use crate::recorder::Recorder;
 use crate::runs::{Journal, RunSuffix, Runner};

@@ -20,7 +20,7 @@ struct Rule {
 const RULES: [Rule; 5] = [
     Rule {
         name: "places",
-        crates: &["mcp", "place", "workspace"],
+        crates: &["mcp", "packages", "place", "workspace"],
         words: &["colab", "jupyter"],
         // Names that existing prompts and configurations rely on, whatever the place.
         exceptions: &[
@@ -70,6 +70,7 @@ const RULES: [Rule; 5] = [
             "rest",
             "ydoc",
             "place",
+            "packages",
             "workspace",
             "mcp",
             "local",
@@ -102,6 +103,7 @@ const RULES: [Rule; 5] = [
             "local",
             "mcp",
             "operations",
+            "packages",
             "place",
             "python",
             "rest",

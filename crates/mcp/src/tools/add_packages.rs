@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use notebook::one_line;
-use place::{Error, Kernel};
-use workspace::OpenNotebook;
-use workspace::packages::{
+use packages::{
     Building, Change, Installation, Installed, Installer, Record, Requirement, ScriptEdit, plan_starts,
     record_in_notebook,
 };
+use place::{Error, Kernel};
+use workspace::OpenNotebook;
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Choice, Schema, arguments};

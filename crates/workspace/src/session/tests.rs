@@ -14,7 +14,6 @@ mod adopted;
 mod fakes;
 mod kept_runs;
 mod limits;
-mod packages;
 mod places;
 mod series;
 mod undo;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use notebook::one_line;
+use packages::package_of;
 use place::{Kernel, RunState};
 use tokio::time::timeout;
-use workspace::packages::package_of;
 use workspace::{OpenNotebook, Run, Session};
 
 /// How long the kernelspecs of a place may take.

@@ -1,4 +1,4 @@
-//! Packages in the environment of a kernel, on whichever machine it runs.
+//! Packages in the environment of a kernel, on whichever machine it runs: their names, plans and installations.
 //!
 //! The kernel answers on its control channel (`kernel/memory/handler/packages.py`): it describes its environment, and starts the
 //! programs that install. So no cell is needed, the notebook does not change, and it works wherever the kernel does.
@@ -22,12 +22,12 @@ use serde_json::{Value, json};
 use tokio::sync::OwnedMutexGuard;
 use tokio::time::{Instant, sleep, timeout_at};
 
-pub use self::environment::Environment;
-pub use self::installer::{Installer, Record};
-pub use self::modules::package_of;
-pub use self::plan::Change;
-pub use self::requirement::{NoRequirement, Requirement};
-pub use self::script_block::{ScriptEdit, record_in_notebook};
+pub use environment::Environment;
+pub use installer::{Installer, Record};
+pub use modules::package_of;
+pub use plan::Change;
+pub use requirement::{NoRequirement, Requirement};
+pub use script_block::{ScriptEdit, record_in_notebook};
 
 /// How long the kernel may take for one question.
 const QUESTION_LIMIT: Duration = Duration::from_secs(10);
@@ -297,3 +297,6 @@ async fn ask<A: DeserializeOwned>(kernel: &dyn Kernel, question: Value) -> Resul
         Error::new(ErrorKind::RemoteFailure, format!("The kernel's answer: {error}."), NextStep::TryAgain)
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::modules::package_meant;
+use crate::modules::package_meant;
 
 /// Comparisons of versions, the longer ones first.
 const COMPARISONS: [&str; 8] = ["===", "==", "!=", "<=", ">=", "~=", "<", ">"];
@@ -45,19 +45,19 @@ impl Requirement {
     }
 
     /// Whether it is a name alone.
-    pub(super) fn is_bare(&self) -> bool {
+    pub(crate) fn is_bare(&self) -> bool {
         !self.has_extras() && self.versions.is_empty()
     }
 }
 
 /// The name at the beginning of a requirement of any kind.
-pub(super) fn name_of(text: &str) -> &str {
+pub(crate) fn name_of(text: &str) -> &str {
     let text = text.trim_start();
     text.split(|c| !is_of_name(c)).next().unwrap_or_default()
 }
 
 /// Names are compared so (<https://packaging.python.org/en/latest/specifications/name-normalization/>).
-pub(super) fn normalized(name: &str) -> String {
+pub(crate) fn normalized(name: &str) -> String {
     let mut normalized = String::with_capacity(name.len());
     for c in name.chars() {
         match c {

@@ -1,4 +1,4 @@
-//! Packages in the environment of a kernel in memory.
+//! Installations through a kernel in memory.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -8,13 +8,12 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use kernel::{MemoryError, Sink, Status};
 use notebook::Json;
-use place::{Code, Execution, Executor};
+use place::{Code, Execution, Executor, Future, KernelDescription, KernelId};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::*;
-use crate::packages::{Installation, Record};
 
 /// Answers questions about packages.
 #[derive(Default)]
@@ -61,11 +60,58 @@ impl Executor for Installing {
     }
 }
 
+/// A kernel that runs nothing.
+struct Idle {
+    id: KernelId,
+    executor: Arc<dyn Executor>,
+}
+
+impl Kernel for Idle {
+    fn id(&self) -> &KernelId {
+        &self.id
+    }
+
+    fn description(&self) -> KernelDescription {
+        KernelDescription {
+            name: "idle".into(),
+            display_name: "Idle".into(),
+            language: "none".into(),
+            environment: "/bin/false".into(),
+            state: KernelState::Idle,
+            last_activity: None,
+            connections: None,
+            keeping: None,
+            foreign: None,
+        }
+    }
+
+    fn is_gone(&self) -> bool {
+        false
+    }
+
+    fn executor(&self) -> Future<'_, Arc<dyn Executor>> {
+        let executor = self.executor.clone();
+        async { Ok(executor) }.boxed()
+    }
+
+    fn interrupt(&self) -> Future<'_, ()> {
+        async { Ok(()) }.boxed()
+    }
+
+    fn restart(&self) -> Future<'_, ()> {
+        async { Ok(()) }.boxed()
+    }
+
+    fn shutdown(&self) -> Future<'_, ()> {
+        async { Ok(()) }.boxed()
+    }
+}
+
 /// How an installation of at most a minute ends, and what the kernel was asked.
 async fn install(polls: impl IntoIterator<Item = Value>) -> (Result<(), Error>, Vec<String>) {
     let polls = Mutex::new(polls.into_iter().collect());
     let installing = Arc::new(Installing { polls, ..Installing::default() });
-    let kernel = Arc::new(Idle { executor: Some(installing.clone()), ..Idle::new("k") });
+    let kernel = Arc::new(Idle { id: "k".into(), executor: installing.clone() });
     let packages = vec!["six".parse().unwrap()];
     let installation = Installation::prepare(kernel, packages, Record::No, false).await.unwrap();
     let ended = installation.install(Duration::from_secs(60)).await;

@@ -6,8 +6,8 @@ use std::fmt;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::installer::Installer;
-use super::requirement::normalized;
+use crate::installer::Installer;
+use crate::requirement::normalized;
 
 /// A package that would be installed, replaced or removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl fmt::Display for Change {
 }
 
 /// Reads what an installer has printed about its plan. `versions`: what is installed now, as far as it is known.
-pub(super) fn read(
+pub(crate) fn read(
     installer: &Installer,
     output: &str,
     versions: &BTreeMap<String, String>,
@@ -51,7 +51,7 @@ pub(super) fn read(
 }
 
 /// The names in a plan of pip, which says nothing of what is installed.
-pub(super) fn names_of_pip(output: &str) -> Vec<String> {
+pub(crate) fn names_of_pip(output: &str) -> Vec<String> {
     of_pip(output, &BTreeMap::new()).into_iter().map(|change| change.name).collect()
 }
 
@@ -89,7 +89,7 @@ fn of_pip(output: &str, versions: &BTreeMap<String, String>) -> Vec<Change> {
 }
 
 /// What conda says of a failure: the last `message` of its objects, which the classic solver leaves empty.
-pub(super) fn message_of_conda(output: &str) -> Option<String> {
+pub(crate) fn message_of_conda(output: &str) -> Option<String> {
     #[derive(Deserialize)]
     struct Failure {
         message: String,

@@ -77,7 +77,7 @@ pub fn package_of(module: &str) -> Option<String> {
 
 /// The package that is meant by a name that somebody gives to an installer: that of the module of this name, if it is called
 /// otherwise, as `cv2`. A package of the module's name is another one, or none.
-pub(super) fn package_meant(name: &str) -> &str {
+pub(crate) fn package_meant(name: &str) -> &str {
     // SnapPy, the one about knots, is as well known.
     known(name).filter(|_| name != "snappy").unwrap_or(name)
 }

@@ -13,8 +13,8 @@ use notebook::{Cell, CellId, CellType, Edit, NewCell, Notebook};
 use place::{Error, ErrorKind, Expected};
 use toml_edit::{Array, DocumentMut, Item, Value};
 
-use super::installer::Record;
-use super::requirement::{Requirement, name_of, normalized};
+use crate::installer::Record;
+use crate::requirement::{Requirement, name_of, normalized};
 
 const START: &str = "# /// script";
 const END: &str = "# ///";

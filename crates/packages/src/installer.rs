@@ -2,8 +2,8 @@
 
 use place::{Error, ErrorKind, Fault};
 
-use super::environment::Environment;
-use super::requirement::Requirement;
+use crate::environment::Environment;
+use crate::requirement::Requirement;
 
 /// Where packages are recorded, besides being installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub enum Installer {
 }
 
 /// A program with its arguments.
-pub(super) type Command = Vec<String>;
+pub(crate) type Command = Vec<String>;
 
 impl Installer {
     /// What installs into this environment.
@@ -129,7 +129,7 @@ impl Installer {
 
     /// The command that says what would be installed; it installs nothing and builds nothing. With `is_alone`, it looks for no
     /// dependencies, where the installer can do so. `None`: it cannot say.
-    pub(super) fn plan(
+    pub(crate) fn plan(
         &self,
         environment: &Environment,
         packages: &[Requirement],
@@ -149,7 +149,7 @@ impl Installer {
     }
 
     /// The commands that install, in their order.
-    pub(super) fn install(
+    pub(crate) fn install(
         &self,
         environment: &Environment,
         packages: &[Requirement],
