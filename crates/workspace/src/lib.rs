@@ -22,7 +22,7 @@ pub mod verify;
 mod workspace;
 
 pub use assignments::Assignments;
-pub use cell_states::{CellState, CellStates};
+pub use cell_states::CellStates;
 pub use changes::Changes;
 pub use copied_file::CopiedFile;
 pub use executed_later::executed_later;

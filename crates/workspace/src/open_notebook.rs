@@ -10,10 +10,10 @@ use place::{
     Document, Error, ErrorKind, Kernel, KernelChoice, KernelRequest, KernelSelector, NextStep, NotebookPath,
     Place, Presence, SessionId,
 };
+use staleness::Judge;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::cell_states::Judge;
 use crate::changes::{ByAgents, Changes};
 use crate::telemetry;
 

@@ -1,7 +1,6 @@
 //! What is remembered of runs to tell which cells are stale. Of those on a kernel that outlives this program, every server of
 //! this person knows: each adds its runs to the kernel's file, and reads what others have added.
 
-mod carried;
 mod instance;
 #[cfg(test)]
 mod tests;
@@ -10,20 +9,18 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
-use names::{Name, Names, Unknown, is_blank, random_state};
+use names::{Name, Names, is_blank, random_state};
 use notebook::CellId;
 use operations::KernelRun;
 use parking_lot::Mutex;
 use place::{Kernel, KernelId, LossCause, NotebookPath, RunState};
-use staleness::{Ended, History, hash};
+use staleness::{Codes, Ended, History, hash, remember};
 use uuid::Uuid;
 
 use crate::open_notebook::OpenNotebook;
 use crate::recorder::Recorder;
 use crate::runs::{MemoryChanges, Run};
 
-use carried::remember;
-pub(crate) use carried::{Codes, carried};
 use instance::{Instances, KnownKernel};
 
 /// How many notebooks are remembered, and how many kernels. The ones that were used longest ago are forgotten.
@@ -318,7 +315,7 @@ impl Notebook {
         let is_same = |known: &&staleness::Run| known.source == source && known.instance == instance;
         let names = match self.history.runs().iter().rev().find(is_same) {
             Some(known) => known.names.clone(),
-            None => Arc::new(names_of(&run.source, &run.language)),
+            None => Arc::new(Names::in_language(&run.source, &run.language)),
         };
         self.history.add(Ended {
             cell: run.cell.clone().map(CellId::from),
@@ -361,13 +358,4 @@ fn known<'a, K: Clone + PartialEq, V: Default>(all: &'a mut Vec<(K, V)>, key: &K
 
 fn forget_oldest<T>(all: &mut Vec<T>, limit: usize) {
     all.drain(..all.len().saturating_sub(limit));
-}
-
-/// The names of a cell in this language.
-pub(crate) fn names_of(source: &str, language: &str) -> Names {
-    if language.eq_ignore_ascii_case("python") {
-        Names::of_cell(source)
-    } else {
-        Names::unknown(Unknown::NotPython)
-    }
 }

@@ -16,7 +16,7 @@ use unicode_normalization::UnicodeNormalization as _;
 use super::cell_tags::CellTags;
 use super::run::Run;
 use crate::open_notebook::OpenNotebook;
-use crate::run_history::{RunHistory, names_of};
+use crate::run_history::RunHistory;
 
 /// The names of more source than this are not looked for, in bytes.
 const MAX_SOURCE: usize = 4 * 1024 * 1024;
@@ -74,7 +74,7 @@ impl Facts<'_> {
         for (index, cell) in now.cells().iter().enumerate().filter(|(_, cell)| cell.is_code()) {
             let source = cell.source();
             left = left.checked_sub(source.len())?;
-            cells.push((index, names_of(&source, "python")));
+            cells.push((index, Names::of_cell(&source)));
         }
         let known: Vec<(usize, &Names)> = cells.iter().map(|(index, names)| (*index, names)).collect();
         let all: Vec<usize> =

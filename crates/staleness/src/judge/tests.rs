@@ -1,9 +1,9 @@
+use std::collections::HashMap;
+
 use names::Names;
 use notebook::{CellType, Edit, NewCell};
 use proptest::prelude::*;
-use staleness::Run;
 
-use super::cell_names::{CellNames, ReadNames};
 use super::*;
 
 /// Sources that define, need, hide and guess names.

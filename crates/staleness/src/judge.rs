@@ -5,21 +5,31 @@ use std::sync::Arc;
 
 use names::{Undefined, is_blank, with_stack};
 use notebook::{Cell, CellId, Notebook};
-use staleness::{Clock, Facts, RandomUses, Run, add_random, hash, states};
 
-use super::cell_names::{CellNames, ReadNames};
-use super::{CellState, MAX_SOURCE};
-use crate::run_history::{Codes, carried};
+use crate::carried::{Codes, carried};
+use crate::cell_names::{CellNames, ReadNames};
+use crate::{CellState, Clock, Facts, RandomUses, Run, State, add_random, hash, states};
+
+/// The names of more source than this are not looked for, in bytes.
+pub(crate) const MAX_SOURCE: usize = 4 * 1024 * 1024;
+
+/// What is known of a cell's outputs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judgement {
+    pub state: State,
+    /// Why, in one line. Empty for a cell that is up to date.
+    pub evidence: String,
+}
 
 /// All that the states of a notebook's cells depend on.
-pub(super) struct Basis {
-    pub(super) notebook: Notebook,
-    pub(super) language: String,
+pub struct Basis {
+    pub notebook: Notebook,
+    pub language: String,
     /// Of what is known of its runs; 0 if none is.
-    pub(super) version: u64,
+    pub version: u64,
     /// The kernel's instance, if it lives.
-    pub(super) instance: Option<u64>,
-    pub(super) clock: String,
+    pub instance: Option<u64>,
+    pub clock: String,
 }
 
 impl Basis {
@@ -32,10 +42,10 @@ impl Basis {
 }
 
 /// What was found about the cells of a notebook.
-pub(super) struct Judged {
+pub struct Judged {
     basis: Basis,
     /// For each cell, its state if it is a code cell. `None` if no run is known: then it follows from the cell alone.
-    states: Option<Vec<Option<CellState>>>,
+    states: Option<Vec<Option<Judgement>>>,
     /// The indices of the cells that have run as they are, without an error, in the present kernel.
     ran_well: HashSet<usize>,
     undefined: Arc<[Undefined]>,
@@ -43,7 +53,7 @@ pub(super) struct Judged {
 
 impl Judged {
     /// The state of the cell at this index.
-    pub(super) fn state(&self, index: usize, cell: &Cell) -> Option<CellState> {
+    pub fn state(&self, index: usize, cell: &Cell) -> Option<Judgement> {
         if let Some(states) = &self.states {
             return states.get(index).cloned().flatten();
         }
@@ -52,31 +62,31 @@ impl Judged {
         states(Facts { cells: &facts, runs: &[], instance, clock }).pop().map(shown)
     }
 
-    pub(super) fn has_run_well(&self, index: usize) -> bool {
+    pub fn has_run_well(&self, index: usize) -> bool {
         self.ran_well.contains(&index)
     }
 
-    pub(super) fn has_runs(&self) -> bool {
+    pub fn has_runs(&self) -> bool {
         self.states.is_some()
     }
 
     /// In the order of the cells.
-    pub(super) fn undefined(&self) -> &[Undefined] {
+    pub fn undefined(&self) -> &[Undefined] {
         &self.undefined
     }
 }
 
 /// All facts about a notebook, and what the rules say.
-pub(super) struct Known {
+pub struct Known {
     /// The code cells.
-    pub(super) cells: Vec<staleness::Cell>,
+    pub cells: Vec<crate::Cell>,
     runs: Vec<Run>,
-    pub(super) states: Vec<staleness::CellState>,
+    pub states: Vec<CellState>,
 }
 
 /// Judges the cells of one notebook. It keeps what was found last, and of the names no more than a small notebook has.
 #[derive(Default)]
-pub(crate) struct Judge {
+pub struct Judge {
     last: Option<Arc<Judged>>,
     cell_names: CellNames,
     names: ReadNames,
@@ -84,7 +94,7 @@ pub(crate) struct Judge {
 }
 
 impl Judge {
-    pub(super) fn judged(
+    pub fn judged(
         &mut self,
         basis: Basis,
         runs: impl FnOnce() -> (Vec<Run>, Codes),
@@ -113,7 +123,7 @@ impl Judge {
     }
 
     /// What cells use and no cell above defines, in the order of the cells.
-    pub(super) fn undefined(&mut self, notebook: &Notebook, language: &str) -> Arc<[Undefined]> {
+    pub fn undefined(&mut self, notebook: &Notebook, language: &str) -> Arc<[Undefined]> {
         if self.last.as_ref().is_some_and(|last| !last.basis.notebook.has_cells_of(notebook)) {
             self.last = None;
         }
@@ -121,7 +131,7 @@ impl Judge {
         with_stack(|| self.cell_names.undefined(notebook, language, &mut self.names))
     }
 
-    pub(super) fn known(&mut self, basis: &Basis, runs: (Vec<Run>, Codes), clock: Clock<'_>) -> Known {
+    pub fn known(&mut self, basis: &Basis, runs: (Vec<Run>, Codes), clock: Clock<'_>) -> Known {
         with_stack(|| self.known_now(basis, runs, clock))
     }
 
@@ -155,8 +165,8 @@ impl Judge {
 }
 
 /// A code cell as the rules see it, without its names.
-fn fact(index: usize, cell: &Cell, source: &str, language: &str) -> staleness::Cell {
-    staleness::Cell {
+fn fact(index: usize, cell: &Cell, source: &str, language: &str) -> crate::Cell {
+    crate::Cell {
         index,
         id: cell.id().clone(),
         source: hash(source),
@@ -169,8 +179,8 @@ fn fact(index: usize, cell: &Cell, source: &str, language: &str) -> staleness::C
     }
 }
 
-fn shown(state: staleness::CellState) -> CellState {
-    CellState { state: state.state, evidence: state.evidence }
+fn shown(state: CellState) -> Judgement {
+    Judgement { state: state.state, evidence: state.evidence }
 }
 
 fn ran_well(known: &Known, instance: Option<u64>) -> HashSet<usize> {
@@ -184,3 +194,6 @@ fn ran_well(known: &Known, instance: Option<u64>) -> HashSet<usize> {
 fn is_python(language: &str) -> bool {
     language.eq_ignore_ascii_case("python")
 }
+
+#[cfg(test)]
+mod tests;

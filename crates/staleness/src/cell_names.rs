@@ -9,10 +9,9 @@ use std::sync::Arc;
 
 use names::{Name, Names, Undefined, Unknown, is_builtin};
 use notebook::{Cell, CellId, Notebook};
-use staleness::hash;
 
-use super::MAX_SOURCE;
-use crate::run_history::names_of;
+use crate::hash;
+use crate::judge::MAX_SOURCE;
 
 /// The names of so much source are kept, in bytes, and none of a notebook with more cells.
 const MAX_KEPT: usize = 128 * 1024;
@@ -20,7 +19,7 @@ const MAX_CELLS: usize = 2000;
 
 /// The names of the sources that were read last, all in one language.
 #[derive(Default)]
-pub(super) struct ReadNames {
+pub(crate) struct ReadNames {
     language: String,
     kept: HashMap<u64, Arc<Names>>,
     bytes: usize,
@@ -29,7 +28,7 @@ pub(super) struct ReadNames {
 
 impl ReadNames {
     /// From now on sources of this notebook are read, in this language.
-    pub(super) fn begin(&mut self, notebook: &Notebook, language: &str) {
+    pub(crate) fn begin(&mut self, notebook: &Notebook, language: &str) {
         let is_large = notebook.cells().len() > MAX_CELLS;
         if self.language != language || self.is_large != is_large {
             *self = Self { language: language.to_owned(), is_large, ..Self::default() };
@@ -37,7 +36,7 @@ impl ReadNames {
     }
 
     /// The names of a source that is no longer than `left`.
-    pub(super) fn within(&mut self, source: &str, left: usize) -> Arc<Names> {
+    pub(crate) fn within(&mut self, source: &str, left: usize) -> Arc<Names> {
         if source.len() > left {
             return Arc::new(Names::unknown(Unknown::TooLong));
         }
@@ -45,7 +44,7 @@ impl ReadNames {
         if let Some(known) = self.kept.get(&key) {
             return known.clone();
         }
-        let names = Arc::new(names_of(source, &self.language));
+        let names = Arc::new(Names::in_language(source, &self.language));
         if self.is_large {
             return names;
         }
@@ -60,7 +59,7 @@ impl ReadNames {
 
 /// The names of the cells of the notebook that was looked at last.
 #[derive(Default)]
-pub(super) struct CellNames {
+pub(crate) struct CellNames {
     language: String,
     notebook: Option<Notebook>,
     cells: Vec<Brief>,
@@ -135,7 +134,7 @@ impl Brief {
 
 impl CellNames {
     /// What the code cells use undefined, as [`names::undefined`] finds it. `names` reads sources of this language.
-    pub(super) fn undefined(
+    pub(crate) fn undefined(
         &mut self,
         notebook: &Notebook,
         language: &str,

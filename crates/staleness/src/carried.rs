@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use names::Name;
 use notebook::CellId;
-use staleness::{Cell, Run, hash};
+
+use crate::{Cell, Run, hash};
 
 /// The codes of sources, by [`hash`].
-pub(crate) type Codes = HashMap<u64, Arc<str>>;
+pub type Codes = HashMap<u64, Arc<str>>;
 
 /// A cell is taken to be split into so many, or merged from so many, at most.
 const MAX_PARTS: usize = 16;
@@ -251,7 +252,7 @@ impl Carrier<'_> {
 }
 
 /// Adds the code of what has run, and removes what no run has any longer.
-pub(super) fn remember(codes: &mut Codes, source: &str, runs: &[Run]) {
+pub fn remember(codes: &mut Codes, source: &str, runs: &[Run]) {
     codes.insert(hash(source), code(source));
     if codes.len() > runs.len() * 2 + 16 {
         codes.retain(|known, _| runs.iter().any(|run| run.source == *known));
@@ -264,9 +265,9 @@ mod tests {
     use std::time::SystemTime;
 
     use names::{Names, is_blank};
-    use staleness::{Ended, Facts, History, State, states};
 
     use super::*;
+    use crate::{Ended, Facts, History, State, states};
 
     /// The states of cells, given as id, source and number, after these have run.
     fn after(ran: &[(&str, &str)], cells: &[(&str, &str, Option<u64>)]) -> Vec<State> {
