@@ -8,7 +8,8 @@ use chrono::{DateTime, Local, NaiveDate, NaiveTime};
 use local::ProcessEnv;
 use notebook::{CellId, one_line};
 use place::Mode;
-use workspace::{OpenNotebook, Operation, Session, Since, UndoTarget, Undone, summary};
+use runs::OpenNotebook;
+use workspace::{Operation, Session, Since, UndoTarget, Undone, summary};
 
 use crate::args::{DiffSince, History, Places, Undo};
 use crate::pager::show;

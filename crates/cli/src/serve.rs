@@ -13,8 +13,9 @@ use local::{KernelKeeping, ProcessEnv};
 use mcp::{Group, Policy, Server};
 use place::Place;
 use rest::{Options, Secret};
+use runs::RunSuffix;
 use tokio_util::sync::CancellationToken;
-use workspace::{RunSuffix, Workspace};
+use workspace::Workspace;
 
 use crate::args::{self, Transport};
 use crate::colab_subset::ColabSubset;

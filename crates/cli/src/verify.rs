@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use place::{Mode, progress};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use workspace::verify::{CellVerdict, Conclusion, MissingModule, Verdict, Verification, VerifyOptions};
+use verify::{CellVerdict, Conclusion, MissingModule, Verdict, Verification, VerifyOptions};
 
 use crate::args::Verify;
 use crate::operations;

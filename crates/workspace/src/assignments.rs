@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use names::{Effects, Name, Names};
 use notebook::{CellId, Notebook};
+use runs::OpenNotebook;
 use staleness::Run;
 
-use crate::open_notebook::OpenNotebook;
 use crate::workspace::Workspace;
 
 /// The names of more source than this are not looked for, in bytes.

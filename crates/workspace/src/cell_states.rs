@@ -8,10 +8,9 @@ use std::sync::Arc;
 use names::Undefined;
 use notebook::{CellId, Notebook};
 use place::KernelState;
+use runs::{CellTags, OpenNotebook};
 use staleness::{Basis, Clock, Judged, Judgement, State, hash, plan};
 
-use crate::open_notebook::OpenNotebook;
-use crate::runs::CellTags;
 use crate::workspace::Workspace;
 
 /// The states of a notebook's code cells at one moment.
@@ -151,7 +150,7 @@ impl Workspace {
         }
         let cells = notebook.cells().iter().enumerate().filter(|(_, cell)| cell.is_code());
         let cells: HashMap<&CellId, _> = cells.map(|(index, cell)| (cell.id(), (index, cell))).collect();
-        let of_cell = |run: &Arc<crate::Run>| {
+        let of_cell = |run: &Arc<runs::Run>| {
             let (index, cell) = cells.get(&run.cell()?.id)?;
             let is_as_it_ran = hash(run.source()) == hash(&cell.source());
             is_as_it_ran.then(|| (*index, format!("run {} is {}", run.id(), run.state().name())))

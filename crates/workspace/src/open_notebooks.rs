@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use place::{Document, Kernel, NotebookPath, Place};
-
-use crate::open_notebook::OpenNotebook;
+use runs::OpenNotebook;
 
 /// A notebook: its place (by address in memory) and its path there. The same server under two logins is two places.
 type Key = (usize, NotebookPath);

@@ -10,22 +10,21 @@ use parking_lot::{Mutex, MutexGuard};
 use place::{
     Applied, Error, ErrorKind, Expected, Kernel, Mode, NextStep, NotebookPath, Place, SessionId, nearest,
 };
+use recorder::{
+    Change,
+    actor::{self, Actor},
+};
+use runs::{Changes, EndsKernel, OpenNotebook, SessionOrder, Slots};
 use uuid::Uuid;
 
-use crate::actor::{self, Actor};
-use crate::changes::Changes;
-use crate::limits::Slots;
-use crate::open_notebook::{EndsKernel, OpenNotebook};
 use crate::places::Located;
-use crate::recorder::Change;
-use crate::runs::SessionOrder;
 use crate::shown_paths::ShownPaths;
 use crate::workspace::Workspace;
 
 mod cell_lookup;
 mod copy;
 mod places;
-mod runs;
+mod run;
 mod seen_cells;
 mod undo;
 
@@ -69,7 +68,7 @@ struct SessionState {
 impl Session {
     /// A new agent's session.
     pub fn new(workspace: Arc<Workspace>) -> Self {
-        let (id, slots) = (workspace.new_session(), Slots::new(workspace.settings().limits));
+        let (id, slots) = (workspace.new_session(), Slots::new(workspace.settings().limits.runs));
         Self {
             workspace,
             id,

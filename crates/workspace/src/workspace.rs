@@ -8,18 +8,17 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use packages::InstallationTurns;
 use place::{Connected, Connector, Error, Leftovers, Mode, Place, ServerSpec, SessionId};
+use recorder::Recorder;
 use render::Budget;
+use runs::{Journal, OpenNotebook, RunSuffix, Runner, Slots};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use crate::idle::IdleSweep;
 use crate::leftovers::LeftoverReport;
-use crate::limits::{Limits, Slots};
-use crate::open_notebook::OpenNotebook;
+use crate::limits::Limits;
 use crate::open_notebooks::OpenNotebooks;
 use crate::places::{ConnectScope, Located, Places};
-use crate::recorder::Recorder;
-use crate::runs::{Journal, RunSuffix, Runner};
 use crate::shown_paths::ShownPaths;
 
 /// Time limit for shutting down.
@@ -93,7 +92,7 @@ impl Workspace {
     ) -> Arc<Self> {
         Arc::new(Self {
             places: Places::new(place, others, connector),
-            slots: Slots::new(settings.limits),
+            slots: Slots::new(settings.limits.runs),
             settings,
             runner: Runner::new(settings.run_suffix.text(), settings.asks_for_changes),
             notebooks: Arc::default(),

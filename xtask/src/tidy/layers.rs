@@ -6,14 +6,16 @@ use super::Finding;
 
 const RULE: &str = "layers";
 
-const LAYERS: [(u8, &[&str]); 7] = [
+const LAYERS: [(u8, &[&str]); 9] = [
     (1, &["connection", "names", "notebook", "windows"]),
     (2, &["clients", "kernel", "operations", "render", "rest", "staleness", "ydoc"]),
     (3, &["compare", "place"]),
-    (4, &["packages", "local", "jupyter", "colab"]),
-    (5, &["workspace"]),
-    (6, &["mcp", "telemetry"]),
-    (7, &["cli", "python"]),
+    (4, &["packages", "recorder", "local", "jupyter", "colab"]),
+    (5, &["runs"]),
+    (6, &["verify"]),
+    (7, &["workspace"]),
+    (8, &["mcp", "telemetry"]),
+    (9, &["cli", "python"]),
 ];
 
 /// Members outside the program, in no layer. The program never needs them; tests may use `testkit`.
@@ -64,7 +66,7 @@ fn advice(member: &str, dependency: &str, kind: DependencyKind) -> Option<String
         Some(other) if other < own => None,
         Some(other) => Some(format!(
             "{member} is in layer {own} and {dependency} in layer {other}; import only from lower layers, and \
-             let layer 7 connect the two"
+             let layer 9 connect the two"
         )),
         None if TOOLS.contains(&dependency) => {
             Some(format!("{dependency} is not a part of the program; move it to [dev-dependencies]"))
@@ -99,10 +101,11 @@ mod tests {
     #[test]
     fn each_violation_is_found() {
         for (member, dependency, kind, named) in [
-            ("workspace", "cli", NORMAL, "layer 7"),
+            ("workspace", "cli", NORMAL, "layer 9"),
             ("colab", "jupyter", NORMAL, "layer 4"),
-            ("local", "workspace", NORMAL, "layer 5"),
-            ("colab", "mcp", DependencyKind::Build, "layer 6"),
+            ("local", "workspace", NORMAL, "layer 7"),
+            ("jupyter", "runs", NORMAL, "layer 5"),
+            ("colab", "mcp", DependencyKind::Build, "layer 8"),
             ("cli", "testkit", NORMAL, "dev-dependencies"),
             ("cli", "xtask", NORMAL, "not a part"),
             ("colab", "rmcp", DEV, "only mcp"),

@@ -20,7 +20,7 @@ struct Rule {
 const RULES: [Rule; 5] = [
     Rule {
         name: "places",
-        crates: &["mcp", "packages", "place", "workspace"],
+        crates: &["mcp", "packages", "place", "recorder", "runs", "verify", "workspace"],
         words: &["colab", "jupyter"],
         // Names that existing prompts and configurations rely on, whatever the place.
         exceptions: &[
@@ -71,6 +71,9 @@ const RULES: [Rule; 5] = [
             "ydoc",
             "place",
             "packages",
+            "recorder",
+            "runs",
+            "verify",
             "workspace",
             "mcp",
             "local",
@@ -106,8 +109,11 @@ const RULES: [Rule; 5] = [
             "packages",
             "place",
             "python",
+            "recorder",
             "rest",
+            "runs",
             "telemetry",
+            "verify",
             "workspace",
         ],
         words: &["tempdir(", "tempdir_in(", "tempdir::", "env::temp_dir"],

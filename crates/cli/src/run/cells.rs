@@ -4,8 +4,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use place::{Kernel, RunState, SaveStatus};
+use runs::{CellTags, InSeries, Run};
 use tokio_util::sync::CancellationToken;
-use workspace::{CellTags, InSeries, Run, Session};
+use workspace::Session;
 
 use super::Ended;
 use super::log::Log;

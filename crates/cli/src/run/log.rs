@@ -2,7 +2,7 @@
 
 use notebook::Output;
 use place::RunState;
-use workspace::Run;
+use runs::Run;
 
 use crate::terminal::Progress;
 

@@ -7,7 +7,8 @@ use anyhow::{Context as _, anyhow, bail};
 use local::{check_replaceable, replace_file};
 use notebook::{CellId, Notebook};
 use place::{Existing, Mode, NotebookPath};
-use workspace::{CellTags, OpenNotebook, Session};
+use runs::{CellTags, OpenNotebook};
+use workspace::Session;
 
 use super::parameters;
 use crate::args::RunNotebook;

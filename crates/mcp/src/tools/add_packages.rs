@@ -10,7 +10,7 @@ use packages::{
     record_in_notebook,
 };
 use place::{Error, Kernel};
-use workspace::OpenNotebook;
+use runs::OpenNotebook;
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Choice, Schema, arguments};

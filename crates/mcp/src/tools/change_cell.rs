@@ -6,8 +6,8 @@ mod properties;
 use notebook::{Cell, CellType, Edit, HiddenParts, one_line};
 use place::{Applied, Error};
 use render::{Reply, without_data_uris};
+use runs::OpenNotebook;
 use serde_json::{Map, Value};
-use workspace::OpenNotebook;
 
 use super::clear_cell_output::detach_late_outputs;
 use super::shared::answer::Outcome;

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use notebook::{Cell, CellId, Edit, Notebook, one_line};
 use place::{Error, ErrorKind, Expected, NotebookPath, SaveStatus};
-use workspace::{OpenNotebook, Session};
+use runs::OpenNotebook;
+use workspace::Session;
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};

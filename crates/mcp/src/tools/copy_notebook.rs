@@ -3,8 +3,9 @@
 use notebook::one_line;
 use place::{Error, Existing, NotebookPath};
 use render::without_data_uris;
+use runs::{OpenNotebook, Run};
 use sha2::{Digest as _, Sha256};
-use workspace::{CopiedNotebook, CopyPreview, OpenNotebook, Run, Session};
+use workspace::{CopiedNotebook, CopyPreview, Session};
 
 use super::shared::answer::{Answer, Outcome};
 use super::shared::arguments::{Schema, arguments};

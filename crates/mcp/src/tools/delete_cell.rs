@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use notebook::{CellRef, Edit, Notebook, one_line};
 use place::Error;
-use workspace::{OpenNotebook, Session};
+use runs::OpenNotebook;
+use workspace::Session;
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};

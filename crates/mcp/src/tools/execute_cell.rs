@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use notebook::{Cell, Notebook, one_line};
 use place::{Error, ErrorKind, NotebookPath};
-use workspace::{OpenNotebook, Run};
+use runs::{OpenNotebook, Run};
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use notebook::one_line;
 use place::Error;
-use workspace::Run;
+use runs::Run;
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};

@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 use notebook::one_line;
 use place::{Error, FoundRun, RunId, RunState};
 use render::{Budget, Reply, full_text, marked, merged};
+use runs::Run;
 use tokio::time::sleep;
-use workspace::{Run, Session};
+use workspace::Session;
 
 use super::read_cell::paged;
 use super::shared::answer::Outcome;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use notebook::one_line;
 use place::{Error, ErrorKind, Kernel, RunId, RunState};
+use runs::Run;
 use tokio::time::timeout;
-use workspace::Run;
 
 use super::shared::answer::{Answer, Outcome};
 use super::shared::arguments::{Schema, arguments};

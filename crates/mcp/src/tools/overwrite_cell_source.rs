@@ -5,7 +5,7 @@ use std::sync::Arc;
 use notebook::{Edit, diff, one_line};
 use place::{Applied, Error};
 use render::without_data_uris;
-use workspace::OpenNotebook;
+use runs::OpenNotebook;
 
 use super::execute_cell;
 use super::shared::answer::Outcome;

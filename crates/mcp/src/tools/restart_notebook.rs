@@ -2,7 +2,7 @@
 
 use notebook::one_line;
 use place::{Error, ErrorKind, KernelChoice, KernelSelector};
-use workspace::Run;
+use runs::Run;
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::Schema;

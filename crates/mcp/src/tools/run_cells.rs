@@ -6,7 +6,8 @@ use std::time::Instant;
 use notebook::{Cell, Notebook, one_line};
 use place::{Error, RunState};
 use render::Reply;
-use workspace::{MemoryChanges, OpenNotebook, Run, Session};
+use runs::{MemoryChanges, OpenNotebook, Run};
+use workspace::Session;
 
 use super::execute_cell::place;
 use super::shared::answer::{Answer, Outcome};

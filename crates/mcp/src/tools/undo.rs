@@ -4,7 +4,8 @@ use chrono::Utc;
 use notebook::{CellId, CellRef, Notebook, one_line};
 use place::Error;
 use render::without_data_uris;
-use workspace::{OpenNotebook, Session, UndoTarget, Undone};
+use runs::OpenNotebook;
+use workspace::{Session, UndoTarget, Undone};
 
 use super::history::{line, operation_id, parse_since};
 use super::shared::answer::Outcome;

@@ -1,7 +1,7 @@
 //! `unuse_notebook`: closes a notebook.
 
 use notebook::one_line;
-use workspace::{EndsKernel, Run};
+use runs::{EndsKernel, Run};
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::Schema;

@@ -8,9 +8,9 @@ use notebook::one_line;
 use place::{
     Error, Kernel, KernelChoice, KernelSelector, KernelState, Mode, NextStep, NotebookPath, nearest,
 };
+use runs::OpenNotebook;
 use serde_json::json;
 use tokio::time::timeout;
-use workspace::OpenNotebook;
 
 use super::list_files::time;
 use super::shared::answer::Outcome;

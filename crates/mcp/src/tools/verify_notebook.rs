@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use notebook::{Notebook, one_line};
 use place::Error;
-use workspace::verify::VerifyOptions;
-use workspace::{OpenNotebook, Session};
+use runs::OpenNotebook;
+use verify::VerifyOptions;
+use workspace::Session;
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};

@@ -7,11 +7,11 @@ use notebook::{Edit, NewCell, Notebook};
 use place::{
     Error, ErrorKind, Existing, Expected, FileContent, Mode, NextStep, NotebookPath, Place, SaveStatus,
 };
+use runs::OpenNotebook;
 
 use super::Session;
 use crate::copied_file::{CopiedFile, counted};
 use crate::executed_later::executed_later;
-use crate::open_notebook::OpenNotebook;
 use crate::places::Located;
 
 /// A notebook after it was copied.

@@ -12,12 +12,14 @@ use operations::{
     record, since_creation,
 };
 use place::{Applied, Error, ErrorKind, Expected, KernelState, NotebookPath, Place};
+use recorder::{
+    Recorder,
+    actor::{self, Actor},
+};
+use runs::OpenNotebook;
 
 use self::refusals::{nothing, refused, unknown};
 use super::Session;
-use crate::actor::{self, Actor};
-use crate::open_notebook::OpenNotebook;
-use crate::recorder::Recorder;
 
 /// The operations that an undo selects.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use notebook::{CellId, Edit, Notebook, one_line};
 use place::{Error, Expected, Progress, Report};
 use render::{Budget, Reply, without_data_uris};
+use runs::{OpenNotebook, Run};
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use workspace::{OpenNotebook, Run, Session};
+use workspace::Session;
 
 use super::answer::{Answer, Outcome};
 use super::cell_text::{first_line, label};

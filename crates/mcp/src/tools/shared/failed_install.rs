@@ -3,7 +3,7 @@
 use notebook::Output;
 use place::RunState;
 use render::full_text;
-use workspace::{Run, RunView};
+use runs::{Run, RunView};
 
 /// What installers print when they have not installed, at the beginning of a line.
 const FAILURES: [&str; 11] = [

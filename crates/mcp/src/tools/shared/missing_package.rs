@@ -6,8 +6,9 @@ use std::time::Duration;
 use notebook::one_line;
 use packages::package_of;
 use place::{Kernel, RunState};
+use runs::{OpenNotebook, Run};
 use tokio::time::timeout;
-use workspace::{OpenNotebook, Run, Session};
+use workspace::Session;
 
 /// How long the kernelspecs of a place may take.
 const KERNELSPECS_LIMIT: Duration = Duration::from_secs(3);

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use notebook::Notebook;
 use place::{Error, Relay, RunId, RunState};
+use runs::OpenNotebook;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-use workspace::{OpenNotebook, Session};
+use workspace::Session;
 
 use super::context::Called;
 use super::given::Given;

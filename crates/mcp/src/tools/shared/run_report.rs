@@ -5,7 +5,8 @@ use std::time::Duration;
 use notebook::one_line;
 use place::{LossCause, RunState, SaveStatus};
 use render::{Budget, Keep, Reply, merged};
-use workspace::{Run, RunView, Session};
+use runs::{Run, RunView};
+use workspace::Session;
 
 use super::answer::Answer;
 use super::cell_text::shortened;

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use place::{Error, RunState};
+use runs::Run;
 use tokio::time::{sleep, sleep_until, timeout};
-use workspace::{Run, Settings};
+use workspace::Settings;
 
 use super::arguments::arguments;
 use super::context::Context;

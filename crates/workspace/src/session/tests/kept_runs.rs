@@ -8,11 +8,12 @@ use std::sync::atomic::AtomicU64;
 use kernel::{Event, Outcome, Sink, Status};
 use notebook::Json;
 use place::{Code, Execution, Executor};
+use runs::Run;
 use tokio::sync::watch;
 
 use super::fakes::{Idle, Memory};
 use super::*;
-use crate::{Run, StaleState};
+use crate::StaleState;
 
 /// A kernel that runs everything at once, but for what takes forever, and counts.
 #[derive(Default)]
