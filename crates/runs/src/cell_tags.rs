@@ -27,6 +27,7 @@ pub struct InSeries {
 }
 
 impl CellTags {
+    /// What the tags of this cell say.
     pub fn of(cell: &Cell) -> Self {
         let tags = cell.tags();
         let has = |wanted: &str| tags.iter().any(|tag| tag == wanted);

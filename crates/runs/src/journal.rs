@@ -57,6 +57,7 @@ impl Journal {
         Some(run)
     }
 
+    /// The run with this id, whose suffix may be missing. Fails with the reason if there is none.
     pub fn run(&self, id: &RunId) -> Result<Arc<Run>, Error> {
         let entries = self.entries.lock();
         // Models leave the server's suffix out.

@@ -55,6 +55,7 @@ struct KernelBinding {
 }
 
 impl OpenNotebook {
+    /// A document that no session uses yet, without a kernel.
     pub fn new(place: Arc<dyn Place>, document: Arc<dyn Document>) -> Self {
         Self {
             place,
@@ -157,6 +158,7 @@ impl OpenNotebook {
         self.document.set_presence(session, Some(Presence { name, cell }));
     }
 
+    /// A session uses it from now on.
     pub fn enter(&self, session: SessionId) {
         let mut binding = self.binding();
         binding.users.insert(session);
@@ -204,6 +206,7 @@ impl OpenNotebook {
         if binding.started_by.is_some() { binding.kernel.take() } else { None }
     }
 
+    /// What was found about its cells, locked: it is asked and not held.
     pub fn judge(&self) -> MutexGuard<'_, Judge> {
         self.judge.lock()
     }

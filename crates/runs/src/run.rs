@@ -249,6 +249,7 @@ impl Run {
         self.record.lock().saved = Some(saved);
     }
 
+    /// Adds a sentence for agents.
     pub fn note(&self, note: impl Into<String>) {
         self.record.lock().notes.push(note.into());
         self.changed();
@@ -329,6 +330,7 @@ impl Run {
         self.changed();
     }
 
+    /// What the kernel has reported, at this moment.
     pub fn on_event(&self, event: Event) {
         self.record.lock().on_event(event, Instant::now());
         self.changed();

@@ -94,6 +94,7 @@ impl Runner {
         let _ = self.recorder.set(recorder);
     }
 
+    /// What records changes; `None` if nothing does.
     pub fn recorder(&self) -> Option<&Recorder> {
         self.recorder.get().map(|recorder| &**recorder)
     }

@@ -11,7 +11,9 @@ use names::{Name, Names, Undefined, Unknown, is_builtin};
 use notebook::{Cell, CellId, Notebook};
 
 use crate::hash;
-use crate::judge::MAX_SOURCE;
+
+/// The names of more source than this are not looked for, in bytes.
+pub(crate) const MAX_SOURCE: usize = 4 * 1024 * 1024;
 
 /// The names of so much source are kept, in bytes, and none of a notebook with more cells.
 const MAX_KEPT: usize = 128 * 1024;

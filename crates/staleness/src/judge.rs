@@ -7,11 +7,8 @@ use names::{Undefined, is_blank, with_stack};
 use notebook::{Cell, CellId, Notebook};
 
 use crate::carried::{Codes, carried};
-use crate::cell_names::{CellNames, ReadNames};
+use crate::cell_names::{CellNames, MAX_SOURCE, ReadNames};
 use crate::{CellState, Clock, Facts, RandomUses, Run, State, add_random, hash, states};
-
-/// The names of more source than this are not looked for, in bytes.
-pub(crate) const MAX_SOURCE: usize = 4 * 1024 * 1024;
 
 /// What is known of a cell's outputs.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,10 +5,16 @@ use std::collections::BTreeSet;
 use names::imported_modules;
 use packages::package_of;
 
-use crate::verdict::MissingModule;
-
 /// The packages whose parts come from many others: of their modules, the second part is looked for, too.
 const SHARED: [&str; 4] = ["google", "azure", "mpl_toolkits", "ruamel"];
+
+/// A module that cannot be imported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MissingModule {
+    pub module: String,
+    /// The package that has it, as the package index names it.
+    pub package: Option<String>,
+}
 
 /// The modules that cells of Python import, also in their functions, where nothing catches that one is missing.
 pub(crate) fn imported<'s>(sources: impl Iterator<Item = &'s str>) -> BTreeSet<String> {

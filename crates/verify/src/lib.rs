@@ -23,8 +23,9 @@ use runs::{OpenNotebook, Run, Runner, Slot};
 use tokio::sync::oneshot;
 use tracing::Instrument as _;
 
+pub use self::imports::MissingModule;
 use self::rerun::{Ran, Subject, rerun};
-pub use self::verdict::{CellVerdict, Conclusion, MissingModule, Verdict, Verification};
+pub use self::verdict::{CellVerdict, Conclusion, Verdict, Verification};
 
 /// How many links that are left out of a copy are named.
 const MAX_LINKS: usize = 5;

@@ -5,7 +5,8 @@ use std::time::Duration;
 use names::Cause;
 use render::shortened;
 
-use crate::verdict::{CellVerdict, Conclusion, MissingModule, Verdict, Verification};
+use crate::imports::MissingModule;
+use crate::verdict::{CellVerdict, Conclusion, Verdict, Verification};
 
 /// The most characters of one difference or traceback.
 const MAX_SHOWN: usize = 4000;

@@ -18,7 +18,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::cells::Checked;
 use crate::imports;
-use crate::verdict::MissingModule;
+use crate::imports::MissingModule;
 
 /// How many bytes of outputs a cell may have; what it prints beyond that is not compared.
 const MAX_OUTPUT_BYTES: usize = 64 * 1024 * 1024;

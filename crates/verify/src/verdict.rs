@@ -9,6 +9,7 @@ use names::{Cause, nondeterminism};
 use notebook::{CellId, Output};
 
 use crate::cells::{Checked, Expectation};
+use crate::imports::MissingModule;
 use crate::rerun::Ran;
 
 /// The verification of a notebook.
@@ -27,14 +28,6 @@ pub struct Verification {
     /// Such as `Python 3.12.4`; empty if the kernel does not say.
     pub runtime: String,
     pub elapsed: Duration,
-}
-
-/// A module that cannot be imported.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MissingModule {
-    pub module: String,
-    /// The package that has it, as the package index names it.
-    pub package: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
