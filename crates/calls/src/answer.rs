@@ -1,7 +1,7 @@
 //! What a tool answers.
 
+use place::Error;
 use render::{Budget, Part, Reply};
-use workspace::Error;
 
 /// The first line of a reply with images about code that failed.
 const FAILED: &str = "[FAILED] The code failed; see the error below.";

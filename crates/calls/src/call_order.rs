@@ -16,9 +16,9 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use runs::Run;
 use tokio::sync::Notify;
 use tokio::time::timeout;
-use workspace::Run;
 
 /// How long a call waits for the runs of earlier calls in all. A run that hangs must not keep a kernel from being restarted.
 const EARLIER_LIMIT: Duration = Duration::from_secs(5);

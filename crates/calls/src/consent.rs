@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use notebook::{Cell, CellId};
-use workspace::{Error, ErrorKind, Fault, NotebookPath};
+use place::{Error, ErrorKind, Fault, NotebookPath};
 
 use crate::call_order::Turn;
 use crate::permissions::{Access, Group, Permission};

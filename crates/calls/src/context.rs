@@ -4,11 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use notebook::{CellId, Edit, Notebook, one_line};
+use place::{Error, Expected, Progress, Report};
 use render::{Budget, Reply, without_data_uris};
+use runs::{OpenNotebook, Run};
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use workspace::{Error, Expected, OpenNotebook, Progress, Report, Run, Session};
+use workspace::Session;
 
 use crate::answer::{Answer, Outcome};
 use crate::arguments::given::Given;

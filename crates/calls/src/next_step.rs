@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
+use connection::NextStep as ServerStep;
 use notebook::visible;
-use workspace::{Error, NextStep, ServerStep};
+use place::{Error, NextStep};
 
 /// A failure as an agent reads it.
 pub fn message(error: &Error) -> String {
@@ -84,7 +85,7 @@ fn words(step: &NextStep) -> Cow<'static, str> {
 
 #[cfg(test)]
 mod tests {
-    use workspace::ErrorKind;
+    use place::ErrorKind;
 
     use super::*;
 

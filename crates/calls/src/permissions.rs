@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use workspace::{Error, ErrorKind, Fault};
+use place::{Error, ErrorKind, Fault};
 
 /// What the operator offers to everybody.
 #[derive(Debug, Clone, Default)]

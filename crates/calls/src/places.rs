@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, join_all};
+use place::{Error, Place};
 use tokio::time::timeout;
-use workspace::{Error, Place, Session};
+use workspace::Session;
 
 use crate::next_step::message;
 

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use notebook::Notebook;
+use place::{Error, Relay, RunId, RunState};
+use runs::OpenNotebook;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-use workspace::{Error, OpenNotebook, Relay, RunId, RunState, Session};
+use workspace::Session;
 
 use crate::arguments::declare::InputSchema;
 use crate::arguments::given::Given;

@@ -4,8 +4,8 @@
 //! other.
 
 use futures_util::future::BoxFuture;
+use place::{Error, progress};
 use serde_json::{Value, json};
-use workspace::{Error, progress};
 
 use crate::answer::Outcome;
 use crate::arguments::declare::InputSchema;

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use place::{Error, RunState};
+use runs::Run;
 use tokio::time::{sleep, sleep_until, timeout};
-use workspace::{Error, Run, RunState, Settings};
+use workspace::Settings;
 
 use crate::arguments::declare::arguments;
 use crate::arguments::parameters::BudgetArguments;

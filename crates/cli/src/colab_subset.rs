@@ -6,10 +6,10 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use place::{Answer, Call, Error, ErrorKind, Relay, Tool};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 use tokio::sync::watch;
-use workspace::{Answer, Call, Error, ErrorKind, Relay, Tool};
 
 /// Their names; what they do here, where other tools edit and run the notebook; and words by which clients find them.
 const LISTED: [(&str, &str, &str); 2] = [

@@ -8,10 +8,11 @@ use anyhow::{Context as _, bail};
 use connection::NetworkTimeout;
 use local::ProcessEnv;
 use mcp::Server;
+use place::Connector;
 use rest::discovery::{self, Discovery};
 use rest::{Address, Credentials, Options, Proxies, Secret};
 use tokio_util::sync::CancellationToken;
-use workspace::{Connector, Workspace};
+use workspace::Workspace;
 
 use crate::args::{JupyterServer, Logging, Servers, Serving, Start, either, given, variable};
 use crate::endpoint::{HttpEndpoint, serve_until_shutdown};

@@ -28,11 +28,11 @@ async fn settle(folder: &Path) -> anyhow::Result<()> {
     let workspace = Workspace::new(place, Settings::default());
     let session = Session::new(workspace.clone());
     let stored = tokio::time::timeout(SETTLE_TIMEOUT, async {
-        session.adopt(workspace::KernelId::new(kernel.id.clone())).await?;
+        session.adopt(place::KernelId::new(kernel.id.clone())).await?;
         for run in workspace.journal().runs() {
             run.ended().await;
         }
-        Ok::<(), workspace::Error>(())
+        Ok::<(), place::Error>(())
     });
     let stored = stored.await;
     workspace.shutdown().await;

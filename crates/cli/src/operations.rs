@@ -7,7 +7,9 @@ use anyhow::Context as _;
 use chrono::{DateTime, Local, NaiveDate, NaiveTime};
 use local::ProcessEnv;
 use notebook::{CellId, one_line};
-use workspace::{Mode, OpenNotebook, Operation, Session, Since, UndoTarget, Undone, summary};
+use place::Mode;
+use runs::OpenNotebook;
+use workspace::{Operation, Session, Since, UndoTarget, Undone, summary};
 
 use crate::args::{DiffSince, History, Places, Undo};
 use crate::pager::show;

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use ::jupyter::{Jupyter, Source};
 use anyhow::{Context as _, bail};
 use local::{Folder, ProcessEnv};
+use place::{NotebookPath, Place};
 use tokio_util::sync::CancellationToken;
-use workspace::{NotebookPath, Place, Session, Settings, Workspace};
+use workspace::{Session, Settings, Workspace};
 
 use crate::args::Places;
 use crate::{endpoint, jupyter, serve};

@@ -9,8 +9,10 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use notebook::Edit;
+use place::{Executor, KernelChoice, KernelRequest, KernelSelector, NotebookPath};
+use runs::OpenNotebook;
 use tokio_util::sync::CancellationToken;
-use workspace::{Executor, KernelChoice, KernelRequest, KernelSelector, NotebookPath, OpenNotebook, Session};
+use workspace::Session;
 
 use crate::args::RunNotebook;
 use crate::operations;

@@ -10,9 +10,11 @@ use calls::permissions::{Group, Policy};
 use colab::{Browser, Desktop, Listener, Settings};
 use local::{KernelKeeping, ProcessEnv};
 use mcp::Server;
+use place::Place;
 use rest::{Options, Secret};
+use runs::RunSuffix;
 use tokio_util::sync::CancellationToken;
-use workspace::{Place, RunSuffix, Workspace};
+use workspace::Workspace;
 
 use crate::args::{self, Transport};
 use crate::colab_subset::ColabSubset;

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
+use place::{Mode, progress};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use workspace::verify::{CellVerdict, Conclusion, MissingModule, Verdict, Verification, VerifyOptions};
-use workspace::{Mode, progress};
+use verify::{CellVerdict, Conclusion, MissingModule, Verdict, Verification, VerifyOptions};
 
 use crate::args::Verify;
 use crate::operations;

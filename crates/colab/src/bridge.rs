@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use connection::NetworkTimeout;
+use connection::{NetworkTimeout, Secret};
 use parking_lot::Mutex;
+use place::NotebookPath;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
-use workspace::{NotebookPath, Secret};
 
 use crate::browser_activity::{Attempt, BrowserEvent};
 use crate::handshake::{ConnectedBy, Handshake, Step};

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use place::{Answer, Call, Error, ErrorKind, Progress, Report};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, timeout_at};
-use workspace::{Answer, Call, Error, ErrorKind, Progress, Report};
 
 use crate::browser::{Browser, BrowserCommand, Desktop};
 use crate::browser_activity::{Diagnosis, Mark};

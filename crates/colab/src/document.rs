@@ -6,10 +6,10 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use notebook::{Cell, CellId, CellType, Edit, Json, NewCell, Notebook};
 use parking_lot::Mutex;
+use place::{Applied, Document, Error, ErrorKind, Expected, Fault, Future, NotebookPath, SaveStatus};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::watch;
-use workspace::{Applied, Document, Error, ErrorKind, Expected, Fault, Future, NotebookPath, SaveStatus};
 
 use crate::json_rpc::{Members, Object, quoted};
 use crate::tab::Tab;
@@ -246,7 +246,7 @@ fn no_new_id() -> Error {
     Error::new(
         ErrorKind::RemoteFailure,
         "The Colab tab added a cell without returning its id.",
-        workspace::NextStep::ReadNotebook,
+        place::NextStep::ReadNotebook,
     )
 }
 

@@ -1,7 +1,7 @@
 //! The entry points of the fuzz targets.
 
+use connection::Secret;
 use tokio::time::Instant;
-use workspace::Secret;
 
 use crate::handshake::{Handshake, Step};
 use crate::json_rpc;

@@ -8,8 +8,8 @@
 use std::fmt;
 
 use base64::Engine as _;
+use connection::Secret;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
-use workspace::Secret;
 
 /// The origins of the pages that may connect, as browsers send them.
 pub(crate) const ORIGINS: [&str; 2] = ["https://colab.research.google.com", "https://colab.google.com"];

@@ -1,6 +1,6 @@
 //! Connects Google Colab tabs: the page in the person's browser opens a WebSocket to a port on loopback and is an MCP
-//! server there. [`Colab`] offers the first tab's tools as a [`workspace::Relay`], and the notebooks of all tabs as a
-//! [`workspace::Place`].
+//! server there. [`Colab`] offers the first tab's tools as a [`place::Relay`], and the notebooks of all tabs as a
+//! [`place::Place`].
 //!
 //! State machines without sockets: `handshake` authorizes a connection, `page_session` speaks MCP with one page,
 //! and `browser_activity` explains why a tab is not connected. Around them, `bridge` accepts connections, `tab_connection`

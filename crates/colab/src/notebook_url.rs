@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use place::{Error, ErrorKind};
 use url::Url;
-use workspace::{Error, ErrorKind};
 
 use crate::handshake::ORIGINS;
 
@@ -153,7 +153,7 @@ mod tests {
             "",
         ] {
             let error = NotebookUrl::new(Some(notebook), None).expect_err(notebook);
-            assert_eq!(error.fault, workspace::Fault::Agent);
+            assert_eq!(error.fault, place::Fault::Agent);
             assert!(error.next.to_string().contains("colab.research.google.com"));
         }
     }

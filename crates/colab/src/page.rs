@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use place::{Answer, Call, Progress, Report, Tool};
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until, timeout_at};
 use tokio_util::sync::CancellationToken;
-use workspace::{Answer, Call, Progress, Report, Tool};
 
 use crate::page_session::{Event, PageSession};
 

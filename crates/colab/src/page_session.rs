@@ -7,10 +7,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use place::{Answer, Progress, Tool};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
-use workspace::{Answer, Progress, Tool};
 
 use crate::json_rpc::{self, Members, Message};
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
-use workspace::{
+use place::{
     Document, Error, ErrorKind, Fault, FileEntry, FoundNotebooks, Future, Kernel, KernelChoice,
     KernelRequest, KernelSelector, KernelspecInfo, Mode, NextStep, NotebookPath, Place, progress,
 };

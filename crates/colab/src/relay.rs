@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use connection::NetworkTimeout;
+use connection::{NetworkTimeout, Secret};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use place::{Answer, Call, Error, ErrorKind, NextStep, Place, Relay, Tool};
 use serde_json::value::RawValue;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use workspace::{Answer, Call, Error, ErrorKind, NextStep, Place, Relay, Secret, Tool};
 
 use crate::bridge::Bridge;
 use crate::browser::{Browser, Desktop};

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use notebook::Json;
+use place::{Answer, Call, Error, ErrorKind, NextStep, NotebookPath};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
-use workspace::{Answer, Call, Error, ErrorKind, NextStep, NotebookPath};
 
 use crate::bridge::Bridge;
 use crate::connect_tool::ConnectTool;

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use connection::NetworkTimeout;
+use connection::{NetworkTimeout, Secret};
 use parking_lot::Mutex;
+use place::NotebookPath;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use workspace::{NotebookPath, Secret};
 
 use crate::browser_activity::{Attempt, BrowserActivity, BrowserEvent, Diagnosis, Mark};
 use crate::driver::{ConnectionEnd, Driver};

@@ -9,13 +9,13 @@ use futures_util::future::{BoxFuture, ready};
 use kernel::{Event, LossCause, Outcome, Sink, Status};
 use notebook::{Json, Output, Text};
 use parking_lot::Mutex;
-use serde_json::json;
-use tokio::sync::watch;
-use tokio_util::task::AbortOnDropHandle;
-use workspace::{
+use place::{
     Code, Error, ErrorKind, Execution, Executor, Fault, Future, Kernel, KernelDescription, KernelId,
     KernelState,
 };
+use serde_json::json;
+use tokio::sync::watch;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::document::TabDocument;
 use crate::tab::{AskFailure, Tab};

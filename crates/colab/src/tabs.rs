@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use connection::Secret;
 use parking_lot::Mutex;
-use workspace::{Error, ErrorKind, Fault, NotebookPath, Secret};
+use place::{Error, ErrorKind, Fault, NotebookPath};
 
 use crate::bridge::Bridge;
 use crate::browser::{Browser, Desktop};
@@ -205,8 +206,7 @@ mod tests {
         let [first, second] = [1, 2].map(|notebook| tabs.with_url(&url(notebook)).unwrap());
         assert_eq!([path(&first), path(&second)], ["colab:", "colab:2"]);
         assert_ne!(first.notebook.tab.connection.token, second.notebook.tab.connection.token);
-        let kernels =
-            [&first, &second].map(|chosen| workspace::Kernel::id(&*chosen.notebook.kernel).to_string());
+        let kernels = [&first, &second].map(|chosen| place::Kernel::id(&*chosen.notebook.kernel).to_string());
         assert_eq!(kernels, ["colab", "colab:2"]);
         for known in [&first, &second] {
             let url = known.notebook.tab.connect_tool.url().unwrap();

@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
+use place::Tool;
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
-use workspace::Tool;
 
 /// The tool that opens Colab and waits for the page.
 pub(crate) const CONNECT: &str = "open_colab_browser_connection";

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use connection::NextStep as ServerStep;
 use futures_util::FutureExt as _;
 use parking_lot::Mutex;
+use place::{Connected, Connector, Discovered, Error, ErrorKind, Future, ServerSpec};
 use rest::discovery::Discovery;
 use rest::{Address, Credentials, Options, Secret};
-use workspace::{Connected, Connector, Discovered, Error, ErrorKind, Future, ServerSpec, ServerStep};
 
 use crate::failure;
 use crate::paths::SCHEME;

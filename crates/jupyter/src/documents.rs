@@ -11,9 +11,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::future::join_all;
 use notebook::Notebook;
+use place::{Error, Mode, NotebookPath};
 use rest::{ContentsQuery, EntryKind, Kind};
 use tokio::sync::OnceCell;
-use workspace::{Error, Mode, NotebookPath};
 
 use crate::failure;
 use crate::paths::Prefix;

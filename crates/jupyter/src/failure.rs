@@ -1,7 +1,7 @@
 //! Failures of requests to a server, as agents and people read them.
 
+use place::{Error, ErrorKind, NextStep};
 use rest::{Kind, RestError};
-use workspace::{Error, ErrorKind, NextStep};
 
 pub(crate) fn of(error: RestError) -> Error {
     let kind = match error.kind {

@@ -8,6 +8,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use futures_util::{FutureExt as _, StreamExt as _};
+use place::{Error, ErrorKind, Frontend, Future, NextStep, NotebookPath};
 use rest::{EVENTS, Io, RestError, Server};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -16,7 +17,6 @@ use tokio::time::timeout;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use uuid::Uuid;
-use workspace::{Error, ErrorKind, Frontend, Future, NextStep, NotebookPath};
 
 use crate::failure;
 use crate::paths::Prefix;

@@ -15,11 +15,11 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::{join, join_all};
 use parking_lot::{Mutex, MutexGuard};
-use rest::{KernelModel, Kernelspecs, NewSession, SessionChange, SessionKernel, SessionModel};
-use tokio::time::timeout;
-use workspace::{
+use place::{
     Error, ErrorKind, Kernel as _, KernelChoice, KernelRequest, KernelSelector, Leftovers, progress,
 };
+use rest::{KernelModel, Kernelspecs, NewSession, SessionChange, SessionKernel, SessionModel};
+use tokio::time::timeout;
 
 use crate::paths::Prefix;
 use crate::server_handle::ServerHandle;

@@ -6,8 +6,8 @@ mod walk;
 use std::time::SystemTime;
 
 use chrono::DateTime;
+use place::{Error, ErrorKind, FileEntry, FileKind, NextStep};
 use rest::{Entry, EntryKind, Kind, RestError};
-use workspace::{Error, ErrorKind, FileEntry, FileKind, NextStep};
 
 use crate::failure;
 use crate::paths::{Prefix, is_notebook};

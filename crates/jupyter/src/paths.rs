@@ -1,6 +1,6 @@
 //! Paths on a server, as agents and people write them.
 
-use workspace::{Error, ErrorKind, NextStep, NotebookPath};
+use place::{Error, ErrorKind, NextStep, NotebookPath};
 
 /// What begins paths that mean a Jupyter server.
 pub(crate) const SCHEME: &str = "jupyter";

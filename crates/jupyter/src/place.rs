@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use futures_util::future::{BoxFuture, join3, ready};
 use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _};
-use rest::{ContentsQuery, Download, EntryKind, Kind, Status};
-use tokio::sync::watch;
-use workspace::{
+use place::{
     Discovered, Document, Error, ErrorKind, Existing, FileContent, FileEntry, FoundNotebooks, Frontend,
     Future, Kernel, KernelChoice, KernelRequest, KernelspecInfo, Leftovers, Mode, Near, NotebookPath, Place,
     nearest,
 };
+use rest::{ContentsQuery, Download, EntryKind, Kind, Status};
+use tokio::sync::watch;
 
 use crate::documents::{Documents, ServerDocument};
 use crate::failure;

@@ -1,8 +1,8 @@
 //! Chooses among the servers that are running on this machine.
 
+use place::Discovered;
 use rest::discovery::{self, Discovery};
 use rest::{Address, Credentials, Kind, NextStep, Options, RestError, Server};
-use workspace::Discovered;
 
 /// A running server that answers.
 #[derive(Clone)]

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use connection::NetworkTimeout;
 use parking_lot::{Mutex, MutexGuard};
+use place::{Discovered, Error, progress};
 use rest::{Address, Credentials, KernelModel, Kind, Options, RestError, Secret, Server};
-use workspace::{Discovered, Error, progress};
 
 use crate::failure;
 use crate::running_server::{RunningServer, discover};

@@ -5,8 +5,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use place::{Error, ErrorKind, FolderCopy, NextStep};
 use walkdir::WalkDir;
-use workspace::{Error, ErrorKind, FolderCopy, NextStep};
 
 use crate::listing::is_generated;
 use crate::real_path::canonicalize;

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use futures_util::stream::try_unfold;
+use place::{Error, ErrorKind, Existing, FileContent, NextStep};
 use tempfile::NamedTempFile;
-use workspace::{Error, ErrorKind, Existing, FileContent, NextStep};
 
 use crate::folder::on_disk;
 use crate::held::naming_holders;

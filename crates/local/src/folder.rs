@@ -11,13 +11,13 @@ use keeper::WaitingRuns;
 #[cfg(unix)]
 use notebook::CellId;
 use parking_lot::Mutex;
-use workspace::{
+use place::{
     Document, Error, ErrorKind, Existing, FileContent, FileEntry, FolderCopy, FoundNotebooks, Future, Kernel,
     KernelChoice, KernelId, KernelRequest, KernelSelector, KernelspecInfo, Mode, NextStep, NotebookPath,
     Place, SearchExtent,
 };
 #[cfg(unix)]
-use workspace::{FoundRun, Leftovers, RunDetails, RunId};
+use place::{FoundRun, Leftovers, RunDetails, RunId};
 
 use crate::ProcessEnv;
 use crate::environment::{KernelspecChooser, KernelspecQuery};
@@ -126,7 +126,7 @@ impl Folder {
         }
         let notebook = request.notebook.as_deref().map(|path| self.root.resolve(path)).transpose()?;
         let folder = notebook.as_deref().and_then(Path::parent).unwrap_or(self.root.real());
-        let progress = workspace::progress::sender();
+        let progress = place::progress::sender();
         let query = KernelspecQuery {
             folder,
             name: request.kernel.kernelspec(),

@@ -12,9 +12,9 @@ use futures_util::future::ready;
 use futures_util::stream;
 use kernel::{Probe, probe};
 use parking_lot::Mutex;
+use place::{Error, ErrorKind, NextStep};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout_at};
-use workspace::{Error, ErrorKind, NextStep};
 
 use crate::ProcessEnv;
 

@@ -1,6 +1,6 @@
 //! A folder as a place: notebook files on disk, and kernels as processes of this machine.
 //!
-//! [`Folder`] implements [`workspace::Place`]. Nothing here reads the environment of this process: the caller passes
+//! [`Folder`] implements [`place::Place`]. Nothing here reads the environment of this process: the caller passes
 //! it in as [`ProcessEnv`].
 
 mod copy;

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::{fs, io};
 
+use place::{Error, ErrorKind, FileEntry, FileKind, NextStep, NotebookPath};
 use walkdir::{DirEntry, WalkDir};
-use workspace::{Error, ErrorKind, FileEntry, FileKind, NextStep, NotebookPath};
 
 use crate::nearest::Nearest;
 use crate::root::Root;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use workspace::{Error, Near};
+use place::{Error, Near};
 
 use crate::listing::{Wanted, find};
 use crate::root::Root;
@@ -32,7 +32,7 @@ impl Nearest {
     }
 
     fn of(asked: &str, paths: &[String]) -> Option<Self> {
-        let Near { names, is_same_text } = workspace::nearest(asked, paths.iter().map(String::as_str))?;
+        let Near { names, is_same_text } = place::nearest(asked, paths.iter().map(String::as_str))?;
         let same = match &*names {
             [one] if is_same_text => Some((*one).to_owned()),
             _ => None,

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use workspace::{Error, ErrorKind, NextStep};
+use place::{Error, ErrorKind, NextStep};
 
 use crate::real_path::canonicalize;
 
@@ -245,7 +245,7 @@ mod tests {
             "/missing/x.ipynb",
         ] {
             let error = root.resolve(path).unwrap_err();
-            assert_eq!(error.fault, workspace::Fault::Agent, "{path}");
+            assert_eq!(error.fault, place::Fault::Agent, "{path}");
         }
     }
 

@@ -17,7 +17,7 @@ use std::sync::{Arc, Weak};
 
 use notebook::Notebook;
 use parking_lot::Mutex;
-use workspace::{Document as _, Error, ErrorKind, Mode, NotebookPath};
+use place::{Document as _, Error, ErrorKind, Mode, NotebookPath};
 
 pub(crate) use document::FileDocument;
 

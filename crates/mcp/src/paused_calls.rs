@@ -8,8 +8,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use connection::Secret;
 use futures_util::future::BoxFuture;
 use parking_lot::{Mutex, MutexGuard};
+use place::{Error, ErrorKind, NextStep, Report};
 use rmcp::model::{ElicitRequest, ElicitResult, InputRequest, InputRequiredResult};
 use serde::Deserialize;
 use serde_json::Value;
@@ -18,7 +20,6 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
-use workspace::{Error, ErrorKind, NextStep, Report, Secret};
 
 use crate::elicitation::{self, PERSON_TIMEOUT, PendingQuestion, person_reply};
 use crate::progress::Audience;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use place::{Progress, Report};
 use rmcp::model::{
     CustomNotification, LoggingLevel, ProgressNotificationParam, ProgressToken, ServerNotification,
 };
@@ -10,7 +11,6 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
-use workspace::{Progress, Report};
 
 /// How many reports are queued for a slow agent before further ones are dropped.
 pub(crate) const MAX_QUEUED_REPORTS: usize = 4096;

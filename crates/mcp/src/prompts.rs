@@ -1,10 +1,11 @@
 //! The prompt `jupyter_cite`: a person's request with the cells that it is about.
 
 use notebook::{CellRef, Notebook};
+use place::{Error, ErrorKind};
 use rmcp::model::{
     ContentBlock, GetPromptResult, JsonObject, ListPromptsResult, Prompt, PromptArgument, PromptMessage, Role,
 };
-use workspace::{Error, ErrorKind, Session};
+use workspace::Session;
 
 use calls::replies::cell_text::{banner, index_or_id};
 

@@ -8,8 +8,10 @@ use std::borrow::Cow;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use notebook::{CellRef, MimeBundle, Output};
+use place::{Error, ErrorKind};
 use rmcp::model::{ListResourcesResult, Resource, ResourceContents, ResourceTemplate};
-use workspace::{Changes, Error, ErrorKind, Session};
+use runs::Changes;
+use workspace::Session;
 
 const SCHEME: &str = "notebook://";
 const NOTEBOOK: &str = "application/x-ipynb+json";

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use place::Relay;
 use tokio_util::sync::CancellationToken;
-use workspace::{Relay, Workspace};
+use workspace::Workspace;
 
 use crate::metrics::{Counted, Metrics};
 use crate::paused_calls::PausedCalls;

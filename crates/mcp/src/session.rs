@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
+use place::{Error, Relay};
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestMethod, CompleteRequestParams, CompleteResult,
@@ -20,7 +21,6 @@ use rmcp::service::{NotificationContext, RequestContext, RoleServer, Subscriptio
 use serde_json::value::RawValue;
 use tokio::sync::watch::{self, error::RecvError};
 use tokio_util::sync::{CancellationToken, DropGuard};
-use workspace::{Error, Relay};
 
 use crate::elicitation::shows_forms;
 use crate::metrics::Counted;
@@ -89,12 +89,12 @@ impl Session {
     }
 
     /// The id of the workspace session.
-    pub(crate) fn id(&self) -> Option<workspace::SessionId> {
+    pub(crate) fn id(&self) -> Option<place::SessionId> {
         self.notebooks.as_deref().map(workspace::Session::id)
     }
 
     /// The tools that the session has now. `can_ask`: the agent can ask its person.
-    pub(crate) fn tools(&self, can_ask: bool) -> Vec<workspace::Tool> {
+    pub(crate) fn tools(&self, can_ask: bool) -> Vec<place::Tool> {
         let can_consent = can_ask || self.policy.installs_unasked;
         let own = self.notebooks.iter().flat_map(|notebooks| {
             tools::list(if self.lists_all_tools {
@@ -106,7 +106,7 @@ impl Session {
         let offered = own.filter(|(tool, _)| tool.is_offered(&self.policy));
         let mut tools: Vec<_> = offered.map(|(_, definition)| definition.clone()).collect();
         if let Some(relay) = &self.relay {
-            let is_offered = |tool: &workspace::Tool| {
+            let is_offered = |tool: &place::Tool| {
                 let permission = Permission::of_relayed(relay.reads(&tool.name, None));
                 self.policy.offers(&tool.name, &[Group::Relayed(relay.group())], permission)
             };

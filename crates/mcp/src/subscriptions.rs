@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use parking_lot::{Mutex, MutexGuard};
 use rmcp::model::ResourceUpdatedNotificationParam;
 use rmcp::service::{Peer, RoleServer};
+use runs::Changes;
 use tokio_util::sync::CancellationToken;
-use workspace::Changes;
 
 /// One agent's subscriptions, by address.
 #[derive(Default)]

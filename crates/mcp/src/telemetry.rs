@@ -8,15 +8,16 @@ use opentelemetry::propagation::Extractor;
 use opentelemetry::trace::{SpanContext, TraceContextExt as _};
 use opentelemetry::{Context, global};
 use opentelemetry_http::HeaderExtractor;
+use place::{Answer, Error};
 use rmcp::model::{JsonObject, RequestId};
 use rmcp::service::{RequestContext, RoleServer};
+use runs::TRACED;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tracing::field::Empty;
 use tracing::{Instrument as _, Span};
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
-use workspace::{Answer, Error, TRACED};
 
 use crate::session::{Session, is_new_era};
 use crate::tool_call::Reply;

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicU32;
 
 use axum::http::request::Parts;
 use futures_util::future::BoxFuture;
+use place::{Call, Error, ErrorKind, Relay};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, RequestId,
     ServerJsonRpcMessage, ServerResult,
@@ -14,7 +15,6 @@ use rmcp::service::{RequestContext, RoleServer};
 use serde_json::value::{RawValue, to_raw_value};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use workspace::{Call, Error, ErrorKind, Relay};
 
 use crate::elicitation::Elicitation;
 use crate::metrics::Metrics;
@@ -41,7 +41,7 @@ pub(crate) enum Reply {
     /// The result of one of our tools.
     Own(CallToolResult),
     /// A relay's answer, as the other side wrote it.
-    Relayed(workspace::Answer),
+    Relayed(place::Answer),
 }
 
 /// Who calls, as far as the answer is concerned.
@@ -251,11 +251,11 @@ fn raw_params(
 fn response(answer: Result<Reply, Error>) -> Result<CallToolResponse, ErrorData> {
     match answer {
         Ok(Reply::Own(result)) => Ok(result.into()),
-        Ok(Reply::Relayed(workspace::Answer::Result(result))) => {
+        Ok(Reply::Relayed(place::Answer::Result(result))) => {
             let result: Box<str> = result.into();
             Ok(raw::carry(result.into_string()).into())
         }
-        Ok(Reply::Relayed(workspace::Answer::Error(error))) => Err(raw::carry_error(&error)),
+        Ok(Reply::Relayed(place::Answer::Error(error))) => Err(raw::carry_error(&error)),
         Err(error) => Ok(failure(&error).into()),
     }
 }

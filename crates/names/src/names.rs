@@ -191,6 +191,15 @@ pub enum Unknown {
 }
 
 impl Names {
+    /// The names of a cell in this language.
+    pub fn in_language(source: &str, language: &str) -> Self {
+        if language.eq_ignore_ascii_case("python") {
+            Self::of_cell(source)
+        } else {
+            Self::unknown(Unknown::NotPython)
+        }
+    }
+
     /// The names of a cell with this source.
     pub fn of_cell(source: &str) -> Self {
         match magics::split(source) {

@@ -59,7 +59,7 @@ impl User {
             default_timeout: config.execution_timeout.min(config.max_execution_timeout),
             max_timeout: config.max_execution_timeout,
             limits: Limits { notebooks: config.max_notebooks, runs: config.max_runs },
-            run_suffix: workspace::RunSuffix::default(),
+            run_suffix: runs::RunSuffix::default(),
             asks_for_changes: !config.no_changes,
         };
         let workspace = Workspace::new(place, settings);

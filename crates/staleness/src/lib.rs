@@ -28,17 +28,22 @@
 //! a run of the whole notebook, as by `x += 1` that ran twice, is out of order.
 
 mod book;
+mod carried;
+mod cell_names;
 mod effective;
 mod evidence;
 mod facts;
 mod history;
 mod input;
+mod judge;
 mod plan;
 mod random;
 mod rules;
 
+pub use carried::{Codes, remember};
 pub use facts::{Cell, CellState, Clock, Facts, Run, State};
 pub use history::{Ended, History, hash};
+pub use judge::{Basis, Judge, Judged, Judgement, Known};
 pub use plan::plan;
 pub use random::{RandomUses, add_random};
 pub use rules::states;

@@ -1,4 +1,4 @@
-//! Exports spans with OpenTelemetry: those with the target [`workspace::TRACED`] go to a collector, to a file, or to
+//! Exports spans with OpenTelemetry: those with the target [`runs::TRACED`] go to a collector, to a file, or to
 //! both.
 //!
 //! The OpenTelemetry SDK sends batches on threads that it starts. Without a collector and a file there are no such
@@ -20,12 +20,12 @@ use opentelemetry_otlp::{RetryPolicy, SpanExporter, WithExportConfig as _, WithH
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::propagation::TraceContextPropagator;
 use opentelemetry_sdk::trace::{BatchConfigBuilder, BatchSpanProcessor, SdkTracerProvider};
+use runs::TRACED;
 use tracing::Subscriber;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::FilterFn;
 use tracing_subscriber::registry::LookupSpan;
-use workspace::TRACED;
 
 use crate::collector::CollectorClient;
 use crate::file::FileExporter;

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use notebook::one_line;
-use workspace::packages::{
+use packages::{
     Building, Change, Installation, Installed, Installer, Record, Requirement, ScriptEdit, plan_starts,
     record_in_notebook,
 };
-use workspace::{Error, Kernel, OpenNotebook};
+use place::{Error, Kernel};
+use runs::OpenNotebook;
 
 use crate::restart_notebook;
 use calls::answer::Outcome;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use workspace::{Error, ErrorKind, RunId, RunState};
+use place::{Error, ErrorKind, RunId, RunState};
 
 use calls::answer::Outcome;
 use calls::arguments::declare::{InputSchema, arguments};

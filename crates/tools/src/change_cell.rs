@@ -4,9 +4,10 @@ mod arrangement;
 mod properties;
 
 use notebook::{Cell, CellType, Edit, HiddenParts, one_line};
+use place::{Applied, Error};
 use render::{Reply, without_data_uris};
+use runs::OpenNotebook;
 use serde_json::{Map, Value};
-use workspace::{Applied, Error, OpenNotebook};
 
 use super::clear_cell_output::detach_late_outputs;
 use arrangement::Arrangement;

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use notebook::{Cell, CellId, Edit, Notebook, one_line};
-use workspace::{Error, ErrorKind, Expected, NotebookPath, OpenNotebook, SaveStatus, Session};
+use place::{Error, ErrorKind, Expected, NotebookPath, SaveStatus};
+use runs::OpenNotebook;
+use workspace::Session;
 
 use calls::answer::Outcome;
 use calls::arguments::declare::{InputSchema, arguments};

@@ -1,6 +1,8 @@
 //! `connect_to_jupyter`: another server to work on.
 
-use workspace::{Connected, Discovered, Secret, ServerSpec, Workspace};
+use connection::Secret;
+use place::{Connected, Discovered, ServerSpec};
+use workspace::Workspace;
 
 use calls::answer::Outcome;
 use calls::arguments::declare::{InputSchema, arguments};

@@ -2,8 +2,9 @@
 
 use futures_util::StreamExt as _;
 use notebook::one_line;
+use place::{Error, Existing};
 use sha2::{Digest as _, Sha256};
-use workspace::{CopiedFile, Error, Existing, FilePreview, Session};
+use workspace::{CopiedFile, FilePreview, Session};
 
 use calls::answer::Outcome;
 use calls::arguments::declare::{InputSchema, arguments};

@@ -1,9 +1,11 @@
 //! `copy_notebook`: a notebook with its outputs, from one place to another.
 
 use notebook::one_line;
+use place::{Error, Existing, NotebookPath};
 use render::without_data_uris;
+use runs::{OpenNotebook, Run};
 use sha2::{Digest as _, Sha256};
-use workspace::{CopiedNotebook, CopyPreview, Error, Existing, NotebookPath, OpenNotebook, Run};
+use workspace::{CopiedNotebook, CopyPreview};
 
 use calls::answer::{Answer, Outcome};
 use calls::arguments::declare::{InputSchema, arguments};

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use notebook::{CellRef, Edit, Notebook, one_line};
-use workspace::{Error, OpenNotebook, Session};
+use place::Error;
+use runs::OpenNotebook;
+use workspace::Session;
 
 use calls::answer::Outcome;
 use calls::arguments::declare::{InputSchema, arguments};

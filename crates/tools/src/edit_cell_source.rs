@@ -1,6 +1,6 @@
 //! `edit_cell_source`: replaces text within a cell.
 
-use workspace::{Error, ErrorKind};
+use place::{Error, ErrorKind};
 
 use super::overwrite_cell_source::{Replacing, replace};
 use calls::answer::Outcome;

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use names::{Renamed, RenamedCell, rename};
 use notebook::{Cell, CellRef, Edit, Notebook, one_line};
+use place::{Applied, Error, ErrorKind, Expected};
+use runs::OpenNotebook;
 use serde_json::json;
-use workspace::{Applied, Error, ErrorKind, Expected, OpenNotebook, Session};
+use workspace::Session;
 
 use super::edit_cell_source::{replaced, same_text};
 use super::execute_cell::{after, check_written};

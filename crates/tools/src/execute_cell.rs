@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use notebook::{Cell, Notebook, one_line};
-use workspace::{Error, ErrorKind, NotebookPath, OpenNotebook, Run};
+use place::{Error, ErrorKind, NotebookPath};
+use runs::{OpenNotebook, Run};
 
 use calls::answer::Outcome;
 use calls::arguments::declare::{InputSchema, arguments};

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use notebook::one_line;
-use workspace::{Error, Run};
+use place::Error;
+use runs::Run;
 
 use calls::answer::Outcome;
 use calls::arguments::declare::{InputSchema, arguments};

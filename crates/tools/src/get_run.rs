@@ -4,9 +4,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use notebook::one_line;
+use place::{Error, FoundRun, RunId, RunState};
 use render::{Budget, Reply, full_text, marked, merged};
+use runs::Run;
 use tokio::time::sleep;
-use workspace::{Error, FoundRun, Run, RunId, RunState, Session};
+use workspace::Session;
 
 use super::read_cell::paged;
 use calls::answer::Outcome;

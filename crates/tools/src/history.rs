@@ -2,8 +2,9 @@
 
 use chrono::{DateTime, Utc};
 use notebook::one_line;
+use place::Error;
 use render::without_data_uris;
-use workspace::{Error, Operation, PastOperation, Since, summary};
+use workspace::{Operation, PastOperation, Since, summary};
 
 use calls::answer::Outcome;
 use calls::arguments::declare::{InputSchema, arguments};

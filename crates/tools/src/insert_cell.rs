@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use notebook::{CellId, CellRef, CellType, Edit, NewCell, Notebook, one_line};
+use place::{Applied, Error, ErrorKind, Expected, SaveStatus};
 use render::Reply;
+use runs::OpenNotebook;
 use serde_json::json;
-use workspace::{Applied, Error, ErrorKind, Expected, OpenNotebook, SaveStatus};
 
 use super::execute_cell::{self, after, check_written};
 use super::run_cells::Series;

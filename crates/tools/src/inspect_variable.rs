@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use notebook::{one_line, visible};
+use place::{KernelState, ask_memory, nothing_in_memory};
 use render::{Reply, marked, without_data_uris};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use workspace::{KernelState, ask_memory, nothing_in_memory};
 
 use calls::answer::Outcome;
 use calls::arguments::declare::{InputSchema, arguments};

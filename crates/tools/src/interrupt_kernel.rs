@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use notebook::one_line;
+use place::{Error, ErrorKind, Kernel, RunId, RunState};
+use runs::Run;
 use tokio::time::timeout;
-use workspace::{Error, ErrorKind, Kernel, Run, RunId, RunState};
 
 use calls::answer::{Answer, Outcome};
 use calls::arguments::declare::{InputSchema, arguments};

@@ -87,14 +87,14 @@ fn among(groups: &'static [Group; 5], name: &str) -> Result<Offer, UnknownOffer>
 }
 
 /// The tools that a session with these capabilities has, with their definitions, in the order in which they are listed.
-pub fn list(capabilities: Capabilities) -> impl Iterator<Item = (&'static Tool, &'static workspace::Tool)> {
-    static LISTED: LazyLock<Vec<workspace::Tool>> =
+pub fn list(capabilities: Capabilities) -> impl Iterator<Item = (&'static Tool, &'static place::Tool)> {
+    static LISTED: LazyLock<Vec<place::Tool>> =
         LazyLock::new(|| TOOLS.iter().map(|tool| listed(tool)).collect());
     TOOLS.iter().copied().zip(&*LISTED).filter(move |(tool, _)| tool.is_available(capabilities))
 }
 
-fn listed(tool: &Tool) -> workspace::Tool {
+fn listed(tool: &Tool) -> place::Tool {
     // Serializing a `Value` cannot fail.
     let definition = to_raw_value(&tool.definition()).unwrap_or_default();
-    workspace::Tool { name: tool.name.to_owned(), definition: Arc::from(definition) }
+    place::Tool { name: tool.name.to_owned(), definition: Arc::from(definition) }
 }

@@ -3,7 +3,8 @@
 use std::cell::Cell;
 
 use globset::GlobBuilder;
-use workspace::{Error, ErrorKind, FileEntry, FileKind, Located};
+use place::{Error, ErrorKind, FileEntry, FileKind};
+use workspace::Located;
 
 use calls::answer::Outcome;
 use calls::arguments::declare::{InputSchema, arguments};

@@ -1,7 +1,7 @@
 //! `list_kernels`: the kernels, and the kernelspecs that could be started.
 
 use notebook::one_line;
-use workspace::{Kernel, KernelState};
+use place::{Kernel, KernelState};
 
 use calls::answer::Outcome;
 use calls::arguments::declare::{InputSchema, NoArguments};

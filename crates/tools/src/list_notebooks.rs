@@ -1,6 +1,6 @@
 //! `list_notebooks`: the open notebooks, then others of the places.
 
-use workspace::{FoundNotebooks, NotebookPath, SearchExtent};
+use place::{FoundNotebooks, NotebookPath, SearchExtent};
 
 use super::list_kernels::state;
 use calls::answer::Outcome;

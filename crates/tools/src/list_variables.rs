@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use place::{Error, ErrorKind, ask_memory, nothing_in_memory};
 use serde::Deserialize;
 use serde_json::json;
-use workspace::{Assignments, Error, ErrorKind, ask_memory, nothing_in_memory};
+use workspace::Assignments;
 
 use calls::answer::Outcome;
 use calls::arguments::declare::{InputSchema, arguments};

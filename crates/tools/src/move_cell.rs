@@ -1,7 +1,7 @@
 //! `move_cell`: moves a cell to another index.
 
 use notebook::{CellRef, Edit, one_line};
-use workspace::{Applied, Expected};
+use place::{Applied, Expected};
 
 use calls::answer::Outcome;
 use calls::arguments::declare::{InputSchema, arguments};

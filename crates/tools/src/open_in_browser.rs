@@ -1,7 +1,7 @@
 //! `open_in_browser`: shows the person a notebook.
 
 use notebook::one_line;
-use workspace::{Error, ErrorKind};
+use place::{Error, ErrorKind};
 
 use calls::answer::Outcome;
 use calls::arguments::declare::InputSchema;

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use notebook::{Edit, diff, one_line};
+use place::{Applied, Error};
 use render::without_data_uris;
-use workspace::{Applied, Error, OpenNotebook};
+use runs::OpenNotebook;
 
 use super::execute_cell;
 use calls::answer::Outcome;

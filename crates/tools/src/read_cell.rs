@@ -1,8 +1,9 @@
 //! `read_cell`: one cell with its outputs, or one output in full.
 
 use notebook::{Cell, CellId, Notebook, one_line};
+use place::{Error, ErrorKind};
 use render::{Budget, Reply, merged, with_widget_texts, without_data_uris};
-use workspace::{Error, ErrorKind, widget_text};
+use workspace::widget_text;
 
 use calls::answer::Outcome;
 use calls::arguments::declare::{InputSchema, arguments};

@@ -6,7 +6,8 @@ use std::cell::Cell;
 
 use notebook::{Notebook, Output, one_line};
 use render::{Budget, Reply};
-use workspace::{CellStates, OpenNotebook, StaleState};
+use runs::OpenNotebook;
+use workspace::{CellStates, StaleState};
 
 use super::read_cell::{add_cell, add_outputs};
 use calls::answer::Outcome;

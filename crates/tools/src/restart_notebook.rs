@@ -1,7 +1,8 @@
 //! `restart_notebook`: a fresh kernel for a notebook.
 
 use notebook::one_line;
-use workspace::{Error, ErrorKind, KernelChoice, KernelSelector, Run};
+use place::{Error, ErrorKind, KernelChoice, KernelSelector};
+use runs::Run;
 
 use calls::answer::Outcome;
 use calls::arguments::declare::InputSchema;

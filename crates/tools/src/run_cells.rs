@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use notebook::{Cell, Notebook, one_line};
+use place::{Error, RunState};
 use render::Reply;
-use workspace::{Error, MemoryChanges, OpenNotebook, Run, RunState, Session};
+use runs::{MemoryChanges, OpenNotebook, Run};
+use workspace::Session;
 
 use super::execute_cell::place;
 use calls::answer::{Answer, Outcome};

@@ -1,7 +1,7 @@
 //! `search_notebook`: text in sources and outputs, or the outline.
 
 use notebook::{HitLocation, Notebook, Query, one_line, outline, search};
-use workspace::NotebookPath;
+use place::NotebookPath;
 
 use calls::answer::Outcome;
 use calls::arguments::declare::{FreeText, InputSchema, arguments};

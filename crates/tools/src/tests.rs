@@ -3,9 +3,9 @@ mod messages;
 mod search;
 
 use calls::arguments::given::Given;
+use place::Error;
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
-use workspace::Error;
 
 use crate::list::{TOOLS, asked, find, list, offered};
 use calls::arguments::older_names;
@@ -140,7 +140,7 @@ fn read_only_tools_need_only_the_permission_to_read() {
 
 #[test]
 fn only_our_own_words_get_a_capital_letter() {
-    let sentence = |cause: &str| as_sentence(Error::new(workspace::ErrorKind::Conflict, cause, "")).cause;
+    let sentence = |cause: &str| as_sentence(Error::new(place::ErrorKind::Conflict, cause, "")).cause;
     for (cause, expected) in [
         ("there is no cell #7: the notebook has only cell #0", "There is no cell #7"),
         ("no cell is called x", "No cell is called x"),

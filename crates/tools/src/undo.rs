@@ -2,8 +2,9 @@
 
 use chrono::Utc;
 use notebook::{CellId, CellRef, Notebook, one_line};
+use place::Error;
 use render::without_data_uris;
-use workspace::{Error, UndoTarget, Undone};
+use workspace::{UndoTarget, Undone};
 
 use super::history::{line, operation_id, parse_since};
 use calls::answer::Outcome;

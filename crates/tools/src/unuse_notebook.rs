@@ -1,7 +1,7 @@
 //! `unuse_notebook`: closes a notebook.
 
 use notebook::one_line;
-use workspace::{EndsKernel, Run};
+use runs::{EndsKernel, Run};
 
 use calls::answer::Outcome;
 use calls::arguments::declare::InputSchema;

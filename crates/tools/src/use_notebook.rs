@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use notebook::one_line;
+use place::{
+    Error, Kernel, KernelChoice, KernelSelector, KernelState, Mode, NextStep, NotebookPath, nearest,
+};
+use runs::OpenNotebook;
 use serde_json::json;
 use tokio::time::timeout;
-use workspace::{
-    Error, Kernel, KernelChoice, KernelSelector, KernelState, Mode, NextStep, NotebookPath, OpenNotebook,
-    nearest,
-};
 
 use calls::answer::Outcome;
 use calls::arguments::declare::{Argument, InputSchema, Schema, arguments};

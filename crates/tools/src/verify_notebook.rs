@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use notebook::{Notebook, one_line};
-use workspace::verify::VerifyOptions;
-use workspace::{Error, OpenNotebook, Session};
+use place::Error;
+use runs::OpenNotebook;
+use verify::VerifyOptions;
+use workspace::Session;
 
 use calls::answer::Outcome;
 use calls::arguments::declare::{InputSchema, arguments};

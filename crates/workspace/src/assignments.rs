@@ -2,12 +2,11 @@
 
 use std::collections::HashMap;
 
-use names::{Effects, Name};
+use names::{Effects, Name, Names};
 use notebook::{CellId, Notebook};
+use runs::OpenNotebook;
 use staleness::Run;
 
-use crate::open_notebook::OpenNotebook;
-use crate::run_history::names_of;
 use crate::workspace::Workspace;
 
 /// The names of more source than this are not looked for, in bytes.
@@ -48,7 +47,7 @@ impl Workspace {
                 return Assignments::new();
             }
             left -= source.len();
-            last.others_ran(&names_of(&source, &language).effects, count);
+            last.others_ran(&Names::in_language(&source, &language).effects, count);
         }
         last.0.into_iter().map(|(name, (index, _))| (name, index)).collect()
     }
@@ -85,8 +84,6 @@ impl Last {
 
 #[cfg(test)]
 mod tests {
-    use names::Names;
-
     use super::*;
 
     fn effects(source: &str) -> Effects {

@@ -2,36 +2,16 @@
 //!
 //! It is asked far more often than it changes, so what was found is kept with all that it depends on.
 
-mod cell_names;
-mod judged;
-#[cfg(test)]
-mod tests;
-
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use names::Undefined;
 use notebook::{CellId, Notebook};
-use staleness::{Clock, State, hash, plan};
+use place::KernelState;
+use runs::{CellTags, OpenNotebook};
+use staleness::{Basis, Clock, Judged, Judgement, State, hash, plan};
 
-use crate::open_notebook::OpenNotebook;
-use crate::place::KernelState;
-use crate::runs::CellTags;
 use crate::workspace::Workspace;
-
-pub(crate) use judged::Judge;
-use judged::{Basis, Judged};
-
-/// The names of more source than this are not looked for, in bytes.
-const MAX_SOURCE: usize = 4 * 1024 * 1024;
-
-/// What is known of a cell's outputs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CellState {
-    pub state: State,
-    /// Why, in one line. Empty for a cell that is up to date.
-    pub evidence: String,
-}
 
 /// The states of a notebook's code cells at one moment.
 pub struct CellStates {
@@ -45,10 +25,10 @@ type Running = HashMap<usize, String>;
 
 impl CellStates {
     /// The state of the cell at this index; `None` if it is no code cell.
-    pub fn get(&self, index: usize) -> Option<CellState> {
+    pub fn get(&self, index: usize) -> Option<Judgement> {
         let cell = self.notebook.cells().get(index).filter(|cell| cell.is_code())?;
         match self.running.get(&index) {
-            Some(evidence) => Some(CellState { state: State::Running, evidence: evidence.clone() }),
+            Some(evidence) => Some(Judgement { state: State::Running, evidence: evidence.clone() }),
             None => self.judged.state(index, cell),
         }
     }
@@ -170,7 +150,7 @@ impl Workspace {
         }
         let cells = notebook.cells().iter().enumerate().filter(|(_, cell)| cell.is_code());
         let cells: HashMap<&CellId, _> = cells.map(|(index, cell)| (cell.id(), (index, cell))).collect();
-        let of_cell = |run: &Arc<crate::Run>| {
+        let of_cell = |run: &Arc<runs::Run>| {
             let (index, cell) = cells.get(&run.cell()?.id)?;
             let is_as_it_ran = hash(run.source()) == hash(&cell.source());
             is_as_it_ran.then(|| (*index, format!("run {} is {}", run.id(), run.state().name())))

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use runs::OpenNotebook;
 use tokio::runtime::Handle;
 
-use crate::open_notebook::OpenNotebook;
 use crate::open_notebooks::OpenNotebooks;
 
 /// How long a notebook is unused until it is suspended.

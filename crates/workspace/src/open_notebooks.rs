@@ -4,10 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-
-use crate::NotebookPath;
-use crate::open_notebook::OpenNotebook;
-use crate::place::{Document, Kernel, Place};
+use place::{Document, Kernel, NotebookPath, Place};
+use runs::OpenNotebook;
 
 /// A notebook: its place (by address in memory) and its path there. The same server under two logins is two places.
 type Key = (usize, NotebookPath);

@@ -3,11 +3,9 @@
 use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
+use place::{Connected, Connector, Error, ErrorKind, NotebookPath, Place, ServerSpec};
 use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
-
-use crate::place::{Connected, Connector, Place, ServerSpec};
-use crate::{Error, ErrorKind, NotebookPath};
 
 mod names;
 

@@ -7,24 +7,24 @@ use std::sync::{Arc, Weak};
 use notebook::{CellId, Edit, Notebook};
 use operations::SessionLock;
 use parking_lot::{Mutex, MutexGuard};
+use place::{
+    Applied, Error, ErrorKind, Expected, Kernel, Mode, NextStep, NotebookPath, Place, SessionId, nearest,
+};
+use recorder::{
+    Change,
+    actor::{self, Actor},
+};
+use runs::{Changes, EndsKernel, OpenNotebook, SessionOrder, Slots};
 use uuid::Uuid;
 
-use crate::actor::{self, Actor};
-use crate::changes::Changes;
-use crate::limits::Slots;
-use crate::open_notebook::{EndsKernel, OpenNotebook};
-use crate::place::{Applied, Expected, Kernel, Mode, Place};
 use crate::places::Located;
-use crate::recorder::Change;
-use crate::runs::SessionOrder;
 use crate::shown_paths::ShownPaths;
 use crate::workspace::Workspace;
-use crate::{Error, ErrorKind, NextStep, NotebookPath, SessionId, nearest};
 
 mod cell_lookup;
 mod copy;
 mod places;
-mod runs;
+mod run;
 mod seen_cells;
 mod undo;
 
@@ -68,7 +68,7 @@ struct SessionState {
 impl Session {
     /// A new agent's session.
     pub fn new(workspace: Arc<Workspace>) -> Self {
-        let (id, slots) = (workspace.new_session(), Slots::new(workspace.settings().limits));
+        let (id, slots) = (workspace.new_session(), Slots::new(workspace.settings().limits.runs));
         Self {
             workspace,
             id,
@@ -237,7 +237,7 @@ impl Session {
         }
     }
 
-    /// Applies all of `edits` or none to a notebook, as [`Document::apply`](crate::Document::apply) does, and records
+    /// Applies all of `edits` or none to a notebook, as [`Document::apply`](place::Document::apply) does, and records
     /// what the agent knows of the cells afterwards. `before` is the notebook from which the edits were made.
     pub async fn edit(
         &self,

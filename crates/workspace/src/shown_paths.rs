@@ -4,9 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-
-use crate::NotebookPath;
-use crate::place::Place;
+use place::{NotebookPath, Place};
 
 /// How many paths are remembered. Then the one that was first shown longest ago is forgotten.
 pub(crate) const MAX_PATHS: usize = 10_000;

@@ -6,22 +6,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use packages::InstallationTurns;
+use place::{Connected, Connector, Error, Leftovers, Mode, Place, ServerSpec, SessionId};
+use recorder::Recorder;
 use render::Budget;
+use runs::{Journal, OpenNotebook, RunSuffix, Runner, Slots};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use crate::idle::IdleSweep;
-use crate::leftovers::{LeftoverReport, Leftovers};
-use crate::limits::{Limits, Slots};
-use crate::open_notebook::OpenNotebook;
+use crate::leftovers::LeftoverReport;
+use crate::limits::Limits;
 use crate::open_notebooks::OpenNotebooks;
-use crate::packages::InstallationTurns;
-use crate::place::{Connected, Connector, Mode, Place, ServerSpec};
 use crate::places::{ConnectScope, Located, Places};
-use crate::recorder::Recorder;
-use crate::runs::{Journal, RunSuffix, Runner};
 use crate::shown_paths::ShownPaths;
-use crate::{Error, SessionId};
 
 /// Time limit for shutting down.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
@@ -94,7 +92,7 @@ impl Workspace {
     ) -> Arc<Self> {
         Arc::new(Self {
             places: Places::new(place, others, connector),
-            slots: Slots::new(settings.limits),
+            slots: Slots::new(settings.limits.runs),
             settings,
             runner: Runner::new(settings.run_suffix.text(), settings.asks_for_changes),
             notebooks: Arc::default(),

@@ -20,7 +20,7 @@ struct Rule {
 const RULES: [Rule; 5] = [
     Rule {
         name: "places",
-        crates: &["calls", "mcp", "tools", "workspace"],
+        crates: &["calls", "mcp", "packages", "place", "recorder", "runs", "tools", "verify", "workspace"],
         words: &["colab", "jupyter"],
         // Names that existing prompts and configurations rely on, whatever the place.
         exceptions: &[
@@ -70,6 +70,11 @@ const RULES: [Rule; 5] = [
             "render",
             "rest",
             "ydoc",
+            "place",
+            "packages",
+            "recorder",
+            "runs",
+            "verify",
             "workspace",
             "calls",
             "mcp",
@@ -107,9 +112,14 @@ const RULES: [Rule; 5] = [
             "mcp",
             "tools",
             "operations",
+            "packages",
+            "place",
             "python",
+            "recorder",
             "rest",
+            "runs",
             "telemetry",
+            "verify",
             "workspace",
         ],
         words: &["tempdir(", "tempdir_in(", "tempdir::", "env::temp_dir"],

@@ -17,9 +17,9 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use notebook::{CellType, HiddenParts};
+use packages::Record;
+use place::{Error, Mode};
 use serde_json::{Map, Value, json};
-use workspace::packages::Record;
-use workspace::{Error, Mode};
 
 use crate::arguments::given::{Given, refused, whole_number};
 
@@ -131,7 +131,7 @@ macro_rules! arguments {
             fn read(
                 given: &$crate::arguments::given::Given,
                 _: &'static str,
-            ) -> Result<Self, workspace::Error> {
+            ) -> Result<Self, place::Error> {
                 Ok(Self {
                     $($field: $crate::arguments!(
                         @read given, stringify!($field), $kind $(, $default)?

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
+use place::{Error, ErrorKind};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-use workspace::{Error, ErrorKind};
 
 use crate::arguments::declare::Argument;
 

@@ -1,6 +1,7 @@
 //! The kernel that an agent wants for a notebook.
 
-use workspace::{Error, KernelSelector, Session};
+use place::{Error, KernelSelector};
+use workspace::Session;
 
 /// `id` is that of an existing kernel or its beginning, or `NEW`. An existing kernel has its kernelspec already.
 pub async fn kernel_selector(

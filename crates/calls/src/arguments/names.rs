@@ -3,7 +3,7 @@
 //! An argument that is not read may have been the important one: `delete_cell(path="b.ipynb")` must not delete in the current
 //! notebook, and `preveiw: true` must not act. So what cannot be understood is refused.
 
-use workspace::Error;
+use place::Error;
 
 use crate::arguments::declare::InputSchema;
 use crate::arguments::given::{Given, refused};

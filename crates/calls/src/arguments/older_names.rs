@@ -1,6 +1,6 @@
 //! Older tool names that published prompts still use. They work, but are not listed.
 
-use workspace::Error;
+use place::Error;
 
 use crate::arguments::given::{Given, refused};
 

@@ -1,8 +1,8 @@
 //! Arguments that several tools share.
 
 use notebook::CellRef;
+use place::Error;
 use serde_json::{Value, json};
-use workspace::Error;
 
 use crate::arguments::declare::{Argument, Schema, arguments};
 use crate::arguments::given::{Given, refused};

@@ -6,7 +6,8 @@ use std::time::SystemTime;
 
 use names::Undefined;
 use notebook::{Cell, CellRef, Notebook, one_line};
-use workspace::{CellStates, OpenNotebook, Session, StaleState};
+use runs::OpenNotebook;
+use workspace::{CellStates, Session, StaleState};
 
 /// A table with a header: tabs between columns, one row on each line.
 pub fn table<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {

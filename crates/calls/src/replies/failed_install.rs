@@ -1,8 +1,9 @@
 //! A cell whose `%pip` or `!pip` failed, although its run ended well: `IPython` reports no error for them.
 
 use notebook::Output;
+use place::RunState;
 use render::full_text;
-use workspace::{Run, RunState, RunView};
+use runs::{Run, RunView};
 
 /// What installers print when they have not installed, at the beginning of a line.
 const FAILURES: [&str; 11] = [

@@ -1,14 +1,14 @@
 //! What earlier servers have left, in the first reply of this one.
 
 use notebook::one_line;
-use workspace::{KernelState, LeftoverKernel, Leftovers};
+use place::{KernelState, LeftoverKernel, Leftovers};
 
 use crate::replies::time;
 
 /// What a reply does not say yet, in which `is_said` finds ids; `None` if that is nothing.
 pub fn described(left: &Leftovers, is_said: impl Fn(&str) -> bool) -> Option<String> {
     let kernels = left.kernels.iter().filter(|kernel| !is_said(&kernel.id)).map(kernel);
-    let runs = left.runs.iter().filter(|left| !is_said(&left.run)).map(workspace::LeftoverRun::described);
+    let runs = left.runs.iter().filter(|left| !is_said(&left.run)).map(place::LeftoverRun::described);
     let lines: Vec<_> = kernels.chain(runs).chain(left.warnings.iter().cloned()).collect();
     let notices = lines.iter().map(|line| format!("[NOTICE] {line}"));
     (!lines.is_empty()).then(|| notices.collect::<Vec<_>>().join("\n"))
@@ -36,7 +36,7 @@ fn kernel(LeftoverKernel { id, notebook, started_at, state }: &LeftoverKernel) -
 mod tests {
     use std::time::SystemTime;
 
-    use workspace::{LeftoverRun, RunState};
+    use place::{LeftoverRun, RunState};
 
     use super::*;
 

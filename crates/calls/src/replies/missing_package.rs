@@ -4,9 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use notebook::one_line;
+use packages::package_of;
+use place::{Kernel, RunState};
+use runs::{OpenNotebook, Run};
 use tokio::time::timeout;
-use workspace::packages::package_of;
-use workspace::{Kernel, OpenNotebook, Run, RunState, Session};
+use workspace::Session;
 
 /// How long the kernelspecs of a place may take.
 const KERNELSPECS_LIMIT: Duration = Duration::from_secs(3);

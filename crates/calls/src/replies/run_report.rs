@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use notebook::one_line;
+use place::{LossCause, RunState, SaveStatus};
 use render::{Budget, Keep, Reply, merged};
-use workspace::{LossCause, Run, RunState, RunView, SaveStatus, Session};
+use runs::{Run, RunView};
+use workspace::Session;
 
 use crate::answer::Answer;
 use crate::next_step::message;

@@ -7,7 +7,7 @@ use notebook::Output;
 use render::{full_length, full_text};
 
 use crate::arguments::given::refused;
-use workspace::Error;
+use place::Error;
 
 /// How many outputs were shown, and how many characters the last of them had. As text, `3:1045`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,8 +3,10 @@
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
+use place::{Kernel, RunState, SaveStatus};
+use runs::{CellTags, InSeries, Run};
 use tokio_util::sync::CancellationToken;
-use workspace::{CellTags, InSeries, Kernel, Run, RunState, SaveStatus, Session};
+use workspace::Session;
 
 use super::Ended;
 use super::log::Log;

@@ -1,7 +1,8 @@
 //! What a person sees while a notebook runs: a progress bar on a terminal, else a line for each cell.
 
 use notebook::Output;
-use workspace::{Run, RunState};
+use place::RunState;
+use runs::Run;
 
 use crate::terminal::Progress;
 

@@ -7,8 +7,9 @@ use std::ops::Range;
 use anyhow::bail;
 use names::{Effects, NameSet, Names};
 use notebook::{Cell, CellType, Edit, Json, NewCell, Notebook};
+use place::nearest;
+use runs::CellTags;
 use serde_json::json;
-use workspace::{CellTags, nearest};
 
 /// The tag of the cell that holds the defaults.
 const DEFAULTS: &str = "parameters";

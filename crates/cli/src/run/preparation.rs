@@ -6,7 +6,9 @@ use std::sync::Arc;
 use anyhow::{Context as _, anyhow, bail};
 use local::{check_replaceable, replace_file};
 use notebook::{CellId, Notebook};
-use workspace::{CellTags, Existing, Mode, NotebookPath, OpenNotebook, Session};
+use place::{Existing, Mode, NotebookPath};
+use runs::{CellTags, OpenNotebook};
+use workspace::Session;
 
 use super::parameters;
 use crate::args::RunNotebook;

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use workspace::verify::Verdict;
+use verify::Verdict;
 
 use super::{Verified, name};
 
@@ -84,7 +84,7 @@ mod tests {
     use std::path::PathBuf;
     use std::time::Duration;
 
-    use workspace::verify::{CellVerdict, Verification};
+    use verify::{CellVerdict, Verification};
 
     use super::*;
 

@@ -4,7 +4,7 @@ use axum::response::IntoResponse as _;
 use tokio::net::TcpListener;
 
 use super::*;
-use workspace::Place;
+use place::Place;
 
 /// A server whose token is `right`.
 async fn server() -> (String, tokio::task::JoinHandle<()>) {

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use notebook::{Edit, Notebook};
+use place::{Content, Error, Known, NotebookStore, Replaced};
 use rest::{ContentsQuery, Entry, Server};
 use tokio::sync::OnceCell;
-use workspace::{Content, Error, Known, NotebookStore, Replaced};
 
 use crate::failure;
 use crate::server_handle::ServerHandle;

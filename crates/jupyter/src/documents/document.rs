@@ -9,11 +9,11 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use notebook::{CellId, Edit, Notebook};
 use parking_lot::Mutex;
-use rest::ContentsQuery;
-use tokio::sync::watch;
-use workspace::{
+use place::{
     Applied, Document, Error, Expected, Future, NotebookPath, Presence, SaveStatus, SessionId, StoredNotebook,
 };
+use rest::ContentsQuery;
+use tokio::sync::watch;
 use ydoc::Dialect;
 
 use super::contents_api::{ContentsStore, NOTICE};

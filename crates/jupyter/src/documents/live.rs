@@ -19,10 +19,10 @@ use std::time::Duration;
 
 use notebook::{CellId, Edit, Notebook};
 use parking_lot::Mutex;
+use place::{Applied, Error, Expected, Presence, SessionId};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
-use workspace::{Applied, Error, Expected, Presence, SessionId};
 use ydoc::Dialect;
 
 use crate::server_handle::ServerHandle;

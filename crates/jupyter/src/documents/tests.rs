@@ -1,5 +1,5 @@
 use notebook::{CellType, Edit, NewCell};
-use workspace::{Document as _, SaveStatus};
+use place::{Document as _, SaveStatus};
 use ydoc::Dialect;
 
 use super::*;

@@ -1,8 +1,8 @@
 //! Why a server cannot open a notebook as a room. The room says no more than "Error initializing", and the server knows the reason.
 
 use notebook::Notebook;
+use place::Error;
 use rest::ContentsQuery;
-use workspace::Error;
 
 use crate::server_handle::ServerHandle;
 

@@ -8,11 +8,11 @@ use chrono::DateTime;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
-use rest::{KernelModel, Kernelspec};
-use workspace::{
+use place::{
     Error, ErrorKind, Executor, Future, Kernel, KernelDescription, KernelId, KernelState, NextStep, Orphan,
     RunDetails, RunId,
 };
+use rest::{KernelModel, Kernelspec};
 
 use super::channels::Channels;
 use super::has_kernel;

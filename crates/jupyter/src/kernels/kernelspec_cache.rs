@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, MutexGuard};
+use place::Error;
 use rest::{KernelModel, Kernelspec, Kernelspecs};
-use workspace::Error;
 
 use super::kernelspec_choice::{self, KernelspecQuery};
 use crate::server_handle::ServerHandle;

@@ -1,7 +1,7 @@
 //! Chooses a kernelspec for a notebook.
 
+use place::{Error, ErrorKind, NextStep};
 use rest::{Kernelspec, Kernelspecs};
-use workspace::{Error, ErrorKind, NextStep};
 
 /// Which kernelspec is wanted.
 pub(crate) struct KernelspecQuery<'a> {

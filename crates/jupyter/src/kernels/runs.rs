@@ -11,11 +11,11 @@ use ::kernel::{
 use futures_util::future::BoxFuture;
 use notebook::{CellId, Json};
 use parking_lot::Mutex;
-use serde::{Deserialize, Serialize};
-use tokio::sync::watch;
-use workspace::{
+use place::{
     Code, Execution, Executor, LeftoverRun, NotebookPath, Orphan, OrphanedExecution, RunDetails, RunId,
 };
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
 
 use super::run_log::{Past, RunLog, RunLogs};
 use crate::paths::Prefix;

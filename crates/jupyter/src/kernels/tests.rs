@@ -3,10 +3,10 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use axum::body::{Body, to_bytes};
 use axum::http::{Request, StatusCode};
 use axum::response::{IntoResponse as _, Response};
+use place::{Kernel as _, KernelChoice, KernelRequest, KernelSelector, KernelState};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
-use workspace::{Kernel as _, KernelChoice, KernelRequest, KernelSelector, KernelState};
 
 use super::Kernels;
 use crate::paths::Prefix;

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use place::{Error, FoundNotebooks, NotebookPath, SearchExtent};
 use rest::{Entry, EntryKind};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
-use workspace::{Error, FoundNotebooks, NotebookPath, SearchExtent};
 
 use super::walk::{Walk, folder, is_foreign, is_hidden, is_of_tools};
 use crate::paths::Prefix;

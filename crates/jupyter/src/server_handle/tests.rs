@@ -43,7 +43,7 @@ async fn a_stopped_server_is_started_and_the_call_continues() {
     let handle = ServerHandle::new(source, Options::default());
     let mut lines = Vec::new();
     let call = handle.call(|server| async move { server.kernels().await });
-    let kernels = workspace::progress::follow(call, |line| lines.push(line)).await;
+    let kernels = place::progress::follow(call, |line| lines.push(line)).await;
     assert_eq!(kernels.unwrap().len(), 0);
     assert!(lines[0].ends_with("is stopped; its Hub starts it"), "{lines:?}");
     assert_eq!(lines[1], "starting the server: 50 %: halfway");

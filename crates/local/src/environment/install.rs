@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use workspace::{Error, ErrorKind};
+use place::{Error, ErrorKind};
 
 use super::python_files::Version;
 use super::venv::interpreter_in;

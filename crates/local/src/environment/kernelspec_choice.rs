@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use notebook::{Kernelspec, one_line};
+use place::{Error, ErrorKind, KernelspecInfo, Near, NextStep};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
-use workspace::{Error, ErrorKind, KernelspecInfo, Near, NextStep};
 
 use super::install::{candidates, find_python, find_uv};
 use super::interpreter::Interpreters;
@@ -302,9 +302,9 @@ impl KernelspecChooser {
             language.map(|language| format!(" (language {})", one_line(language))).unwrap_or_default();
         let names = self.names(installed);
         let displayed = installed.iter().map(|choice| &*choice.kernelspec.display_name);
-        let nearest = match workspace::nearest(name, names.iter().map(String::as_str)) {
+        let nearest = match place::nearest(name, names.iter().map(String::as_str)) {
             Some(near) => near.sentence(),
-            None => workspace::nearest(name, displayed).map_or(String::new(), |near| {
+            None => place::nearest(name, displayed).map_or(String::new(), |near| {
                 let is_near = |choice: &&KernelChoice| near.names.contains(&&*choice.kernelspec.display_name);
                 let names = installed.iter().filter(is_near).map(|choice| &*choice.kernelspec.name).collect();
                 Near { names, is_same_text: false }.sentence()

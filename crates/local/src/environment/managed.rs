@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use place::{Error, ErrorKind, NextStep};
 use tokio::sync::{mpsc, watch};
 use tokio::task::AbortHandle;
-use workspace::{Error, ErrorKind, NextStep};
 
 use super::install::Installer;
 use super::venv::Environment;

@@ -9,9 +9,7 @@ use keeper::{
     logged_runs, waiting_folders,
 };
 use notebook::CellId;
-use workspace::{
-    Error, ErrorKind, FoundRun, Kernel as _, NextStep, NotebookPath, RunDetails, RunId, RunState,
-};
+use place::{Error, ErrorKind, FoundRun, Kernel as _, NextStep, NotebookPath, RunDetails, RunId, RunState};
 
 use super::{Folder, START_TIMEOUT, UnusedKernels};
 use crate::environment::KernelChoice;

@@ -8,10 +8,8 @@ use keeper::{
     unused_folders, waiting_folders,
 };
 use notebook::CellId;
+use place::{Kernel as _, KernelId, LeftoverKernel, LeftoverRun, Leftovers, NotebookPath, RunId, RunState};
 use tokio::time::{Instant, timeout_at};
-use workspace::{
-    Kernel as _, KernelId, LeftoverKernel, LeftoverRun, Leftovers, NotebookPath, RunId, RunState,
-};
 
 use super::Folder;
 use super::keepers::run_state;

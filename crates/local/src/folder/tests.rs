@@ -11,10 +11,10 @@ use keeper::{
 };
 use kernel::log::{LogRecord, Note};
 use notebook::CellId;
+use place::{ErrorKind, Leftovers, Place as _};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::net::UnixListener;
-use workspace::{ErrorKind, Leftovers, Place as _};
 
 use super::Folder;
 use crate::ProcessEnv;

@@ -8,11 +8,11 @@ use futures_util::future::{BoxFuture, ready};
 use kernel::{Client, Probe, Status};
 use notebook::Json;
 use parking_lot::Mutex;
-use serde::Deserialize;
-use workspace::{
+use place::{
     Error, ErrorKind, Executor, Fault, Foreign, Future, Kernel, KernelDescription, KernelId, KernelState,
     NextStep,
 };
+use serde::Deserialize;
 
 use super::ForeignFile;
 use super::process::KernelProcess;

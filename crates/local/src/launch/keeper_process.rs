@@ -8,7 +8,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use keeper::{KeeperSpec, KernelProcess, LaunchError, Launched, Launcher};
 use kernel::KernelSockets;
-use workspace::{Error, KernelId};
+use place::{Error, KernelId};
 
 use super::connection_file::ConnectionFile;
 use super::launcher::{KernelLauncher, Started};

@@ -9,14 +9,12 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use kernel::{Client, Status};
 use parking_lot::Mutex;
-use tokio_util::sync::CancellationToken;
 #[cfg(not(unix))]
-use workspace::Keeping;
-use workspace::{
-    Error, ErrorKind, Executor, Future, Kernel, KernelDescription, KernelId, KernelState, NextStep,
-};
+use place::Keeping;
+use place::{Error, ErrorKind, Executor, Future, Kernel, KernelDescription, KernelId, KernelState, NextStep};
 #[cfg(unix)]
-use workspace::{Orphan, RunDetails, RunId};
+use place::{Orphan, RunDetails, RunId};
+use tokio_util::sync::CancellationToken;
 
 use super::keeping::KernelKeeping;
 use super::launcher::KernelLauncher;

@@ -10,7 +10,7 @@ use futures_util::future::BoxFuture;
 #[cfg(unix)]
 use kernel::KernelSockets;
 use kernel::{Client, ConnectionInfo, KernelError};
-use workspace::{Error, ErrorKind, KernelId};
+use place::{Error, ErrorKind, KernelId};
 
 use super::connection_file::ConnectionFile;
 use super::process::{Process, ProcessExit, ProcessSpec};

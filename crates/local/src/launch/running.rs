@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use kernel::{Client, KernelError, Status};
-use workspace::Executor;
+use place::Executor;
 
 use super::launcher::Started;
 use crate::kernelspec::InterruptMode;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use place::{Error, ErrorKind, Kernel as _, KernelState};
 use tempfile::TempDir;
-use workspace::{Error, ErrorKind, Kernel as _, KernelState};
 
 use super::{KernelLauncher, LocalKernel};
 use crate::environment::KernelChoice;
@@ -91,7 +91,7 @@ use ::windows::is_alive;
 async fn a_kernel_that_exits_at_once_reports_its_output() {
     let (folder, kernel) = kernel(&["out on the way", "err something is broken", "exit 7"]);
     let error = failure(&kernel).await;
-    assert_eq!(error.fault, workspace::Fault::Person);
+    assert_eq!(error.fault, place::Fault::Person);
     for expected in ["exit code 7", "on the way", "something is broken"] {
         assert!(error.cause.contains(expected), "{error}");
     }
@@ -205,7 +205,7 @@ async fn shutdown_cancels_a_start_even_of_a_stopped_process() {
 async fn a_kernel_that_never_started_can_be_shut_down_but_not_interrupted() {
     let (_folder, kernel) = kernel(&["exit 1"]);
     assert_eq!(kernel.description().state, KernelState::NotStarted);
-    assert_eq!(kernel.interrupt().await.unwrap_err().fault, workspace::Fault::Agent);
+    assert_eq!(kernel.interrupt().await.unwrap_err().fault, place::Fault::Agent);
     kernel.shutdown().await.unwrap();
     assert!(kernel.is_shut_down());
     assert!(kernel.restart().await.is_err());

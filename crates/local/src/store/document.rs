@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use notebook::{Edit, Notebook};
-use tokio::sync::watch;
-use tokio::task::spawn_blocking;
-use workspace::{
+use place::{
     Applied, Content, Document, Error, Expected, Future, Known, NotebookPath, NotebookStore, Replaced,
     SaveStatus, StoredNotebook,
 };
+use tokio::sync::watch;
+use tokio::task::spawn_blocking;
 
 #[cfg(unix)]
 use super::displaced::{Displaced, DisplacedFiles, Late};

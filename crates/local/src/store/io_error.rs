@@ -2,7 +2,7 @@
 
 use std::io;
 
-use workspace::{Error, ErrorKind, NextStep};
+use place::{Error, ErrorKind, NextStep};
 
 use crate::held::who_holds;
 

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use futures_util::poll;
 use notebook::{CellType, Edit, NewCell};
+use place::{Document as _, Expected};
 use tempfile::TempDir;
-use workspace::{Document as _, Expected};
 
 use super::*;
 use crate::stamp::Stamp;
@@ -105,7 +105,7 @@ async fn an_edit_on_a_stale_view_is_refused_with_the_new_source() {
     fs::write(&file, &foreign).unwrap();
     let expected = |id: &str| vec![Expected { id: id.into(), revision: Some(revision.clone()), read: None }];
     let error = document.apply(set("a", "three"), expected("a")).await.unwrap_err();
-    assert!(error.fault == workspace::Fault::Agent && error.cause.ends_with("):\none, by hand"), "{error}");
+    assert!(error.fault == place::Fault::Agent && error.cause.ends_with("):\none, by hand"), "{error}");
     let now = document.snapshot().await.unwrap();
     assert!(error.to_string().contains(now.cell(&"a".into()).unwrap().1.revision()), "{error}");
     let error = document.apply(set("a", "three"), expected("gone")).await.unwrap_err();
@@ -384,7 +384,7 @@ async fn a_read_only_file_is_not_replaced() {
     fs::set_permissions(&file, permissions).unwrap();
     let (_store, document) = open(&folder).await;
     let error = document.apply(set("a", "three"), vec![]).await.unwrap_err();
-    assert!(error.fault == workspace::Fault::Person && error.cause.contains("read-only"), "{error}");
+    assert!(error.fault == place::Fault::Person && error.cause.contains("read-only"), "{error}");
     assert_eq!(fs::read_to_string(&file).unwrap(), NOTEBOOK);
 }
 

@@ -9,9 +9,11 @@ use axum::Router;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::routing::{delete, get, put};
+use connection::Secret;
+use place::{Error, ErrorKind, Fault, KernelState, ServerSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use workspace::{ConnectScope, Error, ErrorKind, Fault, KernelState, Secret, ServerSpec, Workspace};
+use workspace::{ConnectScope, Workspace};
 
 use calls::arguments::kernel_selector::kernel_selector;
 use calls::consent::cannot_ask;
@@ -141,7 +143,7 @@ async fn reconnect(workspace: &Arc<Workspace>, body: Connect) -> Result<(), Erro
     workspace.connect(server, ConnectScope::All).await?;
     let session = workspace::Session::new(workspace.clone());
     if let Some(path) = given(body.document_id) {
-        let opened = session.use_notebook("default", &path.into(), workspace::Mode::Connect).await?;
+        let opened = session.use_notebook("default", &path.into(), place::Mode::Connect).await?;
         if let Some(id) = given(body.code_sandbox_id) {
             let selector = kernel_selector(&session, Some(&id), None).await?;
             session.choose_kernel(&opened, selector).await?;

@@ -11,6 +11,7 @@ use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{HeaderMap, Request, Response, StatusCode};
 use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
+use place::{Answer, Call};
 use rmcp::model::CallToolResult;
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
@@ -18,7 +19,6 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tower_service::Service as _;
-use workspace::{Answer, Call};
 
 use super::admin_api::failed;
 use super::http::{MAX_BODY, protocol};

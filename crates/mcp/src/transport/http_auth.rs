@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use axum::http::request::Parts;
 use axum::http::uri::Authority;
 use axum::http::{HeaderValue, StatusCode, Uri, header};
-use workspace::Secret;
+use connection::Secret;
 
 /// The checks of one listener.
 #[derive(Debug, Clone)]

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use anyhow::Result;
+use connection::Secret;
 use mcp::{HttpAuth, Server, serve_http};
 use testkit::{Endpoint, Session, within};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::{CancellationToken, DropGuard};
-use workspace::Secret;
 
 use crate::http_sessions::{Slow, VERSION};
 

@@ -6,12 +6,12 @@ use std::time::Duration;
 use anyhow::Result;
 use futures_util::future::BoxFuture;
 use mcp::{HttpAuth, Metrics, Server, SessionLimits, serve_http};
+use place::{Answer, Call, Error, Relay, Tool};
 use serde_json::value::RawValue;
 use testkit::{Endpoint, Session, within};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::{CancellationToken, DropGuard};
-use workspace::{Answer, Call, Error, Relay, Tool};
 
 pub(crate) const VERSION: &str = "2025-11-25";
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use notebook::{Cell, Edit, Json, NewCell, Notebook, is_defined_metadata};
-use workspace::Error;
+use place::Error;
 
 use calls::arguments::given::refused;
 use calls::replies::cell_text::label;

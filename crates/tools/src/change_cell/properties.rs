@@ -1,8 +1,8 @@
 //! Sets a cell's type, tags, metadata and collapsed state.
 
 use notebook::{Cell, CellType, Edit, HiddenParts, Json};
+use place::Error;
 use serde_json::{Map, Value};
-use workspace::Error;
 
 use calls::arguments::given::refused;
 

@@ -1,8 +1,9 @@
 //! Which cells to read: around one, or of one kind.
 
 use notebook::{Cell, CellRef, Notebook, Output};
+use place::{Error, NotebookPath};
 use serde_json::json;
-use workspace::{CellStates, Error, NotebookPath, Session};
+use workspace::{CellStates, Session};
 
 use calls::arguments::declare::{Argument, Schema, arguments};
 use calls::arguments::given::{Given, refused};

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::place::Place;
-use crate::{Error, ErrorKind, NextStep, NotebookPath, ServerStep};
+use connection::NextStep as ServerStep;
+use place::{Error, ErrorKind, NextStep, NotebookPath, Place};
 
 /// A path, and the place in which it leads to something.
 #[derive(Clone)]

@@ -1,10 +1,11 @@
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use place::{
+    Document, FileEntry, FoundNotebooks, Future, Kernel, KernelChoice, KernelRequest, KernelspecInfo, Mode,
+    NextStep,
+};
 
 use super::*;
-use crate::KernelRequest;
-use crate::NextStep;
-use crate::place::{Document, FileEntry, FoundNotebooks, Future, Kernel, KernelChoice, KernelspecInfo, Mode};
 use crate::shown_paths::{MAX_PATHS, ShownPaths};
 
 const OPENS_NOTHING: &str = "only the names of places are compared";
@@ -180,7 +181,7 @@ async fn a_kind_of_server_names_none_one_or_several() {
     let places = Places::new(first.clone(), Vec::new(), Some(Arc::new(NewServer)));
     let find = |path: &str, current| places.named_by(&path.into(), current);
     let error = find("srv:a/x.ipynb", &first).err().unwrap();
-    assert_eq!(error.next, crate::ServerStep::GiveAddress.into());
+    assert_eq!(error.next, connection::NextStep::GiveAddress.into());
 
     let one = connect(&places, "h/", ConnectScope::Session).await;
     let again = connect(&places, "h/", ConnectScope::Session).await;

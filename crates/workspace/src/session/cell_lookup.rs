@@ -1,11 +1,10 @@
 //! Finds the cell that an agent means, and remembers the cells that it has seen.
 
 use notebook::{CellId, CellRef, Notebook};
+use place::{Error, ErrorKind, Expected, NextStep, NotebookPath};
 
 use super::Session;
 use super::seen_cells::CellChange;
-use crate::place::Expected;
-use crate::{Error, ErrorKind, NextStep, NotebookPath};
 
 /// The reference to the cell with the person's cursor. No id contains an `@`.
 const SELECTED: &str = "@selected";

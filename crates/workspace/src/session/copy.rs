@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use notebook::{Edit, NewCell, Notebook};
+use place::{
+    Error, ErrorKind, Existing, Expected, FileContent, Mode, NextStep, NotebookPath, Place, SaveStatus,
+};
+use runs::OpenNotebook;
 
 use super::Session;
+use crate::copied_file::{CopiedFile, counted};
 use crate::executed_later::executed_later;
-use crate::file::{CopiedFile, Existing, FileContent};
-use crate::open_notebook::OpenNotebook;
-use crate::place::{Expected, Mode, Place, SaveStatus};
 use crate::places::Located;
-use crate::{Error, ErrorKind, NextStep, NotebookPath};
 
 /// A notebook after it was copied.
 #[derive(Debug, Clone)]
@@ -54,7 +55,7 @@ impl Session {
     pub async fn copy_file(&self, from: &str, to: &str, existing: Existing) -> Result<CopiedFile, Error> {
         let (source, target) = (self.locate(&from.into())?, self.copy_target(&in_folder(to, from))?);
         let content = source.place.read_file(&source.path).await?;
-        let (content, passed) = content.counted();
+        let (content, passed) = counted(content);
         let path = target.place.write_file(&target.path, content, existing).await?;
         let path = self.shown(&target.place, &path.into());
         if path.to_lowercase().ends_with(".ipynb") {

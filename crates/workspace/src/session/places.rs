@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use place::{Connected, Error, NotebookPath, Place, ServerSpec};
+
 use super::Session;
-use crate::place::{Connected, Place, ServerSpec};
 use crate::places::{ConnectScope, Located, moved};
 use crate::shown_paths::ShownPaths;
-use crate::{Error, NotebookPath};
 
 impl Session {
     /// The place that this agent works in.

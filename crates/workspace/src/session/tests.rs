@@ -4,18 +4,16 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use notebook::{CellRef, CellType, Edit, NewCell, Notebook};
+use place::{KernelChoice, KernelSelector};
 
 use self::fakes::*;
 use super::*;
-use crate::kernel_request::KernelSelector;
-use crate::place::KernelChoice;
 use crate::workspace::Settings;
 
 mod adopted;
 mod fakes;
 mod kept_runs;
 mod limits;
-mod packages;
 mod places;
 mod series;
 mod undo;
@@ -105,7 +103,7 @@ async fn the_selected_cell_is_the_one_with_the_persons_cursor() {
     let page = memory.pages.lock().unwrap()["a.ipynb"].clone();
     page.is_live.store(true, Ordering::Relaxed);
     let error = find().unwrap_err();
-    assert!(error.fault == crate::Fault::Person && error.to_string().contains("click"), "{error}");
+    assert!(error.fault == place::Fault::Person && error.to_string().contains("click"), "{error}");
     let select = |cell: &str| *page.selected.lock().unwrap() = Some(cell.into());
     select(notebook.cells()[1].id());
     assert_eq!(find().unwrap(), 1);
@@ -222,7 +220,7 @@ async fn a_run_whose_kernel_does_not_start_fails_with_the_reason() {
     let (opened, _) = with_cells(&session, "a.ipynb", 1).await;
     let run = session.run(opened, None, "1".into()).unwrap();
     run.settled().await;
-    let crate::RunState::Failed(error) = run.state() else { panic!("{:?}", run.state()) };
+    let place::RunState::Failed(error) = run.state() else { panic!("{:?}", run.state()) };
     assert_eq!(error.cause, "It does not start.");
     assert_eq!(workspace.journal().run(run.id()).unwrap().source(), "1");
 }
@@ -236,7 +234,7 @@ async fn a_kernel_that_is_shut_down_while_it_starts_is_not_replaced() {
     memory.kernels.lock().unwrap()[0].is_shut_down_at_start.store(true, Ordering::Relaxed);
     let run = session.run(opened, None, "1".into()).unwrap();
     run.over().await;
-    assert!(matches!(run.state(), crate::RunState::Failed(_)));
+    assert!(matches!(run.state(), place::RunState::Failed(_)));
     assert_eq!(memory.kernels.lock().unwrap().len(), 1);
 }
 

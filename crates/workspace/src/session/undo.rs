@@ -11,14 +11,15 @@ use operations::{
     LogError, Operation, Plan, Since, by_call, changed_since, compare, diff_of, live, of_same_call, plan,
     record, since_creation,
 };
+use place::{Applied, Error, ErrorKind, Expected, KernelState, NotebookPath, Place};
+use recorder::{
+    Recorder,
+    actor::{self, Actor},
+};
+use runs::OpenNotebook;
 
 use self::refusals::{nothing, refused, unknown};
 use super::Session;
-use crate::actor::{self, Actor};
-use crate::open_notebook::OpenNotebook;
-use crate::place::{Applied, Expected, KernelState, Place};
-use crate::recorder::Recorder;
-use crate::{Error, ErrorKind, NotebookPath};
 
 /// The operations that an undo selects.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -295,7 +296,7 @@ impl Session {
             return Err(Error::new(
                 ErrorKind::Busy,
                 format!("Cell {id} is running or queued ({whose}). Nothing was undone."),
-                crate::NextStep::WaitForRun,
+                place::NextStep::WaitForRun,
             ));
         }
         Ok(())

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use notebook::Notebook;
+use place::{Content, Error};
 use rest::ContentsQuery;
 use sha2::{Digest as _, Sha256};
-use workspace::{Content, Error};
 
 use super::{ContentsStore, Version};
 

@@ -5,8 +5,8 @@
 //! `jupyter_server/services/contents/fileio.py`).
 
 use notebook::{Edit, Notebook};
+use place::{Error, Known};
 use rest::{ContentsQuery, Entry, Kind, RestError};
-use workspace::{Error, Known};
 
 use super::{ContentsStore, Version, text};
 use crate::failure;

@@ -2,8 +2,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use notebook::{CellType, Edit, Json, Output};
+use place::{Document as _, Expected, SaveStatus};
 use serde_json::json;
-use workspace::{Document as _, Expected, SaveStatus};
 use ydoc::Dialect;
 
 use super::ServerDocument;

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use connection::{Beat, Liveness};
 use futures_util::{SinkExt as _, StreamExt as _};
+use place::{Error, ErrorKind};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_tungstenite::tungstenite::{Bytes, Message};
 use tokio_util::sync::CancellationToken;
-use workspace::{Error, ErrorKind};
 
 use super::disconnect::{Disconnect, closed, lost};
 use super::inbound::handle_frame;

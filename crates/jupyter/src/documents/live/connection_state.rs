@@ -1,7 +1,7 @@
 //! What is known of the connection to a room.
 
+use place::{Error, ErrorKind};
 use tokio::time::{Duration, Instant};
-use workspace::{Error, ErrorKind};
 
 use super::disconnect::Disconnect;
 
@@ -112,7 +112,7 @@ impl Outage {
 
 #[cfg(test)]
 mod tests {
-    use workspace::NextStep;
+    use place::NextStep;
 
     use super::*;
 

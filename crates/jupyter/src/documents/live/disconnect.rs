@@ -1,7 +1,7 @@
 //! Why a connection to a room ended.
 
+use place::{Error, ErrorKind};
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
-use workspace::{Error, ErrorKind};
 use ydoc::Dialect;
 
 use super::shared::Shared;

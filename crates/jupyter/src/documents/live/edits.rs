@@ -2,7 +2,7 @@
 //! them.
 
 use notebook::{Edit, Notebook};
-use workspace::{Applied, Error, ErrorKind, Expected, NextStep, SaveStatus};
+use place::{Applied, Error, ErrorKind, Expected, NextStep, SaveStatus};
 
 use super::confirmation::{Confirmation, confirm};
 use super::intent::{Intent, are_outputs};

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 use notebook::{CellId, Edit, Notebook};
+use place::{Presence, SessionId};
 use tokio::sync::{mpsc, oneshot};
-use workspace::{Presence, SessionId};
 use ydoc::{ApplyError, LiveNotebook, Room, RoomEvent, YError};
 
 use super::save_queue::{Reply, SaveQueue};

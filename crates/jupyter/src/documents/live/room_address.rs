@@ -1,8 +1,8 @@
 //! Finds a notebook's room and opens its socket.
 
+use place::{Error, ErrorKind, NextStep};
 use rest::{ContentsQuery, Io, Kind, RestError, Server, room_path};
 use tokio_tungstenite::WebSocketStream;
-use workspace::{Error, ErrorKind, NextStep};
 use ydoc::Dialect;
 
 use super::disconnect::Disconnect;

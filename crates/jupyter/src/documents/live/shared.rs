@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use notebook::Notebook;
 use parking_lot::{Mutex, MutexGuard};
+use place::Error;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
-use workspace::Error;
 use ydoc::{Dialect, YError};
 
 use super::connection_state::ConnectionState;

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use notebook::Kernelspec;
+use place::Error;
 use tempfile::TempDir;
-use workspace::Error;
 
 use super::*;
 use crate::ProcessEnv;
@@ -188,8 +188,7 @@ async fn a_bare_python_counts_only_if_it_has_a_kernel() {
     )
     .unwrap();
     machine.python(0);
-    let names =
-        |list: Vec<workspace::KernelspecInfo>| list.into_iter().map(|info| info.name).collect::<Vec<_>>();
+    let names = |list: Vec<place::KernelspecInfo>| list.into_iter().map(|info| info.name).collect::<Vec<_>>();
     assert_eq!(names(machine.chooser().list(&machine.at("root")).await), [MANAGED]);
     machine.python(1);
     assert_eq!(names(machine.chooser().list(&machine.at("root")).await), [MANAGED, "python3"]);

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use kernel::{Client, KernelError, Status, probe};
+use place::{Error, ErrorKind};
 use tokio::time::{Instant, sleep};
-use workspace::{Error, ErrorKind};
 
 use super::ForeignKernel;
 use crate::ProcessEnv;

@@ -11,7 +11,7 @@ use keeper::{
     StartLock, StateFolder, attach, end, ensure_capacity, greet, keepers, remove_abandoned,
 };
 use kernel::KernelError;
-use workspace::{Error, ErrorKind, KernelId, NextStep, Orphan};
+use place::{Error, ErrorKind, KernelId, NextStep, Orphan};
 
 use super::known_keeper::KnownKeeper;
 use super::waiting::Waiting;

@@ -1,7 +1,7 @@
 //! What is known of the keeper of a kernel.
 
 use keeper::{KeeperFolder, KernelFile, KernelPhase, NoGreeting, Welcome, greet, resident_bytes};
-use workspace::{Keeping, KernelState, NotebookPath};
+use place::{Keeping, KernelState, NotebookPath};
 
 use crate::root::Root;
 

@@ -1,8 +1,8 @@
 //! The runs that wait for a kernel that is not ready.
 
 use keeper::ClientFrame;
+use place::{RunDetails, RunId};
 use tokio::sync::mpsc;
-use workspace::{RunDetails, RunId};
 
 use super::{LocalKernel, Phase, State};
 use crate::launch::running::{RunningKernel, note_of};

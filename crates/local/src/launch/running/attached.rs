@@ -8,9 +8,9 @@ use futures_util::future::BoxFuture;
 use keeper::{ClientFrame, KeeperHandle, StarterLife};
 use kernel::{Client, Status};
 use parking_lot::Mutex;
+use place::{Executor, RunDetails};
 use tokio::sync::watch;
 use tokio::time::timeout;
-use workspace::{Executor, RunDetails};
 
 use super::{Interruption, RunningKernel};
 use crate::kernelspec::InterruptMode;

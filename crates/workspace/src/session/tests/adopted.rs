@@ -5,11 +5,11 @@ use std::time::SystemTime;
 
 use kernel::{Event, Outcome, Sink, Status};
 use notebook::{Json, Output};
+use place::{Code, Execution, Executor, Orphan, OrphanedExecution, RunDetails, RunId};
 use tokio::sync::{mpsc, watch};
 
 use super::fakes::{Idle, Memory, Page};
 use super::*;
-use crate::{Code, Execution, Executor, Orphan, OrphanedExecution, RunDetails, RunId};
 
 /// The connection of a run that it says nothing of.
 #[derive(Default)]

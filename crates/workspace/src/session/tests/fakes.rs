@@ -7,14 +7,13 @@ use std::sync::{Arc, Mutex};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use notebook::{CellType, Edit, NewCell, Notebook};
+use place::{
+    Applied, Document, FileEntry, FoundNotebooks, Frontend, Future, Kernel, KernelChoice, KernelDescription,
+    KernelRequest, KernelSelector, KernelState, KernelspecInfo, Place, SaveStatus,
+};
 use tokio::sync::watch;
 
 use super::*;
-use crate::kernel_request::{KernelRequest, KernelSelector};
-use crate::place::{
-    Applied, Document, FileEntry, FoundNotebooks, Frontend, Future, Kernel, KernelChoice, KernelDescription,
-    KernelState, KernelspecInfo, Place, SaveStatus,
-};
 use crate::workspace::Settings;
 
 /// A document in memory.
@@ -75,21 +74,21 @@ impl Document for Page {
 
 /// A kernel that cannot be started, unless it has an executor.
 pub(super) struct Idle {
-    pub(super) id: crate::KernelId,
-    pub(super) executor: Option<Arc<dyn crate::Executor>>,
+    pub(super) id: place::KernelId,
+    pub(super) executor: Option<Arc<dyn place::Executor>>,
     pub(super) is_shut_down: Mutex<bool>,
-    pub(super) foreign: Option<crate::Foreign>,
+    pub(super) foreign: Option<place::Foreign>,
     /// What a start waits for, and whether the kernel is shut down meanwhile.
     pub(super) start: tokio::sync::Semaphore,
     pub(super) is_shut_down_at_start: AtomicBool,
     /// The runs that were announced and not retracted, and whether it is left to them when this program ends.
-    pub(super) announced: Mutex<Vec<crate::RunId>>,
+    pub(super) announced: Mutex<Vec<place::RunId>>,
     pub(super) outlives_us: AtomicBool,
     /// The process that it is now.
     pub(super) instance: Mutex<Option<String>>,
     pub(super) language: &'static str,
     /// The runs of earlier servers.
-    pub(super) orphans: Mutex<Vec<crate::Orphan>>,
+    pub(super) orphans: Mutex<Vec<place::Orphan>>,
 }
 
 impl Idle {
@@ -111,7 +110,7 @@ impl Idle {
 }
 
 impl Kernel for Idle {
-    fn id(&self) -> &crate::KernelId {
+    fn id(&self) -> &place::KernelId {
         &self.id
     }
 
@@ -133,7 +132,7 @@ impl Kernel for Idle {
         *self.is_shut_down.lock().unwrap()
     }
 
-    fn executor(&self) -> Future<'_, Arc<dyn crate::Executor>> {
+    fn executor(&self) -> Future<'_, Arc<dyn place::Executor>> {
         async {
             let _one_at_a_time = self.start.acquire().await;
             if self.is_shut_down_at_start.load(Ordering::Relaxed) {
@@ -154,19 +153,19 @@ impl Kernel for Idle {
         self.instance.lock().unwrap().clone()
     }
 
-    fn take_orphans(&self) -> BoxFuture<'_, Vec<crate::Orphan>> {
+    fn take_orphans(&self) -> BoxFuture<'_, Vec<place::Orphan>> {
         let orphans = std::mem::take(&mut *self.orphans.lock().unwrap());
         async { orphans }.boxed()
     }
 
-    fn announce(&self, note: &crate::RunDetails) {
+    fn announce(&self, note: &place::RunDetails) {
         let mut announced = self.announced.lock().unwrap();
         if !announced.contains(&note.run) {
             announced.push(note.run.clone());
         }
     }
 
-    fn retract(&self, run: &crate::RunId) {
+    fn retract(&self, run: &place::RunId) {
         self.announced.lock().unwrap().retain(|announced| announced != run);
     }
 
@@ -196,7 +195,7 @@ pub(super) struct Memory {
     /// The cells that another program runs.
     pub(super) running: Mutex<Vec<CellId>>,
     /// That of new kernels.
-    pub(super) executor: Mutex<Option<Arc<dyn crate::Executor>>>,
+    pub(super) executor: Mutex<Option<Arc<dyn place::Executor>>>,
     pub(super) has_no_kernelspecs: AtomicBool,
     /// Only notebooks that are there can be opened.
     pub(super) is_strict: Mutex<bool>,

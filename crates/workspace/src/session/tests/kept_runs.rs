@@ -7,11 +7,13 @@ use std::sync::atomic::AtomicU64;
 
 use kernel::{Event, Outcome, Sink, Status};
 use notebook::Json;
+use place::{Code, Execution, Executor};
+use runs::Run;
 use tokio::sync::watch;
 
 use super::fakes::{Idle, Memory};
 use super::*;
-use crate::{Code, Execution, Executor, Run, StaleState};
+use crate::StaleState;
 
 /// A kernel that runs everything at once, but for what takes forever, and counts.
 #[derive(Default)]

@@ -3,9 +3,9 @@
 use std::sync::Mutex;
 
 use futures_util::FutureExt as _;
+use place::{Connected, Connector, Future, ServerSpec};
 
 use super::*;
-use crate::place::{Connected, Connector, Future, ServerSpec};
 
 /// Connects to a place of which the address is the prefix.
 struct NewServer;
@@ -92,7 +92,7 @@ async fn a_path_that_was_shown_for_another_place_is_refused() {
         let paths = vec![format!("local:{path}"), format!("h/{path}")];
         assert_eq!(
             (error.fault, &error.next),
-            (crate::Fault::Agent, &NextStep::NamePlace { paths: paths.clone() })
+            (place::Fault::Agent, &NextStep::NamePlace { paths: paths.clone() })
         );
         let refused = session.use_notebook("n", &path.into(), Mode::Create).await.err().unwrap();
         assert_eq!(refused, error);
@@ -140,7 +140,7 @@ async fn an_unknown_server_is_reported_with_the_way_to_connect() {
     let session = Session::new(workspace);
     for name in ["srv:x.ipynb", "srv:x"] {
         let error = session.notebook(Some(name)).await.err().unwrap();
-        assert_eq!(error.next, crate::ServerStep::GiveAddress.into(), "{name}");
+        assert_eq!(error.next, connection::NextStep::GiveAddress.into(), "{name}");
     }
     assert_eq!(opened(&session, "local:x.ipynb").await, is("x.ipynb", "local:"));
 }
@@ -166,7 +166,7 @@ async fn a_place_that_can_end_a_kernel_comes_before_one_that_lists_it_as_foreign
         Arc::new(Memory { kernels, prefix, scheme, ..Memory::default() })
     };
     let foreign = |id: &str| {
-        let foreign = crate::Foreign { started_at: std::time::SystemTime::UNIX_EPOCH, origin: String::new() };
+        let foreign = place::Foreign { started_at: std::time::SystemTime::UNIX_EPOCH, origin: String::new() };
         Idle { foreign: Some(foreign), ..Idle::new(id) }
     };
     let folder = with_kernels("local", "", vec![foreign("both"), foreign("console")]);

@@ -5,12 +5,12 @@ use std::sync::atomic::AtomicU64;
 
 use kernel::{Event, Outcome, Sink, Status};
 use notebook::Json;
+use place::{Code, Execution, Executor};
 use serde_json::json;
 use tokio::sync::watch;
 
 use super::fakes::Idle;
 use super::*;
-use crate::{Code, Execution, Executor};
 
 /// A kernel whose code says what happens.
 #[derive(Default)]

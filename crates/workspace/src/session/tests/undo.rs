@@ -138,11 +138,11 @@ async fn a_cell_that_waits_for_its_run_is_refused() {
     set(&session, &opened, 0, "x").await;
     // Nothing runs until this task waits.
     let run = session.workspace().journal();
-    let cell = crate::RunCell { path: opened.path().clone(), id: before.cells()[0].id().clone() };
+    let cell = runs::RunCell { path: opened.path().clone(), id: before.cells()[0].id().clone() };
     let run = run.begin(Some(cell), "x".to_owned());
     let error = undo(&session, &opened, UndoTarget::Last(1)).await.unwrap_err();
     assert_eq!((error.kind, error.next), (ErrorKind::Busy, NextStep::WaitForRun));
-    run.end(crate::RunState::Done);
+    run.end(place::RunState::Done);
     undo(&session, &opened, UndoTarget::Last(1)).await.unwrap();
 }
 
@@ -284,8 +284,7 @@ async fn a_verification_that_writes_fresh_outputs_begins_with_a_checkpoint() {
     let (session, opened) = agent(&workspace, "one").await;
     for (apply, expected) in [(false, 0), (true, 1)] {
         let (cells, cell_timeout) = (None, std::time::Duration::from_secs(1));
-        let options =
-            crate::verify::VerifyOptions { cells, cell_timeout, apply, in_copy: false, notebook: None };
+        let options = ::verify::VerifyOptions { cells, cell_timeout, apply, in_copy: false, notebook: None };
         session.verify(opened.clone(), options).unwrap();
         let past = session.history(&opened, None).await.unwrap();
         assert_eq!(past.iter().filter(|past| past.operation.checkpoint.is_some()).count(), expected);

@@ -2,13 +2,13 @@
 
 use std::sync::Mutex;
 
+use ::verify::{Verification, VerifyOptions};
 use kernel::{Event, Outcome, Sink, Status};
 use notebook::{Cell, Json, Output};
+use place::{Code, Execution, Executor, RunId};
 use tokio::sync::watch;
 
 use super::*;
-use crate::verify::{Verification, VerifyOptions};
-use crate::{Code, Execution, Executor, RunId};
 
 /// Prints `fresh` in each cell.
 struct Printer {

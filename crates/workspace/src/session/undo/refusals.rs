@@ -2,8 +2,7 @@
 
 use notebook::Notebook;
 use operations::{Obstacle, Operation, Part, Refusal, Since, live};
-
-use crate::{Error, ErrorKind};
+use place::{Error, ErrorKind};
 
 pub(super) fn unknown(since: &Since) -> Error {
     let what = match since {

@@ -22,10 +22,10 @@
 use std::collections::HashSet;
 
 use operations::{Operation, Since, live, of_same_call};
+use place::Error;
 
 use super::UndoTarget;
 use super::refusals::{nothing, unknown};
-use crate::Error;
 
 /// The operations that are meant, newest first. `own` is the name of the agent that asks, and the other sessions of that name which are
 /// connected.

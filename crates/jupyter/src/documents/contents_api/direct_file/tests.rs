@@ -3,8 +3,8 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use kernel::ConnectionInfo;
+use place::StoredNotebook;
 use tokio::sync::watch;
-use workspace::StoredNotebook;
 
 use super::*;
 use crate::settings::InProcessServer;

@@ -8,8 +8,8 @@ use keeper::{ClientFrame, KeeperHandle, NoteData, OrphanedExecution as Orphaned}
 use kernel::log::Note;
 use kernel::{Client, ExecutionId, MemoryError, RunAnnouncement, Sink, Status};
 use notebook::{CellId, Json};
+use place::{Code, Execution, Executor, NotebookPath, Orphan, OrphanedExecution, RunDetails, RunId};
 use tokio::sync::watch;
-use workspace::{Code, Execution, Executor, NotebookPath, Orphan, OrphanedExecution, RunDetails, RunId};
 
 use crate::root::Root;
 

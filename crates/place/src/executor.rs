@@ -1,0 +1,130 @@
+//! What runs code and reports events: a connection to a kernel by messages, or anything else that can run a cell.
+
+use std::future::ready;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use kernel::{Client, ExecutionId, MemoryError, Sink, Status};
+use notebook::{CellId, Json};
+use serde_json::Value;
+use tokio::sync::watch;
+
+use crate::RunDetails;
+use crate::RunId;
+
+/// Code to run.
+#[derive(Debug, Clone, Copy)]
+pub struct Code<'a> {
+    pub source: &'a str,
+    /// The cell that it comes from; `None` for code that is in no notebook.
+    pub cell: Option<&'a CellId>,
+    /// What a later server should know about the run.
+    pub note: &'a RunDetails,
+}
+
+/// Runs code. [`Client`] does so by messages.
+pub trait Executor: Send + Sync + 'static {
+    /// Queues code behind what was queued before. Never waits. `sink` receives its events in order, of which exactly one
+    /// is [`Event::Finished`](kernel::Event::Finished).
+    fn execute(&self, code: Code<'_>, sink: Sink) -> Arc<dyn Execution>;
+
+    /// The outcome of a run is stored where it belongs: no later server needs to know it.
+    fn acknowledge(&self, _run: &RunId) {}
+
+    /// Lets the kernel know what is in memory before code runs, so that [`Execution::changes`] can tell what the code has changed.
+    /// Returns after 50 ms at the latest.
+    fn prepare_changes(&self) -> BoxFuture<'_, ()> {
+        Box::pin(ready(()))
+    }
+
+    /// What the kernel does. Another connection has another channel.
+    fn status(&self) -> watch::Receiver<Status>;
+
+    /// What a notebook keeps as `language_info`: an object.
+    fn language_info(&self) -> Json;
+
+    /// What a notebook keeps as `widgets` in its metadata if the states of all of the kernel's widgets are kept, as nbclient does.
+    /// `None` if there are none.
+    fn widget_state(&self) -> BoxFuture<'_, Option<Json>> {
+        Box::pin(ready(None))
+    }
+
+    /// Asks about the variables in memory, as [`Client::ask_memory`] does.
+    fn ask_memory<'a>(
+        &'a self,
+        _question: &'a Value,
+        _limit: Duration,
+    ) -> BoxFuture<'a, Result<Json, MemoryError>> {
+        Box::pin(ready(Err(MemoryError::Unsupported)))
+    }
+}
+
+/// Code that was handed to an [`Executor`]. Dropping it after the end has no effect.
+pub trait Execution: Send + Sync {
+    /// Sends the line of input that the code waits for. `false` if it does not wait for one.
+    fn answer_input(&self, _line: String) -> bool {
+        false
+    }
+
+    /// Interrupts this code and no other. `false` if only the kernel as a whole can be interrupted.
+    fn interrupt(&self) -> bool {
+        false
+    }
+
+    /// What an agent should know about how the code runs.
+    fn notice(&self) -> Option<&str> {
+        None
+    }
+
+    /// What the code has changed in the kernel's memory, once it is over and got this count. `None` if that cannot be known
+    /// within 50 ms.
+    fn changes(&self, _count: u64) -> BoxFuture<'_, Option<Json>> {
+        Box::pin(ready(None))
+    }
+}
+
+impl Executor for Client {
+    fn execute(&self, code: Code<'_>, sink: Sink) -> Arc<dyn Execution> {
+        Arc::new(MessagingExecution { client: self.clone(), id: Self::execute(self, code.source, sink) })
+    }
+
+    fn prepare_changes(&self) -> BoxFuture<'_, ()> {
+        Box::pin(Self::prepare_changes(self))
+    }
+
+    fn status(&self) -> watch::Receiver<Status> {
+        Self::status(self)
+    }
+
+    fn language_info(&self) -> Json {
+        Self::language_info(self).clone()
+    }
+
+    fn widget_state(&self) -> BoxFuture<'_, Option<Json>> {
+        Box::pin(Self::widget_state(self))
+    }
+
+    fn ask_memory<'a>(
+        &'a self,
+        question: &'a Value,
+        limit: Duration,
+    ) -> BoxFuture<'a, Result<Json, MemoryError>> {
+        Box::pin(Self::ask_memory(self, question, limit))
+    }
+}
+
+struct MessagingExecution {
+    client: Client,
+    id: ExecutionId,
+}
+
+impl Execution for MessagingExecution {
+    fn answer_input(&self, line: String) -> bool {
+        self.client.answer_input(&self.id, line)
+    }
+
+    fn changes(&self, count: u64) -> BoxFuture<'_, Option<Json>> {
+        Box::pin(self.client.changes(&self.id, count))
+    }
+}

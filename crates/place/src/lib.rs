@@ -1,0 +1,54 @@
+//! The traits of a place: what a Colab tab, a Jupyter server and a folder implement, and all that a session needs of them.
+//!
+//! A place knows no session and no runner, and what uses it names no place, so a place can be added without a change to the
+//! tools. What is here beside the traits is the plain data of their signatures, and what places share to implement them.
+
+mod connector;
+mod document;
+mod error;
+mod executor;
+mod file;
+mod folder_copy;
+mod ids;
+mod kernel;
+mod kernel_request;
+mod leftovers;
+mod memory;
+mod near;
+mod next_step;
+mod notebook_errors;
+mod orphan;
+mod place;
+pub mod progress;
+mod relay;
+mod run_details;
+mod run_state;
+mod stored_notebook;
+
+use futures_util::future::BoxFuture;
+
+pub use self::kernel::{
+    Foreign, Keeping, Kernel, KernelChoice, KernelDescription, KernelState, KernelspecInfo,
+};
+pub use ::kernel::LossCause;
+pub use connector::{Connected, Connector, Discovered, ServerSpec};
+pub use document::{Applied, Document, Expected, Presence, SaveStatus};
+pub use error::{Error, ErrorKind, Fault};
+pub use executor::{Code, Execution, Executor};
+pub use file::{Existing, FileContent};
+pub use folder_copy::FolderCopy;
+pub use ids::{KernelId, NotebookPath, RunId, SessionId};
+pub use kernel_request::{KernelRequest, KernelSelector};
+pub use leftovers::{FoundRun, LeftoverKernel, LeftoverRun, Leftovers, describe};
+pub use memory::{ask_memory, nothing_in_memory};
+pub use near::{Near, nearest};
+pub use next_step::NextStep;
+pub use orphan::{Orphan, OrphanedExecution};
+pub use place::{FileEntry, FileKind, FoundNotebooks, Frontend, Mode, Place, SearchExtent};
+pub use relay::{Answer, Call, Progress, Relay, Report, Tool};
+pub use run_details::RunDetails;
+pub use run_state::RunState;
+pub use stored_notebook::{Content, Known, NotebookStore, Replaced, StoredNotebook};
+
+/// What the methods of a place return that wait for it.
+pub type Future<'a, T> = BoxFuture<'a, Result<T, Error>>;

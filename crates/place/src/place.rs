@@ -1,0 +1,216 @@
+//! A place: where notebooks and kernels live.
+
+use std::future::ready;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use futures_util::future::BoxFuture;
+use notebook::CellId;
+use tokio::sync::watch;
+
+use crate::document::Document;
+use crate::file::{Existing, FileContent};
+use crate::folder_copy::FolderCopy;
+use crate::kernel::{Kernel, KernelChoice, KernelspecInfo};
+use crate::kernel_request::KernelRequest;
+use crate::leftovers::{FoundRun, Leftovers};
+use crate::{Error, ErrorKind, Future, NotebookPath, RunDetails, RunId};
+
+/// Where notebooks and kernels live: a folder or a server.
+pub trait Place: Send + Sync + 'static {
+    /// The place as part of a sentence, for example `the folder /home/ada/work`.
+    fn description(&self) -> String;
+
+    /// The prefix of its paths as they are shown, which distinguishes places: `http://h:8888/`. Empty for the place
+    /// that a program begins with. Accepted paths may omit it.
+    #[expect(clippy::unnecessary_literal_bound, reason = "other places give what they own")]
+    fn prefix(&self) -> &str {
+        ""
+    }
+
+    /// What kind of place it is, as paths name it: `local` in `local:x.ipynb`. Empty if they cannot.
+    fn scheme(&self) -> &'static str {
+        ""
+    }
+
+    /// A prefix with which paths name this place, wherever an agent works: `local:`, `http://h:8888/`.
+    fn name(&self) -> String {
+        match self.prefix() {
+            "" => format!("{}:", self.scheme()),
+            prefix => prefix.to_owned(),
+        }
+    }
+
+    /// The rest of a path that begins with a name of this place and of no other; `None` for other paths.
+    fn strip_name<'p>(&self, path: &'p str) -> Option<&'p str> {
+        path.strip_prefix(self.prefix()).filter(|_| !self.prefix().is_empty())
+    }
+
+    /// What tells a notebook of this place from all others, in every program of this user.
+    fn identity(&self, path: &NotebookPath) -> String {
+        let rest = self.strip_name(path).unwrap_or(path).trim_start_matches('/');
+        format!("{}{rest}", self.name())
+    }
+
+    /// The notebook to use if the agent names none and has opened none.
+    fn first_notebook(&self) -> Option<NotebookPath> {
+        None
+    }
+
+    /// Everything below the folder `path` (empty: the root), sorted by path. `max_depth` 0 lists only the folder itself.
+    /// A folder that cannot be read is listed as [`FileKind::Unreadable`].
+    fn list_files(&self, path: &str, max_depth: usize) -> Future<'_, Vec<FileEntry>>;
+
+    /// Searches the place for notebooks, at most `limit` of them. Hidden folders and those of environments are left out.
+    /// Bounded: a search that takes longer goes on in the background.
+    fn notebooks(&self, limit: usize) -> Future<'_, FoundNotebooks>;
+
+    /// Opens a notebook. Opening it again returns the same document.
+    fn open(&self, path: &NotebookPath, mode: Mode) -> Future<'_, Arc<dyn Document>>;
+
+    /// Whether files of any kind can be read and written, notebooks that nobody has opened included.
+    fn has_files(&self) -> bool {
+        false
+    }
+
+    /// Reads a file of any kind.
+    fn read_file(&self, _path: &str) -> Future<'_, FileContent> {
+        Box::pin(ready(Err(self.no_files())))
+    }
+
+    /// Writes all of a file or nothing; folders above it are created where the place can do so. Returns its path, with
+    /// the prefix.
+    fn write_file(&self, _path: &str, _content: FileContent, _existing: Existing) -> Future<'_, String> {
+        Box::pin(ready(Err(self.no_files())))
+    }
+
+    /// Fails as [`Place::write_file`] would, as far as that can be known without writing. Returns the path, with the prefix, and
+    /// whether there is a file.
+    fn check_write(&self, _path: &str, _existing: Existing) -> Future<'_, (String, bool)> {
+        Box::pin(ready(Err(self.no_files())))
+    }
+
+    /// The refusal of a place whose files cannot be reached.
+    fn no_files(&self) -> Error {
+        Error::new(
+            ErrorKind::Unsupported,
+            format!("The files of {} cannot be reached from here.", self.description()),
+            "Code in a cell can list, read and write the files of its runtime.",
+        )
+    }
+
+    fn kernelspecs(&self) -> Future<'_, Vec<KernelspecInfo>>;
+
+    /// The existing kernels, started or not.
+    fn kernels(&self) -> Future<'_, Vec<Arc<dyn Kernel>>>;
+
+    /// Why none of [`Place::kernels`] has this id.
+    fn unknown_kernel(&self, id: &str) -> Error {
+        Error::no_kernel(id)
+    }
+
+    /// Lets a later server know of a run for which a kernel is being chosen, in case this program ends before. Never waits.
+    fn announce(&self, _note: &RunDetails) {}
+
+    /// Withdraws an announced run: the kernel has it now, or it will not run. Never waits.
+    fn retract(&self, _run: &RunId) {}
+
+    /// What earlier servers have left and no server uses now. Bounded, and starts nothing.
+    fn leftovers(&self) -> BoxFuture<'_, Leftovers> {
+        Box::pin(ready(Leftovers::default()))
+    }
+
+    /// Finds a run of another server, which need not run any longer. Starts nothing.
+    fn find_run(&self, _run: &RunId) -> Future<'_, Option<FoundRun>> {
+        Box::pin(ready(Ok(None)))
+    }
+
+    /// The cells of a notebook that run or wait for their turn on kernels that other programs use, too, as far as that is known.
+    /// Starts nothing.
+    fn cells_to_run(&self, _notebook: &NotebookPath) -> Future<'_, Vec<CellId>> {
+        Box::pin(ready(Ok(Vec::new())))
+    }
+
+    /// Chooses a kernel, and installs or starts what it needs.
+    fn kernel(&self, request: KernelRequest) -> Future<'_, KernelChoice>;
+
+    /// Copies the folder of a notebook to where a kernel can work in it.
+    fn copy_folder(&self, _notebook: &NotebookPath) -> Future<'_, FolderCopy> {
+        let cause = format!("The folders of {} cannot be copied.", self.description());
+        let next = "Without copy, the code works in the notebook's folder.";
+        Box::pin(ready(Err(Error::new(ErrorKind::Unsupported, cause, next))))
+    }
+
+    /// The frontend of the place, if one is connected. Never waits.
+    fn frontend(&self) -> Option<Arc<dyn Frontend>> {
+        None
+    }
+
+    /// A counter that changes whenever the result of [`Place::frontend`] may have changed; `None` if it never does.
+    fn frontend_changes(&self) -> Option<watch::Receiver<u64>> {
+        None
+    }
+
+    /// Ends the kernels that this place started. Returns in bounded time.
+    fn shutdown(&self) -> BoxFuture<'_, ()>;
+}
+
+/// Shows a place's notebooks to a person, as `JupyterLab` does.
+pub trait Frontend: Send + Sync + 'static {
+    /// Opens the notebook at `path` in front of the person. Fails if no frontend is open. Returns in bounded time.
+    fn open(&self, path: &NotebookPath) -> Future<'_, ()>;
+}
+
+/// How a notebook is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// It must exist.
+    Connect,
+    /// It must not exist.
+    Create,
+    /// It was open before: fails at once where a person would have to open it again.
+    Reopen,
+}
+
+/// The notebooks that a search of a place has found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FoundNotebooks {
+    /// Their paths, sorted.
+    pub paths: Vec<NotebookPath>,
+    pub extent: SearchExtent,
+}
+
+/// How much of a place a search has covered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum SearchExtent {
+    /// All of it: there are no other notebooks.
+    #[default]
+    Complete,
+    /// The search ended at its limit, so there may be more notebooks.
+    Truncated,
+    /// The search goes on in the background; a later call returns more.
+    InProgress,
+}
+
+/// One row of a listing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileEntry {
+    /// The path from the root, with `/`.
+    pub path: String,
+    pub kind: FileKind,
+    /// The size in bytes, for files.
+    pub size: Option<u64>,
+    /// The last change.
+    pub modified: Option<SystemTime>,
+}
+
+/// What a file is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileKind {
+    /// Any file but a notebook.
+    File,
+    Notebook,
+    Directory,
+    /// It cannot be read; the reason.
+    Unreadable(String),
+}

@@ -1,0 +1,17 @@
+//! What is announced of a run.
+
+use notebook::CellId;
+
+use crate::{NotebookPath, RunId};
+
+/// What a later server has to know about a run to store its outcome.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunDetails {
+    pub run: RunId,
+    /// The notebook of its cell.
+    pub notebook: Option<NotebookPath>,
+    pub cell: Option<CellId>,
+    pub source: String,
+    /// [`Cell::shown_revision`](notebook::Cell::shown_revision) of the cell before the run; `None` if nobody looked.
+    pub shown_before: Option<String>,
+}

@@ -1,0 +1,264 @@
+//! Records the operations of all notebooks, on a thread of its own. No answer waits for that and no edit fails because of it, as long
+//! as records can be written and the disk keeps up. Every question about the operations is asked after all records before it.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::time::{Duration, SystemTime};
+
+use notebook::{Edit, Notebook};
+use operations::{
+    Blobs, Creation, KernelRun, KernelRuns, LogError, Operation, OperationLog, Recorded, prune, record,
+};
+use parking_lot::Mutex;
+use place::{Error, ErrorKind, KernelId};
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+use crate::actor::Actor;
+
+/// How long an answer waits until it is known whether its changes could be recorded, unless the last ones could.
+const ANSWER_WAIT: Duration = Duration::from_millis(20);
+/// How long an answer waits until a run is kept for later servers, which takes a millisecond unless the disk is slow.
+const KEPT_WAIT: Duration = Duration::from_millis(200);
+/// With more unwritten records than this, an answer waits as long, too.
+const BACKLOG: usize = 16;
+/// How long a question about the operations may take.
+const READ_WAIT: Duration = Duration::from_secs(10);
+/// How many records are queued; further ones are dropped.
+const CAPACITY: usize = 1024;
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// A change that was made.
+pub struct Change {
+    /// The identity of the notebook.
+    pub notebook: String,
+    pub actor: Actor,
+    pub before: Notebook,
+    pub after: Notebook,
+    pub edits: Vec<Edit>,
+    pub run: Option<String>,
+    /// The operations that it undoes, and if not in all cells: in which.
+    pub undoes: (Vec<u64>, Option<Vec<String>>),
+    /// A checkpoint to be made before it.
+    pub checkpoint: Option<String>,
+}
+
+/// Records operations below one folder.
+pub struct Recorder {
+    root: PathBuf,
+    jobs: SyncSender<Job>,
+    unwritten: Arc<AtomicUsize>,
+    /// Whether the last record could be written.
+    is_working: Arc<AtomicBool>,
+    logs: Mutex<HashMap<String, Arc<OperationLog>>>,
+    warning: Arc<Warning>,
+}
+
+/// A problem is reported once, not with each edit: in the log, and to the next agent that gets an answer.
+#[derive(Default)]
+struct Warning {
+    is_given: Mutex<bool>,
+    for_agent: Mutex<Option<String>>,
+}
+
+impl Warning {
+    fn give(&self, problem: &dyn std::fmt::Display) {
+        if !std::mem::replace(&mut *self.is_given.lock(), true) {
+            let warning = format!("changes are applied, but not recorded, and cannot be undone: {problem}");
+            tracing::warn!("{warning}");
+            *self.for_agent.lock() = Some(warning);
+        }
+    }
+}
+
+impl Recorder {
+    /// Starts the thread that writes, which ends with this. Touches no file yet.
+    pub fn new(root: PathBuf) -> std::io::Result<Self> {
+        let (jobs, queue) = sync_channel::<Job>(CAPACITY);
+        let folder = root.clone();
+        std::thread::Builder::new().name("operations".to_owned()).spawn(move || {
+            let mut is_first = true;
+            for job in queue {
+                job();
+                if std::mem::take(&mut is_first) {
+                    prune(&folder, SystemTime::now());
+                }
+            }
+        })?;
+        Ok(Self {
+            root,
+            jobs,
+            unwritten: Arc::default(),
+            is_working: Arc::default(),
+            logs: Mutex::default(),
+            warning: Arc::default(),
+        })
+    }
+
+    /// Records a change. Never waits.
+    pub fn record(&self, change: Change) {
+        let log = self.log(&change.notebook);
+        self.append(move || append(&log, change));
+    }
+
+    /// Records a checkpoint. Fails if that is not possible.
+    pub async fn checkpoint(&self, notebook: &str, actor: Actor, name: String) -> Result<(), Error> {
+        let made = self.ask(notebook, move |log| append_checkpoint(log, actor, name, false)).await?;
+        made.map_err(|error| {
+            Error::new(
+                ErrorKind::Unavailable,
+                format!("No checkpoint was created, because nothing can be recorded: {error}."),
+                "Changes are still applied, but cannot be undone until that is fixed.",
+            )
+        })
+    }
+
+    /// Records a checkpoint that nobody has asked for. Never waits.
+    pub fn checkpoint_later(&self, notebook: &str, actor: Actor, name: String) {
+        let log = self.log(notebook);
+        self.append(move || append_checkpoint(&log, actor, name, true));
+    }
+
+    /// Records that a notebook was made. Never waits.
+    pub fn created(&self, notebook: &str, actor: Actor, copy_of: Option<String>) {
+        let log = self.log(notebook);
+        self.append(move || {
+            let made = Operation { created: Some(Creation { copy_of }), ..operation(&log, actor) };
+            log.append(made, &Blobs::default()).map(drop)
+        });
+    }
+
+    /// The runs on a kernel that servers of this person keep.
+    pub fn kernel_runs(&self, kernel: &KernelId) -> KernelRuns {
+        KernelRuns::new(&self.root, kernel.as_str())
+    }
+
+    /// Keeps a run for later servers. Never waits.
+    pub fn keep_run(&self, kernel: &KernelId, run: KernelRun) {
+        let (runs, unwritten) = (self.kernel_runs(kernel), self.unwritten.clone());
+        unwritten.fetch_add(1, Ordering::Relaxed);
+        let job = Box::new(move || {
+            // Without it, the cell has outputs from elsewhere for a later server.
+            if let Err(error) = runs.append(&run) {
+                tracing::warn!(%error, "a later server will not know which cells are stale");
+            }
+            unwritten.fetch_sub(1, Ordering::Release);
+        });
+        if self.jobs.try_send(job).is_err() {
+            self.unwritten.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Asks the log of a notebook, after all that was recorded before. Fails if that takes too long.
+    pub async fn ask<T: Send + 'static>(
+        &self,
+        notebook: &str,
+        question: impl FnOnce(&OperationLog) -> T + Send + 'static,
+    ) -> Result<T, Error> {
+        let (log, (reply, answer)) = (self.log(notebook), oneshot::channel());
+        let job = Box::new(move || drop(reply.send(question(&log))));
+        let is_queued = self.jobs.try_send(job).is_ok();
+        let answer = timeout(READ_WAIT, answer).await.ok().and_then(Result::ok).filter(|_| is_queued);
+        answer.ok_or_else(|| {
+            Error::new(
+                ErrorKind::Timeout,
+                "The history could not be read: the disk is too slow.",
+                "Try again later.",
+            )
+        })
+    }
+
+    /// Why nothing is recorded. Returned once.
+    pub fn take_warning(&self) -> Option<String> {
+        self.warning.for_agent.lock().take()
+    }
+
+    /// Waits a moment for what is not written yet, unless that will be written: so that an answer says that nothing is recorded.
+    pub async fn settle(&self) {
+        if !self.is_working.load(Ordering::Relaxed) || self.unwritten.load(Ordering::Relaxed) > BACKLOG {
+            self.drain(ANSWER_WAIT).await;
+        }
+    }
+
+    /// Waits a moment until later servers know the runs of this one.
+    pub async fn kept(&self) {
+        self.drain(KEPT_WAIT).await;
+    }
+
+    /// Waits up to `limit` for what is not written yet.
+    pub async fn drain(&self, limit: Duration) {
+        if self.unwritten.load(Ordering::Acquire) == 0 {
+            return;
+        }
+        let (done, is_done) = oneshot::channel::<()>();
+        if self.jobs.try_send(Box::new(move || _ = done.send(()))).is_ok() {
+            let _ = timeout(limit, is_done).await;
+        }
+    }
+
+    fn append(&self, work: impl FnOnce() -> Result<(), LogError> + Send + 'static) {
+        let (warning, unwritten) = (self.warning.clone(), self.unwritten.clone());
+        let is_working = self.is_working.clone();
+        unwritten.fetch_add(1, Ordering::Relaxed);
+        let job = Box::new(move || {
+            let written = work();
+            is_working.store(written.is_ok(), Ordering::Relaxed);
+            if let Err(error) = written {
+                warning.give(&error);
+            }
+            unwritten.fetch_sub(1, Ordering::Release);
+        });
+        if self.jobs.try_send(job).is_err() {
+            self.unwritten.fetch_sub(1, Ordering::Relaxed);
+            self.warning.give(&"the disk is too slow");
+        }
+    }
+
+    fn log(&self, notebook: &str) -> Arc<OperationLog> {
+        let mut logs = self.logs.lock();
+        let log = logs.entry(notebook.to_owned());
+        log.or_insert_with(|| Arc::new(OperationLog::new(&self.root, notebook))).clone()
+    }
+}
+
+fn append(log: &OperationLog, change: Change) -> Result<(), LogError> {
+    let Change { before, after, edits, actor, run, undoes: (undoes, only), checkpoint, .. } = change;
+    let Recorded { cells, metadata, blobs } = record(&before, &after, &edits);
+    let operation = Operation { run, undoes, only, cells, metadata, ..operation(log, actor.clone()) };
+    if operation.is_empty() && !operation.is_undo() {
+        return Ok(());
+    }
+    if let Some(name) = checkpoint {
+        append_checkpoint(log, actor, name, true)?;
+    }
+    log.append(operation, &blobs).map(drop)
+}
+
+fn append_checkpoint(
+    log: &OperationLog,
+    actor: Actor,
+    name: String,
+    is_automatic: bool,
+) -> Result<(), LogError> {
+    let operation = Operation { checkpoint: Some(name), is_automatic, ..operation(log, actor) };
+    log.append(operation, &Blobs::default()).map(drop)
+}
+
+/// An operation of this moment.
+fn operation(log: &OperationLog, actor: Actor) -> Operation {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let time = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
+    let session = actor.session.upgrade().map(|session| log.hold(&session)).unwrap_or_default();
+    Operation {
+        time,
+        agent: actor.agent,
+        session,
+        tool: actor.tool,
+        call: actor.call,
+        ..Operation::default()
+    }
+}

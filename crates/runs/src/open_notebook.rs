@@ -1,0 +1,217 @@
+//! A notebook that agents use: its document and its kernel.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use notebook::CellId;
+use parking_lot::{Mutex, MutexGuard};
+use place::{
+    Document, Error, Kernel, KernelChoice, KernelRequest, KernelSelector, NotebookPath, Place, Presence,
+    SessionId,
+};
+use staleness::Judge;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use crate::changes::{ByAgents, Changes};
+use crate::telemetry;
+
+/// An open notebook, shared by all sessions of the process.
+pub struct OpenNotebook {
+    place: Arc<dyn Place>,
+    document: Arc<dyn Document>,
+    /// Held from reading the cells until inserting one: an insertion cannot express the index that it relies on.
+    insertion: tokio::sync::Mutex<()>,
+    binding: Mutex<KernelBinding>,
+    /// Held while a kernel is being chosen.
+    choosing: tokio::sync::Mutex<()>,
+    /// Events from the time without a connection to its kernel that have not been reported to an agent.
+    notices: Mutex<Vec<String>>,
+    /// Changes when an agent has changed the notebook.
+    changed: watch::Sender<ByAgents>,
+    /// What was found about its cells.
+    judge: Mutex<Judge>,
+}
+
+/// Whether the kernel of a notebook ends when a session closes the notebook and no other session uses it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EndsKernel {
+    Never,
+    /// If this session started it.
+    IfOurs,
+    /// If this session started it, or one that has ended.
+    IfOrphaned,
+}
+
+#[derive(Default)]
+struct KernelBinding {
+    kernel: Option<Arc<dyn Kernel>>,
+    /// The session that started the kernel; `None` if it existed before.
+    started_by: Option<SessionId>,
+    users: HashSet<SessionId>,
+    /// When the last user left; `None` while it has users or is suspended.
+    unused_since: Option<Instant>,
+}
+
+impl OpenNotebook {
+    /// A document that no session uses yet, without a kernel.
+    pub fn new(place: Arc<dyn Place>, document: Arc<dyn Document>) -> Self {
+        Self {
+            place,
+            document,
+            insertion: tokio::sync::Mutex::default(),
+            binding: Mutex::default(),
+            choosing: tokio::sync::Mutex::default(),
+            notices: Mutex::default(),
+            changed: watch::Sender::new((0, SessionId::new(0))),
+            judge: Mutex::default(),
+        }
+    }
+
+    /// The path, as agents see it.
+    pub fn path(&self) -> &NotebookPath {
+        self.document.path()
+    }
+
+    pub fn place(&self) -> &Arc<dyn Place> {
+        &self.place
+    }
+
+    pub fn document(&self) -> &Arc<dyn Document> {
+        &self.document
+    }
+
+    /// Waits until no other session inserts cells.
+    pub async fn arrange(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.insertion.lock().await
+    }
+
+    /// The kernel, if one has been chosen.
+    pub fn kernel(&self) -> Option<Arc<dyn Kernel>> {
+        self.binding().kernel.clone()
+    }
+
+    /// Returns the notebook's kernel, or chooses one if it has none or `selector` asks for another.
+    pub async fn choose(
+        &self,
+        selector: KernelSelector,
+        session: SessionId,
+        is_for_run: bool,
+    ) -> Result<KernelChoice, Error> {
+        let _one_at_a_time = self.choosing.lock().await;
+        // It may have been shut down through another notebook.
+        let present = self.kernel().filter(|kernel| !kernel.is_gone());
+        if let Some(kernel) = present
+            && selector.fits(&kernel.description().name)
+        {
+            return Ok(KernelChoice::Kernel { kernel, is_new: false });
+        }
+        let request = KernelRequest {
+            notebook: Some(self.path().clone()),
+            kernel: selector,
+            is_for_run,
+            preferred: self.document.snapshot().await?.wanted_kernelspec(),
+            folder: None,
+        };
+        let choice = self.place.kernel(request).await?;
+        if let KernelChoice::Kernel { kernel, is_new } = &choice {
+            telemetry::kernel_chosen(&**kernel, *is_new);
+            let mut binding = self.binding();
+            if binding.kernel.as_ref().is_none_or(|bound| bound.id() != kernel.id()) {
+                binding.started_by = is_new.then_some(session);
+                binding.kernel = Some(kernel.clone());
+            }
+        }
+        Ok(choice)
+    }
+
+    /// Runs cells in a kernel that a session has started for itself. It does not become the notebook's for others.
+    pub fn bind(&self, kernel: Arc<dyn Kernel>, session: SessionId) {
+        telemetry::kernel_chosen(&*kernel, true);
+        let mut binding = self.binding();
+        binding.started_by = Some(session);
+        binding.kernel = Some(kernel);
+    }
+
+    pub(crate) fn add_notice(&self, notice: String) {
+        self.notices.lock().push(notice);
+    }
+
+    /// What happened while no server was connected to its kernel. Each is returned once.
+    pub fn take_notices(&self) -> Vec<String> {
+        std::mem::take(&mut *self.notices.lock())
+    }
+
+    /// Changes by anybody but this session.
+    pub fn changes(&self, session: SessionId) -> Changes {
+        Changes::new(self.document.changes(), self.changed.subscribe(), session)
+    }
+
+    /// An agent has changed the notebook.
+    pub fn changed_by(&self, session: SessionId) {
+        self.changed.send_modify(|(count, by)| (*count, *by) = (*count + 1, session));
+    }
+
+    /// Shows others that an agent works here.
+    pub fn show_presence(&self, session: SessionId, name: String, cell: Option<CellId>) {
+        self.document.set_presence(session, Some(Presence { name, cell }));
+    }
+
+    /// A session uses it from now on.
+    pub fn enter(&self, session: SessionId) {
+        let mut binding = self.binding();
+        binding.users.insert(session);
+        binding.unused_since = None;
+    }
+
+    /// Removes a session that has ended. The kernel keeps running.
+    pub fn forget(&self, session: SessionId) {
+        {
+            let mut binding = self.binding();
+            if binding.users.remove(&session) && binding.users.is_empty() {
+                binding.unused_since = Some(Instant::now());
+            }
+        }
+        self.document.set_presence(session, None);
+    }
+
+    /// `None` if a session uses it, or it is suspended.
+    pub fn unused_for(&self) -> Option<Duration> {
+        self.binding().unused_since.map(|left| left.elapsed())
+    }
+
+    /// Releases connections and memory. The kernel keeps running.
+    pub async fn suspend(&self) {
+        self.binding().unused_since = None;
+        self.document.suspend().await;
+    }
+
+    /// Removes a session. Returns the kernel to shut down: if no session uses the notebook any longer, and the kernel
+    /// ends with it.
+    pub fn leave(&self, session: SessionId, ends: EndsKernel) -> Option<Arc<dyn Kernel>> {
+        self.forget(session);
+        let mut binding = self.binding();
+        let is_to_end = binding.started_by.is_some_and(|by| match ends {
+            EndsKernel::Never => false,
+            EndsKernel::IfOurs => by == session,
+            EndsKernel::IfOrphaned => true,
+        });
+        if binding.users.is_empty() && is_to_end { binding.kernel.take() } else { None }
+    }
+
+    /// Unbinds and returns the kernel if a session started it, even while others use the notebook.
+    pub fn take_kernel(&self) -> Option<Arc<dyn Kernel>> {
+        let mut binding = self.binding();
+        if binding.started_by.is_some() { binding.kernel.take() } else { None }
+    }
+
+    /// What was found about its cells, locked: it is asked and not held.
+    pub fn judge(&self) -> MutexGuard<'_, Judge> {
+        self.judge.lock()
+    }
+
+    fn binding(&self) -> MutexGuard<'_, KernelBinding> {
+        self.binding.lock()
+    }
+}

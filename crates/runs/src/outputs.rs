@@ -1,0 +1,174 @@
+//! Writes the outputs of runs into their cells.
+
+use std::time::{Duration, Instant};
+
+use kernel::{saved_widgets, shown_widgets};
+use notebook::{CellId, Edit, Kernelspec, Notebook};
+use place::{Document, Error, Executor, Kernel};
+use recorder::{Change, actor};
+use tokio::time::sleep;
+
+use crate::open_notebook::OpenNotebook;
+use crate::run::Run;
+
+/// The least time between two writes of a run's outputs.
+const WRITE_INTERVAL: Duration = Duration::from_secs(1);
+/// The same for a live notebook, which people watch.
+const LIVE_WRITE_INTERVAL: Duration = Duration::from_millis(100);
+/// A run that writes much spends at most one part in this many on writing.
+const WRITING_SHARE: u32 = 10;
+/// The most time between two writes, however slow a write was.
+const MAX_WRITE_PAUSE: Duration = Duration::from_secs(10);
+
+/// Outputs that are stored.
+pub(crate) struct Written {
+    pub(crate) edits: Vec<Edit>,
+    /// The notebook afterwards.
+    pub(crate) notebook: Notebook,
+}
+
+/// Writes the outputs so far from time to time, until the run is over.
+pub(crate) async fn write_while_running(document: &dyn Document, run: &Run) {
+    let mut changes = run.changes();
+    if !run.view().outputs.is_empty() {
+        // They came before this began, and the run may be silent for long.
+        changes.mark_changed();
+    }
+    let shortest = if document.is_live() { LIVE_WRITE_INTERVAL } else { WRITE_INTERVAL };
+    let mut pause = shortest;
+    loop {
+        tokio::select! {
+            () = run.over() => return,
+            () = sleep(pause) => {}
+        }
+        if !changes.has_changed().unwrap_or(false) {
+            continue;
+        }
+        changes.mark_unchanged();
+        let Some(outputs) = outputs(run) else { continue };
+        let begun = Instant::now();
+        let shown = document.show(vec![outputs]).await;
+        pause = (begun.elapsed() * WRITING_SHARE).clamp(shortest, MAX_WRITE_PAUSE);
+        // The run may be silent for long after this, so what was not shown is shown later without new output.
+        match shown {
+            Ok(true) => {}
+            // The document is being connected again.
+            Ok(false) => changes.mark_changed(),
+            Err(error) => {
+                tracing::warn!(run = %run.id(), %error, "outputs could not be shown");
+                changes.mark_changed();
+                pause = MAX_WRITE_PAUSE;
+            }
+        }
+    }
+}
+
+/// Writes the last outputs, and the metadata of the kernel that the notebook lacks. Returns and fails as [`write`] does.
+pub(crate) async fn write_end(
+    notebook: &OpenNotebook,
+    run: &Run,
+    kernel: &dyn Kernel,
+    executor: &dyn Executor,
+) -> Result<Option<Written>, Error> {
+    let mut edits = Vec::new();
+    if let Ok(present) = notebook.document().snapshot().await {
+        if present.kernelspec().is_none() {
+            let kernel = kernel.description();
+            edits.push(Edit::set_kernelspec(&Kernelspec {
+                name: kernel.name,
+                display_name: Some(kernel.display_name),
+                language: Some(kernel.language),
+            }));
+        }
+        if present.language().is_none() || !has_language_info(&present.metadata()) {
+            edits.push(Edit::set_language_info(executor.language_info()));
+        }
+    }
+    write(notebook, run, edits).await
+}
+
+fn has_language_info(metadata: &notebook::Json) -> bool {
+    metadata.member("language_info").is_some()
+}
+
+pub(crate) async fn set_running(notebook: &OpenNotebook, cell: &CellId, is_running: bool) {
+    if let Err(error) = notebook.document().set_running(cell, is_running).await {
+        tracing::debug!(%cell, %error, "cannot show others that the cell runs");
+    }
+}
+
+/// The outputs so far as an edit; `None` if they no longer belong to the cell. A running cell has no number yet: front
+/// ends take a cell with a number for finished.
+fn outputs(run: &Run) -> Option<Edit> {
+    let cell = run.cell().filter(|_| !run.is_detached())?;
+    let view = run.view();
+    let execution_count = view.execution_count.filter(|_| view.state.is_over());
+    Some(Edit::SetOutputs { id: cell.id.clone(), outputs: view.outputs, execution_count })
+}
+
+/// The outputs of a run in place of former ones, to be recorded.
+pub fn change_by(
+    notebook: &OpenNotebook,
+    run: &Run,
+    before: Notebook,
+    after: Notebook,
+    edits: Vec<Edit>,
+) -> Change {
+    Change {
+        notebook: notebook.place().identity(notebook.path()),
+        actor: actor::current(),
+        before,
+        after,
+        edits,
+        run: Some(run.id().to_string()),
+        undoes: (Vec::new(), None),
+        checkpoint: None,
+    }
+}
+
+/// Stores the outputs, after `edits`. Returns what was written; `None` if the outputs no longer belong to the cell. Fails, and
+/// notes that, if the notebook cannot be written.
+pub(crate) async fn write(
+    notebook: &OpenNotebook,
+    run: &Run,
+    mut edits: Vec<Edit>,
+) -> Result<Option<Written>, Error> {
+    let Some(outputs) = outputs(run) else { return Ok(None) };
+    let widgets = match notebook.document().snapshot().await {
+        Ok(present) => widgets(&present, run, &outputs),
+        Err(_) => None,
+    };
+    edits.push(outputs);
+    // The state of widgets is a part of the outputs, which an undo of them does not need.
+    let all = edits.iter().cloned().chain(widgets).collect();
+    let applied = notebook.document().apply(all, Vec::new()).await;
+    let applied = applied.inspect_err(|error| not_stored(run, error))?;
+    run.set_saved(applied.saved);
+    Ok(Some(Written { edits, notebook: applied.notebook }))
+}
+
+/// The state of the widgets that cells show, as Jupyter saves it in the notebook's metadata; `None` if it stays as it is.
+fn widgets(present: &Notebook, run: &Run, outputs: &Edit) -> Option<Edit> {
+    let Edit::SetOutputs { id, outputs, .. } = outputs else { return None };
+    let (state, metadata) = (run.widget_state(), present.metadata());
+    let saved = metadata.member("widgets");
+    if state.is_none() && saved.is_none() {
+        return None;
+    }
+    let others =
+        present.cells().iter().filter(|cell| cell.id() != id).flat_map(|cell| shown_widgets(&cell.outputs()));
+    let shown: Vec<String> = others.chain(shown_widgets(&**outputs)).collect();
+    let value = saved_widgets(saved.as_ref(), state.as_ref(), &shown);
+    (value != saved).then(|| Edit::SetMetadata { name: "widgets".to_owned(), value })
+}
+
+/// Says why the outputs of a run are not in its notebook.
+pub(crate) fn not_stored(run: &Run, error: &Error) {
+    tracing::warn!(run = %run.id(), %error, "outputs could not be stored");
+    if run.state().is_over() {
+        run.note(format!("The outputs could not be stored in the notebook: {error}"));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,259 @@
+//! What is known of a run, and what the kernel's events change in it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use kernel::{Event, Outcome, OutputArea};
+use notebook::{Output, visible};
+use place::{Error, ErrorKind, Execution, Kernel, NextStep, RunState, SaveStatus};
+use tracing::Span;
+
+use crate::memory_changes::MemoryChanges;
+use crate::telemetry::TRACED;
+
+/// How many bytes one run may print and show; streams beyond that are not kept. A loop that prints without end must not
+/// take the machine's memory.
+const MAX_OUTPUT_BYTES: usize = 256 * 1024 * 1024;
+const CUT: &str = "Its output exceeded 256 MiB; later output was dropped.";
+pub(super) const LATE_OUTPUT: &str = "More output arrived after the end of the run; it is included.";
+pub(super) const RESTARTED: &str = "The kernel was restarted after the last run, not by this server: its earlier \
+ variables are gone. Run \
+     the cells that this one needs first.";
+const EXIT: &str = "The code asked the kernel to exit: the kernel ends, and its variables are gone.";
+const EXIT_OF_FRONTEND: &str = "The code asked to exit and to keep the kernel: the variables stay.";
+const NO_REPLY: &str =
+    "The kernel went idle without replying: the request was interrupted before it started.";
+const REPLACED: &str = "it ended or was restarted, and a new process has taken its place";
+
+/// The names under which kernels report that an interrupt stopped the code: `ipykernel` and those built on it, `IJulia`, kernels
+/// on the JVM, `IRuby`, ark, and kernels that send no name, such as `IRkernel`. Python's `InterruptedError` is not one of them:
+/// it is an error of a system call.
+pub(super) const INTERRUPTED: [&str; 6] =
+    ["KeyboardInterrupt", "InterruptException", "InterruptedException", "Interrupt", "interrupt", ""];
+
+/// Whether an agent or a person requested to end the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stop {
+    NotRequested,
+    Interrupt,
+    /// The kernel is being restarted.
+    Restart,
+}
+
+/// Everything about a run that changes.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+pub(super) struct Record {
+    pub(super) state: RunState,
+    pub(super) area: OutputArea,
+    pub(super) execution_count: Option<u64>,
+    pub(super) notes: Vec<String>,
+    /// When the kernel began with it, and was done with it, as far as it says so.
+    pub(super) began_at: Option<Instant>,
+    /// Whether the kernel has begun with the code itself.
+    pub(super) is_started: bool,
+    pub(super) idle_at: Option<Instant>,
+    pub(super) ended_at: Option<Instant>,
+    /// When its execution ended; `None` if this program ends the run, and the kernel continues it.
+    pub(super) finished_at: Option<Instant>,
+    /// The end is stored where it belongs.
+    pub(super) is_closed: bool,
+    pub(super) stop: Stop,
+    /// How the last attempt to store the outputs ended.
+    pub(super) saved: Option<SaveStatus>,
+    /// What it has changed in memory, once that is known.
+    pub(super) changes: Option<MemoryChanges>,
+    /// Output that came after the end is about to be stored.
+    pub(super) is_late_write_pending: bool,
+    /// Its outputs no longer belong to the cell and must not be stored.
+    pub(super) is_detached: bool,
+    /// What is being prepared while the run is queued.
+    pub(super) stage: String,
+    pub(super) execution: Option<Arc<dyn Execution>>,
+    pub(super) kernel: Option<Arc<dyn Kernel>>,
+    /// An error does not fail it: the cell is tagged so.
+    pub(super) may_fail: bool,
+    /// It relies on the run before it in a series: in another process of the kernel it must not run.
+    pub(super) is_in_series: bool,
+    /// Another process of the kernel runs it than the one before.
+    pub(super) was_restarted: bool,
+    /// The code has asked for the end of the kernel.
+    pub(super) exit: Option<Exit>,
+    /// None once the run has ended.
+    pub(super) span: Span,
+}
+
+/// Code has called `exit()` or `quit()`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Exit {
+    /// The kernel goes on.
+    pub(crate) keeps_kernel: bool,
+}
+
+impl Record {
+    pub(super) fn new(span: Span) -> Self {
+        Self {
+            state: RunState::Queued,
+            area: OutputArea::default(),
+            execution_count: None,
+            notes: Vec::new(),
+            began_at: None,
+            is_started: false,
+            idle_at: None,
+            ended_at: None,
+            finished_at: None,
+            is_closed: false,
+            stop: Stop::NotRequested,
+            saved: None,
+            changes: None,
+            is_late_write_pending: false,
+            is_detached: false,
+            stage: String::new(),
+            execution: None,
+            kernel: None,
+            may_fail: false,
+            is_in_series: false,
+            was_restarted: false,
+            exit: None,
+            span,
+        }
+    }
+
+    pub(super) fn is_waiting(&self) -> bool {
+        matches!(self.state, RunState::WaitingForInput { .. })
+    }
+
+    pub(super) fn is_settled(&self) -> bool {
+        self.is_closed || self.is_waiting()
+    }
+
+    /// The kernel works on it, from this time on.
+    fn begin(&mut self, at: Instant) {
+        if self.began_at.is_none() && !self.state.is_over() {
+            self.began_at = Some(at);
+            tracing::info!(target: TRACED, parent: &self.span, "run.started");
+        }
+    }
+
+    /// Events come in order, each with its time. Output may follow the end.
+    pub(super) fn on_event(&mut self, event: Event, at: Instant) {
+        match event {
+            Event::Busy => self.begin(at),
+            Event::Started { execution_count } => {
+                self.begin(at);
+                self.is_started = true;
+                self.state = RunState::Running;
+                self.execution_count = execution_count.or(self.execution_count);
+            }
+            Event::Idle => self.idle_at = Some(at),
+            Event::Restarted => {
+                self.was_restarted = true;
+                self.note_restart();
+            }
+            Event::ExitRequested { keeps_kernel } => {
+                self.exit = Some(Exit { keeps_kernel });
+                self.note_once(if keeps_kernel { EXIT_OF_FRONTEND } else { EXIT });
+            }
+            Event::InputWanted { prompt, password } => {
+                self.state = RunState::WaitingForInput { prompt, is_password: password };
+            }
+            Event::InputAnswered => {
+                if self.is_waiting() {
+                    self.state = RunState::Running;
+                }
+            }
+            Event::Changed(answer) => self.changes = Some(MemoryChanges::read(&answer)),
+            Event::Finished(outcome) => self.on_outcome(outcome, at),
+            Event::Output { output: Output::Stream { .. }, .. }
+                if self.area.size_bytes() > MAX_OUTPUT_BYTES =>
+            {
+                self.note_once(CUT);
+            }
+            widget @ (Event::Widget { .. } | Event::WidgetState(_)) => _ = self.area.apply(widget),
+            output => {
+                self.begin(at);
+                let is_late = self.state.is_over();
+                if self.area.apply(output) && is_late {
+                    self.note_once(LATE_OUTPUT);
+                }
+            }
+        }
+    }
+
+    /// Says that the kernel was restarted, unless that was said for another reason.
+    pub(super) fn note_restart(&mut self) {
+        if !self.notes.iter().any(|note| note.contains("variables")) {
+            self.notes.push(RESTARTED.to_owned());
+        }
+    }
+
+    pub(super) fn note_once(&mut self, note: &str) {
+        if !self.notes.iter().any(|known| known == note) {
+            self.notes.push(note.to_owned());
+        }
+    }
+
+    /// Until it is over, or now.
+    fn until(&self) -> Instant {
+        self.idle_at.or(self.ended_at).unwrap_or_else(Instant::now)
+    }
+
+    /// How long the kernel has worked on it. One with which it has not begun has waited so long.
+    pub(super) fn elapsed(&self, requested_at: Instant) -> Duration {
+        self.until().saturating_duration_since(self.began_at.unwrap_or(requested_at))
+    }
+
+    /// How long it has waited for its kernel: for the start, for other runs, and for what others run there.
+    pub(super) fn queued(&self, requested_at: Instant) -> Duration {
+        self.began_at.unwrap_or_else(|| self.until()).saturating_duration_since(requested_at)
+    }
+
+    fn on_outcome(&mut self, outcome: Outcome, at: Instant) {
+        let count = match &outcome {
+            Outcome::Done { execution_count, .. } | Outcome::Error { execution_count, .. } => {
+                *execution_count
+            }
+            _ => None,
+        };
+        self.execution_count = count.or(self.execution_count);
+        let is_stopped = self.stop != Stop::NotRequested;
+        self.state = match outcome {
+            Outcome::Done { next_input, .. } => {
+                let proposed = |code: String| {
+                    let lines: Vec<_> = code.lines().map(|line| format!("    {}", visible(line))).collect();
+                    format!("The kernel proposes this code for the next cell:\n{}", lines.join("\n"))
+                };
+                self.notes.extend(next_input.map(proposed));
+                RunState::Done
+            }
+            // Any other error after an interrupt is one of the code, for example of a `finally`.
+            Outcome::Error { name, .. } if is_stopped && INTERRUPTED.contains(&&*name) => {
+                RunState::Interrupted
+            }
+            Outcome::Error { name, value, .. } => RunState::Error { name, value },
+            Outcome::Interrupted => {
+                self.notes.push(NO_REPLY.to_owned());
+                RunState::Interrupted
+            }
+            Outcome::Aborted => {
+                if self.stop == Stop::Interrupt {
+                    self.notes.push("It was cancelled before it ran.".to_owned());
+                }
+                RunState::Interrupted
+            }
+            Outcome::Restarted | Outcome::KernelDied { .. } | Outcome::Lost { .. }
+                if self.stop == Stop::Restart =>
+            {
+                RunState::Interrupted
+            }
+            Outcome::Restarted => RunState::KernelDied { how: REPLACED.to_owned() },
+            Outcome::KernelDied { how } => RunState::KernelDied { how },
+            Outcome::Lost { is_started, cause } => RunState::Lost { is_started, cause },
+            Outcome::Refused { cause } => {
+                RunState::Failed(Error::new(ErrorKind::RemoteFailure, cause, NextStep::ReadNotebook))
+            }
+        };
+        self.ended_at = Some(at);
+        self.finished_at = self.ended_at;
+        self.execution = None;
+    }
+}

@@ -1,0 +1,358 @@
+//! What is remembered of runs to tell which cells are stale. Of those on a kernel that outlives this program, every server of
+//! this person knows: each adds its runs to the kernel's file, and reads what others have added.
+
+mod instance;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, SystemTime};
+
+use names::{Name, Names, is_blank, random_state};
+use notebook::CellId;
+use operations::KernelRun;
+use parking_lot::Mutex;
+use place::{Kernel, KernelId, LossCause, NotebookPath, RunState};
+use recorder::Recorder;
+use staleness::{Codes, Ended, History, hash, remember};
+use uuid::Uuid;
+
+use crate::memory_changes::MemoryChanges;
+use crate::open_notebook::OpenNotebook;
+use crate::run::Run;
+
+use instance::{Instances, KnownKernel};
+
+/// How many notebooks are remembered, and how many kernels. The ones that were used longest ago are forgotten.
+const MAX_NOTEBOOKS: usize = 64;
+const MAX_KERNELS: usize = 256;
+/// A run of a longer source is not kept for later servers, in bytes.
+const MAX_SOURCE: usize = 256 * 1024;
+
+/// The last runs of the cells of all notebooks, and the instances of their kernels. It does not keep outputs.
+pub struct RunHistory {
+    inner: Mutex<Inner>,
+    /// Keeps the runs on kernels that outlive this program.
+    recorder: OnceLock<Arc<Recorder>>,
+    /// Tells the runs of this program from those of others in the files.
+    server: String,
+}
+
+#[derive(Default)]
+struct Inner {
+    /// The notebook that was used last is at the end.
+    notebooks: Vec<(NotebookPath, Notebook)>,
+    /// The same for kernels.
+    kernels: Vec<(KernelId, KnownKernel)>,
+    instances: Instances,
+    /// How often a run was added.
+    version: u64,
+}
+
+#[derive(Default)]
+struct Notebook {
+    history: History,
+    /// That of [`Inner`] when its last run was added.
+    version: u64,
+    /// The codes of the runs.
+    codes: Codes,
+    /// The runs in the history.
+    known: HashSet<String>,
+    /// Of each kernel, how many runs of its file were looked at.
+    taken: HashMap<KernelId, u64>,
+}
+
+/// How a run has ended with which its kernel had begun.
+#[expect(clippy::struct_excessive_bools, reason = "they are independent facts")]
+struct End {
+    /// The kernel has said how.
+    has_replied: bool,
+    has_failed: bool,
+    /// The kernel has ended with it.
+    is_of_kernel: bool,
+    /// It was stopped, as another run would not be.
+    is_interrupted: bool,
+    /// The names that it has assigned, if the kernel has said so.
+    assigned: Option<BTreeSet<Name>>,
+    /// The random states that it has changed, as far as the kernel has said so.
+    drew: BTreeSet<Name>,
+    count: Option<u64>,
+}
+
+impl End {
+    fn of(run: &Run) -> Option<Self> {
+        let view = run.view();
+        let (state, count) = (view.state, view.execution_count);
+        let has_replied = matches!(state, RunState::Done | RunState::Error { .. });
+        let has_begun = match &state {
+            RunState::Lost { is_started, .. } => *is_started,
+            RunState::Interrupted | RunState::KernelDied { .. } => count.is_some(),
+            _ => has_replied,
+        };
+        let is_of_kernel = matches!(
+            state,
+            RunState::KernelDied { .. } | RunState::Lost { cause: LossCause::KernelReplaced, .. }
+        );
+        // A kernel does not count what has no code, and repeats its last count.
+        let count = count.filter(|_| !is_blank(run.source()));
+        let is_interrupted = match &state {
+            RunState::Error { name, .. } => name == "KeyboardInterrupt",
+            state => *state != RunState::Done,
+        };
+        has_begun.then(|| Self {
+            has_replied,
+            has_failed: state != RunState::Done,
+            is_of_kernel,
+            is_interrupted,
+            assigned: view.changes.as_ref().and_then(MemoryChanges::assigned),
+            drew: view.changes.iter().flat_map(MemoryChanges::random).map(|it| random_state(it)).collect(),
+            count,
+        })
+    }
+}
+
+/// What the beginning of a run finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Begun {
+    /// The life of the kernel between two restarts.
+    pub(crate) instance: u64,
+    /// The kernel was restarted since the last run, and nobody asked this server for it.
+    pub(crate) is_restarted: bool,
+}
+
+impl Default for RunHistory {
+    fn default() -> Self {
+        let server = Uuid::new_v4().simple().to_string();
+        Self { inner: Mutex::default(), recorder: OnceLock::new(), server }
+    }
+}
+
+impl RunHistory {
+    /// Runs on kernels that outlive this program are kept from now on.
+    pub(crate) fn keep_with(&self, recorder: Arc<Recorder>) {
+        let _ = self.recorder.set(recorder);
+    }
+
+    /// The kernel's instance, for a run that begins.
+    pub(crate) fn begin(&self, kernel: &dyn Kernel) -> Begun {
+        let mut inner = self.inner.lock();
+        self.refresh(&mut inner, kernel);
+        let Inner { kernels, instances, .. } = &mut *inner;
+        let begun = known(kernels, kernel.id()).begin(process(kernel), instances);
+        forget_oldest(kernels, MAX_KERNELS);
+        begun
+    }
+
+    /// A restart was requested: what runs from now on finds no names.
+    pub(crate) fn restarted(&self, kernel: &dyn Kernel) {
+        let mut inner = self.inner.lock();
+        let Inner { kernels, instances, .. } = &mut *inner;
+        let name = known(kernels, kernel.id()).restart(process(kernel), instances);
+        self.keep(kernel, KernelRun { instance: name, ..KernelRun::default() });
+    }
+
+    /// The present instance of a kernel that has run something.
+    pub fn instance(&self, kernel: &dyn Kernel) -> Option<u64> {
+        let mut inner = self.inner.lock();
+        self.refresh(&mut inner, kernel);
+        let Inner { kernels, instances, .. } = &mut *inner;
+        let (_, known) = kernels.iter_mut().find(|(id, _)| id == kernel.id())?;
+        known.present(process(kernel), instances)
+    }
+
+    /// A number that changes with what is known of the runs of a notebook's cells, 0 if nothing is; and the instance of its kernel, if
+    /// that has run something and, as is given, lives.
+    pub fn version(
+        &self,
+        notebook: &OpenNotebook,
+        kernel: Option<(&dyn Kernel, bool)>,
+    ) -> (u64, Option<u64>) {
+        let mut inner = self.inner.lock();
+        let mut instance = None;
+        if let Some((kernel, is_alive)) = kernel {
+            self.take_kept(&mut inner, notebook, kernel);
+            let Inner { kernels, instances, .. } = &mut *inner;
+            let known = kernels.iter_mut().find(|(id, _)| is_alive && id == kernel.id());
+            instance = known.and_then(|(_, known)| known.present(process(kernel), instances));
+        }
+        let known = inner.notebooks.iter().find(|(known, _)| known == notebook.path());
+        (known.map_or(0, |(_, known)| known.version), instance)
+    }
+
+    /// The runs of a notebook's cells, in this program and, on a kernel that outlives it, in others.
+    pub fn runs(&self, notebook: &OpenNotebook, kernel: Option<&dyn Kernel>) -> (Vec<staleness::Run>, Codes) {
+        let mut inner = self.inner.lock();
+        if let Some(kernel) = kernel {
+            self.take_kept(&mut inner, notebook, kernel);
+        }
+        let known = inner.notebooks.iter().find(|(known, _)| known == notebook.path());
+        known.map(|(_, known)| (known.history.runs().to_vec(), known.codes.clone())).unwrap_or_default()
+    }
+
+    /// Adds a run that is over, if its kernel had begun with it. Returns whether it turns out that the kernel was restarted before
+    /// it, although nobody asked this server for that.
+    pub(crate) fn ended(
+        &self,
+        notebook: &OpenNotebook,
+        run: &Run,
+        kernel: &dyn Kernel,
+        begun: Begun,
+    ) -> bool {
+        let Some(end) = End::of(run) else { return false };
+        let mut inner = self.inner.lock();
+        self.take_kept(&mut inner, notebook, kernel);
+        let Inner { kernels, instances, .. } = &mut *inner;
+        let process = process(kernel);
+        let process = (process.clone().filter(|_| end.has_replied && run.was_restarted()), process.is_some());
+        let (instance, is_restarted) =
+            known(kernels, kernel.id()).counted(begun.instance, process, end.count, instances);
+        let is_of_kernel = end.is_of_kernel;
+        self.add(&mut inner, notebook, run, kernel, (instance, end));
+        if is_of_kernel {
+            let Inner { kernels, instances, .. } = &mut *inner;
+            let ended = instances.name(begun.instance);
+            let name = known(kernels, kernel.id()).restart(Some(ended), instances);
+            self.keep(kernel, KernelRun { instance: name, ..KernelRun::default() });
+        }
+        is_restarted
+    }
+
+    /// Adds a run of an earlier server that is over. Without a reply, nobody knows whether the kernel is still the one that ran it.
+    pub(crate) fn adopted(&self, notebook: &OpenNotebook, run: &Run, kernel: &dyn Kernel) {
+        let Some(end) = End::of(run) else { return };
+        let mut inner = self.inner.lock();
+        self.take_kept(&mut inner, notebook, kernel);
+        let Inner { kernels, instances, .. } = &mut *inner;
+        let instance = known(kernels, kernel.id()).present_or_new(process(kernel), instances);
+        let instance = if end.has_replied { instance } else { instances.unknown() };
+        self.add(&mut inner, notebook, run, kernel, (instance, end));
+    }
+
+    fn add(
+        &self,
+        inner: &mut Inner,
+        notebook: &OpenNotebook,
+        run: &Run,
+        kernel: &dyn Kernel,
+        (instance, end): (u64, End),
+    ) {
+        let home = known(&mut inner.notebooks, notebook.path());
+        if !home.known.insert(key(&self.server, run.id().as_str())) {
+            return;
+        }
+        inner.version += 1;
+        home.version = inner.version;
+        let kept = KernelRun {
+            instance: inner.instances.name(instance),
+            run: run.id().to_string(),
+            notebook: notebook.place().identity(notebook.path()),
+            cell: run.cell().map(|cell| cell.id.to_string()),
+            source: run.source().to_owned(),
+            language: kernel.description().language,
+            ended_at: milliseconds(SystemTime::now()),
+            has_failed: end.has_failed,
+            is_interrupted: end.is_interrupted,
+            execution_count: end.count,
+            assigned: end.assigned,
+            drew: end.drew,
+            server: String::new(),
+        };
+        home.add(&kept, instance);
+        self.keep(kernel, kept);
+        forget_oldest(&mut inner.notebooks, MAX_NOTEBOOKS);
+    }
+
+    /// Adds what other servers have run on the kernel since, to its instance and to the history of a notebook.
+    fn take_kept(&self, inner: &mut Inner, notebook: &OpenNotebook, kernel: &dyn Kernel) {
+        self.refresh(inner, kernel);
+        let Inner { kernels, instances, notebooks, version } = inner;
+        let Some((_, known_kernel)) = kernels.iter().find(|(id, _)| id == kernel.id()) else { return };
+        if known_kernel.kept.is_empty() {
+            return;
+        }
+        let home = known(notebooks, notebook.path());
+        let taken = home.taken.entry(kernel.id().clone()).or_default();
+        if std::mem::replace(taken, known_kernel.version) == known_kernel.version {
+            return;
+        }
+        let identity = notebook.place().identity(notebook.path());
+        let of_notebook = known_kernel.kept.iter().filter(|run| run.notebook == identity);
+        for run in of_notebook {
+            if !run.run.is_empty() && home.known.insert(key(&run.server, &run.run)) {
+                *version += 1;
+                home.version = *version;
+                home.add(run, instances.number(&run.instance));
+            }
+        }
+        forget_oldest(notebooks, MAX_NOTEBOOKS);
+    }
+
+    /// Reads what other servers have added to the kernel's file.
+    fn refresh(&self, inner: &mut Inner, kernel: &dyn Kernel) {
+        let Some(recorder) = self.recorder.get().filter(|_| kernel.outlives_us()) else { return };
+        let Inner { kernels, instances, .. } = inner;
+        let known = known(kernels, kernel.id());
+        let runs = recorder.kernel_runs(kernel.id()).read(&mut known.position);
+        known.add(runs.into_iter().filter(|run| run.server != self.server), instances);
+    }
+
+    fn keep(&self, kernel: &dyn Kernel, run: KernelRun) {
+        let Some(recorder) = self.recorder.get().filter(|_| kernel.outlives_us()) else { return };
+        if run.source.len() <= MAX_SOURCE {
+            recorder.keep_run(kernel.id(), KernelRun { server: self.server.clone(), ..run });
+        }
+    }
+}
+
+impl Notebook {
+    fn add(&mut self, run: &KernelRun, instance: u64) {
+        let source = hash(&run.source);
+        // An instance has one language.
+        let is_same = |known: &&staleness::Run| known.source == source && known.instance == instance;
+        let names = match self.history.runs().iter().rev().find(is_same) {
+            Some(known) => known.names.clone(),
+            None => Arc::new(Names::in_language(&run.source, &run.language)),
+        };
+        self.history.add(Ended {
+            cell: run.cell.clone().map(CellId::from),
+            source,
+            names,
+            instance,
+            ended_at: SystemTime::UNIX_EPOCH + Duration::from_millis(run.ended_at),
+            has_failed: run.has_failed,
+            is_interrupted: run.is_interrupted,
+            assigned: run.assigned.clone(),
+            drew: run.drew.clone(),
+            execution_count: run.execution_count,
+        });
+        remember(&mut self.codes, &run.source, self.history.runs());
+    }
+}
+
+/// What tells the kernel's process from all others, of other kernels too; see [`Kernel::instance`].
+fn process(kernel: &dyn Kernel) -> Option<String> {
+    kernel.instance().map(|process| format!("{process}@{}", kernel.id()))
+}
+
+/// What tells a run from all others. The ids of servers that adopt runs are unique by themselves.
+fn key(server: &str, run: &str) -> String {
+    if run.contains('-') { run.to_owned() } else { format!("{run} of {server}") }
+}
+
+fn milliseconds(time: SystemTime) -> u64 {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The entry of this key, which is then at the end.
+fn known<'a, K: Clone + PartialEq, V: Default>(all: &'a mut Vec<(K, V)>, key: &K) -> &'a mut V {
+    let found = all.iter().position(|(known, _)| known == key).map(|index| all.remove(index));
+    all.push(found.unwrap_or_else(|| (key.clone(), V::default())));
+    let last = all.len() - 1;
+    &mut all[last].1
+}
+
+fn forget_oldest<T>(all: &mut Vec<T>, limit: usize) {
+    all.drain(..all.len().saturating_sub(limit));
+}

@@ -1,0 +1,333 @@
+//! Runs code in kernels, and owns the tasks that do so.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, SystemTime};
+
+use notebook::CellId;
+use parking_lot::Mutex;
+use place::{
+    Error, ErrorKind, Kernel, KernelChoice, KernelId, KernelRequest, LeftoverRun, NextStep, Place, RunId,
+    RunState, SessionId,
+};
+use recorder::Recorder;
+use recorder::actor;
+use tokio::runtime::Handle;
+use tokio::time::timeout;
+use tokio_util::task::TaskTracker;
+use tracing::Instrument as _;
+
+use crate::cell_tags::InSeries;
+use crate::journal::Journal;
+use crate::kernel_queue::KernelQueue;
+use crate::open_notebook::OpenNotebook;
+use crate::run::Run;
+use crate::run_history::RunHistory;
+use crate::session_order::InLine;
+use crate::slots::Slot;
+use crate::telemetry;
+use crate::view::RunCell;
+
+mod adopt;
+mod task;
+
+use adopt::NOT_RUN;
+pub(crate) use task::{OTHER_KERNEL, cell_of, is_started};
+
+/// How long an interrupt waits for the kernel to begin with the code.
+const MAX_START: Duration = Duration::from_secs(1);
+pub(crate) const SHUT_DOWN_BEFORE: &str = "Cellbridge shut down before this ran.";
+const SHUT_DOWN_DURING: &str = "Cellbridge shut down during this run. The kernel continues it.";
+
+type DefaultKernel = (Arc<dyn Place>, Arc<dyn Kernel>);
+
+/// Runs code in kernels. Every run is a task of it, which ends though the agent disconnects.
+pub struct Runner {
+    journal: Journal,
+    history: RunHistory,
+    /// Kernels are asked what runs have changed in their memory.
+    asks_for_changes: bool,
+    /// Records the outputs that runs replace.
+    recorder: OnceLock<Arc<Recorder>>,
+    /// By the kernel's id.
+    queues: Mutex<HashMap<KernelId, Arc<KernelQueue>>>,
+    /// The runs of earlier servers in the first reply, and whether they were over then.
+    reported: Mutex<HashMap<RunId, bool>>,
+    /// Where runs are announced whose kernel does not know of them yet.
+    announced: Mutex<HashMap<RunId, Arc<dyn Place>>>,
+    /// Whether this program ends: no further run begins, and the next server reports those that were announced.
+    is_ending: AtomicBool,
+    tasks: TaskTracker,
+    /// Where tasks run that are spawned on a kernel's connection: its own runtime ends with it.
+    runtime: Handle,
+    /// For each place, the kernel for code that belongs to no notebook.
+    default_kernels: tokio::sync::Mutex<Vec<DefaultKernel>>,
+}
+
+impl Runner {
+    /// Must be called within the runtime that serves the workspace.
+    pub fn new(run_suffix: String, asks_for_changes: bool) -> Arc<Self> {
+        Arc::new(Self {
+            journal: Journal::with_suffix(run_suffix),
+            history: RunHistory::default(),
+            asks_for_changes,
+            recorder: OnceLock::new(),
+            queues: Mutex::default(),
+            reported: Mutex::default(),
+            announced: Mutex::default(),
+            is_ending: AtomicBool::new(false),
+            tasks: TaskTracker::new(),
+            runtime: Handle::current(),
+            default_kernels: tokio::sync::Mutex::default(),
+        })
+    }
+
+    pub fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
+    /// Records with this from now on, unless something records already.
+    pub fn record_with(&self, recorder: Recorder) {
+        let recorder = Arc::new(recorder);
+        self.history.keep_with(recorder.clone());
+        let _ = self.recorder.set(recorder);
+    }
+
+    /// What records changes; `None` if nothing does.
+    pub fn recorder(&self) -> Option<&Recorder> {
+        self.recorder.get().map(|recorder| &**recorder)
+    }
+
+    /// These runs of earlier servers were reported to an agent. Those that did not run are nowhere but in the journal from now on.
+    pub fn reported(&self, runs: &[LeftoverRun]) {
+        let states = runs.iter().filter_map(|left| Some((left.run.clone(), left.state.as_ref()?.is_over())));
+        self.reported.lock().extend(states);
+        for left in runs.iter().filter(|left| left.state == Some(RunState::Interrupted)) {
+            if let Some(run) = self.journal.adopt(left.to_note(), SystemTime::now()) {
+                run.note(NOT_RUN);
+                run.end(RunState::Interrupted);
+            }
+        }
+    }
+
+    /// Whether no further run begins, because this program ends.
+    pub(crate) fn is_ending(&self) -> bool {
+        self.is_ending.load(Ordering::Relaxed)
+    }
+
+    /// Owns the task that runs `work`.
+    pub fn spawn(&self, slot: Slot, work: impl Future<Output = ()> + Send + 'static) {
+        self.tasks.spawn(slot.hold_during(actor::carried(work)));
+    }
+
+    pub fn history(&self) -> &RunHistory {
+        &self.history
+    }
+
+    /// Runs code in a notebook's kernel, which is chosen and started if need be. Never waits. The outputs go into the cell, if
+    /// one is given. With `series`, it is one of several: see [`Run::set_in_series`].
+    pub fn run(
+        self: &Arc<Self>,
+        notebook: Arc<OpenNotebook>,
+        (cell, source): (Option<CellId>, String),
+        series: Option<InSeries>,
+        session: SessionId,
+        slot: Slot,
+        in_line: InLine,
+    ) -> Arc<Run> {
+        let cell = cell.map(|id| RunCell { path: notebook.path().clone(), id });
+        let run = self.journal.begin(cell, source);
+        if let Some(InSeries { may_fail, is_next }) = series {
+            run.set_in_series(may_fail, is_next);
+        }
+        if run.cell().is_none() {
+            run.span().record("cellbridge.notebook.path", notebook.path().as_str());
+        }
+        let (runner, begun) = (self.clone(), run.clone());
+        let running = async move {
+            if runner.wait_in_line(&notebook, std::slice::from_ref(&begun), &in_line).await {
+                runner.run_in_notebook(&notebook, &begun, session).await;
+            }
+        };
+        self.tasks.spawn(slot.hold_during(actor::carried(running)));
+        run
+    }
+
+    /// Runs code in a kernel; without one, in the default kernel of `place`. Never waits for the run.
+    pub fn run_code(
+        self: &Arc<Self>,
+        place: Arc<dyn Place>,
+        kernel: Option<Arc<dyn Kernel>>,
+        source: String,
+        slot: Slot,
+        in_line: InLine,
+    ) -> Arc<Run> {
+        let run = self.journal.begin(None, source);
+        let (runner, begun) = (self.clone(), run.clone());
+        let running = async move {
+            in_line.wait().await;
+            let kernel = match kernel {
+                Some(kernel) => Ok(kernel),
+                None => runner.default_kernel(&place, &begun).await,
+            };
+            let ran = match kernel {
+                Ok(kernel) => runner.run_in_kernel(kernel, &begun, None).await,
+                Err(error) => Err(error),
+            };
+            if let Err(error) = ran {
+                begun.end(RunState::Failed(error));
+            }
+            runner.handed_over(&begun);
+        };
+        self.tasks.spawn(slot.hold_during(running).instrument(run.span()));
+        run
+    }
+
+    /// Interrupts the kernel. Returns the interrupted run, if this program started it.
+    pub async fn interrupt(&self, kernel: &dyn Kernel) -> Result<Option<Arc<Run>>, Error> {
+        let running = self.queue(kernel.id()).running();
+        match &running {
+            Some(run) => self.interrupt_run(run).await?,
+            None => interrupt_kernel(kernel).await?,
+        }
+        Ok(running)
+    }
+
+    /// Stops one run: interrupts the kernel if the run is running, otherwise removes it from the queue.
+    pub async fn interrupt_run(&self, run: &Run) -> Result<(), Error> {
+        match (run.state(), run.kernel()) {
+            (RunState::Queued, _) => {
+                run.note("It was cancelled before it ran.");
+                run.end(RunState::Interrupted);
+                Ok(())
+            }
+            (state, _) if state.is_over() => Ok(()),
+            (_, None) => {
+                run.note("It was cancelled.");
+                run.end(RunState::Interrupted);
+                Ok(())
+            }
+            (_, Some(kernel)) => {
+                kernel.check_interruptible()?;
+                // A signal that comes before the code is lost: kernels ignore it while they are idle.
+                _ = timeout(MAX_START, run.started()).await;
+                if run.state().is_over() {
+                    return Ok(());
+                }
+                run.expect_interruption();
+                let interrupting =
+                    async { if run.interrupt_alone() { Ok(()) } else { kernel.interrupt().await } };
+                telemetry::with_kernel("kernel.interrupt", &*kernel, interrupting).await
+            }
+        }
+    }
+
+    /// Restarts the kernel, and cancels the runs that wait for it.
+    pub async fn restart(&self, kernel: &dyn Kernel) -> Result<(), Error> {
+        kernel.check_restartable()?;
+        let queue = self.queue(kernel.id());
+        queue.restarted();
+        self.history.restarted(kernel);
+        if let Some(run) = queue.running() {
+            run.expect_restart();
+            run.note("The kernel was restarted while this ran.");
+        }
+        telemetry::with_kernel("kernel.restart", kernel, kernel.restart()).await
+    }
+
+    /// Ends the runs on kernels that keep running without us; nothing else would end them. Returns whether there were any.
+    pub fn end_runs_that_continue(&self) -> bool {
+        self.is_ending.store(true, Ordering::Relaxed);
+        let continues = |run: &Arc<Run>| {
+            !run.state().is_over() && run.kernel().is_some_and(|kernel| kernel.outlives_us())
+        };
+        let runs: Vec<_> = self.journal.runs().into_iter().filter(continues).collect();
+        for run in &runs {
+            let is_queued = run.state() == RunState::Queued;
+            run.note(if is_queued { SHUT_DOWN_BEFORE } else { SHUT_DOWN_DURING });
+            run.end(RunState::Interrupted);
+        }
+        !runs.is_empty()
+    }
+
+    /// Lets a later server know of a run whose kernel does not know of it yet.
+    pub(crate) fn announce(&self, place: &Arc<dyn Place>, run: &Run) {
+        place.announce(&run.to_note());
+        self.announced.lock().insert(run.id().clone(), place.clone());
+    }
+
+    /// The kernel of a run knows of it, or the run is over and agents know that.
+    pub(crate) fn handed_over(&self, run: &Run) {
+        if self.is_ending.load(Ordering::Relaxed) {
+            return;
+        }
+        if let Some(place) = self.announced.lock().remove(run.id()) {
+            place.retract(run.id());
+        }
+    }
+
+    /// A run that was announced does not run, and agents know of it.
+    pub(crate) fn retract(&self, kernel: &dyn Kernel, run: &Run) {
+        if !self.is_ending.load(Ordering::Relaxed) {
+            kernel.retract(run.id());
+        }
+    }
+
+    /// Waits until all runs have stored how they ended.
+    pub async fn drain(&self) {
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+
+    /// Ends the spans of all runs, also of those that are not over.
+    pub fn end_spans(&self) {
+        for run in self.journal.runs() {
+            run.end_span();
+        }
+    }
+
+    fn queue(&self, kernel: &KernelId) -> Arc<KernelQueue> {
+        self.queues.lock().entry(kernel.clone()).or_default().clone()
+    }
+
+    /// The kernel of `place` for code of no notebook. `run` is to say what an agent should know of it.
+    async fn default_kernel(
+        self: &Arc<Self>,
+        place: &Arc<dyn Place>,
+        run: &Run,
+    ) -> Result<Arc<dyn Kernel>, Error> {
+        let mut kernels = self.default_kernels.lock().await;
+        // One server can be two places: as each of two users.
+        let is_here = |(its, _): &DefaultKernel| Arc::ptr_eq(its, place);
+        let known = kernels.iter().find(|known| is_here(known)).map(|(_, kernel)| kernel.clone());
+        if let Some(kernel) = known.filter(|kernel| !kernel.is_gone()) {
+            return Ok(kernel);
+        }
+        self.announce(place, run);
+        let request = KernelRequest { is_for_run: true, ..KernelRequest::default() };
+        match place.kernel(request).await? {
+            KernelChoice::Kernel { kernel, is_new } => {
+                telemetry::kernel_chosen(&*kernel, is_new);
+                kernels.retain(|known| !is_here(known));
+                kernels.push((place.clone(), kernel.clone()));
+                // An earlier server may have left it.
+                let notices = self.adopt_at(&kernel, place, None).await;
+                for notice in notices {
+                    run.note(notice);
+                }
+                Ok(kernel)
+            }
+            KernelChoice::OnFirstRun(_) => Err(no_kernel()),
+        }
+    }
+}
+
+async fn interrupt_kernel(kernel: &dyn Kernel) -> Result<(), Error> {
+    telemetry::with_kernel("kernel.interrupt", kernel, kernel.interrupt()).await
+}
+
+/// A place must start a kernel when a run needs one.
+pub fn no_kernel() -> Error {
+    Error::new(ErrorKind::Internal, "The place started no kernel for the run.", NextStep::ReportBug)
+}

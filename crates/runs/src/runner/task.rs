@@ -1,0 +1,437 @@
+//! The task of a run: it chooses a kernel, waits for its turn, and stays until the outputs are stored.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use kernel::{Event, Status};
+use notebook::{Cell, Notebook};
+use place::{
+    Code, Error, ErrorKind, Execution, Executor, Kernel, KernelChoice, KernelSelector, KernelState,
+    RunDetails, RunState, SessionId, progress,
+};
+use tokio::time::{sleep, timeout};
+use tracing::Instrument as _;
+
+use super::{Runner, SHUT_DOWN_BEFORE, no_kernel};
+use crate::error_hints;
+use crate::memory_changes::MemoryChanges;
+use crate::open_notebook::OpenNotebook;
+use crate::outputs;
+use crate::run::Run;
+use crate::run_history::Begun;
+use crate::session_order::InLine;
+use crate::telemetry;
+
+/// Output that comes within this time after the end is written at once.
+const LATE_WRITE_DELAY: Duration = Duration::from_millis(200);
+
+/// How long a kernel may take to exit by itself, and how often it is looked whether a server has started another process.
+const EXIT_WAIT: Duration = Duration::from_secs(2);
+const EXIT_POLL: Duration = Duration::from_millis(50);
+
+const RESTARTED_BEFORE: &str = "The kernel was restarted before this could run.";
+const REPLACED: &str =
+    "The kernel was shut down since the last run. This one is new: the variables are gone.";
+/// What a run says first that did not run because the kernel is no longer that of the runs before it.
+pub(crate) const OTHER_KERNEL: &str = "It did not run: the kernel";
+const RESTARTED_BETWEEN: &str =
+    "It did not run: the kernel was restarted after the cell before it, so its variables are gone.";
+const GONE: &str = "It did not run: the kernel of the cells before it is gone, and so are their variables.";
+const ELSEWHERE: &str = "The notebook now has another kernel, which another program started. This run uses the \
+                         variables of that kernel.";
+
+impl Runner {
+    /// Waits until everything is done that the session requested before these runs. Returns whether one of them is still to
+    /// run; otherwise all have ended.
+    pub(crate) async fn wait_in_line(
+        &self,
+        notebook: &OpenNotebook,
+        runs: &[Arc<Run>],
+        in_line: &InLine,
+    ) -> bool {
+        if in_line.is_first() {
+            return true;
+        }
+        let kernel = notebook.kernel().filter(|kernel| is_started(&**kernel));
+        for run in runs {
+            run.set_stage("waiting for earlier runs of this session");
+            match &kernel {
+                Some(kernel) => {
+                    run.set_kernel(kernel.clone());
+                    kernel.announce(&run.to_note());
+                }
+                None => self.announce(notebook.place(), run),
+            }
+        }
+        let restarts = || kernel.as_ref().map(|kernel| self.queue(kernel.id()).restarts());
+        let before = restarts();
+        in_line.wait().await;
+        let reason = match () {
+            () if self.is_ending.load(Ordering::Relaxed) => Some(SHUT_DOWN_BEFORE),
+            () if restarts() != before => Some(RESTARTED_BEFORE),
+            () => None,
+        };
+        if let Some(reason) = reason {
+            for run in runs.iter().filter(|run| !run.state().is_over()) {
+                run.note(reason);
+                run.end(RunState::Interrupted);
+            }
+        }
+        if runs.iter().any(|run| !run.state().is_over()) {
+            return true;
+        }
+        for run in runs {
+            if let Some(kernel) = &kernel {
+                self.retract(&**kernel, run);
+            }
+            self.handed_over(run);
+        }
+        false
+    }
+
+    pub(crate) async fn run_in_notebook(
+        self: &Arc<Self>,
+        notebook: &Arc<OpenNotebook>,
+        run: &Arc<Run>,
+        session: SessionId,
+    ) {
+        if run.cell().is_some() && run.source().trim().is_empty() {
+            // As in Jupyter: a blank cell is not sent, and its outputs stay.
+            run.end(RunState::Done);
+            if let Some(kernel) = notebook.kernel() {
+                self.retract(&*kernel, run);
+            }
+            return self.handed_over(run);
+        }
+        let span = run.span();
+        if !notebook.kernel().is_some_and(|kernel| is_started(&*kernel)) {
+            self.announce(notebook.place(), run);
+        }
+        self.run_with_retry(notebook, run, session).instrument(span).await;
+        self.handed_over(run);
+    }
+
+    /// Runs in the notebook's kernel; in another one if that turns out to be gone.
+    async fn run_with_retry(
+        self: &Arc<Self>,
+        notebook: &Arc<OpenNotebook>,
+        run: &Arc<Run>,
+        session: SessionId,
+    ) {
+        let mut is_retry = false;
+        // It has ended by itself, or somebody else has ended it: we would have taken it from the notebook.
+        let gone = notebook.kernel().filter(|kernel| kernel.is_gone());
+        loop {
+            if run.is_in_series() && (is_retry || notebook.kernel().is_none_or(|kernel| kernel.is_gone())) {
+                run.note(GONE);
+                return run.end(RunState::Interrupted);
+            }
+            let (kernel, is_new) = match choose_kernel(notebook, run, session).await {
+                Ok(chosen) => chosen,
+                Err(error) => return run.end(RunState::Failed(error)),
+            };
+            let is_replaced = gone
+                .as_ref()
+                .is_some_and(|gone| gone.id() != kernel.id() && self.history.instance(&**gone).is_some());
+            if is_retry || is_replaced {
+                run.note(if is_new { REPLACED } else { ELSEWHERE });
+            }
+            self.adopt(&kernel, notebook).await;
+            notebook.take_notices().into_iter().for_each(|notice| run.note(notice));
+            match self.run_in_kernel(kernel, run, Some(notebook)).await {
+                Ok(()) => {
+                    // Its outputs, if it has a cell.
+                    if run.cell().is_some() {
+                        notebook.changed_by(session);
+                    }
+                    return;
+                }
+                Err(error) if is_retry => return run.end(RunState::Failed(error)),
+                Err(_) => is_retry = true,
+            }
+        }
+    }
+
+    /// Runs the code once it is its turn. The outputs go into the run, and into its cell if it has one. Fails, with nothing
+    /// done, if the kernel turns out to be gone.
+    pub(super) async fn run_in_kernel(
+        self: &Arc<Self>,
+        kernel: Arc<dyn Kernel>,
+        run: &Arc<Run>,
+        notebook: Option<&Arc<OpenNotebook>>,
+    ) -> Result<(), Error> {
+        run.set_kernel(kernel.clone());
+        let queue = self.queue(kernel.id());
+        run.set_stage("waiting for earlier runs of the kernel");
+        kernel.announce(&run.to_note());
+        let Some(_turn) = queue.enter(run).await else {
+            self.does_not_run(&*kernel, run, RESTARTED_BEFORE);
+            return Ok(());
+        };
+        if run.state().is_over() {
+            self.retract(&*kernel, run);
+            return Ok(());
+        }
+        let died = match kernel.description().state {
+            KernelState::Dead { how } => Some(how),
+            _ => None,
+        };
+        match &died {
+            Some(how) if run.is_in_series() => {
+                let reason = format!(
+                    "{OTHER_KERNEL} died after the cell before it ({how}), so its variables are gone."
+                );
+                self.does_not_run(&*kernel, run, &reason);
+                return Ok(());
+            }
+            Some(how) => {
+                // Somebody else's restart is a death of our connection, and what they said of it.
+                let cause =
+                    if how.contains("restarted") { String::new() } else { format!(" had died ({how}) and") };
+                run.note(format!("The kernel{cause} was restarted: its variables are gone."));
+                // So that the next run does not say it again.
+                self.history.restarted(&*kernel);
+            }
+            None => {}
+        }
+        run.set_stage("starting the kernel");
+        let executor = match telemetry::executor(&*kernel).await {
+            Ok(executor) => executor,
+            Err(error) if kernel.is_gone() && error.kind == ErrorKind::KernelGone => return Err(error),
+            Err(error) => {
+                run.end(RunState::Failed(error));
+                self.retract(&*kernel, run);
+                return Ok(());
+            }
+        };
+        // What waited for the kernel was passed on when it was ready.
+        self.handed_over(run);
+        kernel.take_notices().into_iter().for_each(|notice| run.note(notice));
+        if queue.is_new_connection(&*executor) {
+            let (queue, restarts) = (queue.clone(), queue.restarts());
+            telemetry::connected(&kernel, &*executor, move || {
+                let is_recorded = |run: Arc<Run>| {
+                    matches!(run.state(), RunState::KernelDied { .. } | RunState::Lost { .. })
+                };
+                queue.restarts() != restarts || queue.latest().is_some_and(is_recorded)
+            });
+        }
+        if self.asks_for_changes {
+            executor.prepare_changes().await;
+        }
+        // It may have been cancelled while the kernel started.
+        if run.state().is_over() {
+            self.retract(&*kernel, run);
+            return Ok(());
+        }
+        let (home, notebook) = (notebook, notebook.filter(|notebook| !notebook.document().stores_outputs()));
+        let place = notebook.zip(run.cell());
+        let before = match place {
+            Some((notebook, _)) => notebook.document().snapshot().await.ok(),
+            None => None,
+        };
+        let shown_before = before.as_ref().zip(run.cell()).and_then(|(before, cell)| before.cell(&cell.id));
+        let shown_before = shown_before.map(|(_, cell)| cell.shown_revision());
+        let begun = self.history.begin(&*kernel);
+        if begun.is_restarted && run.is_in_series() {
+            self.does_not_run(&*kernel, run, RESTARTED_BETWEEN);
+            return Ok(());
+        }
+        if begun.is_restarted {
+            run.note_restart();
+        }
+        let note = RunDetails { shown_before, ..run.to_note() };
+        let code = Code { source: run.source(), cell: run.cell().map(|cell| &cell.id), note: &note };
+        run.set_stage("waiting for the kernel, which may be running something else");
+        let execution = executor.execute(code, self.sink(run, notebook));
+        run.executing(execution.clone());
+        let written = async {
+            let Some((notebook, cell)) = place else { return self.write_after(home, run).await };
+            outputs::set_running(notebook, &cell.id, true).await;
+            outputs::write_while_running(&**notebook.document(), run).await;
+            let is_settled = self.write_end(notebook, run, before, &*kernel, &*executor).await;
+            outputs::set_running(notebook, &cell.id, false).await;
+            is_settled
+        };
+        let (is_settled, ()) = tokio::join!(written, self.ask_for_changes(run, &*execution));
+        if let Some(home) = home {
+            self.ended(home, run, (&*kernel, &*executor), begun).await;
+        }
+        // Otherwise a later server stores the rest.
+        if run.is_finished() && is_settled {
+            executor.acknowledge(run.id());
+        }
+        run.close();
+        Ok(())
+    }
+
+    /// Remembers a run that is over, and adds what is known about its error.
+    async fn ended(
+        &self,
+        notebook: &OpenNotebook,
+        run: &Run,
+        (kernel, executor): (&dyn Kernel, &dyn Executor),
+        begun: Begun,
+    ) {
+        if self.history.ended(notebook, run, kernel, begun) {
+            run.note_restart();
+        }
+        if let Some(hint) = error_hints::hint(&self.history, notebook, run, kernel, executor).await {
+            run.note(hint);
+        }
+        // A client may kill this program once it has the answer.
+        if let Some(recorder) = self.recorder().filter(|_| kernel.outlives_us()) {
+            recorder.kept().await;
+        }
+        if run.exit().is_some_and(|exit| !exit.keeps_kernel) {
+            exited(kernel, executor).await;
+        }
+    }
+
+    /// Ends a run whose kernel is no longer the one for which it was requested.
+    fn does_not_run(&self, kernel: &dyn Kernel, run: &Run, reason: &str) {
+        run.note(reason);
+        run.end(RunState::Interrupted);
+        self.retract(kernel, run);
+    }
+
+    /// Waits until the run is over, and adds what it has changed in memory. The next run must not begin before.
+    async fn ask_for_changes(&self, run: &Run, execution: &dyn Execution) {
+        run.over().await;
+        let count = run.count_without_changes().filter(|_| self.asks_for_changes && run.is_finished());
+        let Some(count) = count else { return };
+        if let Some(answer) = execution.changes(count).await {
+            run.set_changes(MemoryChanges::read(&answer));
+        }
+    }
+
+    /// Writes the last outputs of a run, and records what they replace. Returns whether nothing is left to store.
+    pub(super) async fn write_end(
+        &self,
+        notebook: &OpenNotebook,
+        run: &Run,
+        before: Option<Notebook>,
+        kernel: &dyn Kernel,
+        executor: &dyn Executor,
+    ) -> bool {
+        self.write_others(notebook).await;
+        let Ok(written) = outputs::write_end(notebook, run, kernel, executor).await else { return false };
+        if let (Some(recorder), Some(before), Some(written)) = (self.recorder(), before, written) {
+            recorder.record(outputs::change_by(notebook, run, before, written.notebook, written.edits));
+        }
+        true
+    }
+
+    /// Writes what code of no cell has updated, once it is over. It has no outputs of its own to store.
+    async fn write_after(&self, home: Option<&Arc<OpenNotebook>>, run: &Run) -> bool {
+        if let Some(home) = home {
+            run.over().await;
+            self.write_others(home).await;
+        }
+        true
+    }
+
+    /// Writes what a run has updated that other cells show: "saved" holds for that, too.
+    async fn write_others(&self, notebook: &OpenNotebook) {
+        for other in self.journal.runs().into_iter().filter(|other| other.is_in(notebook.path())) {
+            self.write_claimed(notebook, &other).await;
+        }
+    }
+
+    /// Passes the kernel's events to the run. It outlives the run's task: threads print when they like.
+    fn sink(
+        self: &Arc<Self>,
+        run: &Arc<Run>,
+        notebook: Option<&Arc<OpenNotebook>>,
+    ) -> Box<dyn FnMut(Event) + Send> {
+        let (runner, run) = (Arc::downgrade(self), Arc::downgrade(run));
+        let notebook = notebook.map(Arc::downgrade);
+        Box::new(move |event| {
+            let Some(run) = run.upgrade() else { return };
+            let is_late = run.state().is_over();
+            run.on_event(event);
+            let notebook =
+                notebook.as_ref().and_then(Weak::upgrade).filter(|_| is_late && run.cell().is_some());
+            if let (Some(notebook), Some(runner)) = (notebook, runner.upgrade())
+                && run.claim_late_write()
+            {
+                let runtime = runner.runtime.clone();
+                let tasks = runner.tasks.clone();
+                tasks.spawn_on(async move { runner.write_late(&notebook, &run).await }, &runtime);
+            }
+        })
+    }
+
+    /// Writes output that came after the end, once for everything that comes within a moment.
+    async fn write_late(&self, notebook: &OpenNotebook, run: &Run) {
+        sleep(LATE_WRITE_DELAY).await;
+        self.write_claimed(notebook, run).await;
+    }
+
+    /// Writes late output now, if that is still to be done.
+    async fn write_claimed(&self, notebook: &OpenNotebook, run: &Run) {
+        if !run.release_late_write() {
+            return;
+        }
+        // A newer run of the cell owns its outputs.
+        let latest = run.cell().and_then(|cell| self.journal.latest_of(&cell.path, &cell.id));
+        if latest.is_some_and(|latest| latest.id() == run.id()) {
+            // That it failed is noted.
+            let _ = outputs::write(notebook, run, Vec::new()).await;
+        }
+    }
+}
+
+/// Waits until a kernel that was asked to exit has done so, which takes it a moment: the next run must not find it alive.
+async fn exited(kernel: &dyn Kernel, executor: &dyn Executor) {
+    let (mut status, process) = (executor.status(), kernel.instance());
+    let replaced = async {
+        while kernel.instance() == process {
+            sleep(EXIT_POLL).await;
+        }
+    };
+    let dead = status.wait_for(|status| matches!(status, Status::Dead { .. }));
+    let either = async {
+        tokio::select! {
+            _ = dead => {}
+            () = replaced => {}
+        }
+    };
+    let _ = timeout(EXIT_WAIT, either).await;
+}
+
+/// Chooses the notebook's kernel for a run. Returns also whether it is new.
+async fn choose_kernel(
+    notebook: &OpenNotebook,
+    run: &Run,
+    session: SessionId,
+) -> Result<(Arc<dyn Kernel>, bool), Error> {
+    let choosing = notebook.choose(KernelSelector::Any, session, true);
+    // An agent that waits for the run is shown its stage.
+    match progress::follow(choosing, |line| run.set_stage(line)).await? {
+        KernelChoice::Kernel { kernel, is_new } => Ok((kernel, is_new)),
+        KernelChoice::OnFirstRun(_) => Err(no_kernel()),
+    }
+}
+
+/// Whether whatever outlives this program knows of the runs that wait for a kernel.
+pub(crate) fn is_started(kernel: &dyn Kernel) -> bool {
+    !kernel.is_gone() && kernel.description().state != KernelState::NotStarted
+}
+
+/// The run's cell as it is now, and its index; `None`, with the run ended, if it no longer exists. Notes if its source has changed.
+pub(crate) async fn cell_of(notebook: &OpenNotebook, run: &Run) -> Option<(usize, Cell)> {
+    let cell = run.cell()?;
+    // If the notebook cannot be read, the run says so.
+    let now = notebook.document().snapshot().await.ok()?;
+    let Some((index, cell)) = now.cell(&cell.id) else {
+        run.note("It did not run: the cell was deleted before its turn.");
+        run.end(RunState::Interrupted);
+        return None;
+    };
+    if cell.source() != run.source() {
+        run.note("The cell was changed after this run was requested; the earlier source ran.");
+    }
+    Some((index, cell.clone()))
+}

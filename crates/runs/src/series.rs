@@ -1,0 +1,136 @@
+//! Several cells of a notebook that run in order. One that fails, or after which the kernel is another, ends the series.
+
+use std::sync::Arc;
+
+use notebook::{CellId, one_line};
+use place::{RunState, SessionId};
+
+use crate::cell_tags::{CellTags, SKIP};
+use crate::open_notebook::OpenNotebook;
+use crate::run::Run;
+use crate::runner::{OTHER_KERNEL, Runner, SHUT_DOWN_BEFORE, cell_of, is_started};
+use crate::session_order::InLine;
+use crate::slots::Slot;
+use crate::view::RunCell;
+
+impl Runner {
+    /// Runs cells of a notebook in order, given as id and source; each has its run from the beginning. Never waits.
+    pub fn run_in_order(
+        self: &Arc<Self>,
+        notebook: &Arc<OpenNotebook>,
+        cells: Vec<(CellId, String)>,
+        stops_on_error: bool,
+        session: SessionId,
+        slot: Slot,
+        in_line: InLine,
+    ) -> Vec<Arc<Run>> {
+        let begin =
+            |(id, source)| self.journal().begin(Some(RunCell { path: notebook.path().clone(), id }), source);
+        let runs: Vec<_> = cells.into_iter().map(begin).collect();
+        let series = Series {
+            runner: self.clone(),
+            notebook: notebook.clone(),
+            runs: runs.clone(),
+            stops_on_error,
+            session,
+            stopped: None,
+        };
+        let runner = self.clone();
+        let waiting = async move {
+            if runner.wait_in_line(&series.notebook, &series.runs, &in_line).await {
+                series.run().await;
+            }
+            // Whatever the session requests next of the notebook comes only now.
+            drop(in_line);
+        };
+        self.spawn(slot, waiting);
+        runs
+    }
+}
+
+struct Series {
+    runner: Arc<Runner>,
+    notebook: Arc<OpenNotebook>,
+    runs: Vec<Arc<Run>>,
+    stops_on_error: bool,
+    session: SessionId,
+    /// Why the rest does not run.
+    stopped: Option<String>,
+}
+
+impl Series {
+    async fn run(mut self) {
+        let mut has_run = false;
+        for (index, run) in self.runs.clone().iter().enumerate() {
+            self.announce(index);
+            if self.runner.is_ending() {
+                run.note(SHUT_DOWN_BEFORE);
+                run.end(RunState::Interrupted);
+            } else if let Some(reason) = &self.stopped {
+                run.note(reason.clone());
+                run.end(RunState::Interrupted);
+            } else if run.state().is_over() {
+                // It was cancelled.
+                self.stopped = self.why_to_stop(run, None);
+            } else {
+                let cell = cell_of(&self.notebook, run).await;
+                let tags = cell.as_ref().map(|(_, cell)| CellTags::of(cell));
+                if tags.is_some_and(|tags| tags.is_skipped) {
+                    run.note(format!("It was not run: the cell has the tag {SKIP}."));
+                    run.end(RunState::Skipped);
+                } else if !run.state().is_over() {
+                    run.set_in_series(tags.is_some_and(|tags| tags.may_fail), has_run);
+                    self.runner.run_in_notebook(&self.notebook, run, self.session).await;
+                    has_run |= run.is_finished();
+                    self.stopped = self.why_to_stop(run, cell.map(|(index, _)| index));
+                    continue;
+                }
+            }
+            if let Some(kernel) = self.notebook.kernel() {
+                self.runner.retract(&*kernel, run);
+            }
+            self.runner.handed_over(run);
+        }
+    }
+
+    /// Lets a later server know of the runs. The first one may have to start the kernel; then the others are announced after it.
+    fn announce(&self, index: usize) {
+        match self.notebook.kernel().filter(|kernel| !kernel.is_gone()) {
+            Some(kernel) if index < 2 => {
+                for waiting in &self.runs[index..] {
+                    kernel.announce(&waiting.to_note());
+                    if is_started(&*kernel) {
+                        self.runner.handed_over(waiting);
+                    } else {
+                        self.runner.announce(self.notebook.place(), waiting);
+                    }
+                }
+            }
+            None if index == 0 => {
+                self.runs.iter().for_each(|it| self.runner.announce(self.notebook.place(), it));
+            }
+            _ => {}
+        }
+    }
+
+    /// Why nothing runs after a run that is over.
+    fn why_to_stop(&self, run: &Run, index: Option<usize>) -> Option<String> {
+        let cell = index.map_or_else(|| "a cell before it".to_owned(), |index| format!("cell {index}"));
+        let has_failed = run.has_failed() && self.stops_on_error;
+        let failed = || has_failed.then(|| "It did not run: a cell before it failed.".to_owned());
+        match (run.exit(), run.state()) {
+            (Some(exit), _) if exit.keeps_kernel => Some(format!("It did not run: {cell} asked to exit.")),
+            (Some(_), _) => {
+                Some(format!("It did not run: {cell} asked the kernel to exit (exit() or quit())."))
+            }
+            (None, RunState::KernelDied { how }) => {
+                Some(format!("It did not run: the kernel died in {cell} ({}).", one_line(&how)))
+            }
+            // It did not run for a reason that holds for the rest, too.
+            (None, RunState::Interrupted) if run.is_in_series() => {
+                run.view().notes.pop().filter(|note| note.starts_with(OTHER_KERNEL)).or_else(failed)
+            }
+            _ => failed(),
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! What the rules say of the cells of a notebook, and what of it is kept.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use names::{Undefined, is_blank, with_stack};
+use notebook::{Cell, CellId, Notebook};
+
+use crate::carried::{Codes, carried};
+use crate::cell_names::{CellNames, MAX_SOURCE, ReadNames};
+use crate::{CellState, Clock, Facts, RandomUses, Run, State, add_random, hash, states};
+
+/// What is known of a cell's outputs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judgement {
+    pub state: State,
+    /// Why, in one line. Empty for a cell that is up to date.
+    pub evidence: String,
+}
+
+/// All that the states of a notebook's cells depend on.
+pub struct Basis {
+    pub notebook: Notebook,
+    pub language: String,
+    /// Of what is known of its runs; 0 if none is.
+    pub version: u64,
+    /// The kernel's instance, if it lives.
+    pub instance: Option<u64>,
+    pub clock: String,
+}
+
+impl Basis {
+    fn is_same(&self, other: &Self) -> bool {
+        let key = |basis: &Self| (basis.version, basis.instance);
+        key(self) == key(other)
+            && (&self.language, &self.clock) == (&other.language, &other.clock)
+            && self.notebook.has_cells_of(&other.notebook)
+    }
+}
+
+/// What was found about the cells of a notebook.
+pub struct Judged {
+    basis: Basis,
+    /// For each cell, its state if it is a code cell. `None` if no run is known: then it follows from the cell alone.
+    states: Option<Vec<Option<Judgement>>>,
+    /// The indices of the cells that have run as they are, without an error, in the present kernel.
+    ran_well: HashSet<usize>,
+    undefined: Arc<[Undefined]>,
+}
+
+impl Judged {
+    /// The state of the cell at this index.
+    pub fn state(&self, index: usize, cell: &Cell) -> Option<Judgement> {
+        if let Some(states) = &self.states {
+            return states.get(index).cloned().flatten();
+        }
+        let (instance, clock): (_, Clock<'_>) = (self.basis.instance, &|_| String::new());
+        let facts = [fact(index, cell, &cell.source(), &self.basis.language)];
+        states(Facts { cells: &facts, runs: &[], instance, clock }).pop().map(shown)
+    }
+
+    pub fn has_run_well(&self, index: usize) -> bool {
+        self.ran_well.contains(&index)
+    }
+
+    pub fn has_runs(&self) -> bool {
+        self.states.is_some()
+    }
+
+    /// In the order of the cells.
+    pub fn undefined(&self) -> &[Undefined] {
+        &self.undefined
+    }
+}
+
+/// All facts about a notebook, and what the rules say.
+pub struct Known {
+    /// The code cells.
+    pub cells: Vec<crate::Cell>,
+    runs: Vec<Run>,
+    pub states: Vec<CellState>,
+}
+
+/// Judges the cells of one notebook. It keeps what was found last, and of the names no more than a small notebook has.
+#[derive(Default)]
+pub struct Judge {
+    last: Option<Arc<Judged>>,
+    cell_names: CellNames,
+    names: ReadNames,
+    random: RandomUses,
+}
+
+impl Judge {
+    pub fn judged(
+        &mut self,
+        basis: Basis,
+        runs: impl FnOnce() -> (Vec<Run>, Codes),
+        clock: Clock<'_>,
+    ) -> Arc<Judged> {
+        if let Some(last) = self.last.as_ref().filter(|last| last.basis.is_same(&basis)) {
+            return last.clone();
+        }
+        // Its cells may be all that is left of an earlier file.
+        self.last = None;
+        let undefined = self.undefined(&basis.notebook, &basis.language);
+        let runs = if basis.version == 0 { (Vec::new(), Codes::new()) } else { runs() };
+        let known = (!runs.0.is_empty()).then(|| self.known(&basis, runs, clock));
+        let ran_well = known.as_ref().map(|known| ran_well(known, basis.instance)).unwrap_or_default();
+        let count = basis.notebook.cells().len();
+        let states = known.map(|known| {
+            let mut all = vec![None; count];
+            for (cell, state) in known.cells.iter().zip(known.states) {
+                all[cell.index] = Some(shown(state));
+            }
+            all
+        });
+        let judged = Arc::new(Judged { basis, states, ran_well, undefined });
+        self.last = Some(judged.clone());
+        judged
+    }
+
+    /// What cells use and no cell above defines, in the order of the cells.
+    pub fn undefined(&mut self, notebook: &Notebook, language: &str) -> Arc<[Undefined]> {
+        if self.last.as_ref().is_some_and(|last| !last.basis.notebook.has_cells_of(notebook)) {
+            self.last = None;
+        }
+        self.names.begin(notebook, language);
+        with_stack(|| self.cell_names.undefined(notebook, language, &mut self.names))
+    }
+
+    pub fn known(&mut self, basis: &Basis, runs: (Vec<Run>, Codes), clock: Clock<'_>) -> Known {
+        with_stack(|| self.known_now(basis, runs, clock))
+    }
+
+    fn known_now(&mut self, basis: &Basis, (runs, codes): (Vec<Run>, Codes), clock: Clock<'_>) -> Known {
+        let (notebook, instance) = (&basis.notebook, basis.instance);
+        self.names.begin(notebook, &basis.language);
+        let code = notebook.cells().iter().enumerate().filter(|(_, cell)| cell.is_code());
+        let (mut cells, mut sources, mut left) = (Vec::new(), Vec::new(), MAX_SOURCE);
+        for (index, cell) in code {
+            let source = cell.source().into_owned();
+            let mut fact = fact(index, cell, &source, &basis.language);
+            fact.names = self.names.within(&source, left);
+            left = left.saturating_sub(source.len());
+            cells.push(fact);
+            sources.push(source);
+        }
+        let runs = if runs.is_empty() {
+            runs
+        } else {
+            let mut runs = carried(&cells, &sources, runs, &codes, instance);
+            if is_python(&basis.language) && sources.iter().map(String::len).sum::<usize>() <= MAX_SOURCE {
+                let sources: Vec<&str> = sources.iter().map(String::as_str).collect();
+                let ran = |hash| codes.get(&hash).map(ToString::to_string);
+                add_random(&mut self.random, &mut cells, &mut runs, &sources, ran);
+            }
+            runs
+        };
+        let states = states(Facts { cells: &cells, runs: &runs, instance, clock });
+        Known { cells, runs, states }
+    }
+}
+
+/// A code cell as the rules see it, without its names.
+fn fact(index: usize, cell: &Cell, source: &str, language: &str) -> crate::Cell {
+    crate::Cell {
+        index,
+        id: cell.id().clone(),
+        source: hash(source),
+        names: Arc::default(),
+        random: BTreeMap::new(),
+        // In other languages, `#` may begin code.
+        is_blank: source.trim().is_empty() || (is_python(language) && is_blank(source)),
+        has_outputs: cell.output_count() > 0,
+        execution_count: cell.execution_count(),
+    }
+}
+
+fn shown(state: CellState) -> Judgement {
+    Judgement { state: state.state, evidence: state.evidence }
+}
+
+fn ran_well(known: &Known, instance: Option<u64>) -> HashSet<usize> {
+    let is_well = |run: &&Run| !run.has_failed && instance == Some(run.instance);
+    let ran = known.runs.iter().filter(is_well).filter_map(|run| Some((run.cell.as_ref()?, run.source)));
+    let ran: HashSet<(&CellId, u64)> = ran.collect();
+    let cells = known.cells.iter().filter(|cell| ran.contains(&(&cell.id, cell.source)));
+    cells.map(|cell| cell.index).collect()
+}
+
+fn is_python(language: &str) -> bool {
+    language.eq_ignore_ascii_case("python")
+}
+
+#[cfg(test)]
+mod tests;

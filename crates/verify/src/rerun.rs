@@ -1,0 +1,413 @@
+//! Runs the cells of a notebook in a kernel of their own, which ends afterwards.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use compare::{Comparison, compare, without_pages};
+use kernel::{Event, Outcome, OutputArea};
+use notebook::{Json, Kernelspec, Output};
+use parking_lot::Mutex;
+use place::{
+    Code, Error, ErrorKind, Executor, Kernel, KernelChoice, KernelRequest, KernelSelector, NotebookPath,
+    Place, RunDetails, RunId,
+};
+use runs::Run;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout_at};
+
+use crate::cells::Checked;
+use crate::imports;
+use crate::imports::MissingModule;
+
+/// How many bytes of outputs a cell may have; what it prints beyond that is not compared.
+const MAX_OUTPUT_BYTES: usize = 64 * 1024 * 1024;
+/// How long it may take to find out which modules are missing.
+const QUESTION_LIMIT: Duration = Duration::from_secs(10);
+
+/// The notebook, and the kernel that it wants.
+pub(crate) struct Subject {
+    pub(crate) place: Arc<dyn Place>,
+    pub(crate) path: NotebookPath,
+    /// The name of a kernelspec, where the notebook's own kernel tells more than its metadata.
+    pub(crate) kernelspec: Option<String>,
+    pub(crate) preferred: Option<Kernelspec>,
+    /// Whether it runs in a copy of the notebook's folder.
+    pub(crate) in_copy: bool,
+}
+
+/// The outputs of the cells that ran.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Ran {
+    pub(crate) outputs: Vec<Vec<Output>>,
+    /// The same without what went into `Output` widgets, where a cell has any: front ends that know widgets save them apart.
+    pub(crate) beside_widgets: Vec<Option<Vec<Output>>>,
+    pub(crate) ended: Ended,
+    /// What the notebook imports and the environment lacks, if a cell has failed for that.
+    pub(crate) missing: Vec<MissingModule>,
+    /// The links of the folder that are not in its copy, because they lead out of it.
+    pub(crate) left_out: Vec<String>,
+    /// Such as `Python 3.12.4`.
+    pub(crate) runtime: String,
+    /// What a notebook keeps of all widgets of the kernel: see [`Executor::widget_state`].
+    pub(crate) widgets: Option<Json>,
+}
+
+impl Ran {
+    /// Compares what a cell says now with what is saved, which was written by a front end that knows widgets or by one that does
+    /// not, and by one that saves what a pager shows or by one that does not.
+    pub(crate) fn compare(&self, position: usize, cell: &Checked, during: &Range<SystemTime>) -> Comparison {
+        let fresh = &self.outputs[position];
+        let beside = self.beside_widgets.get(position).and_then(Option::as_ref);
+        let mut forms: Vec<&[Output]> = std::iter::once(fresh).chain(beside).map(Vec::as_slice).collect();
+        if cell.asks_for_help {
+            forms.push(without_pages(fresh, cell.saved.len()));
+        }
+        let mut compared = forms.into_iter().map(|form| compare(&cell.saved, form, during));
+        let first = compared.next().unwrap_or(Comparison::Same);
+        let is_different = matches!(first, Comparison::Different { .. });
+        let other = compared.find(|other| is_different && !matches!(other, Comparison::Different { .. }));
+        other.unwrap_or(first)
+    }
+
+    /// Why the cell at that position failed, if it did.
+    pub(crate) fn failure_at(&self, position: usize) -> Option<String> {
+        match &self.ended {
+            Ended::At { position: at, cause } if *at == position => Some(cause.clone()),
+            _ => None,
+        }
+    }
+
+    /// How many cells ran before one failed.
+    pub(crate) fn passed(&self) -> usize {
+        match self.ended {
+            Ended::Whole => self.outputs.len(),
+            Ended::At { position, .. } => position,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Ended {
+    Whole,
+    At { position: usize, cause: String },
+}
+
+/// Runs the cells in a new kernel, each for at most `limit`, until the first error that is not expected. `on_cell` gets the
+/// position of each. Fails if `run` is interrupted during the rerun. The kernel has ended in any case.
+pub(crate) async fn rerun(
+    run: &Run,
+    subject: &Subject,
+    cells: &[Checked],
+    limit: Duration,
+    on_cell: &(dyn Fn(usize) + Send + Sync),
+) -> Result<Ran, Error> {
+    let missing = missing(subject).await?;
+    let copy = if subject.in_copy { Some(subject.place.copy_folder(&subject.path).await?) } else { None };
+    let request = KernelRequest {
+        notebook: Some(subject.path.clone()),
+        kernel: KernelSelector::Scratch(subject.kernelspec.clone()),
+        is_for_run: true,
+        preferred: subject.preferred.clone(),
+        folder: copy.as_ref().map(|copy| copy.path().to_path_buf()),
+    };
+    // Not cut short: a place that has begun to start a kernel could not end it.
+    let KernelChoice::Kernel { kernel, .. } = subject.place.kernel(request).await? else {
+        return Err(runs::no_kernel());
+    };
+    let mut ran = tokio::select! {
+        ran = run_cells(&*kernel, cells, limit, on_cell) => ran,
+        () = run.over() => Err(cancelled()),
+    };
+    if let (Ok(ran), Some(missing)) = (&mut ran, missing) {
+        let name = kernel.description().name;
+        // An environment may offer a kernel of that name without a kernelspec.
+        if name != *missing {
+            ran.runtime = format!("{} ({name} in place of the kernelspec {missing})", ran.runtime);
+        }
+    }
+    if let Err(error) = kernel.shutdown().await {
+        tracing::warn!(%error, kernel = %kernel.id(), "the kernel of a verification did not end");
+    }
+    if let (Some(copy), Ok(ran)) = (&copy, &mut ran) {
+        ran.left_out = copy.left_out().to_vec();
+        let beside = ran.beside_widgets.iter_mut().flatten();
+        ran.outputs.iter_mut().chain(beside).for_each(|outputs| copy.restore(outputs));
+    }
+    ran
+}
+
+/// The kernelspec that the notebook names, if there is none of that name.
+async fn missing(subject: &Subject) -> Result<Option<&str>, Error> {
+    let Some(preferred) = subject.preferred.as_ref().filter(|_| subject.kernelspec.is_none()) else {
+        return Ok(None);
+    };
+    let known = subject.place.kernelspecs().await?;
+    Ok((!known.iter().any(|known| known.name == preferred.name)).then_some(&preferred.name))
+}
+
+fn cancelled() -> Error {
+    Error::new(ErrorKind::KernelGone, "The verification was cancelled.", "Call verify_notebook again.")
+}
+
+async fn run_cells(
+    kernel: &dyn Kernel,
+    cells: &[Checked],
+    limit: Duration,
+    on_cell: &(dyn Fn(usize) + Send + Sync),
+) -> Result<Ran, Error> {
+    let executor = kernel.executor().await?;
+    let (mut areas, mut ended) = (Vec::new(), Ended::Whole);
+    for (position, cell) in cells.iter().enumerate() {
+        on_cell(position);
+        let area = Arc::new(Mutex::new(Areas::default()));
+        areas.push(area.clone());
+        let failure = execute(&*executor, &cell.source, limit, cell.may_fail, area.clone()).await;
+        if let Some(cause) = failure.or_else(|| area.lock().error().filter(|_| !cell.may_fail)) {
+            ended = Ended::At { position, cause };
+            break;
+        }
+    }
+    // An error may be expected because it is saved.
+    let lacks_module = areas.iter().any(|area| area.lock().all.outputs().iter().any(is_of_missing_module));
+    let missing = if lacks_module { missing_modules(&*executor, cells).await } else { Vec::new() };
+    // Only now: a later cell may have updated a display of an earlier one.
+    let outputs = areas.iter().map(|area| area.lock().all.outputs().to_vec()).collect();
+    let beside_widgets = areas.iter().map(|area| area.lock().beside_widgets()).collect();
+    let (runtime, widgets) = (runtime(&*executor), executor.widget_state().await);
+    Ok(Ran { outputs, beside_widgets, ended, missing, left_out: Vec::new(), runtime, widgets })
+}
+
+fn is_of_missing_module(output: &Output) -> bool {
+    matches!(output, Output::Error { name, .. } if name == "ModuleNotFoundError")
+}
+
+/// All modules that the cells import and the environment lacks, not only the first.
+async fn missing_modules(executor: &dyn Executor, cells: &[Checked]) -> Vec<MissingModule> {
+    let modules = imports::imported(cells.iter().map(|cell| cell.source.as_str()));
+    let area = Arc::new(Mutex::new(Areas::default()));
+    let failure = execute(executor, &imports::question(&modules), QUESTION_LIMIT, true, area.clone()).await;
+    if let Some(cause) = failure {
+        tracing::debug!(cause, "which modules are missing is not known");
+    }
+    let area = area.lock();
+    let printed = area.all.outputs().iter().filter_map(|output| match output {
+        Output::Stream { text, .. } => Some(text.as_str().into_owned()),
+        _ => None,
+    });
+    imports::missing(&printed.collect::<String>(), &modules)
+}
+
+/// The outputs of a cell.
+#[derive(Default)]
+struct Areas {
+    all: OutputArea,
+    /// Without what went into `Output` widgets.
+    beside_widgets: OutputArea,
+    /// Whether a widget takes them now.
+    is_captured: bool,
+    was_captured: bool,
+}
+
+impl Areas {
+    fn apply(&mut self, event: Event) {
+        match event {
+            Event::Captured(is_captured) => {
+                self.is_captured = is_captured;
+                self.was_captured |= is_captured;
+            }
+            Event::Output { output: Output::Stream { .. }, .. }
+                if self.all.size_bytes() > MAX_OUTPUT_BYTES => {}
+            event => {
+                if !self.is_captured || matches!(event, Event::UpdateDisplay { .. }) {
+                    self.beside_widgets.apply(event.clone());
+                }
+                self.all.apply(event);
+            }
+        }
+    }
+
+    /// The error that the cell shows, which its reply does not tell if the code caught it: `%run` of a script that fails, or a cell
+    /// that runs another. What went into a widget is shown there.
+    fn error(&self) -> Option<String> {
+        self.beside_widgets.outputs().iter().find_map(|output| match output {
+            Output::Error { name, value, .. } => Some(error_line(name, value)),
+            _ => None,
+        })
+    }
+
+    /// `None` if no widget took any.
+    fn beside_widgets(&self) -> Option<Vec<Output>> {
+        self.was_captured.then(|| self.beside_widgets.outputs().to_vec())
+    }
+}
+
+/// Why the cell failed, if it did. Its outputs go into `area`, even those that come after its end.
+async fn execute(
+    executor: &dyn Executor,
+    source: &str,
+    limit: Duration,
+    may_fail: bool,
+    area: Arc<Mutex<Areas>>,
+) -> Option<String> {
+    let (sender, mut events) = mpsc::unbounded_channel();
+    let sink = Box::new(move |event| match event {
+        Event::InputWanted { .. } | Event::Finished(_) => drop(sender.send(event)),
+        event => area.lock().apply(event),
+    });
+    let note = RunDetails {
+        run: RunId::new("verify".to_owned()),
+        notebook: None,
+        cell: None,
+        source: source.to_owned(),
+        shown_before: None,
+    };
+    let _execution = executor.execute(Code { source, cell: None, note: &note }, sink);
+    let _forgotten = Forgotten { executor, run: &note.run };
+    let deadline = Instant::now() + limit;
+    loop {
+        let Ok(event) = timeout_at(deadline, events.recv()).await else {
+            return Some(format!("it took longer than {} s", limit.as_secs_f64()));
+        };
+        match event {
+            Some(Event::InputWanted { .. }) => return Some("it asks for input".to_owned()),
+            Some(Event::Finished(outcome)) => return failure(outcome, may_fail),
+            Some(_) => {}
+            None => return Some("its kernel is gone".to_owned()),
+        }
+    }
+}
+
+/// A run that no later server looks for once this is dropped, however it ends.
+struct Forgotten<'a> {
+    executor: &'a dyn Executor,
+    run: &'a RunId,
+}
+
+impl Drop for Forgotten<'_> {
+    fn drop(&mut self) {
+        self.executor.acknowledge(self.run);
+    }
+}
+
+fn failure(outcome: Outcome, may_fail: bool) -> Option<String> {
+    match outcome {
+        Outcome::Done { .. } => None,
+        Outcome::Error { .. } if may_fail => None,
+        Outcome::Error { name, value, .. } => Some(error_line(&name, &value)),
+        Outcome::KernelDied { how } => Some(format!("the kernel died: {how}")),
+        Outcome::Refused { cause } => Some(cause),
+        Outcome::Lost { cause, .. } => Some(cause.to_string()),
+        Outcome::Aborted | Outcome::Interrupted | Outcome::Restarted => Some("it was interrupted".to_owned()),
+    }
+}
+
+fn error_line(name: &str, value: &str) -> String {
+    let value = value.lines().next().unwrap_or_default();
+    if value.is_empty() { name.to_owned() } else { format!("{name}: {value}") }
+}
+
+/// The language with its version, as the kernel says.
+fn runtime(executor: &dyn Executor) -> String {
+    let info = executor.language_info();
+    let text = |name| info.member(name).and_then(|json| Some(json.text()?.into_owned())).unwrap_or_default();
+    let (language, version) = (text("name"), text("version"));
+    let mut letters = language.chars();
+    let language = letters.next().map(|first| first.to_uppercase().chain(letters).collect::<String>());
+    format!("{} {version}", language.unwrap_or_default()).trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use notebook::{Json, MimeBundle};
+
+    use super::*;
+
+    fn printed(text: &str) -> Event {
+        let output = Output::Stream { name: "stdout".to_owned(), text: text.into() };
+        Event::Output { output, display_id: None }
+    }
+
+    fn outputs(events: Vec<Event>) -> (Vec<Output>, Option<Vec<Output>>) {
+        let mut areas = Areas::default();
+        for event in events {
+            areas.apply(event);
+        }
+        (areas.all.outputs().to_vec(), areas.beside_widgets())
+    }
+
+    #[test]
+    fn what_goes_into_a_widget_may_be_saved_in_the_cell_or_with_the_widget() {
+        let (outputs, beside) = outputs(vec![
+            printed("a\n"),
+            Event::Captured(true),
+            printed("in the widget\n"),
+            Event::ClearOutput { wait: true },
+            printed("in the widget\n"),
+            Event::Captured(false),
+            printed("b\n"),
+        ]);
+        let ran = Ran {
+            outputs: vec![outputs],
+            beside_widgets: vec![beside],
+            ended: Ended::Whole,
+            missing: Vec::new(),
+            left_out: Vec::new(),
+            runtime: String::new(),
+            widgets: None,
+        };
+        let says = |text: &str| {
+            let saved = Output::Stream { name: "stdout".to_owned(), text: text.into() };
+            let cell = Checked::with_saved(vec![saved]);
+            ran.compare(0, &cell, &(SystemTime::now()..SystemTime::now())) == Comparison::Same
+        };
+        assert!(says("a\nb\n") && says("in the widget\nb\n"));
+        assert!(!says("a\nin the widget\nb\n") && !says("other\n"));
+    }
+
+    #[test]
+    fn an_error_that_the_code_caught_is_an_error() {
+        let mut areas = Areas::default();
+        assert_eq!(areas.error(), None);
+        let error = |value: &str| Event::Output {
+            output: Output::Error { name: "E".to_owned(), value: value.to_owned(), traceback: Vec::new() },
+            display_id: None,
+        };
+        areas.apply(Event::Captured(true));
+        areas.apply(error("in a widget"));
+        areas.apply(Event::Captured(false));
+        assert_eq!(areas.error(), None);
+        areas.apply(printed("a"));
+        areas.apply(error("one\ntwo"));
+        assert_eq!(areas.error().as_deref(), Some("E: one"));
+    }
+
+    #[test]
+    fn help_may_be_saved_as_an_output_or_not() {
+        let bundle = |text: &str| MimeBundle {
+            data: Json::from_value(&serde_json::json!({ "text/plain": text })),
+            metadata: Json::empty_object(),
+        };
+        let ran = Ran {
+            outputs: vec![vec![Output::Display(bundle("Docstring"))]],
+            beside_widgets: Vec::new(),
+            ended: Ended::Whole,
+            missing: Vec::new(),
+            left_out: Vec::new(),
+            runtime: String::new(),
+            widgets: None,
+        };
+        let says = |asks_for_help, saved: Vec<Output>| {
+            let cell = Checked { asks_for_help, ..Checked::with_saved(saved) };
+            ran.compare(0, &cell, &(SystemTime::now()..SystemTime::now())) == Comparison::Same
+        };
+        assert!(says(true, Vec::new()) && says(true, vec![Output::Display(bundle("Docstring"))]));
+        assert!(!says(true, vec![Output::Display(bundle("another text"))]) && !says(false, Vec::new()));
+    }
+
+    #[test]
+    fn without_widgets_there_is_one_way_to_save_outputs() {
+        let (all, beside) = outputs(vec![printed("a")]);
+        assert_eq!((all.len(), beside), (1, None));
+    }
+}

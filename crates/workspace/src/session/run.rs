@@ -1,0 +1,230 @@
+//! What a session runs, and the kernels that it chooses for that.
+
+use std::sync::Arc;
+
+use notebook::CellId;
+use place::{
+    Error, ErrorKind, FoundRun, Kernel, KernelChoice, KernelId, KernelRequest, KernelSelector, Mode,
+    NextStep, Place, RunId,
+};
+use runs::{InLine, InSeries, OpenNotebook, Run, RunTarget, Slot};
+use verify::{VerifyOptions, Verifying};
+
+use super::Session;
+use crate::places::Located;
+
+/// How many kernels are named where one is not found.
+const MAX_NEAR: usize = 3;
+
+impl Session {
+    /// The kernel of a notebook. Chooses one if it has none yet.
+    pub async fn choose_kernel(
+        &self,
+        notebook: &Arc<OpenNotebook>,
+        selector: KernelSelector,
+    ) -> Result<KernelChoice, Error> {
+        let choice = notebook.choose(selector, self.id, false).await?;
+        if let KernelChoice::Kernel { kernel, .. } = &choice {
+            self.workspace.runner().adopt(kernel, notebook).await;
+        }
+        Ok(choice)
+    }
+
+    /// Looks for a run that this server does not know on the kernels of all places, and takes it over if its server has ended.
+    pub async fn find_run(&self, run: &RunId) -> Option<FoundRun> {
+        let runner = self.workspace.runner();
+        for place in self.places() {
+            let Ok(Some(found)) = place.find_run(run).await else { continue };
+            match (&found.kernel, &found.notebook) {
+                (Some(kernel), Some(path)) => {
+                    let located = Located { place, path: path.clone() };
+                    if let Ok(opened) = self.workspace.open(located, Mode::Connect).await {
+                        runner.adopt(kernel, &opened).await;
+                    }
+                }
+                // What became of its runs is found by their ids.
+                (Some(kernel), None) => drop(runner.adopt_at(kernel, &place, None).await),
+                (None, _) => {}
+            }
+            return Some(found);
+        }
+        None
+    }
+
+    /// Takes over the runs that earlier servers left at a kernel that is for code of no notebook.
+    pub async fn adopt(&self, kernel: KernelId) -> Result<(), Error> {
+        let place = self.place();
+        let request = KernelRequest { kernel: KernelSelector::Existing(kernel), ..KernelRequest::default() };
+        if let KernelChoice::Kernel { kernel, .. } = place.kernel(request).await? {
+            self.workspace.runner().adopt_at(&kernel, &place, None).await;
+        }
+        Ok(())
+    }
+
+    /// The kernel that runs the cells of a notebook, as for a run: what it lacks, such as an environment, is made.
+    pub async fn kernel_for_run(&self, notebook: &Arc<OpenNotebook>) -> Result<Arc<dyn Kernel>, Error> {
+        let kernel = match notebook.choose(KernelSelector::Any, self.id, true).await? {
+            KernelChoice::Kernel { kernel, .. } => kernel,
+            KernelChoice::OnFirstRun(_) => return Err(runs::no_kernel()),
+        };
+        self.workspace.runner().adopt(&kernel, notebook).await;
+        Ok(kernel)
+    }
+
+    /// Runs the cells of a notebook from now on in a kernel of any place that was started for this session alone. It does not
+    /// become the notebook's for others.
+    pub fn use_kernel(&self, notebook: &OpenNotebook, kernel: Arc<dyn Kernel>) {
+        notebook.bind(kernel, self.id);
+    }
+
+    /// Runs a cell, or code of no cell, in a notebook's kernel. Never waits.
+    pub fn run(
+        &self,
+        notebook: Arc<OpenNotebook>,
+        cell: Option<CellId>,
+        source: String,
+    ) -> Result<Arc<Run>, Error> {
+        self.run_as(notebook, cell, source, None)
+    }
+
+    /// Runs one cell of several, whose caller waits for each. Never waits.
+    pub fn run_in_series(
+        &self,
+        notebook: Arc<OpenNotebook>,
+        cell: CellId,
+        source: String,
+        series: InSeries,
+    ) -> Result<Arc<Run>, Error> {
+        self.run_as(notebook, Some(cell), source, Some(series))
+    }
+
+    fn run_as(
+        &self,
+        notebook: Arc<OpenNotebook>,
+        cell: Option<CellId>,
+        source: String,
+        series: Option<InSeries>,
+    ) -> Result<Arc<Run>, Error> {
+        let slot = self.slot()?;
+        if cell.is_some() {
+            self.checkpoint_first_run(&notebook);
+        }
+        let in_line = self.line_up_in(&notebook);
+        Ok(self.workspace.runner().run(notebook, (cell, source), series, self.id, slot, in_line))
+    }
+
+    /// Runs cells, given by id and source, in order. Each has its run at once. Never waits.
+    pub fn run_in_order(
+        &self,
+        notebook: &Arc<OpenNotebook>,
+        cells: Vec<(CellId, String)>,
+        stops_on_error: bool,
+    ) -> Result<Vec<Arc<Run>>, Error> {
+        let slot = self.slot()?;
+        self.checkpoint_first_run(notebook);
+        let in_line = self.line_up_in(notebook);
+        Ok(self.workspace.runner().run_in_order(notebook, cells, stops_on_error, self.id, slot, in_line))
+    }
+
+    /// Outputs change a notebook, too.
+    fn checkpoint_first_run(&self, notebook: &OpenNotebook) {
+        if let Some(name) = self.first_change_of(notebook.path()) {
+            self.checkpoint_if_recorded(notebook, &name);
+        }
+    }
+
+    /// The kernel with this id, or the only one whose id begins so, in the first place that has one. A place that can restart
+    /// and end the kernel comes before one that knows it as that of another program.
+    pub async fn kernel(&self, id: &str) -> Result<Arc<dyn Kernel>, Error> {
+        let (mut foreign, mut failure) = (None, None);
+        for place in self.places() {
+            match find_kernel(&*place, id).await {
+                Ok(kernel) if kernel.description().foreign.is_some() => foreign = foreign.or(Some(kernel)),
+                Ok(kernel) => return Ok(kernel),
+                Err(error) if error.kind == ErrorKind::InvalidArgument => return Err(error),
+                // A place that knows why is more use than one that has never heard of it.
+                Err(error) if failure.is_none() || error.kind != ErrorKind::NotFound => failure = Some(error),
+                Err(_) => {}
+            }
+        }
+        if let Some(kernel) = foreign {
+            return Ok(kernel);
+        }
+        let mut failure = failure.unwrap_or_else(|| Error::no_kernel(id));
+        failure.cause.push_str(&self.near_kernel(id).await);
+        Err(failure)
+    }
+
+    /// What to say of the kernels that somebody may have meant: by an id in another case, or by the name of a kernelspec or notebook.
+    async fn near_kernel(&self, id: &str) -> String {
+        let mut ids = Vec::new();
+        for place in self.places() {
+            for kernel in place.kernels().await.unwrap_or_default() {
+                let description = kernel.description();
+                let notebook = description.keeping.and_then(|keeping| keeping.notebook);
+                let names = [description.name, description.display_name, kernel.id().to_string()];
+                let is_meant = names.iter().any(|name| name.eq_ignore_ascii_case(id.trim()))
+                    || kernel.id().to_lowercase().starts_with(&id.trim().to_lowercase())
+                    || notebook.is_some_and(|path| *path == *id);
+                if is_meant && !id.trim().is_empty() {
+                    ids.push(kernel.id().to_string());
+                }
+            }
+        }
+        ids.truncate(MAX_NEAR);
+        if ids.is_empty() { String::new() } else { format!(" The nearest: {}.", ids.join(", ")) }
+    }
+
+    /// Runs code in the kernel with this id, or else in the session's own kernel. Never waits for the run.
+    pub async fn run_code(&self, kernel: Option<&str>, source: String) -> Result<Arc<Run>, Error> {
+        let kernel = match kernel {
+            Some(id) => Some(self.kernel(id).await?),
+            None => None,
+        };
+        let slot = self.slot()?;
+        let target =
+            kernel.as_ref().map_or(RunTarget::Default, |kernel| RunTarget::Kernel(kernel.id().clone()));
+        let in_line = self.run_order.line_up(&[target]);
+        Ok(self.workspace.runner().run_code(self.place(), kernel, source, slot, in_line))
+    }
+
+    /// Verifies a notebook in a fresh kernel. Never waits.
+    pub fn verify(&self, notebook: Arc<OpenNotebook>, options: VerifyOptions) -> Result<Verifying, Error> {
+        let slot = self.slot()?;
+        if options.apply {
+            self.checkpoint_first_run(&notebook);
+        }
+        Ok(verify::start(self.workspace.runner(), notebook, options, slot))
+    }
+
+    /// The place of a run of this notebook after those that the session has requested before.
+    fn line_up_in(&self, notebook: &OpenNotebook) -> InLine {
+        let kernel = notebook.kernel().map(|kernel| RunTarget::Kernel(kernel.id().clone()));
+        let targets: Vec<_> =
+            [RunTarget::Notebook(notebook.path().clone())].into_iter().chain(kernel).collect();
+        self.run_order.line_up(&targets)
+    }
+
+    /// Permission for one more run.
+    fn slot(&self) -> Result<Slot, Error> {
+        if self.state().is_stateless { self.workspace.common_slots().take() } else { self.slots.take() }
+    }
+}
+
+/// The kernel with this id, or the only one whose id begins with it.
+async fn find_kernel(place: &dyn Place, id: &str) -> Result<Arc<dyn Kernel>, Error> {
+    let kernels = place.kernels().await?;
+    if let Some(exact) = kernels.iter().find(|kernel| **kernel.id() == *id) {
+        return Ok(exact.clone());
+    }
+    let mut found = kernels.iter().filter(|kernel| kernel.id().starts_with(id));
+    match (found.next(), found.next()) {
+        (Some(kernel), None) => Ok(kernel.clone()),
+        (Some(_), Some(_)) => Err(Error::new(
+            ErrorKind::InvalidArgument,
+            format!("More than one kernel has an id that starts with {id:?}."),
+            NextStep::ListKernels,
+        )),
+        (None, _) => Err(place.unknown_kernel(id)),
+    }
+}
