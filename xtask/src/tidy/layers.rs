@@ -9,7 +9,7 @@ const RULE: &str = "layers";
 const LAYERS: [(u8, &[&str]); 6] = [
     (1, &["connection", "names", "notebook", "windows"]),
     (2, &["clients", "kernel", "operations", "render", "rest", "staleness", "ydoc"]),
-    (3, &["compare"]),
+    (3, &["compare", "html"]),
     (4, &["workspace"]),
     (5, &["mcp", "local", "jupyter", "colab", "telemetry"]),
     (6, &["cli", "python"]),
@@ -22,8 +22,8 @@ const TOOLS: [&str; 4] = ["bench", "fuzz", "testkit", "xtask"];
 const CONFINED: [(&str, &str); 3] = [("rmcp", "mcp"), ("pyo3", "python"), ("windows-sys", "windows")];
 
 /// Members that only compute: they take bytes and do not wait.
-const PURE: [&str; 8] =
-    ["compare", "connection", "names", "notebook", "operations", "render", "staleness", "ydoc"];
+const PURE: [&str; 9] =
+    ["compare", "connection", "html", "names", "notebook", "operations", "render", "staleness", "ydoc"];
 
 pub(super) fn check(members: &[&Package]) -> Vec<Finding> {
     let mut findings = Vec::new();

@@ -64,7 +64,7 @@ fn indexed(code: u16) -> Option<Colour> {
 
 /// `5;n` or `2;r;g;b`.
 fn colour(codes: &mut impl Iterator<Item = u16>) -> Option<Colour> {
-    let mut byte = |codes: &mut dyn Iterator<Item = u16>| u8::try_from(codes.next()?).ok();
+    let byte = |codes: &mut dyn Iterator<Item = u16>| u8::try_from(codes.next()?).ok();
     match codes.next()? {
         5 => byte(codes).map(Colour::Indexed),
         2 => Some(Colour::Rgb(byte(codes)?, byte(codes)?, byte(codes)?)),
