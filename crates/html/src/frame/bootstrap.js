@@ -1,7 +1,10 @@
 "use strict";
 // Gets the frame's library from the page, draws, and reports the height of what was drawn.
 addEventListener("message", (event) => {
-  if (event.source !== parent || !event.data || !Array.isArray(event.data.sources)) return;
+  if (event.source !== parent || !event.data) return;
+  // The page's script may start after the frame has loaded.
+  if (event.data.hello === true && document.readyState === "complete") report();
+  if (!Array.isArray(event.data.sources)) return;
   const say = (error) => {
     document.getElementById("chart")?.append(`The chart cannot be drawn: ${error}`);
   };
@@ -14,8 +17,9 @@ addEventListener("message", (event) => {
   }
 });
 addEventListener("load", () => {
-  parent.postMessage({ ready: true }, "*");
-  new ResizeObserver(() => {
-    parent.postMessage({ height: document.documentElement.scrollHeight }, "*");
-  }).observe(document.body);
+  report();
+  new ResizeObserver(report).observe(document.body);
 });
+function report() {
+  parent.postMessage({ ready: true, height: document.documentElement.scrollHeight }, "*");
+}

@@ -12,6 +12,8 @@
       frame.contentWindow.postMessage({ sources }, "*");
     }
     const height = Number(event.data.height);
-    if (height > 0) frame.style.height = `${Math.min(Math.ceil(height), 4000)}px`;
+    // A chart that is not drawn yet has no height.
+    if (height > 20) frame.style.height = `${Math.min(Math.ceil(height), 4000)}px`;
   });
+  frames.forEach((it) => it.contentWindow.postMessage({ hello: true }, "*"));
 })();
