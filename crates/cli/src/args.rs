@@ -1,6 +1,7 @@
 //! The command line.
 
 mod environment;
+mod export;
 mod install;
 mod jupyter;
 mod keep_kernels;
@@ -20,6 +21,7 @@ use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use environment::variable_name;
 pub(crate) use environment::{either, given, variable};
+pub(crate) use export::Export;
 pub(crate) use install::{Install, Status, Uninstall, Which};
 pub(crate) use jupyter::{Connect, JupyterArgs, JupyterServer, Places, Running, Servers, Start, Verb};
 use keep_kernels::KEPT_BY_DEFAULT;
@@ -128,6 +130,12 @@ pub(crate) enum Command {
     /// as they are. The exit status is 0 if all outputs are the same, 1 if any differ, 2 if a cell fails, and 3 if a
     /// notebook cannot run.
     Verify(Verify),
+
+    /// Write a notebook as one HTML file, for people without Jupyter
+    ///
+    /// The file works without a network, and nothing in it runs but, with --interactive, the scripts of outputs in frames
+    /// of their own. The exit status is 0 if it was written, 1 if not, and 2 if the command line is wrong.
+    Export(Export),
 }
 
 /// A process between server and kernel: `cellbridge keep`, which a server starts.

@@ -8,6 +8,7 @@ mod colab_subset;
 mod demo;
 mod doctor;
 mod endpoint;
+mod export;
 mod install;
 mod jupyter;
 #[cfg(unix)]
@@ -77,6 +78,7 @@ fn main() -> ExitCode {
             Some(Command::History(options)) => operations::history(&options).await,
             Some(Command::Diff(options)) => operations::diff(&options).await,
             Some(Command::Undo(options)) => operations::undo(&options).await,
+            Some(Command::Export(options)) => Box::pin(export::run(&options)).await,
             Some(Command::Demo(options)) => demo::run(options).await,
             Some(Command::Install(options)) => install::install(&options),
             Some(Command::Uninstall(options)) => install::uninstall(&options),

@@ -32,6 +32,15 @@ pub(crate) fn say_painted(lines: &Painted) -> anyhow::Result<()> {
     print(lines.as_str())
 }
 
+/// Writes a document as it is on standard output, for another program or a file. It has no control characters: whoever made it has
+/// replaced them.
+pub(crate) fn write_document(document: &str) -> anyhow::Result<()> {
+    match io::stdout().write_all(document.as_bytes()).and_then(|()| io::stdout().flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => Ok(written?),
+    }
+}
+
 fn print(line: &str) -> anyhow::Result<()> {
     match writeln!(io::stdout(), "{line}") {
         // Whoever reads has seen enough, such as `head`.

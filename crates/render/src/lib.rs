@@ -32,6 +32,7 @@ pub use merge::{merged, with_widget_texts};
 pub use output::{full_length, full_text, last_line};
 pub use page::{page, paged};
 pub use reply::{Keep, Part, Reply};
+pub use terminal::{Colour, Style, StyledText, styled};
 
 fn size(bytes: usize) -> String {
     match bytes {

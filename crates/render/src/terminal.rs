@@ -10,13 +10,15 @@
 
 mod repeats;
 mod screen;
+mod style;
 
 use screen::Screen;
+pub use style::{Colour, Style};
 
 use self::repeats::Repeats;
 
 /// The longest parameters of an escape sequence that are kept; no longer ones matter here.
-const MAX_PARAMETERS: usize = 32;
+const MAX_PARAMETERS: usize = 64;
 
 /// Takes the text that a program writes to a terminal, and passes on the lines that remain, without trailing blanks.
 #[derive(Debug)]
@@ -25,6 +27,15 @@ pub(crate) struct Terminal<S: FnMut(&str)> {
     parameters: String,
     screen: Screen,
     lines: Repeats<S>,
+    /// Whether what is passed on names the styles of its text.
+    has_styles: bool,
+}
+
+/// A piece of a terminal's text in one style.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StyledText {
+    pub text: String,
+    pub style: Style,
 }
 
 /// The position in an escape sequence (ECMA-48, as far as programs use it).
@@ -49,6 +60,7 @@ impl<S: FnMut(&str)> Terminal<S> {
             parameters: String::new(),
             screen: Screen::default(),
             lines: Repeats::new(sink),
+            has_styles: false,
         }
     }
 
@@ -139,6 +151,7 @@ impl<S: FnMut(&str)> Terminal<S> {
             'G' => self.screen.move_to_column(count - 1),
             'J' if given.unwrap_or(0) == 0 => self.screen.erase_below(),
             'K' => self.screen.erase_line(given.unwrap_or(0)),
+            'm' if self.has_styles => self.screen.change_style(&self.parameters),
             _ => {}
         }
     }
@@ -160,6 +173,32 @@ pub(crate) fn render_pieces<'a>(pieces: impl IntoIterator<Item = &'a str>) -> St
     pieces.into_iter().for_each(|piece| terminal.write(piece));
     terminal.finish();
     rendered
+}
+
+/// Text in pieces as a terminal would show it to a person: with its colours, and every line of it.
+pub fn styled<'a>(pieces: impl IntoIterator<Item = &'a str>) -> Vec<StyledText> {
+    let mut rendered = String::new();
+    let sink = |text: &str| rendered.push_str(text);
+    let lines = Repeats::uncounted(sink);
+    let mut terminal = Terminal {
+        state: State::Text,
+        parameters: String::new(),
+        screen: Screen::default(),
+        lines,
+        has_styles: true,
+    };
+    pieces.into_iter().for_each(|piece| terminal.write(piece));
+    terminal.screen.finish(&mut terminal.lines);
+    let styles = terminal.screen.into_styles();
+    // The screen passes on no escape sequences but its own.
+    let mut parts = rendered.split('\x1b');
+    let first = parts.next().map(|text| (Style::default(), text));
+    let others = parts.filter_map(|part| {
+        let (index, text) = part.split_once('m')?;
+        Some((styles.get(index.parse::<usize>().ok()?).copied()?, text))
+    });
+    let pieces = first.into_iter().chain(others).filter(|(_, text)| !text.is_empty());
+    pieces.map(|(style, text)| StyledText { text: text.to_owned(), style }).collect()
 }
 
 #[cfg(test)]

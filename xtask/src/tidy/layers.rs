@@ -9,7 +9,7 @@ const RULE: &str = "layers";
 const LAYERS: [(u8, &[&str]); 11] = [
     (1, &["connection", "names", "notebook", "windows"]),
     (2, &["clients", "kernel", "operations", "render", "rest", "staleness", "ydoc"]),
-    (3, &["compare", "keeper", "place"]),
+    (3, &["compare", "html", "keeper", "place"]),
     (4, &["packages", "recorder", "local", "jupyter", "colab"]),
     (5, &["runs"]),
     (6, &["verify"]),
@@ -27,8 +27,8 @@ const TOOLS: [&str; 4] = ["bench", "fuzz", "testkit", "xtask"];
 const CONFINED: [(&str, &str); 3] = [("rmcp", "mcp"), ("pyo3", "python"), ("windows-sys", "windows")];
 
 /// Members that only compute: they take bytes and do not wait.
-const PURE: [&str; 8] =
-    ["compare", "connection", "names", "notebook", "operations", "render", "staleness", "ydoc"];
+const PURE: [&str; 9] =
+    ["compare", "connection", "html", "names", "notebook", "operations", "render", "staleness", "ydoc"];
 
 pub(super) fn check(members: &[&Package]) -> Vec<Finding> {
     let mut findings = Vec::new();

@@ -51,7 +51,7 @@ const RULES: [Rule; 5] = [
     },
     Rule {
         name: "pure",
-        crates: &["compare", "connection", "notebook", "render", "ydoc"],
+        crates: &["compare", "connection", "html", "notebook", "render", "ydoc"],
         words: &["std::fs", "std::net", "fs::", "net::", "std::{"],
         exceptions: &[],
         modules: &[],
@@ -64,6 +64,7 @@ const RULES: [Rule; 5] = [
             "clients",
             "compare",
             "connection",
+            "html",
             "notebook",
             "keeper",
             "kernel",

@@ -8,6 +8,8 @@ pub(super) struct Repeats<S> {
     /// Blank lines, passed on only if text follows.
     blank: usize,
     state: State,
+    /// Whether repeats are counted. Otherwise every line is passed on.
+    counts: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +29,12 @@ impl<S> std::fmt::Debug for Repeats<S> {
 
 impl<S: FnMut(&str)> Repeats<S> {
     pub(super) fn new(sink: S) -> Self {
-        Self { sink, last: String::new(), repeated: 0, blank: 0, state: State::Nothing }
+        Self { sink, last: String::new(), repeated: 0, blank: 0, state: State::Nothing, counts: true }
+    }
+
+    /// Every line as it is.
+    pub(super) fn uncounted(sink: S) -> Self {
+        Self { counts: false, ..Self::new(sink) }
     }
 
     /// Takes a line, or the rest of one.
@@ -40,7 +47,7 @@ impl<S: FnMut(&str)> Repeats<S> {
         } else if line.is_empty() {
             self.count_repeats();
             self.blank += 1;
-        } else if self.blank == 0 && line == self.last {
+        } else if self.counts && self.blank == 0 && line == self.last {
             self.repeated += 1;
         } else {
             self.begin_line();
@@ -71,7 +78,7 @@ impl<S: FnMut(&str)> Repeats<S> {
         }
         let blank = std::mem::take(&mut self.blank);
         let note = format!("… ({blank} blank lines)\n");
-        if blank > note.len() {
+        if self.counts && blank > note.len() {
             (self.sink)(&note);
         } else {
             (0..blank).for_each(|_| (self.sink)("\n"));

@@ -7,6 +7,7 @@
 
 use std::collections::VecDeque;
 
+use super::Style;
 use super::repeats::Repeats;
 
 /// The lines that the cursor can still reach by going up.
@@ -17,6 +18,8 @@ const MAX_COLUMN: usize = 1000;
 const MAX_PADDING: usize = 1024 * 1024;
 /// When the last line exceeds this size in bytes, its start becomes final, so that memory is bounded.
 const MAX_LINE: usize = 64 * 1024;
+/// The most styles that are told apart. Text in further ones has none.
+const MAX_STYLES: usize = 4096;
 
 #[derive(Debug)]
 pub(super) struct Screen {
@@ -28,19 +31,35 @@ pub(super) struct Screen {
     padding: usize,
     /// The buffer of a line that was passed on, to be used again.
     spare: String,
+    /// The styles that text was written in. The first is none.
+    styles: Vec<Style>,
+    /// The index of the style in which text is written.
+    style: u16,
 }
 
-/// A line. It is split into characters only when something within it changes.
+/// A line. It is split into characters only when something within it changes, or has a style.
 #[derive(Debug)]
 enum Line {
     Text(String),
-    Cells(Vec<char>),
+    Cells(Vec<Cell>),
+}
+
+/// A character with the index of its style.
+#[derive(Debug, Clone, Copy)]
+struct Cell {
+    character: char,
+    style: u16,
+}
+
+impl Cell {
+    const BLANK: Self = Self { character: ' ', style: 0 };
 }
 
 impl Default for Screen {
     fn default() -> Self {
         let rows = VecDeque::from([Line::Text(String::new())]);
-        Self { rows, row: 0, column: None, padding: 0, spare: String::new() }
+        let styles = vec![Style::default()];
+        Self { rows, row: 0, column: None, padding: 0, spare: String::new(), styles, style: 0 }
     }
 }
 
@@ -49,30 +68,48 @@ impl Screen {
     pub(super) fn print<S: FnMut(&str)>(&mut self, text: &str, lines: &mut Repeats<S>) {
         if self.row + 1 == self.rows.len() && self.rows[self.row].len() + text.len() > MAX_LINE {
             self.release(lines);
-            if text.len() > MAX_LINE {
+            if text.len() > MAX_LINE && self.style == 0 {
                 lines.part(text);
                 return;
             }
         }
+        let style = self.style;
         match (self.column, &mut self.rows[self.row]) {
-            (None, Line::Text(line)) => line.push_str(text),
-            (None, Line::Cells(cells)) => cells.extend(text.chars()),
+            (None, Line::Text(line)) if style == 0 => line.push_str(text),
+            (None, line) => line.cells().extend(text.chars().map(|character| Cell { character, style })),
             (Some(column), line) => {
                 let cells = line.cells();
                 let missing = column.saturating_sub(cells.len()).min(MAX_PADDING - self.padding);
                 self.padding += missing;
-                cells.extend(std::iter::repeat_n(' ', missing));
+                cells.extend(std::iter::repeat_n(Cell::BLANK, missing));
                 let mut column = column.min(cells.len());
-                for character in text.chars() {
+                for cell in text.chars().map(|character| Cell { character, style }) {
                     match cells.get_mut(column) {
-                        Some(cell) => *cell = character,
-                        None => cells.push(character),
+                        Some(present) => *present = cell,
+                        None => cells.push(cell),
                     }
                     column += 1;
                 }
                 self.column = (column < cells.len()).then_some(column);
             }
         }
+    }
+
+    /// Changes the style of what is written from now on, by the parameters of an escape sequence.
+    pub(super) fn change_style(&mut self, parameters: &str) {
+        let style = self.styles[usize::from(self.style)].after(parameters);
+        let index = self.styles.iter().position(|known| *known == style).unwrap_or_else(|| {
+            if self.styles.len() == MAX_STYLES {
+                return 0;
+            }
+            self.styles.push(style);
+            self.styles.len() - 1
+        });
+        self.style = u16::try_from(index).unwrap_or_default();
+    }
+
+    pub(super) fn into_styles(self) -> Vec<Style> {
+        self.styles
     }
 
     /// Passes on all rows; what follows continues the last one.
@@ -156,7 +193,7 @@ impl Screen {
         let cells = self.rows[self.row].cells();
         match part {
             0 => cells.truncate(column),
-            1 => cells.iter_mut().take((column + 1).min(MAX_COLUMN)).for_each(|cell| *cell = ' '),
+            1 => cells.iter_mut().take((column + 1).min(MAX_COLUMN)).for_each(|cell| *cell = Cell::BLANK),
             _ => cells.clear(),
         }
         self.column = Some(column.min(cells.len().max(MAX_COLUMN)));
@@ -169,6 +206,7 @@ impl Screen {
     }
 
     pub(super) fn finish<S: FnMut(&str)>(&mut self, lines: &mut Repeats<S>) {
+        self.style = 0;
         while !self.rows.is_empty() {
             self.release_first(lines);
         }
@@ -189,10 +227,13 @@ impl Line {
         }
     }
 
-    fn cells(&mut self) -> &mut Vec<char> {
+    fn cells(&mut self) -> &mut Vec<Cell> {
         loop {
             match self {
-                Self::Text(text) => *self = Self::Cells(text.chars().collect()),
+                Self::Text(text) => {
+                    let cells = text.chars().map(|character| Cell { character, style: 0 });
+                    *self = Self::Cells(cells.collect());
+                }
                 Self::Cells(cells) => return cells,
             }
         }
@@ -201,7 +242,24 @@ impl Line {
     fn take(&mut self) -> String {
         match self {
             Self::Text(text) => std::mem::take(text),
-            Self::Cells(cells) => std::mem::take(cells).into_iter().collect(),
+            Self::Cells(cells) => written(&std::mem::take(cells)),
         }
     }
+}
+
+/// The text of a line, with `ESC` and the index of a style, up to `m`, where another style begins. A line ends without style.
+fn written(cells: &[Cell]) -> String {
+    let mut text = String::with_capacity(cells.len());
+    let mut style = 0;
+    let end = Cell { character: ' ', style: 0 };
+    for (at, cell) in cells.iter().chain([&end]).enumerate() {
+        if cell.style != style {
+            style = cell.style;
+            text.push_str(&format!("\x1b{style}m"));
+        }
+        if at < cells.len() {
+            text.push(cell.character);
+        }
+    }
+    text
 }

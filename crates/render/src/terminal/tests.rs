@@ -155,3 +155,28 @@ fn sequence() -> impl Strategy<Value = String> {
         "\x1b\\[[JKA]",
     ]
 }
+
+#[test]
+fn a_person_sees_colours_and_every_line() {
+    let shown = |text: &str| {
+        let pieces = styled([text]).into_iter();
+        let pieces = pieces.map(|piece| match piece.style.foreground {
+            Some(Colour::Indexed(index)) => format!("<{index}:{}>", piece.text),
+            _ => piece.text,
+        });
+        pieces.collect::<String>()
+    };
+    for (text, expected) in [
+        ("plain", "plain"),
+        ("a\x1b[31mb\x1b[0mc", "a<1:b>c"),
+        ("\x1b[31mred\nstill\x1b[39m no", "<1:red>\n<1:still> no"),
+        ("\x1b[32m10%\r\x1b[31m99%", "<1:99%>"),
+        ("abc\r\x1b[31mX", "<1:X>bc"),
+        ("same\nsame\nsame\nsame\nsame\nsame\nsame\nsame", &["same"; 8].join("\n")),
+        ("a\x1b]8;;http://x\x07link\x1b]8;;\x07", "alink"),
+        ("\x1b5m", "m"),
+    ] {
+        assert_eq!(shown(text), expected, "{text:?}");
+    }
+    assert_eq!(render("a\x1b[31mb\x1b[0mc"), "abc", "models see no colours");
+}

@@ -1,0 +1,172 @@
+//! Outputs with scripts, each in a frame of its own.
+//!
+//! A frame is sandboxed: its scripts have an origin of their own, and reach neither the page nor its file. It inherits the policy of
+//! the page, which allows no request, no navigation, and only the scripts whose hashes the page names. A frame gets its library from
+//! the page in a message, so that the page holds each library once.
+
+use std::collections::BTreeSet;
+
+use html5gum::{Token, Tokenizer};
+use notebook::{Json, MimeBundle};
+
+use crate::fragment::{Fragment, escape, script_hash};
+use crate::sanitize::{raw_text, text};
+use crate::{Libraries, Library};
+
+const BOOTSTRAP: &str = include_str!("frame/bootstrap.js");
+const PLOTLY: &str = include_str!("frame/plotly.js");
+const VEGA: &str = include_str!("frame/vega.js");
+const BOKEH: &str = include_str!("frame/bokeh.js");
+
+/// The head of each frame. Its own policy repeats what the page's forbids, for pages that serve a frame by itself.
+const HEAD: &str = "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>Output</title>\
+    <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval' blob:; \
+    style-src 'unsafe-inline'; img-src data: blob:; font-src data:; worker-src blob:; form-action 'none'; base-uri 'none'\">\
+    <meta http-equiv=\"x-dns-prefetch-control\" content=\"off\">\
+    <style>html{color-scheme:light;background:#fff;color:#111}body{margin:0;font:14px/1.4 system-ui,sans-serif}</style>";
+
+/// An output that a script draws.
+#[derive(Debug)]
+pub(crate) enum Interactive {
+    Plotly(Json),
+    Vega(Json),
+    /// The element, and the script that draws into it.
+    Bokeh(String, String),
+    /// HTML with scripts of its own.
+    Html(String),
+}
+
+impl Interactive {
+    pub(crate) fn of(bundle: &MimeBundle) -> Option<Self> {
+        let starting = |prefix: &str| {
+            bundle.data.members().find(|(mime, _)| mime.starts_with(prefix)).map(|(_, json)| json)
+        };
+        if let Some(figure) = starting("application/vnd.plotly.v").filter(Json::is_object) {
+            return Some(Self::Plotly(figure));
+        }
+        if let Some(specification) = starting("application/vnd.vega").filter(Json::is_object) {
+            return Some(Self::Vega(specification));
+        }
+        let html = bundle.text("text/html").unwrap_or_default();
+        if starting("application/vnd.bokehjs_exec").is_some() {
+            return Some(Self::Bokeh(html, bundle.text("application/javascript").unwrap_or_default()));
+        }
+        // Colab adds buttons to its tables, whose scripts need Colab.
+        (has_script(&html) && !html.contains("class=\"dataframe\"")).then_some(Self::Html(html))
+    }
+}
+
+/// Writes the frame. Fails if its library is not there.
+pub(crate) fn write(output: &Interactive, libraries: &Libraries, html: &mut Fragment) -> Result<(), Library> {
+    let (library, script, body) = match output {
+        Interactive::Plotly(figure) => (Some(Library::Plotly), PLOTLY, data(figure.as_str())),
+        Interactive::Vega(specification) => (Some(Library::Vega), VEGA, data(specification.as_str())),
+        Interactive::Bokeh(element, script) => {
+            let script = serde_json::Value::from(script.as_str()).to_string();
+            (Some(Library::Bokeh), BOKEH, format!("{element}{}", data(&script)))
+        }
+        Interactive::Html(body) => (None, "", body.clone()),
+    };
+    if let Some(library) = library {
+        libraries.get(library).ok_or(library)?;
+        html.libraries.insert(library);
+    }
+    let mut document = format!("{HEAD}<script>{BOOTSTRAP}</script>");
+    if !script.is_empty() {
+        document.push_str(&format!("<script>{script}</script>"));
+    }
+    document.push_str("</head><body>");
+    document.push_str(&normalized(&body));
+    html.scripts.extend(hashes(&document));
+    html.raw("<iframe class=\"cb-frame\" sandbox=\"allow-scripts\" loading=\"lazy\"");
+    html.attribute("title", library.map_or("Interactive output", |_| "Interactive chart"));
+    if let Some(library) = library {
+        html.attribute("data-library", library.element());
+    }
+    html.attribute("srcdoc", &document).raw("></iframe>");
+    Ok(())
+}
+
+/// JSON in a block that no script can end: `<` occurs only in its strings.
+fn data(json: &str) -> String {
+    format!(
+        "<div id=\"chart\"></div><script type=\"application/json\" id=\"data\">{}</script>",
+        embedded_json(json)
+    )
+}
+
+pub(crate) fn embedded_json(json: &str) -> String {
+    json.replace('<', "\\u003c")
+}
+
+/// The text as a browser reads it from an attribute of ours: so that the hashes are those of the scripts that it sees.
+fn normalized(html: &str) -> String {
+    let html = html.replace("\r\n", "\n").replace('\r', "\n");
+    let mut escaped = String::new();
+    // Only to learn which characters are replaced.
+    html.chars()
+        .map(|character| {
+            escaped.clear();
+            escape(character.encode_utf8(&mut [0; 4]), &mut escaped);
+            if escaped == "\u{fffd}" { '\u{fffd}' } else { character }
+        })
+        .collect()
+}
+
+fn has_script(html: &str) -> bool {
+    // Most outputs have none.
+    if !html.contains("<script") && !html.contains("<SCRIPT") {
+        return false;
+    }
+    let mut found = false;
+    scripts(html, |_| found = true);
+    found
+}
+
+/// The hashes of the scripts and the event handlers in a document.
+fn hashes(document: &str) -> BTreeSet<String> {
+    let mut hashes = BTreeSet::new();
+    scripts(document, |script| {
+        hashes.insert(script_hash(script));
+    });
+    hashes
+}
+
+fn scripts(html: &str, mut take: impl FnMut(&str)) {
+    let mut script: Option<String> = None;
+    let mut tokens = Tokenizer::new(html);
+    while let Some(Ok(token)) = tokens.next() {
+        match token {
+            Token::StartTag(tag) => {
+                let name = text(&tag.name);
+                for (attribute, value) in &tag.attributes {
+                    if attribute.starts_with(b"on") {
+                        take(&text(value));
+                    }
+                }
+                if name == "script" {
+                    let kind = tag.attributes.get(&b"type"[..]).map(|kind| text(kind)).unwrap_or_default();
+                    let is_script = kind.is_empty() || kind.contains("javascript") || kind == "module";
+                    script = is_script.then(String::new);
+                }
+                if let Some(state) = raw_text(&name) {
+                    tokens.set_state(state);
+                }
+            }
+            Token::String(found) => {
+                if let Some(script) = &mut script {
+                    script.push_str(&text(&found));
+                }
+            }
+            Token::EndTag(_) => {
+                if let Some(script) = script.take() {
+                    take(&script);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

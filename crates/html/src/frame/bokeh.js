@@ -1,0 +1,4 @@
+"use strict";
+function draw(script) {
+  (0, eval)(script);
+}

@@ -1,0 +1,63 @@
+//! Images, which are in the page or not at all.
+
+use std::borrow::Cow;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::fragment::Fragment;
+use crate::url::{self, Picture};
+
+/// What a reader is told of an image that its author did not describe.
+const NO_ALT: &str = "Image";
+
+/// An image by its address. One elsewhere becomes a link to it, so that the page makes no request.
+pub(crate) fn at(address: &str, alt: &str, style: &str, is_in_link: bool, html: &mut Fragment) {
+    let alt = if alt.trim().is_empty() { NO_ALT } else { alt };
+    match url::picture(address) {
+        Some(Picture::Data(address)) => embedded(&address, alt, style, html),
+        Some(Picture::Remote(address)) if !is_in_link => {
+            html.raw("<a").attribute("href", &address);
+            html.raw(" target=\"_blank\" rel=\"noopener noreferrer\">").text(alt).raw("</a>");
+            html.raw(" <span class=\"cb-note\">(image on another site, not loaded)</span>");
+        }
+        Some(Picture::Remote(_)) => {
+            html.text(alt).raw(" <span class=\"cb-note\">(image on another site, not loaded)</span>");
+        }
+        Some(Picture::File(name)) => {
+            html.text(alt)
+                .raw(" <span class=\"cb-note\">(image in the file ")
+                .text(&name)
+                .raw(", not included)</span>");
+        }
+        None => {
+            html.text(alt).raw(" <span class=\"cb-note\">(image, not shown)</span>");
+        }
+    }
+}
+
+/// The image in a `data:` address.
+pub(crate) fn embedded(address: &str, alt: &str, style: &str, html: &mut Fragment) {
+    html.raw("<img").attribute("alt", alt).attribute("src", address);
+    if !style.is_empty() {
+        html.attribute("style", style);
+    }
+    html.raw(">");
+}
+
+/// A drawing as an image, in which no script runs and from which no request is made.
+pub(crate) fn svg(svg: &str, alt: &str, html: &mut Fragment) {
+    let address = format!("data:image/svg+xml;base64,{}", STANDARD.encode(&*with_namespace(svg)));
+    embedded(&address, alt, "", html);
+}
+
+/// In HTML, a drawing needs no namespace; as a file it does.
+fn with_namespace(svg: &str) -> Cow<'_, str> {
+    let Some(start) = svg.find("<svg") else { return Cow::Borrowed(svg) };
+    let end = svg[start..].find('>').map_or(svg.len(), |end| start + end);
+    if svg[start..end].contains("xmlns=") {
+        return Cow::Borrowed(svg);
+    }
+    let at = start + "<svg".len();
+    Cow::Owned(format!("{} xmlns=\"http://www.w3.org/2000/svg\"{}", &svg[..at], &svg[at..]))
+}

@@ -1,0 +1,274 @@
+//! Writes HTML of a notebook again, by an allow-list of elements, attributes and styles.
+//!
+//! The input is read as tokens, and the output is made of them: nothing is copied. What is written has the tree that a browser makes
+//! of it, so that it cannot leave the element around it, and reading it a second time changes nothing (mutation XSS). Therefore the
+//! writer keeps to the rules by which a browser closes elements (<https://html.spec.whatwg.org/#parsing-main-inbody>): a block ends a
+//! paragraph, an item is a child of its list, a table contains only its parts. Of foreign content, a drawing becomes an image, where
+//! nothing in it runs, and everything else is left out.
+//!
+//! Example: `<p>a<div onclick=x>b</p>c` becomes `<p>a</p><div>bc</div>`.
+
+mod attributes;
+mod elements;
+mod sheet;
+mod structure;
+pub(crate) mod style;
+
+use html5gum::emitters::default::DefaultEmitter;
+use html5gum::{HtmlString, State, Token, Tokenizer};
+
+use crate::Ids;
+use crate::fragment::Fragment;
+use crate::picture;
+use elements::{Dropped, Element, dropped, element};
+use sheet::Sheet;
+use structure::Open;
+
+/// The deepest nesting that is written. Browsers flatten a page at 512.
+const MAX_DEPTH: usize = 100;
+
+/// The element that stands for a fragment of ours in the HTML of a Markdown cell.
+pub(crate) const SLOT: &str = "cb-slot";
+
+/// A fragment of ours within the HTML of a Markdown cell, written once.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    pub(crate) fragment: Option<Fragment>,
+    pub(crate) is_block: bool,
+}
+
+/// What was written.
+#[derive(Debug)]
+pub(crate) struct Sanitized {
+    pub(crate) html: Fragment,
+    /// Whether it shows anything.
+    pub(crate) is_visible: bool,
+    pub(crate) has_table: bool,
+}
+
+/// The HTML of an output.
+pub(crate) fn output(html: &str) -> Sanitized {
+    write(html, None, Vec::new())
+}
+
+/// The HTML of a Markdown cell, whose ids get a prefix, so that links within the notebook work.
+pub(crate) fn markdown(html: &str, ids: &Ids, slots: Vec<Slot>) -> Fragment {
+    write(html, Some(ids), slots).html
+}
+
+fn write(html: &str, ids: Option<&Ids>, slots: Vec<Slot>) -> Sanitized {
+    let mut writer = Writer {
+        source: html,
+        html: Fragment::default(),
+        open: Vec::new(),
+        sheet: sheet(html),
+        ids,
+        slots,
+        skipped: None,
+        is_visible: false,
+        has_table: false,
+    };
+    let mut tokens = Tokenizer::new_with_emitter(html, DefaultEmitter::<usize>::new_with_span());
+    while let Some(Ok(token)) = tokens.next() {
+        if let Some(state) = writer.token(token) {
+            tokens.set_state(state);
+        }
+    }
+    writer.close_to(0);
+    Sanitized { html: writer.html, is_visible: writer.is_visible, has_table: writer.has_table }
+}
+
+/// The rules of all `style` elements.
+fn sheet(html: &str) -> Sheet {
+    let mut sheet = Sheet::default();
+    if !html.contains("<style") {
+        return sheet;
+    }
+    let mut is_style = false;
+    let mut tokens = Tokenizer::new(html);
+    while let Some(Ok(token)) = tokens.next() {
+        match token {
+            Token::StartTag(tag) => {
+                is_style = **tag.name == *b"style";
+                if let Some(state) = raw_text(&text(&tag.name)) {
+                    tokens.set_state(state);
+                }
+            }
+            Token::EndTag(_) => is_style = false,
+            Token::String(found) if is_style => sheet.add(&text(&found)),
+            _ => {}
+        }
+    }
+    sheet
+}
+
+/// How a browser reads the content of an element that holds no markup.
+pub(crate) fn raw_text(name: &str) -> Option<State> {
+    match name {
+        "script" => Some(State::ScriptData),
+        "style" | "xmp" | "iframe" | "noembed" | "noframes" | "noscript" => Some(State::RawText),
+        "title" | "textarea" => Some(State::RcData),
+        "plaintext" => Some(State::PlainText),
+        _ => None,
+    }
+}
+
+pub(crate) fn text(bytes: &HtmlString) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// An element that is left out with its content.
+#[derive(Debug)]
+struct Skipped {
+    name: String,
+    /// How many elements of this name are open.
+    depth: usize,
+    /// Where it starts in the source, if it becomes an image.
+    drawing: Option<usize>,
+}
+
+struct Writer<'a> {
+    source: &'a str,
+    html: Fragment,
+    open: Vec<Open>,
+    sheet: Sheet,
+    ids: Option<&'a Ids>,
+    slots: Vec<Slot>,
+    skipped: Option<Skipped>,
+    is_visible: bool,
+    has_table: bool,
+}
+
+impl Writer<'_> {
+    /// Writes a token, and returns how what follows is read.
+    fn token(&mut self, token: Token<usize>) -> Option<State> {
+        match token {
+            Token::StartTag(tag) => {
+                let name = text(&tag.name);
+                if let Some(skipped) = &mut self.skipped {
+                    // In a drawing, `style` and `title` hold markup.
+                    let is_drawing = skipped.drawing.is_some();
+                    if skipped.name == name && !(is_drawing && tag.self_closing) {
+                        skipped.depth += 1;
+                    }
+                    return raw_text(&name).filter(|_| !is_drawing);
+                }
+                match dropped(&name) {
+                    Some(Dropped::Void) => {}
+                    Some(Dropped::Drawing) if tag.self_closing => {}
+                    Some(kind) => {
+                        let drawing = (kind == Dropped::Drawing).then_some(tag.span.start);
+                        self.skipped = Some(Skipped { name: name.clone(), depth: 1, drawing });
+                    }
+                    None => self.start(&name, &attributes::Attributes::new(&tag.attributes)),
+                }
+                raw_text(&name)
+            }
+            Token::EndTag(tag) => {
+                self.end(&text(&tag.name), tag.span.end);
+                None
+            }
+            Token::String(found) => {
+                if self.skipped.is_none() {
+                    self.text(&text(&found));
+                }
+                None
+            }
+            Token::Comment(_) | Token::Doctype(_) | Token::Error(_) => None,
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        // A browser would move it in front of the table.
+        if self.is_between_cells() {
+            return;
+        }
+        self.is_visible |= !text.trim().is_empty();
+        self.html.text(text);
+    }
+
+    fn end(&mut self, name: &str, end: usize) {
+        if let Some(skipped) = &mut self.skipped {
+            if skipped.name == name {
+                skipped.depth -= 1;
+            }
+            if skipped.depth == 0 {
+                let drawing = skipped.drawing;
+                self.skipped = None;
+                if let Some(svg) = drawing.and_then(|start| self.source.get(start..end)) {
+                    self.drawing(svg);
+                }
+            }
+            return;
+        }
+        if let Some(at) = self.closed_by(name) {
+            self.close_to(at);
+        }
+    }
+
+    /// A drawing within HTML, as an image.
+    fn drawing(&mut self, svg: &str) {
+        if !self.is_between_cells() {
+            self.is_visible = true;
+            picture::svg(svg, "Drawing", &mut self.html);
+        }
+    }
+
+    fn start(&mut self, name: &str, attributes: &attributes::Attributes<'_>) {
+        if name == SLOT {
+            return self.slot(attributes.number("n"));
+        }
+        let Some(element) = element(name) else { return };
+        if self.open.len() >= MAX_DEPTH || !self.make_room(&element) {
+            return;
+        }
+        match element.name {
+            "img" => return self.image(attributes),
+            "br" | "hr" | "wbr" => {
+                self.html.raw("<").raw(element.name).raw(">");
+                return;
+            }
+            "source" => return self.source_of_media(attributes),
+            "table" => self.has_table = true,
+            _ => {}
+        }
+        self.write_tag(&element, attributes);
+        if element.name == "progress" || element.name == "meter" {
+            self.is_visible = true;
+        }
+        if element.name != "col" {
+            let id = attributes.get("id").unwrap_or_default();
+            self.open.push(Open { name: element.name, written: self.written(&element), id });
+        }
+    }
+
+    /// Writes a fragment of ours.
+    fn slot(&mut self, number: Option<usize>) {
+        let Some(slot) = number.and_then(|number| self.slots.get_mut(number)) else { return };
+        let (is_block, fragment) = (slot.is_block, slot.fragment.take());
+        if self.is_between_cells() {
+            return;
+        }
+        if is_block {
+            self.end_paragraph();
+        }
+        if let Some(fragment) = fragment {
+            self.is_visible = true;
+            self.html.append(fragment);
+        }
+    }
+
+    /// The element that is written: some mean something only below another.
+    fn written(&self, element: &Element) -> &'static str {
+        let parent = self.open.last().map(|open| open.name);
+        match element.name {
+            "li" if !matches!(parent, Some("ul" | "ol")) => "div",
+            "dt" | "dd" if parent != Some("dl") => "div",
+            "summary" if parent != Some("details") => "div",
+            _ => element.written,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
