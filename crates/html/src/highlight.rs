@@ -39,7 +39,7 @@ pub(crate) fn source(source: &str, language: Option<&str>, html: &mut Fragment) 
 }
 
 fn is_magic_with_python(source: &str) -> bool {
-    let name = source.trim_start().split_whitespace().next().unwrap_or_default();
+    let name = source.split_whitespace().next().unwrap_or_default();
     matches!(name, "%%time" | "%%timeit" | "%%capture" | "%%prun")
 }
 

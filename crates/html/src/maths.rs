@@ -1,4 +1,4 @@
-//! Formulas: LaTeX as MathML, which browsers draw without a script.
+//! Formulas: LaTeX as `MathML`, which browsers draw without a script.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -13,7 +13,7 @@ use crate::sanitize::text;
 const MAX_LENGTH: usize = 20_000;
 /// The most nested groups, which the writer follows by recursion.
 const MAX_DEPTH: usize = 60;
-/// The longest MathML of a formula, in bytes.
+/// The longest `MathML` of a formula, in bytes.
 const MAX_WRITTEN: usize = 1024 * 1024;
 
 /// Definitions make work without a bound: `\def\a{\a\a}`.
@@ -33,7 +33,7 @@ pub(crate) fn formula(latex: &str, is_block: bool, html: &mut Fragment) {
     }
 }
 
-/// The formula as MathML; `None` if some of it is not known.
+/// The formula as `MathML`; `None` if some of it is not known.
 fn mathml(latex: &str, is_block: bool) -> Option<Fragment> {
     let is_deep = latex.matches(['{', '^', '_', '\\']).count() > 4_000 || depth(latex) > MAX_DEPTH;
     let is_definition = |name: &str| DEFINITIONS.iter().any(|definition| name.starts_with(definition));
@@ -71,7 +71,7 @@ fn depth(latex: &str) -> usize {
     deepest + latex.matches("\\left").count().max(latex.matches("\\begin").count())
 }
 
-/// Elements of MathML Core, of which none takes HTML or an address.
+/// Elements of `MathML` Core, of which none takes HTML or an address.
 const ELEMENTS: [&str; 28] = [
     "math",
     "mfrac",
@@ -127,7 +127,7 @@ const ATTRIBUTES: [&str; 22] = [
     "voffset",
 ];
 
-/// The library's MathML, written again: what it copies from the formula is text, and nothing else is.
+/// The library's `MathML`, written again: what it copies from the formula is text, and nothing else is.
 fn allowed(mathml: &str) -> Fragment {
     let mut html = Fragment::default();
     let mut open: Vec<&'static str> = Vec::new();

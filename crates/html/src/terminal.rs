@@ -16,9 +16,10 @@ pub(crate) fn write<'a>(pieces: impl IntoIterator<Item = &'a str>, html: &mut Fr
 }
 
 fn write_piece(text: &str, style: Style, html: &mut Fragment) {
-    let (foreground, background) = match style.is_reversed {
-        true => (style.background, style.foreground),
-        false => (style.foreground, style.background),
+    let (foreground, background) = if style.is_reversed {
+        (style.background, style.foreground)
+    } else {
+        (style.foreground, style.background)
     };
     let classes = [
         (style.is_bold, "cb-bold "),
@@ -57,12 +58,11 @@ fn write_piece(text: &str, style: Style, html: &mut Fragment) {
 /// xterm's cube of 216 colours, and its 24 greys.
 fn of_palette(index: u8) -> String {
     let level = |step: u8| if step == 0 { 0 } else { 55 + 40 * step };
-    let (red, green, blue) = match index.checked_sub(232) {
-        Some(grey) => (8 + 10 * grey, 8 + 10 * grey, 8 + 10 * grey),
-        None => {
-            let index = index.saturating_sub(16);
-            (level(index / 36), level(index / 6 % 6), level(index % 6))
-        }
+    let (red, green, blue) = if let Some(grey) = index.checked_sub(232) {
+        (8 + 10 * grey, 8 + 10 * grey, 8 + 10 * grey)
+    } else {
+        let index = index.saturating_sub(16);
+        (level(index / 36), level(index / 6 % 6), level(index % 6))
     };
     format!("#{red:02x}{green:02x}{blue:02x}")
 }

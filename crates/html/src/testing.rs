@@ -1,6 +1,7 @@
 //! Reads HTML as a browser does, and checks that nothing in it can run, load or escape. Independent of what writes it.
 
 use html5ever::driver::ParseOpts;
+use html5ever::serialize::SerializeOpts;
 use html5ever::tendril::TendrilSink as _;
 use html5ever::tree_builder::TreeBuilderOpts;
 use html5ever::{parse_document, serialize};
@@ -90,7 +91,8 @@ pub(crate) fn assert_safe(fragment: &str, source: &str) {
         container.children.iter().for_each(|child| child.walk(&mut |node| names.push(node.name.clone())));
         assert_eq!(names, written_elements(fragment), "another tree: {source:?}\n{fragment}");
         let mut again = Vec::new();
-        serialize(&mut again, &SerializableHandle::from(dom.document.clone()), Default::default()).unwrap();
+        serialize(&mut again, &SerializableHandle::from(dom.document.clone()), SerializeOpts::default())
+            .unwrap();
         assert_eq!(
             parsed(&String::from_utf8(again).unwrap()).all("div").len(),
             document.all("div").len(),

@@ -9,7 +9,9 @@ fn bundle(data: &serde_json::Value) -> MimeBundle {
 
 fn libraries() -> Libraries {
     let mut libraries = Libraries::default();
-    Library::ALL.into_iter().for_each(|library| libraries.insert(library, vec!["/* it */".to_owned()]));
+    for library in Library::ALL {
+        libraries.insert(library, vec!["/* it */".to_owned()]);
+    }
     libraries
 }
 

@@ -117,25 +117,25 @@ impl Writer<'_> {
         let last = |open: &[Open], names: &[&str]| open.iter().rposition(|it| names.contains(&it.name));
         let group = last(&self.open[table..], &["thead", "tbody", "tfoot"]).map(|at| table + at);
         match element.kind {
-            Kind::Column => match last(&self.open[table..], &["colgroup"]) {
-                Some(at) => self.close_to(table + at + 1),
-                None => {
+            Kind::Column => {
+                if let Some(at) = last(&self.open[table..], &["colgroup"]) {
+                    self.close_to(table + at + 1)
+                } else {
                     self.close_to(table + 1);
                     self.imply("colgroup");
                 }
-            },
+            }
             Kind::Row | Kind::Cell => {
                 let row = last(&self.open[table..], &["tr"]).map(|at| table + at);
                 if let Some(row) = row.filter(|_| element.kind == Kind::Cell) {
                     self.close_to(row + 1);
                     return true;
                 }
-                match group {
-                    Some(group) => self.close_to(group + 1),
-                    None => {
-                        self.close_to(table + 1);
-                        self.imply("tbody");
-                    }
+                if let Some(group) = group {
+                    self.close_to(group + 1)
+                } else {
+                    self.close_to(table + 1);
+                    self.imply("tbody");
                 }
                 if element.kind == Kind::Cell {
                     self.imply("tr");
