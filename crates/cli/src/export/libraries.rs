@@ -106,12 +106,11 @@ fn data_folders(prefixes: &[PathBuf]) -> Vec<PathBuf> {
 fn prefix_of_kernelspec(name: &str, folders: &[PathBuf]) -> Option<PathBuf> {
     // A name, not a path.
     let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
-    let texts = folders
+    let mut texts = folders
         .iter()
         .filter(|_| is_name)
         .map(|folder| folder.join("kernels").join(name).join("kernel.json"));
-    let specification: Value =
-        texts.filter_map(|file| serde_json::from_slice(&fs::read(file).ok()?).ok()).next()?;
+    let specification: Value = texts.find_map(|file| serde_json::from_slice(&fs::read(file).ok()?).ok())?;
     let program = Path::new(specification["argv"][0].as_str()?);
     let prefix = program.parent()?.parent().filter(|_| program.is_absolute())?;
     Some(prefix.to_path_buf())

@@ -119,7 +119,7 @@ impl Writer<'_> {
         match element.kind {
             Kind::Column => {
                 if let Some(at) = last(&self.open[table..], &["colgroup"]) {
-                    self.close_to(table + at + 1)
+                    self.close_to(table + at + 1);
                 } else {
                     self.close_to(table + 1);
                     self.imply("colgroup");
@@ -132,7 +132,7 @@ impl Writer<'_> {
                     return true;
                 }
                 if let Some(group) = group {
-                    self.close_to(group + 1)
+                    self.close_to(group + 1);
                 } else {
                     self.close_to(table + 1);
                     self.imply("tbody");
