@@ -11,9 +11,16 @@ use crate::list::list;
 use calls::arguments::older_names;
 use calls::tool::Capabilities;
 
-/// Members of JSON bodies that messages name.
-const OTHERS: [&str; 6] =
-    ["_meta", "code_sandbox_url", "document_url", "kernel_info_reply", "nbformat_minor", "tool_name"];
+/// Members of JSON bodies, and a word of HTML.
+const OTHERS: [&str; 7] = [
+    "_blank",
+    "_meta",
+    "code_sandbox_url",
+    "document_url",
+    "kernel_info_reply",
+    "nbformat_minor",
+    "tool_name",
+];
 
 #[test]
 fn messages_name_existing_tools_and_parameters() {
