@@ -109,3 +109,27 @@ fn a_reader_that_goes_away_is_no_error() -> Result<()> {
     assert_eq!(ended.status.code().context("a signal")?, 0);
     Ok(())
 }
+
+#[test]
+fn an_export_writes_a_page_and_never_a_notebook() -> Result<()> {
+    let folder = folder()?;
+    let run = |arguments: &[&str]| command(folder.path(), arguments).output();
+    let exported = run(&["export", "a.ipynb", "-o", "a.html"])?;
+    assert_eq!(exported.status.code(), Some(0), "{exported:?}");
+    let page = fs::read(folder.path().join("a.html"))?;
+    assert!(page.starts_with(b"<!doctype html>"));
+    assert_eq!(run(&["export", "a.ipynb", "-o", "-"])?.stdout, page);
+    assert_eq!(run(&["export", "a.ipynb", "--output", "a.html", "--no-input"])?.status.code(), Some(0));
+    assert_ne!(fs::read(folder.path().join("a.html"))?, page, "the file is replaced");
+    for (arguments, status) in [
+        (&["export", "a.ipynb", "-o", "a.ipynb"][..], 1),
+        (&["export", "a.ipynb", "-o", "./other.ipynb"], 1),
+        (&["export", "none.ipynb", "-o", "a.html"], 1),
+        (&["export", "a.ipynb", "-o", "no/folder.html"], 1),
+        (&["export", "a.ipynb"], 2),
+    ] {
+        assert_eq!(run(arguments)?.status.code(), Some(status), "{arguments:?}");
+    }
+    assert_eq!(fs::read_to_string(folder.path().join("a.ipynb"))?, NOTEBOOK);
+    Ok(())
+}
