@@ -103,7 +103,7 @@ pub async fn run_from_stdin(
     Ok(())
 }
 
-/// Starts the kernel, and notes what the server says meanwhile. Fails with why the kernel is no longer wanted; its process ends
+/// Starts the kernel, and notes what the server says until it is ready. Fails with why the kernel is no longer wanted; its process ends
 /// then.
 async fn start_kernel(
     launcher: Arc<dyn Launcher>,

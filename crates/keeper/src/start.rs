@@ -7,7 +7,7 @@
 //! | `keep` | leaves the session of the server, reads what to keep, starts the kernel, says how that went, and keeps it: [`run_from_stdin`](crate::run_from_stdin) |
 //!
 //! The second is not in the server's process group, which clients kill as a whole. The server says at once which runs wait for
-//! the kernel, and meanwhile which others do. If its end of the input is closed before the kernel is ready, the
+//! the kernel, and until it is ready which others do. If its end of the input is closed before the kernel is ready, the
 //! kernel is no longer wanted, and what the next server has to tell of these runs stays in the folder.
 
 use std::io;
@@ -34,7 +34,7 @@ pub enum StartError {
 #[derive(Debug)]
 pub struct StarterLife(#[expect(dead_code, reason = "it ends with the pipe")] FramedWrite<ChildStdin>);
 
-/// Starts a keeper, and waits until its kernel is ready. Passes `early` frames on to it meanwhile: which runs wait for the
+/// Starts a keeper, and waits until its kernel is ready. Passes `early` frames on to it until then: which runs wait for the
 /// kernel. If this is dropped before, the kernel ends.
 pub async fn start(
     program: &Path,

@@ -181,7 +181,7 @@ impl LogReader {
 }
 
 /// Reads the log in `folder` from its beginning, while its keeper may be writing, until `each` fails. What the keeper writes and
-/// forgets meanwhile may be left out.
+/// forgets during that time may be left out.
 pub(crate) fn read_records(
     folder: &Path,
     mut each: impl FnMut(SystemTime, LogRecord) -> io::Result<()>,
