@@ -138,7 +138,7 @@ async fn an_edit_that_won_a_race_is_made_once() {
 }
 
 #[tokio::test]
-async fn a_cell_that_others_changed_meanwhile_is_not_overwritten() {
+async fn a_cell_that_others_have_changed_is_not_overwritten() {
     for other in [Other::Saves(notebook(&[("a", "theirs")])), Other::Wins(notebook(&[("a", "theirs")]))] {
         let (store, stored) = store([other]);
         let seen = stored.snapshot().await.unwrap();
