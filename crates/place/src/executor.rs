@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use kernel::{Client, ExecutionId, MemoryError, Sink, Status};
+use kernel::{Client, ExecutionId, MemoryError, RunAnnouncement, Sink, Status};
 use notebook::{CellId, Json};
 use serde_json::Value;
 use tokio::sync::watch;
@@ -23,7 +23,7 @@ pub struct Code<'a> {
     pub note: &'a RunDetails,
 }
 
-/// Runs code. [`Client`] does so by messages.
+/// Runs code. [`ClientExecutor`] does so by messages.
 pub trait Executor: Send + Sync + 'static {
     /// Queues code behind what was queued before. Never waits. `sink` receives its events in order, of which exactly one
     /// is [`Event::Finished`](kernel::Event::Finished).
@@ -84,25 +84,74 @@ pub trait Execution: Send + Sync {
     }
 }
 
-impl Executor for Client {
+/// Logs the runs on one connection to a kernel, so that a later server can find them.
+pub trait RunLogger: Send + Sync + 'static {
+    /// What the log holds about a run.
+    fn announcement(&self, run: &RunDetails) -> RunAnnouncement;
+
+    /// See [`Executor::acknowledge`].
+    fn acknowledge(&self, run: &RunId);
+
+    /// Whether whatever keeps the log can interrupt one execution and no other.
+    fn interrupts_alone(&self) -> bool {
+        false
+    }
+}
+
+/// Runs code by messages, over one connection to a kernel.
+pub struct ClientExecutor {
+    client: Client,
+    /// `None` if runs end with this program.
+    logger: Option<Arc<dyn RunLogger>>,
+}
+
+impl ClientExecutor {
+    pub fn new(client: Client) -> Arc<Self> {
+        Arc::new(Self { client, logger: None })
+    }
+
+    pub fn logged(client: Client, logger: Arc<dyn RunLogger>) -> Arc<Self> {
+        Arc::new(Self { client, logger: Some(logger) })
+    }
+
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Code whose request an earlier connection has sent.
+    pub fn execution(&self, id: ExecutionId) -> Arc<dyn Execution> {
+        let interrupts_alone = self.logger.as_ref().is_some_and(|logger| logger.interrupts_alone());
+        Arc::new(ClientExecution { client: self.client.clone(), id, interrupts_alone })
+    }
+}
+
+impl Executor for ClientExecutor {
     fn execute(&self, code: Code<'_>, sink: Sink) -> Arc<dyn Execution> {
-        Arc::new(MessagingExecution { client: self.clone(), id: Self::execute(self, code.source, sink) })
+        let announcement = self.logger.as_ref().map(|logger| logger.announcement(code.note));
+        let id = self.client.execute_with_note(code.source, announcement, sink);
+        self.execution(id)
+    }
+
+    fn acknowledge(&self, run: &RunId) {
+        if let Some(logger) = &self.logger {
+            logger.acknowledge(run);
+        }
     }
 
     fn prepare_changes(&self) -> BoxFuture<'_, ()> {
-        Box::pin(Self::prepare_changes(self))
+        Box::pin(self.client.prepare_changes())
     }
 
     fn status(&self) -> watch::Receiver<Status> {
-        Self::status(self)
+        self.client.status()
     }
 
     fn language_info(&self) -> Json {
-        Self::language_info(self).clone()
+        self.client.language_info().clone()
     }
 
     fn widget_state(&self) -> BoxFuture<'_, Option<Json>> {
-        Box::pin(Self::widget_state(self))
+        Box::pin(self.client.widget_state())
     }
 
     fn ask_memory<'a>(
@@ -110,18 +159,26 @@ impl Executor for Client {
         question: &'a Value,
         limit: Duration,
     ) -> BoxFuture<'a, Result<Json, MemoryError>> {
-        Box::pin(Self::ask_memory(self, question, limit))
+        Box::pin(self.client.ask_memory(question, limit))
     }
 }
 
-struct MessagingExecution {
+struct ClientExecution {
     client: Client,
     id: ExecutionId,
+    interrupts_alone: bool,
 }
 
-impl Execution for MessagingExecution {
+impl Execution for ClientExecution {
     fn answer_input(&self, line: String) -> bool {
         self.client.answer_input(&self.id, line)
+    }
+
+    fn interrupt(&self) -> bool {
+        if self.interrupts_alone {
+            self.client.interrupt_execution(&self.id);
+        }
+        self.interrupts_alone
     }
 
     fn changes(&self, count: u64) -> BoxFuture<'_, Option<Json>> {

@@ -34,7 +34,7 @@ pub use ::kernel::LossCause;
 pub use connector::{Connected, Connector, Discovered, ServerSpec};
 pub use document::{Applied, Document, Expected, Presence, SaveStatus};
 pub use error::{Error, ErrorKind, Fault};
-pub use executor::{Code, Execution, Executor};
+pub use executor::{ClientExecutor, Code, Execution, Executor, RunLogger};
 pub use file::{Existing, FileContent};
 pub use folder_copy::FolderCopy;
 pub use ids::{KernelId, NotebookPath, RunId, SessionId};

@@ -9,8 +9,8 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use place::{
-    Error, ErrorKind, Executor, Future, Kernel, KernelDescription, KernelId, KernelState, NextStep, Orphan,
-    RunDetails, RunId,
+    ClientExecutor, Error, ErrorKind, Executor, Future, Kernel, KernelDescription, KernelId, KernelState,
+    NextStep, Orphan, RunDetails, RunId,
 };
 use rest::{KernelModel, Kernelspec};
 
@@ -506,7 +506,7 @@ impl Kernel for ServerKernel {
             let client = self.client().await?;
             Ok(match self.runs() {
                 Some(runs) => runs.executor(client),
-                None => Arc::new(client),
+                None => ClientExecutor::new(client),
             })
         }
         .boxed()

@@ -1,21 +1,19 @@
 //! The runs on one kernel that a later server is to find again, and those that earlier servers have left.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use ::kernel::log::{LogRecord, Note};
 use ::kernel::{
-    Client, ExecutionId, LossCause, MemoryError, Outcome, RecordLog, RunAnnouncement, SessionLog, Sink,
-    Status, TimedEvents, read_logged,
+    Client, ExecutionId, LossCause, Outcome, RecordLog, RunAnnouncement, SessionLog, TimedEvents, read_logged,
 };
-use futures_util::future::BoxFuture;
-use notebook::{CellId, Json};
+use notebook::CellId;
 use parking_lot::Mutex;
 use place::{
-    Code, Execution, Executor, LeftoverRun, NotebookPath, Orphan, OrphanedExecution, RunDetails, RunId,
+    ClientExecutor, Executor, LeftoverRun, NotebookPath, Orphan, OrphanedExecution, RunDetails, RunId,
+    RunLogger,
 };
 use serde::{Deserialize, Serialize};
-use tokio::sync::watch;
 
 use super::run_log::{Past, RunLog, RunLogs};
 use crate::paths::Prefix;
@@ -126,7 +124,7 @@ impl KernelRuns {
     }
 
     pub(super) fn executor(&self, client: Client) -> Arc<dyn Executor> {
-        Arc::new(LoggedExecutor { client, log: self.log.clone(), logging: self.logging.clone() })
+        self.logging.executor(client, &self.log)
     }
 
     /// The kernels of this server of which there are logs: those that are gone have left runs. Returns them once.
@@ -207,6 +205,10 @@ impl RunLogging {
             .collect()
     }
 
+    fn executor(&self, client: Client, log: &Arc<RunLog>) -> Arc<ClientExecutor> {
+        ClientExecutor::logged(client, Arc::new(ServerLogger { log: log.clone(), logging: self.clone() }))
+    }
+
     fn orphans(
         &self,
         past: Past,
@@ -219,72 +221,27 @@ impl RunLogging {
             let id = note.message.as_deref().map(ExecutionId::new);
             let execution = id.and_then(|id| Some((id, events.next()?)));
             let note = self.note(note);
-            let execution = execution.map(|(id, events)| OrphanedExecution {
-                execution: Arc::new(ServerExecution { client: client.clone(), id }),
-                events,
-            });
-            let (log, logging) = (log.clone(), self.clone());
-            let executor = Arc::new(LoggedExecutor { client: client.clone(), log, logging });
+            let executor = self.executor(client.clone(), log);
+            let execution =
+                execution.map(|(id, events)| OrphanedExecution { execution: executor.execution(id), events });
             Orphan { note, requested_at, is_stored: false, is_acknowledged: false, execution, executor }
         };
         past.open.into_iter().map(orphan).collect()
     }
 }
 
-/// Runs code, and lets a later server know of it.
-struct LoggedExecutor {
-    client: Client,
+/// Logs the runs on one connection.
+struct ServerLogger {
     log: Arc<RunLog>,
     logging: RunLogging,
 }
 
-impl Executor for LoggedExecutor {
-    fn execute(&self, code: Code<'_>, sink: Sink) -> Arc<dyn Execution> {
-        let note = RunAnnouncement { run: code.note.run.to_string(), data: self.logging.data(code.note) };
-        let id = self.client.execute_with_note(code.source, Some(note), sink);
-        Arc::new(ServerExecution { client: self.client.clone(), id })
+impl RunLogger for ServerLogger {
+    fn announcement(&self, run: &RunDetails) -> RunAnnouncement {
+        RunAnnouncement { run: run.run.to_string(), data: self.logging.data(run) }
     }
 
     fn acknowledge(&self, run: &RunId) {
         self.log.acknowledge(run);
-    }
-
-    fn prepare_changes(&self) -> BoxFuture<'_, ()> {
-        Box::pin(self.client.prepare_changes())
-    }
-
-    fn status(&self) -> watch::Receiver<Status> {
-        self.client.status()
-    }
-
-    fn language_info(&self) -> Json {
-        self.client.language_info().clone()
-    }
-
-    fn widget_state(&self) -> BoxFuture<'_, Option<Json>> {
-        Box::pin(self.client.widget_state())
-    }
-
-    fn ask_memory<'a>(
-        &'a self,
-        question: &'a serde_json::Value,
-        limit: Duration,
-    ) -> BoxFuture<'a, Result<Json, MemoryError>> {
-        Box::pin(self.client.ask_memory(question, limit))
-    }
-}
-
-struct ServerExecution {
-    client: Client,
-    id: ExecutionId,
-}
-
-impl Execution for ServerExecution {
-    fn answer_input(&self, line: String) -> bool {
-        self.client.answer_input(&self.id, line)
-    }
-
-    fn changes(&self, count: u64) -> BoxFuture<'_, Option<Json>> {
-        Box::pin(self.client.changes(&self.id, count))
     }
 }

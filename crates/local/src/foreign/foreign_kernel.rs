@@ -9,8 +9,8 @@ use kernel::{Client, Probe, Status};
 use notebook::Json;
 use parking_lot::Mutex;
 use place::{
-    Error, ErrorKind, Executor, Fault, Foreign, Future, Kernel, KernelDescription, KernelId, KernelState,
-    NextStep,
+    ClientExecutor, Error, ErrorKind, Executor, Fault, Foreign, Future, Kernel, KernelDescription, KernelId,
+    KernelState, NextStep,
 };
 use serde::Deserialize;
 
@@ -172,7 +172,7 @@ impl Kernel for ForeignKernel {
     }
 
     fn executor(&self) -> Future<'_, Arc<dyn Executor>> {
-        async { Ok(Arc::new(self.connect().await?) as Arc<dyn Executor>) }.boxed()
+        async { Ok(ClientExecutor::new(self.connect().await?) as Arc<dyn Executor>) }.boxed()
     }
 
     fn check_interruptible(&self) -> Result<(), Error> {

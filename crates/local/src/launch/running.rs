@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use kernel::{Client, KernelError, Status};
-use place::Executor;
+use place::{ClientExecutor, Executor};
 
 use super::launcher::Started;
 use crate::kernelspec::InterruptMode;
@@ -14,7 +14,7 @@ use crate::kernelspec::InterruptMode;
 mod attached;
 
 #[cfg(unix)]
-pub(crate) use attached::{AttachedExecutor, AttachedKernel, note_of};
+pub(crate) use attached::{AttachedKernel, KeeperLogger, note_of};
 
 /// A kernel that runs, as a process of this program or of a keeper.
 pub(crate) trait RunningKernel: Send + Sync {
@@ -62,7 +62,7 @@ impl RunningKernel for Started<Client> {
     }
 
     fn executor(&self) -> Arc<dyn Executor> {
-        Arc::new(self.connection.clone())
+        ClientExecutor::new(self.connection.clone())
     }
 
     fn instance(&self) -> Option<String> {

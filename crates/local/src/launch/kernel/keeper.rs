@@ -11,7 +11,7 @@ use keeper::{
     StartLock, StateFolder, attach, end, ensure_capacity, greet, keepers, remove_abandoned,
 };
 use kernel::KernelError;
-use place::{Error, ErrorKind, KernelId, NextStep, Orphan};
+use place::{ClientExecutor, Error, ErrorKind, KernelId, NextStep, Orphan};
 
 use super::known_keeper::KnownKeeper;
 use super::waiting::Waiting;
@@ -19,7 +19,7 @@ use super::{LocalKernel, Phase};
 use crate::ProcessEnv;
 use crate::launch::keeping::KernelKeeping;
 use crate::launch::launcher::{KernelLauncher, install_memory_handler};
-use crate::launch::running::{AttachedExecutor, AttachedKernel, RunningKernel};
+use crate::launch::running::{AttachedKernel, KeeperLogger, RunningKernel};
 use crate::root::Root;
 
 /// What is known of the keeper of a kernel, and what waits for it.
@@ -134,13 +134,13 @@ impl LocalKernel {
         let timeout = self.launcher.start_timeout;
         let Attachment { connection, is_kept } =
             attach(&keeper.folder, &keeper.record, restart, timeout).await?;
-        let (client, root) = (connection.client, self.root.clone());
+        let (keeper_handle, root) = (connection.keeper, self.root.clone());
         let only_stores = self.keeping.as_ref().is_some_and(|keeping| keeping.only_stores);
-        let executor =
-            Arc::new(AttachedExecutor { client, keeper: connection.keeper.clone(), root, only_stores });
-        let orphans = connection.orphans.into_iter().map(|orphan| executor.orphan(orphan));
+        let logger = Arc::new(KeeperLogger { keeper: keeper_handle, root, only_stores });
+        let executor = ClientExecutor::logged(connection.client, logger.clone());
+        let orphans = connection.orphans.into_iter().map(|orphan| logger.orphan(orphan, &executor));
         self.state.lock().kept.orphans.extend(orphans);
-        let mut kernel = AttachedKernel::new(connection.keeper, executor);
+        let mut kernel = AttachedKernel::new(executor, logger);
         let welcome = greet(&keeper.folder, &keeper.record).await.ok();
         kernel.process = welcome.and_then(|welcome| welcome.kernel.process);
         Ok((kernel, is_kept))

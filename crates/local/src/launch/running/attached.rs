@@ -8,24 +8,25 @@ use futures_util::future::BoxFuture;
 use keeper::{ClientFrame, KeeperHandle, StarterLife};
 use kernel::{Client, Status};
 use parking_lot::Mutex;
-use place::{Executor, RunDetails};
+use place::{ClientExecutor, Executor, RunDetails};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::{Interruption, RunningKernel};
 use crate::kernelspec::InterruptMode;
 
-mod executor;
+mod logger;
 
-use executor::describe_others;
-pub(crate) use executor::{AttachedExecutor, note_of};
+use logger::describe_others;
+pub(crate) use logger::{KeeperLogger, note_of};
 
 /// How long a keeper may take to end its kernel; it ends it by force after four.
 const END_TIMEOUT: Duration = Duration::from_secs(6);
 
 pub(crate) struct AttachedKernel {
     pub(crate) keeper: KeeperHandle,
-    executor: Arc<AttachedExecutor>,
+    executor: Arc<ClientExecutor>,
+    logger: Arc<KeeperLogger>,
     orphaned: Mutex<watch::Receiver<u64>>,
     /// Of this server, if it has started the keeper.
     pub(crate) starter_life: Option<StarterLife>,
@@ -34,9 +35,10 @@ pub(crate) struct AttachedKernel {
 }
 
 impl AttachedKernel {
-    pub(crate) fn new(keeper: KeeperHandle, executor: Arc<AttachedExecutor>) -> Self {
+    pub(crate) fn new(executor: Arc<ClientExecutor>, logger: Arc<KeeperLogger>) -> Self {
+        let keeper = logger.keeper.clone();
         let orphaned = Mutex::new(keeper.orphaned());
-        Self { keeper, executor, orphaned, starter_life: None, process: None }
+        Self { keeper, executor, logger, orphaned, starter_life: None, process: None }
     }
 
     /// Whether another server has left runs behind since the last call.
@@ -54,13 +56,13 @@ impl AttachedKernel {
 
     /// Lets a later server know of a run that waits for its turn.
     pub(crate) fn announce(&self, note: &RunDetails) {
-        self.keeper.send(ClientFrame::Note(note_of(&self.executor.root, note)));
+        self.keeper.send(ClientFrame::Note(note_of(&self.logger.root, note)));
     }
 }
 
 impl RunningKernel for AttachedKernel {
     fn client(&self) -> &Client {
-        &self.executor.client
+        self.executor.client()
     }
 
     fn executor(&self) -> Arc<dyn Executor> {

@@ -1,41 +1,55 @@
-//! Runs code on a kernel with a keeper, with notes from which a later server knows what each run was.
+//! What a keeper's log holds about the runs on its kernel, from which a later server knows what each of them was.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use futures_util::future::BoxFuture;
 use keeper::{ClientFrame, KeeperHandle, NoteData, OrphanedExecution as Orphaned};
+use kernel::RunAnnouncement;
 use kernel::log::Note;
-use kernel::{Client, ExecutionId, MemoryError, RunAnnouncement, Sink, Status};
-use notebook::{CellId, Json};
-use place::{Code, Execution, Executor, NotebookPath, Orphan, OrphanedExecution, RunDetails, RunId};
-use tokio::sync::watch;
+use notebook::CellId;
+use place::{ClientExecutor, NotebookPath, Orphan, OrphanedExecution, RunDetails, RunId, RunLogger};
 
 use crate::root::Root;
 
-pub(crate) struct AttachedExecutor {
-    pub(crate) client: Client,
+/// The log of a keeper.
+pub(crate) struct KeeperLogger {
     pub(crate) keeper: KeeperHandle,
     pub(crate) root: Root,
     /// Whether this process only stores runs, of which the next server has to tell.
     pub(crate) only_stores: bool,
 }
 
-impl AttachedExecutor {
+impl KeeperLogger {
     /// A run of an earlier server that this connection has adopted.
-    pub(crate) fn orphan(self: &Arc<Self>, orphaned: Orphaned) -> Orphan {
+    pub(crate) fn orphan(&self, orphaned: Orphaned, executor: &Arc<ClientExecutor>) -> Orphan {
         let Orphaned { note, noted_at, is_stored, is_acknowledged, execution } = orphaned;
         let data: NoteData = serde_json::from_value(note.data).unwrap_or_default();
         let notebook = data.notebook.and_then(|path| self.root.relative(&path)).map(NotebookPath::new);
         let cell = data.cell.map(CellId::new);
         let NoteData { source, shown_before, .. } = data;
         let note = RunDetails { run: RunId::new(note.run), notebook, cell, source, shown_before };
-        let execution = execution.map(|(id, events)| OrphanedExecution {
-            execution: Arc::new(AttachedExecution { client: self.client.clone(), id }),
-            events,
-        });
-        let (requested_at, executor) = (noted_at, self.clone());
+        let execution =
+            execution.map(|(id, events)| OrphanedExecution { execution: executor.execution(id), events });
+        let (requested_at, executor) = (noted_at, executor.clone());
         Orphan { note, requested_at, is_stored, is_acknowledged, execution, executor }
+    }
+}
+
+impl RunLogger for KeeperLogger {
+    fn announcement(&self, run: &RunDetails) -> RunAnnouncement {
+        RunAnnouncement { run: run.run.to_string(), data: data(&self.root, run) }
+    }
+
+    fn acknowledge(&self, run: &RunId) {
+        let run = run.to_string();
+        self.keeper.send(if self.only_stores {
+            ClientFrame::Store { run }
+        } else {
+            ClientFrame::Acknowledge { run }
+        });
+    }
+
+    fn interrupts_alone(&self) -> bool {
+        true
     }
 }
 
@@ -76,67 +90,6 @@ fn data(root: &Root, note: &RunDetails) -> serde_json::Value {
     let (source, shown_before) = (note.source.clone(), note.shown_before.clone());
     let data = NoteData { notebook, folder, cell, source, shown_before };
     serde_json::to_value(&data).unwrap_or_default()
-}
-
-impl Executor for AttachedExecutor {
-    fn execute(&self, code: Code<'_>, sink: Sink) -> Arc<dyn Execution> {
-        let note = RunAnnouncement { run: code.note.run.to_string(), data: data(&self.root, code.note) };
-        let id = self.client.execute_with_note(code.source, Some(note), sink);
-        Arc::new(AttachedExecution { client: self.client.clone(), id })
-    }
-
-    fn prepare_changes(&self) -> BoxFuture<'_, ()> {
-        Box::pin(self.client.prepare_changes())
-    }
-
-    fn acknowledge(&self, run: &RunId) {
-        let run = run.to_string();
-        self.keeper.send(if self.only_stores {
-            ClientFrame::Store { run }
-        } else {
-            ClientFrame::Acknowledge { run }
-        });
-    }
-
-    fn status(&self) -> watch::Receiver<Status> {
-        self.client.status()
-    }
-
-    fn language_info(&self) -> Json {
-        self.client.language_info().clone()
-    }
-
-    fn widget_state(&self) -> BoxFuture<'_, Option<Json>> {
-        Box::pin(self.client.widget_state())
-    }
-
-    fn ask_memory<'a>(
-        &'a self,
-        question: &'a serde_json::Value,
-        limit: Duration,
-    ) -> BoxFuture<'a, Result<Json, MemoryError>> {
-        Box::pin(self.client.ask_memory(question, limit))
-    }
-}
-
-struct AttachedExecution {
-    client: Client,
-    id: ExecutionId,
-}
-
-impl Execution for AttachedExecution {
-    fn answer_input(&self, line: String) -> bool {
-        self.client.answer_input(&self.id, line)
-    }
-
-    fn changes(&self, count: u64) -> BoxFuture<'_, Option<Json>> {
-        Box::pin(self.client.changes(&self.id, count))
-    }
-
-    fn interrupt(&self) -> bool {
-        self.client.interrupt_execution(&self.id);
-        true
-    }
 }
 
 #[cfg(test)]
