@@ -10,6 +10,7 @@ mod elicitation;
 mod instructions;
 mod metrics;
 mod paused_calls;
+mod person;
 mod progress;
 mod prompts;
 mod relayed;

@@ -10,7 +10,7 @@ const LAYERS: [(u8, &[&str]); 11] = [
     (1, &["connection", "names", "notebook", "windows"]),
     (2, &["clients", "kernel", "operations", "render", "rest", "staleness", "ydoc"]),
     (3, &["compare", "html", "keeper", "place"]),
-    (4, &["packages", "recorder", "local", "jupyter", "colab"]),
+    (4, &["packages", "questions", "recorder", "local", "jupyter", "colab"]),
     (5, &["runs"]),
     (6, &["verify"]),
     (7, &["workspace"]),

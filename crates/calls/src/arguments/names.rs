@@ -182,4 +182,3 @@ fn nearest<'k>(name: &str, known: &'k [impl AsRef<str>]) -> Option<&'k str> {
         .max_by(|(one, _), (other, _)| one.total_cmp(other));
     meant.copied().or(nearest.map(|(_, name)| name))
 }
-
