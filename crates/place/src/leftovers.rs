@@ -49,7 +49,7 @@ impl LeftoverRun {
     pub fn described(&self) -> String {
         let place = self.notebook.as_ref().map(|path| format!(" in {}", one_line(path))).unwrap_or_default();
         if let Some(state) = &self.state {
-            return describe(&self.run, self.cell.as_ref(), &place, state, false);
+            return describe(&self.run, self.cell.as_ref(), &place, state);
         }
         let tool = if self.notebook.is_some() { "use_notebook" } else { "execute_code" };
         let state = format!("had not finished; call {tool} for its result");
@@ -57,21 +57,15 @@ impl LeftoverRun {
     }
 }
 
-/// What became of a run of an earlier server. `did_start` tells one that was interrupted from one that never ran.
-pub fn describe(
-    run: &RunId,
-    cell: Option<&CellId>,
-    place: &str,
-    state: &RunState,
-    did_start: bool,
-) -> String {
+/// What became of a run of an earlier server.
+pub fn describe(run: &RunId, cell: Option<&CellId>, place: &str, state: &RunState) -> String {
     let state = match state {
         RunState::Queued | RunState::Running => "is still running".to_owned(),
         RunState::WaitingForInput { prompt, .. } => format!("waits for input ({prompt:?})"),
         RunState::Done => "completed".to_owned(),
         RunState::Error { name, .. } => format!("failed with {}", one_line(name)),
-        RunState::Interrupted if did_start => "was interrupted".to_owned(),
-        RunState::Interrupted | RunState::Skipped => "did not run".to_owned(),
+        RunState::Interrupted => "was interrupted".to_owned(),
+        RunState::Skipped { .. } => "did not run".to_owned(),
         RunState::KernelDied { how } => format!("ended because the kernel died ({})", one_line(how)),
         RunState::Lost { cause, .. } => format!("is lost ({cause})"),
         RunState::Failed(error) => error.cause.clone(),

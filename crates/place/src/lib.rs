@@ -47,7 +47,7 @@ pub use orphan::{Orphan, OrphanedExecution};
 pub use place::{FileEntry, FileKind, FoundNotebooks, Frontend, Mode, Place, SearchExtent};
 pub use relay::{Answer, Call, Progress, Relay, Report, Tool};
 pub use run_details::RunDetails;
-pub use run_state::RunState;
+pub use run_state::{RunState, SkipReason};
 pub use stored_notebook::{Content, Known, NotebookStore, Replaced, StoredNotebook};
 
 /// What the methods of a place return that wait for it.

@@ -9,7 +9,7 @@ use notebook::CellId;
 use parking_lot::Mutex;
 use place::{
     Error, ErrorKind, Kernel, KernelChoice, KernelId, KernelRequest, LeftoverRun, NextStep, Place, RunId,
-    RunState, SessionId,
+    RunState, SessionId, SkipReason,
 };
 use recorder::Recorder;
 use recorder::actor;
@@ -32,7 +32,6 @@ use crate::view::RunCell;
 mod adopt;
 mod task;
 
-use adopt::NOT_RUN;
 pub(crate) use task::{OTHER_KERNEL, cell_of, is_started};
 
 /// How long an interrupt waits for the kernel to begin with the code.
@@ -103,10 +102,11 @@ impl Runner {
     pub fn reported(&self, runs: &[LeftoverRun]) {
         let states = runs.iter().filter_map(|left| Some((left.run.clone(), left.state.as_ref()?.is_over())));
         self.reported.lock().extend(states);
-        for left in runs.iter().filter(|left| left.state == Some(RunState::Interrupted)) {
-            if let Some(run) = self.journal.adopt(left.to_note(), SystemTime::now()) {
-                run.note(NOT_RUN);
-                run.end(RunState::Interrupted);
+        for left in runs {
+            if let Some(RunState::Skipped { reason }) = &left.state
+                && let Some(run) = self.journal.adopt(left.to_note(), SystemTime::now())
+            {
+                run.skip(reason.clone());
             }
         }
     }
@@ -198,8 +198,7 @@ impl Runner {
     pub async fn interrupt_run(&self, run: &Run) -> Result<(), Error> {
         match (run.state(), run.kernel()) {
             (RunState::Queued, _) => {
-                run.note("It was cancelled before it ran.");
-                run.end(RunState::Interrupted);
+                run.skip(SkipReason::Cancelled);
                 Ok(())
             }
             (state, _) if state.is_over() => Ok(()),
@@ -244,9 +243,12 @@ impl Runner {
         };
         let runs: Vec<_> = self.journal.runs().into_iter().filter(continues).collect();
         for run in &runs {
-            let is_queued = run.state() == RunState::Queued;
-            run.note(if is_queued { SHUT_DOWN_BEFORE } else { SHUT_DOWN_DURING });
-            run.end(RunState::Interrupted);
+            if run.state() == RunState::Queued {
+                run.skip(SHUT_DOWN_BEFORE);
+            } else {
+                run.note(SHUT_DOWN_DURING);
+                run.end(RunState::Interrupted);
+            }
         }
         !runs.is_empty()
     }

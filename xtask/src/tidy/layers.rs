@@ -9,9 +9,9 @@ const RULE: &str = "layers";
 const LAYERS: [(u8, &[&str]); 11] = [
     (1, &["connection", "names", "notebook", "windows"]),
     (2, &["clients", "kernel", "operations", "render", "rest", "staleness", "ydoc"]),
-    (3, &["compare", "html", "keeper", "place"]),
-    (4, &["packages", "recorder", "local", "jupyter", "colab"]),
-    (5, &["runs"]),
+    (3, &["compare", "html", "place"]),
+    (4, &["colab", "jupyter", "keeper", "packages", "recorder"]),
+    (5, &["local", "runs"]),
     (6, &["verify"]),
     (7, &["workspace"]),
     (8, &["calls", "telemetry"]),

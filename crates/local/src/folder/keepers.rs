@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use keeper::{
-    KeeperFolder, KernelFile, KernelPhase, LoggedRun, LoggedState, StartLock, greet, keepers, logged_run,
-    logged_runs, waiting_folders,
+    KeeperFolder, KernelFile, KernelPhase, LoggedRun, StartLock, greet, keepers, logged_run, logged_runs,
+    waiting_folders,
 };
 use notebook::CellId;
-use place::{Error, ErrorKind, FoundRun, Kernel as _, NextStep, NotebookPath, RunDetails, RunId, RunState};
+use place::{Error, ErrorKind, FoundRun, Kernel as _, NextStep, NotebookPath, RunDetails, RunId};
 
+use super::leftovers::NOT_RUN;
 use super::{Folder, START_TIMEOUT, UnusedKernels};
 use crate::environment::KernelChoice;
 use crate::launch::{KnownKeeper, LocalKernel, not_used, note_of};
@@ -104,7 +105,7 @@ impl Folder {
             };
             join(&kernel).await;
             let notebook = notebook.map(NotebookPath::new);
-            return Some(FoundRun { kernel: Some(kernel), notebook, text, state: run_state(state) });
+            return Some(FoundRun { kernel: Some(kernel), notebook, text, state });
         }
         self.find_waiting_run(run)
     }
@@ -114,7 +115,7 @@ impl Folder {
         waiting_folders(&self.process_env.state_folder()).into_iter().find_map(|folder| {
             let mut runs = logged_runs(&folder.path).into_iter();
             let found = runs.find(|logged| logged.run == **run && self.has_run(logged))?;
-            let state = if folder.is_kept() { run_state(found.state) } else { RunState::Interrupted };
+            let state = if folder.is_kept() { found.state } else { NOT_RUN };
             Some(FoundRun { kernel: None, notebook: None, text: String::new(), state })
         })
     }
@@ -270,21 +271,5 @@ impl Folder {
 pub(super) async fn join(kernel: &LocalKernel) {
     if let Err(error) = kernel.join().await {
         tracing::warn!(%error, kernel = %kernel.id(), "the keeper of a kernel cannot be reached");
-    }
-}
-
-/// The state of a run in a keeper's log.
-pub(super) fn run_state(state: LoggedState) -> RunState {
-    match state {
-        LoggedState::Queued => RunState::Queued,
-        LoggedState::Running => RunState::Running,
-        LoggedState::WaitingForInput { prompt, is_password } => {
-            RunState::WaitingForInput { prompt, is_password }
-        }
-        LoggedState::Done => RunState::Done,
-        LoggedState::Error { name, value } => RunState::Error { name, value },
-        LoggedState::Interrupted => RunState::Interrupted,
-        LoggedState::Lost { cause } => RunState::Lost { is_started: true, cause },
-        LoggedState::KernelDied { how } => RunState::KernelDied { how },
     }
 }

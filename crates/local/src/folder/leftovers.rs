@@ -4,19 +4,22 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use keeper::{
-    KEEPER_DIED, KeeperFolder, KernelFile, LoggedRun, LoggedState, NoGreeting, greet, keepers, logged_runs,
+    KEEPER_DIED, KeeperFolder, KernelFile, LoggedRun, NoGreeting, greet, keepers, logged_runs,
     unused_folders, waiting_folders,
 };
 use notebook::CellId;
-use place::{Kernel as _, KernelId, LeftoverKernel, LeftoverRun, Leftovers, NotebookPath, RunId, RunState};
+use place::{
+    Kernel as _, KernelId, LeftoverKernel, LeftoverRun, Leftovers, NotebookPath, RunId, RunState, SkipReason,
+};
 use tokio::time::{Instant, timeout_at};
 
 use super::Folder;
-use super::keepers::run_state;
 use crate::launch::kernel_state;
 
 /// How long the first reply of a server may wait for what a keeper says, and for its log.
 const TIMEOUT: Duration = Duration::from_secs(1);
+
+pub(super) const NOT_RUN: RunState = RunState::Skipped { reason: SkipReason::ServerEnded };
 
 impl Folder {
     pub(super) async fn leftovers(&self) -> Leftovers {
@@ -58,9 +61,7 @@ impl Folder {
         }
         folder.remove();
         runs.retain(|run| !run.is_acknowledged);
-        runs.into_iter()
-            .map(|run| self.left_run(LoggedRun { state: LoggedState::Interrupted, ..run }))
-            .collect()
+        runs.into_iter().map(|run| self.left_run(LoggedRun { state: NOT_RUN, ..run })).collect()
     }
 
     /// Why kernels that are kept may not be found.
@@ -109,7 +110,7 @@ impl Folder {
             notebook: data.notebook.and_then(|path| self.root.relative(&path)).map(NotebookPath::new),
             cell: data.cell.map(CellId::new),
             source: data.source,
-            state: Some(run_state(state)),
+            state: Some(state),
         }
     }
 }
@@ -121,9 +122,9 @@ fn unreported_runs(folder: &KeeperFolder, is_kept: bool) -> Vec<LoggedRun> {
     runs.retain(|run| !run.is_acknowledged && !reported.contains(&run.run));
     for run in &mut runs {
         match run.state {
-            LoggedState::Queued => run.state = LoggedState::Interrupted,
-            LoggedState::Running | LoggedState::WaitingForInput { .. } if !is_kept => {
-                run.state = LoggedState::KernelDied { how: KEEPER_DIED.to_owned() };
+            RunState::Queued => run.state = NOT_RUN,
+            RunState::Running | RunState::WaitingForInput { .. } if !is_kept => {
+                run.state = RunState::KernelDied { how: KEEPER_DIED.to_owned() };
             }
             _ => {}
         }

@@ -5,7 +5,9 @@ use std::time::SystemTime;
 
 use kernel::Event;
 use notebook::{Cell, Notebook};
-use place::{Error, ErrorKind, Executor, Kernel, Mode, Orphan, OrphanedExecution, Place, RunState, describe};
+use place::{
+    Error, ErrorKind, Executor, Kernel, Mode, Orphan, OrphanedExecution, Place, SkipReason, describe,
+};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::Runner;
@@ -13,7 +15,6 @@ use crate::open_notebook::OpenNotebook;
 use crate::outputs;
 use crate::run::Run;
 
-pub(super) const NOT_RUN: &str = "It did not run: its server ended before its turn.";
 const NEWER_RUN: &str = "These outputs are not in the notebook: the cell has been run again since.";
 const CHANGED: &str = "These outputs are not in the notebook: the cell has been changed or deleted since.";
 
@@ -50,8 +51,7 @@ impl Runner {
             };
             run.set_kernel(kernel.clone());
             let Some(OrphanedExecution { execution, mut events }) = execution else {
-                run.note(NOT_RUN);
-                run.end(RunState::Interrupted);
+                run.skip(SkipReason::ServerEnded);
                 if !is_acknowledged {
                     executor.acknowledge(run.id());
                     notices.extend(self.news_of(&run));
@@ -249,5 +249,5 @@ fn not_stored(run: &Run, error: &Error) -> bool {
 
 /// What became of a run, for an agent.
 fn described(run: &Run) -> String {
-    describe(run.id(), run.cell().map(|cell| &cell.id), "", &run.state(), run.is_finished())
+    describe(run.id(), run.cell().map(|cell| &cell.id), "", &run.state())
 }
