@@ -8,16 +8,14 @@ use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
 #[cfg(unix)]
 use keeper::WaitingRuns;
-#[cfg(unix)]
-use notebook::CellId;
 use parking_lot::Mutex;
+#[cfg(unix)]
+use place::EarlierRuns;
 use place::{
     Document, Error, ErrorKind, Existing, FileContent, FileEntry, FolderCopy, FoundNotebooks, Future, Kernel,
     KernelChoice, KernelId, KernelRequest, KernelSelector, KernelspecInfo, Mode, NextStep, NotebookPath,
     Place, SearchExtent,
 };
-#[cfg(unix)]
-use place::{FoundRun, Leftovers, RunDetails, RunId};
 
 use crate::ProcessEnv;
 use crate::environment::{KernelspecChooser, KernelspecQuery};
@@ -28,9 +26,9 @@ use crate::store::FileStore;
 use crate::{copy, files, listing};
 
 #[cfg(unix)]
-mod keepers;
+mod earlier_runs;
 #[cfg(unix)]
-mod leftovers;
+mod keepers;
 #[cfg(test)]
 #[cfg(unix)]
 mod tests;
@@ -281,30 +279,8 @@ impl Place for Folder {
     }
 
     #[cfg(unix)]
-    fn announce(&self, note: &RunDetails) {
-        self.note_waiting(note);
-    }
-
-    #[cfg(unix)]
-    fn retract(&self, run: &RunId) {
-        self.forget_waiting(run);
-    }
-
-    #[cfg(unix)]
-    fn leftovers(&self) -> BoxFuture<'_, Leftovers> {
-        self.leftovers().boxed()
-    }
-
-    #[cfg(unix)]
-    fn cells_to_run(&self, notebook: &NotebookPath) -> Future<'_, Vec<CellId>> {
-        let notebook = notebook.clone();
-        async move { self.kept_cells(&notebook).await }.boxed()
-    }
-
-    #[cfg(unix)]
-    fn find_run(&self, run: &RunId) -> Future<'_, Option<FoundRun>> {
-        let run = run.clone();
-        async move { Ok(self.find_kept_run(&run).await) }.boxed()
+    fn earlier_runs(&self) -> Option<&dyn EarlierRuns> {
+        Some(self)
     }
 
     fn copy_folder(&self, notebook: &NotebookPath) -> Future<'_, FolderCopy> {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use kernel::LossCause;
+use notebook::one_line;
 
 use crate::Error;
 
@@ -95,6 +96,21 @@ impl RunState {
 
     pub fn is_failure(&self) -> bool {
         self.is_over() && !matches!(self, Self::Done | Self::Skipped { reason: SkipReason::Tag })
+    }
+
+    /// What became of the run, as the end of a sentence about it.
+    pub fn outcome(&self) -> String {
+        match self {
+            Self::Queued | Self::Running => "is still running".to_owned(),
+            Self::WaitingForInput { prompt, .. } => format!("waits for input ({prompt:?})"),
+            Self::Done => "completed".to_owned(),
+            Self::Error { name, .. } => format!("failed with {}", one_line(name)),
+            Self::Interrupted => "was interrupted".to_owned(),
+            Self::Skipped { .. } => "did not run".to_owned(),
+            Self::KernelDied { how } => format!("ended because the kernel died ({})", one_line(how)),
+            Self::Lost { cause, .. } => format!("is lost ({cause})"),
+            Self::Failed(error) => error.cause.clone(),
+        }
     }
 
     /// The name in lists and traces.

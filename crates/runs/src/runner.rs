@@ -255,7 +255,8 @@ impl Runner {
 
     /// Lets a later server know of a run whose kernel does not know of it yet.
     pub(crate) fn announce(&self, place: &Arc<dyn Place>, run: &Run) {
-        place.announce(&run.to_note());
+        let Some(runs) = place.earlier_runs() else { return };
+        runs.announce(&run.to_note());
         self.announced.lock().insert(run.id().clone(), place.clone());
     }
 
@@ -264,15 +265,16 @@ impl Runner {
         if self.is_ending.load(Ordering::Relaxed) {
             return;
         }
-        if let Some(place) = self.announced.lock().remove(run.id()) {
-            place.retract(run.id());
+        let place = self.announced.lock().remove(run.id());
+        if let Some(runs) = place.as_ref().and_then(|place| place.earlier_runs()) {
+            runs.retract(run.id());
         }
     }
 
     /// A run that was announced does not run, and agents know of it.
     pub(crate) fn retract(&self, kernel: &dyn Kernel, run: &Run) {
-        if !self.is_ending.load(Ordering::Relaxed) {
-            kernel.retract(run.id());
+        if let Some(runs) = kernel.earlier_runs().filter(|_| !self.is_ending.load(Ordering::Relaxed)) {
+            runs.retract(run.id());
         }
     }
 
@@ -332,4 +334,11 @@ async fn interrupt_kernel(kernel: &dyn Kernel) -> Result<(), Error> {
 /// A place must start a kernel when a run needs one.
 pub fn no_kernel() -> Error {
     Error::new(ErrorKind::Internal, "The place started no kernel for the run.", NextStep::ReportBug)
+}
+
+/// Lets a later server know of a run that waits for its turn on a kernel.
+pub(crate) fn announce_at(kernel: &dyn Kernel, run: &Run) {
+    if let Some(runs) = kernel.earlier_runs() {
+        runs.announce(&run.to_note());
+    }
 }

@@ -8,7 +8,7 @@ use place::{RunState, SessionId, SkipReason};
 use crate::cell_tags::CellTags;
 use crate::open_notebook::OpenNotebook;
 use crate::run::Run;
-use crate::runner::{OTHER_KERNEL, Runner, SHUT_DOWN_BEFORE, cell_of, is_started};
+use crate::runner::{OTHER_KERNEL, Runner, SHUT_DOWN_BEFORE, announce_at, cell_of, is_started};
 use crate::session_order::InLine;
 use crate::slots::Slot;
 use crate::view::RunCell;
@@ -95,7 +95,7 @@ impl Series {
         match self.notebook.kernel().filter(|kernel| !kernel.is_gone()) {
             Some(kernel) if index < 2 => {
                 for waiting in &self.runs[index..] {
-                    kernel.announce(&waiting.to_note());
+                    announce_at(&*kernel, waiting);
                     if is_started(&*kernel) {
                         self.runner.handed_over(waiting);
                     } else {

@@ -11,7 +11,7 @@ use keeper::{
 };
 use kernel::log::{LogRecord, Note};
 use notebook::CellId;
-use place::{ErrorKind, Leftovers, Place as _};
+use place::{EarlierRuns as _, ErrorKind, Leftovers};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::net::UnixListener;

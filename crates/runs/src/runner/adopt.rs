@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use kernel::Event;
 use notebook::{Cell, Notebook};
 use place::{
-    Error, ErrorKind, Executor, Kernel, Mode, Orphan, OrphanedExecution, Place, SkipReason, describe,
+    Error, ErrorKind, Executor, Kernel, Mode, Orphan, OrphanedExecution, Place, SkipReason, sentence,
 };
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -38,7 +38,11 @@ impl Runner {
         notebook: Option<&Arc<OpenNotebook>>,
     ) -> Vec<String> {
         let mut notices = Vec::new();
-        for orphan in kernel.take_orphans().await {
+        let orphans = match kernel.earlier_runs() {
+            Some(runs) => runs.take_orphans().await,
+            None => Vec::new(),
+        };
+        for orphan in orphans {
             let Orphan { note, requested_at, is_stored, is_acknowledged, execution, executor } = orphan;
             let (id, shown_before) = (note.run.clone(), note.shown_before.clone());
             let is_out_of_reach = note.cell.is_some() && note.notebook.is_none();
@@ -249,5 +253,5 @@ fn not_stored(run: &Run, error: &Error) -> bool {
 
 /// What became of a run, for an agent.
 fn described(run: &Run) -> String {
-    describe(run.id(), run.cell().map(|cell| &cell.id), "", &run.state())
+    sentence(run.id(), run.cell().map(|cell| &cell.id), None, &run.state().outcome())
 }

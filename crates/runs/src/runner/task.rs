@@ -13,7 +13,7 @@ use place::{
 use tokio::time::{sleep, timeout};
 use tracing::Instrument as _;
 
-use super::{Runner, SHUT_DOWN_BEFORE, no_kernel};
+use super::{Runner, SHUT_DOWN_BEFORE, announce_at, no_kernel};
 use crate::error_hints;
 use crate::memory_changes::MemoryChanges;
 use crate::open_notebook::OpenNotebook;
@@ -58,7 +58,7 @@ impl Runner {
             match &kernel {
                 Some(kernel) => {
                     run.set_kernel(kernel.clone());
-                    kernel.announce(&run.to_note());
+                    announce_at(&**kernel, run);
                 }
                 None => self.announce(notebook.place(), run),
             }
@@ -161,7 +161,7 @@ impl Runner {
         run.set_kernel(kernel.clone());
         let queue = self.queue(kernel.id());
         run.set_stage("waiting for earlier runs of the kernel");
-        kernel.announce(&run.to_note());
+        announce_at(&*kernel, run);
         let Some(_turn) = queue.enter(run).await else {
             self.does_not_run(&*kernel, run, SkipReason::Restarted);
             return Ok(());

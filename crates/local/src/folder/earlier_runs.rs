@@ -1,28 +1,131 @@
-//! What earlier servers have left in this folder.
+//! The runs of earlier servers in this folder, and what later ones are to know of ours.
 
 use std::time::Duration;
 
-use futures_util::future::join_all;
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, join_all};
 use keeper::{
-    KEEPER_DIED, KeeperFolder, KernelFile, LoggedRun, NoGreeting, greet, keepers, logged_runs,
-    unused_folders, waiting_folders,
+    KEEPER_DIED, KeeperFolder, KernelFile, KernelPhase, LoggedRun, NoGreeting, greet, keepers, logged_run,
+    logged_runs, unused_folders, waiting_folders,
 };
 use notebook::CellId;
 use place::{
-    Kernel as _, KernelId, LeftoverKernel, LeftoverRun, Leftovers, NotebookPath, RunId, RunState, SkipReason,
+    EarlierRuns, Error, ErrorKind, FoundRun, Future, Kernel as _, KernelId, LeftoverKernel, LeftoverRun,
+    Leftovers, NextStep, NotebookPath, RunDetails, RunId, RunState, SkipReason,
 };
 use tokio::time::{Instant, timeout_at};
 
 use super::Folder;
-use crate::launch::kernel_state;
+use super::keepers::join;
+use crate::launch::{KnownKeeper, kernel_state, note_of};
 
 /// How long the first reply of a server may wait for what a keeper says, and for its log.
 const TIMEOUT: Duration = Duration::from_secs(1);
 
-pub(super) const NOT_RUN: RunState = RunState::Skipped { reason: SkipReason::ServerEnded };
+const NOT_RUN: RunState = RunState::Skipped { reason: SkipReason::ServerEnded };
+
+impl EarlierRuns for Folder {
+    fn leftovers(&self) -> BoxFuture<'_, Leftovers> {
+        self.find_leftovers().boxed()
+    }
+
+    fn announce(&self, run: &RunDetails) {
+        if self.keeping.is_some() {
+            self.waiting.add(note_of(&self.root, run));
+        }
+    }
+
+    fn retract(&self, run: &RunId) {
+        self.waiting.remove(run);
+    }
+
+    fn find(&self, run: &RunId) -> Future<'_, Option<FoundRun>> {
+        let run = run.clone();
+        async move { Ok(self.find_kept_run(&run).await) }.boxed()
+    }
+
+    fn cells_to_run(&self, notebook: &NotebookPath) -> Future<'_, Vec<CellId>> {
+        let notebook = notebook.clone();
+        async move { self.kept_cells(&notebook).await }.boxed()
+    }
+}
 
 impl Folder {
-    pub(super) async fn leftovers(&self) -> Leftovers {
+    /// The run with this id in the log of a keeper, whose kernel is joined.
+    async fn find_kept_run(&self, run: &RunId) -> Option<FoundRun> {
+        self.keeping.as_ref()?;
+        for (folder, record) in keepers(&self.process_env.state_folder()) {
+            if !self.is_here(&record) || !record.is_readable() {
+                continue;
+            }
+            let notebook = record.notebook.as_ref().and_then(|path| self.root.relative(path));
+            let (path, wanted) = (folder.path.clone(), run.to_string());
+            let read = tokio::task::spawn_blocking(move || logged_run(&path, &wanted));
+            let Ok(Some((LoggedRun { state, .. }, text))) = read.await else { continue };
+            let known = self.live_kernels().into_iter().find(|kernel| *kernel.id() == *record.id);
+            let kernel = if let Some(kernel) = known {
+                kernel
+            } else {
+                let keeper = KnownKeeper::from_earlier(folder, record).await;
+                let Some(kernel) = self.of_keeper(keeper) else { continue };
+                self.kernels.lock().as_mut()?.push(kernel.clone());
+                kernel
+            };
+            join(&kernel).await;
+            let notebook = notebook.map(NotebookPath::new);
+            return Some(FoundRun { kernel: Some(kernel), notebook, text, state });
+        }
+        self.find_waiting_run(run)
+    }
+
+    /// The run with this id among those that no keeper knew of.
+    fn find_waiting_run(&self, run: &RunId) -> Option<FoundRun> {
+        waiting_folders(&self.process_env.state_folder()).into_iter().find_map(|folder| {
+            let mut runs = logged_runs(&folder.path).into_iter();
+            let found = runs.find(|logged| logged.run == **run && self.has_run(logged))?;
+            let state = if folder.is_kept() { found.state } else { NOT_RUN };
+            Some(FoundRun { kernel: None, notebook: None, text: String::new(), state })
+        })
+    }
+
+    /// Whether a run is of this folder or of a notebook in it.
+    fn has_run(&self, run: &LoggedRun) -> bool {
+        let home = run.data.notebook.as_ref().or(run.data.folder.as_ref());
+        home.is_none_or(|path| self.root.relative(path).is_some())
+    }
+
+    /// The cells of a notebook that kept kernels run or have still to run, whichever server wants that. Fails while a kernel starts
+    /// for another server: its keeper does not know the cells yet.
+    async fn kept_cells(&self, notebook: &NotebookPath) -> Result<Vec<CellId>, Error> {
+        let (notebook, ours) = (self.root.resolve(notebook)?, self.live_kernels());
+        let mut cells = Vec::new();
+        for (folder, record) in keepers(&self.process_env.state_folder()) {
+            if record.notebook.as_ref() != Some(&notebook) {
+                continue;
+            }
+            let welcome = greet(&folder, &record).await;
+            let is_starting = match &welcome {
+                Ok(welcome) => welcome.kernel.phase == KernelPhase::Starting,
+                Err(_) => folder.is_starting(&record),
+            };
+            if is_starting && ours.iter().all(|kernel| *kernel.id() != *record.id) {
+                return Err(Error::new(
+                    ErrorKind::Busy,
+                    "A kernel is starting to run cells of this notebook for another server.",
+                    NextStep::TryAgain,
+                ));
+            }
+            // In the log of an idle kernel, runs of servers that were killed may have no end.
+            if welcome.is_ok_and(|welcome| welcome.kernel.is_busy) {
+                let read = tokio::task::spawn_blocking(move || logged_runs(&folder.path)).await;
+                let unfinished = read.unwrap_or_default().into_iter().filter(LoggedRun::is_unfinished);
+                cells.extend(unfinished.filter_map(|run| run.data.cell).map(CellId::from));
+            }
+        }
+        Ok(cells)
+    }
+
+    async fn find_leftovers(&self) -> Leftovers {
         if self.keeping.is_none() {
             return Leftovers::default();
         }
