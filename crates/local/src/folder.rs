@@ -13,17 +13,16 @@ use parking_lot::Mutex;
 use place::EarlierRuns;
 use place::{
     Document, Error, ErrorKind, Existing, FileContent, FileEntry, FolderCopy, FoundNotebooks, Future, Kernel,
-    KernelChoice, KernelId, KernelRequest, KernelSelector, KernelspecInfo, Mode, NextStep, NotebookPath,
-    Place, SearchExtent,
+    KernelChoice, KernelId, KernelRequest, KernelSelector, KernelspecInfo, Mode, NotebookPath, Place,
+    SearchExtent,
 };
 
-use crate::ProcessEnv;
-use crate::environment::{KernelspecChooser, KernelspecQuery};
 use crate::foreign::ForeignKernels;
 use crate::launch::{KernelKeeping, KernelLauncher, LocalKernel};
-use crate::root::Root;
-use crate::store::FileStore;
-use crate::{copy, files, listing};
+use environments::ProcessEnv;
+use environments::{KernelspecChooser, KernelspecQuery};
+use files::FileStore;
+use files::Root;
 
 #[cfg(unix)]
 mod earlier_runs;
@@ -223,13 +222,13 @@ impl Place for Folder {
 
     fn list_files(&self, path: &str, max_depth: usize) -> Future<'_, Vec<FileEntry>> {
         let (root, path) = (self.root.clone(), path.to_owned());
-        on_disk(move || listing::list(&root, &path, max_depth)).boxed()
+        files::on_disk(move || files::list(&root, &path, max_depth)).boxed()
     }
 
     fn notebooks(&self, limit: usize) -> Future<'_, FoundNotebooks> {
         let root = self.root.clone();
-        on_disk(move || {
-            let mut paths = listing::notebooks(&root, limit.saturating_add(1));
+        files::on_disk(move || {
+            let mut paths = files::notebooks(&root, limit.saturating_add(1));
             let extent = if paths.len() > limit { SearchExtent::Truncated } else { SearchExtent::Complete };
             paths.truncate(limit);
             Ok(FoundNotebooks { paths, extent })
@@ -256,7 +255,7 @@ impl Place for Folder {
 
     fn check_write(&self, path: &str, existing: Existing) -> Future<'_, (String, bool)> {
         let (root, path) = (self.root.clone(), path.to_owned());
-        on_disk(move || files::check(&root, &path, existing)).boxed()
+        files::on_disk(move || files::check(&root, &path, existing)).boxed()
     }
 
     fn kernelspecs(&self) -> Future<'_, Vec<KernelspecInfo>> {
@@ -285,9 +284,9 @@ impl Place for Folder {
 
     fn copy_folder(&self, notebook: &NotebookPath) -> Future<'_, FolderCopy> {
         let (root, notebook, temp_dir) = (self.root.clone(), notebook.clone(), self.process_env.temp_dir());
-        on_disk(move || {
+        files::on_disk(move || {
             let notebook = root.resolve(&notebook)?;
-            copy::copy_folder(notebook.parent().unwrap_or(root.real()), root.real(), &temp_dir)
+            files::copy_folder(notebook.parent().unwrap_or(root.real()), root.real(), &temp_dir)
         })
         .boxed()
     }
@@ -308,16 +307,4 @@ impl Place for Folder {
         }
         .boxed()
     }
-}
-
-pub(crate) async fn on_disk<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
-) -> Result<T, Error> {
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| {
-        Err(Error::new(
-            ErrorKind::Internal,
-            format!("A task that reads the folder failed: {error}."),
-            NextStep::TryAgain,
-        ))
-    })
 }

@@ -1,7 +1,7 @@
 //! What earlier servers have left, in the first reply of this one.
 
 use notebook::one_line;
-use place::{KernelState, LeftoverKernel, LeftoverRun, Leftovers, RunState, sentence};
+use place::{KernelState, LeftoverKernel, LeftoverRun, Leftovers, sentence};
 
 use crate::replies::time;
 
@@ -33,17 +33,21 @@ fn kernel(LeftoverKernel { id, notebook, started_at, state }: &LeftoverKernel) -
 }
 
 fn run(LeftoverRun { run, notebook, cell, state, .. }: &LeftoverRun) -> String {
-    let outcome = state.as_ref().map(RunState::outcome).unwrap_or_else(|| {
+    let outcome = if let Some(state) = state {
+        state.outcome()
+    } else {
         // Only its kernel knows.
         let tool = if notebook.is_some() { "use_notebook" } else { "execute_code" };
         format!("had not finished; call {tool} for its result")
-    });
+    };
     sentence(run, cell.as_ref(), notebook.as_ref(), &outcome)
 }
 
 #[cfg(test)]
 mod tests {
     use std::time::SystemTime;
+
+    use place::RunState;
 
     use super::*;
 

@@ -8,8 +8,8 @@ use keeper::{KeeperFolder, KernelFile, StartLock, keepers};
 use place::Kernel as _;
 
 use super::{Folder, START_TIMEOUT, UnusedKernels};
-use crate::environment::KernelChoice;
 use crate::launch::{KnownKeeper, LocalKernel, not_used};
+use environments::KernelChoice;
 
 const LEFT_OF_NO_NOTEBOOK: &str = "This kernel is from an earlier server, with its variables.";
 

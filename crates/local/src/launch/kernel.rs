@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use super::keeping::KernelKeeping;
 use super::launcher::KernelLauncher;
 use super::running::RunningKernel;
-use crate::root::Root;
+use files::Root;
 
 #[cfg(unix)]
 mod keeper;
