@@ -31,7 +31,7 @@ const SETTINGS: [&str; 4] =
     ["--config", "profile.dev.debug=false", "--config", "profile.dev.package.\"*\".opt-level=0"];
 
 /// The crates with code for Windows, and those that lock files or write them in place.
-const TESTED_UNDER_WINE: [&str; 4] = ["windows", "local", "operations", "jupyter"];
+const TESTED_UNDER_WINE: [&str; 6] = ["windows", "files", "environments", "local", "operations", "jupyter"];
 
 #[derive(clap::Args)]
 pub(crate) struct Options {

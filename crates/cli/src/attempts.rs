@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use colab::Attempt;
-use local::ProcessEnv;
+use environments::ProcessEnv;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 

@@ -5,8 +5,8 @@ mod libraries;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
+use files::{check_replaceable, replace_file};
 use html::{About, Context, Libraries, Library, Page};
-use local::{check_replaceable, replace_file};
 use notebook::Notebook;
 use place::Mode;
 use workspace::widget_text;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ::jupyter::{Jupyter, JupyterConnector, Settings, Source};
 use anyhow::{Context as _, bail};
 use connection::NetworkTimeout;
-use local::ProcessEnv;
+use environments::ProcessEnv;
 use mcp::Server;
 use place::Connector;
 use rest::discovery::{self, Discovery};

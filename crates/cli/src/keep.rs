@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use local::{Folder, KernelKeeping, ProcessEnv};
+use environments::ProcessEnv;
+use local::{Folder, KernelKeeping};
 use workspace::{Session, Settings, Workspace};
 
 use crate::args::Keep;

@@ -9,7 +9,8 @@ mod logs;
 use std::time::{Duration, SystemTime};
 
 use anyhow::bail;
-use local::{ProcessEnv, foreign_kernels, is_foreign_kernel};
+use environments::ProcessEnv;
+use local::{foreign_kernels, is_foreign_kernel};
 use serde_json::Value;
 
 #[cfg(unix)]

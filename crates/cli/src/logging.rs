@@ -141,7 +141,7 @@ fn spawn_writer(mut out: Box<dyn Write + Send>) -> io::Result<SyncSender<Entry>>
 #[cfg(windows)]
 fn shared_folder(file: &Path) -> Option<PathBuf> {
     let process_env =
-        local::ProcessEnv { variables: std::env::vars_os().collect(), home: std::env::home_dir() };
+        environments::ProcessEnv { variables: std::env::vars_os().collect(), home: std::env::home_dir() };
     let folder = std::path::absolute(file).ok()?.parent()?.to_path_buf();
     (!process_env.inherits_privacy(&folder)).then_some(folder)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use chrono::{DateTime, Local, NaiveDate, NaiveTime};
-use local::ProcessEnv;
+use environments::ProcessEnv;
 use notebook::{CellId, one_line};
 use place::Mode;
 use runs::OpenNotebook;

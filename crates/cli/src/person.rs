@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use ::jupyter::{Jupyter, Source};
 use anyhow::{Context as _, bail};
-use local::{Folder, ProcessEnv};
+use environments::ProcessEnv;
+use local::Folder;
 use place::{NotebookPath, Place};
 use tokio_util::sync::CancellationToken;
 use workspace::{Session, Settings, Workspace};

@@ -3,7 +3,8 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use local::{ProcessEnv, lies_in};
+use environments::ProcessEnv;
+use files::lies_in;
 
 /// The folders in `$PATH`, without those that lie in `root` or depend on the current folder: an author of notebooks could have put
 /// programs there.

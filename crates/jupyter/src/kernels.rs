@@ -13,10 +13,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use futures_util::future::{join, join_all};
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, join, join_all};
 use parking_lot::{Mutex, MutexGuard};
 use place::{
-    Error, ErrorKind, Kernel as _, KernelChoice, KernelRequest, KernelSelector, Leftovers, progress,
+    EarlierRuns, Error, ErrorKind, Kernel as _, KernelChoice, KernelRequest, KernelSelector, Leftovers,
+    progress,
 };
 use rest::{KernelModel, Kernelspecs, NewSession, SessionChange, SessionKernel, SessionModel};
 use tokio::time::timeout;
@@ -52,6 +54,23 @@ struct PinnedKernel {
     notebook: Option<String>,
 }
 
+impl EarlierRuns for Kernels {
+    /// If the address of the server is known.
+    fn leftovers(&self) -> BoxFuture<'_, Leftovers> {
+        async {
+            let Some((logging, server)) = self.run_logging.clone().zip(self.handle.base()) else {
+                return Leftovers::default();
+            };
+            let read = tokio::task::spawn_blocking(move || logging.left(&server));
+            match timeout(LEFT_TIMEOUT, read).await {
+                Ok(Ok(runs)) => Leftovers { runs, ..Leftovers::default() },
+                _ => Leftovers::default(),
+            }
+        }
+        .boxed()
+    }
+}
+
 impl Kernels {
     /// `run_logs` is the folder in which runs are logged, so that a later server finds them again.
     pub(crate) fn new(
@@ -65,18 +84,6 @@ impl Kernels {
         let run_logging =
             run_logs.map(|folder| RunLogging { logs: RunLogs::new(folder), prefix: prefix.clone() });
         Self { handle, prefix, pinned, known: Mutex::default(), specs, run_logging }
-    }
-
-    /// What earlier servers have left on the server, if its address is known.
-    pub(crate) async fn leftovers(&self) -> Leftovers {
-        let Some((logging, server)) = self.run_logging.clone().zip(self.handle.base()) else {
-            return Leftovers::default();
-        };
-        let read = tokio::task::spawn_blocking(move || logging.left(&server));
-        match timeout(LEFT_TIMEOUT, read).await {
-            Ok(Ok(runs)) => Leftovers { runs, ..Leftovers::default() },
-            _ => Leftovers::default(),
-        }
     }
 
     /// The kernelspecs that the server can start.

@@ -6,8 +6,8 @@ use std::time::Duration;
 use futures_util::future::{BoxFuture, join3, ready};
 use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _};
 use place::{
-    Discovered, Document, Error, ErrorKind, Existing, FileContent, FileEntry, FoundNotebooks, Frontend,
-    Future, Kernel, KernelChoice, KernelRequest, KernelspecInfo, Leftovers, Mode, Near, NotebookPath, Place,
+    Discovered, Document, EarlierRuns, Error, ErrorKind, Existing, FileContent, FileEntry, FoundNotebooks,
+    Frontend, Future, Kernel, KernelChoice, KernelRequest, KernelspecInfo, Mode, Near, NotebookPath, Place,
     nearest,
 };
 use rest::{ContentsQuery, Download, EntryKind, Kind, Status};
@@ -196,8 +196,8 @@ impl Place for Jupyter {
         self.notebook.as_deref().map(|path| self.prefix.shown(path.trim_matches('/')).into())
     }
 
-    fn leftovers(&self) -> BoxFuture<'_, Leftovers> {
-        self.kernels.leftovers().boxed()
+    fn earlier_runs(&self) -> Option<&dyn EarlierRuns> {
+        Some(&self.kernels)
     }
 
     fn list_files(&self, path: &str, max_depth: usize) -> Future<'_, Vec<FileEntry>> {

@@ -8,5 +8,7 @@ mod note_data;
 pub(crate) use entries::read_entries;
 pub use entries::{LogEntry, LogEntryKind};
 pub(crate) use files::{Log, LogReader, is_log, read_piece};
-pub use logged_runs::{LoggedRun, LoggedState, logged_run, logged_runs};
+#[cfg(test)]
+pub(crate) use logged_runs::WITHDRAWN;
+pub use logged_runs::{LoggedRun, logged_run, logged_runs};
 pub use note_data::NoteData;

@@ -86,10 +86,11 @@ pub fn waiting_folders(state: &StateFolder) -> Vec<KeeperFolder> {
 
 #[cfg(test)]
 mod tests {
+    use place::RunState;
     use serde_json::json;
 
     use super::*;
-    use crate::log::{LoggedState, logged_runs};
+    use crate::log::logged_runs;
 
     fn note(run: &str) -> Note {
         Note { run: run.to_owned(), message: None, data: json!({ "cell": "c" }) }
@@ -109,10 +110,7 @@ mod tests {
         let found: Vec<_> =
             logged_runs(&folder.path).into_iter().filter(|run| !run.is_acknowledged).collect();
         let [run] = &found[..] else { panic!("{found:?}") };
-        assert_eq!(
-            (&*run.run, run.data.cell.as_deref(), &run.state),
-            ("r2", Some("c"), &LoggedState::Queued)
-        );
+        assert_eq!((&*run.run, run.data.cell.as_deref(), &run.state), ("r2", Some("c"), &RunState::Queued));
         drop(runs);
         assert!(!folder.is_kept(), "its server has ended");
         assert_eq!(waiting_folders(&state).len(), 1);

@@ -8,29 +8,26 @@ use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
 #[cfg(unix)]
 use keeper::WaitingRuns;
-#[cfg(unix)]
-use notebook::CellId;
 use parking_lot::Mutex;
+#[cfg(unix)]
+use place::EarlierRuns;
 use place::{
     Document, Error, ErrorKind, Existing, FileContent, FileEntry, FolderCopy, FoundNotebooks, Future, Kernel,
-    KernelChoice, KernelId, KernelRequest, KernelSelector, KernelspecInfo, Mode, NextStep, NotebookPath,
-    Place, SearchExtent,
+    KernelChoice, KernelId, KernelRequest, KernelSelector, KernelspecInfo, Mode, NotebookPath, Place,
+    SearchExtent,
 };
-#[cfg(unix)]
-use place::{FoundRun, Leftovers, RunDetails, RunId};
 
-use crate::ProcessEnv;
-use crate::environment::{KernelspecChooser, KernelspecQuery};
 use crate::foreign::ForeignKernels;
 use crate::launch::{KernelKeeping, KernelLauncher, LocalKernel};
-use crate::root::Root;
-use crate::store::FileStore;
-use crate::{copy, files, listing};
+use environments::ProcessEnv;
+use environments::{KernelspecChooser, KernelspecQuery};
+use files::FileStore;
+use files::Root;
 
 #[cfg(unix)]
-mod keepers;
+mod earlier_runs;
 #[cfg(unix)]
-mod leftovers;
+mod keepers;
 #[cfg(test)]
 #[cfg(unix)]
 mod tests;
@@ -225,13 +222,13 @@ impl Place for Folder {
 
     fn list_files(&self, path: &str, max_depth: usize) -> Future<'_, Vec<FileEntry>> {
         let (root, path) = (self.root.clone(), path.to_owned());
-        on_disk(move || listing::list(&root, &path, max_depth)).boxed()
+        files::on_disk(move || files::list(&root, &path, max_depth)).boxed()
     }
 
     fn notebooks(&self, limit: usize) -> Future<'_, FoundNotebooks> {
         let root = self.root.clone();
-        on_disk(move || {
-            let mut paths = listing::notebooks(&root, limit.saturating_add(1));
+        files::on_disk(move || {
+            let mut paths = files::notebooks(&root, limit.saturating_add(1));
             let extent = if paths.len() > limit { SearchExtent::Truncated } else { SearchExtent::Complete };
             paths.truncate(limit);
             Ok(FoundNotebooks { paths, extent })
@@ -258,7 +255,7 @@ impl Place for Folder {
 
     fn check_write(&self, path: &str, existing: Existing) -> Future<'_, (String, bool)> {
         let (root, path) = (self.root.clone(), path.to_owned());
-        on_disk(move || files::check(&root, &path, existing)).boxed()
+        files::on_disk(move || files::check(&root, &path, existing)).boxed()
     }
 
     fn kernelspecs(&self) -> Future<'_, Vec<KernelspecInfo>> {
@@ -281,37 +278,15 @@ impl Place for Folder {
     }
 
     #[cfg(unix)]
-    fn announce(&self, note: &RunDetails) {
-        self.note_waiting(note);
-    }
-
-    #[cfg(unix)]
-    fn retract(&self, run: &RunId) {
-        self.forget_waiting(run);
-    }
-
-    #[cfg(unix)]
-    fn leftovers(&self) -> BoxFuture<'_, Leftovers> {
-        self.leftovers().boxed()
-    }
-
-    #[cfg(unix)]
-    fn cells_to_run(&self, notebook: &NotebookPath) -> Future<'_, Vec<CellId>> {
-        let notebook = notebook.clone();
-        async move { self.kept_cells(&notebook).await }.boxed()
-    }
-
-    #[cfg(unix)]
-    fn find_run(&self, run: &RunId) -> Future<'_, Option<FoundRun>> {
-        let run = run.clone();
-        async move { Ok(self.find_kept_run(&run).await) }.boxed()
+    fn earlier_runs(&self) -> Option<&dyn EarlierRuns> {
+        Some(self)
     }
 
     fn copy_folder(&self, notebook: &NotebookPath) -> Future<'_, FolderCopy> {
         let (root, notebook, temp_dir) = (self.root.clone(), notebook.clone(), self.process_env.temp_dir());
-        on_disk(move || {
+        files::on_disk(move || {
             let notebook = root.resolve(&notebook)?;
-            copy::copy_folder(notebook.parent().unwrap_or(root.real()), root.real(), &temp_dir)
+            files::copy_folder(notebook.parent().unwrap_or(root.real()), root.real(), &temp_dir)
         })
         .boxed()
     }
@@ -332,16 +307,4 @@ impl Place for Folder {
         }
         .boxed()
     }
-}
-
-pub(crate) async fn on_disk<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
-) -> Result<T, Error> {
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| {
-        Err(Error::new(
-            ErrorKind::Internal,
-            format!("A task that reads the folder failed: {error}."),
-            NextStep::TryAgain,
-        ))
-    })
 }

@@ -16,7 +16,7 @@ use place::{Error, ErrorKind, NextStep};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout_at};
 
-use crate::ProcessEnv;
+use environments::ProcessEnv;
 
 mod file;
 mod foreign_kernel;

@@ -6,9 +6,9 @@ use std::time::SystemTime;
 
 use futures_util::future::BoxFuture;
 
+use crate::earlier_runs::EarlierKernelRuns;
 use crate::executor::Executor;
-use crate::orphan::Orphan;
-use crate::{Error, Future, KernelId, NotebookPath, RunDetails, RunId};
+use crate::{Error, Future, KernelId, NotebookPath};
 
 /// A kernel, started or not.
 pub trait Kernel: Send + Sync + 'static {
@@ -36,22 +36,16 @@ pub trait Kernel: Send + Sync + 'static {
         None
     }
 
-    /// Takes over the runs of earlier servers that are not stored yet. Each is returned once.
-    fn take_orphans(&self) -> BoxFuture<'_, Vec<Orphan>> {
-        Box::pin(ready(Vec::new()))
-    }
-
     /// What an agent should know about other kernels because this one was started, and about what other servers have run on this
     /// one. Each is returned once.
     fn take_notices(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Lets a later server know of a run that waits for its turn, in case this program ends before. Never waits.
-    fn announce(&self, _note: &RunDetails) {}
-
-    /// An announced run will not be run. Never waits.
-    fn retract(&self, _run: &RunId) {}
+    /// The runs of other servers on it; `None` if runs end with this program.
+    fn earlier_runs(&self) -> Option<&dyn EarlierKernelRuns> {
+        None
+    }
 
     /// Connects; starts the kernel if it is not running, and waits until it is ready.
     fn executor(&self) -> Future<'_, Arc<dyn Executor>>;

@@ -44,44 +44,18 @@ impl LeftoverRun {
         let Self { run, notebook, cell, source, .. } = self.clone();
         RunDetails { run, notebook, cell, source, shown_before: None }
     }
-
-    /// What became of it, for an agent.
-    pub fn described(&self) -> String {
-        let place = self.notebook.as_ref().map(|path| format!(" in {}", one_line(path))).unwrap_or_default();
-        if let Some(state) = &self.state {
-            return describe(&self.run, self.cell.as_ref(), &place, state, false);
-        }
-        let tool = if self.notebook.is_some() { "use_notebook" } else { "execute_code" };
-        let state = format!("had not finished; call {tool} for its result");
-        sentence(&self.run, self.cell.as_ref(), &place, &state)
-    }
 }
 
-/// What became of a run of an earlier server. `did_start` tells one that was interrupted from one that never ran.
-pub fn describe(
+/// A sentence for agents about a run of an earlier server: `outcome` is what became of it, `completed`.
+pub fn sentence(
     run: &RunId,
     cell: Option<&CellId>,
-    place: &str,
-    state: &RunState,
-    did_start: bool,
+    notebook: Option<&NotebookPath>,
+    outcome: &str,
 ) -> String {
-    let state = match state {
-        RunState::Queued | RunState::Running => "is still running".to_owned(),
-        RunState::WaitingForInput { prompt, .. } => format!("waits for input ({prompt:?})"),
-        RunState::Done => "completed".to_owned(),
-        RunState::Error { name, .. } => format!("failed with {}", one_line(name)),
-        RunState::Interrupted if did_start => "was interrupted".to_owned(),
-        RunState::Interrupted | RunState::Skipped => "did not run".to_owned(),
-        RunState::KernelDied { how } => format!("ended because the kernel died ({})", one_line(how)),
-        RunState::Lost { cause, .. } => format!("is lost ({cause})"),
-        RunState::Failed(error) => error.cause.clone(),
-    };
-    sentence(run, cell, place, &state)
-}
-
-fn sentence(run: &RunId, cell: Option<&CellId>, place: &str, state: &str) -> String {
     let cell = cell.map(|cell| format!(" of cell {cell}")).unwrap_or_default();
-    format!("From an earlier server: run {run}{cell}{place} {state}.")
+    let notebook = notebook.map(|path| format!(" in {}", one_line(path))).unwrap_or_default();
+    format!("From an earlier server: run {run}{cell}{notebook} {outcome}.")
 }
 
 /// A run of another server.

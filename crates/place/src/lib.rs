@@ -5,6 +5,7 @@
 
 mod connector;
 mod document;
+mod earlier_runs;
 mod error;
 mod executor;
 mod file;
@@ -33,13 +34,14 @@ pub use self::kernel::{
 pub use ::kernel::LossCause;
 pub use connector::{Connected, Connector, Discovered, ServerSpec};
 pub use document::{Applied, Document, Expected, Presence, SaveStatus};
+pub use earlier_runs::{EarlierKernelRuns, EarlierRuns};
 pub use error::{Error, ErrorKind, Fault};
 pub use executor::{ClientExecutor, Code, Execution, Executor, RunLogger};
 pub use file::{Existing, FileContent};
 pub use folder_copy::FolderCopy;
 pub use ids::{KernelId, NotebookPath, RunId, SessionId};
 pub use kernel_request::{KernelRequest, KernelSelector};
-pub use leftovers::{FoundRun, LeftoverKernel, LeftoverRun, Leftovers, describe};
+pub use leftovers::{FoundRun, LeftoverKernel, LeftoverRun, Leftovers, sentence};
 pub use memory::{ask_memory, nothing_in_memory};
 pub use near::{Near, nearest};
 pub use next_step::NextStep;
@@ -47,7 +49,7 @@ pub use orphan::{Orphan, OrphanedExecution};
 pub use place::{FileEntry, FileKind, FoundNotebooks, Frontend, Mode, Place, SearchExtent};
 pub use relay::{Answer, Call, Progress, Relay, Report, Tool};
 pub use run_details::RunDetails;
-pub use run_state::RunState;
+pub use run_state::{RunState, SkipReason};
 pub use stored_notebook::{Content, Known, NotebookStore, Replaced, StoredNotebook};
 
 /// What the methods of a place return that wait for it.

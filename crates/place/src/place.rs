@@ -5,16 +5,15 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use futures_util::future::BoxFuture;
-use notebook::CellId;
 use tokio::sync::watch;
 
 use crate::document::Document;
+use crate::earlier_runs::EarlierRuns;
 use crate::file::{Existing, FileContent};
 use crate::folder_copy::FolderCopy;
 use crate::kernel::{Kernel, KernelChoice, KernelspecInfo};
 use crate::kernel_request::KernelRequest;
-use crate::leftovers::{FoundRun, Leftovers};
-use crate::{Error, ErrorKind, Future, NotebookPath, RunDetails, RunId};
+use crate::{Error, ErrorKind, Future, NotebookPath};
 
 /// Where notebooks and kernels live: a folder or a server.
 pub trait Place: Send + Sync + 'static {
@@ -109,26 +108,9 @@ pub trait Place: Send + Sync + 'static {
         Error::no_kernel(id)
     }
 
-    /// Lets a later server know of a run for which a kernel is being chosen, in case this program ends before. Never waits.
-    fn announce(&self, _note: &RunDetails) {}
-
-    /// Withdraws an announced run: the kernel has it now, or it will not run. Never waits.
-    fn retract(&self, _run: &RunId) {}
-
-    /// What earlier servers have left and no server uses now. Bounded, and starts nothing.
-    fn leftovers(&self) -> BoxFuture<'_, Leftovers> {
-        Box::pin(ready(Leftovers::default()))
-    }
-
-    /// Finds a run of another server, which need not run any longer. Starts nothing.
-    fn find_run(&self, _run: &RunId) -> Future<'_, Option<FoundRun>> {
-        Box::pin(ready(Ok(None)))
-    }
-
-    /// The cells of a notebook that run or wait for their turn on kernels that other programs use, too, as far as that is known.
-    /// Starts nothing.
-    fn cells_to_run(&self, _notebook: &NotebookPath) -> Future<'_, Vec<CellId>> {
-        Box::pin(ready(Ok(Vec::new())))
+    /// The runs of other servers; `None` if runs end with this program.
+    fn earlier_runs(&self) -> Option<&dyn EarlierRuns> {
+        None
     }
 
     /// Chooses a kernel, and installs or starts what it needs.

@@ -1,6 +1,10 @@
 //! How far a run is.
 
+use std::borrow::Cow;
+use std::fmt;
+
 use kernel::LossCause;
+use notebook::one_line;
 
 use crate::Error;
 
@@ -22,7 +26,7 @@ pub enum RunState {
         name: String,
         value: String,
     },
-    /// It was stopped on request, or never started because of one.
+    /// It was stopped on request.
     Interrupted,
     /// It is over, and how it ended cannot be known.
     Lost {
@@ -36,8 +40,52 @@ pub enum RunState {
     },
     /// It could not be started.
     Failed(Error),
-    /// It was one of several, and its cell has the tag `skip-execution`.
-    Skipped,
+    /// It never ran.
+    Skipped {
+        reason: SkipReason,
+    },
+}
+
+/// Why a run never ran. It is shown as a sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SkipReason {
+    /// Its cell has the tag `skip-execution`, and it was one of several.
+    Tag,
+    /// It was withdrawn before its turn.
+    Cancelled,
+    /// The kernel dropped it because code before it failed.
+    Aborted,
+    /// Its kernel was restarted before its turn.
+    Restarted,
+    /// Its server ended before its turn.
+    ServerEnded,
+    /// A sentence: `It did not run: the cell was deleted before its turn.`
+    Other(Cow<'static, str>),
+}
+
+impl fmt::Display for SkipReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Tag => "It was not run: the cell has the tag skip-execution.",
+            Self::Cancelled => "It was cancelled before it ran.",
+            Self::Aborted => "It did not run: code before it in the kernel's queue failed.",
+            Self::Restarted => "The kernel was restarted before this could run.",
+            Self::ServerEnded => "It did not run: its server ended before its turn.",
+            Self::Other(sentence) => sentence,
+        })
+    }
+}
+
+impl From<&'static str> for SkipReason {
+    fn from(sentence: &'static str) -> Self {
+        Self::Other(sentence.into())
+    }
+}
+
+impl From<String> for SkipReason {
+    fn from(sentence: String) -> Self {
+        Self::Other(sentence.into())
+    }
 }
 
 impl RunState {
@@ -47,7 +95,22 @@ impl RunState {
     }
 
     pub fn is_failure(&self) -> bool {
-        self.is_over() && !matches!(self, Self::Done | Self::Skipped)
+        self.is_over() && !matches!(self, Self::Done | Self::Skipped { reason: SkipReason::Tag })
+    }
+
+    /// What became of the run, as the end of a sentence about it.
+    pub fn outcome(&self) -> String {
+        match self {
+            Self::Queued | Self::Running => "is still running".to_owned(),
+            Self::WaitingForInput { prompt, .. } => format!("waits for input ({prompt:?})"),
+            Self::Done => "completed".to_owned(),
+            Self::Error { name, .. } => format!("failed with {}", one_line(name)),
+            Self::Interrupted => "was interrupted".to_owned(),
+            Self::Skipped { .. } => "did not run".to_owned(),
+            Self::KernelDied { how } => format!("ended because the kernel died ({})", one_line(how)),
+            Self::Lost { cause, .. } => format!("is lost ({cause})"),
+            Self::Failed(error) => error.cause.clone(),
+        }
     }
 
     /// The name in lists and traces.
@@ -62,7 +125,7 @@ impl RunState {
             Self::Lost { .. } => "lost",
             Self::KernelDied { .. } => "kernel_died",
             Self::Failed(_) => "failed",
-            Self::Skipped => "skipped",
+            Self::Skipped { .. } => "skipped",
         }
     }
 }

@@ -13,7 +13,7 @@ const MARK: &str = "│ ";
 const MAX_PREFIX: usize = 256;
 
 /// The words in brackets with which lines of ours begin, in lower case.
-const LABELS: [&str; 31] = [
+const LABELS: [&str; 32] = [
     "attachment",
     "widget",
     "stdout",
@@ -42,6 +42,7 @@ const LABELS: [&str; 31] = [
     "lost",
     "kernel died",
     "not run",
+    "skipped",
     "waiting for input",
     "saved",
     "not yet",

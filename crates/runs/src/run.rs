@@ -4,7 +4,7 @@ use std::time::{Duration, Instant, SystemTime};
 use kernel::{Event, OutputArea};
 use notebook::{Json, Output};
 use parking_lot::Mutex;
-use place::{Execution, Kernel, RunDetails, RunId, RunState, SaveStatus};
+use place::{Execution, Kernel, RunDetails, RunId, RunState, SaveStatus, SkipReason};
 use tokio::sync::watch;
 use tracing::Span;
 
@@ -320,6 +320,11 @@ impl Run {
         }
         drop(record);
         self.close();
+    }
+
+    /// Ends a run that never ran.
+    pub(crate) fn skip(&self, reason: impl Into<SkipReason>) {
+        self.end(RunState::Skipped { reason: reason.into() });
     }
 
     /// An event of a run that was adopted, which happened at another time.

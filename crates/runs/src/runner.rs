@@ -9,7 +9,7 @@ use notebook::CellId;
 use parking_lot::Mutex;
 use place::{
     Error, ErrorKind, Kernel, KernelChoice, KernelId, KernelRequest, LeftoverRun, NextStep, Place, RunId,
-    RunState, SessionId,
+    RunState, SessionId, SkipReason,
 };
 use recorder::Recorder;
 use recorder::actor;
@@ -32,7 +32,6 @@ use crate::view::RunCell;
 mod adopt;
 mod task;
 
-use adopt::NOT_RUN;
 pub(crate) use task::{OTHER_KERNEL, cell_of, is_started};
 
 /// How long an interrupt waits for the kernel to begin with the code.
@@ -103,10 +102,11 @@ impl Runner {
     pub fn reported(&self, runs: &[LeftoverRun]) {
         let states = runs.iter().filter_map(|left| Some((left.run.clone(), left.state.as_ref()?.is_over())));
         self.reported.lock().extend(states);
-        for left in runs.iter().filter(|left| left.state == Some(RunState::Interrupted)) {
-            if let Some(run) = self.journal.adopt(left.to_note(), SystemTime::now()) {
-                run.note(NOT_RUN);
-                run.end(RunState::Interrupted);
+        for left in runs {
+            if let Some(RunState::Skipped { reason }) = &left.state
+                && let Some(run) = self.journal.adopt(left.to_note(), SystemTime::now())
+            {
+                run.skip(reason.clone());
             }
         }
     }
@@ -198,8 +198,7 @@ impl Runner {
     pub async fn interrupt_run(&self, run: &Run) -> Result<(), Error> {
         match (run.state(), run.kernel()) {
             (RunState::Queued, _) => {
-                run.note("It was cancelled before it ran.");
-                run.end(RunState::Interrupted);
+                run.skip(SkipReason::Cancelled);
                 Ok(())
             }
             (state, _) if state.is_over() => Ok(()),
@@ -244,16 +243,20 @@ impl Runner {
         };
         let runs: Vec<_> = self.journal.runs().into_iter().filter(continues).collect();
         for run in &runs {
-            let is_queued = run.state() == RunState::Queued;
-            run.note(if is_queued { SHUT_DOWN_BEFORE } else { SHUT_DOWN_DURING });
-            run.end(RunState::Interrupted);
+            if run.state() == RunState::Queued {
+                run.skip(SHUT_DOWN_BEFORE);
+            } else {
+                run.note(SHUT_DOWN_DURING);
+                run.end(RunState::Interrupted);
+            }
         }
         !runs.is_empty()
     }
 
     /// Lets a later server know of a run whose kernel does not know of it yet.
     pub(crate) fn announce(&self, place: &Arc<dyn Place>, run: &Run) {
-        place.announce(&run.to_note());
+        let Some(runs) = place.earlier_runs() else { return };
+        runs.announce(&run.to_note());
         self.announced.lock().insert(run.id().clone(), place.clone());
     }
 
@@ -262,15 +265,16 @@ impl Runner {
         if self.is_ending.load(Ordering::Relaxed) {
             return;
         }
-        if let Some(place) = self.announced.lock().remove(run.id()) {
-            place.retract(run.id());
+        let place = self.announced.lock().remove(run.id());
+        if let Some(runs) = place.as_ref().and_then(|place| place.earlier_runs()) {
+            runs.retract(run.id());
         }
     }
 
     /// A run that was announced does not run, and agents know of it.
     pub(crate) fn retract(&self, kernel: &dyn Kernel, run: &Run) {
-        if !self.is_ending.load(Ordering::Relaxed) {
-            kernel.retract(run.id());
+        if let Some(runs) = kernel.earlier_runs().filter(|_| !self.is_ending.load(Ordering::Relaxed)) {
+            runs.retract(run.id());
         }
     }
 
@@ -330,4 +334,11 @@ async fn interrupt_kernel(kernel: &dyn Kernel) -> Result<(), Error> {
 /// A place must start a kernel when a run needs one.
 pub fn no_kernel() -> Error {
     Error::new(ErrorKind::Internal, "The place started no kernel for the run.", NextStep::ReportBug)
+}
+
+/// Lets a later server know of a run that waits for its turn on a kernel.
+pub(crate) fn announce_at(kernel: &dyn Kernel, run: &Run) {
+    if let Some(runs) = kernel.earlier_runs() {
+        runs.announce(&run.to_note());
+    }
 }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use notebook::{CellId, one_line};
-use place::{RunState, SessionId};
+use place::{RunState, SessionId, SkipReason};
 
-use crate::cell_tags::{CellTags, SKIP};
+use crate::cell_tags::CellTags;
 use crate::open_notebook::OpenNotebook;
 use crate::run::Run;
-use crate::runner::{OTHER_KERNEL, Runner, SHUT_DOWN_BEFORE, cell_of, is_started};
+use crate::runner::{OTHER_KERNEL, Runner, SHUT_DOWN_BEFORE, announce_at, cell_of, is_started};
 use crate::session_order::InLine;
 use crate::slots::Slot;
 use crate::view::RunCell;
@@ -64,11 +64,9 @@ impl Series {
         for (index, run) in self.runs.clone().iter().enumerate() {
             self.announce(index);
             if self.runner.is_ending() {
-                run.note(SHUT_DOWN_BEFORE);
-                run.end(RunState::Interrupted);
+                run.skip(SHUT_DOWN_BEFORE);
             } else if let Some(reason) = &self.stopped {
-                run.note(reason.clone());
-                run.end(RunState::Interrupted);
+                run.skip(reason.clone());
             } else if run.state().is_over() {
                 // It was cancelled.
                 self.stopped = self.why_to_stop(run, None);
@@ -76,8 +74,7 @@ impl Series {
                 let cell = cell_of(&self.notebook, run).await;
                 let tags = cell.as_ref().map(|(_, cell)| CellTags::of(cell));
                 if tags.is_some_and(|tags| tags.is_skipped) {
-                    run.note(format!("It was not run: the cell has the tag {SKIP}."));
-                    run.end(RunState::Skipped);
+                    run.skip(SkipReason::Tag);
                 } else if !run.state().is_over() {
                     run.set_in_series(tags.is_some_and(|tags| tags.may_fail), has_run);
                     self.runner.run_in_notebook(&self.notebook, run, self.session).await;
@@ -98,7 +95,7 @@ impl Series {
         match self.notebook.kernel().filter(|kernel| !kernel.is_gone()) {
             Some(kernel) if index < 2 => {
                 for waiting in &self.runs[index..] {
-                    kernel.announce(&waiting.to_note());
+                    announce_at(&*kernel, waiting);
                     if is_started(&*kernel) {
                         self.runner.handed_over(waiting);
                     } else {
@@ -127,8 +124,8 @@ impl Series {
                 Some(format!("It did not run: the kernel died in {cell} ({}).", one_line(&how)))
             }
             // It did not run for a reason that holds for the rest, too.
-            (None, RunState::Interrupted) if run.is_in_series() => {
-                run.view().notes.pop().filter(|note| note.starts_with(OTHER_KERNEL)).or_else(failed)
+            (None, RunState::Skipped { reason }) if run.is_in_series() => {
+                Some(reason.to_string()).filter(|reason| reason.starts_with(OTHER_KERNEL)).or_else(failed)
             }
             _ => failed(),
         }

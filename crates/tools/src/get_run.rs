@@ -165,6 +165,7 @@ fn of_other_server(id: &RunId, FoundRun { text, state, .. }: &FoundRun, budget: 
             format!("It ended with {}: {}", one_line(name), one_line(&shortened(value, MAX_LINE)))
         }
         RunState::KernelDied { how } => format!("Its kernel died ({how})"),
+        RunState::Skipped { reason } => reason.to_string().trim_end_matches('.').to_owned(),
         _ => "It did not finish".to_owned(),
     };
     let verb = if is_over { "It printed and returned" } else { "So far it has printed and returned" };

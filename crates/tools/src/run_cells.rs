@@ -23,7 +23,7 @@ use calls::replies::run_report::{add_section, failed_line};
 use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
 use calls::waiting::WaitingArguments;
 
-/// How the note of a run begins that the end of its kernel has kept from running.
+/// How the reason begins that holds for the rest of the cells, too.
 const DID_NOT_RUN: &str = "It did not run:";
 /// In fewer characters, the part about a cell that failed may have no room beside the last lines.
 const TIGHT: usize = 1000;
@@ -188,7 +188,10 @@ impl<'a> Series<'a> {
         for (index, run) in self.cells.iter().copied().zip(&self.runs) {
             waiting.timeout = deadline.saturating_duration_since(Instant::now());
             let waited = waiting.wait(run, context).await;
-            if let Some(why) = run.view().notes.into_iter().find(|note| note.starts_with(DID_NOT_RUN)) {
+            if let RunState::Skipped { reason } = run.state()
+                && let why = reason.to_string()
+                && why.starts_with(DID_NOT_RUN)
+            {
                 // The same is true of all that follow.
                 rest = Some(why);
                 is_failure = true;
@@ -239,7 +242,8 @@ impl<'a> Series<'a> {
     /// The last line about the cells, after `shown` of them.
     fn summary(&self, shown: usize) -> String {
         let (path, count) = (one_line(self.opened.path()), self.cells.len());
-        let skipped = self.runs[..shown].iter().filter(|run| run.state() == RunState::Skipped).count();
+        let is_skipped = |run: &&Arc<Run>| matches!(run.state(), RunState::Skipped { .. });
+        let skipped = self.runs[..shown].iter().filter(is_skipped).count();
         let ran = shown - skipped;
         let skipped = if skipped > 0 { format!(", {skipped} skipped") } else { String::new() };
         let Some(next) = self.cells.get(shown) else {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::future::join_all;
-use place::{Leftovers, Place};
+use place::{EarlierRuns, Leftovers, Place};
 use tokio::sync::OnceCell;
 
 /// What this server found at its first call, until it is reported to an agent.
@@ -23,7 +23,7 @@ impl LeftoverReport {
         let find = async {
             let mut all = Leftovers::default();
             for Leftovers { kernels, runs, warnings } in
-                join_all(places.iter().map(|place| place.leftovers())).await
+                join_all(places.iter().filter_map(|it| it.earlier_runs()).map(EarlierRuns::leftovers)).await
             {
                 all.kernels.extend(kernels);
                 all.runs.extend(runs);

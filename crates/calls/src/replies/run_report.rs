@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use notebook::one_line;
-use place::{LossCause, RunState, SaveStatus};
+use place::{LossCause, RunState, SaveStatus, SkipReason};
 use render::{Budget, Keep, Reply, merged};
 use runs::{Run, RunView};
 use workspace::Session;
@@ -88,7 +88,9 @@ pub async fn add_section(reply: &mut Reply, session: &Session, index: usize, run
     let is_quiet = view.outputs.is_empty() && view.notes.is_empty() && is_saved;
     match view.state {
         RunState::Done if is_quiet => return reply.quiet(index, "no output"),
-        RunState::Skipped => return reply.quiet(index, "skipped because of its tag skip-execution"),
+        RunState::Skipped { reason: SkipReason::Tag } => {
+            return reply.quiet(index, "skipped because of its tag skip-execution");
+        }
         _ => {}
     }
     let keep = if run.has_failed() || !view.state.is_over() { Keep::First } else { Keep::IfRoom };
@@ -191,7 +193,7 @@ fn end_line(id: &str, view: &RunView, place: &str, stop: &str) -> String {
             "[KERNEL DIED: {how}] after {seconds:.2}s · {label}. Its variables are gone; the next run starts a new kernel."
         ),
         RunState::Failed(error) => format!("[NOT RUN] {label}. {}", message(error)),
-        RunState::Skipped => format!("[SKIPPED] {label}"),
+        RunState::Skipped { reason } => format!("[SKIPPED] {label}. {reason}"),
     }
 }
 
@@ -239,6 +241,15 @@ mod tests {
         assert_eq!(line(&view(error.clone())), "[ERROR E\\nx: v] after 0.01s (queued 2.04s) · run r1");
         let expected = RunView { may_fail: true, queued: Duration::ZERO, ..view(error) };
         assert_eq!(line(&expected), "[ERROR E\\nx: v, expected] after 0.01s · run r1");
+    }
+
+    #[test]
+    fn a_run_that_never_ran_has_a_reason_and_no_time() {
+        let skipped = view(RunState::Skipped { reason: SkipReason::Cancelled });
+        assert_eq!(
+            end_line("r1", &skipped, " · cell c", "stop"),
+            "[SKIPPED] run r1 · cell c. It was cancelled before it ran."
+        );
     }
 
     #[test]

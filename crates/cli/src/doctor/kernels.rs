@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use local::{
+use environments::{
     ActivatedEnvironment, BrokenKernelspec, EnvironmentState, FoundEnvironment, FoundKernelspec,
     KernelInspection, ManagedState, NextKernel, PackagedClient, ProcessEnv,
 };

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 use anyhow::Context as _;
-use local::{ProcessEnv, Variables};
+use environments::{ProcessEnv, Variables};
 
 use crate::args;
 

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use environments::{KernelInspection, ProcessEnv};
 use html::{Libraries, Library};
-use local::{KernelInspection, ProcessEnv};
 use notebook::Notebook;
 use serde_json::Value;
 

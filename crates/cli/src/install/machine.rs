@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use clients::{Ledger, Machine, System};
-use local::ProcessEnv;
+use environments::ProcessEnv;
 
 const LEDGER: &str = "installed.json";
 

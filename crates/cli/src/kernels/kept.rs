@@ -3,8 +3,8 @@
 use std::time::SystemTime;
 
 use anyhow::bail;
+use environments::ProcessEnv;
 use keeper::{KeeperState, KeptKernel, kept_kernels, unused_folders};
-use local::ProcessEnv;
 use serde_json::{Value, json};
 
 use super::{check_is_not_foreign, logs, shown};

@@ -42,6 +42,9 @@ impl Log {
         if self.progress.is_hidden() || view.state.is_failure() {
             self.say(&format!("[{}/{}] {name}: {state} ({took:.1} s)", self.position, self.count));
         }
+        if let RunState::Skipped { reason } = &view.state {
+            self.say(&renumbered(&reason.to_string()));
+        }
         view.notes.iter().for_each(|note| self.say(&renumbered(note)));
         for output in view.outputs.iter().filter(|output| matches!(output, Output::Error { .. })) {
             self.say(&render::full_text(output));

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow, bail};
-use local::{check_replaceable, replace_file};
+use files::{check_replaceable, replace_file};
 use notebook::{CellId, Notebook};
 use place::{Existing, Mode, NotebookPath};
 use runs::{CellTags, OpenNotebook};

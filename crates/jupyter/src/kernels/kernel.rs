@@ -9,8 +9,8 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use place::{
-    ClientExecutor, Error, ErrorKind, Executor, Future, Kernel, KernelDescription, KernelId, KernelState,
-    NextStep, Orphan, RunDetails, RunId,
+    ClientExecutor, EarlierKernelRuns, Error, ErrorKind, Executor, Future, Kernel, KernelDescription,
+    KernelId, KernelState, NextStep, Orphan, RunDetails, RunId,
 };
 use rest::{KernelModel, Kernelspec};
 
@@ -485,20 +485,8 @@ impl Kernel for ServerKernel {
         .boxed()
     }
 
-    fn take_orphans(&self) -> BoxFuture<'_, Vec<Orphan>> {
-        self.orphans().boxed()
-    }
-
-    fn announce(&self, note: &RunDetails) {
-        if let Some(runs) = self.runs().filter(|_| !self.is_gone()) {
-            runs.announce(note);
-        }
-    }
-
-    fn retract(&self, run: &RunId) {
-        if let Some(runs) = self.runs() {
-            runs.retract(run);
-        }
+    fn earlier_runs(&self) -> Option<&dyn EarlierKernelRuns> {
+        Some(self)
     }
 
     fn executor(&self) -> Future<'_, Arc<dyn Executor>> {
@@ -532,6 +520,24 @@ impl Kernel for ServerKernel {
 
     fn shutdown(&self) -> Future<'_, ()> {
         async { self.run_to_completion(|this| async move { this.end().await }).await }.boxed()
+    }
+}
+
+impl EarlierKernelRuns for ServerKernel {
+    fn take_orphans(&self) -> BoxFuture<'_, Vec<Orphan>> {
+        self.orphans().boxed()
+    }
+
+    fn announce(&self, run: &RunDetails) {
+        if let Some(runs) = self.runs().filter(|_| !self.is_gone()) {
+            runs.announce(run);
+        }
+    }
+
+    fn retract(&self, run: &RunId) {
+        if let Some(runs) = self.runs() {
+            runs.retract(run);
+        }
     }
 }
 

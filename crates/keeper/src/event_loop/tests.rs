@@ -3,11 +3,12 @@ use std::path::Path;
 
 use kernel::KernelError;
 use kernel::log::Note;
+use place::RunState;
 use serde_json::{Value, json};
 
 use super::*;
 use crate::connection::{self, Connect, Connection};
-use crate::log::{LoggedState, logged_runs};
+use crate::log::{WITHDRAWN, logged_runs};
 use crate::protocol::ClientFrame;
 use crate::turns::Request;
 
@@ -92,14 +93,14 @@ async fn the_log_says_that_a_request_came_too_late_for_its_kernel() {
     let parts = parts("execute_request", "m1", "", &json!({}));
     keeper.on_frame(1, ClientFrame::Send { channel: Channel::Shell, parts });
     let states: Vec<_> = logged_runs(folder.path()).into_iter().map(|run| run.state).collect();
-    assert_eq!(states, [LoggedState::Interrupted]);
+    assert_eq!(states, [RunState::Skipped { reason: WITHDRAWN }]);
 }
 
 #[test]
 fn the_log_says_that_a_run_is_over_although_a_message_of_its_kernel_is_missing() {
     let reply = (Channel::Shell, parts("execute_reply", "1", "m1", &json!({ "status": "ok" })));
     let idle = (Channel::Iopub, parts("status", "2", "m1", &json!({ "execution_state": "idle" })));
-    for ((channel, sent), state) in [(reply, LoggedState::Done), (idle, LoggedState::Interrupted)] {
+    for ((channel, sent), state) in [(reply, RunState::Done), (idle, RunState::Interrupted)] {
         let folder = tempfile::tempdir().unwrap();
         let mut keeper = keeper(folder.path());
         let request = parts("execute_request", "m1", "", &json!({}));

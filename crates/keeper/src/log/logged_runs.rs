@@ -1,11 +1,13 @@
 //! What the log of a keeper says about runs, read without a connection to it.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 
 use bytes::Bytes;
 use kernel::LossCause;
 use kernel::log::{Channel, LogEvent, LogRecord, Note, Peek};
+use place::{RunState, SkipReason};
 use serde::Deserialize;
 
 use super::entries::{Entries, LogEntryKind};
@@ -13,43 +15,9 @@ use super::files::read_records;
 use super::note_data::NoteData;
 
 const RESTARTED: &str = "it was restarted";
-
-/// The state of a run, as far as a log says.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum LoggedState {
-    /// It was announced; its request has not been sent.
-    Queued,
-    Running,
-    /// The code waits for a line of input from a person.
-    WaitingForInput {
-        prompt: String,
-        /// The reply must not be shown.
-        is_password: bool,
-    },
-    Done,
-    /// The code raised an exception.
-    Error {
-        name: String,
-        value: String,
-    },
-    /// It was interrupted, or its request was withdrawn.
-    Interrupted,
-    /// It is over, and how it ended cannot be known.
-    Lost {
-        cause: LossCause,
-    },
-    /// The kernel's process ended before the run did.
-    KernelDied {
-        how: String,
-    },
-}
-
-impl LoggedState {
-    /// Whether the run has ended.
-    pub fn is_over(&self) -> bool {
-        !matches!(self, Self::Queued | Self::Running | Self::WaitingForInput { .. })
-    }
-}
+/// On request, or because the kernel had restarted since.
+pub(crate) const WITHDRAWN: SkipReason =
+    SkipReason::Other(Cow::Borrowed("It did not run: its request was withdrawn."));
 
 /// A run in a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,7 +25,8 @@ pub struct LoggedRun {
     /// Its id.
     pub run: String,
     pub data: NoteData,
-    pub state: LoggedState,
+    /// As far as the log says.
+    pub state: RunState,
     /// Its outcome is stored, and an agent knows it.
     pub is_acknowledged: bool,
 }
@@ -112,7 +81,7 @@ struct LoggedRuns {
 struct Progress {
     run: LoggedRun,
     /// How it ends, once the kernel is idle.
-    reply: Option<LoggedState>,
+    reply: Option<RunState>,
     is_idle: bool,
 }
 
@@ -138,27 +107,27 @@ impl LoggedRuns {
             LogRecord::FromKernel { channel, parts } => self.on_message(*channel, parts),
             LogRecord::ToKernel { channel: Channel::Stdin, parts } => {
                 if let Some(progress) = self.of_request(&Peek::of(Channel::Stdin, parts).parent) {
-                    progress.run.state = LoggedState::Running;
+                    progress.run.state = RunState::Running;
                 }
             }
             LogRecord::Event(LogEvent::Died { how }) => {
-                self.end_all(&LoggedState::KernelDied { how: how.clone() });
+                self.end_all(&RunState::KernelDied { how: how.clone() });
             }
             LogRecord::Event(LogEvent::Restarting) => {
-                self.end_all(&LoggedState::KernelDied { how: RESTARTED.to_owned() });
+                self.end_all(&RunState::KernelDied { how: RESTARTED.to_owned() });
             }
             LogRecord::Event(LogEvent::Ended { message }) => {
                 if let Some(progress) = self.of_request(message) {
-                    progress.run.state = progress.reply.take().unwrap_or(LoggedState::Interrupted);
+                    progress.run.state = progress.reply.take().unwrap_or(RunState::Interrupted);
                 }
             }
             LogRecord::Event(LogEvent::LogFailed { os_error }) => {
                 let cause = LossCause::LogFailed { os_error: *os_error };
-                self.end_all(&LoggedState::Lost { cause });
+                self.end_all(&RunState::Lost { is_started: true, cause });
             }
             LogRecord::Event(LogEvent::Withdrawn { message }) => {
                 if let Some(progress) = self.of_request(message) {
-                    progress.run.state = LoggedState::Interrupted;
+                    progress.run.state = RunState::Skipped { reason: WITHDRAWN };
                 }
             }
             LogRecord::Acknowledged { run } => {
@@ -175,14 +144,14 @@ impl LoggedRuns {
             let run = LoggedRun {
                 run: note.run.clone(),
                 data: serde_json::from_value(note.data.clone()).unwrap_or_default(),
-                state: LoggedState::Queued,
+                state: RunState::Queued,
                 is_acknowledged: false,
             };
             self.runs.push(Progress { run, reply: None, is_idle: false });
             self.runs.len() - 1
         });
         if let Some(message) = &note.message {
-            self.runs[at].run.state = LoggedState::Running;
+            self.runs[at].run.state = RunState::Running;
             self.requests.insert(message.clone(), at);
         }
     }
@@ -195,7 +164,7 @@ impl LoggedRuns {
             (Channel::Iopub, "status") => progress.is_idle |= peek.state.as_deref() == Some("idle"),
             (Channel::Stdin, "input_request") => {
                 let InputRequest { prompt, password } = read(parts);
-                progress.run.state = LoggedState::WaitingForInput { prompt, is_password: password };
+                progress.run.state = RunState::WaitingForInput { prompt, is_password: password };
             }
             _ => {}
         }
@@ -208,9 +177,9 @@ impl LoggedRuns {
     }
 
     /// Whatever the kernel was sent is over.
-    fn end_all(&mut self, state: &LoggedState) {
+    fn end_all(&mut self, state: &RunState) {
         for progress in &mut self.runs {
-            if matches!(progress.run.state, LoggedState::Running | LoggedState::WaitingForInput { .. }) {
+            if matches!(progress.run.state, RunState::Running | RunState::WaitingForInput { .. }) {
                 progress.run.state = state.clone();
             }
         }
@@ -221,11 +190,11 @@ impl LoggedRuns {
     }
 }
 
-fn outcome(reply: Reply) -> LoggedState {
+fn outcome(reply: Reply) -> RunState {
     match &*reply.status {
-        "ok" => LoggedState::Done,
-        "error" => LoggedState::Error { name: reply.ename, value: reply.evalue },
-        _ => LoggedState::Interrupted,
+        "ok" => RunState::Done,
+        "error" => RunState::Error { name: reply.ename, value: reply.evalue },
+        _ => RunState::Skipped { reason: SkipReason::Aborted },
     }
 }
 
@@ -256,7 +225,7 @@ mod tests {
     }
 
     /// The states of the runs after these records, and whether each is acknowledged.
-    fn states(records: &[LogRecord]) -> Vec<(LoggedState, bool)> {
+    fn states(records: &[LogRecord]) -> Vec<(RunState, bool)> {
         let mut runs = LoggedRuns::default();
         for record in records {
             runs.on_record(record);
@@ -268,12 +237,12 @@ mod tests {
     fn a_run_is_over_once_the_kernel_has_replied_and_is_idle() {
         let failed = json!({ "status": "error", "ename": "E", "evalue": "v" });
         let mut records = vec![note("r1", None), note("r1", Some("m"))];
-        assert_eq!(states(&records[..1]), [(LoggedState::Queued, false)]);
-        assert_eq!(states(&records), [(LoggedState::Running, false)]);
+        assert_eq!(states(&records[..1]), [(RunState::Queued, false)]);
+        assert_eq!(states(&records), [(RunState::Running, false)]);
         records.push(message(Channel::Shell, "execute_reply", "m", &failed));
-        assert_eq!(states(&records), [(LoggedState::Running, false)]);
+        assert_eq!(states(&records), [(RunState::Running, false)]);
         records.push(idle("m"));
-        let over = LoggedState::Error { name: "E".to_owned(), value: "v".to_owned() };
+        let over = RunState::Error { name: "E".to_owned(), value: "v".to_owned() };
         assert_eq!(states(&records), [(over.clone(), false)]);
         records.push(LogRecord::Acknowledged { run: "r1".to_owned() });
         records.push(LogRecord::Event(LogEvent::Died { how: "killed".to_owned() }));
@@ -291,12 +260,12 @@ mod tests {
             note("r3", None),
             LogRecord::Event(LogEvent::Died { how: "killed".to_owned() }),
         ];
-        let waits = LoggedState::WaitingForInput { prompt: "name".to_owned(), is_password: false };
+        let waits = RunState::WaitingForInput { prompt: "name".to_owned(), is_password: false };
         assert_eq!(states(&records[..2]), [(waits, false)]);
-        let died = LoggedState::KernelDied { how: "killed".to_owned() };
+        let died = RunState::KernelDied { how: "killed".to_owned() };
         assert_eq!(
             states(&records),
-            [(died, false), (LoggedState::Interrupted, false), (LoggedState::Queued, false)]
+            [(died, false), (RunState::Skipped { reason: WITHDRAWN }, false), (RunState::Queued, false)]
         );
     }
 }

@@ -4,16 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use keeper::{
-    KeeperFolder, KernelFile, KernelPhase, LoggedRun, LoggedState, StartLock, greet, keepers, logged_run,
-    logged_runs, waiting_folders,
-};
-use notebook::CellId;
-use place::{Error, ErrorKind, FoundRun, Kernel as _, NextStep, NotebookPath, RunDetails, RunId, RunState};
+use keeper::{KeeperFolder, KernelFile, StartLock, keepers};
+use place::Kernel as _;
 
 use super::{Folder, START_TIMEOUT, UnusedKernels};
-use crate::environment::KernelChoice;
-use crate::launch::{KnownKeeper, LocalKernel, not_used, note_of};
+use crate::launch::{KnownKeeper, LocalKernel, not_used};
+use environments::KernelChoice;
 
 const LEFT_OF_NO_NOTEBOOK: &str = "This kernel is from an earlier server, with its variables.";
 
@@ -65,95 +61,10 @@ impl Folder {
         Err(UnusedKernels { refused, others: left.into_iter().chain(self.unused_folders()).collect() })
     }
 
-    /// A run waits for its kernel to be chosen and started.
-    pub(super) fn note_waiting(&self, note: &RunDetails) {
-        if self.keeping.is_some() {
-            self.waiting.add(note_of(&self.root, note));
-        }
-    }
-
-    pub(super) fn forget_waiting(&self, run: &RunId) {
-        self.waiting.remove(run);
-    }
-
     /// Whether a kernel is that of this folder or of a notebook in it.
     pub(super) fn is_here(&self, record: &KernelFile) -> bool {
         let home = record.notebook.as_ref().unwrap_or(&record.folder);
         self.root.relative(home).is_some()
-    }
-
-    /// The run with this id in the log of a keeper, whose kernel is joined.
-    pub(super) async fn find_kept_run(&self, run: &RunId) -> Option<FoundRun> {
-        self.keeping.as_ref()?;
-        for (folder, record) in keepers(&self.process_env.state_folder()) {
-            if !self.is_here(&record) || !record.is_readable() {
-                continue;
-            }
-            let notebook = record.notebook.as_ref().and_then(|path| self.root.relative(path));
-            let (path, wanted) = (folder.path.clone(), run.to_string());
-            let read = tokio::task::spawn_blocking(move || logged_run(&path, &wanted));
-            let Ok(Some((LoggedRun { state, .. }, text))) = read.await else { continue };
-            let known = self.live_kernels().into_iter().find(|kernel| *kernel.id() == *record.id);
-            let kernel = if let Some(kernel) = known {
-                kernel
-            } else {
-                let keeper = KnownKeeper::from_earlier(folder, record).await;
-                let Some(kernel) = self.of_keeper(keeper) else { continue };
-                self.kernels.lock().as_mut()?.push(kernel.clone());
-                kernel
-            };
-            join(&kernel).await;
-            let notebook = notebook.map(NotebookPath::new);
-            return Some(FoundRun { kernel: Some(kernel), notebook, text, state: run_state(state) });
-        }
-        self.find_waiting_run(run)
-    }
-
-    /// The run with this id among those that no keeper knew of.
-    fn find_waiting_run(&self, run: &RunId) -> Option<FoundRun> {
-        waiting_folders(&self.process_env.state_folder()).into_iter().find_map(|folder| {
-            let mut runs = logged_runs(&folder.path).into_iter();
-            let found = runs.find(|logged| logged.run == **run && self.has_run(logged))?;
-            let state = if folder.is_kept() { run_state(found.state) } else { RunState::Interrupted };
-            Some(FoundRun { kernel: None, notebook: None, text: String::new(), state })
-        })
-    }
-
-    /// Whether a run is of this folder or of a notebook in it.
-    pub(super) fn has_run(&self, run: &LoggedRun) -> bool {
-        let home = run.data.notebook.as_ref().or(run.data.folder.as_ref());
-        home.is_none_or(|path| self.root.relative(path).is_some())
-    }
-
-    /// The cells of a notebook that kept kernels run or have still to run, whichever server wants that. Fails while a kernel starts
-    /// for another server: its keeper does not know the cells yet.
-    pub(super) async fn kept_cells(&self, notebook: &NotebookPath) -> Result<Vec<CellId>, Error> {
-        let (notebook, ours) = (self.root.resolve(notebook)?, self.live_kernels());
-        let mut cells = Vec::new();
-        for (folder, record) in keepers(&self.process_env.state_folder()) {
-            if record.notebook.as_ref() != Some(&notebook) {
-                continue;
-            }
-            let welcome = greet(&folder, &record).await;
-            let is_starting = match &welcome {
-                Ok(welcome) => welcome.kernel.phase == KernelPhase::Starting,
-                Err(_) => folder.is_starting(&record),
-            };
-            if is_starting && ours.iter().all(|kernel| *kernel.id() != *record.id) {
-                return Err(Error::new(
-                    ErrorKind::Busy,
-                    "A kernel is starting to run cells of this notebook for another server.",
-                    NextStep::TryAgain,
-                ));
-            }
-            // In the log of an idle kernel, runs of servers that were killed may have no end.
-            if welcome.is_ok_and(|welcome| welcome.kernel.is_busy) {
-                let read = tokio::task::spawn_blocking(move || logged_runs(&folder.path)).await;
-                let unfinished = read.unwrap_or_default().into_iter().filter(LoggedRun::is_unfinished);
-                cells.extend(unfinished.filter_map(|run| run.data.cell).map(CellId::from));
-            }
-        }
-        Ok(cells)
     }
 
     /// What to know of kernels that a new one of `notebook` does not replace: of the notebook itself, and of notebooks that are
@@ -187,7 +98,7 @@ impl Folder {
         notices
     }
 
-    fn of_keeper(&self, keeper: KnownKeeper) -> Option<Arc<LocalKernel>> {
+    pub(super) fn of_keeper(&self, keeper: KnownKeeper) -> Option<Arc<LocalKernel>> {
         let (keeping, root) = (self.keeping.clone(), self.root.clone());
         LocalKernel::of_keeper(keeper, keeping, root, self.process_env.clone(), START_TIMEOUT)
     }
@@ -270,21 +181,5 @@ impl Folder {
 pub(super) async fn join(kernel: &LocalKernel) {
     if let Err(error) = kernel.join().await {
         tracing::warn!(%error, kernel = %kernel.id(), "the keeper of a kernel cannot be reached");
-    }
-}
-
-/// The state of a run in a keeper's log.
-pub(super) fn run_state(state: LoggedState) -> RunState {
-    match state {
-        LoggedState::Queued => RunState::Queued,
-        LoggedState::Running => RunState::Running,
-        LoggedState::WaitingForInput { prompt, is_password } => {
-            RunState::WaitingForInput { prompt, is_password }
-        }
-        LoggedState::Done => RunState::Done,
-        LoggedState::Error { name, value } => RunState::Error { name, value },
-        LoggedState::Interrupted => RunState::Interrupted,
-        LoggedState::Lost { cause } => RunState::Lost { is_started: true, cause },
-        LoggedState::KernelDied { how } => RunState::KernelDied { how },
     }
 }

@@ -11,15 +11,14 @@ use keeper::{
 };
 use kernel::log::{LogRecord, Note};
 use notebook::CellId;
-use place::{ErrorKind, Leftovers, Place as _};
+use place::{EarlierRuns as _, ErrorKind, Leftovers};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::net::UnixListener;
 
 use super::Folder;
-use crate::ProcessEnv;
 use crate::launch::{KernelKeeping, KnownKeeper};
-use crate::process_env::tests::with;
+use environments::ProcessEnv;
 
 struct Machine {
     process_env: ProcessEnv,
@@ -30,7 +29,10 @@ impl Machine {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let state = folder.path().to_str().unwrap();
-        let process_env = ProcessEnv { home: Some(state.into()), ..with(&[("XDG_STATE_HOME", state)]) };
+        let process_env = ProcessEnv {
+            home: Some(state.into()),
+            ..ProcessEnv::with_variables(&[("XDG_STATE_HOME", state)])
+        };
         Self { process_env, _folder: folder }
     }
 

@@ -16,8 +16,8 @@ use serde::Deserialize;
 
 use super::ForeignFile;
 use super::process::KernelProcess;
-use crate::ProcessEnv;
-use crate::kernelspec::{InstalledKernelspec, InterruptMode};
+use environments::ProcessEnv;
+use environments::{InstalledKernelspec, InterruptMode};
 
 mod joining;
 

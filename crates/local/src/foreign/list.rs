@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use super::foreign_kernel::language_name;
 use super::{find, living, on_files};
-use crate::ProcessEnv;
+use environments::ProcessEnv;
 
 /// A kernel that another program has started, and that answers.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,7 +3,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::*;
-use crate::process_env::tests::with;
 
 /// Writes the connection file of a kernel that does not run, as if it were so old.
 fn write(folder: &Path, id: &str, age: u64) -> PathBuf {
@@ -20,7 +19,7 @@ fn write(folder: &Path, id: &str, age: u64) -> PathBuf {
 fn machine() -> (tempfile::TempDir, Arc<ProcessEnv>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().to_str().unwrap().to_owned();
-    (folder, Arc::new(with(&[("JUPYTER_RUNTIME_DIR", &path), ("HOME", &path)])))
+    (folder, Arc::new(ProcessEnv::with_variables(&[("JUPYTER_RUNTIME_DIR", &path), ("HOME", &path)])))
 }
 
 #[test]

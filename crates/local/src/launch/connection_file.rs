@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use jupyter_protocol::connection_info::{ConnectionInfo, Transport};
 use tempfile::TempDir;
 
-use crate::ProcessEnv;
-use crate::temporary::private_folder;
+use environments::ProcessEnv;
+use files::private_folder;
 
 /// Linux has room for 108 bytes in the path of a socket, macOS for 104, both with the closing NUL.
 const MAX_SOCKET_PATH: usize = 100;
@@ -162,7 +162,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
-    use crate::process_env::tests::with as process_env;
+    use environments::ProcessEnv;
 
     fn mode(path: &Path) -> u32 {
         fs::metadata(path).unwrap().permissions().mode() & 0o777
@@ -172,7 +172,7 @@ mod tests {
     fn files_and_sockets_are_private_and_removed_with_the_connection() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run").to_str().unwrap().to_owned();
-        let process_env = process_env(&[("JUPYTER_RUNTIME_DIR", &path)]);
+        let process_env = ProcessEnv::with_variables(&[("JUPYTER_RUNTIME_DIR", &path)]);
         let connection = ConnectionFile::create("id", "python3", true, &process_env).unwrap();
         let sockets = Path::new(&connection.info.ip).parent().unwrap().to_owned();
         assert_eq!(connection.path, Path::new(&path).join("kernel-id.json"));
@@ -197,7 +197,7 @@ mod tests {
         let long = folder.path().join("x".repeat(MAX_SOCKET_PATH));
         fs::create_dir(&long).unwrap();
         let long = long.to_str().unwrap();
-        let process_env = process_env(&[("JUPYTER_RUNTIME_DIR", long), ("TMPDIR", long)]);
+        let process_env = ProcessEnv::with_variables(&[("JUPYTER_RUNTIME_DIR", long), ("TMPDIR", long)]);
         for (id, use_ipc) in [("one", true), ("other", false)] {
             let connection = ConnectionFile::create(id, "k", use_ipc, &process_env).unwrap();
             assert_eq!(
@@ -215,7 +215,8 @@ mod tests {
     #[test]
     fn an_existing_connection_file_is_not_replaced() {
         let folder = tempfile::tempdir().unwrap();
-        let process_env = process_env(&[("JUPYTER_RUNTIME_DIR", folder.path().to_str().unwrap())]);
+        let process_env =
+            ProcessEnv::with_variables(&[("JUPYTER_RUNTIME_DIR", folder.path().to_str().unwrap())]);
         let _one = ConnectionFile::create("id", "k", true, &process_env).unwrap();
         assert!(ConnectionFile::create("id", "k", true, &process_env).is_err());
     }

@@ -13,8 +13,8 @@ use place::{Error, KernelId};
 use super::connection_file::ConnectionFile;
 use super::launcher::{KernelLauncher, Started};
 use super::process::Process;
-use crate::ProcessEnv;
-use crate::kernelspec::InterruptMode;
+use environments::InterruptMode;
+use environments::ProcessEnv;
 
 /// The keeper's process: reads from its standard input what to keep, and keeps it. Fails if the server that started it cannot be
 /// answered.

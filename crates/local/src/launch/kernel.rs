@@ -9,17 +9,17 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use kernel::{Client, Status};
 use parking_lot::Mutex;
+#[cfg(unix)]
+use place::EarlierKernelRuns;
 #[cfg(not(unix))]
 use place::Keeping;
 use place::{Error, ErrorKind, Executor, Future, Kernel, KernelDescription, KernelId, KernelState, NextStep};
-#[cfg(unix)]
-use place::{Orphan, RunDetails, RunId};
 use tokio_util::sync::CancellationToken;
 
 use super::keeping::KernelKeeping;
 use super::launcher::KernelLauncher;
 use super::running::RunningKernel;
-use crate::root::Root;
+use files::Root;
 
 #[cfg(unix)]
 mod keeper;
@@ -332,11 +332,6 @@ impl Kernel for LocalKernel {
         self.has_other_servers().boxed()
     }
 
-    #[cfg(unix)]
-    fn take_orphans(&self) -> BoxFuture<'_, Vec<Orphan>> {
-        self.adopted().boxed()
-    }
-
     fn take_notices(&self) -> Vec<String> {
         let notices = std::mem::take(&mut self.state.lock().notices);
         #[cfg(unix)]
@@ -349,13 +344,8 @@ impl Kernel for LocalKernel {
     }
 
     #[cfg(unix)]
-    fn announce(&self, note: &RunDetails) {
-        self.announce_run(note);
-    }
-
-    #[cfg(unix)]
-    fn retract(&self, run: &RunId) {
-        self.retract_run(run);
+    fn earlier_runs(&self) -> Option<&dyn EarlierKernelRuns> {
+        Some(self)
     }
 
     fn executor(&self) -> Future<'_, Arc<dyn Executor>> {

@@ -14,10 +14,10 @@ use place::{Error, ErrorKind, KernelId};
 
 use super::connection_file::ConnectionFile;
 use super::process::{Process, ProcessExit, ProcessSpec};
-use crate::environment::KernelChoice;
-use crate::kernelspec::{arguments, variables};
-use crate::process_env::prepend_paths;
-use crate::{ProcessEnv, Variables};
+use environments::KernelChoice;
+use environments::prepend_paths;
+use environments::{ProcessEnv, Variables};
+use environments::{arguments, variables};
 
 /// How often a kernel is started because another program took one of its ports.
 const MAX_ATTEMPTS: usize = 3;

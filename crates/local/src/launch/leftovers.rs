@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use jupyter_protocol::connection_info::ConnectionInfo;
 
 use super::connection_file::{SOCKET, SOCKET_FOLDER, has_own_sockets};
-use crate::ProcessEnv;
+use environments::ProcessEnv;
 
 /// A kernel writes its files before it listens, and may take a minute for that.
 const MIN_AGE: Duration = Duration::from_secs(300);
@@ -106,7 +106,6 @@ mod tests {
     use std::os::unix::net::UnixListener;
 
     use super::*;
-    use crate::process_env::tests::with;
 
     struct Machine {
         folder: tempfile::TempDir,
@@ -141,7 +140,8 @@ mod tests {
 
         fn find(&self, age: Duration) -> Vec<Leftover> {
             let at = |name: &str| self.folder.path().join(name).to_str().unwrap().to_owned();
-            let process_env = with(&[("JUPYTER_RUNTIME_DIR", &at("run")), ("TMPDIR", &at("tmp"))]);
+            let process_env =
+                ProcessEnv::with_variables(&[("JUPYTER_RUNTIME_DIR", &at("run")), ("TMPDIR", &at("tmp"))]);
             leftovers(&process_env, SystemTime::now() + age)
         }
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::Variables;
+use environments::Variables;
 
 #[cfg(any(windows, test))]
 mod exit_code;

@@ -8,7 +8,7 @@ use kernel::{Client, KernelError, Status};
 use place::{ClientExecutor, Executor};
 
 use super::launcher::Started;
-use crate::kernelspec::InterruptMode;
+use environments::InterruptMode;
 
 #[cfg(unix)]
 mod attached;

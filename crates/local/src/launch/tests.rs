@@ -10,12 +10,12 @@ use place::{Error, ErrorKind, Kernel as _, KernelState};
 use tempfile::TempDir;
 
 use super::{KernelLauncher, LocalKernel};
-use crate::environment::KernelChoice;
-use crate::kernelspec::{InstalledKernelspec, InterruptMode};
-use crate::real_path::canonicalize;
-use crate::root::Root;
-use crate::tests::program;
-use crate::{ProcessEnv, Variables};
+use crate::test_program::program;
+use environments::KernelChoice;
+use environments::{InstalledKernelspec, InterruptMode};
+use environments::{ProcessEnv, Variables};
+use files::Root;
+use files::canonicalize;
 
 /// A kernel that is a program which does the steps, in its own folder.
 fn kernel(steps: &[&str]) -> (TempDir, Arc<LocalKernel>) {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use kernel::{Event, Outcome, OutputArea};
 use notebook::{Output, visible};
-use place::{Error, ErrorKind, Execution, Kernel, NextStep, RunState, SaveStatus};
+use place::{Error, ErrorKind, Execution, Kernel, NextStep, RunState, SaveStatus, SkipReason};
 use tracing::Span;
 
 use crate::memory_changes::MemoryChanges;
@@ -230,16 +230,14 @@ impl Record {
                 RunState::Interrupted
             }
             Outcome::Error { name, value, .. } => RunState::Error { name, value },
-            Outcome::Interrupted => {
-                self.notes.push(NO_REPLY.to_owned());
-                RunState::Interrupted
-            }
-            Outcome::Aborted => {
-                if self.stop == Stop::Interrupt {
-                    self.notes.push("It was cancelled before it ran.".to_owned());
-                }
-                RunState::Interrupted
-            }
+            Outcome::Interrupted => RunState::Skipped { reason: NO_REPLY.into() },
+            Outcome::Aborted => RunState::Skipped {
+                reason: match self.stop {
+                    Stop::Interrupt => SkipReason::Cancelled,
+                    Stop::Restart => SkipReason::Restarted,
+                    Stop::NotRequested => SkipReason::Aborted,
+                },
+            },
             Outcome::Restarted | Outcome::KernelDied { .. } | Outcome::Lost { .. }
                 if self.stop == Stop::Restart =>
             {

@@ -40,12 +40,22 @@ fn a_lost_run_keeps_its_cause() {
 }
 
 #[test]
-fn idle_without_a_reply_means_interrupted() {
+fn idle_without_a_reply_means_skipped() {
     let run = run();
     run.on_event(Event::Finished(Outcome::Interrupted));
-    let view = run.view();
-    assert_eq!(view.state, RunState::Interrupted);
-    assert!(view.notes[0].contains("went idle without replying"), "{:?}", view.notes);
+    let RunState::Skipped { reason } = run.state() else { panic!("{:?}", run.state()) };
+    assert!(reason.to_string().contains("went idle without replying"), "{reason}");
+}
+
+#[test]
+fn an_aborted_run_says_why_it_never_ran() {
+    let reason = |prepare: fn(&Run)| match ended(prepare, Outcome::Aborted) {
+        RunState::Skipped { reason } => reason.to_string(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(reason(|_| {}), "It did not run: code before it in the kernel's queue failed.");
+    assert_eq!(reason(Run::expect_interruption), "It was cancelled before it ran.");
+    assert_eq!(reason(Run::expect_restart), "The kernel was restarted before this could run.");
 }
 
 #[test]

@@ -5,7 +5,9 @@ use std::time::SystemTime;
 
 use kernel::Event;
 use notebook::{Cell, Notebook};
-use place::{Error, ErrorKind, Executor, Kernel, Mode, Orphan, OrphanedExecution, Place, RunState, describe};
+use place::{
+    Error, ErrorKind, Executor, Kernel, Mode, Orphan, OrphanedExecution, Place, SkipReason, sentence,
+};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::Runner;
@@ -13,7 +15,6 @@ use crate::open_notebook::OpenNotebook;
 use crate::outputs;
 use crate::run::Run;
 
-pub(super) const NOT_RUN: &str = "It did not run: its server ended before its turn.";
 const NEWER_RUN: &str = "These outputs are not in the notebook: the cell has been run again since.";
 const CHANGED: &str = "These outputs are not in the notebook: the cell has been changed or deleted since.";
 
@@ -37,7 +38,11 @@ impl Runner {
         notebook: Option<&Arc<OpenNotebook>>,
     ) -> Vec<String> {
         let mut notices = Vec::new();
-        for orphan in kernel.take_orphans().await {
+        let orphans = match kernel.earlier_runs() {
+            Some(runs) => runs.take_orphans().await,
+            None => Vec::new(),
+        };
+        for orphan in orphans {
             let Orphan { note, requested_at, is_stored, is_acknowledged, execution, executor } = orphan;
             let (id, shown_before) = (note.run.clone(), note.shown_before.clone());
             let is_out_of_reach = note.cell.is_some() && note.notebook.is_none();
@@ -50,8 +55,7 @@ impl Runner {
             };
             run.set_kernel(kernel.clone());
             let Some(OrphanedExecution { execution, mut events }) = execution else {
-                run.note(NOT_RUN);
-                run.end(RunState::Interrupted);
+                run.skip(SkipReason::ServerEnded);
                 if !is_acknowledged {
                     executor.acknowledge(run.id());
                     notices.extend(self.news_of(&run));
@@ -249,5 +253,5 @@ fn not_stored(run: &Run, error: &Error) -> bool {
 
 /// What became of a run, for an agent.
 fn described(run: &Run) -> String {
-    describe(run.id(), run.cell().map(|cell| &cell.id), "", &run.state(), run.is_finished())
+    sentence(run.id(), run.cell().map(|cell| &cell.id), None, &run.state().outcome())
 }

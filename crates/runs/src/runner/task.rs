@@ -8,12 +8,12 @@ use kernel::{Event, Status};
 use notebook::{Cell, Notebook};
 use place::{
     Code, Error, ErrorKind, Execution, Executor, Kernel, KernelChoice, KernelSelector, KernelState,
-    RunDetails, RunState, SessionId, progress,
+    RunDetails, RunState, SessionId, SkipReason, progress,
 };
 use tokio::time::{sleep, timeout};
 use tracing::Instrument as _;
 
-use super::{Runner, SHUT_DOWN_BEFORE, no_kernel};
+use super::{Runner, SHUT_DOWN_BEFORE, announce_at, no_kernel};
 use crate::error_hints;
 use crate::memory_changes::MemoryChanges;
 use crate::open_notebook::OpenNotebook;
@@ -30,7 +30,6 @@ const LATE_WRITE_DELAY: Duration = Duration::from_millis(200);
 const EXIT_WAIT: Duration = Duration::from_secs(2);
 const EXIT_POLL: Duration = Duration::from_millis(50);
 
-const RESTARTED_BEFORE: &str = "The kernel was restarted before this could run.";
 const REPLACED: &str =
     "The kernel was shut down since the last run. This one is new: the variables are gone.";
 /// What a run says first that did not run because the kernel is no longer that of the runs before it.
@@ -59,7 +58,7 @@ impl Runner {
             match &kernel {
                 Some(kernel) => {
                     run.set_kernel(kernel.clone());
-                    kernel.announce(&run.to_note());
+                    announce_at(&**kernel, run);
                 }
                 None => self.announce(notebook.place(), run),
             }
@@ -68,14 +67,13 @@ impl Runner {
         let before = restarts();
         in_line.wait().await;
         let reason = match () {
-            () if self.is_ending.load(Ordering::Relaxed) => Some(SHUT_DOWN_BEFORE),
-            () if restarts() != before => Some(RESTARTED_BEFORE),
+            () if self.is_ending.load(Ordering::Relaxed) => Some(SkipReason::from(SHUT_DOWN_BEFORE)),
+            () if restarts() != before => Some(SkipReason::Restarted),
             () => None,
         };
         if let Some(reason) = reason {
             for run in runs.iter().filter(|run| !run.state().is_over()) {
-                run.note(reason);
-                run.end(RunState::Interrupted);
+                run.skip(reason.clone());
             }
         }
         if runs.iter().any(|run| !run.state().is_over()) {
@@ -124,8 +122,7 @@ impl Runner {
         let gone = notebook.kernel().filter(|kernel| kernel.is_gone());
         loop {
             if run.is_in_series() && (is_retry || notebook.kernel().is_none_or(|kernel| kernel.is_gone())) {
-                run.note(GONE);
-                return run.end(RunState::Interrupted);
+                return run.skip(GONE);
             }
             let (kernel, is_new) = match choose_kernel(notebook, run, session).await {
                 Ok(chosen) => chosen,
@@ -164,9 +161,9 @@ impl Runner {
         run.set_kernel(kernel.clone());
         let queue = self.queue(kernel.id());
         run.set_stage("waiting for earlier runs of the kernel");
-        kernel.announce(&run.to_note());
+        announce_at(&*kernel, run);
         let Some(_turn) = queue.enter(run).await else {
-            self.does_not_run(&*kernel, run, RESTARTED_BEFORE);
+            self.does_not_run(&*kernel, run, SkipReason::Restarted);
             return Ok(());
         };
         if run.state().is_over() {
@@ -182,7 +179,7 @@ impl Runner {
                 let reason = format!(
                     "{OTHER_KERNEL} died after the cell before it ({how}), so its variables are gone."
                 );
-                self.does_not_run(&*kernel, run, &reason);
+                self.does_not_run(&*kernel, run, reason);
                 return Ok(());
             }
             Some(how) => {
@@ -290,9 +287,8 @@ impl Runner {
     }
 
     /// Ends a run whose kernel is no longer the one for which it was requested.
-    fn does_not_run(&self, kernel: &dyn Kernel, run: &Run, reason: &str) {
-        run.note(reason);
-        run.end(RunState::Interrupted);
+    fn does_not_run(&self, kernel: &dyn Kernel, run: &Run, reason: impl Into<SkipReason>) {
+        run.skip(reason);
         self.retract(kernel, run);
     }
 
@@ -426,8 +422,7 @@ pub(crate) async fn cell_of(notebook: &OpenNotebook, run: &Run) -> Option<(usize
     // If the notebook cannot be read, the run says so.
     let now = notebook.document().snapshot().await.ok()?;
     let Some((index, cell)) = now.cell(&cell.id) else {
-        run.note("It did not run: the cell was deleted before its turn.");
-        run.end(RunState::Interrupted);
+        run.skip("It did not run: the cell was deleted before its turn.");
         return None;
     };
     if cell.source() != run.source() {

@@ -34,7 +34,8 @@ impl Session {
     pub async fn find_run(&self, run: &RunId) -> Option<FoundRun> {
         let runner = self.workspace.runner();
         for place in self.places() {
-            let Ok(Some(found)) = place.find_run(run).await else { continue };
+            let Some(runs) = place.earlier_runs() else { continue };
+            let Ok(Some(found)) = runs.find(run).await else { continue };
             match (&found.kernel, &found.notebook) {
                 (Some(kernel), Some(path)) => {
                     let located = Located { place, path: path.clone() };

@@ -305,7 +305,10 @@ impl Session {
 
 /// The cells that other programs run now or have waiting, as far as that is known.
 async fn running_elsewhere(opened: &OpenNotebook) -> Result<Vec<CellId>, Error> {
-    let mut cells = opened.place().cells_to_run(opened.path()).await?;
+    let mut cells = match opened.place().earlier_runs() {
+        Some(runs) => runs.cells_to_run(opened.path()).await?,
+        None => Vec::new(),
+    };
     let shown = opened.document().running_cells();
     if !shown.is_empty() {
         // A program that was killed may have left them so.

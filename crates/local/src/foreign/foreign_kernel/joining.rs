@@ -8,10 +8,10 @@ use place::{Error, ErrorKind};
 use tokio::time::{Instant, sleep};
 
 use super::ForeignKernel;
-use crate::ProcessEnv;
 use crate::foreign::process::KernelProcess;
 use crate::foreign::{ForeignFile, PROBE_TIMEOUT, on_files, refused};
-use crate::kernelspec::{InstalledKernelspec, data_folders, list};
+use environments::ProcessEnv;
+use environments::{InstalledKernelspec, data_folders, list};
 
 /// How long a kernel that lives may take to reply. One that works on something may have no thread for that.
 const JOIN_TIMEOUT: Duration = Duration::from_secs(20);

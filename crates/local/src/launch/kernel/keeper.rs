@@ -16,11 +16,11 @@ use place::{ClientExecutor, Error, ErrorKind, KernelId, NextStep, Orphan};
 use super::known_keeper::KnownKeeper;
 use super::waiting::Waiting;
 use super::{LocalKernel, Phase};
-use crate::ProcessEnv;
 use crate::launch::keeping::KernelKeeping;
 use crate::launch::launcher::{KernelLauncher, install_memory_handler};
 use crate::launch::running::{AttachedKernel, KeeperLogger, RunningKernel};
-use crate::root::Root;
+use environments::ProcessEnv;
+use files::Root;
 
 /// What is known of the keeper of a kernel, and what waits for it.
 #[derive(Default)]

@@ -3,7 +3,7 @@
 use keeper::{KeeperFolder, KernelFile, KernelPhase, NoGreeting, Welcome, greet, resident_bytes};
 use place::{Keeping, KernelState, NotebookPath};
 
-use crate::root::Root;
+use files::Root;
 
 /// The keeper of a kernel.
 #[derive(Debug, Clone)]

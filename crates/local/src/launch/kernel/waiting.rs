@@ -1,7 +1,9 @@
 //! The runs that wait for a kernel that is not ready.
 
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use keeper::ClientFrame;
-use place::{RunDetails, RunId};
+use place::{EarlierKernelRuns, Orphan, RunDetails, RunId};
 use tokio::sync::mpsc;
 
 use super::{LocalKernel, Phase, State};
@@ -35,8 +37,23 @@ impl LocalKernel {
         frames
     }
 
-    /// A run waits for its turn on the kernel.
-    pub(super) fn announce_run(&self, note: &RunDetails) {
+    /// The kernel is ready: its connection takes announcements from here on.
+    pub(super) fn announce_waiting(state: &mut State, running: &dyn RunningKernel) {
+        let Waiting { runs, .. } = std::mem::take(&mut state.kept.waiting);
+        if let Some(attached) = running.attached() {
+            for run in &runs {
+                attached.announce(run);
+            }
+        }
+    }
+}
+
+impl EarlierKernelRuns for LocalKernel {
+    fn take_orphans(&self) -> BoxFuture<'_, Vec<Orphan>> {
+        self.adopted().boxed()
+    }
+
+    fn announce(&self, note: &RunDetails) {
         let mut state = self.state.lock();
         if let Phase::Running(running) = &state.phase {
             if let Some(attached) = running.attached() {
@@ -48,23 +65,12 @@ impl LocalKernel {
         }
     }
 
-    /// A run that was announced does not run.
-    pub(super) fn retract_run(&self, run: &RunId) {
+    fn retract(&self, run: &RunId) {
         let mut state = self.state.lock();
         state.kept.waiting.runs.retain(|waiting| waiting.run != *run);
         match &state.phase {
             Phase::Running(running) => running.executor().acknowledge(run),
             _ => state.kept.waiting.send(ClientFrame::Acknowledge { run: run.to_string() }),
-        }
-    }
-
-    /// The kernel is ready: its connection takes announcements from here on.
-    pub(super) fn announce_waiting(state: &mut State, running: &dyn RunningKernel) {
-        let Waiting { runs, .. } = std::mem::take(&mut state.kept.waiting);
-        if let Some(attached) = running.attached() {
-            for run in &runs {
-                attached.announce(run);
-            }
         }
     }
 }

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use super::{KILL_TIMEOUT, LAST_LINES, OUTPUT_TIMEOUT, ProcessExit, ProcessSpec};
 use crate::launch::watchdog::{KeepAlive, Watchdog};
-use crate::output_capture::OutputCapture;
+use environments::OutputCapture;
 
 /// A kernel in the background that reads from a terminal (the prompt of git or ssh) would be stopped, and its whole
 /// group with it. With the signals ignored, the reading fails instead.

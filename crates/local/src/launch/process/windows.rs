@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::{KILL_TIMEOUT, LAST_LINES, OUTPUT_TIMEOUT, ProcessExit, ProcessSpec, exit_code};
-use crate::output_capture::OutputCapture;
+use environments::OutputCapture;
 
 /// What kernels built on ipykernel wait for, as `jupyter_client` names it.
 const INTERRUPT_EVENT: &str = "JPY_INTERRUPT_EVENT";
@@ -125,7 +125,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::Variables;
+    use environments::Variables;
 
     const TIMEOUT: Duration = Duration::from_secs(60);
 

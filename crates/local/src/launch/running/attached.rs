@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::{Interruption, RunningKernel};
-use crate::kernelspec::InterruptMode;
+use environments::InterruptMode;
 
 mod logger;
 

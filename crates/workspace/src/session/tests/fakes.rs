@@ -149,10 +149,29 @@ impl Kernel for Idle {
         self.outlives_us.load(Ordering::Relaxed)
     }
 
+    fn earlier_runs(&self) -> Option<&dyn place::EarlierKernelRuns> {
+        Some(self)
+    }
+
     fn instance(&self) -> Option<String> {
         self.instance.lock().unwrap().clone()
     }
 
+    fn interrupt(&self) -> Future<'_, ()> {
+        async { Ok(()) }.boxed()
+    }
+
+    fn restart(&self) -> Future<'_, ()> {
+        async { Ok(()) }.boxed()
+    }
+
+    fn shutdown(&self) -> Future<'_, ()> {
+        *self.is_shut_down.lock().unwrap() = true;
+        async { Ok(()) }.boxed()
+    }
+}
+
+impl place::EarlierKernelRuns for Idle {
     fn take_orphans(&self) -> BoxFuture<'_, Vec<place::Orphan>> {
         let orphans = std::mem::take(&mut *self.orphans.lock().unwrap());
         async { orphans }.boxed()
@@ -167,19 +186,6 @@ impl Kernel for Idle {
 
     fn retract(&self, run: &place::RunId) {
         self.announced.lock().unwrap().retain(|announced| announced != run);
-    }
-
-    fn interrupt(&self) -> Future<'_, ()> {
-        async { Ok(()) }.boxed()
-    }
-
-    fn restart(&self) -> Future<'_, ()> {
-        async { Ok(()) }.boxed()
-    }
-
-    fn shutdown(&self) -> Future<'_, ()> {
-        *self.is_shut_down.lock().unwrap() = true;
-        async { Ok(()) }.boxed()
     }
 }
 
@@ -209,6 +215,20 @@ pub(super) struct Screen;
 impl Frontend for Screen {
     fn open(&self, _: &NotebookPath) -> Future<'_, ()> {
         async { Ok(()) }.boxed()
+    }
+}
+
+impl place::EarlierRuns for Memory {
+    fn leftovers(&self) -> BoxFuture<'_, place::Leftovers> {
+        async { place::Leftovers::default() }.boxed()
+    }
+
+    fn cells_to_run(&self, _: &NotebookPath) -> Future<'_, Vec<CellId>> {
+        let running = self.running.lock().unwrap().clone();
+        if let Some(meanwhile) = self.meanwhile.lock().unwrap().take() {
+            meanwhile();
+        }
+        async { Ok(running) }.boxed()
     }
 }
 
@@ -269,12 +289,8 @@ impl Place for Memory {
         async { Ok(kernels) }.boxed()
     }
 
-    fn cells_to_run(&self, _: &NotebookPath) -> Future<'_, Vec<CellId>> {
-        let running = self.running.lock().unwrap().clone();
-        if let Some(meanwhile) = self.meanwhile.lock().unwrap().take() {
-            meanwhile();
-        }
-        async { Ok(running) }.boxed()
+    fn earlier_runs(&self) -> Option<&dyn place::EarlierRuns> {
+        Some(self)
     }
 
     fn unknown_kernel(&self, id: &str) -> Error {

@@ -5,7 +5,8 @@ use std::sync::atomic::AtomicU64;
 
 use kernel::{Event, Outcome, Sink, Status};
 use notebook::Json;
-use place::{Code, Execution, Executor};
+use place::{Code, Execution, Executor, RunState};
+use runs::Run;
 use serde_json::json;
 use tokio::sync::watch;
 
@@ -93,9 +94,18 @@ async fn series(cells: &[(&str, &[&str])], stops_on_error: bool) -> Ended {
     let ran = scripted.ran.lock().unwrap().clone();
     Ended {
         states: runs.iter().map(|run| run.state().name()).collect(),
-        notes: runs.iter().map(|run| run.view().notes.join(" ")).collect(),
+        notes: runs.iter().map(|run| said(run)).collect(),
         failed: runs.iter().map(|run| run.has_failed()).collect(),
         ran,
+    }
+}
+
+/// What an agent reads about a run beside its state.
+fn said(run: &Run) -> String {
+    let view = run.view();
+    match view.state {
+        RunState::Skipped { reason } => reason.to_string(),
+        _ => view.notes.join(" "),
     }
 }
 
@@ -138,7 +148,7 @@ async fn a_kernel_that_repeats_its_count_for_blank_code_was_not_restarted() {
 async fn an_error_that_the_tag_announces_ends_nothing() {
     let ended =
         series(&[("raise", &["raises-exception"]), ("2", &[]), ("raise", &[]), ("4", &[])], true).await;
-    assert_eq!(ended.states, ["error", "done", "error", "interrupted"]);
+    assert_eq!(ended.states, ["error", "done", "error", "skipped"]);
     assert_eq!(ended.failed, [false, false, true, true]);
     assert_eq!(ended.ran, ["raise", "2", "raise"]);
     assert!(ended.notes[3].contains("a cell before it failed"), "{:?}", ended.notes);
@@ -156,7 +166,7 @@ async fn nothing_runs_after_code_that_asks_to_exit() {
     {
         let ended = series(&[("1", &[]), (code, &[]), ("3", &[]), ("4", &[])], false).await;
         assert_eq!(ended.ran, ["1", code]);
-        assert_eq!(ended.states, ["done", "done", "interrupted", "interrupted"]);
+        assert_eq!(ended.states, ["done", "done", "skipped", "skipped"]);
         for note in &ended.notes[2..] {
             assert!(note.contains("did not run: cell 1") && note.contains(says), "{note}");
         }
@@ -171,7 +181,7 @@ async fn nothing_runs_after_the_death_or_restart_of_the_kernel_whatever_is_wante
     assert!(ended.notes[2].contains("the kernel died in cell 0 (killed)"), "{:?}", ended.notes);
     let ended = series(&[("1", &[]), ("restart later", &[]), ("3", &[]), ("4", &[])], false).await;
     assert_eq!(ended.ran, ["1", "restart later"], "{:?}", ended.notes);
-    assert_eq!(ended.states[2..], ["interrupted"; 2]);
+    assert_eq!(ended.states[2..], ["skipped"; 2]);
     for note in &ended.notes[2..] {
         assert!(note.contains("kernel was restarted") && note.contains("variables are gone"), "{note}");
     }

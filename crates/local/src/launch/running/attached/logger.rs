@@ -8,7 +8,7 @@ use kernel::log::Note;
 use notebook::CellId;
 use place::{ClientExecutor, NotebookPath, Orphan, OrphanedExecution, RunDetails, RunId, RunLogger};
 
-use crate::root::Root;
+use files::Root;
 
 /// The log of a keeper.
 pub(crate) struct KeeperLogger {

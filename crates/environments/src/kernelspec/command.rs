@@ -1,0 +1,213 @@
+//! The command of a kernelspec, as `jupyter_client.manager.format_kernel_cmd` builds it.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::installed::InstalledKernelspec;
+use super::paths::prefix_of;
+use crate::venv::{Environment, interpreter_in};
+use crate::{ProcessEnv, Variables};
+
+/// The arguments of a kernelspec's `program`, with `{connection_file}`, `{resource_dir}` and `{prefix}` replaced.
+pub fn arguments(spec: &InstalledKernelspec, program: &Path, connection_file: &Path) -> Vec<OsString> {
+    // Jupyter uses the prefix of the Python it runs in. Here it is the prefix of the kernel.
+    let environment = Environment::of(program).map(|environment| environment.prefix);
+    let prefix = prefix_of(&spec.resources).or(environment.as_deref()).or_else(|| program.parent()?.parent());
+    let value = |name: &str| match name {
+        "connection_file" => Some(connection_file.as_os_str().to_owned()),
+        "resource_dir" => Some(spec.resources.clone().into_os_string()),
+        "prefix" => prefix.map(|prefix| prefix.as_os_str().to_owned()),
+        _ => None,
+    };
+    spec.argv.iter().skip(1).map(|argument| substitute(argument, &value)).collect()
+}
+
+/// The program that a kernelspec runs. `None` if it does not exist.
+///
+/// A bare `python` is the one of the environment that contains the kernelspec, else the one on `PATH`.
+pub(crate) fn program(spec: &InstalledKernelspec, process_env: &ProcessEnv) -> Option<PathBuf> {
+    let name = spec.argv.first()?;
+    let name = substitute(name, &|name| match name {
+        "resource_dir" => Some(spec.resources.clone().into_os_string()),
+        "prefix" => prefix_of(&spec.resources).map(|prefix| prefix.as_os_str().to_owned()),
+        _ => None,
+    });
+    let named = Path::new(&name);
+    if named.is_absolute() {
+        return named.is_file().then(|| named.to_path_buf());
+    }
+    let name = named.to_str().filter(|_| named.components().count() == 1)?;
+    if is_bare_python(name) {
+        let own = prefix_of(&spec.resources).and_then(interpreter_in);
+        return own
+            .or_else(|| process_env.find_program(name))
+            .or_else(|| process_env.find_program("python3"));
+    }
+    process_env.find_program(name)
+}
+
+/// Whether a kernelspec does not say which Python it means: `python`, `python3`, `python3.12`.
+pub(crate) fn is_bare_python(name: &str) -> bool {
+    name.strip_prefix("python").is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit() || b == b'.'))
+}
+
+/// Replaces `{name}` if `value` has it, and leaves everything else.
+fn substitute(argument: &str, value: &dyn Fn(&str) -> Option<OsString>) -> OsString {
+    let mut result = OsString::new();
+    let mut rest = argument;
+    while let Some(open) = rest.find('{') {
+        let (before, from) = rest.split_at(open);
+        result.push(before);
+        let known = from[1..].find('}').and_then(|close| Some((close, value(&from[1..=close])?)));
+        if let Some((close, value)) = known {
+            result.push(value);
+            rest = &from[close + 2..];
+        } else {
+            result.push("{");
+            rest = &from[1..];
+        }
+    }
+    result.push(rest);
+    result
+}
+
+/// The variables of a kernelspec, with `$NAME`, `${NAME}` and `$$` replaced as by Python's
+/// `string.Template.safe_substitute`.
+pub fn variables(
+    spec: &InstalledKernelspec,
+    process_env: &ProcessEnv,
+) -> impl Iterator<Item = (OsString, OsString)> {
+    spec.env.iter().map(|(key, value)| (OsString::from(key), expand(value, &process_env.variables)))
+}
+
+fn expand(text: &str, variables: &Variables) -> OsString {
+    let mut result = OsString::new();
+    let mut rest = text;
+    while let Some(dollar) = rest.find('$') {
+        let (before, from) = rest.split_at(dollar);
+        result.push(before);
+        let after = &from[1..];
+        if let Some(after) = after.strip_prefix('$') {
+            result.push("$");
+            rest = after;
+            continue;
+        }
+        let braced = after.strip_prefix('{');
+        let name = identifier(braced.unwrap_or(after));
+        let whole = braced.map_or(1 + name.len(), |_| 3 + name.len());
+        let is_closed = braced.is_none_or(|inner| inner[name.len()..].starts_with('}'));
+        match variables.get(name) {
+            Some(value) if is_closed && !name.is_empty() => {
+                result.push(value);
+                rest = &from[whole..];
+            }
+            _ => {
+                result.push("$");
+                rest = after;
+            }
+        }
+    }
+    result.push(rest);
+    result
+}
+
+fn identifier(text: &str) -> &str {
+    let end = text.find(|c: char| c != '_' && !c.is_ascii_alphanumeric()).unwrap_or(text.len());
+    if text.starts_with(|c: char| c.is_ascii_digit()) { "" } else { &text[..end] }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::kernelspec::InterruptMode;
+    use crate::test_program::program as make;
+
+    fn spec(argv: &[&str], resources: &Path) -> InstalledKernelspec {
+        InstalledKernelspec {
+            name: "k".into(),
+            resources: resources.into(),
+            argv: argv.iter().map(ToString::to_string).collect(),
+            display_name: "K".into(),
+            language: "k".into(),
+            env: std::collections::BTreeMap::new(),
+            interrupt_mode: InterruptMode::Signal,
+        }
+    }
+
+    #[test]
+    fn only_known_names_in_braces_are_replaced() {
+        let resources = Path::new("/v/share/jupyter/kernels/k");
+        let argv = [
+            "k",
+            "{resource_dir}/k.jar",
+            "-f={connection_file}",
+            "{prefix}{other}",
+            "{",
+            "{}",
+            "a}{",
+            "ä{ö}",
+        ];
+        let arguments = arguments(&spec(&argv, resources), Path::new("/bin/k"), Path::new("/run/c.json"));
+        let expected =
+            ["/v/share/jupyter/kernels/k/k.jar", "-f=/run/c.json", "/v{other}", "{", "{}", "a}{", "ä{ö}"];
+        assert_eq!(arguments, expected);
+    }
+
+    #[test]
+    fn a_bare_python_is_searched_in_the_prefix_then_on_path() {
+        let folder = tempfile::tempdir().unwrap();
+        let (prefix, path) = (folder.path().join("v"), folder.path().join("path"));
+        let resources = prefix.join("share/jupyter/kernels/k");
+        let mut process_env = ProcessEnv::default();
+        process_env.variables.insert("PATH".into(), path.clone().into());
+        let spec = spec(&["python"], &resources);
+        assert_eq!(program(&spec, &process_env), None);
+        let on_path = make(&path.join("python3"), &[]);
+        assert_eq!(program(&spec, &process_env), Some(on_path));
+        let folder = if cfg!(windows) { "Scripts" } else { "bin" };
+        let own = make(&prefix.join(folder).join("python"), &[]);
+        assert_eq!(program(&spec, &process_env), Some(own));
+        assert!(is_bare_python("python3.12"));
+        assert!(!is_bare_python("pythonw"));
+        assert!(!is_bare_python("ipython"));
+    }
+
+    #[test]
+    fn a_missing_program_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = make(&folder.path().join("run"), &[]);
+        let resources = folder.path();
+        let found = |name: &str| program(&spec(&[name], resources), &ProcessEnv::default());
+        let name = run.file_name().unwrap().to_str().unwrap();
+        assert_eq!(found(&format!("{{resource_dir}}/{name}")), Some(run));
+        for name in ["/nowhere/run", "./run", "run", "{resource_dir}", ""] {
+            assert_eq!(found(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn variables_are_expanded_as_python_does() {
+        let variables: Variables = [("A".into(), "1".into()), ("B_2".into(), "two".into())].into();
+        for (text, expected) in [
+            ("$A-${B_2}", "1-two"),
+            ("$$A", "$A"),
+            ("$A$", "1$"),
+            ("${A", "${A"),
+            ("${A }", "${A }"),
+            ("$none ${none}", "$none ${none}"),
+            ("$1 $ä ${}", "$1 $ä ${}"),
+        ] {
+            assert_eq!(expand(text, &variables), OsString::from(expected), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_accepted(text in "[${}A_1ä ]{0,12}") {
+            substitute(&text, &|name| (name == "A").then(|| "x".into()));
+            expand(&text, &[("A".into(), "x".into())].into());
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! The files of a folder: paths that stay in it, files that are replaced whole, and notebooks that other programs edit as well.
+//!
+//! [`Root`] confines paths, [`FileStore`] opens notebooks as documents, and the functions read, write, list and copy files of any
+//! kind. Nothing here starts a program.
+
+mod copy;
+mod held;
+mod listing;
+mod nearest;
+mod on_disk;
+mod real_path;
+mod replacement;
+mod root;
+mod stamp;
+mod store;
+mod temporary;
+mod transfer;
+
+pub use copy::copy_folder;
+pub use listing::{list, notebooks};
+pub use on_disk::on_disk;
+pub use real_path::canonicalize;
+pub use root::{Root, lies_in, uppercase};
+pub use stamp::Stamp;
+pub use store::{FileDocument, FileStore};
+pub use temporary::private_folder;
+pub use transfer::{check, check_replaceable, read, replace_file, write};
+
+/// Whether the tests run under wine, which cannot say where files deeper than 260 characters are.
+#[cfg(test)]
+fn is_wine() -> bool {
+    #[expect(clippy::disallowed_methods, reason = "wine says so in the environment")]
+    let prefix = std::env::var_os("WINEPREFIX");
+    cfg!(windows) && prefix.is_some()
+}

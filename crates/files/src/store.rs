@@ -1,0 +1,142 @@
+//! Notebook files. A file that is opened several times, under whatever path, is one document.
+
+#[cfg(unix)]
+mod displaced;
+mod document;
+mod file;
+mod io_error;
+mod lock;
+#[cfg(test)]
+mod tests;
+mod watcher;
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Weak};
+
+use notebook::Notebook;
+use parking_lot::Mutex;
+use place::{Document as _, Error, ErrorKind, Mode, NotebookPath};
+
+pub use document::FileDocument;
+
+use crate::listing::{Wanted, is_notebook};
+use crate::nearest::Nearest;
+use crate::real_path::canonicalize;
+use crate::root::Root;
+use watcher::ChangeWatcher;
+
+/// The open notebooks of one folder.
+pub struct FileStore {
+    root: Root,
+    documents: Arc<OpenDocuments>,
+    watcher: ChangeWatcher,
+}
+
+/// The open documents by real path.
+#[derive(Default)]
+pub(crate) struct OpenDocuments(Mutex<HashMap<PathBuf, Weak<FileDocument>>>);
+
+impl OpenDocuments {
+    fn get(&self, file: &Path) -> Option<Arc<FileDocument>> {
+        self.0.lock().get(file)?.upgrade()
+    }
+
+    fn get_or_insert(&self, file: &Path, make: impl FnOnce() -> Arc<FileDocument>) -> Arc<FileDocument> {
+        let mut documents = self.0.lock();
+        if let Some(document) = documents.get(file).and_then(Weak::upgrade) {
+            return document;
+        }
+        documents.retain(|_, document| document.strong_count() > 0);
+        let document = make();
+        documents.insert(file.to_path_buf(), Arc::downgrade(&document));
+        document
+    }
+
+    fn has_any_in(&self, folder: &Path) -> bool {
+        let documents = self.0.lock();
+        documents.iter().any(|(file, document)| file.parent() == Some(folder) && document.strong_count() > 0)
+    }
+}
+
+impl FileStore {
+    pub fn new(root: Root) -> Self {
+        let documents = Arc::new(OpenDocuments::default());
+        Self { root, watcher: ChangeWatcher::new(documents.clone()), documents }
+    }
+
+    /// Opens a notebook, or the one whose path differs in its Unicode form only. If there is none, the error names the nearest.
+    pub async fn open(&self, path: &NotebookPath, mode: Mode) -> Result<Arc<FileDocument>, Error> {
+        let error = match self.open_exactly(path, mode).await {
+            Err(error) if mode == Mode::Connect && is_of_path(&error) => error,
+            opened => return opened,
+        };
+        let (root, asked) = (self.root.clone(), path.to_string());
+        let found =
+            tokio::task::spawn_blocking(move || Nearest::find(&root, &asked, Wanted::Notebooks)).await;
+        match found {
+            Ok(Nearest { same: Some(same), .. }) => self.open_exactly(&same.into(), mode).await,
+            Ok(nearest) => Err(nearest.name_in(error)),
+            Err(_) => Err(error),
+        }
+    }
+
+    /// Opens a notebook and reads it once, so that a file without a notebook is refused here.
+    async fn open_exactly(&self, path: &NotebookPath, mode: Mode) -> Result<Arc<FileDocument>, Error> {
+        let (root, asked) = (self.root.clone(), path.clone());
+        let found = tokio::task::spawn_blocking(move || locate(&root, &asked, mode)).await;
+        let (file, path) = found.unwrap_or_else(|error| Err(Error::notebook_task_failed(error)))?;
+        let document = self.documents.get_or_insert(&file, || FileDocument::new(file.clone(), path));
+        // Before the first reading, so that no change in between is missed.
+        self.watcher.watch(&file);
+        document.snapshot().await?;
+        Ok(document)
+    }
+}
+
+/// Whether the path may be meant otherwise.
+fn is_of_path(error: &Error) -> bool {
+    matches!(error.kind, ErrorKind::NotFound | ErrorKind::InvalidArgument)
+}
+
+/// The path of a notebook on disk and the path that agents see. Creates the file if `mode` says so.
+fn locate(root: &Root, path: &NotebookPath, mode: Mode) -> Result<(PathBuf, NotebookPath), Error> {
+    let file = root.resolve(path)?;
+    if !is_notebook(&file) {
+        return Err(Error::not_a_notebook(path, "its name does not end in .ipynb"));
+    }
+    let known = root.relative(&file).ok_or_else(|| {
+        Error::new(
+            ErrorKind::InvalidArgument,
+            format!("The name of {path:?} is not UTF-8."),
+            "Rename the file.",
+        )
+    })?;
+    match (fs::metadata(&file), mode) {
+        (Ok(meta), _) if meta.is_dir() => return Err(Error::not_a_notebook(&known, "it is a folder")),
+        (Ok(meta), _) if !meta.is_file() => {
+            return Err(Error::not_a_notebook(&known, "it is not a regular file"));
+        }
+        (Ok(_), Mode::Connect | Mode::Reopen) => {}
+        (Ok(_), Mode::Create) => return Err(Error::notebook_exists(&known)),
+        // Other programs replace files in two steps. Reading allows for the moment in between.
+        (Err(_), Mode::Connect | Mode::Reopen) if file.parent().is_some_and(Path::is_dir) => {}
+        (Err(error), Mode::Connect | Mode::Reopen) => return Err(io_error::reading(&known, error)),
+        (Err(_), Mode::Create) => {
+            // Some file systems store another spelling of the name.
+            let created = create(&file).and_then(|()| canonicalize(&file));
+            let file = created.map_err(|error| io_error::creating(&known, error))?;
+            let known = root.relative(&file).unwrap_or(known);
+            return Ok((file, known.into()));
+        }
+    }
+    Ok((file, known.into()))
+}
+
+fn create(file: &Path) -> std::io::Result<()> {
+    if let Some(folder) = file.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    file::create(file, &Notebook::new())
+}

@@ -1,0 +1,316 @@
+//! One notebook file as a [`Document`].
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use notebook::{Edit, Notebook};
+use place::{
+    Applied, Content, Document, Error, Expected, Future, Known, NotebookPath, NotebookStore, Replaced,
+    SaveStatus, StoredNotebook,
+};
+use tokio::sync::watch;
+use tokio::task::spawn_blocking;
+
+#[cfg(unix)]
+use super::displaced::{Displaced, DisplacedFiles, Late};
+use super::file::Version;
+use super::{file, io_error, lock};
+use crate::held::naming_holders;
+use crate::real_path::canonicalize;
+use crate::replacement;
+use crate::stamp::Stamp;
+
+/// How often, and with what pause, a missing or partial file is read again: other programs replace files in several
+/// steps.
+const READ_ATTEMPTS: u32 = 6;
+const READ_RETRY_DELAY: Duration = Duration::from_millis(60);
+
+pub struct FileDocument {
+    this: Weak<Self>,
+    notebook: StoredNotebook<NotebookFile>,
+}
+
+impl FileDocument {
+    /// The document of the real path `file`, which agents see as `path`. Reads nothing yet.
+    pub fn new(file: PathBuf, path: NotebookPath) -> Arc<Self> {
+        Arc::new_cyclic(|this| Self {
+            this: this.clone(),
+            notebook: StoredNotebook::new(
+                NotebookFile {
+                    file,
+                    path,
+                    is_edited: AtomicBool::new(false),
+                    #[cfg(unix)]
+                    displaced: DisplacedFiles::default(),
+                },
+                watch::Sender::new(0),
+            ),
+        })
+    }
+
+    /// Reads the file again if it has changed, and notifies subscribers.
+    pub async fn refresh_if_read(&self) {
+        self.notebook.refresh_if_read().await;
+    }
+}
+
+#[cfg(unix)]
+impl FileDocument {
+    /// Looks for a while at the files that were replaced, and puts back what editors write there.
+    fn watch_displaced(&self) {
+        if !self.notebook.store().displaced.begin_watching() {
+            return;
+        }
+        let this = self.this.clone();
+        tokio::spawn(async move {
+            // Held until the end: what is written late counts, whichever session has the notebook open.
+            let Some(this) = this.upgrade() else { return };
+            let displaced = &this.notebook.store().displaced;
+            for pause in displaced.pauses() {
+                tokio::time::sleep(pause).await;
+                this.put_back().await;
+            }
+        });
+    }
+
+    /// Looks at the files that were replaced.
+    pub(super) async fn put_back(&self) {
+        let Some(this) = self.this.upgrade() else { return };
+        let found = spawn_blocking(move || {
+            let store = this.notebook.store();
+            store.displaced.put_back(&store.file)
+        });
+        match found.await.map_err(std::io::Error::other).flatten() {
+            Ok(None) => {}
+            Ok(Some(Late { edits })) => {
+                tracing::info!("{}: an editor had the file open while it was replaced", self.path());
+                for edit in edits {
+                    if let Err(error) = self.notebook.apply(&[edit], &[]).await {
+                        tracing::warn!("{}: an edit was not made again: {error}", self.path());
+                    }
+                }
+            }
+            Err(error) => tracing::debug!("{}: a replaced file cannot be read: {error}", self.path()),
+        }
+    }
+}
+
+impl Document for FileDocument {
+    fn path(&self) -> &NotebookPath {
+        &self.notebook.store().path
+    }
+
+    fn snapshot(&self) -> Future<'_, Notebook> {
+        self.notebook.snapshot().boxed()
+    }
+
+    fn apply(&self, edits: Vec<Edit>, expected: Vec<Expected>) -> Future<'_, Applied> {
+        async {
+            // A separate task: the caller may be dropped, which must not leave half of the work.
+            let this =
+                self.this.upgrade().ok_or_else(|| Error::notebook_task_failed("the notebook was closed"))?;
+            let task = tokio::spawn(async move {
+                let applied = this.notebook.apply(&edits, &expected).await;
+                #[cfg(unix)]
+                this.watch_displaced();
+                applied
+            });
+            let notebook = task.await.unwrap_or_else(|error| Err(Error::notebook_task_failed(error)))?;
+            Ok(Applied { notebook, saved: SaveStatus::OnDisk })
+        }
+        .boxed()
+    }
+
+    fn changes(&self) -> watch::Receiver<u64> {
+        self.notebook.changes()
+    }
+}
+
+struct NotebookFile {
+    /// The path on disk.
+    file: PathBuf,
+    /// The path that agents see.
+    path: NotebookPath,
+    is_edited: AtomicBool,
+    #[cfg(unix)]
+    displaced: DisplacedFiles,
+}
+
+impl NotebookStore for NotebookFile {
+    type Version = Version;
+
+    const MAX_ATTEMPTS: u32 = 400;
+    const RETRY_DELAY: Duration = Duration::from_millis(5);
+
+    fn path(&self) -> &str {
+        &self.path
+    }
+
+    async fn read(&self, known: Option<&Known<Version>>) -> Result<Content<Version>, Error> {
+        let known = known.map(|known| known.version);
+        let mut attempt = 1;
+        loop {
+            let file = self.file.clone();
+            let content = spawn_blocking(move || read(&file, known)).await;
+            match content.unwrap_or_else(|error| Err(ReadError::Task(error))) {
+                Ok(content) => return Ok(content),
+                Err(error) if attempt == READ_ATTEMPTS || matches!(error, ReadError::Encoded(_)) => {
+                    return Err(error.explain(&self.path));
+                }
+                Err(_) => attempt += 1,
+            }
+            tokio::time::sleep(READ_RETRY_DELAY).await;
+        }
+    }
+
+    async fn replace(
+        &self,
+        current: &Known<Version>,
+        edited: Notebook,
+        #[cfg_attr(not(unix), expect(unused_variables, reason = "nothing is put back there"))]
+        edits: &[Edit],
+    ) -> Result<Replaced<Version>, Error> {
+        #[cfg(unix)]
+        let before = (current.notebook.clone(), current.version.digest);
+        let (file, current) = (self.file.clone(), current.version);
+        let is_first = !self.is_edited.swap(true, Ordering::Relaxed);
+        let replaced = spawn_blocking(move || {
+            if is_first {
+                replacement::remove_leftovers(&file);
+            }
+            // Held until the file is replaced.
+            let Some(_lock) = lock::try_lock(&file)? else { return Ok((Replaced::Conflict, None)) };
+            let replaced =
+                file::replace(&file, &edited, &current).map_err(|error| naming_holders(error, &file))?;
+            Ok(match replaced {
+                file::Replaced::Written { version, old } => {
+                    (Replaced::Written { notebook: edited, version }, old)
+                }
+                file::Replaced::Same => (Replaced::Written { notebook: edited, version: current }, None),
+                file::Replaced::Changed => (Replaced::Conflict, None),
+            })
+        });
+        let replaced = replaced.await.map_err(Error::notebook_task_failed)?;
+        let (replaced, old) = replaced.map_err(|error| io_error::writing(&self.path, error))?;
+        #[cfg(unix)]
+        if let (Replaced::Written { version, .. }, Some(old)) = (&replaced, old)
+            && let Ok(Some(old)) = Displaced::new(old, before, edits, version.stamp)
+        {
+            self.displaced.add(old);
+        }
+        #[cfg(not(unix))]
+        drop(old);
+        Ok(replaced)
+    }
+}
+
+enum ReadError {
+    Io(std::io::Error),
+    /// The file changed while it was read.
+    Changing,
+    Unusable(String),
+    /// It is text of another encoding than UTF-8.
+    Encoded(&'static str),
+    Task(tokio::task::JoinError),
+}
+
+impl ReadError {
+    fn explain(self, path: &str) -> Error {
+        match self {
+            Self::Io(error) => io_error::reading(path, error),
+            Self::Changing => Error::unreadable_notebook(path, "it changes while it is read"),
+            Self::Unusable(problem) => Error::unreadable_notebook(path, problem),
+            Self::Encoded(encoding) => io_error::encoded(path, encoding),
+            Self::Task(error) => Error::notebook_task_failed(error),
+        }
+    }
+}
+
+fn read(file: &Path, known: Option<Version>) -> Result<Content<Version>, ReadError> {
+    let real = canonicalize(file).map_err(ReadError::Io)?;
+    if is_replaced_by_link(file, &real) {
+        return Err(ReadError::Unusable("it was replaced by a link; open it again".to_owned()));
+    }
+    if let Some(known) = known.filter(|known| known.is_settled)
+        && known.stamp == Stamp::of(file).map_err(ReadError::Io)?
+    {
+        return Ok(Content::Unchanged { version: known });
+    }
+    let contents = file::read(file).map_err(|error| ReadError::Io(naming_holders(error, file)))?;
+    let contents = contents.ok_or(ReadError::Changing)?;
+    let version = contents.version;
+    if known.is_some_and(|known| known.digest == version.digest) {
+        return Ok(Content::Unchanged { version });
+    }
+    if contents.bytes.is_empty() {
+        return Err(ReadError::Unusable("the file is empty".to_owned()));
+    }
+    if let Some(encoding) = encoding_of(&contents.bytes) {
+        return Err(ReadError::Encoded(encoding));
+    }
+    let notebook = Notebook::parse(contents.bytes).map_err(|error| ReadError::Unusable(error.to_string()))?;
+    Ok(Content::Changed { notebook, version })
+}
+
+/// The encoding of a text that is not UTF-8, as its first bytes show it: a byte order mark, or zeros in its first letters, which JSON
+/// begins with.
+fn encoding_of(bytes: &[u8]) -> Option<&'static str> {
+    match bytes {
+        [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] | [_, 0, 0, 0, ..] | [0, 0, 0, _, ..] => {
+            Some("UTF-32")
+        }
+        [0xff, 0xfe, ..]
+        | [0xfe, 0xff, ..]
+        | [1..=0xff, 0, 1..=0xff, 0, ..]
+        | [0, 1..=0xff, 0, 1..=0xff, ..] => Some("UTF-16"),
+        _ => None,
+    }
+}
+
+/// Whether a folder or the file itself, which was no link, is one by now, perhaps to somewhere outside the root. The real path also
+/// differs where case makes no difference, if somebody has renamed a folder in case only.
+fn is_replaced_by_link(file: &Path, real: &Path) -> bool {
+    real != file && file.ancestors().any(Path::is_symlink)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn encodings_of_other_programs_are_recognised() {
+        let text = "{\r\n \"cells\": []}";
+        let units = |order: fn(u16) -> [u8; 2], mark: &[u16]| -> Vec<u8> {
+            mark.iter().copied().chain(text.encode_utf16()).flat_map(order).collect()
+        };
+        for mark in [&[0xfeff][..], &[]] {
+            for order in [u16::to_le_bytes, u16::to_be_bytes] {
+                assert_eq!(encoding_of(&units(order, mark)), Some("UTF-16"));
+            }
+        }
+        let wide: Vec<u8> = text.chars().flat_map(|letter| u32::from(letter).to_le_bytes()).collect();
+        assert_eq!(encoding_of(&wide), Some("UTF-32"));
+        for text in [text.as_bytes(), b"", b"{}", b"\xef\xbb\xbf{}", b"{\0\0x", &[0, 0]] {
+            assert_eq!(encoding_of(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn another_spelling_is_no_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = canonicalize(folder.path()).unwrap();
+        let [file, other] = ["data", "Data"].map(|name| root.join(name).join("x.ipynb"));
+        std::fs::create_dir(root.join("data")).unwrap();
+        std::fs::write(&file, "").unwrap();
+        assert!(!is_replaced_by_link(&file, &file));
+        assert!(!is_replaced_by_link(&file, &other));
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink(&file, root.join("link")).unwrap();
+            assert!(is_replaced_by_link(&root.join("link"), &file));
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! Files of any kind: read and written piece by piece.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use futures_util::stream::try_unfold;
+use place::{Error, ErrorKind, Existing, FileContent, NextStep};
+use tempfile::NamedTempFile;
+
+use crate::held::naming_holders;
+use crate::listing::{Wanted, is_notebook};
+use crate::nearest::Nearest;
+use crate::on_disk::on_disk;
+use crate::replacement;
+use crate::root::Root;
+
+/// How much is read at a time, in bytes.
+const PIECE: usize = 1 << 20;
+
+/// Reads a file below the root.
+pub async fn read(root: Root, path: String) -> Result<FileContent, Error> {
+    let asked = path.clone();
+    let (file, size) = on_disk(move || open(&root, &asked)).await?;
+    let pieces = try_unfold(file, move |file| {
+        let path = path.clone();
+        on_disk(move || next_piece(file).map_err(|error| unreadable(&path, &error)))
+    });
+    Ok(FileContent { size: Some(size), pieces: pieces.boxed() })
+}
+
+fn open(root: &Root, path: &str) -> Result<(File, u64), Error> {
+    let error = match open_exactly(root, path) {
+        Err(error) if error.kind == ErrorKind::NotFound => error,
+        opened => return opened,
+    };
+    match Nearest::find(root, path, Wanted::Files) {
+        Nearest { same: Some(same), .. } => open_exactly(root, &same),
+        nearest => Err(nearest.name_in(error)),
+    }
+}
+
+fn open_exactly(root: &Root, path: &str) -> Result<(File, u64), Error> {
+    let file = root.resolve(path)?;
+    let opened = || -> io::Result<(File, u64)> {
+        // Checked first: opening a named pipe would block.
+        let metadata = fs::metadata(&file)?;
+        if metadata.is_dir() {
+            return Err(io::Error::other("it is a folder"));
+        }
+        if !metadata.is_file() {
+            return Err(io::Error::other("it is not a regular file"));
+        }
+        Ok((File::open(&file)?, metadata.len()))
+    };
+    opened().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+            Error::new(ErrorKind::NotFound, format!("There is no file {path:?}."), NextStep::ListFiles)
+        }
+        _ => unreadable(path, &error),
+    })
+}
+
+fn next_piece(mut file: File) -> io::Result<Option<(Bytes, File)>> {
+    let mut piece = Vec::with_capacity(PIECE);
+    (&mut file).take(PIECE as u64).read_to_end(&mut piece)?;
+    Ok(if piece.is_empty() { None } else { Some((piece.into(), file)) })
+}
+
+/// Writes a file below the root under a temporary name, and renames it when all of it is on the disk. Returns its path
+/// from the root.
+pub async fn write(
+    root: Root,
+    path: String,
+    mut content: FileContent,
+    existing: Existing,
+) -> Result<String, Error> {
+    let asked = path.clone();
+    let (target, shown, mut file) = on_disk(move || begin(&root, &asked, existing)).await?;
+    while let Some(piece) = content.pieces.next().await {
+        let piece = piece?;
+        let shown = shown.clone();
+        file = on_disk(move || {
+            file.write_all(&piece).map_err(|error| unwritable(&shown, &error))?;
+            Ok(file)
+        })
+        .await?;
+    }
+    on_disk(move || {
+        finish(file, &target, existing)
+            .map_err(|error| unwritable(&shown, &naming_holders(error, &target)))?;
+        Ok(shown)
+    })
+    .await
+}
+
+/// Writes a whole file under a temporary name, which then replaces the file there, whatever that is. Nobody ever sees a part of it.
+pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mode = if path.exists() { replacement::REPLACING } else { replacement::NEW };
+    let mut file = replacement::temporary(path, mode)?;
+    file.write_all(content)?;
+    finish(file, path, Existing::Replace)
+}
+
+/// Fails if [`replace_file`] cannot write there. Leaves nothing behind.
+pub fn check_replaceable(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Err(io::Error::other("it is a folder"));
+    }
+    if path.exists() {
+        replacement::check_writable(path)?;
+    }
+    replacement::temporary(path, replacement::NEW).map(drop)
+}
+
+fn finish(file: NamedTempFile, target: &Path, existing: Existing) -> io::Result<()> {
+    if existing == Existing::Keep || !target.exists() {
+        return replacement::create(file, target);
+    }
+    let old = replacement::check_writable(target)?;
+    replacement::prepare(file.as_file(), &old)?;
+    replacement::replace(file, target).map(|_| ())
+}
+
+/// Checks what [`write`] checks before it writes. Returns the path from the root, and whether there is a file.
+pub fn check(root: &Root, path: &str, existing: Existing) -> Result<(String, bool), Error> {
+    let (target, shown) = target(root, path, existing)?;
+    Ok((shown, target.exists()))
+}
+
+fn begin(root: &Root, path: &str, existing: Existing) -> Result<(PathBuf, String, NamedTempFile), Error> {
+    let (target, shown) = target(root, path, existing)?;
+    let file = (|| {
+        target.parent().map_or(Ok(()), fs::create_dir_all)?;
+        let mode = if target.exists() { replacement::REPLACING } else { replacement::NEW };
+        replacement::temporary(&target, mode)
+    })();
+    let file = file.map_err(|error| unwritable(&shown, &error))?;
+    Ok((target, shown, file))
+}
+
+/// The file that a path means, and its path from the root; fails unless it may be written.
+fn target(root: &Root, path: &str, existing: Existing) -> Result<(PathBuf, String), Error> {
+    let target = root.resolve(path)?;
+    let shown = root.relative(&target).filter(|shown| !shown.is_empty()).ok_or_else(|| {
+        Error::new(ErrorKind::InvalidArgument, format!("{path:?} is not the path of a file."), "Name a file.")
+    })?;
+    match fs::metadata(&target) {
+        Ok(found) if found.is_dir() => return Err(Error::is_folder(&shown)),
+        Ok(found) if !found.is_file() => {
+            return Err(unwritable(&shown, &io::Error::other("it is not a regular file")));
+        }
+        Ok(_) if existing == Existing::Keep => return Err(Error::file_exists(&shown)),
+        Ok(_) if is_notebook(&target) => return Err(Error::is_notebook_file(&shown)),
+        _ => {}
+    }
+    Ok((target, shown))
+}
+
+fn unreadable(path: &str, error: &io::Error) -> Error {
+    Error::new(
+        ErrorKind::Unavailable,
+        format!("The file {path:?} cannot be read: {error}."),
+        NextStep::ListFiles,
+    )
+}
+
+fn unwritable(path: &str, error: &io::Error) -> Error {
+    match error.kind() {
+        io::ErrorKind::AlreadyExists => Error::file_exists(path),
+        _ => Error::new(
+            ErrorKind::Unavailable,
+            format!("The file {path:?} could not be written: {error}. No file was changed."),
+            "Check the disk, its free space and the folder, then try again.",
+        ),
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use futures_util::TryStreamExt as _;
+
+    use super::*;
+
+    fn root() -> (tempfile::TempDir, Root) {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Root::new(folder.path().to_path_buf());
+        (folder, root)
+    }
+
+    fn content(text: &'static str) -> FileContent {
+        FileContent::whole(Bytes::from_static(text.as_bytes()))
+    }
+
+    async fn written(
+        root: &Root,
+        path: &str,
+        content: FileContent,
+        existing: Existing,
+    ) -> Result<String, Error> {
+        write(root.clone(), path.to_owned(), content, existing).await
+    }
+
+    fn names(root: &Root) -> Vec<String> {
+        let entries = fs::read_dir(root.real()).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
+
+    #[tokio::test]
+    async fn a_file_is_read_in_pieces() {
+        let (_folder, root) = root();
+        let bytes: Vec<u8> = (0..=250).cycle().take(PIECE * 2 + 7).collect();
+        fs::write(root.real().join("a.bin"), &bytes).unwrap();
+        let content = read(root, "a.bin".to_owned()).await.unwrap();
+        assert_eq!(content.size, Some(bytes.len() as u64));
+        let pieces: Vec<Bytes> = content.pieces.try_collect().await.unwrap();
+        assert_eq!((pieces.len(), pieces.concat() == bytes), (3, true));
+    }
+
+    #[tokio::test]
+    async fn a_file_is_created_with_its_folders_and_never_replaced_unasked() {
+        let (_folder, root) = root();
+        let path = written(&root, "new/a.csv", content("1"), Existing::Keep).await.unwrap();
+        assert_eq!(path, "new/a.csv");
+        let refused = written(&root, "new/a.csv", content("2"), Existing::Keep).await.unwrap_err();
+        assert_eq!((refused.kind, refused.next), (ErrorKind::Conflict, NextStep::Overwrite));
+        assert_eq!(fs::read_to_string(root.real().join("new/a.csv")).unwrap(), "1");
+    }
+
+    #[tokio::test]
+    async fn a_replaced_file_keeps_its_permissions_unless_it_is_read_only() {
+        let (_folder, root) = root();
+        let file = root.real().join("a.csv");
+        fs::write(&file, "1").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+        written(&root, "a.csv", content("22"), Existing::Replace).await.unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "22");
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o440)).unwrap();
+        let refused = written(&root, "a.csv", content("333"), Existing::Replace).await.unwrap_err();
+        assert!(refused.cause.contains("No file was changed"), "{refused}");
+        assert_eq!(fs::read_to_string(&file).unwrap(), "22");
+    }
+
+    #[test]
+    fn a_file_is_checked_before_it_is_replaced() {
+        let (_folder, root) = root();
+        let file = root.real().join("a.ipynb");
+        check_replaceable(&file).unwrap();
+        assert_eq!(names(&root), Vec::<String>::new());
+        for text in ["one", "two"] {
+            replace_file(&file, text.as_bytes()).unwrap();
+            check_replaceable(&file).unwrap();
+            assert_eq!(fs::read_to_string(&file).unwrap(), text);
+        }
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o440)).unwrap();
+        assert!(check_replaceable(&file).is_err() && replace_file(&file, b"three").is_err());
+        for path in [root.real().to_path_buf(), root.real().join("no/a.ipynb")] {
+            assert!(check_replaceable(&path).is_err(), "{}", path.display());
+        }
+        assert_eq!(
+            (fs::read_to_string(&file).unwrap().as_str(), names(&root)),
+            ("two", vec!["a.ipynb".to_owned()])
+        );
+    }
+
+    #[tokio::test]
+    async fn content_that_fails_leaves_nothing_behind() {
+        let (_folder, root) = root();
+        let failure = Error::new(ErrorKind::Disconnected, "The server is gone.", NextStep::TryAgain);
+        let pieces = futures_util::stream::iter([Ok(Bytes::from_static(b"half")), Err(failure)]).boxed();
+        let refused = written(&root, "a.csv", FileContent { size: Some(9), pieces }, Existing::Keep).await;
+        assert_eq!(refused.unwrap_err().kind, ErrorKind::Disconnected);
+        assert_eq!(names(&root), Vec::<String>::new());
+    }
+
+    #[tokio::test]
+    async fn paths_are_confined_and_folders_are_no_files() {
+        let (_folder, root) = root();
+        fs::create_dir(root.real().join("folder")).unwrap();
+        for path in ["../a.csv", "folder", "", "folder/../../a.csv"] {
+            assert!(written(&root, path, content("1"), Existing::Replace).await.is_err(), "{path:?}");
+            assert!(read(root.clone(), path.to_owned()).await.is_err(), "{path:?}");
+        }
+        let missing = read(root.clone(), "missing.csv".to_owned()).await.err().unwrap();
+        assert_eq!((missing.kind, missing.next), (ErrorKind::NotFound, NextStep::ListFiles));
+        fs::write(root.real().join("folder/Data set.csv"), "1").unwrap();
+        let missing = read(root.clone(), "data%20set.csv".to_owned()).await.err().unwrap();
+        assert!(missing.cause.ends_with(r#"The nearest is "folder/Data set.csv"."#), "{missing}");
+        assert_eq!(names(&root), ["folder"]);
+    }
+}

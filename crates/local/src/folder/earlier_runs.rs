@@ -1,0 +1,255 @@
+//! The runs of earlier servers in this folder, and what later ones are to know of ours.
+
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, join_all};
+use keeper::{
+    KEEPER_DIED, KeeperFolder, KernelFile, KernelPhase, LoggedRun, NoGreeting, greet, keepers, logged_run,
+    logged_runs, unused_folders, waiting_folders,
+};
+use notebook::CellId;
+use place::{
+    EarlierRuns, Error, ErrorKind, FoundRun, Future, Kernel as _, KernelId, LeftoverKernel, LeftoverRun,
+    Leftovers, NextStep, NotebookPath, RunDetails, RunId, RunState, SkipReason,
+};
+use tokio::time::{Instant, timeout_at};
+
+use super::Folder;
+use super::keepers::join;
+use crate::launch::{KnownKeeper, kernel_state, note_of};
+
+/// How long the first reply of a server may wait for what a keeper says, and for its log.
+const TIMEOUT: Duration = Duration::from_secs(1);
+
+const NOT_RUN: RunState = RunState::Skipped { reason: SkipReason::ServerEnded };
+
+impl EarlierRuns for Folder {
+    fn leftovers(&self) -> BoxFuture<'_, Leftovers> {
+        self.find_leftovers().boxed()
+    }
+
+    fn announce(&self, run: &RunDetails) {
+        if self.keeping.is_some() {
+            self.waiting.add(note_of(&self.root, run));
+        }
+    }
+
+    fn retract(&self, run: &RunId) {
+        self.waiting.remove(run);
+    }
+
+    fn find(&self, run: &RunId) -> Future<'_, Option<FoundRun>> {
+        let run = run.clone();
+        async move { Ok(self.find_kept_run(&run).await) }.boxed()
+    }
+
+    fn cells_to_run(&self, notebook: &NotebookPath) -> Future<'_, Vec<CellId>> {
+        let notebook = notebook.clone();
+        async move { self.kept_cells(&notebook).await }.boxed()
+    }
+}
+
+impl Folder {
+    /// The run with this id in the log of a keeper, whose kernel is joined.
+    async fn find_kept_run(&self, run: &RunId) -> Option<FoundRun> {
+        self.keeping.as_ref()?;
+        for (folder, record) in keepers(&self.process_env.state_folder()) {
+            if !self.is_here(&record) || !record.is_readable() {
+                continue;
+            }
+            let notebook = record.notebook.as_ref().and_then(|path| self.root.relative(path));
+            let (path, wanted) = (folder.path.clone(), run.to_string());
+            let read = tokio::task::spawn_blocking(move || logged_run(&path, &wanted));
+            let Ok(Some((LoggedRun { state, .. }, text))) = read.await else { continue };
+            let known = self.live_kernels().into_iter().find(|kernel| *kernel.id() == *record.id);
+            let kernel = if let Some(kernel) = known {
+                kernel
+            } else {
+                let keeper = KnownKeeper::from_earlier(folder, record).await;
+                let Some(kernel) = self.of_keeper(keeper) else { continue };
+                self.kernels.lock().as_mut()?.push(kernel.clone());
+                kernel
+            };
+            join(&kernel).await;
+            let notebook = notebook.map(NotebookPath::new);
+            return Some(FoundRun { kernel: Some(kernel), notebook, text, state });
+        }
+        self.find_waiting_run(run)
+    }
+
+    /// The run with this id among those that no keeper knew of.
+    fn find_waiting_run(&self, run: &RunId) -> Option<FoundRun> {
+        waiting_folders(&self.process_env.state_folder()).into_iter().find_map(|folder| {
+            let mut runs = logged_runs(&folder.path).into_iter();
+            let found = runs.find(|logged| logged.run == **run && self.has_run(logged))?;
+            let state = if folder.is_kept() { found.state } else { NOT_RUN };
+            Some(FoundRun { kernel: None, notebook: None, text: String::new(), state })
+        })
+    }
+
+    /// Whether a run is of this folder or of a notebook in it.
+    fn has_run(&self, run: &LoggedRun) -> bool {
+        let home = run.data.notebook.as_ref().or(run.data.folder.as_ref());
+        home.is_none_or(|path| self.root.relative(path).is_some())
+    }
+
+    /// The cells of a notebook that kept kernels run or have still to run, whichever server wants that. Fails while a kernel starts
+    /// for another server: its keeper does not know the cells yet.
+    async fn kept_cells(&self, notebook: &NotebookPath) -> Result<Vec<CellId>, Error> {
+        let (notebook, ours) = (self.root.resolve(notebook)?, self.live_kernels());
+        let mut cells = Vec::new();
+        for (folder, record) in keepers(&self.process_env.state_folder()) {
+            if record.notebook.as_ref() != Some(&notebook) {
+                continue;
+            }
+            let welcome = greet(&folder, &record).await;
+            let is_starting = match &welcome {
+                Ok(welcome) => welcome.kernel.phase == KernelPhase::Starting,
+                Err(_) => folder.is_starting(&record),
+            };
+            if is_starting && ours.iter().all(|kernel| *kernel.id() != *record.id) {
+                return Err(Error::new(
+                    ErrorKind::Busy,
+                    "A kernel is starting to run cells of this notebook for another server.",
+                    NextStep::TryAgain,
+                ));
+            }
+            // In the log of an idle kernel, runs of servers that were killed may have no end.
+            if welcome.is_ok_and(|welcome| welcome.kernel.is_busy) {
+                let read = tokio::task::spawn_blocking(move || logged_runs(&folder.path)).await;
+                let unfinished = read.unwrap_or_default().into_iter().filter(LoggedRun::is_unfinished);
+                cells.extend(unfinished.filter_map(|run| run.data.cell).map(CellId::from));
+            }
+        }
+        Ok(cells)
+    }
+
+    async fn find_leftovers(&self) -> Leftovers {
+        if self.keeping.is_none() {
+            return Leftovers::default();
+        }
+        let mut left = Leftovers { warnings: self.unused_folders(), ..Leftovers::default() };
+        let ours = self.live_kernels();
+        let is_left = |(_, record): &(KeeperFolder, KernelFile)| {
+            self.is_here(record) && ours.iter().all(|kernel| **kernel.id() != *record.id)
+        };
+        let keepers: Vec<_> = keepers(&self.process_env.state_folder()).into_iter().filter(is_left).collect();
+        let deadline = Instant::now() + TIMEOUT;
+        let looked = keepers.iter().map(|(folder, record)| self.left_at(folder, record, deadline));
+        for ((folder, _), found) in keepers.iter().zip(join_all(looked).await) {
+            report(folder, &found.runs);
+            left.kernels.extend(found.kernels);
+            left.runs.extend(found.runs);
+            left.warnings.extend(found.warnings);
+        }
+        let waited: Vec<_> = waiting_folders(&self.process_env.state_folder())
+            .iter()
+            .flat_map(|it| self.take_waiting(it))
+            .collect();
+        // A keeper may have learnt of them before their server ended.
+        let is_known = |run: &LeftoverRun| left.runs.iter().any(|known| known.run == run.run);
+        let unknown: Vec<_> = waited.into_iter().filter(|run| !is_known(run)).collect();
+        left.runs.extend(unknown);
+        left
+    }
+
+    /// The runs that waited when their server ended, which did not run. They are in the journal of this server from now on.
+    fn take_waiting(&self, folder: &KeeperFolder) -> Vec<LeftoverRun> {
+        // Its server lives, or another one takes them.
+        let Ok(Some(_lock)) = folder.lock() else { return Vec::new() };
+        let mut runs = logged_runs(&folder.path);
+        if !runs.iter().all(|run| self.has_run(run)) {
+            return Vec::new();
+        }
+        folder.remove();
+        runs.retain(|run| !run.is_acknowledged);
+        runs.into_iter().map(|run| self.left_run(LoggedRun { state: NOT_RUN, ..run })).collect()
+    }
+
+    /// Why kernels that are kept may not be found.
+    pub(super) fn unused_folders(&self) -> Vec<String> {
+        if self.keeping.is_some() { unused_folders(&self.process_env.state_folder()) } else { Vec::new() }
+    }
+
+    /// What is left at one keeper. Nothing if another server uses it, which reports it.
+    async fn left_at(&self, folder: &KeeperFolder, record: &KernelFile, deadline: Instant) -> Leftovers {
+        let mut left = Leftovers::default();
+        let notebook =
+            record.notebook.as_ref().and_then(|path| self.root.relative(path)).map(NotebookPath::new);
+        let welcome = timeout_at(deadline, greet(folder, record)).await;
+        let welcome = match welcome.unwrap_or(Err(NoGreeting::Silent)) {
+            Ok(welcome) if !welcome.attached.is_empty() => return left,
+            Ok(welcome) => Some(welcome),
+            Err(_) if !folder.is_kept() => None,
+            Err(NoGreeting::Silent) => {
+                left.warnings.push(silent(record));
+                return left;
+            }
+            // It is starting, or another server reads what it has left. A refusal is reported to the session that
+            // uses the notebook.
+            Err(NoGreeting::Absent | NoGreeting::Refused { .. }) => return left,
+        };
+        let is_kept = welcome.is_some();
+        left.kernels.extend(welcome.map(|welcome| LeftoverKernel {
+            id: KernelId::new(record.id.clone()),
+            notebook,
+            started_at: record.started_at,
+            state: kernel_state(&welcome),
+        }));
+        if record.is_readable() {
+            let folder = folder.clone();
+            let read = tokio::task::spawn_blocking(move || unreported_runs(&folder, is_kept));
+            if let Ok(Ok(runs)) = timeout_at(deadline, read).await {
+                left.runs = runs.into_iter().map(|run| self.left_run(run)).collect();
+            }
+        }
+        left
+    }
+
+    fn left_run(&self, LoggedRun { run, data, state, .. }: LoggedRun) -> LeftoverRun {
+        LeftoverRun {
+            run: RunId::new(run),
+            notebook: data.notebook.and_then(|path| self.root.relative(&path)).map(NotebookPath::new),
+            cell: data.cell.map(CellId::new),
+            source: data.source,
+            state: Some(state),
+        }
+    }
+}
+
+/// The runs that were not reported to an agent, as they are now that their server has gone.
+fn unreported_runs(folder: &KeeperFolder, is_kept: bool) -> Vec<LoggedRun> {
+    let reported = folder.reported();
+    let mut runs = logged_runs(&folder.path);
+    runs.retain(|run| !run.is_acknowledged && !reported.contains(&run.run));
+    for run in &mut runs {
+        match run.state {
+            RunState::Queued => run.state = NOT_RUN,
+            RunState::Running | RunState::WaitingForInput { .. } if !is_kept => {
+                run.state = RunState::KernelDied { how: KEEPER_DIED.to_owned() };
+            }
+            _ => {}
+        }
+    }
+    runs
+}
+
+/// The first reply reports these. Those that are over are not reported again.
+fn report(folder: &KeeperFolder, runs: &[LeftoverRun]) {
+    let is_over = |run: &&LeftoverRun| run.state.as_ref().is_some_and(RunState::is_over);
+    let mut over = runs.iter().filter(is_over).map(|run| &*run.run).peekable();
+    if over.peek().is_some()
+        && let Err(error) = folder.add_reported(over)
+    {
+        tracing::debug!(%error, "other servers will report these runs, too");
+    }
+}
+
+fn silent(record: &KernelFile) -> String {
+    let of = record.notebook.as_ref().map(|path| format!(" of {}", path.display())).unwrap_or_default();
+    format!(
+        "The keeper (process {}) of the kernel {}{of} does not answer: continue that process if it was stopped, or end it.",
+        record.process, record.id
+    )
+}

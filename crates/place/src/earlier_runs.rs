@@ -1,0 +1,46 @@
+//! Runs beyond the server that requested them: what a place tells later servers, and what it knows of earlier ones. Optional: a
+//! place whose runs end with this program implements none of it.
+
+use std::future::ready;
+
+use futures_util::future::BoxFuture;
+use notebook::CellId;
+
+use crate::leftovers::{FoundRun, Leftovers};
+use crate::orphan::Orphan;
+use crate::{Future, NotebookPath, RunDetails, RunId};
+
+/// The runs of earlier and later servers at a place.
+pub trait EarlierRuns: Send + Sync {
+    /// What earlier servers have left and no server uses now. Bounded, and starts nothing.
+    fn leftovers(&self) -> BoxFuture<'_, Leftovers>;
+
+    /// Lets a later server know of a run for which a kernel is being chosen, in case this program ends before. Never waits.
+    fn announce(&self, _run: &RunDetails) {}
+
+    /// Withdraws an announced run: the kernel has it now, or it will not run. Never waits.
+    fn retract(&self, _run: &RunId) {}
+
+    /// Finds a run of another server, which need not run any longer. Starts nothing.
+    fn find(&self, _run: &RunId) -> Future<'_, Option<FoundRun>> {
+        Box::pin(ready(Ok(None)))
+    }
+
+    /// The cells of a notebook that run or wait for their turn on kernels that other programs use, too, as far as that is known.
+    /// Starts nothing.
+    fn cells_to_run(&self, _notebook: &NotebookPath) -> Future<'_, Vec<CellId>> {
+        Box::pin(ready(Ok(Vec::new())))
+    }
+}
+
+/// The runs of earlier and later servers on one kernel.
+pub trait EarlierKernelRuns: Send + Sync {
+    /// Takes over the runs of earlier servers that are not stored yet. Each is returned once.
+    fn take_orphans(&self) -> BoxFuture<'_, Vec<Orphan>>;
+
+    /// Lets a later server know of a run that waits for its turn, in case this program ends before. Never waits.
+    fn announce(&self, run: &RunDetails);
+
+    /// An announced run will not be run. Never waits.
+    fn retract(&self, run: &RunId);
+}
