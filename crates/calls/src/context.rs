@@ -62,7 +62,7 @@ impl Called<'_> {
         let mut given = Given::from_params(self.tool.name, self.params)?;
         older_names::adapt(self.name, &mut given)?;
         names::settle(self.tool.name, &self.tool.schema, self.tool.only_reads(), &mut given)?;
-        given.unpack(&self.tool.schema.value());
+        given.unpack(self.tool.schema.parameters());
         Ok(given)
     }
 }
