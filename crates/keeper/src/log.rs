@@ -2,11 +2,13 @@
 
 mod entries;
 mod files;
+mod followed;
 mod logged_runs;
 mod note_data;
 
 pub(crate) use entries::read_entries;
 pub use entries::{LogEntry, LogEntryKind};
 pub(crate) use files::{Log, LogReader, is_log, read_piece};
+pub use followed::{LogFollower, Shown};
 pub use logged_runs::{LoggedRun, LoggedState, logged_run, logged_runs};
 pub use note_data::NoteData;
