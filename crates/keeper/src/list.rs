@@ -170,22 +170,22 @@ impl KeptKernel {
 
     /// Interrupts the run that has shown this; withdraws it if it waits for its turn. Its server learns so from the kernel, and need
     /// not live.
-    pub async fn interrupt(&self, run: &Shown) -> Result<(), StopError> {
-        let message = run
-            .message
-            .clone()
-            .ok_or_else(|| StopError("the run waits for its server, which alone can cancel it".to_owned()))?;
-        self.tell(ClientFrame::Interrupt { message: Some(message) }).await
+    pub fn interrupting(self, run: &Shown) -> impl Future<Output = Result<(), StopError>> + Send + use<> {
+        let frame = match run.message.clone() {
+            Some(message) => Ok(ClientFrame::Interrupt { message: Some(message) }),
+            None => Err(StopError("the run waits for its server, which alone can cancel it".to_owned())),
+        };
+        async move { self.tell(frame?).await }
     }
 
     /// Sends the kernel the line for which this run waits.
-    pub async fn answer_input(&self, run: &Shown, line: String) -> Result<(), StopError> {
-        let failed = |error: &dyn std::fmt::Display| StopError(format!("the line was not sent: {error}"));
-        let header = run.input_request.clone().ok_or_else(|| failed(&"the run does not wait for one"))?;
-        let header = Json::parse(header).map_err(|error| failed(&error))?;
-        let session = uuid::Uuid::new_v4().simple().to_string();
-        let parts = write_parts(input_reply(&header, line), &session).map_err(|error| failed(&error))?;
-        self.tell(ClientFrame::Send { channel: Channel::Stdin, parts: parts.into() }).await
+    pub fn answering_input(
+        self,
+        run: &Shown,
+        line: String,
+    ) -> impl Future<Output = Result<(), StopError>> + Send + use<> {
+        let frame = answer(run, line);
+        async move { self.tell(frame?).await }
     }
 
     async fn tell(&self, frame: ClientFrame) -> Result<(), StopError> {
@@ -216,4 +216,14 @@ impl KeptKernel {
         let signal = if is_silent { Signal::KILL } else { Signal::TERM };
         kill_process(keeper, signal).map_err(|error| error.to_string())
     }
+}
+
+/// The line for which a run waits, as its kernel takes it.
+fn answer(run: &Shown, line: String) -> Result<ClientFrame, StopError> {
+    let failed = |error: &dyn std::fmt::Display| StopError(format!("the line was not sent: {error}"));
+    let header = run.input_request.clone().ok_or_else(|| failed(&"the run does not wait for one"))?;
+    let header = Json::parse(header).map_err(|error| failed(&error))?;
+    let session = uuid::Uuid::new_v4().simple().to_string();
+    let parts = write_parts(input_reply(&header, line), &session).map_err(|error| failed(&error))?;
+    Ok(ClientFrame::Send { channel: Channel::Stdin, parts: parts.into() })
 }
