@@ -206,7 +206,7 @@ pub(crate) fn browser(is_forbidden: bool) -> Browser {
     }
 }
 
-fn desktop(process_env: &ProcessEnv, root: &Path) -> Desktop {
+pub(crate) fn desktop(process_env: &ProcessEnv, root: &Path) -> Desktop {
     Desktop {
         programs: programs::folders(process_env, root),
         home: process_env.home.clone(),

@@ -15,7 +15,7 @@ const LAYERS: [(u8, &[&str]); 11] = [
     (6, &["local", "verify"]),
     (7, &["workspace"]),
     (8, &["calls", "telemetry"]),
-    (9, &["tools"]),
+    (9, &["page", "tools"]),
     (10, &["mcp"]),
     (11, &["cli", "python"]),
 ];
