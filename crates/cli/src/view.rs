@@ -34,9 +34,21 @@ pub(crate) async fn run(options: View) -> anyhow::Result<()> {
     let shutdown = person::interruption();
     let opening = open(&options, &url, &process_env, &root, hub.clone(), shutdown.clone());
     let auth = HttpAuth::new(Some(token), [], false);
-    let serving = mcp::serve_page(hub, listener, auth, shutdown.clone());
-    tokio::join!(opening, serving);
+    let serving = mcp::serve_page(hub.clone(), listener, auth, shutdown.clone());
+    tokio::select! {
+        _ = async { tokio::join!(opening, serving) } => {}
+        () = take_questions(&hub, &process_env) => {}
+    }
     Ok(())
+}
+
+/// Shows the questions of this user's servers. Never ends: a page without questions is of use, too.
+async fn take_questions(hub: &Hub, process_env: &ProcessEnv) {
+    #[cfg(unix)]
+    if let Some(state) = process_env.own_state_dir() {
+        hub.take_questions(&questions::folder_of_pages(&state)).await;
+    }
+    std::future::pending().await
 }
 
 /// What the page shows.

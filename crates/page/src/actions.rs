@@ -3,6 +3,7 @@
 use html::Fragment;
 use notebook::{CellId, one_line};
 use place::{Error, ErrorKind, NotebookPath, RunId};
+use questions::Answer;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use workspace::{RunAction, Session, Since, UndoTarget, Undone};
@@ -41,6 +42,12 @@ pub(crate) enum Action {
     Trust {
         notebook: String,
     },
+    Accept {
+        question: u64,
+    },
+    Decline {
+        question: u64,
+    },
 }
 
 /// An undo of an operation, or of all since one.
@@ -77,11 +84,22 @@ pub(crate) async fn act(hub: &Hub, action: Action) -> Result<Value, Error> {
         Action::Difference { notebook, operation, cell } => difference(hub, &notebook, operation, cell).await,
         Action::Preview(undo) => preview(hub, undo).await,
         Action::Undo(undo) => take_back(hub, undo).await,
+        Action::Accept { question } => Ok(reply(hub, question, Answer::Accepted)),
+        Action::Decline { question } => Ok(reply(hub, question, Answer::Declined)),
         Action::Trust { notebook } => {
             hub.trust(&NotebookPath::from(notebook));
             Ok(json!({ "said": "Scripts of this notebook's outputs run, in frames without a network." }))
         }
     }
+}
+
+fn reply(hub: &Hub, question: u64, answer: Answer) -> Value {
+    let said = match (hub.questions().answer(question, answer), answer) {
+        (true, Answer::Accepted) => "Accepted.",
+        (true, Answer::Declined) => "Declined: the call does nothing.",
+        (false, _) => "The question no longer waits: it was answered elsewhere, or its call has ended.",
+    };
+    json!({ "said": said })
 }
 
 /// Records it in the history of the run's notebook, if the run has one.

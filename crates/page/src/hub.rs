@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use place::{FoundNotebooks, NotebookPath};
+use questions::OpenQuestions;
 use tokio::sync::watch;
 use workspace::{Session, Workspace};
 
@@ -18,6 +19,9 @@ const BUSY_PAUSE: Duration = Duration::from_millis(300);
 const IDLE_PAUSE: Duration = Duration::from_secs(1);
 /// How often notebooks are searched for.
 const SEARCH_PAUSE: Duration = Duration::from_secs(15);
+/// A page that is loaded again is closed for less than this.
+#[cfg(unix)]
+const RELOAD: Duration = Duration::from_secs(10);
 /// How many notebooks a page lists.
 const MAX_NOTEBOOKS: usize = 500;
 /// Who the person is in the record of changes.
@@ -34,6 +38,7 @@ pub struct Hub {
     /// How many pages are open, for whoever ends the program without any.
     open: watch::Sender<usize>,
     trusted: Mutex<Vec<NotebookPath>>,
+    questions: OpenQuestions,
 }
 
 /// The place at one moment.
@@ -56,6 +61,7 @@ impl Hub {
             next_page: AtomicU64::new(1),
             open: watch::Sender::new(0),
             trusted: Mutex::default(),
+            questions: OpenQuestions::default(),
         })
     }
 
@@ -73,6 +79,31 @@ impl Hub {
 
     pub(crate) fn machine(&self) -> &Arc<dyn Machine> {
         &self.machine
+    }
+
+    /// What waits for the person's answer.
+    pub(crate) fn questions(&self) -> &OpenQuestions {
+        &self.questions
+    }
+
+    /// Takes the questions of servers to the folder of pages while a page is open. Ends only if the folder cannot be used.
+    #[cfg(unix)]
+    pub async fn take_questions(&self, folder: &std::path::Path) {
+        let mut open = self.open_pages();
+        // The sender lives in `self`.
+        while open.wait_for(|open| *open > 0).await.is_ok() {
+            let listener = match questions::listen(folder) {
+                Ok(listener) => listener,
+                Err(error) => {
+                    tracing::warn!(folder = %folder.display(), %error, "the page shows no questions of servers");
+                    return;
+                }
+            };
+            tokio::select! {
+                () = listener.serve(&self.questions) => {}
+                () = until_closed(&mut open) => {}
+            }
+        }
     }
 
     pub(crate) fn seen(&self) -> watch::Receiver<Arc<Seen>> {
@@ -133,6 +164,16 @@ impl Hub {
                 () = tokio::time::sleep(pause) => {}
                 _ = open.wait_for(|open| *open == 0) => return,
             }
+        }
+    }
+}
+
+/// Waits until no page is open, and none comes back.
+#[cfg(unix)]
+async fn until_closed(open: &mut watch::Receiver<usize>) {
+    while open.wait_for(|open| *open == 0).await.is_ok() {
+        if tokio::time::timeout(RELOAD, open.wait_for(|open| *open > 0)).await.is_err() {
+            return;
         }
     }
 }

@@ -3,6 +3,7 @@
 use html::Fragment;
 use notebook::one_line;
 use place::{FoundNotebooks, NotebookPath, RunState, SearchExtent};
+use questions::{OpenQuestion, Question};
 
 use crate::machine::{SeenKernel, SeenRun};
 use crate::parts::{Part, Section, digest};
@@ -19,6 +20,28 @@ pub(crate) fn sections(kernels: &[SeenKernel], notebooks: &FoundNotebooks) -> [S
         },
         Section { name: "notebooks", parts: notebook_list(notebooks) },
     ]
+}
+
+/// The questions that wait for the person.
+pub(crate) fn questions(open: &[OpenQuestion]) -> Section<'static> {
+    let parts = open.iter().map(question).collect();
+    Section { name: "questions", parts: or_none(parts, "questions-none", "Nothing waits for your answer.") }
+}
+
+fn question(open: &OpenQuestion) -> Part<'static> {
+    let id = format!("question-{}", open.number);
+    let Question { client, text, asked_at } = &open.question;
+    let mut html = Fragment::default();
+    html.raw("<li class=\"v-question\"").attribute("id", &id).raw("><p>");
+    html.text(if client.is_empty() { "An agent" } else { client.trim() }).raw(" asks for your consent, ");
+    html.raw("<time data-ago=\"").number(millis(*asked_at)).raw("\"></time></p><pre tabindex=\"0\">");
+    html.text(text).raw("</pre><p class=\"v-actions\">");
+    for (action, label) in [("accept", "Accept"), ("decline", "Decline")] {
+        html.raw("<button type=\"button\"").attribute("data-do", action);
+        html.attribute("data-question", &open.number.to_string()).raw(">").text(label).raw("</button> ");
+    }
+    html.raw("</p></li>");
+    Part::new(id, html)
 }
 
 fn or_none(parts: Vec<Part<'static>>, id: &str, none: &str) -> Vec<Part<'static>> {

@@ -51,6 +51,7 @@ pub(crate) fn events(
         session: hub.session(),
         seen: hub.seen(),
         near,
+        questions: hub.questions().changes(),
         path: connect.notebook.filter(|path| !path.is_empty()).map(NotebookPath::from),
         notebook: None,
         problem: None,
@@ -79,6 +80,7 @@ struct Page {
     session: Session,
     seen: watch::Receiver<Arc<Seen>>,
     near: watch::Receiver<Near>,
+    questions: watch::Receiver<()>,
     path: Option<NotebookPath>,
     notebook: Option<Opened>,
     /// Why the notebook is not shown, as the browser knows it.
@@ -116,9 +118,10 @@ impl Page {
             tokio::select! {
                 changed = self.seen.changed() => changed.is_ok(),
                 changed = self.near.changed() => changed.is_ok(),
+                changed = self.questions.changed() => changed.is_ok(),
             }
         };
-        // Both senders live in the hub, which the guard holds.
+        // All senders live in the hub, which the guard holds.
         timeout(SILENCE, changed).await.unwrap_or(false)
     }
 
@@ -157,6 +160,7 @@ impl Page {
         if seen.is_known {
             sections.extend(now::sections(&seen.kernels, &seen.notebooks));
         }
+        sections.push(now::questions(&self.guard.hub().questions().all()));
         if let (Some(viewed), Some((_, near)), Some(opened)) = (&viewed, notebook, &self.notebook) {
             sections.push(cells::section(viewed, near, &mut self.digests));
             sections.push(timeline::section(&opened.past));

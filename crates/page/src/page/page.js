@@ -198,6 +198,8 @@
     preview: (data) => ({ notebook, operation: Number(data.operation), cell: data.cell, since: !!data.sinceOperation }),
     undo: (data) => ({ notebook, operation: Number(data.operation), cell: data.cell, since: !!data.sinceOperation }),
     trust: () => ({ notebook }),
+    accept: (data) => ({ question: Number(data.question) }),
+    decline: (data) => ({ question: Number(data.question) }),
   };
 
   document.addEventListener("click", (event) => {
