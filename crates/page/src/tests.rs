@@ -10,6 +10,7 @@ use html5ever::tendril::TendrilSink as _;
 use markup5ever_rcdom::{Handle, NodeData, RcDom};
 use notebook::{CellId, CellType, NewCell, Notebook, Output};
 use place::{FoundNotebooks, NotebookPath, RunId, RunState, SearchExtent};
+use questions::{OpenQuestion, Question};
 use workspace::{Operation, PastOperation, StaleJudgement, StaleState};
 
 use crate::cells::{Digests, Mark, Near, Viewed};
@@ -81,7 +82,12 @@ fn asks(prompt: &str, is_password: bool) -> RunState {
 fn now(text: &str) -> Vec<(String, String)> {
     let kernels = [kernel(text, vec![run(text, RunState::Running), run(text, asks(text, false))])];
     let notebooks = FoundNotebooks { paths: vec![NotebookPath::from(text)], extent: SearchExtent::Truncated };
-    rendered(&now::sections(&kernels, &notebooks))
+    let question =
+        Question { client: text.to_owned(), text: text.to_owned(), asked_at: SystemTime::UNIX_EPOCH };
+    let questions = now::questions(&[OpenQuestion { number: 1, question }]);
+    let mut sections: Vec<_> = now::sections(&kernels, &notebooks).into();
+    sections.push(questions);
+    rendered(&sections)
 }
 
 fn past(id: u64, agent: &str) -> PastOperation {
