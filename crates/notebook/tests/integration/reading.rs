@@ -93,8 +93,8 @@ fn first_line_and_line_count() {
     assert_eq!(cell(0).first_of_lines(), ("import os".to_owned(), 4));
     assert_eq!(cell(3).first_of_lines(), (String::new(), 0));
     for source in ["a", "a\n", "\n a \r\n\n", "\n", "\n\nb\nc"] {
-        let notebook = notebook(&[("a", CellType::Code, source)]);
-        let cell = &notebook.cells()[0];
+        let of_source = self::notebook(&[("a", CellType::Code, source)]);
+        let cell = &of_source.cells()[0];
         assert_eq!(cell.first_of_lines(), (cell.first_line(), source.lines().count()), "{source:?}");
     }
 }
