@@ -137,22 +137,41 @@ pub(crate) fn join(raw: &str) -> Option<Cow<'_, str>> {
 
 /// Appends the decoded text of a "multiline string". `false` for any other value, of which nothing is appended.
 pub(crate) fn join_into(raw: &str, text: &mut String) -> bool {
-    let before = text.len();
-    match raw.as_bytes().first() {
-        Some(b'"') => unescape_into(raw, |piece| text.push_str(piece)),
-        Some(b'[') => {
-            for item in scan::items(raw.as_bytes(), 0) {
-                let part = &raw[item.value];
-                if !part.starts_with('"') {
-                    text.truncate(before);
-                    return false;
-                }
-                unescape_into(part, |piece| text.push_str(piece));
+    let (bytes, before) = (raw.as_bytes(), text.len());
+    if raw.starts_with('"') {
+        decode_into(raw, 0, text);
+        return true;
+    }
+    let mut at = if raw.starts_with('[') { 1 } else { return false };
+    loop {
+        at = scan::skip_whitespace(bytes, at);
+        match bytes.get(at) {
+            Some(b'"') => at = decode_into(raw, at, text),
+            Some(b',') => at += 1,
+            Some(b']') | None => return true,
+            Some(_) => {
+                text.truncate(before);
+                return false;
             }
         }
-        _ => return false,
     }
-    true
+}
+
+/// Appends the decoded JSON string that begins at `at`; returns its end. In one pass, as most of a notebook is strings.
+fn decode_into(raw: &str, at: usize, text: &mut String) -> usize {
+    let mut at = at + 1;
+    while let Some(found) = memchr::memchr2(b'"', b'\\', &raw.as_bytes()[at..]) {
+        text.push_str(&raw[at..at + found]);
+        at += found;
+        if raw.as_bytes()[at] == b'"' {
+            return at + 1;
+        }
+        let mut rest = Chunks(&raw[at..]);
+        let Some(escape) = rest.next() else { break };
+        escape.decode(&mut |piece| text.push_str(piece));
+        at = raw.len() - rest.0.len();
+    }
+    raw.len()
 }
 
 /// Writes the inside of a JSON string as Python does with `ensure_ascii=False`.
@@ -201,6 +220,27 @@ mod tests {
             assert!(unescape(raw).starts_with('\u{fffd}'), "{raw}");
         }
         assert_eq!(unescape(r#""\ud800\u0041""#), "\u{fffd}A");
+    }
+
+    #[test]
+    fn a_list_is_decoded_like_its_strings() {
+        let raws = [
+            r#""""#,
+            r#""plain é""#,
+            r#""\u00e9\/\ud83d\ude00\uD83D\uDE00 \"]\\""#,
+            r#""\ud800""#,
+            r#""\ud800\ud800""#,
+            r#""\ud800\u0041\n""#,
+            r#""é\\""#,
+        ];
+        for raw in raws {
+            let list = format!("[{raw} ,\n{raw}]");
+            assert_eq!(join(&list).unwrap(), unescape(raw).repeat(2), "{raw}");
+            // Invalid text is not expected, but nothing panics.
+            for (end, _) in list.char_indices() {
+                join(&list[..end]);
+            }
+        }
     }
 
     #[test]

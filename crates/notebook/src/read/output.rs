@@ -114,7 +114,7 @@ mod tests {
             match Output::from_json(&Json::parse(raw.clone().into()).unwrap()) {
                 // What is rare may be read in the other way.
                 Output::Stream { text: expected, .. } if is_stream => {
-                    assert_eq!(text, expected.as_str(), "{raw}")
+                    assert_eq!(text, expected.as_str(), "{raw}");
                 }
                 Output::Stream { .. } => assert!(raw.contains(r#"["stream"]"#), "{raw}"),
                 _ => assert!(!is_stream && text.is_empty(), "{raw}"),

@@ -88,13 +88,13 @@ fn a_reference_that_names_no_single_cell_lists_candidates() {
 
 #[test]
 fn first_line_and_line_count() {
-    let four = example();
-    let cell = |index: usize| &four.cells()[index];
+    let notebook = example();
+    let cell = |index: usize| &notebook.cells()[index];
     assert_eq!(cell(0).first_of_lines(), ("import os".to_owned(), 4));
     assert_eq!(cell(3).first_of_lines(), (String::new(), 0));
     for source in ["a", "a\n", "\n a \r\n\n", "\n", "\n\nb\nc"] {
-        let one = notebook(&[("a", CellType::Code, source)]);
-        let cell = &one.cells()[0];
+        let of_source = self::notebook(&[("a", CellType::Code, source)]);
+        let cell = &of_source.cells()[0];
         assert_eq!(cell.first_of_lines(), (cell.first_line(), source.lines().count()), "{source:?}");
     }
 }
