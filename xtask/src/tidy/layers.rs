@@ -9,7 +9,7 @@ const RULE: &str = "layers";
 const LAYERS: [(u8, &[&str]); 11] = [
     (1, &["connection", "names", "notebook", "windows"]),
     (2, &["clients", "kernel", "operations", "render", "rest", "staleness", "ydoc"]),
-    (3, &["compare", "html", "place"]),
+    (3, &["compare", "html", "place", "transports"]),
     (4, &["colab", "files", "jupyter", "keeper", "packages", "recorder"]),
     (5, &["environments", "runs"]),
     (6, &["local", "verify"]),

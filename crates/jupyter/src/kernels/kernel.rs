@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant, SystemTime};
 
-use ::kernel::{self as messaging, Client, KernelError, Status, connect_logged, connect_websocket};
+use ::kernel::{Client, KernelError, Status};
 use chrono::DateTime;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -13,6 +13,7 @@ use place::{
     KernelId, KernelState, NextStep, Orphan, RunDetails, RunId,
 };
 use rest::{KernelModel, Kernelspec};
+use transports::{connect_logged, connect_websocket};
 
 use super::channels::Channels;
 use super::has_kernel;
@@ -290,7 +291,7 @@ impl ServerKernel {
             None => None,
         };
         let connected = if let Some(info) = &in_process {
-            messaging::connect(info, START_TIMEOUT, is_fresh, std::future::pending()).await
+            transports::connect(info, START_TIMEOUT, is_fresh, std::future::pending()).await
         } else {
             let server = self.handle.unshared().await.map_err(failure::of)?;
             let (kernel, is_limited) = (self.id.to_string(), self.handle.is_limited());

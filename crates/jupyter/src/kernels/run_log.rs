@@ -11,10 +11,10 @@ use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use ::kernel::RecordLog;
 use ::kernel::log::{LogEvent, LogRecord, Note, Peek};
 use bytes::BytesMut;
 use parking_lot::Mutex;
+use transports::RecordLog;
 
 mod folder;
 mod past;

@@ -4,9 +4,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use ::kernel::log::{LogRecord, Note};
-use ::kernel::{
-    Client, ExecutionId, LossCause, Outcome, RecordLog, RunAnnouncement, SessionLog, TimedEvents, read_logged,
-};
+use ::kernel::{Client, ExecutionId, LossCause, Outcome, RunAnnouncement, TimedEvents};
 use notebook::CellId;
 use parking_lot::Mutex;
 use place::{
@@ -14,6 +12,7 @@ use place::{
     RunLogger,
 };
 use serde::{Deserialize, Serialize};
+use transports::{RecordLog, SessionLog, read_logged};
 
 use super::run_log::{Past, RunLog, RunLogs};
 use crate::paths::Prefix;

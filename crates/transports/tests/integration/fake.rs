@@ -94,7 +94,7 @@ impl FakeKernel {
         process_end: impl Future<Output = String> + Send + 'static,
     ) -> Client {
         let info = self.info.clone();
-        let connect = kernel::connect(&info, TIMEOUT, true, process_end);
+        let connect = transports::connect(&info, TIMEOUT, true, process_end);
         tokio::select! {
             client = connect => client.unwrap(),
             request = self.request() => panic!("unexpected: {request:?}"),

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use kernel::probe;
 use serde_json::json;
 use tokio::net::TcpListener;
+use transports::probe;
 use zeromq::{RepSocket, Socket as _, SocketRecv as _, SocketSend as _};
 
 use crate::fake::{FakeKernel, Request, TIMEOUT, port};

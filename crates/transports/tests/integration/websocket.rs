@@ -2,10 +2,11 @@
 
 use std::future::pending;
 
-use kernel::{DialError, Event, KernelError, LossCause, Outcome, Status};
+use kernel::{Event, KernelError, LossCause, Outcome, Status};
 use notebook::Output;
 use serde_json::json;
 use tokio_tungstenite::tungstenite::Message;
+use transports::DialError;
 
 use crate::events::{Events, done, stdout};
 use crate::fake::TIMEOUT;
@@ -167,7 +168,8 @@ async fn a_first_refusal_is_returned_at_once() {
         ),
     ] {
         server.dial.refusals.lock().unwrap().push_back(refusal);
-        let error = kernel::connect_websocket(server.dial.clone(), TIMEOUT, false, pending::<String>()).await;
+        let error =
+            transports::connect_websocket(server.dial.clone(), TIMEOUT, false, pending::<String>()).await;
         assert_eq!(error.unwrap_err(), expected);
     }
 }

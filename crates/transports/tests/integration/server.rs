@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
 use futures_util::{SinkExt, StreamExt};
-use kernel::{Client, Dial, DialError, Dialed, ExecutionId};
+use kernel::{Client, ExecutionId};
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
@@ -16,6 +16,7 @@ use tokio_tungstenite::tungstenite::http::HeaderValue;
 use tokio_tungstenite::tungstenite::http::header::SEC_WEBSOCKET_PROTOCOL;
 use tokio_tungstenite::tungstenite::{Error, Message, error::ProtocolError};
 use tokio_tungstenite::{WebSocketStream, accept_hdr_async, client_async};
+use transports::{Dial, DialError, Dialed};
 
 use crate::events::Events;
 use crate::fake::TIMEOUT;
@@ -76,7 +77,7 @@ impl Server {
     /// Connects a client, and returns the socket that it uses.
     pub(crate) async fn client(&mut self) -> (Client, Socket) {
         let mut connecting =
-            Box::pin(kernel::connect_websocket(self.dial.clone(), TIMEOUT, false, pending::<String>()));
+            Box::pin(transports::connect_websocket(self.dial.clone(), TIMEOUT, false, pending::<String>()));
         let mut socket = tokio::select! {
             socket = self.accept() => socket,
             client = &mut connecting => panic!("unexpected: {client:?}"),

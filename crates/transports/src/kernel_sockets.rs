@@ -11,11 +11,11 @@ use notebook::Json;
 use tokio::runtime;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::KernelError;
-use crate::connector::{Ready, until_ready};
-use crate::messages::{self, Channel};
-use crate::transport::Transport as _;
-use crate::transport::zmq::{RawSockets, ZmqConnector};
+use crate::zmq::{RawSockets, ZmqConnector};
+use kernel::KernelError;
+use kernel::Transport as _;
+use kernel::connector::{Ready, until_ready};
+use kernel::messages::{self, Channel};
 
 /// A message: its channel, and header, parent header, metadata, content, buffers.
 type Parts = (Channel, Vec<Bytes>);

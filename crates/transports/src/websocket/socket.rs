@@ -12,9 +12,9 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_tungstenite::tungstenite;
 use tungstenite::Message as Frame;
 
-use super::Socket;
+use super::dial::Socket;
 use super::frame::Dialect;
-use crate::messages::{Channel, Message};
+use kernel::messages::{Channel, Message};
 
 /// A message for the kernel: its channel and its parts.
 pub(super) type Parts = (Channel, [Bytes; 4]);

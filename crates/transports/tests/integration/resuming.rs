@@ -3,12 +3,10 @@
 use std::sync::{Arc, Mutex};
 
 use kernel::log::{LogEvent, LogRecord};
-use kernel::{
-    Client, Event, ExecutionId, LossCause, Outcome, OutputArea, RecordLog, RunAnnouncement, SessionLog,
-    TimedEvents, connect_logged, read_logged,
-};
+use kernel::{Client, Event, ExecutionId, LossCause, Outcome, OutputArea, RunAnnouncement, TimedEvents};
 use notebook::Output;
 use serde_json::json;
+use transports::{RecordLog, SessionLog, connect_logged, read_logged};
 
 use crate::events::{Events, done};
 use crate::fake::TIMEOUT;

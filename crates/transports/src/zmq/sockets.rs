@@ -14,11 +14,11 @@ use zeromq::{
     ZmqResult,
 };
 
-use crate::messages::wire::Wire;
-use crate::messages::{self, Channel, Message, Outgoing};
-use crate::transport::sequence::Sequence;
-use crate::transport::zmq::ZmqTransport;
-use crate::transport::{Received, Transport};
+use super::wire::Wire;
+use crate::zmq::ZmqTransport;
+use kernel::Sequence;
+use kernel::messages::{self, Channel, Message, Outgoing};
+use kernel::{Received, Transport};
 
 /// The connections to one kernel, on which messages pass as they are.
 pub(crate) struct RawSockets {

@@ -5,8 +5,8 @@ use jupyter_protocol::ConnectionInfo;
 use ring::hmac;
 use zeromq::ZmqMessage;
 
-use super::message::Channel;
 use super::signature::{is_genuine, sign};
+use kernel::messages::Channel;
 
 /// Precedes the signature in every message.
 const DELIMITER: &[u8] = b"<IDS|MSG>";

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use tokio_tungstenite::tungstenite;
 use tungstenite::Utf8Bytes;
 
-use crate::messages::{Channel, Message};
+use kernel::messages::{Channel, Message};
 
 /// The WebSocket subprotocol of the newer format.
 pub(super) const V1: &str = "v1.kernel.websocket.jupyter.org";

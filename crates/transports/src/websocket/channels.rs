@@ -11,10 +11,10 @@ use super::connect::Dialer;
 use super::inbox::Inbox;
 use super::resumed::{Clock, RecordLog, Sinks};
 use super::socket::{KernelSocket, Parts};
-use crate::ExecutionId;
-use crate::log::{LogRecord, Note};
-use crate::messages::{self, Channel, Message, Outgoing};
-use crate::transport::{Received, RunAnnouncement, Transport};
+use kernel::ExecutionId;
+use kernel::log::{LogRecord, Note};
+use kernel::messages::{self, Channel, Message, Outgoing};
+use kernel::{Received, RunAnnouncement, Transport};
 
 /// How long after a kernel announced its shutdown we look whether it is gone. A server does not close the connections to a
 /// kernel that it was asked to shut down.

@@ -19,12 +19,12 @@ use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 
 use super::inbox::Inbox;
-use crate::connector::Ready;
-use crate::log::{LogEvent, LogRecord, Note, Peek};
-use crate::messages::{Channel, Message, Outgoing};
-use crate::transport::sequence::GapCause;
-use crate::transport::{Received, Transport};
-use crate::{Event, ExecutionId, Outcome, Sink, driver};
+use kernel::GapCause;
+use kernel::connector::Ready;
+use kernel::log::{LogEvent, LogRecord, Note, Peek};
+use kernel::messages::{Channel, Message, Outgoing};
+use kernel::{Event, ExecutionId, Outcome, Sink, TimedEvents, drive};
+use kernel::{Received, Transport};
 
 /// Where a connection writes what a later one needs to follow its runs.
 pub trait RecordLog: Send + Sync + 'static {
@@ -45,9 +45,6 @@ pub struct SessionLog {
     pub followed: Vec<ExecutionId>,
     pub log: Arc<dyn RecordLog>,
 }
-
-/// The events of a followed execution, each with its time.
-pub type TimedEvents = mpsc::UnboundedReceiver<(SystemTime, Event)>;
 
 /// When the kernel sent what is being handled; `None` for now.
 pub(super) type Clock = Arc<Mutex<Option<SystemTime>>>;
@@ -114,7 +111,7 @@ pub async fn read_logged(log: SessionLog, outcome: Outcome) -> Vec<TimedEvents> 
     inbox.resume(log.past, sinks);
     inbox.add(Received::Ended(outcome));
     let ready = Ready { language_info: Json::empty_object(), process: None };
-    let (_client, driver) = driver::drive(Logged { inbox }, ready);
+    let (_client, driver) = drive(Logged { inbox }, ready);
     driver.run(Box::pin(pending())).await;
     events
 }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 
-use crate::messages::Message;
+use kernel::messages::Message;
 
 /// How many messages are remembered; more than a server replays.
 const KEPT: usize = 16 * 1024;

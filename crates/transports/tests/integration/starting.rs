@@ -19,7 +19,7 @@ async fn a_kernel_that_does_not_listen_yet_is_waited_for() {
     };
     tokio::select! {
         biased;
-        client = kernel::connect(&info, TIMEOUT, true, pending()) => drop(client.unwrap()),
+        client = transports::connect(&info, TIMEOUT, true, pending()) => drop(client.unwrap()),
         request = kernel => panic!("unexpected: {request:?}"),
     }
 }
@@ -28,7 +28,7 @@ async fn a_kernel_that_does_not_listen_yet_is_waited_for() {
 async fn a_kernel_that_never_answers_is_given_up() {
     let kernel = FakeKernel::tcp().await;
     let timeout = Duration::from_millis(300);
-    let error = kernel::connect(&kernel.info, timeout, true, pending()).await.unwrap_err();
+    let error = transports::connect(&kernel.info, timeout, true, pending()).await.unwrap_err();
     let cause = "it accepts connections, but does not reply".to_owned();
     assert_eq!(error, KernelError::NotReady { waited: timeout, cause });
 }
@@ -37,7 +37,7 @@ async fn a_kernel_that_never_answers_is_given_up() {
 async fn a_kernel_that_dies_while_it_starts_is_not_waited_for() {
     let kernel = FakeKernel::tcp().await;
     let process_end = ready("exit status 1".to_owned());
-    let error = kernel::connect(&kernel.info, TIMEOUT, true, process_end).await.unwrap_err();
+    let error = transports::connect(&kernel.info, TIMEOUT, true, process_end).await.unwrap_err();
     assert_eq!(error, KernelError::Died { how: "exit status 1".to_owned() });
 }
 
@@ -45,6 +45,6 @@ async fn a_kernel_that_dies_while_it_starts_is_not_waited_for() {
 async fn a_kernel_that_signs_otherwise_is_refused() {
     let mut info = FakeKernel::tcp().await.info;
     info.signature_scheme = "hmac-md5".to_owned();
-    let error = kernel::connect(&info, TIMEOUT, true, pending()).await.unwrap_err();
+    let error = transports::connect(&info, TIMEOUT, true, pending()).await.unwrap_err();
     assert!(matches!(&error, KernelError::Unusable { cause } if cause.contains("hmac-md5")), "{error}");
 }

@@ -9,9 +9,9 @@ use uuid::Uuid;
 use zeromq::{ReqSocket, Socket, SocketRecv, SocketSend, ZmqMessage, ZmqResult};
 
 use super::{RawSockets, ZmqTransport, probe_port};
-use crate::messages::{Channel, Message};
-use crate::readiness::{Readiness, language_info};
-use crate::transport::{Received, Transport as _};
+use kernel::messages::{Channel, Message};
+use kernel::readiness::{Readiness, language_info};
+use kernel::{Received, Transport as _};
 
 /// How long a kernel that lives may take to reply to a message.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(1);

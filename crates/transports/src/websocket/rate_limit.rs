@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use jupyter_protocol::{JupyterMessage, KernelInfoRequest};
 
-use crate::messages::{Channel, Message, Outgoing};
+use kernel::messages::{Channel, Message, Outgoing};
 
 /// The server's default limits, within this window.
 const WINDOW: Duration = Duration::from_secs(3);

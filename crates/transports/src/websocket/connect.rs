@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
 
+use super::dial::{Dial, DialError};
 use super::frame::{Dialect, V1};
 use super::socket::KernelSocket;
-use super::{Dial, DialError};
 
 /// Time limit for one attempt: a server waits up to a minute for a kernel before it answers.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(75);

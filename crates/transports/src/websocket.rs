@@ -4,24 +4,20 @@
 //! output after a reconnect, and numbers nothing: [`inbox`] turns that into each message once, with losses reported;
 //! [`channels`] keeps the connection open.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use connection::NetworkTimeout;
-use futures_util::future::BoxFuture;
-use futures_util::{Sink, Stream};
 use tokio::time::timeout;
-use tokio_tungstenite::tungstenite;
 use uuid::Uuid;
 
-use crate::connector::{self, Connector, OpenError};
-use crate::log::LogRecord;
-use crate::messages::Channel;
-use crate::{Client, KernelError};
+use kernel::connector::{self, Connector, OpenError};
+use kernel::log::LogRecord;
+use kernel::messages::Channel;
+use kernel::{Client, KernelError, TimedEvents};
 
 mod channels;
 mod connect;
+mod dial;
 mod frame;
 mod inbox;
 mod rate_limit;
@@ -31,93 +27,12 @@ mod socket;
 
 use channels::Channels;
 use connect::Dialer;
+pub use dial::{Dial, DialError, Dialed, Socket};
 use resumed::{Clock, Sinks, follow};
-pub use resumed::{RecordLog, SessionLog, TimedEvents, read_logged};
+pub use resumed::{RecordLog, SessionLog, read_logged};
 
 /// How long it may take until it is known which executions of an earlier connection have ended.
 const SETTLE_TIMEOUT: Duration = Duration::from_millis(500);
-
-/// A WebSocket whose opening handshake is over; every `WebSocketStream` is one, whatever carries it.
-pub trait Socket:
-    Stream<Item = Result<tungstenite::Message, tungstenite::Error>>
-    + Sink<tungstenite::Message, Error = tungstenite::Error>
-    + Send
-    + Unpin
-{
-}
-
-impl<S> Socket for S where
-    S: Stream<Item = Result<tungstenite::Message, tungstenite::Error>>
-        + Sink<tungstenite::Message, Error = tungstenite::Error>
-        + Send
-        + Unpin
-{
-}
-
-/// A kernel's channels, open.
-pub struct Dialed {
-    /// The socket. It should take messages of 1 GB and send without delay.
-    pub socket: Box<dyn Socket>,
-    /// The WebSocket subprotocol that the server selected.
-    pub protocol: Option<String>,
-}
-
-impl Dialed {
-    pub fn new(socket: impl Socket + 'static, protocol: Option<String>) -> Self {
-        Self { socket: Box::new(socket), protocol }
-    }
-}
-
-impl fmt::Debug for Dialed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Dialed").field("protocol", &self.protocol).finish_non_exhaustive()
-    }
-}
-
-/// Opens the WebSocket of one kernel.
-pub trait Dial: Send + Sync + 'static {
-    /// Opens the WebSocket at `…/api/kernels/<id>/channels?session_id=<session_id>`, offering `protocols`, if any.
-    ///
-    /// It is called on the connection's thread, again after each cut. The caller sets the timeout.
-    fn dial<'a>(
-        &'a self,
-        session_id: &'a str,
-        protocols: &'a [&'a str],
-    ) -> BoxFuture<'a, Result<Dialed, DialError>>;
-
-    /// Whether the server drops output beyond a rate, as jupyter-server does for each socket. If so, the kernel is asked
-    /// questions that reset the server's count.
-    fn is_rate_limited(&self) -> bool {
-        true
-    }
-
-    /// How long the server may be silent.
-    fn network_timeout(&self) -> NetworkTimeout {
-        NetworkTimeout::default()
-    }
-
-    /// Whether another client's socket takes over this one though it stays open: replies go there, our requests nowhere.
-    fn can_be_superseded(&self) -> bool {
-        false
-    }
-}
-
-/// Why channels were not opened.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum DialError {
-    /// There is no such kernel. Final.
-    #[error("{how}")]
-    Gone { how: String },
-    /// The server denies access. Final.
-    #[error("{cause}")]
-    Refused { cause: String },
-    /// The server supports none of the offered protocols. Retried without.
-    #[error("{cause}")]
-    NoProtocol { cause: String },
-    /// The server was not reached, or failed. Retried.
-    #[error("{cause}")]
-    Unreachable { cause: String },
-}
 
 /// Connects to a kernel of a Jupyter server and waits until it replies and its publications arrive.
 ///

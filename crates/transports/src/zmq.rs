@@ -10,13 +10,15 @@ use tokio::net::TcpStream;
 use uuid::Uuid;
 use zeromq::ZmqResult;
 
-use crate::connector::{self, Connector, OpenError};
-use crate::messages::Channel;
-use crate::transport::Transport;
-use crate::{Client, KernelError};
+use kernel::Transport;
+use kernel::connector::{self, Connector, OpenError};
+use kernel::messages::Channel;
+use kernel::{Client, KernelError};
 
 mod probe;
+mod signature;
 mod sockets;
+mod wire;
 
 pub use probe::{Probe, probe};
 pub(crate) use sockets::RawSockets;

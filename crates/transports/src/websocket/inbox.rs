@@ -8,10 +8,10 @@ use serde::Deserialize;
 use super::rate_limit::RateLimitReset;
 use super::replay::ReplayFilter;
 
-use crate::messages::json_string::Lenient;
-use crate::messages::{Channel, Message, Outgoing};
-use crate::transport::Received;
-use crate::transport::sequence::{GapCause, Sequence};
+use kernel::Received;
+use kernel::messages::Lenient;
+use kernel::messages::{Channel, Message, Outgoing};
+use kernel::{GapCause, Sequence};
 
 /// Messages on their way from the socket to the executions.
 pub(super) struct Inbox {
