@@ -11,10 +11,10 @@ use place::{
     ClientExecutor, Executor, LeftoverRun, NotebookPath, Orphan, OrphanedExecution, RunDetails, RunId,
     RunLogger,
 };
+use run_logs::{Past, RunLog, RunLogs};
 use serde::{Deserialize, Serialize};
 use transports::{RecordLog, SessionLog, read_logged};
 
-use super::run_log::{Past, RunLog, RunLogs};
 use crate::paths::Prefix;
 
 /// Where runs are logged, for all kernels of a place.
@@ -192,16 +192,7 @@ impl RunLogging {
 
     /// The runs that earlier servers have left on the kernels of `server`. Reads files.
     pub(super) fn left(&self, server: &str) -> Vec<LeftoverRun> {
-        let notes = self.logs.left(server).into_iter().map(|note| self.note(note));
-        notes
-            .map(|RunDetails { run, notebook, cell, source, .. }| LeftoverRun {
-                run,
-                notebook,
-                cell,
-                source,
-                state: None,
-            })
-            .collect()
+        self.logs.left(server).into_iter().map(|note| LeftoverRun::unknown(self.note(note))).collect()
     }
 
     fn executor(&self, client: Client, log: &Arc<RunLog>) -> Arc<ClientExecutor> {

@@ -1,36 +1,26 @@
-//! A log of our runs on a server's kernel, so that our next server finds them again.
-//!
-//! Each connection has a file of its own, which exists while there are runs in it that are not acknowledged. Its owner holds a
-//! lock on it; the system releases the lock when the owner ends, however that happens, and another server claims the file by
-//! taking the lock.
-//!
-//! What is written survives the end of any process; nothing is forced to the disk.
+//! The log of one connection.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use ::kernel::log::{LogEvent, LogRecord, Note, Peek};
 use bytes::BytesMut;
+use kernel::log::{LogEvent, LogRecord, Note, Peek};
 use parking_lot::Mutex;
+
+use crate::past::{Header, Past};
 use transports::RecordLog;
-
-mod folder;
-mod past;
-
-pub(crate) use folder::RunLogs;
-pub(crate) use past::{Header, Past};
 
 /// How much a log keeps of what is published for its runs.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 /// From this length on, what is no longer needed is removed from a log that is still needed.
 const COMPACT_BYTES: u64 = 1024 * 1024;
 
-/// The log of one connection.
-pub(crate) struct RunLog {
+/// The log of one connection: see the crate.
+pub struct RunLog {
     path: PathBuf,
-    pub(crate) header: Header,
+    pub header: Header,
     state: Mutex<State>,
 }
 
@@ -50,12 +40,12 @@ struct State {
 
 impl RunLog {
     /// A log without a file, which is made with the first run.
-    fn new(path: PathBuf, header: Header) -> Self {
+    pub(crate) fn new(path: PathBuf, header: Header) -> Self {
         Self { path, header, state: Mutex::default() }
     }
 
     /// Takes over the log of a server that has ended. `None` if that lives, or nothing is left to do.
-    fn claim(path: &Path) -> Option<(Self, Past)> {
+    pub(crate) fn claim(path: &Path) -> Option<(Self, Past)> {
         let mut file = options().open(path).ok()?;
         // Where locks are not supported, no server is known to have ended.
         file.try_lock().ok()?;
@@ -71,7 +61,7 @@ impl RunLog {
     }
 
     /// The outcome of a run is stored where it belongs, or the run will never begin.
-    pub(crate) fn acknowledge(&self, run: &str) {
+    pub fn acknowledge(&self, run: &str) {
         let mut state = self.state.lock();
         let count = state.open.len();
         state.open.retain(|note| note.run != run);
@@ -90,12 +80,12 @@ impl RunLog {
     }
 
     /// Leaves the log to another server.
-    pub(crate) fn release(&self) {
+    pub fn release(&self) {
         *self.state.lock() = State { is_released: true, ..State::default() };
     }
 
     /// The kernel is gone: what has not been sent to it never is.
-    pub(crate) fn retract_waiting(&self) {
+    pub fn retract_waiting(&self) {
         let waiting: Vec<String> = {
             let state = self.state.lock();
             state.open.iter().filter(|note| note.message.is_none()).map(|note| note.run.clone()).collect()

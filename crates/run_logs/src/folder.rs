@@ -5,29 +5,30 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use ::kernel::log::Note;
+use kernel::log::Note;
 use sha2::{Digest as _, Sha256};
 
-use super::{Header, Past, RunLog};
+use crate::past::{Header, Past};
+use crate::run_log::RunLog;
 
 /// How long a log is kept that nobody claims.
-pub(super) const MAX_AGE: Duration = Duration::from_secs(7 * 24 * 3600);
+pub(crate) const MAX_AGE: Duration = Duration::from_secs(7 * 24 * 3600);
 const EXTENSION: &str = "log";
 const MAX_HEADER_BYTES: u64 = 16 * 1024;
 
 /// The folder of the logs.
 #[derive(Debug, Clone)]
-pub(crate) struct RunLogs {
+pub struct RunLogs {
     folder: PathBuf,
 }
 
 impl RunLogs {
-    pub(crate) fn new(folder: PathBuf) -> Self {
+    pub fn new(folder: PathBuf) -> Self {
         Self { folder }
     }
 
     /// A new log.
-    pub(crate) fn begin(&self, server: &str, kernel: &str) -> RunLog {
+    pub fn begin(&self, server: &str, kernel: &str) -> RunLog {
         let session = uuid::Uuid::new_v4().to_string();
         let name = format!("{}{session}.{EXTENSION}", prefix(server, kernel));
         let header = Header::new(server, kernel, session);
@@ -35,7 +36,7 @@ impl RunLogs {
     }
 
     /// Claims the logs of a kernel whose servers have ended, the oldest first. Removes logs that nobody has claimed for long.
-    pub(crate) fn claim(&self, server: &str, kernel: &str) -> Vec<(RunLog, Past)> {
+    pub fn claim(&self, server: &str, kernel: &str) -> Vec<(RunLog, Past)> {
         let prefix = prefix(server, kernel);
         let mut claimed = Vec::new();
         for (path, written_at) in self.files() {
@@ -54,14 +55,14 @@ impl RunLogs {
 
     /// The kernels of a server of which there are logs; on Windows, without the logs of servers that still run, since no program
     /// can read a file that another one has locked.
-    pub(crate) fn kernels(&self, server: &str) -> Vec<String> {
+    pub fn kernels(&self, server: &str) -> Vec<String> {
         let logs = self.files().into_iter().filter(|(path, _)| is_log(path));
         let headers = logs.filter_map(|(path, _)| read_header(&path));
         headers.filter(|header| header.server == server).map(|header| header.kernel).collect()
     }
 
     /// The leftover runs of our ended servers, on any kernel of a Jupyter server.
-    pub(crate) fn left(&self, server: &str) -> Vec<Note> {
+    pub fn left(&self, server: &str) -> Vec<Note> {
         let logs = self.files().into_iter().filter(|(path, _)| is_log(path));
         let of_server = logs.filter(|(path, _)| read_header(path).is_some_and(|it| it.server == server));
         of_server.flat_map(|(path, _)| left_in(&path).unwrap_or_default()).collect()
@@ -76,7 +77,7 @@ impl RunLogs {
 }
 
 /// What the names of a kernel's logs begin with. The id comes from the server.
-pub(super) fn prefix(server: &str, kernel: &str) -> String {
+pub(crate) fn prefix(server: &str, kernel: &str) -> String {
     let digest = Sha256::digest(format!("{server}\n{kernel}"));
     format!("{}-", const_hex::encode(&digest[..8]))
 }

@@ -2,8 +2,8 @@
 
 use std::time::SystemTime;
 
-use ::kernel::ExecutionId;
-use ::kernel::log::{LogRecord, Note, RecordReader, Runs};
+use kernel::ExecutionId;
+use kernel::log::{LogRecord, Note, RecordReader, Runs};
 use serde::{Deserialize, Serialize};
 
 /// A log of a later version is left alone.
@@ -11,22 +11,22 @@ const VERSION: u32 = 1;
 
 /// The first line of a log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Header {
+pub struct Header {
     version: u32,
     /// The base URL of the server.
-    pub(crate) server: String,
-    pub(crate) kernel: String,
+    pub server: String,
+    pub kernel: String,
     /// The session of our connection, for which the server keeps messages.
-    pub(crate) session: String,
+    pub session: String,
 }
 
 impl Header {
-    pub(crate) fn new(server: &str, kernel: &str, session: String) -> Self {
+    pub fn new(server: &str, kernel: &str, session: String) -> Self {
         Self { version: VERSION, server: server.to_owned(), kernel: kernel.to_owned(), session }
     }
 
     /// The line.
-    pub(crate) fn write(&self) -> Vec<u8> {
+    pub fn write(&self) -> Vec<u8> {
         // Strings and a number: writing them to memory does not fail.
         let mut line = serde_json::to_vec(self).unwrap_or_default();
         line.push(b'\n');
@@ -34,7 +34,7 @@ impl Header {
     }
 
     /// Reads the line, which may have more behind it. `None` if it is none, or of a later version.
-    pub(crate) fn read(text: &[u8]) -> Option<Self> {
+    pub fn read(text: &[u8]) -> Option<Self> {
         let end = text.iter().position(|byte| *byte == b'\n')?;
         serde_json::from_slice(&text[..end]).ok().filter(|header: &Self| header.version <= VERSION)
     }
@@ -42,18 +42,18 @@ impl Header {
 
 /// A log that another server has written.
 #[derive(Debug, Clone)]
-pub(crate) struct Past {
-    pub(crate) header: Header,
-    pub(crate) records: Vec<LogRecord>,
+pub struct Past {
+    pub header: Header,
+    pub records: Vec<LogRecord>,
     /// The runs whose outcome is not known to be stored, in the order of their requests, and when each was requested.
-    pub(crate) open: Vec<(Note, SystemTime)>,
+    pub open: Vec<(Note, SystemTime)>,
     /// Where the last whole record ends. What follows was being written when the server ended.
-    pub(crate) length: u64,
+    pub length: u64,
 }
 
 impl Past {
     /// `None` for what is no log, or one of a later version.
-    pub(crate) fn read(text: &[u8]) -> Option<Self> {
+    pub fn read(text: &[u8]) -> Option<Self> {
         let header = Header::read(text)?;
         let begin = header_length(text);
         let (mut reader, mut records, mut runs) =
@@ -72,7 +72,7 @@ impl Past {
     }
 
     /// The requests of the open runs that have one.
-    pub(crate) fn requests(&self) -> Vec<ExecutionId> {
+    pub fn requests(&self) -> Vec<ExecutionId> {
         let messages = self.open.iter().filter_map(|(note, _)| note.message.as_deref());
         messages.map(ExecutionId::new).collect()
     }

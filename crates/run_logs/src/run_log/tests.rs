@@ -1,10 +1,10 @@
 use std::time::Duration;
 
-use ::kernel::log::Channel;
+use kernel::log::Channel;
 use serde_json::Value;
 
-use super::folder::{MAX_AGE, prefix};
 use super::*;
+use crate::folder::{MAX_AGE, RunLogs, prefix};
 
 const SERVER: &str = "http://s/";
 
