@@ -8,6 +8,8 @@ from typing import Any
 IDS = re.compile(
     r"\b[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}\b"
     r"|\bp\d{4,}\b"
+    # The names that Param (Panel, HoloViews) and control give by counting.
+    r"|\b[A-Z][A-Za-z]+\d{5}\b|\bsys\[\d+\]"
     r"|(?<=T_)[0-9a-f]{5}(?=[_\"\s])"
     r"|(?<=sk-container-id-)\d+|(?<=sk-estimator-id-)\d+"
     r"|(?<=altair-viz-)[0-9a-f]+|\b[0-9a-f]{32}\b"

@@ -14,5 +14,8 @@ fn main() {
     if is("CARGO_CFG_TARGET_OS", "linux") && is("OPT_LEVEL", "z") {
         let folder = env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
         println!("cargo::rustc-link-arg-bins=-Wl,-T,{folder}/startup.ld");
+        // A program at a random address relocates 39 000 pointers when it starts: 0.9 MB of the file, 1.6 MB of memory for each
+        // server and each keeper. Heap, stack and libraries keep their random addresses.
+        println!("cargo::rustc-link-arg-bins=-no-pie");
     }
 }

@@ -40,7 +40,7 @@ async def _seen_at_once(person: Person, text: str) -> AsyncIterator[None]:
     assert await person.noted(text) - asked < AT_ONCE
 
 
-async def test_a_person_sees_the_agent_s_work_at_once_and_types_meanwhile(
+async def test_a_person_sees_the_agent_s_work_at_once_and_types_at_the_same_time(
     mcp_server: InsideServer, jupyter: JupyterServer, path: str
 ) -> None:
     write_notebook(jupyter.root / path, "mine = 1", "theirs = 2")

@@ -46,7 +46,7 @@ async def test_a_cut_connection_loses_no_output_and_no_edit(form: str, tmp_path:
                     opened.touch()
                     await until(lambda: passed.exists(), "the kernel has printed")
                     proxy.restore()
-                    await succeeds(client, "insert_cell", cell_index=-1, cell_type="code", cell_source="meanwhile")
+                    await succeeds(client, "insert_cell", cell_index=-1, cell_type="code", cell_source="offline")
                     # jupyter-server-documents buffers nothing, and does not count clients that reconnect.
                     is_kept = form != "jsd"
                     if is_kept:
@@ -62,7 +62,7 @@ async def test_a_cut_connection_loses_no_output_and_no_edit(form: str, tmp_path:
                         assert is_reported
                     else:
                         assert printed(client.cell(0)) == "one\ntwo\nthree\n"
-                    assert sources(client.notebook())[1:] == ["meanwhile"]
+                    assert sources(client.notebook())[1:] == ["offline"]
 
 
 async def test_a_slow_network_that_splits_messages_changes_nothing(tmp_path: Path) -> None:

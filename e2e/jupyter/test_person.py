@@ -32,7 +32,7 @@ def form(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-async def test_a_person_sees_cells_and_outputs_at_once_and_types_meanwhile(
+async def test_a_person_sees_cells_and_outputs_at_once_and_types_at_the_same_time(
     mcp_server: NotebookServer, jupyter: JupyterServer, path: str
 ) -> None:
     write_notebook(jupyter.root / path, "mine = 1", "theirs = 2")
@@ -148,7 +148,7 @@ async def test_another_program_and_the_agent_see_each_other(
         assert is_shared_text(stream["text"]), "JupyterLab appends to it"
         assert result["data"]["text/plain"] in ("3", ["3"])
         assert int(other.cells[3]["execution_count"]) == client.cell(3)["execution_count"]
-        await other.sees(lambda: other.cells[3]["execution_state"] == "idle", "nothing runs any more")
+        await other.sees(lambda: other.cells[3]["execution_state"] == "idle", "nothing runs")
 
         await client.do("move_cell", source_cell_id=id_in(ran), target_index=0)
         await client.do("delete_cell", cell_indices=[2])

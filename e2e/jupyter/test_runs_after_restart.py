@@ -213,7 +213,7 @@ async def test_the_runs_of_a_kernel_that_was_shut_down_are_lost(restarts: Restar
 
 
 @only_rtc
-async def test_a_cell_that_was_changed_meanwhile_keeps_what_somebody_wrote(restarts: Restarts) -> None:
+async def test_a_cell_that_somebody_changed_keeps_what_somebody_wrote(restarts: Restarts) -> None:
     restarts.write("print('after')")
     async with restarts.server() as server:
         run = await restarts.begin(server)

@@ -108,7 +108,7 @@ async def test_a_hanging_server_blocks_nobody_forever(tmp_path: Path) -> None:
             async with asyncio.timeout(LONG):
                 while not silent.received:
                     await asyncio.sleep(0.01)
-                # Others are answered meanwhile.
+                # Other calls are answered in that time.
                 assert await agent.tools()
                 answer = await asked
             assert answer.is_error and str(silent.port) in answer.text

@@ -102,7 +102,7 @@ def main() -> int:
     for name, binary in clients.items():
         check_client(newcomer, name, binary)
         print(f"{name} started the server from its configuration, and a cell ran", flush=True)
-    # The clients have rewritten their files meanwhile.
+    # The clients have rewritten their files since.
     used = newcomer.files()
     newcomer.run("cellbridge", "install", "--all")
     changed = difference(used, newcomer.files())

@@ -104,7 +104,7 @@ def nothing_is_left(mark: str, home: Home) -> None:
     nobody has read, until a person removes them."""
     end = time.monotonic() + LONG
     end_keepers(mark)
-    # Reading all of /proc is slow beside other tests, so only the processes that were found are looked at meanwhile.
+    # Reading all of /proc is slow beside other tests, so in between only the processes that were found are looked at.
     while left := marked(mark):
         while any(is_marked(process, mark) for process in left):
             assert time.monotonic() < end, f"left behind: {command_lines(left)}"

@@ -29,7 +29,7 @@ def is_marked(process: int, mark: str) -> bool:
     try:
         return f"{MARK}={mark}".encode() in Path(f"/proc/{process}/environ").read_bytes().split(b"\0")
     except OSError:
-        # It ended meanwhile, or belongs to somebody else.
+        # It has ended since, or belongs to somebody else.
         return False
 
 

@@ -49,6 +49,9 @@ async def test_stale_cells_are_found_and_run(opened: OpenPlace) -> None:
         assert printed(cells[3]) == "42\n" and cells[4] == before
         assert await _states(client, only="stale") == {}
         assert "nothing was run" in (await client.do("run_cells", stale=True)).text
+        edit = {"cell_index": 0, "old_string": "21", "new_string": "4"}
+        edited = (await client.do("edit_cells", edits=[edit], run_stale=True)).text
+        assert "-first = 21" in edited and "\n8\n" in edited and "[3 cells run in" in edited, edited
 
 
 @at(FOLDER, RTC, INSIDE, COLAB)

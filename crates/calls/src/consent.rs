@@ -160,9 +160,9 @@ impl<'a> Consent<'a> {
         self.turn.takes_long();
         match person.ask(Question::Consent(question.finish())).await {
             PersonReply::Accepted { .. } => Ok(()),
-            PersonReply::Failed => {
-                Err(refused(format!("{what} needs the person's consent, and the client did not ask them.")))
-            }
+            PersonReply::Failed => Err(refused(format!(
+                "{what} needs the person's consent, and nothing asked them: no form, no page."
+            ))),
             PersonReply::Declined => Err(refused(format!("The person declined {what}."))),
             PersonReply::Dismissed => {
                 Err(refused(format!("The person was asked about {what} and did not accept.")))
@@ -226,9 +226,12 @@ fn refused(cause: String) -> Error {
 pub fn cannot_ask(what: &str) -> Error {
     Error::new(
         ErrorKind::Forbidden,
-        format!("{what} needs the person's consent, and this client cannot ask: it supports no elicitation."),
-        "Nothing was done. To allow the call, the person must use a client that supports elicitation, or start the \
-         server without asking.",
+        format!(
+            "{what} needs the person's consent, and this client cannot ask: it supports no elicitation, and no page of the \
+             person is open."
+        ),
+        "Nothing was done. To allow the call, the person can open the page with `cellbridge view`, where the next call \
+         asks them; use a client that supports elicitation; or start the server without asking.",
     )
     .with_fault(Fault::Person)
 }
@@ -305,7 +308,7 @@ mod tests {
             ((|| PersonReply::Declined) as fn() -> _, "The person declined insert_cell."),
             (|| PersonReply::Dismissed, "did not accept"),
             (|| PersonReply::TimedOut, "in time"),
-            (|| PersonReply::Failed, "did not ask"),
+            (|| PersonReply::Failed, "nothing asked them"),
         ] {
             let (outcome, _) = edit_and_run(&[Offer::Group(Group::Edit)], reply).await;
             let error = outcome.unwrap_err();

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Instant;
 
 use notebook::{CellId, Edit, Notebook, one_line};
 use place::{Error, Expected, Progress, Report};
@@ -61,7 +62,7 @@ impl Called<'_> {
         let mut given = Given::from_params(self.tool.name, self.params)?;
         older_names::adapt(self.name, &mut given)?;
         names::settle(self.tool.name, &self.tool.schema, self.tool.only_reads(), &mut given)?;
-        given.unpack(&self.tool.schema.value());
+        given.unpack(self.tool.schema.parameters());
         Ok(given)
     }
 }
@@ -121,6 +122,17 @@ impl Context<'_> {
         let opened = self.session.notebook(argument.notebook_name.as_deref()).await?;
         self.consent.check_notebook(opened.path())?;
         Ok(opened)
+    }
+
+    /// The same with its cells as they are now. To open it, it is read, and then not a second time.
+    pub async fn notebook_and_cells(
+        &self,
+        argument: &NotebookArgument,
+    ) -> Result<(Arc<OpenNotebook>, Notebook), Error> {
+        let began = Instant::now();
+        let opened = self.notebook(argument).await?;
+        let notebook = opened.document().snapshot_since(began).await?;
+        Ok((opened, notebook))
     }
 
     /// Waits a short while for runs that this session sent before, in the same turn of the model, for which `concerns` holds.

@@ -252,7 +252,7 @@ fn end_empty_lines(compact: &mut String, empty: &mut usize) {
     *empty = 0;
 }
 
-/// Whether nothing of it is to be seen, but the room that it takes.
+/// Whether it shows nothing, although it takes room.
 fn is_blank(c: char) -> bool {
     (c.is_whitespace() && c != '\n' && !is_hidden(c)) || c == '\u{2800}'
 }

@@ -13,6 +13,7 @@ mod serving;
 mod tests;
 mod unsupported;
 mod verify;
+mod view;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -33,6 +34,7 @@ pub(crate) use serving::{Level, Logging, Network, Recording, Replies, Serving, T
 #[cfg(test)]
 pub(crate) use unsupported::refused;
 pub(crate) use verify::Verify;
+pub(crate) use view::View;
 
 /// Gives any AI agent a notebook, over the Model Context Protocol
 ///
@@ -117,6 +119,12 @@ pub(crate) enum Command {
     ///
     /// Undoes everything or nothing: refused if a cell has changed since. Variables in a kernel stay as they are.
     Undo(Undo),
+
+    /// Open a page that shows what agents do, and on which you answer, interrupt and take back
+    ///
+    /// Shows the notebooks of a folder with their outputs as they change, the kernels and runs of all agents there, and the
+    /// history of each notebook. Prints the address of the page, which only this user can use, and serves it until Ctrl-C.
+    View(View),
 
     /// Run a notebook from top to bottom in a fresh kernel
     ///

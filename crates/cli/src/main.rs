@@ -27,6 +27,7 @@ mod running_server;
 mod serve;
 mod terminal;
 mod verify;
+mod view;
 
 use std::process::ExitCode;
 
@@ -79,6 +80,7 @@ fn main() -> ExitCode {
             Some(Command::Diff(options)) => operations::diff(&options).await,
             Some(Command::Undo(options)) => operations::undo(&options).await,
             Some(Command::Export(options)) => Box::pin(export::run(&options)).await,
+            Some(Command::View(options)) => Box::pin(view::run(options)).await,
             Some(Command::Demo(options)) => demo::run(options).await,
             Some(Command::Install(options)) => install::install(&options),
             Some(Command::Uninstall(options)) => install::uninstall(&options),

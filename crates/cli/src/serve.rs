@@ -90,7 +90,8 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     }
     let server = Server::with_workspace(workspace.clone(), Some(Arc::new(ColabSubset::new(tab))))
         .offering(policy)
-        .listing_all_tools();
+        .listing_all_tools()
+        .asking_on_pages(state_env.own_state_dir().map(|state| questions::folder_of_pages(&state)));
     let served = serve_until_shutdown(server, endpoint, "cellbridge -- cellbridge", &shutdown).await;
     workspace.shutdown().await;
     let _ = tokio::time::timeout(TAB_SHUTDOWN_TIMEOUT, tabs).await;
@@ -205,7 +206,7 @@ pub(crate) fn browser(is_forbidden: bool) -> Browser {
     }
 }
 
-fn desktop(process_env: &ProcessEnv, root: &Path) -> Desktop {
+pub(crate) fn desktop(process_env: &ProcessEnv, root: &Path) -> Desktop {
     Desktop {
         programs: programs::folders(process_env, root),
         home: process_env.home.clone(),

@@ -9,7 +9,7 @@ use crate::file::{self, FileError};
 use crate::ledger::{Exact, Ledger, LedgerEntry};
 use crate::{Client, Machine, NAME, Scope};
 
-/// What a configuration is and what it is to become.
+/// What a configuration is and what it becomes.
 #[derive(Debug)]
 pub struct FileChange {
     pub client: &'static Client,
@@ -28,7 +28,7 @@ pub enum ChangeError {
     NotPossible(#[from] NotPossible),
     #[error("{}: {error}", file.display())]
     File { file: PathBuf, error: FileError },
-    /// With the text that the person can paste, if something was to be added.
+    /// With the text that the person can paste, if something had to be added.
     #[error("{}: {refusal}", file.display())]
     Refused { file: PathBuf, refusal: Refusal, block: Option<String> },
 }

@@ -60,8 +60,9 @@ impl Desktop {
     }
 }
 
-/// A command that opens a browser. It is never stopped: the browser belongs to the person.
-pub(crate) struct BrowserCommand {
+/// A command that opens a browser. It is never stopped: the browser belongs to the person. What the browser reads exists until this is
+/// dropped, or taken.
+pub struct BrowserCommand {
     child: Child,
     /// What the browser reads.
     redirect: Option<RedirectPage>,
@@ -104,7 +105,7 @@ impl Browser {
     }
 
     /// Starts a command that opens `url`, and does not wait for it. The error is a sentence.
-    pub(crate) async fn open(&self, url: &str, desktop: &Desktop) -> Result<Option<BrowserCommand>, String> {
+    pub async fn open(&self, url: &str, desktop: &Desktop) -> Result<Option<BrowserCommand>, String> {
         if *self == Self::Never {
             return Ok(None);
         }
@@ -181,7 +182,7 @@ fn redirect(
     });
     page.map_err(|error| {
         format!(
-            "The browser was not opened, because the file that redirects it to Colab could not be written to {}: \
+            "The browser was not opened, because the file that redirects it could not be written to {}: \
              {error}.",
             folder.display()
         )

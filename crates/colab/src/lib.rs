@@ -33,7 +33,7 @@ mod tab_kernel;
 mod tabs;
 mod tools;
 
-pub use browser::{Browser, Desktop};
+pub use browser::{Browser, BrowserCommand, Desktop};
 pub use browser_activity::Attempt;
 pub use listener::{BindError, Listener};
 pub use relay::{BadDefinitions, Colab, FURTHER_TABS, GROUP, Settings};

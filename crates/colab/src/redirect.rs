@@ -10,7 +10,7 @@ use std::path::Path;
 use tempfile::TempDir;
 use url::Url;
 
-const FILE: &str = "open-colab.html";
+const FILE: &str = "open.html";
 
 /// A page that only this user can read and that leads to a URL. It is removed when this is dropped.
 pub(crate) struct RedirectPage(TempDir);
@@ -41,8 +41,8 @@ fn html(url: &str) -> String {
     let url = url.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;");
     format!(
         "<!DOCTYPE html>\n<meta charset=\"utf-8\">\n<meta name=\"referrer\" content=\"no-referrer\">\n\
-         <meta http-equiv=\"refresh\" content=\"0; url={url}\">\n<title>Opening Colab</title>\n\
-         <p>This page leads to <a href=\"{url}\">Google Colab</a>.\n"
+         <meta http-equiv=\"refresh\" content=\"0; url={url}\">\n<title>Opening</title>\n\
+         <p>This page leads to <a href=\"{url}\">the page that was opened</a>.\n"
     )
 }
 

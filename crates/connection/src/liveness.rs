@@ -36,7 +36,7 @@ impl Liveness {
         *self = Self::new(self.timeout, now);
     }
 
-    /// When [`Liveness::poll`] is to be called.
+    /// When [`Liveness::poll`] is due.
     pub fn deadline(&self) -> Instant {
         self.dead_at.map_or(self.next_ping, |dead_at| dead_at.min(self.next_ping))
     }

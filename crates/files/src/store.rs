@@ -14,10 +14,11 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
+use std::time::Instant;
 
 use notebook::Notebook;
 use parking_lot::Mutex;
-use place::{Document as _, Error, ErrorKind, Mode, NotebookPath};
+use place::{Error, ErrorKind, Mode, NotebookPath};
 
 pub use document::FileDocument;
 
@@ -25,6 +26,7 @@ use crate::listing::{Wanted, is_notebook};
 use crate::nearest::Nearest;
 use crate::real_path::canonicalize;
 use crate::root::Root;
+use crate::stamp::Stamp;
 use watcher::ChangeWatcher;
 
 /// The open notebooks of one folder.
@@ -84,13 +86,14 @@ impl FileStore {
 
     /// Opens a notebook and reads it once, so that a file without a notebook is refused here.
     async fn open_exactly(&self, path: &NotebookPath, mode: Mode) -> Result<Arc<FileDocument>, Error> {
-        let (root, asked) = (self.root.clone(), path.clone());
+        let (root, asked, seen) = (self.root.clone(), path.clone(), Instant::now());
         let found = tokio::task::spawn_blocking(move || locate(&root, &asked, mode)).await;
-        let (file, path) = found.unwrap_or_else(|error| Err(Error::notebook_task_failed(error)))?;
+        let Located { file, path, stamp } =
+            found.unwrap_or_else(|error| Err(Error::notebook_task_failed(error)))?;
         let document = self.documents.get_or_insert(&file, || FileDocument::new(file.clone(), path));
         // Before the first reading, so that no change in between is missed.
         self.watcher.watch(&file);
-        document.snapshot().await?;
+        document.confirm(seen, stamp).await?;
         Ok(document)
     }
 }
@@ -100,8 +103,18 @@ fn is_of_path(error: &Error) -> bool {
     matches!(error.kind, ErrorKind::NotFound | ErrorKind::InvalidArgument)
 }
 
-/// The path of a notebook on disk and the path that agents see. Creates the file if `mode` says so.
-fn locate(root: &Root, path: &NotebookPath, mode: Mode) -> Result<(PathBuf, NotebookPath), Error> {
+/// A notebook that was looked for.
+struct Located {
+    /// The path on disk.
+    file: PathBuf,
+    /// The path that agents see.
+    path: NotebookPath,
+    /// The file as it was there; `None` if it was made, or is being replaced.
+    stamp: Option<Stamp>,
+}
+
+/// Finds a notebook. Creates the file if `mode` says so.
+fn locate(root: &Root, path: &NotebookPath, mode: Mode) -> Result<Located, Error> {
     let file = root.resolve(path)?;
     if !is_notebook(&file) {
         return Err(Error::not_a_notebook(path, "its name does not end in .ipynb"));
@@ -128,10 +141,11 @@ fn locate(root: &Root, path: &NotebookPath, mode: Mode) -> Result<(PathBuf, Note
             let created = create(&file).and_then(|()| canonicalize(&file));
             let file = created.map_err(|error| io_error::creating(&known, error))?;
             let known = root.relative(&file).unwrap_or(known);
-            return Ok((file, known.into()));
+            return Ok(Located { file, path: known.into(), stamp: None });
         }
     }
-    Ok((file, known.into()))
+    let stamp = Stamp::of(&file).ok();
+    Ok(Located { file, path: known.into(), stamp })
 }
 
 fn create(file: &Path) -> std::io::Result<()> {

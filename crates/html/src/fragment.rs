@@ -12,7 +12,7 @@ use crate::Library;
 /// A part of a page, and what it needs of the page.
 ///
 /// Its text grows by literals, which are balanced with what the caller writes next, and by text that is escaped here. So no text of a
-/// notebook becomes markup unless [`sanitize`](crate::sanitize) wrote it.
+/// notebook becomes markup unless `sanitize` wrote it, whichever crate writes the fragment.
 #[derive(Debug, Default)]
 pub struct Fragment {
     html: String,
@@ -42,25 +42,26 @@ impl Fragment {
     }
 
     /// Writes markup of this program.
-    pub(crate) fn raw(&mut self, markup: &'static str) -> &mut Self {
+    pub fn raw(&mut self, markup: &'static str) -> &mut Self {
         self.html.push_str(markup);
         self
     }
 
     /// Writes text of anybody.
-    pub(crate) fn text(&mut self, text: &str) -> &mut Self {
+    pub fn text(&mut self, text: &str) -> &mut Self {
         escape(text, &mut self.html);
         self
     }
 
-    pub(crate) fn number(&mut self, number: impl Into<u64>) -> &mut Self {
+    /// Writes a number.
+    pub fn number(&mut self, number: impl Into<u64>) -> &mut Self {
         // Writing to a string cannot fail.
         let _ = write!(self.html, "{}", number.into());
         self
     }
 
     /// Writes an attribute into the tag that is open.
-    pub(crate) fn attribute(&mut self, name: &'static str, value: &str) -> &mut Self {
+    pub fn attribute(&mut self, name: &'static str, value: &str) -> &mut Self {
         self.raw(" ").raw(name).raw("=\"").text(value).raw("\"")
     }
 
@@ -70,7 +71,8 @@ impl Fragment {
         self
     }
 
-    pub(crate) fn append(&mut self, other: Self) -> &mut Self {
+    /// Writes another fragment.
+    pub fn append(&mut self, other: Self) -> &mut Self {
         self.html.push_str(&other.html);
         self.scripts.extend(other.scripts);
         self.libraries.extend(other.libraries);
@@ -79,7 +81,7 @@ impl Fragment {
         self
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.html.is_empty()
     }
 }

@@ -132,6 +132,16 @@ pub(crate) async fn greet(stream: UnixStream) -> Result<Welcome, KernelError> {
     timeout(ANSWER_TIMEOUT, halves.greet()).await.unwrap_or_else(|_| Err(silent()))
 }
 
+/// Sends a keeper one frame after the greeting, without following its log. Fails if it does not answer, or is of another version.
+pub(crate) async fn tell(stream: UnixStream, frame: &ClientFrame) -> Result<(), KernelError> {
+    let mut halves = Halves::new(stream);
+    let telling = async {
+        halves.greet().await?;
+        halves.send(frame).await.map_err(|error| unusable(&error))
+    };
+    timeout(ANSWER_TIMEOUT, telling).await.unwrap_or_else(|_| Err(silent()))
+}
+
 /// Asks a keeper to end its kernel and itself. Fails if it does not answer, or is of another version.
 pub async fn end(stream: UnixStream) -> Result<(), KernelError> {
     let mut halves = Halves::new(stream);

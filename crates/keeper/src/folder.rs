@@ -12,7 +12,9 @@ use tokio::net::{UnixListener, UnixStream};
 
 use crate::kernel_file::{KERNEL_FILE, KernelFile};
 use crate::log::is_log;
-use crate::private::{create_parent, is_own_process, is_private, is_private_below_ours, private_folder};
+use crate::private::{
+    is_own_process, is_private, is_private_below_ours, make_private_parent, private_folder,
+};
 use crate::state_folder::StateFolder;
 
 /// Linux has room for 108 bytes in the path of a socket, macOS for 104, both with the closing NUL.
@@ -75,7 +77,7 @@ impl KeeperFolder {
 
     /// Makes it. Fails if it is there, or others could change the folders above.
     pub fn create(&self) -> io::Result<()> {
-        create_parent(&self.path)?;
+        make_private_parent(&self.path)?;
         fs::DirBuilder::new().mode(0o700).create(&self.path)
     }
 

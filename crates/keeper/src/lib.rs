@@ -58,8 +58,8 @@ pub use kernel_file::{ChosenKernel, KernelFile};
 pub use launcher::{KernelProcess, LaunchError, Launched, Launcher};
 pub use lifetime::Lifetimes;
 pub use list::{KeeperState, KeptKernel, StopError, kept_kernels};
-pub use log::{LogEntry, LogEntryKind, LoggedRun, NoteData, logged_run, logged_runs};
-pub use private::unused_folders;
+pub use log::{LogEntry, LogEntryKind, LogFollower, LoggedRun, NoteData, Shown, logged_run, logged_runs};
+pub use private::{is_own_process, is_private, make_private_parent, unused_folders};
 pub use process::{detach, run_from_stdin};
 pub use protocol::{
     AdoptedRuns, ClientFrame, FramedRead, FramedWrite, Hello, KeeperFrame, KernelPhase, KernelStatus,

@@ -5,15 +5,18 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use futures_util::future::join_all;
+use kernel::log::Channel;
+use kernel::{input_reply, write_parts};
+use notebook::Json;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::time::{sleep, timeout};
 
 use crate::attach::{NoGreeting, greet};
-use crate::connection::end;
+use crate::connection::{end, tell};
 use crate::folder::{KeeperFolder, keepers};
 use crate::kernel_file::KernelFile;
-use crate::log::{LogEntry, logged_runs, read_entries};
-use crate::protocol::KernelPhase;
+use crate::log::{LogEntry, LogFollower, Shown, logged_runs, read_entries};
+use crate::protocol::{ClientFrame, KernelPhase};
 use crate::resident::resident_bytes;
 use crate::state_folder::StateFolder;
 
@@ -65,7 +68,7 @@ pub enum KeeperState {
     },
 }
 
-/// Why a kernel was not stopped, for people.
+/// Why a kernel was not stopped, or a run not interrupted or answered, for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StopError(pub String);
 
@@ -160,6 +163,38 @@ impl KeptKernel {
         Ok(())
     }
 
+    /// Follows its log.
+    pub fn follow(&self) -> LogFollower {
+        LogFollower::new(&self.folder.path)
+    }
+
+    /// Interrupts the run that has shown this; withdraws it if it waits for its turn. Its server learns so from the kernel, and need
+    /// not live.
+    pub fn interrupting(self, run: &Shown) -> impl Future<Output = Result<(), StopError>> + Send + use<> {
+        let frame = match run.message.clone() {
+            Some(message) => Ok(ClientFrame::Interrupt { message: Some(message) }),
+            None => Err(StopError("the run waits for its server, which alone can cancel it".to_owned())),
+        };
+        async move { self.tell(frame?).await }
+    }
+
+    /// Sends the kernel the line for which this run waits.
+    pub fn answering_input(
+        self,
+        run: &Shown,
+        line: String,
+    ) -> impl Future<Output = Result<(), StopError>> + Send + use<> {
+        let frame = answer(run, line);
+        async move { self.tell(frame?).await }
+    }
+
+    async fn tell(&self, frame: ClientFrame) -> Result<(), StopError> {
+        let unreachable =
+            |error: &dyn std::fmt::Display| StopError(format!("its keeper cannot be reached: {error}"));
+        let stream = self.folder.connect(&self.record).await.map_err(|error| unreachable(&error))?;
+        tell(stream, &frame).await.map_err(|error| unreachable(&error))
+    }
+
     /// The process that listens, or else the one that claims to: another process may have the keeper's former id.
     async fn process_of_keeper(&self) -> Option<Pid> {
         match self.folder.connect(&self.record).await {
@@ -181,4 +216,14 @@ impl KeptKernel {
         let signal = if is_silent { Signal::KILL } else { Signal::TERM };
         kill_process(keeper, signal).map_err(|error| error.to_string())
     }
+}
+
+/// The line for which a run waits, as its kernel takes it.
+fn answer(run: &Shown, line: String) -> Result<ClientFrame, StopError> {
+    let failed = |error: &dyn std::fmt::Display| StopError(format!("the line was not sent: {error}"));
+    let header = run.input_request.clone().ok_or_else(|| failed(&"the run does not wait for one"))?;
+    let header = Json::parse(header).map_err(|error| failed(&error))?;
+    let session = uuid::Uuid::new_v4().simple().to_string();
+    let parts = write_parts(input_reply(&header, line), &session).map_err(|error| failed(&error))?;
+    Ok(ClientFrame::Send { channel: Channel::Stdin, parts: parts.into() })
 }

@@ -2,12 +2,14 @@
 
 mod entries;
 mod files;
+mod followed;
 mod logged_runs;
 mod note_data;
 
 pub(crate) use entries::read_entries;
 pub use entries::{LogEntry, LogEntryKind};
 pub(crate) use files::{Log, LogReader, is_log, read_piece};
+pub use followed::{LogFollower, Shown};
 #[cfg(test)]
 pub(crate) use logged_runs::WITHDRAWN;
 pub use logged_runs::{LoggedRun, logged_run, logged_runs};

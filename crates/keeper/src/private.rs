@@ -46,8 +46,8 @@ fn unused(path: &Path, effect: &str) -> String {
     )
 }
 
-/// Makes the folder above, where only this user may look.
-pub(crate) fn create_parent(path: &Path) -> io::Result<()> {
+/// Makes the folder of `path`, where only this user may look. Fails if others can write to the folder around it, or look into it.
+pub fn make_private_parent(path: &Path) -> io::Result<()> {
     let parent = path.parent().ok_or(io::ErrorKind::NotFound)?;
     fs::DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
     if !is_private_below_ours(parent) {
@@ -66,7 +66,7 @@ pub(crate) fn private_folder(prefix: &str, parent: &Path) -> io::Result<TempDir>
 }
 
 /// Whether this is a folder of this user, no link, into which nobody else may look.
-pub(crate) fn is_private(folder: &Path) -> bool {
+pub fn is_private(folder: &Path) -> bool {
     fs::symlink_metadata(folder).is_ok_and(|it| {
         it.is_dir() && it.uid() == rustix::process::geteuid().as_raw() && it.mode() & OTHERS == 0
     })
@@ -84,7 +84,7 @@ fn only_we_write(folder: &fs::Metadata) -> bool {
 }
 
 /// Whether the process at the other end belongs to this user.
-pub(crate) fn is_own_process(stream: &UnixStream) -> bool {
+pub fn is_own_process(stream: &UnixStream) -> bool {
     stream.peer_cred().is_ok_and(|peer| peer.uid() == rustix::process::geteuid().as_raw())
 }
 

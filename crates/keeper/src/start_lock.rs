@@ -10,7 +10,7 @@ use std::time::Duration;
 use sha2::{Digest as _, Sha256};
 use tokio::time::{Instant, sleep};
 
-use crate::private::create_parent;
+use crate::private::make_private_parent;
 use crate::state_folder::StateFolder;
 
 /// How many bytes of the digest are in the name of the file.
@@ -32,7 +32,7 @@ impl StartLock {
     pub async fn take(state: &StateFolder, notebook: &Path) -> io::Result<Self> {
         let folder = state.of_start_locks().ok_or(io::ErrorKind::NotFound)?;
         let path = folder.join(file_name(notebook));
-        create_parent(&path)?;
+        make_private_parent(&path)?;
         let deadline = Instant::now() + LOCK_TIMEOUT;
         loop {
             let file = File::options().write(true).create(true).truncate(false).mode(0o600).open(&path)?;

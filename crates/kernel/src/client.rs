@@ -20,6 +20,14 @@ use crate::{Event, ExecutionId, KernelError, Outcome, RunAnnouncement, Sink, Sta
 /// How long a kernel may take to reply on the control channel. Many reply there only between two executions.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// The answer to the `input_request` with this header.
+pub fn input_reply(request: &Json, value: String) -> JupyterMessage {
+    let mut reply = JupyterMessage::new(InputReply { value, ..InputReply::default() }, None);
+    // Left out if the kernel's own header is incomplete.
+    reply.parent_header = request.decode().ok();
+    reply
+}
+
 /// A handle to a kernel; clones share its connection, which ends with the last of them.
 #[derive(Debug, Clone)]
 pub struct Client {
@@ -86,10 +94,7 @@ impl Client {
     /// Answers [`Event::InputWanted`]. `false` if the execution does not wait for input.
     pub fn answer_input(&self, id: &ExecutionId, value: String) -> bool {
         let Some(request) = self.input_requests.remove(id) else { return false };
-        let mut reply = JupyterMessage::new(InputReply { value, ..InputReply::default() }, None);
-        // Left out if the kernel's own header is incomplete.
-        reply.parent_header = request.decode().ok();
-        self.commands.send(Command::Send((Channel::Stdin, reply))).is_ok()
+        self.commands.send(Command::Send((Channel::Stdin, input_reply(&request, value)))).is_ok()
     }
 
     /// Has the kernel's keeper interrupt this execution, or withdraw it if it waits for those of other clients. Does nothing

@@ -9,6 +9,7 @@ mod loss_check;
 mod outcome;
 mod outputs;
 mod process;
+mod published;
 mod request;
 mod silence_check;
 mod stdin;

@@ -18,7 +18,7 @@ pub mod readiness;
 mod transport;
 mod widgets;
 
-pub use client::Client;
+pub use client::{Client, input_reply};
 pub use connector::Ready;
 pub use driver::{Driver, drive};
 pub use error::KernelError;

@@ -1,5 +1,6 @@
 //! What is served to agents, whatever the transport.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use place::Relay;
@@ -23,6 +24,8 @@ pub struct Server {
     session_limits: SessionLimits,
     /// Whether all notebook tools are listed, also those that no place can serve now.
     pub(crate) lists_all_tools: bool,
+    /// The folder of the pages on which the person is asked too.
+    pub(crate) pages: Option<PathBuf>,
 }
 
 impl Server {
@@ -46,7 +49,14 @@ impl Server {
             metrics: Arc::default(),
             session_limits,
             lists_all_tools: false,
+            pages: None,
         }
+    }
+
+    /// Asks the person on their pages too, whose sockets are in this folder.
+    #[must_use]
+    pub fn asking_on_pages(self, folder: Option<PathBuf>) -> Self {
+        Self { pages: folder, ..self }
     }
 
     /// Offers only what `policy` offers.

@@ -1,6 +1,7 @@
 //! One agent's session: answers what `rmcp` asks.
 
 use std::future::ready;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -41,6 +42,8 @@ pub(crate) struct Session {
     pub(crate) relay: Option<Arc<dyn Relay>>,
     pub(crate) policy: Arc<Policy>,
     lists_all_tools: bool,
+    /// The folder of the pages on which the person is asked too.
+    pub(crate) pages: Option<PathBuf>,
     pub(crate) paused_calls: Arc<PausedCalls>,
     /// Calls that share no session are in no order.
     pub(crate) order: Arc<CallOrder>,
@@ -66,6 +69,7 @@ impl Session {
             relay: server.relay.clone(),
             policy: server.policy.clone(),
             lists_all_tools: server.lists_all_tools,
+            pages: server.pages.clone(),
             paused_calls: server.paused_calls.clone(),
             order: Arc::default(),
             counted,
@@ -95,7 +99,8 @@ impl Session {
 
     /// The tools that the session has now. `can_ask`: the agent can ask its person.
     pub(crate) fn tools(&self, can_ask: bool) -> Vec<place::Tool> {
-        let can_consent = can_ask || self.policy.installs_unasked;
+        let has_page = || self.pages.as_deref().is_some_and(questions::has_pages);
+        let can_consent = can_ask || self.policy.installs_unasked || has_page();
         let own = self.notebooks.iter().flat_map(|notebooks| {
             tools::list(if self.lists_all_tools {
                 calls::tool::Capabilities { can_consent, ..calls::tool::Capabilities::ALL }
@@ -189,6 +194,12 @@ pub(crate) fn is_new_era(context: &RequestContext<RoleServer>) -> bool {
 /// Whether the agent can ask its person.
 pub(crate) fn can_ask(context: &RequestContext<RoleServer>) -> bool {
     context.client_capabilities().is_some_and(|capabilities| shows_forms(&capabilities))
+}
+
+/// The name of the agent's client, as it says; empty if it says none.
+pub(crate) fn client_name(context: &RequestContext<RoleServer>) -> String {
+    let info = context.client_info();
+    info.map(|client| client.title.clone().unwrap_or_else(|| client.name.clone())).unwrap_or_default()
 }
 
 /// The answer to a list request for something that is not declared: an empty list for older agents, some of which do not

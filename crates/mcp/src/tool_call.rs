@@ -19,10 +19,11 @@ use tokio_util::sync::CancellationToken;
 use crate::elicitation::Elicitation;
 use crate::metrics::Metrics;
 use crate::paused_calls::{OngoingCall, Round};
+use crate::person::Asking;
 use crate::progress::{Audience, MAX_QUEUED_REPORTS};
 use crate::relayed::call::RawParams;
 use crate::relayed::raw;
-use crate::session::{Session, can_ask, is_new_era};
+use crate::session::{Session, can_ask, client_name, is_new_era};
 use crate::telemetry;
 use crate::transport::CallStream;
 use base64::Engine as _;
@@ -32,7 +33,6 @@ use calls::consent::Consent;
 use calls::context::Called;
 use calls::next_step::message;
 use calls::permissions::{Access, Group, Permission, Permissions, Policy};
-use calls::question::Person;
 use calls::tool::Tool;
 use render::Part;
 
@@ -48,7 +48,7 @@ pub(crate) enum Reply {
 pub(crate) struct Caller {
     turn: Turn,
     cancelled: CancellationToken,
-    person: Option<Elicitation>,
+    person: Asking,
     is_stateless: bool,
     permissions: Permissions,
 }
@@ -59,7 +59,7 @@ impl Caller {
         Self {
             turn: Turn::default(),
             cancelled: CancellationToken::new(),
-            person: None,
+            person: Asking { elicitation: None, pages: None, client: String::new(), reports: None },
             is_stateless: false,
             permissions,
         }
@@ -135,11 +135,17 @@ impl Session {
             return Ok(call);
         }
         let (asking, questions) = mpsc::channel(1);
-        let person = can_ask(context).then(|| {
+        let elicitation = can_ask(context).then(|| {
             if is_new_era { Elicitation::NextRound(asking) } else { Elicitation::Peer(context.peer.clone()) }
         });
         let (reports, reported) = mpsc::channel(MAX_QUEUED_REPORTS);
         let wants_progress = context.meta.get_progress_token().is_some();
+        let person = Asking {
+            elicitation,
+            pages: self.pages.clone(),
+            client: client_name(context),
+            reports: wants_progress.then(|| reports.clone()),
+        };
         let cancelled = CancellationToken::new();
         let turn = self.order.arrive(tools::find(&name).map_or(Ordering::Unordered, Tool::ordering));
         let caller = Caller {
@@ -194,7 +200,7 @@ async fn call_tool(
     if is_stateless {
         session.be_stateless();
     }
-    let consent = Consent::new(access, person.as_ref().map(|person| person as &dyn Person)).holding(&turn);
+    let consent = Consent::new(access, person.for_consent()).holding(&turn);
     turn.wait().await;
     let context = calls::context::Context {
         session,
@@ -204,7 +210,7 @@ async fn call_tool(
         steps: AtomicU32::new(0),
         cancelled,
         is_stateless,
-        person: person.as_ref().map(|person| person as &dyn Person),
+        person: person.through_agent(),
         called: Called { tool, name: &name, params: &params },
         consent,
     };
@@ -219,7 +225,7 @@ async fn call_relay(relay: &dyn Relay, policy: &Policy, call: Call, caller: Call
     let access = Access { policy, permissions: caller.permissions, tool: &call.name };
     let groups = [Group::Relayed(relay.group())];
     access.check(&groups, permission, &format!("This call of {}", call.name))?;
-    let consent = Consent::new(access, caller.person.as_ref().map(|person| person as &dyn Person));
+    let consent = Consent::new(access, caller.person.for_consent());
     let preview = async { Ok(calls::preview::preview_of_relayed(relay, &call.name, &call.params)) };
     consent.permit(&groups, permission, &call.name, preview).await?;
     relay.call(call).await.map(Reply::Relayed)

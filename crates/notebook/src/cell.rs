@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use sha2::{Digest, Sha256};
 
-use crate::json::{canonical, join};
+use crate::json::{canonical, join, join_into};
 use crate::{CellId, Json, Output};
 
 /// One cell of a notebook; cheap to clone.
@@ -86,6 +86,14 @@ impl CellData {
         match &self.source {
             Source::Read(json) => join(json.as_str()).unwrap_or_default(),
             Source::Set(text) => Cow::Borrowed(text),
+        }
+    }
+
+    /// Appends the source to `text`.
+    pub(crate) fn source_into(&self, text: &mut String) {
+        match &self.source {
+            Source::Read(json) => drop(join_into(json.as_str(), text)),
+            Source::Set(source) => text.push_str(source),
         }
     }
 }
@@ -187,13 +195,16 @@ impl Cell {
 
     /// The first line that is not blank, without trailing whitespace; empty if there is none.
     pub fn first_line(&self) -> String {
-        let source = self.source();
-        let line = source.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        line.trim_end().to_owned()
+        self.first_of_lines().0
     }
 
-    pub fn line_count(&self) -> usize {
-        self.source().lines().count()
+    /// The same, and how many lines there are.
+    pub fn first_of_lines(&self) -> (String, usize) {
+        let source = self.source();
+        let first = source.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        let has_rest = !source.is_empty() && !source.ends_with('\n');
+        let count = memchr::memchr_iter(b'\n', source.as_bytes()).count() + usize::from(has_rest);
+        (first.trim_end().to_owned(), count)
     }
 }
 

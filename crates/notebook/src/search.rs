@@ -2,6 +2,10 @@
 
 use std::borrow::Cow;
 
+use memchr::memmem::Finder;
+
+use crate::cell::Outputs;
+use crate::json::items;
 use crate::{Cell, CellId, Notebook, Output};
 
 /// The longest text of a hit, in characters.
@@ -46,13 +50,10 @@ pub fn search(notebook: &Notebook, query: &Query) -> Vec<Hit> {
     if needle.is_empty() {
         return hits;
     }
-    let mut folded = String::new();
+    let finder = Finder::new(&needle);
+    let mut text = String::new();
     for (index, cell) in notebook.cells().iter().enumerate() {
-        let mut search_text = |location, text: &str| {
-            // Few texts have a hit, and line by line takes longer.
-            if !has(text, &needle, query.ignore_case, &mut folded) {
-                return;
-            }
+        let mut add = |location, text: &str| {
             let lines = text.lines().enumerate();
             let found = lines.filter_map(|(number, line)| {
                 Some((number, matching_part(line, &needle, query.ignore_case)?))
@@ -60,13 +61,21 @@ pub fn search(notebook: &Notebook, query: &Query) -> Vec<Hit> {
             let left = query.limit.saturating_sub(hits.len());
             hits.extend(found.take(left).map(|(number, text)| hit(index, cell, location, number + 1, text)));
         };
+        // Few texts have a hit, so each is decoded into the same buffer, and once more if it has one.
         if query.in_sources {
-            search_text(HitLocation::Source, &cell.source());
+            text.clear();
+            cell.0.source_into(&mut text);
+            if has(&mut text, &finder, query.ignore_case) {
+                add(HitLocation::Source, &cell.source());
+            }
         }
         if query.in_outputs {
-            for (number, output) in cell.outputs().iter().enumerate() {
-                search_text(HitLocation::Output(number), &searchable_text(output));
-            }
+            for_each_output(cell, &mut text, |number, text| {
+                if has(text, &finder, query.ignore_case) {
+                    let output = cell.outputs().swap_remove(number);
+                    add(HitLocation::Output(number), &searchable_text(&output));
+                }
+            });
         }
         if hits.len() >= query.limit {
             break;
@@ -75,22 +84,41 @@ pub fn search(notebook: &Notebook, query: &Query) -> Vec<Hit> {
     hits
 }
 
+/// Calls `each` with the searchable text of each output, which it may change: it is in the buffer `text`.
+fn for_each_output(cell: &Cell, text: &mut String, mut each: impl FnMut(usize, &mut String)) {
+    match &cell.0.outputs {
+        Outputs::Set(outputs) => {
+            for (number, output) in outputs.iter().enumerate() {
+                text.clear();
+                text.push_str(&searchable_text(output));
+                each(number, text);
+            }
+        }
+        Outputs::Read(list) => {
+            let raw = if list.as_str().starts_with('[') { list.as_str() } else { "" };
+            for (number, item) in items(raw.as_bytes(), 0).enumerate() {
+                text.clear();
+                if !Output::stream_into(&raw[item.value.clone()], text) {
+                    text.push_str(&searchable_text(&Output::from_json(&list.slice(item.value))));
+                }
+                each(number, text);
+            }
+        }
+    }
+}
+
 fn hit(index: usize, cell: &Cell, location: HitLocation, line: usize, text: String) -> Hit {
     Hit { index, id: cell.id().clone(), execution_count: cell.execution_count(), location, line, text }
 }
 
-/// Whether a text has the needle anywhere, perhaps over the end of a line. `folded` is a buffer.
-fn has(text: &str, needle: &str, ignore_case: bool, folded: &mut String) -> bool {
-    if !ignore_case {
-        return text.contains(needle);
+/// Whether a text has the needle anywhere, perhaps over the end of a line. The text may be folded for that.
+fn has(text: &mut String, needle: &Finder<'_>, ignore_case: bool) -> bool {
+    if ignore_case && text.is_ascii() {
+        text.make_ascii_lowercase();
+    } else if ignore_case {
+        *text = text.to_lowercase();
     }
-    if !text.is_ascii() {
-        return text.to_lowercase().contains(needle);
-    }
-    folded.clear();
-    folded.push_str(text);
-    folded.make_ascii_lowercase();
-    folded.contains(needle)
+    needle.find(text.as_bytes()).is_some()
 }
 
 /// The part of a line around its first match.

@@ -4,7 +4,9 @@ use crate::Operation;
 
 /// Whether two operations are parts of one call. Checkpoints and undos are none.
 pub fn of_same_call(one: &Operation, other: &Operation) -> bool {
-    let is_change = |it: &Operation| it.checkpoint.is_none() && it.created.is_none() && !it.is_undo();
+    let is_change = |it: &Operation| {
+        it.checkpoint.is_none() && it.created.is_none() && it.action.is_none() && !it.is_undo()
+    };
     let are_changes = is_change(one) && is_change(other);
     one.id == other.id || (are_changes && !one.call.is_empty() && one.call == other.call)
 }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use notebook::{Json, diff};
 
 use crate::BlobId;
-use crate::operation::{CellChange, CellState, Creation, MetadataChange, Operation};
+use crate::operation::{CellChange, CellState, Creation, MetadataChange, Operation, RunAction};
 
 /// How many cells a line names.
 const NAMED: usize = 3;
@@ -18,6 +18,14 @@ pub fn summary(operation: &Operation) -> String {
         Some(Creation { copy_of: Some(path) }) => return format!("copied from {path}"),
         Some(Creation { copy_of: None }) => return "created".to_owned(),
         None => {}
+    }
+    if let Some(action) = operation.action {
+        let run = operation.run.as_deref().unwrap_or_default();
+        return match action {
+            RunAction::Interrupted => format!("interrupted run {run}"),
+            RunAction::AnsweredInput => format!("answered the input() of run {run}"),
+            RunAction::Unknown => format!("did something to run {run}"),
+        };
     }
     let mut parts = Vec::new();
     if operation.is_undo() {

@@ -132,6 +132,11 @@ impl OperationLog {
         Ok(operations(&text).collect())
     }
 
+    /// The size of the log in bytes, which differs after each change: whether it must be read again.
+    pub fn size(&self) -> u64 {
+        fs::metadata(self.folder.join(LOG)).map_or(0, |log| log.len())
+    }
+
     /// A content, if it is still kept and whole.
     pub fn content(&self, id: &BlobId) -> Option<Bytes> {
         blobs::read(&self.folder, id)

@@ -31,6 +31,9 @@ pub struct Operation {
     /// The program made the checkpoint by itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_automatic: bool,
+    /// What the person did to the run, which changed nothing here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action: Option<RunAction>,
     /// It made the notebook. Whatever was recorded before is about an earlier one at the same path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created: Option<Creation>,
@@ -45,6 +48,18 @@ pub struct Operation {
     /// What it did to the notebook's own metadata.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metadata: Vec<MetadataChange>,
+}
+
+/// What somebody did to a run, beside starting it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunAction {
+    Interrupted,
+    /// Sent it the line for which it waited.
+    AnsweredInput,
+    /// An action of a later version.
+    #[serde(other)]
+    Unknown,
 }
 
 /// How a notebook was made.

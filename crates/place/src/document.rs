@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::ready;
+use std::time::Instant;
 
 use futures_util::future::BoxFuture;
 use notebook::{Cell, CellId, Edit, Notebook, one_line};
@@ -16,6 +17,11 @@ pub trait Document: Send + Sync + 'static {
 
     /// The current notebook, including changes by others.
     fn snapshot(&self) -> Future<'_, Notebook>;
+
+    /// The notebook as it was at `since` or later: what was compared with the store by then is not read again.
+    fn snapshot_since(&self, _since: Instant) -> Future<'_, Notebook> {
+        self.snapshot()
+    }
 
     /// Applies all of `edits` or none to the newest state, one caller at a time. Returns when they are stored, or as
     /// soon as it is clear that storing takes longer.

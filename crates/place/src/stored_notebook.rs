@@ -104,6 +104,29 @@ impl<S: NotebookStore> StoredNotebook<S> {
         Ok(self.refresh(&mut known).await?.notebook)
     }
 
+    /// The notebook as it was at `since` or later.
+    pub async fn snapshot_since(&self, since: Instant) -> Result<Notebook, Error> {
+        let mut known = self.known.lock().await;
+        if let Some(known) = known.as_ref().filter(|known| known.checked >= since) {
+            return Ok(known.notebook.clone());
+        }
+        Ok(self.refresh(&mut known).await?.notebook)
+    }
+
+    /// Takes the known content for that of the store at `seen` if `is_same` says so of its version. Reads it otherwise.
+    pub async fn confirm(
+        &self,
+        seen: Instant,
+        is_same: impl FnOnce(&S::Version) -> bool + Send,
+    ) -> Result<(), Error> {
+        let mut known = self.known.lock().await;
+        match &mut *known {
+            Some(known) if is_same(&known.version) => known.checked = known.checked.max(seen),
+            _ => drop(self.refresh(&mut known).await?),
+        }
+        Ok(())
+    }
+
     /// Reads the notebook again if it was read before, so that subscribers are notified of a change.
     pub async fn refresh_if_read(&self) {
         let mut known = self.known.lock().await;

@@ -10,7 +10,8 @@ use std::time::{Duration, SystemTime};
 
 use notebook::{Edit, Notebook};
 use operations::{
-    Blobs, Creation, KernelRun, KernelRuns, LogError, Operation, OperationLog, Recorded, prune, record,
+    Blobs, Creation, KernelRun, KernelRuns, LogError, Operation, OperationLog, Recorded, RunAction, prune,
+    record,
 };
 use parking_lot::Mutex;
 use place::{Error, ErrorKind, KernelId};
@@ -129,6 +130,15 @@ impl Recorder {
         self.append(move || {
             let made = Operation { created: Some(Creation { copy_of }), ..operation(&log, actor) };
             log.append(made, &Blobs::default()).map(drop)
+        });
+    }
+
+    /// Records what somebody did to a run. Never waits.
+    pub fn acted(&self, notebook: &str, actor: Actor, run: String, action: RunAction) {
+        let log = self.log(notebook);
+        self.append(move || {
+            let acted = Operation { action: Some(action), run: Some(run), ..operation(&log, actor) };
+            log.append(acted, &Blobs::default()).map(drop)
         });
     }
 

@@ -150,12 +150,12 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         }
     };
     let done = [done].into_iter().chain(plan.notes.iter().cloned()).collect::<Vec<_>>().join("\n");
+    let diff =
+        if diff.is_empty() { diff } else { format!("\n\n```diff\n{}\n```", diff.trim_end_matches('\n')) };
+    let more = plan.changed().next().map(|(index, _)| before.cells()[index].id());
+    let more = more.map(|id| format!("read_cell(cell_id=\"{}\")", one_line(id))).unwrap_or_default();
     if !arguments.run_stale {
         let mut reply = context.reply();
-        let diff =
-            if diff.is_empty() { diff } else { format!("\n\n```diff\n{}\n```", diff.trim_end_matches('\n')) };
-        let more = plan.changed().next().map(|(index, _)| before.cells()[index].id());
-        let more = more.map(|id| format!("read_cell(cell_id=\"{}\")", one_line(id))).unwrap_or_default();
         reply.say_or(&format!("{done}{diff}"), more);
         if let Some(line) = newly_undefined(session, &opened, &before, &notebook) {
             reply.note_last(&line);
@@ -179,7 +179,11 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     }
     let series =
         Series::start(context, &opened, &notebook, cells, true).map_err(|error| after(&done, error))?;
-    series.wait(&done, &WaitingArguments::with_timeout(arguments.timeout), context).await
+    let waiting = WaitingArguments::with_timeout(arguments.timeout);
+    // What the cells show is worth more of the reply than what the agent has just written.
+    let has_room = diff.chars().count() <= context.budget(&waiting.budget).characters / 3;
+    let diff = if has_room { diff } else { format!("\n[The diff is left out: {more} shows a new source.]") };
+    series.wait(&format!("{done}{diff}"), &waiting, context).await
 }
 
 async fn describe(asked: &mut Asked<'_>) -> Result<(), Error> {
@@ -464,6 +468,11 @@ mod tests {
                 "not both",
             ),
             (json!({ "cell_index": 0, "new_source": "x" }), "no argument \"new_source\""),
+            (
+                json!({ "cell_index": 0, "find": "x", "replacement": "y" }),
+                "no argument \"find\"; did you mean \"old_string\"? An edit has no argument \"replacement\"; did you \
+                 mean \"new_string\"?",
+            ),
         ] {
             let cause = edits(&json!([{ "cell_index": 0, "cell_source": "x" }, wrong])).unwrap_err();
             assert!(cause.starts_with("edits[1]: ") && cause.contains(expected), "{wrong}: {cause}");

@@ -41,8 +41,7 @@ arguments! {
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let cell = arguments.cell.named()?;
-    let opened = context.notebook(&arguments.notebook).await?;
-    let notebook = opened.document().snapshot().await?;
+    let (opened, notebook) = context.notebook_and_cells(&arguments.notebook).await?;
     let index = cell.index(|cell| context.session.target(opened.path(), &notebook, cell))?;
     if arguments.preview.preview {
         check_is_code(index, &notebook.cells()[index])?;

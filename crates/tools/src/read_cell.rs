@@ -43,8 +43,7 @@ arguments! {
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let (reference, offset) = (arguments.cell.named()?, arguments.offset);
     let budget = context.budget(&arguments.budget);
-    let opened = context.notebook(&arguments.notebook).await?;
-    let notebook = opened.document().snapshot().await?;
+    let (opened, notebook) = context.notebook_and_cells(&arguments.notebook).await?;
     let index = reference.index(|cell| context.session.find(opened.path(), &notebook, cell))?;
     let cell = &notebook.cells()[index];
     if let Some(output) = arguments.output {

@@ -72,8 +72,7 @@ impl Choice for Format {
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let selection = &arguments.selection;
-    let opened = context.notebook(&arguments.notebook).await?;
-    let notebook = opened.document().snapshot().await?;
+    let (opened, notebook) = context.notebook_and_cells(&arguments.notebook).await?;
     let states = cell_states(context.session, &opened, &notebook);
     let selected = selection.cells(context.session, opened.path(), &notebook, &states)?;
     let count = notebook.cells().len();

@@ -71,8 +71,7 @@ impl Choice for OnError {
 }
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let opened = context.notebook(&arguments.notebook).await?;
-    let notebook = opened.document().snapshot().await?;
+    let (opened, notebook) = context.notebook_and_cells(&arguments.notebook).await?;
     let cells = selected(&arguments, context.session, &opened, &notebook)?;
     if cells.is_empty() {
         return Ok("No code cell there is stale; nothing was run.".to_owned().into());

@@ -38,8 +38,7 @@ arguments! {
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let limit = if arguments.limit == 0 { usize::MAX } else { arguments.limit };
-    let opened = context.notebook(&arguments.notebook).await?;
-    let notebook = opened.document().snapshot().await?;
+    let (opened, notebook) = context.notebook_and_cells(&arguments.notebook).await?;
     let Some(FreeText(text)) = arguments.query else {
         let text = whole_lines(&headings(&notebook, opened.path()), "", context.characters(), |_, left| {
             format!("… {left} more headings: search_notebook(query=…) finds one.")

@@ -11,11 +11,11 @@ const LAYERS: [(u8, &[&str]); 11] = [
     (2, &["clients", "kernel", "operations", "render", "rest", "staleness", "ydoc"]),
     (3, &["compare", "html", "place", "transports"]),
     (4, &["colab", "files", "keeper", "packages", "recorder", "run_logs"]),
-    (5, &["environments", "jupyter", "runs"]),
+    (5, &["environments", "jupyter", "questions", "runs"]),
     (6, &["local", "verify"]),
     (7, &["workspace"]),
     (8, &["calls", "telemetry"]),
-    (9, &["tools"]),
+    (9, &["page", "tools"]),
     (10, &["mcp"]),
     (11, &["cli", "python"]),
 ];

@@ -59,7 +59,32 @@ impl Schema {
 /// The schema of a tool's arguments, made when it is needed.
 pub struct InputSchema {
     build: fn() -> Value,
-    parameters: OnceLock<Vec<String>>,
+    parameters: OnceLock<Vec<Parameter>>,
+}
+
+/// What is kept of a parameter: each call needs it.
+pub struct Parameter {
+    pub name: String,
+    /// `type` of its schema, if it has one.
+    pub kind: Option<String>,
+}
+
+impl Parameter {
+    /// Those of a schema.
+    pub(crate) fn of(schema: &Value) -> Vec<Self> {
+        let properties = schema["properties"].as_object().into_iter().flatten();
+        let parameter = |(name, property): (&String, &Value)| {
+            let kind = property["type"].as_str().map(str::to_owned);
+            Self { name: name.clone(), kind }
+        };
+        properties.map(parameter).collect()
+    }
+}
+
+impl AsRef<str> for Parameter {
+    fn as_ref(&self) -> &str {
+        &self.name
+    }
 }
 
 impl InputSchema {
@@ -72,18 +97,13 @@ impl InputSchema {
         (self.build)()
     }
 
-    /// The names of the parameters.
-    pub fn parameters(&self) -> &[String] {
-        self.parameters.get_or_init(|| {
-            let properties = self.value();
-            let properties = properties["properties"].as_object();
-            properties.map(|properties| properties.keys().cloned().collect()).unwrap_or_default()
-        })
+    pub fn parameters(&self) -> &[Parameter] {
+        self.parameters.get_or_init(|| Parameter::of(&self.value()))
     }
 
     /// Whether there is this parameter.
     pub fn takes(&self, parameter: &str) -> bool {
-        self.parameters().iter().any(|name| name == parameter)
+        self.parameters().iter().any(|known| known.name == parameter)
     }
 }
 

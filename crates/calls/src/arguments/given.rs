@@ -7,7 +7,7 @@ use place::{Error, ErrorKind};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::arguments::declare::Argument;
+use crate::arguments::declare::{Argument, Parameter};
 
 /// The longest wait that an agent may ask for, in seconds.
 const MAX_WAIT: f64 = 24.0 * 3600.0;
@@ -86,13 +86,13 @@ impl Given {
         self.list(name).iter().map(word).collect()
     }
 
-    /// Reads the lists and objects of `schema` that were sent as text, so that what a person is shown is what is used.
-    pub fn unpack(&mut self, schema: &Value) {
-        for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+    /// Reads the lists and objects that were sent as text, so that what a person is shown is what is used.
+    pub fn unpack(&mut self, parameters: &[Parameter]) {
+        for Parameter { name, kind } in parameters {
             if self.given(name).is_none() {
                 continue;
             }
-            let value = match property["type"].as_str() {
+            let value = match kind.as_deref() {
                 Some("array") => Value::from(self.list(name)),
                 Some("object") => match self.object(name) {
                     Ok(Some(object)) => object.into(),
@@ -347,7 +347,7 @@ pub(super) mod tests {
     fn lists_and_objects_are_unpacked() {
         let schema = json!({ "properties": { "a": { "type": "array" }, "o": { "type": "object" }, "s": { "type": "string" } } });
         let mut given = given(&json!({ "a": "[{\"cell_source\": \"x\"}]", "o": "{\"k\": 1}", "s": "[1]" }));
-        given.unpack(&schema);
+        given.unpack(&Parameter::of(&schema));
         let expected = json!({ "a": [{ "cell_source": "x" }], "o": { "k": 1 }, "s": "[1]" });
         assert_eq!(Value::from(given.values().clone()), expected);
     }

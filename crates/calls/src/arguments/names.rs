@@ -28,7 +28,7 @@ const OTHER_NAMES: [(&str, &str, &str); 8] = [
 pub const SOURCE: [&str; 4] = ["source", "code", "content", "text"];
 
 /// Names that are unlike those that may be meant, the likeliest first.
-const MEANT: [(&str, &[&str]); 8] = [
+const MEANT: [(&str, &[&str]); 12] = [
     ("index", &["cell_index", "cell_indices"]),
     ("cell_number", &["cell_index", "cell_indices"]),
     ("number", &["cell_index", "cell_indices"]),
@@ -37,6 +37,10 @@ const MEANT: [(&str, &[&str]); 8] = [
     ("dry_run", &["preview"]),
     ("dryRun", &["preview"]),
     ("text", &["code"]),
+    ("find", &["old_string"]),
+    ("search", &["old_string"]),
+    ("replace", &["new_string"]),
+    ("replacement", &["new_string"]),
 ];
 
 /// What clients add to every call, or to calls without arguments. It says nothing about what the call does.
@@ -87,12 +91,12 @@ pub fn settle(tool: &str, schema: &InputSchema, only_reads: bool, given: &mut Gi
             || (needs_no_notebook && NOTEBOOK.contains(&name))
     };
     given.retain(|name, is_given| is_known(name) || (is_given && !is_ignored(name)));
-    match given.names().find(|name| !is_known(name)) {
-        None => Ok(()),
-        // A preview that is asked for and not given would be a change that was not wanted.
-        Some("preview") => Err(refused(format!("{tool} has no preview."))),
-        Some(name) => Err(unknown(&format!("{tool} has"), name, schema.parameters())),
+    let others: Vec<&str> = given.names().filter(|name| !is_known(name)).collect();
+    // A preview that is asked for and not given would be a change that was not wanted.
+    if others.contains(&"preview") {
+        return Err(refused(format!("{tool} has no preview.")));
     }
+    refuse_unknown(&format!("{tool} has"), &others, schema.parameters())
 }
 
 /// Takes what models write for `cell_source`.
@@ -103,7 +107,8 @@ pub fn source_by_any_name(given: &mut Given) -> Result<(), Error> {
 /// Fails if the object `what` has members that are none of these.
 pub fn check_members(what: &str, given: &Given, members: &[&str]) -> Result<(), Error> {
     let is_unknown = |name: &&str| given.has(name) && !members.contains(name) && !name.starts_with('_');
-    given.names().find(is_unknown).map_or(Ok(()), |name| Err(unknown(&format!("{what} has"), name, members)))
+    let others: Vec<&str> = given.names().filter(is_unknown).collect();
+    refuse_unknown(&format!("{what} has"), &others, members)
 }
 
 /// The parameter that names the notebook that a tool works on.
@@ -137,7 +142,30 @@ fn stem(path: &str) -> &str {
     name.strip_suffix(".ipynb").unwrap_or(name)
 }
 
-fn unknown(who_has: &str, name: &str, known: &[impl AsRef<str>]) -> Error {
+/// Refuses all unknown names at once, so that the next call is right.
+fn refuse_unknown(who_has: &str, others: &[&str], known: &[impl AsRef<str>]) -> Result<(), Error> {
+    if others.is_empty() {
+        return Ok(());
+    }
+    let mut lines: Vec<String> = others
+        .iter()
+        .map(|name| match nearest(name, known) {
+            Some(nearest) => format!("{who_has} no argument {name:?}; did you mean {nearest:?}?"),
+            None => format!("{who_has} no argument {name:?}."),
+        })
+        .collect();
+    if others.iter().any(|name| nearest(name, known).is_none()) {
+        let known: Vec<_> = known.iter().map(AsRef::as_ref).collect();
+        lines.push(match known[..] {
+            [] => "It takes none.".to_owned(),
+            _ => format!("It takes: {}.", known.join(", ")),
+        });
+    }
+    Err(refused(lines.join(" ")))
+}
+
+/// The known name that was probably meant.
+fn nearest<'k>(name: &str, known: &'k [impl AsRef<str>]) -> Option<&'k str> {
     let similarity = |other: &str| {
         let is_part = name.len() > 2 && (other.contains(name) || name.contains(other));
         if is_part { 1.0 } else { strsim::normalized_damerau_levenshtein(name, other) }
@@ -152,11 +180,5 @@ fn unknown(who_has: &str, name: &str, known: &[impl AsRef<str>]) -> Error {
         .map(|other| (similarity(other.as_ref()), other.as_ref()))
         .filter(|(similarity, _)| *similarity >= MIN_SIMILARITY)
         .max_by(|(one, _), (other, _)| one.total_cmp(other));
-    let nearest = meant.map(|meant| (1.0, *meant)).or(nearest);
-    let names = || known.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(", ");
-    refused(match nearest {
-        Some((_, nearest)) => format!("{who_has} no argument {name:?}; did you mean {nearest:?}?"),
-        None if known.is_empty() => format!("{who_has} no argument {name:?}: it takes none."),
-        None => format!("{who_has} no argument {name:?}. It takes: {}.", names()),
-    })
+    meant.copied().or(nearest.map(|(_, name)| name))
 }

@@ -13,8 +13,15 @@ use workspace::{CellStates, Session, StaleState};
 pub fn table<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
     let mut table = header.join("\t");
     for row in rows {
-        table.push('\n');
-        table.push_str(&row.map(|value| one_line(&value.replace('\t', " ")).into_owned()).join("\t"));
+        let mut separator = '\n';
+        for mut value in row {
+            if value.contains('\t') {
+                value = value.replace('\t', " ");
+            }
+            table.push(separator);
+            table.push_str(&one_line(&value));
+            separator = '\t';
+        }
     }
     table
 }
@@ -186,11 +193,11 @@ pub fn shortened(text: &str, max_characters: usize) -> String {
 
 pub fn first_line(cell: &Cell) -> String {
     const MAX_CHARACTERS: usize = 100;
-    let first = cell.first_line();
+    let (first, count) = cell.first_of_lines();
     if first.is_empty() {
         return first;
     }
-    let hidden = cell.line_count() - 1;
+    let hidden = count - 1;
     let mut line = shortened(&first, MAX_CHARACTERS);
     if hidden > 0 {
         line.push_str(&format!("...({hidden} lines hidden)"));

@@ -1,16 +1,17 @@
 //! Lists within a budget: whole lines from the beginning, and how to see the rest.
 
+use std::borrow::Cow;
+
+use crate::replies::cell_text::shortened;
+
 /// The longest line, in characters. A longer one is shortened.
 const MAX_LINE: usize = 500;
 
 /// As many first lines of `list` as fit into `limit` characters beside `notes`, which follow whole. In the place of the others
 /// stands `more`, given how many lines are shown and how many are left out.
 pub fn whole_lines(list: &str, notes: &str, limit: usize, more: impl Fn(usize, usize) -> String) -> String {
-    let lines: Vec<String> = list
-        .trim_end_matches('\n')
-        .split('\n')
-        .map(|line| crate::replies::cell_text::shortened(line, MAX_LINE))
-        .collect();
+    let list = list.trim_end_matches('\n');
+    let lines: Vec<Cow<'_, str>> = list.split('\n').map(short).collect();
     let length = |text: &str| text.chars().count();
     let room = limit.saturating_sub(length(notes));
     let total: usize = lines.iter().map(|line| length(line) + 1).sum();
@@ -27,8 +28,13 @@ pub fn whole_lines(list: &str, notes: &str, limit: usize, more: impl Fn(usize, u
         shown += 1;
     }
     let more = more(shown, lines.len() - shown);
-    let shown = lines[..shown].iter().map(String::as_str);
+    let shown = lines[..shown].iter().map(AsRef::as_ref);
     shown.chain([&*more]).collect::<Vec<_>>().join("\n") + notes
+}
+
+fn short(line: &str) -> Cow<'_, str> {
+    // A character has a byte at least.
+    if line.len() <= MAX_LINE { line.into() } else { shortened(line, MAX_LINE).into() }
 }
 
 #[cfg(test)]

@@ -65,6 +65,64 @@ async fn a_client_that_cannot_ask_is_refused_what_the_person_must_be_asked_about
     Ok(())
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn a_page_answers_for_a_client_that_cannot_ask_and_beside_one_that_can() -> Result<()> {
+    use questions::{Answer, OpenQuestions};
+
+    /// What the page shows as soon as it shows something.
+    async fn shown(page: &OpenQuestions) -> Result<questions::OpenQuestion> {
+        let mut changes = page.changes();
+        loop {
+            if let Some(open) = page.all().pop() {
+                return Ok(open);
+            }
+            changes.changed().await?;
+        }
+    }
+
+    let home = tempfile::tempdir()?;
+    let state = home.path().to_str().context("a path")?;
+    let variables = [("XDG_STATE_HOME", state)];
+    let page = OpenQuestions::default();
+    let pages = questions::folder_of_pages(&home.path().join("cellbridge"));
+    let listener = questions::listen(&pages)?;
+    let asking = async {
+        let mut client = Client::start_with(&["--ask", "edit"], &variables).await?;
+        for (answer, expected) in
+            [(Answer::Declined, "The person declined"), (Answer::Accepted, "saved to disk")]
+        {
+            let id = client.agent.start_call(OVERWRITE.0, OVERWRITE.1).await?;
+            let open = shown(&page).await?;
+            assert!(open.question.text.contains("new") && !open.question.client.is_empty(), "{open:?}");
+            assert!(page.answer(open.number, answer));
+            let said = text(&client.agent.wait_response(id).await?.result_value()?)?;
+            assert!(said.contains(expected), "{said}");
+        }
+
+        let mut client = Client::silent(&["--ask", "edit"], &variables)?;
+        client.agent.initialize_with_forms("2025-11-25").await?;
+        let id = client.agent.start_call(OVERWRITE.0, OVERWRITE.1).await?;
+        client.agent.wait_request("elicitation/create").await?;
+        assert!(page.answer(shown(&page).await?.number, Answer::Accepted));
+        let said = text(&client.agent.wait_response(id).await?.result_value()?)?;
+        assert!(said.contains("saved to disk"), "{said}");
+
+        let mut client = Client::silent(&["--ask", "edit"], &variables)?;
+        client.agent.initialize_with_forms("2025-11-25").await?;
+        let (_, result) = reply(&mut client.agent, OVERWRITE, "accept").await?;
+        assert!(text(&result)?.contains("saved to disk") && page.all().is_empty(), "{result}");
+        anyhow::Ok(())
+    };
+    tokio::select! {
+        () = listener.serve(&page) => unreachable!("it serves until it is dropped"),
+        done = asking => done?,
+    }
+    // The page is gone.
+    let mut client = Client::start_with(&["--ask", "edit"], &variables).await?;
+    assert_cannot_ask(&mut client.agent, OVERWRITE).await
+}
+
 #[tokio::test]
 async fn nobody_is_asked_about_a_preview() -> Result<()> {
     let mut client = Client::start(&ALL).await?;

@@ -178,7 +178,7 @@ fn what_others_rewrote_without_the_entry_loses_what_we_created() {
         let file = home.file(client);
         std::fs::write(&file, "{ \"a\": 1 }").unwrap();
         home.install(client);
-        // As a client that prints its configuration anew.
+        // As a client that rewrites its whole configuration.
         let value: serde_json::Value = serde_json::from_str(&read(&file).unwrap()).unwrap();
         std::fs::write(&file, format!("{value:#}")).unwrap();
         home.uninstall(client);
@@ -232,7 +232,7 @@ fn the_first_of_several_files_that_exists_is_used() {
 fn what_was_installed_in_an_earlier_file_is_not_taken_from_a_later_one() {
     let (home, client) = (Home::new(), named("cursor"));
     home.install(client);
-    // The person begins anew.
+    // The person starts from an empty file.
     let file = home.file(client);
     std::fs::write(&file, "{}").unwrap();
     home.install(client);
@@ -250,7 +250,7 @@ fn nothing_of_the_other_way_to_reach_a_server_stays() {
         change.apply(&mut home.ledger()).unwrap();
         let file = home.file(client);
         let once = read(&file).unwrap();
-        // A comment by the person: the entry is updated, not written anew.
+        // A comment by the person: the entry is updated, not replaced.
         let comment = if client.format == Format::Json { "// mine\n" } else { "# mine\n" };
         std::fs::write(&file, format!("{comment}{once}")).unwrap();
         home.install(client);

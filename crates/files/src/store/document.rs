@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
 use notebook::{Edit, Notebook};
@@ -49,6 +49,12 @@ impl FileDocument {
                 watch::Sender::new(0),
             ),
         })
+    }
+
+    /// Reads the file unless its content is known and it had this stamp at `seen`.
+    pub(super) async fn confirm(&self, seen: Instant, stamp: Option<Stamp>) -> Result<(), Error> {
+        let is_same = |version: &Version| version.is_settled && Some(version.stamp) == stamp;
+        self.notebook.confirm(seen, is_same).await
     }
 
     /// Reads the file again if it has changed, and notifies subscribers.
@@ -105,6 +111,10 @@ impl Document for FileDocument {
 
     fn snapshot(&self) -> Future<'_, Notebook> {
         self.notebook.snapshot().boxed()
+    }
+
+    fn snapshot_since(&self, since: Instant) -> Future<'_, Notebook> {
+        self.notebook.snapshot_since(since).boxed()
     }
 
     fn apply(&self, edits: Vec<Edit>, expected: Vec<Expected>) -> Future<'_, Applied> {

@@ -3,6 +3,7 @@
 #[cfg(windows)]
 mod held;
 
+use std::fs::File;
 #[cfg(unix)]
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -588,4 +589,24 @@ async fn a_notebook_may_lie_deeper_than_260_characters() {
     let mut changes = document.changes();
     fs::write(&made, NOTEBOOK).unwrap();
     tokio::time::timeout(Duration::from_secs(30), changes.changed()).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_notebook_that_is_opened_again_shows_what_is_in_the_file() {
+    let (folder, file) = folder();
+    let (store, document) = open(&folder).await;
+    // Long enough ago for the stamp to be trusted.
+    let old = std::time::SystemTime::now() - Duration::from_secs(60);
+    for source in ["one", "1", "2"] {
+        let text = NOTEBOOK.replace("\"one\"", &format!("{source:?}"));
+        fs::write(&file, text).unwrap();
+        File::options().write(true).open(&file).unwrap().set_modified(old).unwrap();
+        for _ in 0..2 {
+            let began = Instant::now();
+            let again = store.open(&"x.ipynb".into(), Mode::Reopen).await.unwrap();
+            assert!(Arc::ptr_eq(&document, &again));
+            let notebook = again.snapshot_since(began).await.unwrap();
+            assert_eq!(sources(&notebook), [source, "two"]);
+        }
+    }
 }

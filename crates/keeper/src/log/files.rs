@@ -220,6 +220,11 @@ pub(crate) fn read_piece(folder: &Path, offset: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// The offset at which the log in `folder` begins. Fails if there is none.
+pub(super) fn oldest(folder: &Path) -> io::Result<u64> {
+    Ok(*bases(folder)?.first().ok_or(io::ErrorKind::NotFound)?)
+}
+
 /// The offsets at which the files of a log begin, the oldest first.
 fn bases(folder: &Path) -> io::Result<Vec<u64>> {
     let mut bases: Vec<u64> =

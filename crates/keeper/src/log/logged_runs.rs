@@ -72,7 +72,7 @@ pub fn logged_run(folder: &Path, run: &str) -> Option<(LoggedRun, String)> {
 
 /// Follows the runs through the records.
 #[derive(Default)]
-struct LoggedRuns {
+pub(super) struct LoggedRuns {
     runs: Vec<Progress>,
     /// Indexes in `runs`, by the `msg_id` of the request.
     requests: HashMap<String, usize>,
@@ -101,7 +101,17 @@ struct InputRequest {
 }
 
 impl LoggedRuns {
-    fn on_record(&mut self, record: &LogRecord) {
+    /// The runs, the oldest first.
+    pub(super) fn runs(&self) -> impl ExactSizeIterator<Item = &LoggedRun> + DoubleEndedIterator {
+        self.runs.iter().map(|progress| &progress.run)
+    }
+
+    /// The place in [`LoggedRuns::runs`] of the run with this request.
+    pub(super) fn index_of(&self, message: &str) -> Option<usize> {
+        self.requests.get(message).copied()
+    }
+
+    pub(super) fn on_record(&mut self, record: &LogRecord) {
         match record {
             LogRecord::Note(note) => self.on_note(note),
             LogRecord::FromKernel { channel, parts } => self.on_message(*channel, parts),

@@ -3,12 +3,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use notebook::{Json, Output};
+use notebook::Json;
 
 use super::late_output::{GRACE, PublishOrder};
 use super::loss_check::LossCheck;
 use super::process::{Process, ProcessWatch};
-use super::request::{Request, Stage, output};
+use super::published::published;
+use super::request::{Request, Stage};
 use super::silence_check::SilenceCheck;
 use super::stdin::InputRequests;
 use super::widget_updates::WidgetUpdates;
@@ -324,28 +325,16 @@ impl Executions {
     }
 
     fn on_output(&mut self, message: &Message, now: Instant) -> serde_json::Result<()> {
-        let content = &message.content;
         let event = match message.header.kind.as_str() {
-            "stream" => match content::stream(content)? {
-                Some(stream) => output(stream, None),
-                None => return Ok(()),
-            },
-            "error" => output(content::error(content)?, None),
-            "display_data" => {
-                let (bundle, display_id, _) = content::display(content)?;
-                output(Output::Display(bundle), display_id)
-            }
-            "execute_result" => {
-                let (bundle, display_id, execution_count) = content::display(content)?;
-                output(Output::Result { execution_count, bundle }, display_id)
-            }
-            "clear_output" => Event::ClearOutput { wait: content.decode::<content::ClearOutput>()?.wait.0 },
-            "update_display_data" => return self.on_update(content, now),
+            "update_display_data" => return self.on_update(message, now),
             "comm_msg" => {
-                self.on_comm(content)?;
+                self.on_comm(&message.content)?;
                 return self.on_widget(message, now);
             }
-            _ => return Ok(()),
+            _ => match published(message)? {
+                Some(event) => event,
+                None => return Ok(()),
+            },
         };
         if let Some(request) = self.known.get_mut(message.parent.id.as_str()) {
             if request.late_until.is_some_and(|until| now < until) {
@@ -383,9 +372,8 @@ impl Executions {
     }
 
     /// A display belongs to the execution that made it, whichever execution updates it.
-    fn on_update(&mut self, content: &Json, now: Instant) -> serde_json::Result<()> {
-        let (bundle, display_id, _) = content::display(content)?;
-        let Some(display_id) = display_id else { return Ok(()) };
+    fn on_update(&mut self, message: &Message, now: Instant) -> serde_json::Result<()> {
+        let Some(Event::UpdateDisplay { display_id, bundle }) = published(message)? else { return Ok(()) };
         let mut updated = Vec::new();
         for (id, request) in
             self.known.iter_mut().filter(|(_, request)| request.displays.contains(&display_id))

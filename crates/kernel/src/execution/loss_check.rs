@@ -36,6 +36,8 @@ pub(super) struct LossCheck {
     is_idle: bool,
     /// When the answer came. Its `idle` may be lost for good.
     answered_at: Option<Instant>,
+    /// How often the kernel has been silent since the first question.
+    silences: u32,
 }
 
 impl LossCheck {
@@ -45,6 +47,13 @@ impl LossCheck {
 
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.answered_at.map(|answered_at| answered_at + IDLE_TIMEOUT)
+    }
+
+    /// Whether to ask again after one more silence. A kernel that works answers later, so the pauses double; a server can drop a
+    /// question while the kernel starts (<https://github.com/jupyter-ai-contrib/jupyter-server-documents>).
+    fn is_due_again(&mut self) -> bool {
+        self.silences += 1;
+        self.answered_at.is_none() && self.silences > 1 && self.silences.is_power_of_two()
     }
 
     fn is_over(&self, now: Instant) -> bool {
@@ -69,8 +78,21 @@ impl Executions {
             cause,
             is_idle: false,
             answered_at: None,
+            silences: 0,
         });
         (Channel::Shell, question)
+    }
+
+    /// The question to send after a silence, if one is due.
+    fn check_after_silence(&mut self) -> Option<Outgoing> {
+        let Some(check) = &mut self.loss_check else { return Some(self.check_losses(LossCause::Superseded)) };
+        if !check.is_due_again() {
+            return None;
+        }
+        let (cause, silences) = (check.cause, check.silences);
+        let question = self.check_losses(cause);
+        self.loss_check.as_mut()?.silences = silences;
+        Some(question)
     }
 
     /// Another process has taken the kernel's place. What had started ran on the one before; what had not may have reached
@@ -112,9 +134,11 @@ impl Executions {
             self.silence_check.reset(now);
             return Some(Action::Reconnect);
         }
-        if self.can_be_superseded && !is_unanswered && self.loss_check.is_none() {
+        let question =
+            if self.can_be_superseded && !is_unanswered { self.check_after_silence() } else { None };
+        if let Some(question) = question {
             self.silence_check.reset(now);
-            return Some(Action::Send(Box::new(self.check_losses(LossCause::Superseded))));
+            return Some(Action::Send(Box::new(question)));
         }
         Some(Action::Send(Box::new(self.silence_check.ask(now))))
     }

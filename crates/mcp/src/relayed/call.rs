@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use rmcp::model::ErrorCode;
+use rmcp::model::{ErrorCode, RequestMetaObject};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -32,6 +32,13 @@ impl<'a> CallHead<'a> {
     /// The head of a call that names no tool. `Session::call` refuses it.
     pub(crate) fn nameless() -> Self {
         Self { name: Cow::Borrowed(""), meta: None }
+    }
+
+    /// The `_meta`; `None` if it is no object.
+    pub(crate) fn meta(&self) -> Option<RequestMetaObject> {
+        let meta: Option<RequestMetaObject> =
+            serde_json::from_str(self.meta.map_or("{}", RawValue::get)).ok()?;
+        Some(meta.unwrap_or_default())
     }
 
     /// The request for `rmcp`: without arguments, of which it would lose digits and refuse deep ones. `id` is JSON text.

@@ -12,6 +12,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use connection::Envelope;
 use http_body_util::{BodyExt as _, Collected, LengthLimitError, Limited};
+use page::Hub;
 use rmcp::model::ErrorCode;
 use rmcp::transport::streamable_http_server::session::local::SessionConfig;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
@@ -46,6 +47,15 @@ pub async fn serve_http(server: Server, listener: TcpListener, auth: HttpAuth, s
         Some(workspace) => router.merge(admin_api::routes(workspace.clone(), server.policy.clone())),
         None => router,
     };
+    serve_checked(router, listener, auth, shutdown).await;
+}
+
+/// Serves the page of a person on `listener` until `shutdown`, with the checks that agents' requests get.
+pub async fn serve_page(hub: Arc<Hub>, listener: TcpListener, auth: HttpAuth, shutdown: CancellationToken) {
+    serve_checked(page::routes(hub), listener, auth, shutdown).await;
+}
+
+async fn serve_checked(router: Router, listener: TcpListener, auth: HttpAuth, shutdown: CancellationToken) {
     let router = router.layer(from_fn_with_state(Arc::new(auth), check));
     tokio::select! {
         () = connections::serve(listener, router, &shutdown) => {}
@@ -89,8 +99,9 @@ struct Endpoint {
 /// Refuses requests that may not use this server.
 async fn check(State(auth): State<Arc<HttpAuth>>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
-    // A health check reveals nothing, so it needs no token.
-    let is_open = matches!(parts.uri.path(), "/healthz" | admin_api::HEALTH);
+    // A health check reveals nothing, nor does a page without data, so they need no token.
+    let path = parts.uri.path();
+    let is_open = matches!(path, "/healthz" | admin_api::HEALTH) || page::is_open(path);
     let checked = auth.check_source(&parts).and_then(|()| match auth.check_token(&mut parts) {
         Err(_) if is_open => Ok(()),
         checked => checked,

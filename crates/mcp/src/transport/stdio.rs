@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use connection::Envelope;
 use rmcp::ServiceExt as _;
-use rmcp::model::{ClientJsonRpcMessage, ErrorCode, GetExtensions as _};
+use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientJsonRpcMessage, ClientRequest, ErrorCode};
 use rmcp::service::{RoleServer, RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use rmcp::transport::io::{StdioReader, StdioWriter, stdio_pipes};
@@ -216,19 +216,19 @@ pub(crate) fn decode(line: &[u8]) -> Decoded {
 
 fn tool_call(id: &str, params: Option<&RawValue>) -> Result<ClientJsonRpcMessage, &'static str> {
     let params = params.ok_or("tools/call needs params")?;
-    let shell = CallHead::read(params)?.shell(id);
-    let mut message =
-        serde_json::from_str(&shell).map_err(|_| "the id or _meta of this call cannot be read")?;
-    if let ClientJsonRpcMessage::Request(request) = &mut message {
-        request.request.extensions_mut().insert(RawParams(Arc::from(params.to_owned())));
-    }
-    Ok(message)
+    let head = CallHead::read(params)?;
+    let id = serde_json::from_str(id).ok();
+    let (id, meta) = id.zip(head.meta()).ok_or("the id or _meta of this call cannot be read")?;
+    let mut call = CallToolRequest::new(CallToolRequestParams::new(head.name.into_owned()));
+    call.extensions.insert(meta);
+    call.extensions.insert(RawParams(Arc::from(params.to_owned())));
+    Ok(ClientJsonRpcMessage::request(ClientRequest::CallToolRequest(call), id))
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use rmcp::model::ClientRequest;
+    use rmcp::model::GetExtensions as _;
 
     use super::*;
 

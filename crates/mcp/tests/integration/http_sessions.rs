@@ -142,7 +142,7 @@ async fn a_session_with_an_open_stream_is_not_idle() -> Result<()> {
             break (session, stream);
         }
     };
-    // Another session comes and goes meanwhile.
+    // Another session begins and ends in between.
     let idle = open_brief(&served).await?;
     sessions_fall_to(1, &served).await?;
     assert_eq!(ping(&idle).await?, 404);

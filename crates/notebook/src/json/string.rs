@@ -125,17 +125,34 @@ pub(crate) fn strings(raw: &str) -> impl Iterator<Item = &str> {
 
 /// The decoded text of a "multiline string"; `None` for any other value.
 pub(crate) fn join(raw: &str) -> Option<Cow<'_, str>> {
-    if !is_multiline(raw) {
-        return None;
+    match raw.as_bytes().first() {
+        Some(b'"') => Some(unescape(raw)),
+        Some(b'[') => {
+            let mut text = String::with_capacity(raw.len());
+            join_into(raw, &mut text).then_some(Cow::Owned(text))
+        }
+        _ => None,
     }
-    if raw.starts_with('"') {
-        return Some(unescape(raw));
+}
+
+/// Appends the decoded text of a "multiline string". `false` for any other value, of which nothing is appended.
+pub(crate) fn join_into(raw: &str, text: &mut String) -> bool {
+    let before = text.len();
+    match raw.as_bytes().first() {
+        Some(b'"') => unescape_into(raw, |piece| text.push_str(piece)),
+        Some(b'[') => {
+            for item in scan::items(raw.as_bytes(), 0) {
+                let part = &raw[item.value];
+                if !part.starts_with('"') {
+                    text.truncate(before);
+                    return false;
+                }
+                unescape_into(part, |piece| text.push_str(piece));
+            }
+        }
+        _ => return false,
     }
-    let mut text = String::with_capacity(raw.len());
-    for part in strings(raw) {
-        unescape_into(part, |piece| text.push_str(piece));
-    }
-    Some(Cow::Owned(text))
+    true
 }
 
 /// Writes the inside of a JSON string as Python does with `ensure_ascii=False`.
@@ -193,5 +210,9 @@ mod tests {
         assert_eq!(join(r#"["a", 1]"#), None);
         assert_eq!(join("{}"), None);
         assert_eq!(join("null"), None);
+        let mut text = "a".to_owned();
+        assert!(join_into(r#"["b", "c"]"#, &mut text) && join_into(r#""d""#, &mut text));
+        assert!(!join_into(r#"["e", 1]"#, &mut text) && !join_into("{}", &mut text));
+        assert_eq!(text, "abcd");
     }
 }

@@ -90,8 +90,13 @@ fn a_reference_that_names_no_single_cell_lists_candidates() {
 fn first_line_and_line_count() {
     let notebook = example();
     let cell = |index: usize| &notebook.cells()[index];
-    assert_eq!((&*cell(0).first_line(), cell(0).line_count()), ("import os", 4));
-    assert_eq!((&*cell(3).first_line(), cell(3).line_count()), ("", 0));
+    assert_eq!(cell(0).first_of_lines(), ("import os".to_owned(), 4));
+    assert_eq!(cell(3).first_of_lines(), (String::new(), 0));
+    for source in ["a", "a\n", "\n a \r\n\n", "\n", "\n\nb\nc"] {
+        let notebook = notebook(&[("a", CellType::Code, source)]);
+        let cell = &notebook.cells()[0];
+        assert_eq!(cell.first_of_lines(), (cell.first_line(), source.lines().count()), "{source:?}");
+    }
 }
 
 #[test]

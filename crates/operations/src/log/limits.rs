@@ -12,7 +12,7 @@ use crate::Operation;
 /// How many operations of a notebook are kept, and how many since a named checkpoint.
 const MAX_OPERATIONS: usize = 500;
 const MAX_SINCE_CHECKPOINT: usize = 2000;
-/// How many more there may be until the oldest are removed, all at once.
+/// How many there may be above the limit before the oldest are removed together.
 const SLACK: usize = 100;
 /// How many bytes of contents are kept for a notebook.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;

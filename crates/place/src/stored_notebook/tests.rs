@@ -25,6 +25,8 @@ struct State {
     version: u64,
     others: VecDeque<Other>,
     attempts: u32,
+    /// How often the store was asked.
+    reads: u32,
 }
 
 #[derive(Clone, Default)]
@@ -47,7 +49,8 @@ impl NotebookStore for Store {
     }
 
     async fn read(&self, known: Option<&Known<u64>>) -> Result<Content<u64>, Error> {
-        let State { notebook, version, .. } = &*self.0.lock();
+        let State { notebook, version, reads, .. } = &mut *self.0.lock();
+        *reads += 1;
         Ok(match known {
             Some(known) if known.version == *version => Content::Unchanged { version: *version },
             _ => Content::Changed { notebook: notebook.clone(), version: *version },
@@ -138,7 +141,7 @@ async fn an_edit_that_won_a_race_is_made_once() {
 }
 
 #[tokio::test]
-async fn a_cell_that_others_changed_meanwhile_is_not_overwritten() {
+async fn a_cell_that_others_have_changed_is_not_overwritten() {
     for other in [Other::Saves(notebook(&[("a", "theirs")])), Other::Wins(notebook(&[("a", "theirs")]))] {
         let (store, stored) = store([other]);
         let seen = stored.snapshot().await.unwrap();
@@ -170,4 +173,30 @@ async fn subscribers_are_notified_of_others_changes_only() {
     store.0.lock().save(notebook(&[("a", "2")]));
     stored.refresh_if_read().await;
     assert_eq!(*changes.borrow(), 1);
+}
+
+#[tokio::test]
+async fn what_was_compared_late_enough_is_not_read_again() {
+    let store = Store::default();
+    let stored = StoredNotebook::new(store.clone(), watch::Sender::new(0));
+    let reads = || store.0.lock().reads;
+    let seen = Instant::now();
+    stored.confirm(seen, |_| panic!("nothing is known yet")).await.unwrap();
+    stored.snapshot_since(seen).await.unwrap();
+    assert_eq!(reads(), 1);
+    let later = Instant::now();
+    stored.snapshot_since(later).await.unwrap();
+    assert_eq!(reads(), 2, "it may have changed since");
+    let seen = Instant::now();
+    stored.confirm(seen, |version| *version == 0).await.unwrap();
+    stored.snapshot_since(seen).await.unwrap();
+    assert_eq!(reads(), 2);
+    store.0.lock().save(notebook(&[("a", "1")]));
+    let seen = Instant::now();
+    stored.confirm(seen, |version| *version == 1).await.unwrap();
+    let now = stored.snapshot_since(seen).await.unwrap();
+    assert_eq!((reads(), now.cells().len()), (3, 1), "another version is read");
+    stored.confirm(later, |version| *version == 1).await.unwrap();
+    stored.snapshot_since(seen).await.unwrap();
+    assert_eq!(reads(), 3, "an older look takes nothing back");
 }

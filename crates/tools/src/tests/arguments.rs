@@ -73,7 +73,7 @@ fn what_a_tool_does_not_have_is_refused_with_the_nearest() {
         ("delete_cell", "dry_run", "did you mean \"preview\"?"),
         ("execute_cell", "preview_only", "did you mean \"preview\"?"),
         ("execute_code", "qqq", "It takes: code, timeout"),
-        ("list_kernels", "qqq", "it takes none"),
+        ("list_kernels", "qqq", "It takes none"),
         ("execute_code", "preview", "execute_code has no preview."),
     ] {
         let cause = settled(tool, &json!({ name: true })).unwrap_err();

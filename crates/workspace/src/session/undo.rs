@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use notebook::{CellId, Edit, Notebook};
 use operations::{
-    LogError, Operation, Plan, Since, by_call, changed_since, compare, diff_of, live, of_same_call, plan,
-    record, since_creation,
+    LogError, Operation, Plan, RunAction, Since, by_call, changed_since, compare, diff_of, live,
+    of_same_call, plan, record, since_creation,
 };
-use place::{Applied, Error, ErrorKind, Expected, KernelState, NotebookPath, Place};
+use place::{Applied, Error, ErrorKind, Expected, KernelState, NotebookPath, Place, RunId};
 use recorder::{
     Recorder,
     actor::{self, Actor},
@@ -78,11 +78,17 @@ impl Session {
             is_undone: is_own(operation.id)
                 && !operation.is_undo()
                 && operation.checkpoint.is_none()
+                && operation.action.is_none()
                 && live.iter().all(|live| !of_same_call(live, &operation)),
             is_changed_since: part.iter().any(|it| changed.contains(&it.id) && of_same_call(it, &operation)),
             operation,
         };
         Ok(by_call(part).into_iter().map(past).collect())
+    }
+
+    /// A number that changes with the history of a notebook.
+    pub async fn history_version(&self, opened: &OpenNotebook) -> Result<u64, Error> {
+        self.recorder()?.ask(&identity(opened), operations::OperationLog::size).await
     }
 
     /// What an operation changed, as a diff for each cell.
@@ -143,6 +149,13 @@ impl Session {
     pub fn checkpoint_if_recorded(&self, opened: &OpenNotebook, name: &str) {
         if let Ok(recorder) = self.recorder() {
             recorder.checkpoint_later(&identity(opened), self.actor(), name.to_owned());
+        }
+    }
+
+    /// Records what the person did to a run that another program has started. Never waits.
+    pub fn acted(&self, opened: &OpenNotebook, run: &RunId, action: RunAction) {
+        if let Ok(recorder) = self.recorder() {
+            recorder.acted(&identity(opened), self.actor(), run.to_string(), action);
         }
     }
 

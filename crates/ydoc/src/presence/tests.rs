@@ -107,7 +107,7 @@ fn the_last_moved_cursor_comes_first() {
     agent[AGENT] = true.into();
     assert_eq!(receive(4, 1, agent, 6), [30, 11, 20]);
     assert_eq!(receive(3, 3, Value::Null, 7), [11, 20]);
-    // Who is silent is not there any more.
+    // Who is silent has left.
     assert_eq!(receive(2, 3, at(20), 31), [11, 20]);
     assert_eq!(receive(2, 4, at(20), 33), [20]);
 }

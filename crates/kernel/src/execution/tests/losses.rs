@@ -136,6 +136,23 @@ fn a_silent_supersedable_connection_is_checked_for_losses() {
 }
 
 #[test]
+fn a_loss_check_that_is_lost_itself_is_repeated() {
+    assert_transcript!(
+        r#"
+        supersedable
+        run lost
+        wait 5
+        wait 5
+        iopub alive status {"execution_state": "idle"}
+        wait 5
+        iopub probe status {"execution_state": "busy"}
+        shell probe kernel_info_reply {}
+        iopub probe status {"execution_state": "idle"}
+        "#
+    );
+}
+
+#[test]
 fn an_execution_before_the_loss_check_goes_on() {
     assert_transcript!(
         r#"

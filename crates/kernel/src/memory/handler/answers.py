@@ -104,7 +104,7 @@ class Answers:
         if len(variables) > MAX_COMPARED:
             return NOTHING, variables
         found, random = marks(variables), random_marks()
-        # A cell that has begun meanwhile may have changed some of them.
+        # A cell that has begun since may have changed some of them.
         return (count, found, random) if self.shell.execution_count == count else NOTHING, variables
 
 

@@ -28,7 +28,7 @@ from .secrets import HIDDEN, HIDDEN_TYPED, HIDDEN_VALUE, is_secret, is_secret_ke
 OWN_TYPES = "<it has types of your own, whose code does not run>"
 NULLS = {"NaTType": "NaT", "NAType": "<NA>"}
 MAX_COLUMNS = 200
-# Bytes of one table in an answer. A frame has three, and they are to be below 4 kB together.
+# Bytes of one table in an answer. A frame has three, which together must stay below 4 kB.
 MAX_TABLE = 1200
 
 

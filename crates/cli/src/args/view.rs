@@ -1,0 +1,16 @@
+//! The command line of `cellbridge view`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+#[derive(Debug, Args)]
+pub(crate) struct View {
+    /// A folder, or the notebook to show first [default: the current folder]
+    #[arg(value_name = "PATH")]
+    pub(crate) path: Option<PathBuf>,
+
+    /// Print the address of the page, and open no browser
+    #[arg(long)]
+    pub(crate) no_browser: bool,
+}

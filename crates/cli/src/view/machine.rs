@@ -1,0 +1,197 @@
+//! The kernels of a folder as the page sees them: from their keepers' folders and logs, so that it works beside any number of servers
+//! and after their end.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use environments::ProcessEnv;
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use keeper::{KeeperState, KeptKernel, LogFollower, LoggedRun, Shown, kept_kernels};
+use notebook::CellId;
+use page::{Machine, SeenKernel, SeenRun};
+use parking_lot::Mutex;
+use place::{Error, ErrorKind, Future, NextStep, NotebookPath, RunId, RunState};
+
+/// How many runs that have ended are looked at.
+const MAX_ENDED: usize = 20;
+/// How long the outputs of a run that has ended may take to be in its notebook.
+const RECENT: Duration = Duration::from_secs(3);
+
+pub(crate) struct FolderMachine {
+    root: PathBuf,
+    process_env: ProcessEnv,
+    followed: Mutex<HashMap<PathBuf, Arc<Mutex<Followed>>>>,
+}
+
+/// A kernel whose log is followed.
+struct Followed {
+    kernel: KeptKernel,
+    log: LogFollower,
+    /// The outputs of runs as they were last passed on, with their version.
+    outputs: HashMap<String, (u64, Arc<[notebook::Output]>)>,
+}
+
+impl FolderMachine {
+    pub(crate) fn new(root: &Path, process_env: &ProcessEnv) -> Self {
+        Self { root: root.to_path_buf(), process_env: process_env.clone(), followed: Mutex::default() }
+    }
+
+    async fn seen(&self) -> Vec<SeenKernel> {
+        let kept = kept_kernels(&self.process_env.state_folder()).await;
+        let kept: Vec<_> = kept.into_iter().filter(|kernel| self.is_here(kernel)).collect();
+        let mut seen = Vec::with_capacity(kept.len());
+        let mut folders = Vec::with_capacity(kept.len());
+        for kernel in kept {
+            let folder = kernel.folder().to_path_buf();
+            let followed = self.follow(folder.clone(), kernel);
+            let reading = followed.clone();
+            // A log that cannot be read has no runs.
+            let _ = tokio::task::spawn_blocking(move || reading.lock().log.read()).await;
+            seen.push(self.seen_kernel(&mut followed.lock()));
+            folders.push(folder);
+        }
+        self.followed.lock().retain(|folder, _| folders.contains(folder));
+        seen
+    }
+
+    /// The kernel as it is now, with its log as far as it was read.
+    fn follow(&self, folder: PathBuf, kernel: KeptKernel) -> Arc<Mutex<Followed>> {
+        let mut all = self.followed.lock();
+        if let Some(known) = all.get(&folder) {
+            known.lock().kernel = kernel;
+            return known.clone();
+        }
+        let log = kernel.follow();
+        let followed = Arc::new(Mutex::new(Followed { kernel, log, outputs: HashMap::new() }));
+        all.insert(folder, followed.clone());
+        followed
+    }
+
+    fn is_here(&self, kernel: &KeptKernel) -> bool {
+        kernel.notebook.as_deref().unwrap_or(&kernel.working_folder).starts_with(&self.root)
+    }
+
+    fn path(&self, file: Option<&PathBuf>) -> Option<NotebookPath> {
+        let below = file?.strip_prefix(&self.root).ok()?;
+        Some(NotebookPath::from(below.to_str()?))
+    }
+
+    fn seen_kernel(&self, followed: &mut Followed) -> SeenKernel {
+        let is_alive = !matches!(followed.kernel.state, KeeperState::KeeperDead | KeeperState::Dead { .. });
+        let Followed { kernel, log, outputs } = followed;
+        let mut runs: Vec<SeenRun> = Vec::new();
+        let mut ended = 0;
+        for (run, shown) in log.runs().rev() {
+            if run.state.is_over() || !is_alive {
+                ended += 1;
+                if ended > MAX_ENDED {
+                    continue;
+                }
+            }
+            runs.push(self.seen_run(run, shown, is_alive, outputs));
+        }
+        runs.reverse();
+        outputs.retain(|id, _| runs.iter().any(|run| *run.id == **id));
+        SeenKernel {
+            id: kernel.id.clone(),
+            display_name: kernel.display_name.clone(),
+            state: state(&kernel.state),
+            notebook: self.path(kernel.notebook.as_ref()),
+            started_at: Some(kernel.started_at),
+            memory: kernel.memory,
+            servers: kernel.attached.len(),
+            runs,
+        }
+    }
+
+    fn seen_run(
+        &self,
+        run: &LoggedRun,
+        shown: &Shown,
+        is_alive: bool,
+        outputs: &mut HashMap<String, (u64, Arc<[notebook::Output]>)>,
+    ) -> SeenRun {
+        let is_over = run.state.is_over();
+        let is_recent = is_over
+            && shown
+                .changed_at
+                .is_some_and(|at| SystemTime::now().duration_since(at).is_ok_and(|age| age < RECENT));
+        let of_run = (!is_over || is_recent) && shown.is_whole();
+        let shown_outputs = of_run.then(|| {
+            let known =
+                outputs.entry(run.run.clone()).or_insert_with(|| (shown.version, shown.outputs().into()));
+            if known.0 != shown.version {
+                *known = (shown.version, shown.outputs().into());
+            }
+            known.1.clone()
+        });
+        let state = if is_over || is_alive {
+            run.state.clone()
+        } else {
+            RunState::KernelDied { how: "its keeper has ended".to_owned() }
+        };
+        SeenRun {
+            id: RunId::from(&*run.run),
+            notebook: self.path(run.data.notebook.as_ref()),
+            cell: run.data.cell.as_deref().map(CellId::from),
+            source: run.data.source.clone(),
+            state,
+            since: shown.started_at.or(shown.requested_at),
+            execution_count: shown.execution_count,
+            outputs: shown_outputs,
+            version: if of_run { shown.version } else { 0 },
+            is_recent,
+        }
+    }
+
+    /// The kernel of a run, to be asked without the lock.
+    fn with_run<T>(&self, run: &RunId, ask: impl FnOnce(&KeptKernel, &Shown) -> T) -> Result<T, Error> {
+        let all: Vec<_> = self.followed.lock().values().cloned().collect();
+        let mut ask = Some(ask);
+        for followed in all {
+            let followed = followed.lock();
+            let mut unfinished = followed.log.runs().filter(|(logged, _)| !logged.state.is_over());
+            if let Some((_, shown)) = unfinished.find(|(logged, _)| *logged.run == **run)
+                && let Some(ask) = ask.take()
+            {
+                return Ok(ask(&followed.kernel, shown));
+            }
+        }
+        Err(Error::new(ErrorKind::NotFound, format!("Run {run} has already ended."), "Look at its cell."))
+    }
+}
+
+impl Machine for FolderMachine {
+    fn look(&self) -> BoxFuture<'_, Vec<SeenKernel>> {
+        self.seen().boxed()
+    }
+
+    fn interrupt(&self, run: &RunId) -> Future<'_, ()> {
+        let asked = self.with_run(run, |kernel, shown| kernel.clone().interrupting(shown));
+        async move { asked?.await.map_err(|error| failed(&error.0)) }.boxed()
+    }
+
+    fn answer_input(&self, run: &RunId, line: String) -> Future<'_, ()> {
+        let asked = self.with_run(run, |kernel, shown| kernel.clone().answering_input(shown, line));
+        async move { asked?.await.map_err(|error| failed(&error.0)) }.boxed()
+    }
+}
+
+fn failed(cause: &str) -> Error {
+    Error::new(ErrorKind::Unavailable, format!("The kernel was not reached: {cause}."), NextStep::TryAgain)
+}
+
+fn state(state: &KeeperState) -> String {
+    match state {
+        KeeperState::Starting => "starting".to_owned(),
+        KeeperState::Idle => "idle".to_owned(),
+        KeeperState::Busy => "busy".to_owned(),
+        KeeperState::Dead { how } => format!("dead ({how})"),
+        KeeperState::KeeperDead => "ended".to_owned(),
+        KeeperState::Silent => "does not answer".to_owned(),
+        KeeperState::Refused { cause } => format!("not used here ({cause})"),
+    }
+}

@@ -1,0 +1,265 @@
+//! Follows a keeper's log without a connection: which runs it tells of, and what they have shown so far.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use bytes::Bytes;
+use kernel::log::{Channel, LogRecord, Peek, RecordReader};
+use kernel::{Event, Message, OutputArea};
+use notebook::Output;
+
+use super::files::{oldest, read_piece};
+use super::logged_runs::{LoggedRun, LoggedRuns};
+
+/// Outputs of a run beyond this are not followed, in bytes. They are in the notebook when it has ended.
+const MAX_SHOWN: usize = 8 * 1024 * 1024;
+/// How many runs that have ended keep their outputs: until they are in the notebook.
+const KEPT: usize = 4;
+
+/// Reads a log from its beginning, and then what is added.
+pub struct LogFollower {
+    folder: PathBuf,
+    /// `None` before the first reading, and when what was to be read is forgotten.
+    offset: Option<u64>,
+    records: RecordReader,
+    runs: LoggedRuns,
+    /// For each of the runs.
+    shown: Vec<Shown>,
+}
+
+/// What a run has shown so far.
+#[derive(Default)]
+pub struct Shown {
+    /// When its server first told of it.
+    pub requested_at: Option<SystemTime>,
+    /// When the kernel began with it.
+    pub started_at: Option<SystemTime>,
+    /// When its last message came.
+    pub changed_at: Option<SystemTime>,
+    pub execution_count: Option<u64>,
+    /// The id of its request.
+    pub(crate) message: Option<String>,
+    /// The header of the kernel's last `input_request`.
+    pub(crate) input_request: Option<Bytes>,
+    /// Counts the changes of its outputs.
+    pub version: u64,
+    area: OutputArea,
+    is_dropped: bool,
+}
+
+impl Shown {
+    pub fn outputs(&self) -> &[Output] {
+        self.area.outputs()
+    }
+
+    /// Whether these are all of its outputs.
+    pub fn is_whole(&self) -> bool {
+        !self.is_dropped
+    }
+
+    fn apply(&mut self, event: Event) {
+        if let Event::Started { execution_count } = event {
+            self.execution_count = execution_count;
+        } else if self.area.size_bytes() > MAX_SHOWN {
+            self.is_dropped = true;
+            return;
+        }
+        self.area.apply(event);
+        self.version += 1;
+    }
+
+    fn drop_outputs(&mut self) {
+        self.area = OutputArea::default();
+        self.is_dropped = true;
+    }
+}
+
+impl LogFollower {
+    /// Follows the log in the folder of a keeper. Reads nothing yet.
+    pub fn new(folder: &Path) -> Self {
+        Self {
+            folder: folder.to_path_buf(),
+            offset: None,
+            records: RecordReader::default(),
+            runs: LoggedRuns::default(),
+            shown: Vec::new(),
+        }
+    }
+
+    /// Reads what was added, up to the end. Returns whether that was anything.
+    pub fn read(&mut self) -> io::Result<bool> {
+        let mut offset = match self.offset {
+            Some(offset) => offset,
+            None => oldest(&self.folder)?,
+        };
+        if self.offset.is_none() {
+            (self.records, self.runs, self.shown) =
+                (RecordReader::at(offset), LoggedRuns::default(), Vec::new());
+        }
+        let mut is_changed = false;
+        loop {
+            let piece = match read_piece(&self.folder, offset) {
+                Ok(piece) => piece,
+                Err(error) => {
+                    // The keeper has forgotten it; the next reading begins with what is there.
+                    self.offset = None;
+                    return Err(error);
+                }
+            };
+            if piece.is_empty() {
+                break;
+            }
+            offset += piece.len() as u64;
+            self.records.push(&piece);
+            while let Some((at, record)) = self.records.next_record().map_err(io::Error::other)? {
+                self.on_record(at, &record);
+            }
+            is_changed = true;
+        }
+        self.offset = Some(offset);
+        Ok(is_changed)
+    }
+
+    /// The runs, the oldest first, with what each has shown.
+    pub fn runs(&self) -> impl DoubleEndedIterator<Item = (&LoggedRun, &Shown)> {
+        self.runs.runs().zip(&self.shown)
+    }
+
+    fn on_record(&mut self, at: SystemTime, record: &LogRecord) {
+        self.runs.on_record(record);
+        self.shown.resize_with(self.runs.runs().len(), Shown::default);
+        match record {
+            LogRecord::Note(note) => {
+                let index = self.runs.runs().rposition(|run| run.run == note.run);
+                if let Some(shown) = index.and_then(|index| self.shown.get_mut(index)) {
+                    shown.requested_at.get_or_insert(at);
+                    shown.message.clone_from(&note.message);
+                }
+            }
+            LogRecord::FromKernel { channel, parts } => self.on_message(at, *channel, parts),
+            _ => {}
+        }
+    }
+
+    fn on_message(&mut self, at: SystemTime, channel: Channel, parts: &[Bytes]) {
+        let peek = Peek::of(channel, parts);
+        let Some(index) = self.runs.index_of(&peek.parent) else { return };
+        let Some(shown) = self.shown.get_mut(index) else { return };
+        shown.changed_at = Some(at);
+        match (channel, &*peek.kind) {
+            (Channel::Iopub, "status") if peek.state.as_deref() == Some("busy") => {
+                shown.started_at.get_or_insert(at);
+                self.drop_earlier(index);
+            }
+            (Channel::Iopub, _) => {
+                if let Some(event) =
+                    Message::of_parts(channel, parts.to_vec()).and_then(|message| message.published())
+                {
+                    shown.apply(event);
+                }
+            }
+            (Channel::Stdin, "input_request") => shown.input_request = parts.first().cloned(),
+            _ => {}
+        }
+    }
+
+    /// Drops the outputs of runs that ended long ago.
+    fn drop_earlier(&mut self, index: usize) {
+        let over = self.runs.runs().zip(&mut self.shown).take(index).filter(|(run, _)| run.state.is_over());
+        over.rev().skip(KEPT).take_while(|(_, shown)| !shown.is_dropped).for_each(|(_, shown)| {
+            shown.drop_outputs();
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use bytes::BytesMut;
+    use kernel::log::Note;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn message(channel: Channel, kind: &str, parent: &str, content: &Value) -> LogRecord {
+        let header = json!({ "msg_id": "1", "msg_type": kind, "session": "s" });
+        let parts = [&header, &json!({ "msg_id": parent }), &json!({}), content];
+        LogRecord::FromKernel { channel, parts: parts.map(|part| Bytes::from(part.to_string())).into() }
+    }
+
+    fn note(run: &str, message: &str) -> LogRecord {
+        let data = json!({ "notebook": "/n.ipynb", "cell": "c", "source": "1" });
+        LogRecord::Note(Note { run: run.to_owned(), message: Some(message.to_owned()), data })
+    }
+
+    fn print(parent: &str, text: &str) -> LogRecord {
+        message(Channel::Iopub, "stream", parent, &json!({ "name": "stdout", "text": text }))
+    }
+
+    fn busy(parent: &str) -> LogRecord {
+        message(Channel::Iopub, "status", parent, &json!({ "execution_state": "busy" }))
+    }
+
+    fn bytes(records: &[LogRecord]) -> BytesMut {
+        let mut bytes = BytesMut::new();
+        for record in records {
+            record.write(SystemTime::UNIX_EPOCH, &mut bytes);
+        }
+        bytes
+    }
+
+    /// The text of the only output of a run.
+    fn text(follower: &LogFollower, run: usize) -> String {
+        let (_, shown) = follower.runs().nth(run).unwrap();
+        let [Output::Stream { text, .. }] = shown.outputs() else { return format!("{:?}", shown.outputs()) };
+        text.as_str().into_owned()
+    }
+
+    #[test]
+    fn what_is_added_is_read_once_however_it_is_cut() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("log.00000000000000000000");
+        let all = bytes(&[note("r1", "m"), busy("m"), print("m", "one\n"), print("m", "two\n")]);
+        let mut follower = LogFollower::new(folder.path());
+        assert!(follower.read().is_err(), "there is no log yet");
+        for end in [10, all.len() - 30, all.len()] {
+            fs::write(&file, &all[..end]).unwrap();
+            assert!(follower.read().unwrap());
+            assert!(!follower.read().unwrap());
+        }
+        let (run, shown) = follower.runs().next().unwrap();
+        assert_eq!((&*run.run, shown.version), ("r1", 2));
+        assert!(shown.started_at.is_some() && shown.is_whole());
+        assert_eq!(text(&follower, 0), "one\ntwo\n");
+    }
+
+    #[test]
+    fn outputs_of_runs_that_ended_long_ago_are_dropped() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut records = Vec::new();
+        for number in 0..8 {
+            let id = format!("m{number}");
+            records.extend([note(&format!("r{number}"), &id), busy(&id), print(&id, "text")]);
+            records.push(message(Channel::Shell, "execute_reply", &id, &json!({ "status": "ok" })));
+            records.push(message(Channel::Iopub, "status", &id, &json!({ "execution_state": "idle" })));
+        }
+        fs::write(folder.path().join("log.00000000000000000000"), bytes(&records)).unwrap();
+        let mut follower = LogFollower::new(folder.path());
+        follower.read().unwrap();
+        let whole: Vec<_> = follower.runs().map(|(_, shown)| shown.is_whole()).collect();
+        assert_eq!(whole, [false, false, false, true, true, true, true, true]);
+    }
+
+    #[test]
+    fn a_question_of_the_code_is_kept_for_its_answer() {
+        let folder = tempfile::tempdir().unwrap();
+        let asks = message(Channel::Stdin, "input_request", "m", &json!({ "prompt": "name" }));
+        fs::write(folder.path().join("log.00000000000000000000"), bytes(&[note("r1", "m"), asks])).unwrap();
+        let mut follower = LogFollower::new(folder.path());
+        follower.read().unwrap();
+        let (_, shown) = follower.runs().next().unwrap();
+        assert!(shown.input_request.as_ref().is_some_and(|header| header.starts_with(b"{")));
+    }
+}

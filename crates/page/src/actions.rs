@@ -1,0 +1,198 @@
+//! What a person does on the page. Everything calls what the tools and the commands call.
+
+use html::Fragment;
+use notebook::{CellId, one_line};
+use place::{Error, ErrorKind, NotebookPath, RunId};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use workspace::{RunAction, Session, Since, UndoTarget, Undone};
+
+use crate::cells::Near;
+use crate::hub::Hub;
+
+/// What made a change, in the record.
+const COMMAND: &str = "cellbridge view";
+
+/// One action. `notebook` is the path of the notebook that the page shows.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "do", rename_all = "kebab-case")]
+pub(crate) enum Action {
+    /// The cells that the page shows are these.
+    Look {
+        page: u64,
+        near: Vec<String>,
+    },
+    Interrupt {
+        run: String,
+    },
+    Answer {
+        run: String,
+        line: String,
+    },
+    /// What an operation changed; with a cell: what taking it back there would change.
+    Difference {
+        notebook: String,
+        operation: u64,
+        cell: Option<String>,
+    },
+    /// What an undo would change.
+    Preview(Undo),
+    Undo(Undo),
+    Trust {
+        notebook: String,
+    },
+}
+
+/// An undo of an operation, or of all since one.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Undo {
+    notebook: String,
+    operation: u64,
+    /// Only what it did to this cell.
+    cell: Option<String>,
+    /// Also all later ones.
+    #[serde(default)]
+    since: bool,
+}
+
+/// Does it. The answer has text for the person in `said`, or HTML for a dialogue in `html`.
+pub(crate) async fn act(hub: &Hub, action: Action) -> Result<Value, Error> {
+    match action {
+        Action::Look { page, near } => {
+            hub.shows(page, Near::Parts(near));
+            Ok(json!({}))
+        }
+        Action::Interrupt { run } => {
+            let run = RunId::from(&*run);
+            hub.machine().interrupt(&run).await?;
+            record(hub, &run, RunAction::Interrupted).await;
+            Ok(json!({ "said": format!("Run {run} is being interrupted.") }))
+        }
+        Action::Answer { run, line } => {
+            let run = RunId::from(&*run);
+            hub.machine().answer_input(&run, line).await?;
+            record(hub, &run, RunAction::AnsweredInput).await;
+            Ok(json!({ "said": "The line was sent." }))
+        }
+        Action::Difference { notebook, operation, cell } => difference(hub, &notebook, operation, cell).await,
+        Action::Preview(undo) => preview(hub, undo).await,
+        Action::Undo(undo) => take_back(hub, undo).await,
+        Action::Trust { notebook } => {
+            hub.trust(&NotebookPath::from(notebook));
+            Ok(json!({ "said": "Scripts of this notebook's outputs run, in frames without a network." }))
+        }
+    }
+}
+
+/// Records it in the history of the run's notebook, if the run has one.
+async fn record(hub: &Hub, run: &RunId, action: RunAction) {
+    let seen = hub.seen().borrow().clone();
+    let found = seen.kernels.iter().flat_map(|kernel| &kernel.runs).find(|seen| seen.id == *run);
+    let Some(path) = found.and_then(|run| run.notebook.as_ref()) else { return };
+    let session = hub.session();
+    let recording = async {
+        if let Ok(opened) = session.notebook(Some(path)).await {
+            session.acted(&opened, run, action);
+        }
+    };
+    session.acting(COMMAND, recording).await;
+}
+
+async fn difference(hub: &Hub, notebook: &str, operation: u64, cell: Option<String>) -> Result<Value, Error> {
+    let session = hub.session();
+    let opened = session.notebook(Some(notebook)).await?;
+    let (operation, diff) = session.operation_diff(&opened, operation).await?;
+    let mut html = Fragment::default();
+    heading(&format!("{} {}", operation.name(), one_line(&workspace::summary(&operation))), &mut html);
+    write_diff(&diff, &mut html);
+    html.raw("<p class=\"v-actions\">");
+    if !operation.is_empty() {
+        let (label, action) = match &cell {
+            Some(_) => ("Take back", "undo"),
+            None => ("Undo…", "preview"),
+        };
+        html.raw("<button type=\"button\"").attribute("data-do", action);
+        html.attribute("data-operation", &operation.id.to_string());
+        if let Some(cell) = &cell {
+            html.attribute("data-cell", cell);
+        }
+        html.raw(">").text(label).raw("</button> ");
+    }
+    html.raw("<button type=\"button\" data-do=\"close\">Close</button></p>");
+    Ok(json!({ "html": html.as_str() }))
+}
+
+impl Undo {
+    fn target(&self) -> UndoTarget {
+        if self.since {
+            UndoTarget::Since(Since::Operation(self.operation))
+        } else {
+            UndoTarget::Operation(self.operation)
+        }
+    }
+
+    fn only(&self) -> Option<Vec<CellId>> {
+        self.cell.as_deref().map(|cell| vec![CellId::from(cell)])
+    }
+
+    async fn run(&self, session: &Session, is_preview: bool) -> Result<Undone, Error> {
+        let opened = session.notebook(Some(&self.notebook)).await?;
+        let (target, only) = (self.target(), self.only());
+        let undoing = session.undo(&opened, &target, only.as_deref(), is_preview);
+        session.acting(COMMAND, undoing).await
+    }
+}
+
+async fn preview(hub: &Hub, undo: Undo) -> Result<Value, Error> {
+    let undone = undo.run(&hub.session(), true).await?;
+    let mut html = Fragment::default();
+    let names: Vec<_> = undone.operations.iter().map(workspace::Operation::name).collect();
+    heading(&format!("Undo {}", names.join(", ")), &mut html);
+    write_diff(&undone.diff, &mut html);
+    if !undone.without_outputs.is_empty() {
+        let cells: Vec<_> = undone.without_outputs.iter().map(ToString::to_string).collect();
+        html.raw("<p>Outputs that are not restored: ").text(&one_line(&cells.join(", "))).raw("</p>");
+    }
+    html.raw("<p class=\"v-actions\"><button type=\"button\" data-do=\"undo\"");
+    html.attribute("data-operation", &undo.operation.to_string());
+    if let Some(cell) = &undo.cell {
+        html.attribute("data-cell", cell);
+    }
+    if undo.since {
+        html.raw(" data-since-operation=\"true\"");
+    }
+    html.raw(">Undo</button> <button type=\"button\" data-do=\"close\">Cancel</button></p>");
+    Ok(json!({ "html": html.as_str() }))
+}
+
+async fn take_back(hub: &Hub, undo: Undo) -> Result<Value, Error> {
+    let undone = undo.run(&hub.session(), false).await?;
+    let names: Vec<_> = undone.operations.iter().map(workspace::Operation::name).collect();
+    let Some(applied) = undone.applied else {
+        return Err(Error::new(ErrorKind::Internal, "Nothing was undone.", place::NextStep::ReportBug));
+    };
+    Ok(json!({ "said": format!("Undone: {} ({}).", names.join(", "), applied.saved) }))
+}
+
+fn heading(text: &str, html: &mut Fragment) {
+    html.raw("<h2 id=\"dialog-title\">").text(text).raw("</h2>");
+}
+
+/// A difference, with colours and signs.
+fn write_diff(diff: &str, html: &mut Fragment) {
+    html.raw("<pre class=\"v-diff\" tabindex=\"0\">");
+    for line in diff.trim_end().lines() {
+        html.raw(match line.as_bytes().first() {
+            Some(b'+') => "<ins>",
+            Some(b'-') => "<del>",
+            _ => "<span>",
+        });
+        html.text(line);
+        html.raw(match line.as_bytes().first() {
+            Some(b'+') => "</ins>\n",
+            Some(b'-') => "</del>\n",
+            _ => "</span>\n",
+        });
+    }
+    html.raw("</pre>");
+}

@@ -1,0 +1,158 @@
+//! What all pages of a program share: what its kernels do, and which pages there are. Nothing is asked while no page is open.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use place::{FoundNotebooks, NotebookPath};
+use tokio::sync::watch;
+use workspace::{Session, Workspace};
+
+use crate::cells::Near;
+use crate::machine::{Machine, SeenKernel};
+
+/// How often kernels are looked at while one of them runs something, and otherwise.
+const BUSY_PAUSE: Duration = Duration::from_millis(300);
+const IDLE_PAUSE: Duration = Duration::from_secs(1);
+/// How often notebooks are searched for.
+const SEARCH_PAUSE: Duration = Duration::from_secs(15);
+/// How many notebooks a page lists.
+const MAX_NOTEBOOKS: usize = 500;
+/// Who the person is in the record of changes.
+const PERSON: &str = "person";
+
+/// What pages show: a workspace, and the kernels beyond it.
+pub struct Hub {
+    workspace: Arc<Workspace>,
+    machine: Arc<dyn Machine>,
+    /// What was seen last; changes with each look.
+    seen: watch::Sender<Arc<Seen>>,
+    pages: Mutex<HashMap<u64, watch::Sender<Near>>>,
+    next_page: AtomicU64,
+    /// How many pages are open, for whoever ends the program without any.
+    open: watch::Sender<usize>,
+    trusted: Mutex<Vec<NotebookPath>>,
+}
+
+/// The place at one moment.
+#[derive(Default)]
+pub(crate) struct Seen {
+    pub(crate) kernels: Vec<SeenKernel>,
+    pub(crate) notebooks: FoundNotebooks,
+    /// Whether anything was looked at yet.
+    pub(crate) is_known: bool,
+}
+
+impl Hub {
+    /// Looks at nothing yet.
+    pub fn new(workspace: Arc<Workspace>, machine: Arc<dyn Machine>) -> Arc<Self> {
+        Arc::new(Self {
+            workspace,
+            machine,
+            seen: watch::Sender::default(),
+            pages: Mutex::default(),
+            next_page: AtomicU64::new(1),
+            open: watch::Sender::new(0),
+            trusted: Mutex::default(),
+        })
+    }
+
+    /// How many pages are open.
+    pub fn open_pages(&self) -> watch::Receiver<usize> {
+        self.open.subscribe()
+    }
+
+    /// A session of the person. It ends with one call or one page, so that no number of pages reaches the limit of a session.
+    pub(crate) fn session(&self) -> Session {
+        let session = Session::new(self.workspace.clone());
+        session.introduce(PERSON.to_owned());
+        session
+    }
+
+    pub(crate) fn machine(&self) -> &Arc<dyn Machine> {
+        &self.machine
+    }
+
+    pub(crate) fn seen(&self) -> watch::Receiver<Arc<Seen>> {
+        self.seen.subscribe()
+    }
+
+    /// A page was opened. The first one begins the looking, which ends with the last.
+    pub(crate) fn enter(self: &Arc<Self>, near: Near) -> (PageGuard, watch::Receiver<Near>) {
+        let number = self.next_page.fetch_add(1, Ordering::Relaxed);
+        let (sender, receiver) = watch::channel(near);
+        let is_first = {
+            let mut pages = self.pages.lock();
+            pages.insert(number, sender);
+            self.open.send_replace(pages.len());
+            pages.len() == 1
+        };
+        if is_first {
+            tokio::spawn(self.clone().look());
+        }
+        (PageGuard { hub: self.clone(), number }, receiver)
+    }
+
+    /// The cells that a page shows have changed.
+    pub(crate) fn shows(&self, page: u64, near: Near) {
+        if let Some(sender) = self.pages.lock().get(&page) {
+            sender.send_replace(near);
+        }
+    }
+
+    pub(crate) fn trust(&self, notebook: &NotebookPath) {
+        if !self.is_trusted(notebook) {
+            self.trusted.lock().push(notebook.clone());
+        }
+        self.seen.send_modify(|_| {});
+    }
+
+    pub(crate) fn is_trusted(&self, notebook: &NotebookPath) -> bool {
+        self.trusted.lock().contains(notebook)
+    }
+
+    /// Looks until no page is open.
+    async fn look(self: Arc<Self>) {
+        let mut open = self.open_pages();
+        let (mut notebooks, mut searched) = (FoundNotebooks::default(), None::<Instant>);
+        loop {
+            if searched.is_none_or(|at| at.elapsed() > SEARCH_PAUSE) {
+                let place = self.workspace.place();
+                if let Ok(found) = place.notebooks(MAX_NOTEBOOKS).await {
+                    notebooks = found;
+                }
+                searched = Some(Instant::now());
+            }
+            let kernels = self.machine.look().await;
+            let is_busy = kernels.iter().flat_map(|kernel| &kernel.runs).any(|run| !run.state.is_over());
+            self.seen.send_replace(Arc::new(Seen { kernels, notebooks: notebooks.clone(), is_known: true }));
+            let pause = if is_busy { BUSY_PAUSE } else { IDLE_PAUSE };
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                _ = open.wait_for(|open| *open == 0) => return,
+            }
+        }
+    }
+}
+
+/// A page that is open, until this is dropped.
+pub(crate) struct PageGuard {
+    hub: Arc<Hub>,
+    pub(crate) number: u64,
+}
+
+impl PageGuard {
+    pub(crate) fn hub(&self) -> &Arc<Hub> {
+        &self.hub
+    }
+}
+
+impl Drop for PageGuard {
+    fn drop(&mut self) {
+        let mut pages = self.hub.pages.lock();
+        pages.remove(&self.number);
+        self.hub.open.send_replace(pages.len());
+    }
+}

@@ -1,0 +1,23 @@
+//! The live page for the person: what agents do now, a notebook as it changes, its history, and the way back.
+//!
+//! The server drives it. A browser opens a stream and tells which parts it has; `parts` finds what it lacks, and only that is rendered
+//! and sent. `now`, `cells` and `timeline` make HTML of plain data, with the builder of the crate `html`: no text becomes markup.
+//! `hub` looks at the place while a page is open, `stream` is one page, `actions` is what a person does there, and `routes` puts it
+//! behind a listener, which checks Host, Origin and token.
+
+mod actions;
+mod cells;
+mod hub;
+mod machine;
+mod now;
+mod parts;
+mod routes;
+mod stream;
+#[cfg(test)]
+mod tests;
+mod timeline;
+mod words;
+
+pub use hub::Hub;
+pub use machine::{Machine, SeenKernel, SeenRun};
+pub use routes::{PATH, is_open, routes};

@@ -1,0 +1,64 @@
+//! What a page asks of a place's kernels, beyond what its notebooks tell: which there are, what they run for whichever server, and
+//! what that has printed so far.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use futures_util::future::BoxFuture;
+use html::Libraries;
+use notebook::{CellId, Output};
+use place::{Future, NotebookPath, RunId, RunState};
+
+/// The kernels of a place, whoever started them.
+pub trait Machine: Send + Sync + 'static {
+    /// The kernels at this moment, with the runs that are not over and those that ended last. Bounded, and starts nothing.
+    fn look(&self) -> BoxFuture<'_, Vec<SeenKernel>>;
+
+    /// Interrupts a run; one that waits for its turn does not run.
+    fn interrupt(&self, run: &RunId) -> Future<'_, ()>;
+
+    /// Sends a run the line for which it waits.
+    fn answer_input(&self, run: &RunId, line: String) -> Future<'_, ()>;
+
+    /// The libraries of charts in the environment of a notebook's kernel. Reads files only.
+    fn libraries(&self, _notebook: &NotebookPath) -> BoxFuture<'_, Libraries> {
+        Box::pin(std::future::ready(Libraries::default()))
+    }
+}
+
+/// A kernel as a person sees it.
+#[derive(Debug, Clone)]
+pub struct SeenKernel {
+    pub id: String,
+    pub display_name: String,
+    /// What it does, in a word or two.
+    pub state: String,
+    /// The notebook for which it was started, if that is in the place.
+    pub notebook: Option<NotebookPath>,
+    pub started_at: Option<SystemTime>,
+    /// What its process holds in memory, in bytes.
+    pub memory: Option<u64>,
+    /// How many programs are connected to it.
+    pub servers: usize,
+    pub runs: Vec<SeenRun>,
+}
+
+/// A run as a person sees it.
+#[derive(Debug, Clone)]
+pub struct SeenRun {
+    pub id: RunId,
+    /// The notebook of its cell, if that is in the place.
+    pub notebook: Option<NotebookPath>,
+    pub cell: Option<CellId>,
+    pub source: String,
+    pub state: RunState,
+    /// When it was requested, or the kernel began with it.
+    pub since: Option<SystemTime>,
+    pub execution_count: Option<u64>,
+    /// What it has shown so far; `None` if that is not known here.
+    pub outputs: Option<Arc<[Output]>>,
+    /// Differs whenever `outputs` do.
+    pub version: u64,
+    /// Its outputs may not be in the notebook yet.
+    pub is_recent: bool,
+}

@@ -1,0 +1,304 @@
+"use strict";
+// The page's script: opens the stream, puts parts where they belong, and sends what the person does.
+(() => {
+  const byId = (id) => document.getElementById(id);
+  const said = byId("said"), dialog = byId("dialog"), cells = byId("cells");
+  const sections = ["runs", "kernels", "notebooks", "cells", "history"];
+  const digests = new Map();
+  const place = new URLSearchParams(location.hash.slice(1));
+  const token = takeToken();
+  let notebook = place.get("notebook") ?? "";
+  let page = null, stream = null, near = null, pending = null;
+
+  // The token is in the address only until this line.
+  function takeToken() {
+    const given = place.get("token");
+    if (given) {
+      sessionStorage.setItem("token", given);
+      place.delete("token");
+      history.replaceState(null, "", `#${place}`);
+    }
+    return sessionStorage.getItem("token");
+  }
+
+  function request(path, body, signal) {
+    const headers = { "Content-Type": "application/json" };
+    if (token) headers.Authorization = `Bearer ${token}`;
+    return fetch(`view/${path}`, { method: "POST", headers, body: JSON.stringify(body), signal, credentials: "omit" });
+  }
+
+  // The stream.
+
+  async function follow() {
+    for (let pause = 250; ; pause = Math.min(pause * 2, 5000)) {
+      stream = new AbortController();
+      try {
+        const answer = await request("events", { notebook, known: known(), near }, stream.signal);
+        if (answer.status === 401 || answer.status === 403) {
+          connection("This address is no longer valid. Run `cellbridge view` again.");
+          return;
+        }
+        if (!answer.ok) throw new Error(answer.statusText);
+        connection("Connected");
+        pause = 125;
+        await read(answer.body);
+      } catch (error) {
+        if (stream.signal.reason === "other notebook") { pause = 1; continue; }
+        if (error instanceof TypeError === false && error.name !== "AbortError") console.error(error);
+      }
+      connection("Not connected; trying again");
+      await new Promise((done) => setTimeout(done, pause));
+    }
+  }
+
+  async function read(body) {
+    const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+    let text = "";
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) return;
+      text += value;
+      const events = text.split("\n\n");
+      text = events.pop();
+      for (const event of events) if (event.startsWith("data: ")) receive(JSON.parse(event.slice(6)));
+    }
+  }
+
+  function known() {
+    return Object.fromEntries(sections.map((section) => [
+      section, [...byId(section).children].filter((it) => digests.has(it.id)).map((it) => [it.id, digests.get(it.id)]),
+    ]));
+  }
+
+  function receive(event) {
+    if (event.page) page = event.page;
+    if ("problem" in event) {
+      byId("problem").hidden = !event.problem;
+      byId("problem").textContent = event.problem ?? "";
+    }
+    for (const update of event.updates ?? []) apply(update);
+    tick();
+  }
+
+  function apply({ section, order, parts }) {
+    const list = byId(section);
+    const template = document.createElement("template");
+    for (const [id, digest, html] of parts) {
+      template.innerHTML = html;
+      const made = template.content.firstElementChild;
+      prepare(made);
+      digests.set(id, digest);
+      const present = byId(id);
+      if (!present) list.append(made);
+      else if (section === "cells" && present.classList.contains("v-far") !== made.classList.contains("v-far")) exchange(present, made);
+      else morph(present, made);
+      if (section === "cells") observe(byId(id));
+    }
+    if (!order) return;
+    for (const child of [...list.children]) {
+      if (!order.includes(child.id)) { digests.delete(child.id); child.remove(); }
+    }
+    order.forEach((id, index) => {
+      const child = byId(id);
+      if (child && list.children[index] !== child) list.insertBefore(child, list.children[index] ?? null);
+    });
+    if (section === "cells" && place.has("part")) {
+      byId(place.get("part"))?.scrollIntoView();
+      place.delete("part");
+    }
+  }
+
+  // A cell that is far keeps its height, so that nothing moves.
+  function exchange(present, made) {
+    if (made.classList.contains("v-far")) made.style.minHeight = `${present.offsetHeight}px`;
+    const hadFocus = present.contains(document.activeElement);
+    watcher.unobserve(present);
+    present.replaceWith(made);
+    if (hadFocus) made.focus({ preventScroll: true });
+  }
+
+  // Outputs with scripts are documents of their own, without this origin.
+  function prepare(part) {
+    for (const frame of part.querySelectorAll("iframe.cb-frame")) {
+      frame.dataset.document = frame.getAttribute("srcdoc");
+      frame.removeAttribute("srcdoc");
+      frame.setAttribute("src", "view/frame");
+    }
+  }
+
+  // Makes an element like another one, and leaves what is alike: focus, selection, scroll positions and typed text stay.
+  function morph(from, to) {
+    if (from.isEqualNode(to)) return;
+    if (from.nodeType !== to.nodeType || from.nodeName !== to.nodeName || from.nodeName === "IFRAME") return from.replaceWith(to);
+    if (from.nodeType !== Node.ELEMENT_NODE) { from.data = to.data; return; }
+    for (const { name } of [...from.attributes]) {
+      // The person has opened it.
+      if (!to.hasAttribute(name) && !(name === "open" && from.nodeName === "DETAILS") && name !== "style") from.removeAttribute(name);
+    }
+    for (const { name, value } of to.attributes) if (from.getAttribute(name) !== value) from.setAttribute(name, value);
+    if (from.nodeName === "TIME") return;
+    const [old, made] = [[...from.childNodes], [...to.childNodes]];
+    made.forEach((child, index) => (old[index] ? morph(old[index], child) : from.append(child)));
+    old.slice(made.length).forEach((child) => child.remove());
+  }
+
+  // Which cells are near.
+
+  const visible = new Set();
+  const watcher = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) {
+      if (isIntersecting) visible.add(target.id); else visible.delete(target.id);
+    }
+    clearTimeout(pending);
+    pending = setTimeout(look, 60);
+  }, { rootMargin: "1200px 0px" });
+
+  function observe(part) {
+    watcher.unobserve(part);
+    watcher.observe(part);
+  }
+
+  function look() {
+    const present = [...visible].filter(byId);
+    const kept = (near ?? []).filter((id) => byId(id) && !visible.has(id));
+    // Cells that were near stay for a while.
+    const next = [...kept, ...present].slice(-150);
+    if (near && next.length === near.length && next.every((id) => near.includes(id))) return;
+    near = next;
+    if (page) request("act", { do: "look", page, near }).catch(() => {});
+  }
+
+  // What the person does.
+
+  async function act(action, button) {
+    if (button) button.disabled = true;
+    try {
+      const answer = await request("act", action);
+      const result = await answer.json().catch(() => ({ error: answer.statusText }));
+      if (result.html) show(result.html); else if (dialog.open) dialog.close();
+      say(result.error ?? result.said ?? "");
+    } catch {
+      say("It was not done: the page is not connected.");
+    } finally {
+      if (button) button.disabled = false;
+    }
+  }
+
+  function say(text) { said.textContent = text; }
+  function connection(text) { byId("connection").textContent = text; }
+
+  function show(html) {
+    dialog.innerHTML = html;
+    if (!dialog.open) dialog.showModal();
+  }
+
+  const actions = {
+    interrupt: (data) => ({ run: data.run }),
+    difference: (data) => ({ notebook, operation: Number(data.operation), cell: data.cell }),
+    preview: (data) => ({ notebook, operation: Number(data.operation), cell: data.cell, since: !!data.sinceOperation }),
+    undo: (data) => ({ notebook, operation: Number(data.operation), cell: data.cell, since: !!data.sinceOperation }),
+    trust: () => ({ notebook }),
+  };
+
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a.v-open");
+    if (link && !cells.contains(link)) {
+      event.preventDefault();
+      open(link.dataset.notebook, link.dataset.part);
+      return;
+    }
+    const button = event.target.closest("button[data-do]");
+    if (!button) return;
+    const what = button.dataset.do;
+    if (what === "close") dialog.close();
+    else if (what === "keys") show(byId("key-help").innerHTML);
+    else if (actions[what]) act({ do: what, ...actions[what](button.dataset) }, button);
+  });
+
+  document.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const form = event.target;
+    if (form.dataset.do !== "answer") return;
+    act({ do: "answer", run: form.dataset.run, line: form.elements.line.value });
+    form.elements.line.value = "";
+  });
+
+  function open(path, part) {
+    if (part) place.set("part", part);
+    if (path === notebook) { byId(part)?.scrollIntoView(); place.delete("part"); return; }
+    notebook = path;
+    place.set("notebook", path);
+    history.pushState(null, "", `#${new URLSearchParams({ notebook })}`);
+    entitle();
+    for (const section of ["cells", "history"]) {
+      for (const child of byId(section).children) digests.delete(child.id);
+      byId(section).replaceChildren();
+    }
+    visible.clear();
+    near = null;
+    page = null;
+    stream?.abort("other notebook");
+    byId("title").focus({ preventScroll: true });
+  }
+
+  addEventListener("popstate", () => {
+    const path = new URLSearchParams(location.hash.slice(1)).get("notebook");
+    if (path && path !== notebook) open(path);
+  });
+
+  function entitle() {
+    byId("title").textContent = notebook || "No notebook is open";
+    document.title = notebook ? `${notebook} – Cellbridge` : "Cellbridge";
+  }
+
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || dialog.open || event.target.closest("input, textarea, select")) return;
+    const all = [...cells.children];
+    const at = all.indexOf(document.activeElement?.closest(".v-cell"));
+    const click = (selector) => all[at]?.querySelector(selector)?.click();
+    const go = (cell) => { cell?.focus({ preventScroll: true }); cell?.scrollIntoView({ block: "start" }); };
+    const key = { j: () => go(all[at + 1]), k: () => go(all[Math.max(at - 1, 0)]), d: () => click('[data-do="difference"]'),
+      i: () => click('[data-do="interrupt"]'), n: () => byId("runs").querySelector("a, button")?.focus(),
+      h: () => byId("history").querySelector("button")?.focus(), "?": () => show(byId("key-help").innerHTML) }[event.key];
+    if (key) { event.preventDefault(); key(); }
+  });
+
+  // Times. Only text that differs is written.
+
+  function tick() {
+    const now = Date.now();
+    for (const time of document.querySelectorAll("time[data-since]")) write(time, duration(now - Number(time.dataset.since)));
+    for (const time of document.querySelectorAll("time[data-ago]")) write(time, since(now - Number(time.dataset.ago)));
+  }
+  function write(time, text) { if (time.textContent !== text) time.textContent = text; }
+  function duration(millis) {
+    const seconds = Math.max(0, Math.floor(millis / 1000));
+    const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
+    const two = (number) => String(number).padStart(2, "0");
+    return hours ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`;
+  }
+  function since(millis) {
+    const minutes = Math.floor(millis / 60000);
+    if (minutes < 1) return "just now";
+    if (minutes < 60) return `${minutes} min ago`;
+    if (minutes < 1440) return `${Math.floor(minutes / 60)} h ago`;
+    return `${Math.floor(minutes / 1440)} d ago`;
+  }
+  setInterval(tick, 1000);
+
+  // Frames: each gets its document once, and its height.
+
+  addEventListener("message", (event) => {
+    const frame = [...document.querySelectorAll("iframe.cb-frame")].find((it) => it.contentWindow === event.source);
+    if (!frame || !event.data || typeof event.data !== "object") return;
+    if (event.data.empty === true && !frame.dataset.filled) {
+      frame.dataset.filled = "true";
+      frame.contentWindow.postMessage({ document: frame.dataset.document }, "*");
+    }
+    const height = Number(event.data.height);
+    if (height > 20) frame.style.height = `${Math.min(Math.ceil(height), 4000)}px`;
+  });
+
+  entitle();
+  follow();
+})();

@@ -1,0 +1,147 @@
+//! The routes of the page. Who may use them is checked before, as for all routes of a listener: Host, Origin and token; only the
+//! shell and its files, which hold no data, need no token. Here is what a browser adds: where a request comes from.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::middleware::{Next, from_fn};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use serde_json::json;
+
+use crate::actions::{Action, act};
+use crate::hub::Hub;
+use crate::stream::{Connect, events};
+
+/// Where the page is.
+pub const PATH: &str = "/view";
+const SHELL: &str = include_str!("page/shell.html");
+const SCRIPT: &str = include_str!("page/page.js");
+const FRAME: &str = include_str!("page/frame.html");
+const STYLE: &str = include_str!("page/page.css");
+
+/// What the page may load and run: what this server has, and no script in it. Styles stand in attributes of tables.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; \
+    img-src 'self' data: blob:; media-src data:; connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; \
+    frame-ancestors 'none'";
+/// What a frame may: run what it was given, and reach nothing.
+const FRAME_POLICY: &str = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval' blob:; \
+    style-src 'unsafe-inline'; img-src data: blob:; font-src data:; worker-src blob:; form-action 'none'; base-uri 'none'; \
+    frame-ancestors 'self'";
+
+/// Whether a path holds no data, so that it needs no token.
+pub fn is_open(path: &str) -> bool {
+    matches!(path, "/view" | "/view/page.js" | "/view/page.css" | "/view/frame")
+}
+
+/// The routes of a hub's page.
+pub fn routes(hub: Arc<Hub>) -> Router {
+    let style = [html::STYLE, STYLE].concat();
+    Router::new()
+        .route(PATH, get(|| async { file("text/html; charset=utf-8", SHELL, POLICY) }))
+        .route("/view/page.js", get(|| async { file("text/javascript; charset=utf-8", SCRIPT, POLICY) }))
+        .route(
+            "/view/page.css",
+            get(|| async move { file("text/css; charset=utf-8", style.clone(), POLICY) }),
+        )
+        .route("/view/frame", get(|| async { file("text/html; charset=utf-8", FRAME, FRAME_POLICY) }))
+        .route("/view/events", post(stream))
+        .route("/view/act", post(action))
+        .layer(from_fn(check))
+        .with_state(hub)
+}
+
+fn file(kind: &'static str, content: impl Into<Body>, policy: &'static str) -> Response {
+    let headers = [(header::CONTENT_TYPE, kind), (header::CONTENT_SECURITY_POLICY, policy)];
+    (headers, content.into()).into_response()
+}
+
+/// Refuses requests that another page has made, and keeps other pages from using answers.
+async fn check(request: Request, next: Next) -> Response {
+    let is_shell = request.uri().path() == PATH;
+    if !is_own(request.headers(), is_shell) {
+        tracing::warn!("refused a request for the page that another page has made");
+        return (StatusCode::FORBIDDEN, "Forbidden: another page made this request\n").into_response();
+    }
+    let mut response = next.run(request).await;
+    for (name, value) in [
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::CACHE_CONTROL, "no-store"),
+    ] {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    for (name, value) in
+        [("cross-origin-opener-policy", "same-origin"), ("cross-origin-resource-policy", "same-origin")]
+    {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// Whether a request is one of our page, of the person who opens it, or of no browser.
+fn is_own(headers: &HeaderMap, is_shell: bool) -> bool {
+    let value = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or_default());
+    match value("sec-fetch-site") {
+        None | Some("same-origin") => true,
+        // A link, the address bar, or the file through which a browser is opened.
+        Some(_) => {
+            is_shell
+                && value("sec-fetch-mode") == Some("navigate")
+                && value("sec-fetch-dest") == Some("document")
+        }
+    }
+}
+
+async fn stream(State(hub): State<Arc<Hub>>, Json(connect): Json<Connect>) -> Response {
+    let headers = [(header::CONTENT_TYPE, "text/event-stream")];
+    (headers, Body::from_stream(events(&hub, connect))).into_response()
+}
+
+async fn action(State(hub): State<Arc<Hub>>, Json(action): Json<Action>) -> Response {
+    match act(&hub, action).await {
+        Ok(answer) => Json(answer).into_response(),
+        Err(error) => (StatusCode::CONFLICT, Json(json!({ "error": error.to_string() }))).into_response(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        pairs
+            .iter()
+            .map(|(name, value)| (header::HeaderName::from_static(name), HeaderValue::from_static(value)))
+            .collect()
+    }
+
+    #[test]
+    fn only_the_page_and_the_person_make_requests() {
+        let opened = [("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document")];
+        for (site, others, is_shell, is_allowed) in [
+            (None, &[][..], false, true),
+            (Some("same-origin"), &[], false, true),
+            (Some("cross-site"), &[], false, false),
+            (Some("same-site"), &[], false, false),
+            (Some("none"), &[], false, false),
+            (Some("none"), &opened, true, true),
+            (Some("cross-site"), &opened, true, true),
+            (Some("cross-site"), &opened, false, false),
+            (Some("cross-site"), &[("sec-fetch-mode", "no-cors"), ("sec-fetch-dest", "script")], true, false),
+            (
+                Some("cross-site"),
+                &[("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "iframe")],
+                true,
+                false,
+            ),
+        ] {
+            let site = site.map(|site| ("sec-fetch-site", site));
+            let all: Vec<_> = site.into_iter().chain(others.iter().copied()).collect();
+            assert_eq!(is_own(&headers(&all), is_shell), is_allowed, "{all:?}");
+        }
+    }
+}

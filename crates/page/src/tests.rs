@@ -1,0 +1,289 @@
+//! Every text of the page, from harmless to hostile: no text becomes markup.
+
+use std::collections::HashMap;
+use std::time::SystemTime;
+
+use html::Libraries;
+use html5ever::driver::ParseOpts;
+use html5ever::parse_document;
+use html5ever::tendril::TendrilSink as _;
+use markup5ever_rcdom::{Handle, NodeData, RcDom};
+use notebook::{CellId, CellType, NewCell, Notebook, Output};
+use place::{FoundNotebooks, NotebookPath, RunId, RunState, SearchExtent};
+use workspace::{Operation, PastOperation, StaleJudgement, StaleState};
+
+use crate::cells::{Digests, Mark, Near, Viewed};
+use crate::machine::{SeenKernel, SeenRun};
+use crate::parts::{Known, Section, updates};
+use crate::{cells, now, timeline};
+
+const CORPUS: &str = include_str!("../../html/src/testing/corpus.txt");
+
+fn attacks() -> impl Iterator<Item = &'static str> {
+    CORPUS.lines().filter(|line| !line.is_empty() && !line.starts_with("# "))
+}
+
+/// The HTML of all parts, by id.
+fn rendered(sections: &[Section<'_>]) -> Vec<(String, String)> {
+    let mut known = Known::new();
+    let (updates, _) = updates(&mut known, sections);
+    updates.into_iter().flat_map(|update| update.parts).map(|(id, _, html)| (id, html)).collect()
+}
+
+/// The elements of a document with their attributes' names, as a browser has them.
+fn shape(html: &str) -> Vec<String> {
+    fn walk(handle: &Handle, found: &mut Vec<String>) {
+        if let NodeData::Element { name, attrs, .. } = &handle.data {
+            let names: Vec<_> = attrs.borrow().iter().map(|it| it.name.local.to_string()).collect();
+            found.push(format!("{} {}", name.local, names.join(" ")));
+        }
+        handle.children.borrow().iter().for_each(|child| walk(child, found));
+    }
+    let dom = parse_document(RcDom::default(), ParseOpts::default()).one(html);
+    let mut found = Vec::new();
+    walk(&dom.document, &mut found);
+    found
+}
+
+fn run(text: &str, state: RunState) -> SeenRun {
+    SeenRun {
+        id: RunId::from(text),
+        notebook: Some(NotebookPath::from(text)),
+        cell: Some(CellId::from(text)),
+        source: text.to_owned(),
+        state,
+        since: Some(SystemTime::UNIX_EPOCH),
+        execution_count: None,
+        outputs: None,
+        version: 0,
+        is_recent: false,
+    }
+}
+
+fn kernel(text: &str, runs: Vec<SeenRun>) -> SeenKernel {
+    SeenKernel {
+        id: text.to_owned(),
+        display_name: text.to_owned(),
+        state: text.to_owned(),
+        notebook: Some(NotebookPath::from(text)),
+        started_at: Some(SystemTime::UNIX_EPOCH),
+        memory: Some(1),
+        servers: 2,
+        runs,
+    }
+}
+
+fn asks(prompt: &str, is_password: bool) -> RunState {
+    RunState::WaitingForInput { prompt: prompt.to_owned(), is_password }
+}
+
+/// The sections about now, in which everything that others have named has this name.
+fn now(text: &str) -> Vec<(String, String)> {
+    let kernels = [kernel(text, vec![run(text, RunState::Running), run(text, asks(text, false))])];
+    let notebooks = FoundNotebooks { paths: vec![NotebookPath::from(text)], extent: SearchExtent::Truncated };
+    rendered(&now::sections(&kernels, &notebooks))
+}
+
+fn past(id: u64, agent: &str) -> PastOperation {
+    let operation = Operation {
+        id,
+        agent: agent.to_owned(),
+        tool: agent.to_owned(),
+        checkpoint: (id == 1).then(|| agent.to_owned()),
+        ..Operation::default()
+    };
+    PastOperation { operation, is_undone: id == 2, is_changed_since: true }
+}
+
+fn notebook(source: &str) -> Notebook {
+    let mut notebook = Notebook::new();
+    for kind in [CellType::Code, CellType::Markdown] {
+        let index = notebook.cells().len();
+        let cell = NewCell::new(kind, source);
+        notebook.apply(&notebook::Edit::Insert { index, cell }).unwrap();
+    }
+    notebook
+}
+
+/// The cells of a notebook in which everything but the sources has this text.
+fn bars(text: &str) -> Vec<(String, String)> {
+    let notebook = notebook("x");
+    let ids: Vec<_> = notebook.cells().iter().map(|cell| cell.id().clone()).collect();
+    let mark = Mark { operation: 1, by: text.to_owned(), at: 1 };
+    let (asking, libraries) = (run(text, asks(text, true)), Libraries::default());
+    let viewed = Viewed {
+        notebook: &notebook,
+        states: vec![Some(StaleJudgement { state: StaleState::Edited, evidence: text.to_owned() }), None],
+        marks: &HashMap::from([(ids[0].to_string(), mark)]),
+        runs: HashMap::from([(&ids[0], &asking)]),
+        is_trusted: false,
+        libraries: &libraries,
+    };
+    rendered(&[cells::section(&viewed, &Near::Top, &mut Digests::default())])
+}
+
+/// Fails unless each part has the elements that it has with a harmless text.
+fn assert_same_shape(make: impl Fn(&str) -> Vec<(String, String)>) {
+    let shapes = |text: &str| make(text).iter().map(|(_, html)| shape(html)).collect::<Vec<_>>();
+    let harmless = shapes("harmless");
+    assert!(harmless.len() > 1);
+    for attack in attacks() {
+        assert_eq!(shapes(attack), harmless, "{attack}");
+    }
+}
+
+#[test]
+fn no_name_becomes_markup_now() {
+    assert_same_shape(now);
+}
+
+#[test]
+fn no_name_becomes_markup_in_the_history() {
+    assert_same_shape(|text| rendered(&[timeline::section(&[past(1, text), past(2, text), past(3, text)])]));
+}
+
+#[test]
+fn no_text_about_a_cell_becomes_markup() {
+    assert_same_shape(bars);
+}
+
+#[test]
+fn no_cell_has_a_button_or_an_element_of_the_page() {
+    let libraries = Libraries::default();
+    for attack in attacks() {
+        let notebook = notebook(attack);
+        let marks = HashMap::new();
+        let viewed = Viewed {
+            notebook: &notebook,
+            states: vec![None, None],
+            marks: &marks,
+            runs: HashMap::new(),
+            is_trusted: true,
+            libraries: &libraries,
+        };
+        for (id, html) in rendered(&[cells::section(&viewed, &Near::Top, &mut Digests::default())]) {
+            for element in shape(&html) {
+                let name = element.split(' ').next().unwrap();
+                let bad = ["script", "button", "form", "input", "iframe", "object", "style", "dialog"];
+                assert!(!bad.contains(&name) && !element.contains("data-"), "{attack}: {element}");
+            }
+            assert_eq!(html.matches(&format!("id=\"{id}\"")).count(), 1, "{attack}");
+        }
+    }
+}
+
+#[test]
+fn a_part_is_one_element_that_has_its_id() {
+    let history = rendered(&[timeline::section(&[past(1, "a"), past(3, "b")])]);
+    for (id, html) in now("a").into_iter().chain(bars("a")).chain(history) {
+        let open = html.find('>').unwrap();
+        assert!(html[..open].contains(&format!("id=\"{id}\"")), "{html}");
+        let body = shape(&format!("<!doctype html><body>{html}"));
+        assert!(body.len() > 3);
+    }
+}
+
+#[test]
+fn only_cells_that_are_near_are_rendered() {
+    let mut notebook = Notebook::new();
+    for index in 0..100 {
+        let cell = NewCell::new(CellType::Code, format!("cell_{index}()\nsecond_line"));
+        notebook.apply(&notebook::Edit::Insert { index, cell }).unwrap();
+    }
+    let (marks, libraries) = (HashMap::new(), Libraries::default());
+    let viewed = Viewed {
+        notebook: &notebook,
+        states: Vec::new(),
+        marks: &marks,
+        runs: HashMap::new(),
+        is_trusted: false,
+        libraries: &libraries,
+    };
+    let whole = |near: &Near| {
+        let parts = rendered(&[cells::section(&viewed, near, &mut Digests::default())]);
+        assert_eq!(parts.len(), 100);
+        parts.iter().filter(|(_, html)| html.contains("second_line")).count()
+    };
+    assert_eq!(whole(&Near::Top), 20);
+    let far = cells::part_id(notebook.cells()[90].id());
+    assert_eq!(whole(&Near::Parts(vec![far, "unknown".to_owned()])), 1);
+    assert_eq!(whole(&Near::Parts(Vec::new())), 0);
+}
+
+#[test]
+fn a_running_cell_shows_what_its_run_has_printed_and_changes_with_it() {
+    let notebook = notebook("print(1)");
+    let id = notebook.cells()[0].id().clone();
+    let (marks, libraries, mut digests) = (HashMap::new(), Libraries::default(), Digests::default());
+    let mut known = Known::new();
+    let mut sent = |text: &str, version: u64, state: RunState, is_recent: bool| {
+        let output = Output::Stream { name: "stdout".to_owned(), text: text.into() };
+        let outputs = Some(vec![output].into());
+        let running = SeenRun { outputs, version, is_recent, ..run("r1", state) };
+        let viewed = Viewed {
+            notebook: &notebook,
+            states: Vec::new(),
+            marks: &marks,
+            runs: HashMap::from([(&id, &running)]),
+            is_trusted: false,
+            libraries: &libraries,
+        };
+        let (updates, _) = updates(&mut known, &[cells::section(&viewed, &Near::Top, &mut digests)]);
+        updates
+            .into_iter()
+            .flat_map(|update| update.parts)
+            .map(|(_, _, html)| html)
+            .next()
+            .unwrap_or_default()
+    };
+    assert!(sent("one\n", 1, RunState::Running, false).contains("one"));
+    assert_eq!(sent("one\n", 1, RunState::Running, false), "");
+    let second = sent("one\ntwo\n", 2, RunState::Running, false);
+    assert!(second.contains("two") && second.contains("data-do=\"interrupt\""));
+    let asking = sent("one\ntwo\n", 2, asks("name?", false), false);
+    assert!(asking.contains("name?") && asking.contains("type=\"text\""));
+    // Its outputs may not be in the file yet.
+    let over = sent("one\ntwo\n", 2, RunState::Done, true);
+    assert!(over.contains("two") && !over.contains("interrupt"));
+    assert!(!sent("", 0, RunState::Done, false).contains("two"));
+}
+
+#[test]
+fn a_change_is_marked_until_it_is_taken_back() {
+    let change = |id: &str| workspace_change(id);
+    let edit = |id: u64, agent: &str, cells: &[&str]| PastOperation {
+        operation: Operation {
+            id,
+            agent: agent.to_owned(),
+            cells: cells.iter().map(|cell| change(cell)).collect(),
+            ..Operation::default()
+        },
+        is_undone: false,
+        is_changed_since: false,
+    };
+    let undo = |id: u64, undoes: u64, cells: &[&str]| {
+        let mut past = edit(id, "person", cells);
+        past.operation.undoes = vec![undoes];
+        past
+    };
+    let marked = |past: &[PastOperation]| {
+        let marks = timeline::marks(past);
+        let mut marked: Vec<_> =
+            marks.iter().map(|(cell, mark)| format!("{cell} o{}", mark.operation)).collect();
+        marked.sort();
+        marked.join(", ")
+    };
+    let mut story = vec![edit(1, "claude", &["a", "b"]), edit(2, "codex", &["b"]), edit(3, "person", &["c"])];
+    assert_eq!(marked(&story), "a o1, b o2");
+    story.push(undo(4, 1, &["a"]));
+    assert_eq!(marked(&story), "b o2");
+    story.push(undo(5, 4, &["a"]));
+    assert_eq!(marked(&story), "a o1, b o2");
+    story[1].is_undone = true;
+    assert_eq!(marked(&story), "a o1, b o1");
+}
+
+/// A change of a cell, as the record has it.
+fn workspace_change(id: &str) -> workspace::OperationChange {
+    workspace::OperationChange { id: id.to_owned(), before: None, after: None, moved: false }
+}

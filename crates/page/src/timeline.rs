@@ -1,0 +1,115 @@
+//! The history of a notebook as a time line, the newest first.
+
+use std::collections::{HashMap, HashSet};
+
+use html::Fragment;
+use notebook::one_line;
+use workspace::{Operation, PastOperation, summary};
+
+use crate::cells::Mark;
+use crate::parts::{Part, Section};
+use crate::words::ago;
+
+/// How many operations a page shows.
+const MAX_SHOWN: usize = 200;
+/// What the person calls herself in the record.
+const PERSON: &str = "person";
+
+/// The section of the history.
+pub(crate) fn section(past: &[PastOperation]) -> Section<'static> {
+    let mut parts: Vec<_> = past.iter().rev().take(MAX_SHOWN).map(entry).collect();
+    if parts.is_empty() {
+        let mut html = Fragment::default();
+        html.raw("<li id=\"history-none\" class=\"v-none\">Nothing is recorded for this notebook.</li>");
+        parts.push(Part::new("history-none".to_owned(), html));
+    }
+    Section { name: "history", parts }
+}
+
+fn entry(past: &PastOperation) -> Part<'static> {
+    let operation = &past.operation;
+    let id = format!("history-{}", operation.id);
+    let mut html = Fragment::default();
+    html.raw(if past.is_undone { "<li class=\"v-op v-undone\"" } else { "<li class=\"v-op\"" });
+    html.attribute("id", &id).raw(">");
+    ago(operation.time, &mut html);
+    html.raw(" <strong>")
+        .text(&author(operation))
+        .raw("</strong> <span>")
+        .text(&one_line(&summary(operation)));
+    html.raw("</span>");
+    if past.is_undone {
+        html.raw(" <em>undone</em>");
+    }
+    if past.is_changed_since {
+        html.raw(" <em>changed since by somebody else</em>");
+    }
+    if operation.checkpoint.is_some() {
+        button("preview", "Undo back to here…", operation, true, &mut html);
+    } else if !operation.is_empty() {
+        button("difference", "Difference", operation, false, &mut html);
+        if operation.is_undo() {
+            button("preview", "Redo…", operation, false, &mut html);
+        } else if !past.is_undone {
+            button("preview", "Undo…", operation, false, &mut html);
+        }
+    }
+    html.raw("</li>");
+    Part::new(id, html)
+}
+
+fn button(
+    action: &'static str,
+    label: &'static str,
+    operation: &Operation,
+    is_since: bool,
+    html: &mut Fragment,
+) {
+    html.raw(" <button type=\"button\"")
+        .attribute("data-do", action)
+        .attribute("data-operation", &operation.id.to_string());
+    if is_since {
+        html.raw(" data-since-operation=\"true\"");
+    }
+    html.attribute("aria-label", &format!("{label} {}", operation.name()))
+        .raw(">")
+        .raw(label)
+        .raw("</button>");
+}
+
+/// Who has made a change, for the person.
+fn author(operation: &Operation) -> String {
+    match operation.agent.as_str() {
+        PERSON => "you".to_owned(),
+        "" => "an agent".to_owned(),
+        agent => one_line(agent).into_owned(),
+    }
+}
+
+/// The last change of each cell by somebody else than the person that is still in effect.
+pub(crate) fn marks(past: &[PastOperation]) -> HashMap<String, Mark> {
+    let mut marks = HashMap::new();
+    for PastOperation { operation, is_undone, .. } in past {
+        for change in &operation.cells {
+            if *is_undone || operation.is_undo() || operation.agent == PERSON {
+                continue;
+            }
+            let mark = Mark { operation: operation.id, by: author(operation), at: operation.time };
+            marks.insert(change.id.clone(), mark);
+        }
+    }
+    // An undo of some cells leaves the operation in effect elsewhere, and one that was itself undone leaves all.
+    let mut undone: HashSet<u64> = HashSet::new();
+    for operation in past.iter().rev().map(|past| &past.operation).filter(|operation| operation.is_undo()) {
+        if undone.contains(&operation.id) {
+            continue;
+        }
+        undone.extend(&operation.undoes);
+        for change in &operation.cells {
+            if marks.get(&change.id).is_some_and(|mark: &Mark| operation.undoes.contains(&mark.operation)) {
+                marks.remove(&change.id);
+            }
+        }
+    }
+    marks
+}

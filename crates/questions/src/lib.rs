@@ -1,0 +1,57 @@
+//! Questions to the person that their page shows.
+//!
+//! A page's process listens on a Unix socket in the state folder that only this user can use. A server that has a question sends it
+//! there as one line of JSON, and waits for a line with the answer. Closing the connection takes the question back. On systems
+//! without Unix sockets only the pages of the server itself show its questions.
+
+mod open;
+#[cfg(unix)]
+mod socket;
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use serde::{Deserialize, Serialize};
+
+pub use open::{OpenQuestion, OpenQuestions};
+#[cfg(unix)]
+pub use socket::{Listener, listen};
+
+/// What a page shows of a question.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Question {
+    /// The agent whose call waits, by its client's name, as the client wrote it.
+    pub client: String,
+    /// Safe to be shown as text; it is no markup.
+    pub text: String,
+    pub asked_at: SystemTime,
+}
+
+/// What the person answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Answer {
+    Accepted,
+    Declined,
+}
+
+/// The folder with the sockets of pages. `state` is the folder of what this program remembers between two starts.
+pub fn folder_of_pages(state: &Path) -> PathBuf {
+    state.join("pages")
+}
+
+/// Whether there may be a page that shows questions.
+pub fn has_pages(folder: &Path) -> bool {
+    #[cfg(unix)]
+    return socket::has_pages(folder);
+    #[cfg(not(unix))]
+    return false;
+}
+
+/// Asks on all pages; the first answer counts, and the others take the question back. `None` if there is no page, or if all are
+/// gone before anybody has answered. Calls `on_shown` once if there is one, and waits without a bound.
+pub async fn ask_on_pages(folder: &Path, question: &Question, on_shown: impl FnOnce()) -> Option<Answer> {
+    #[cfg(unix)]
+    return socket::ask_on_pages(folder, question, on_shown).await;
+    #[cfg(not(unix))]
+    return None;
+}

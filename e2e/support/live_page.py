@@ -1,0 +1,57 @@
+"""`cellbridge view`, and Chromium in front of it."""
+
+import asyncio
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from playwright.async_api import Browser, Page, async_playwright
+
+from e2e.support.browser import executable
+from e2e.support.kept_kernels import Machine
+from e2e.support.program import program
+from e2e.support.waiting import LONG
+
+
+@asynccontextmanager
+async def chromium() -> AsyncIterator[Browser]:
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=executable(), args=["--no-sandbox", "--disable-gpu"])
+        yield browser
+        await browser.close()
+
+
+@asynccontextmanager
+async def view(machine: Machine, *arguments: str) -> AsyncIterator[str]:
+    """The address of the page, while the command runs."""
+    process = await asyncio.create_subprocess_exec(
+        *[program(), "view", "--no-browser", *arguments],
+        env=machine.home.environment(machine.mark),
+        cwd=machine.root,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdout
+    try:
+        yield (await asyncio.wait_for(process.stdout.readline(), LONG)).decode().strip()
+    finally:
+        if process.returncode is None:
+            process.terminate()
+        await asyncio.wait_for(process.wait(), LONG)
+
+
+class Seen:
+    """What happened in a page that must not."""
+
+    def __init__(self, page: Page) -> None:
+        self.bad: list[str] = []
+        page.on("dialog", lambda dialog: self.bad.append(f"dialog {dialog.message}"))
+        page.on("popup", lambda popup: self.bad.append(f"popup {popup.url}"))
+        page.on("pageerror", lambda error: self.bad.append(f"error {error}"))
+        page.on("console", lambda message: self.bad.append(f"console {message.text}") if message.type == "error" else None)
+        own = "http://127.0.0.1:"
+        page.on(
+            "request",
+            lambda request: self.bad.append(f"request {request.url}")
+            if not request.url.startswith((own, "data:", "about:", "blob:"))
+            else None,
+        )
