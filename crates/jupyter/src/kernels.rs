@@ -5,7 +5,6 @@ mod kernel;
 mod kernelspec_cache;
 mod kernelspec_choice;
 mod monitor;
-mod run_log;
 mod runs;
 
 use std::collections::{BTreeMap, HashSet};
@@ -21,6 +20,7 @@ use place::{
     progress,
 };
 use rest::{KernelModel, Kernelspecs, NewSession, SessionChange, SessionKernel, SessionModel};
+use run_logs::RunLogs;
 use tokio::time::timeout;
 
 use crate::paths::Prefix;
@@ -28,7 +28,6 @@ use crate::server_handle::ServerHandle;
 use kernel::ServerKernel;
 use kernelspec_cache::KernelspecCache;
 use kernelspec_choice::KernelspecQuery;
-use run_log::RunLogs;
 use runs::RunLogging;
 
 /// How long the first reply of a server may wait for the logs of earlier ones.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use kernel::KernelSockets;
 use tokio::time::timeout;
+use transports::KernelSockets;
 
 /// How long a kernel may take to exit after a shutdown request.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);

@@ -17,7 +17,7 @@ use crate::transport::{Received, Transport};
 use crate::{Client, KernelError};
 
 /// Opens connections to one kernel.
-pub(crate) trait Connector: Send + 'static {
+pub trait Connector: Send + 'static {
     type Transport: Transport;
     /// The pause before another attempt.
     const RETRY_PAUSE: Duration;
@@ -34,7 +34,7 @@ pub(crate) trait Connector: Send + 'static {
 }
 
 /// Why a connection was not opened.
-pub(crate) enum OpenError {
+pub enum OpenError {
     /// Another attempt may succeed.
     Retry {
         cause: String,
@@ -47,7 +47,7 @@ pub(crate) enum OpenError {
 /// The connection has its own thread. A kernel drops publications when its reader falls behind by some hundred messages,
 /// so the reader must not wait while this program decodes an image, and an agent must not wait while the signature of a
 /// message of 100 MB is checked.
-pub(crate) async fn connect(
+pub async fn connect(
     connector: impl Connector,
     ready_timeout: Duration,
     process_end: impl Future<Output = String> + Send + 'static,
@@ -94,7 +94,7 @@ pub struct Ready {
 }
 
 /// Connects, and waits until the kernel replies and its publications arrive.
-pub(crate) async fn until_ready<C: Connector>(
+pub async fn until_ready<C: Connector>(
     connector: C,
     ready_timeout: Duration,
     process_end: &mut BoxFuture<'static, String>,

@@ -107,6 +107,16 @@ impl Client {
     }
 }
 
+impl MemoryError {
+    /// A kernel without the handler that does not answer has begun with somebody's cell.
+    pub(crate) fn between_runs(error: KernelError) -> Self {
+        match error {
+            KernelError::NoAnswer { .. } => Self::OnlyBetweenRuns,
+            error => error.into(),
+        }
+    }
+}
+
 fn why_silent(is_busy: bool) -> &'static str {
     if is_busy {
         "the running cell is in native code that blocks other code"

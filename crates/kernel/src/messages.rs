@@ -4,10 +4,7 @@ pub(crate) mod content;
 pub(crate) mod json_string;
 mod message;
 mod reply;
-mod signature;
-pub(crate) mod wire;
 
-#[cfg(test)]
-pub(crate) use message::Header;
-pub use message::{Channel, Message, Outgoing, write_parts};
+pub use json_string::Lenient;
+pub use message::{Channel, Header, Message, Outgoing, write_parts};
 pub(crate) use reply::{Reply, UNNAMED};

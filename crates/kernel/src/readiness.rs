@@ -18,7 +18,7 @@ const REPLY_TIMEOUT: Duration = Duration::from_secs(1);
 const STATUS_TIMEOUT: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Default)]
-pub(crate) struct Readiness {
+pub struct Readiness {
     language_info: Option<Json>,
     has_status: bool,
     process: Option<String>,
@@ -27,12 +27,12 @@ pub(crate) struct Readiness {
 
 impl Readiness {
     /// When [`Readiness::tick`] is due.
-    pub(crate) fn deadline(&self) -> Option<Instant> {
+    pub fn deadline(&self) -> Option<Instant> {
         self.ask_at
     }
 
     /// Whether to ask now; always at the first call.
-    pub(crate) fn tick(&mut self, now: Instant) -> bool {
+    pub fn tick(&mut self, now: Instant) -> bool {
         if self.ask_at.is_some_and(|at| now < at) {
             return false;
         }
@@ -40,17 +40,17 @@ impl Readiness {
         true
     }
 
-    pub(crate) fn question() -> JupyterMessage {
+    pub fn question() -> JupyterMessage {
         JupyterMessage::new(KernelInfoRequest {}, None)
     }
 
     /// The session of the kernel's process, if it has one.
-    pub(crate) fn process(&mut self) -> Option<String> {
+    pub fn process(&mut self) -> Option<String> {
         self.process.take()
     }
 
     /// Handles a message of the kernel. Returns its `language_info` once it is ready.
-    pub(crate) fn handle(&mut self, message: &Message, now: Instant) -> Option<Json> {
+    pub fn handle(&mut self, message: &Message, now: Instant) -> Option<Json> {
         match (message.channel, message.header.kind.as_str()) {
             (Channel::Shell | Channel::Control, "kernel_info_reply") => match language_info(&message.content)
             {
@@ -72,7 +72,7 @@ impl Readiness {
     }
 
     /// What is still missing, for people.
-    pub(crate) fn missing(&self) -> &'static str {
+    pub fn missing(&self) -> &'static str {
         match self.language_info {
             Some(_) => "it replies, but its published messages do not arrive",
             None => "it accepts connections, but does not reply",
@@ -81,7 +81,7 @@ impl Readiness {
 }
 
 /// The `language_info` of a `kernel_info_reply`; an empty object if it has none.
-pub(crate) fn language_info(content: &Json) -> serde_json::Result<Json> {
+pub fn language_info(content: &Json) -> serde_json::Result<Json> {
     #[derive(Deserialize, Default)]
     #[serde(default)]
     struct Content<'a> {

@@ -4,8 +4,6 @@ use crate::messages::{Message, Outgoing};
 use crate::{ExecutionId, LossCause, Outcome, Sink};
 
 mod sequence;
-pub(crate) mod websocket;
-pub(crate) mod zmq;
 
 pub use sequence::{GapCause, Observation, Sequence};
 

@@ -10,11 +10,11 @@ use std::time::{Duration, SystemTime};
 use futures_util::StreamExt as _;
 use futures_util::future::ready;
 use futures_util::stream;
-use kernel::{Probe, probe};
 use parking_lot::Mutex;
 use place::{Error, ErrorKind, NextStep};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout_at};
+use transports::{Probe, probe};
 
 use environments::ProcessEnv;
 

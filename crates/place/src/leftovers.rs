@@ -40,6 +40,11 @@ pub struct LeftoverRun {
 }
 
 impl LeftoverRun {
+    /// A run of which only its kernel knows what became.
+    pub fn unknown(RunDetails { run, notebook, cell, source, .. }: RunDetails) -> Self {
+        Self { run, notebook, cell, source, state: None }
+    }
+
     pub fn to_note(&self) -> RunDetails {
         let Self { run, notebook, cell, source, .. } = self.clone();
         RunDetails { run, notebook, cell, source, shown_before: None }

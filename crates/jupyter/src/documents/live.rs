@@ -6,6 +6,7 @@ mod connection_state;
 mod disconnect;
 mod edits;
 mod file_location;
+mod file_lookup;
 mod inbound;
 mod intent;
 mod pending_edits;
@@ -118,7 +119,7 @@ impl LiveDocument {
 
     /// Whether another file is now at the path under which this one was opened.
     pub(crate) async fn is_displaced(&self) -> bool {
-        file_location::is_displaced(&self.shared).await
+        file_lookup::is_displaced(&self.shared).await
     }
 
     /// Gives up all pending edits, because another file is at the notebook's path. Returns the lost edits that were not

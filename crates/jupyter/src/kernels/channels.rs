@@ -1,10 +1,10 @@
 //! Connects to a kernel's channels: the server's WebSocket, through the same client as all requests.
 
-use ::kernel::{Dial, DialError, Dialed};
 use connection::NetworkTimeout;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use rest::{Kind, RestError, Server};
+use transports::{Dial, DialError, Dialed};
 
 pub(crate) struct Channels {
     pub(crate) server: Server,

@@ -1,9 +1,9 @@
 //! One kernel of a server.
 
 use std::sync::{Arc, OnceLock, Weak};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Instant, SystemTime};
 
-use ::kernel::{self as messaging, Client, KernelError, Status, connect_logged, connect_websocket};
+use ::kernel::{Client, Status};
 use chrono::DateTime;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -14,19 +14,12 @@ use place::{
 };
 use rest::{KernelModel, Kernelspec};
 
-use super::channels::Channels;
 use super::has_kernel;
-use super::monitor::monitor;
 use super::runs::{KernelRuns, RunLogging};
 use crate::failure;
 use crate::server_handle::ServerHandle;
 
-/// How long a kernel may take to answer.
-const START_TIMEOUT: Duration = Duration::from_secs(60);
-
-/// How long after its last use a kernel is assumed to exist. When a kernel is shut down, the connection to it ends only
-/// some time later.
-const TRUSTED: Duration = Duration::from_millis(250);
+mod connecting;
 
 /// Why a kernel that the server no longer lists is gone.
 const SHUT_DOWN: &str = "the server has shut it down";
@@ -205,52 +198,6 @@ impl ServerKernel {
         self.state.lock().client = None;
     }
 
-    fn client_if_up(&self) -> Option<Client> {
-        let mut state = self.state.lock();
-        let client = state.client.clone().filter(|client| !is_dead(client) && !client.is_superseded())?;
-        state.last_used = Some(SystemTime::now());
-        Some(client)
-    }
-
-    /// Which process of the kernel runs now, if there is a connection to it.
-    fn process(&self) -> Option<String> {
-        self.state.lock().client.as_ref().filter(|client| !is_dead(client))?.process()
-    }
-
-    /// The connection, if it was used so recently that the server need not be asked.
-    fn trusted_client(&self) -> Option<Client> {
-        let client = self.client_if_up()?;
-        let verified_at = self.state.lock().verified_at.replace(Instant::now());
-        verified_at.filter(|at| at.elapsed() < TRUSTED).map(|_| client)
-    }
-
-    /// The connection; made if there is none. A kernel that is dead on the server is restarted.
-    async fn ensure_connected(&self) -> Result<Client, Error> {
-        let _turn = self.turn.lock().await;
-        if let Some(client) = self.client_if_up() {
-            return match self.fetch().await {
-                Err(error) if self.is_gone() => Err(error),
-                // The connection reconnects by itself.
-                _ => Ok(client),
-            };
-        }
-        let model = self.fetch().await?;
-        let state = model.execution_state.as_deref();
-        if state == Some("dead") {
-            self.post_restart().await?;
-        }
-        let is_fresh = matches!(state, Some("dead" | "starting" | "restarting" | "autorestarting"));
-        self.connect(is_fresh).await
-    }
-
-    /// The connection, which is made if there is none.
-    async fn client(&self) -> Result<Client, Error> {
-        match self.trusted_client() {
-            Some(client) => Ok(client),
-            None => self.run_to_completion(|this| async move { this.ensure_connected().await }).await,
-        }
-    }
-
     /// The runs that earlier servers have left here, and on kernels that are gone.
     async fn orphans(&self) -> Vec<Orphan> {
         let Some(runs) = self.runs() else { return Vec::new() };
@@ -273,74 +220,6 @@ impl ServerKernel {
         }
     }
 
-    /// Asks the server for its description. Fails if the kernel no longer exists.
-    async fn fetch(&self) -> Result<KernelModel, Error> {
-        let found = self.handle.kernel(&self.id).await?;
-        let Some(model) = found else {
-            self.set_gone(SHUT_DOWN);
-            return Err(self.gone_error());
-        };
-        self.update(model.clone(), None);
-        Ok(model)
-    }
-
-    async fn connect(&self, is_fresh: bool) -> Result<Client, Error> {
-        let in_process = match &self.handle.in_process {
-            Some(in_process) => in_process.connection(&self.id).await,
-            None => None,
-        };
-        let connected = if let Some(info) = &in_process {
-            messaging::connect(info, START_TIMEOUT, is_fresh, std::future::pending()).await
-        } else {
-            let server = self.handle.unshared().await.map_err(failure::of)?;
-            let (kernel, is_limited) = (self.id.to_string(), self.handle.is_limited());
-            let dial = Arc::new(Channels { server, kernel, is_limited });
-            match self.runs() {
-                None => connect_websocket(dial, START_TIMEOUT, is_fresh, std::future::pending()).await,
-                Some(runs) => {
-                    let connected = connect_logged(dial, START_TIMEOUT, is_fresh, runs.session_log()).await;
-                    connected.map(|(client, events)| {
-                        runs.connected(&client, events);
-                        client
-                    })
-                }
-            }
-        };
-        let client = match connected {
-            Ok(client) => client,
-            Err(error) => {
-                // It may have been shut down in the meantime.
-                self.fetch().await?;
-                return Err(self.unusable_error(&error));
-            }
-        };
-        monitor(self.this.clone(), &client);
-        let mut state = self.state.lock();
-        if let Some(superseded) = state.client.take() {
-            // A process that a server, or a person, has started in its place knows nothing of what ran before.
-            if let Some(earlier) = superseded.process() {
-                client.follow_process(Some(earlier));
-            }
-            // Its requests still end there.
-            tokio::spawn(async move {
-                let _ = superseded.status().wait_for(|status| *status != Status::Busy).await;
-            });
-        }
-        state.is_counted = in_process.is_none();
-        state.client = Some(client.clone());
-        state.last_used = Some(SystemTime::now());
-        state.verified_at = Some(Instant::now());
-        Ok(client)
-    }
-
-    fn unusable_error(&self, error: &KernelError) -> Error {
-        Error::new(
-            ErrorKind::RemoteFailure,
-            format!("Kernel {} on {} cannot be used: {error}.", self.id, self.handle.title()),
-            NextStep::RestartKernel,
-        )
-    }
-
     fn gone_error(&self) -> Error {
         Error::new(
             ErrorKind::KernelGone,
@@ -352,36 +231,6 @@ impl ServerKernel {
             ),
             "Run the cell again: that starts a new kernel. First run the cells on which it depends.",
         )
-    }
-
-    async fn post_restart(&self) -> Result<(), Error> {
-        let restarted = self.handle.call(|server| async move {
-            match server.restart_kernel(&self.id).await {
-                Ok(model) => Ok(Some(model)),
-                Err(error) if error.kind == rest::Kind::NotFound => Ok(None),
-                Err(error) => Err(error),
-            }
-        });
-        if let Some(model) = restarted.await? {
-            self.update(model, None);
-            return Ok(());
-        }
-        self.set_gone(SHUT_DOWN);
-        Err(self.gone_error())
-    }
-
-    async fn restart_process(&self) -> Result<(), Error> {
-        let _turn = self.turn.lock().await;
-        let before = self.state.lock().client.take();
-        self.post_restart().await?;
-        if let Some(client) = before {
-            client.report_death("it was restarted".to_owned());
-            // Two connections of one session disturb each other on some servers: jupyter-server-documents gives both the same ZeroMQ
-            // identity, and a Kernel Gateway closes one for the other, which the server in front of it then opens again.
-            let mut status = client.status();
-            let _ = status.wait_for(|status| matches!(status, Status::Dead { .. })).await;
-        }
-        self.connect(true).await.map(drop)
     }
 
     async fn end(&self) -> Result<(), Error> {

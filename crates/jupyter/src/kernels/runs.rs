@@ -4,18 +4,17 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use ::kernel::log::{LogRecord, Note};
-use ::kernel::{
-    Client, ExecutionId, LossCause, Outcome, RecordLog, RunAnnouncement, SessionLog, TimedEvents, read_logged,
-};
+use ::kernel::{Client, ExecutionId, LossCause, Outcome, RunAnnouncement, TimedEvents};
 use notebook::CellId;
 use parking_lot::Mutex;
 use place::{
     ClientExecutor, Executor, LeftoverRun, NotebookPath, Orphan, OrphanedExecution, RunDetails, RunId,
     RunLogger,
 };
+use run_logs::{Past, RunLog, RunLogs};
 use serde::{Deserialize, Serialize};
+use transports::{RecordLog, SessionLog, read_logged};
 
-use super::run_log::{Past, RunLog, RunLogs};
 use crate::paths::Prefix;
 
 /// Where runs are logged, for all kernels of a place.
@@ -193,16 +192,7 @@ impl RunLogging {
 
     /// The runs that earlier servers have left on the kernels of `server`. Reads files.
     pub(super) fn left(&self, server: &str) -> Vec<LeftoverRun> {
-        let notes = self.logs.left(server).into_iter().map(|note| self.note(note));
-        notes
-            .map(|RunDetails { run, notebook, cell, source, .. }| LeftoverRun {
-                run,
-                notebook,
-                cell,
-                source,
-                state: None,
-            })
-            .collect()
+        self.logs.left(server).into_iter().map(|note| LeftoverRun::unknown(self.note(note))).collect()
     }
 
     fn executor(&self, client: Client, log: &Arc<RunLog>) -> Arc<ClientExecutor> {

@@ -1,7 +1,9 @@
 use std::borrow::Borrow;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use notebook::{Json, MimeBundle, Output};
+use tokio::sync::mpsc;
 
 use crate::Outcome;
 
@@ -28,6 +30,9 @@ impl Borrow<str> for ExecutionId {
 /// Receives the events of one execution, in order. It is called on the connection's thread and must not block: a kernel
 /// drops outputs that are not read.
 pub type Sink = Box<dyn FnMut(Event) + Send>;
+
+/// The events of an execution that an earlier connection has requested, each with its time.
+pub type TimedEvents = mpsc::UnboundedReceiver<(SystemTime, Event)>;
 
 /// What happens to one execution.
 #[derive(Debug, Clone, PartialEq)]

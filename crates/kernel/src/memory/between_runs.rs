@@ -7,7 +7,7 @@ use notebook::Json;
 use serde_json::Value;
 
 use super::{GRACE, MemoryError};
-use crate::{Client, KernelError, Status};
+use crate::{Client, Status};
 
 mod bash;
 mod julia;
@@ -41,13 +41,5 @@ impl Client {
             _ => r::rows(self, waited).await,
         };
         Ok(Json::from_value(&list::listed(rows?, given)))
-    }
-}
-
-/// A kernel that does not answer has begun with somebody's cell.
-fn between_runs(error: KernelError) -> MemoryError {
-    match error {
-        KernelError::NoAnswer { .. } => MemoryError::OnlyBetweenRuns,
-        error => error.into(),
     }
 }

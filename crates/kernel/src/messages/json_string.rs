@@ -29,7 +29,7 @@ impl<'de> Deserialize<'de> for Short {
 
 /// A value that is the default one where the kernel wrote something else, such as R's `[]` for an empty object.
 #[derive(Default)]
-pub(crate) struct Lenient<T>(pub(crate) T);
+pub struct Lenient<T>(pub T);
 
 impl<'de, T: Deserialize<'de> + Default> Deserialize<'de> for Lenient<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -27,30 +27,30 @@ pub type Outgoing = (Channel, JupyterMessage);
 /// A message of the kernel.
 #[derive(Debug, Clone)]
 pub struct Message {
-    pub(crate) channel: Channel,
-    pub(crate) header: Header,
+    pub channel: Channel,
+    pub header: Header,
     /// The header of the request that it belongs to; empty fields if there is none.
-    pub(crate) parent: Header,
+    pub parent: Header,
     /// A view of what was received.
-    pub(crate) content: Json,
+    pub content: Json,
     /// The header as it came, to be quoted in an answer.
-    pub(crate) raw_header: Json,
+    pub raw_header: Json,
     /// The binary parts behind the content, which comms use.
-    pub(crate) buffers: Vec<Bytes>,
+    pub buffers: Vec<Bytes>,
     /// A Jupyter server sent it about the kernel, not the kernel itself.
-    pub(crate) is_of_server: bool,
+    pub is_of_server: bool,
     /// The length of its parts.
-    pub(crate) bytes: usize,
+    pub bytes: usize,
 }
 
 /// What we need of a header.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Header {
+pub struct Header {
     /// `msg_id`.
-    pub(crate) id: String,
+    pub id: String,
     /// `msg_type`.
-    pub(crate) kind: String,
-    pub(crate) session: String,
+    pub kind: String,
+    pub session: String,
 }
 
 impl Header {
@@ -74,7 +74,7 @@ impl Header {
     /// `<session>_<process>_<number>`; older versions leave the process out.
     ///
     /// `s_77_42` of session `s` is number 42 of process `s_77`.
-    pub(crate) fn sequence(&self) -> Option<(&str, u64)> {
+    pub fn sequence(&self) -> Option<(&str, u64)> {
         let (process, number) = self.id.rsplit_once('_')?;
         let is_numbered = !self.session.is_empty() && process.starts_with(&self.session);
         if is_numbered { Some((process, number.parse().ok()?)) } else { None }
@@ -83,12 +83,7 @@ impl Header {
 
 impl Message {
     /// Reads the parts of a message. Fails if one is no JSON, or the message has no type.
-    pub(crate) fn read(
-        channel: Channel,
-        header: Bytes,
-        parent: Bytes,
-        content: Bytes,
-    ) -> serde_json::Result<Self> {
+    pub fn read(channel: Channel, header: Bytes, parent: Bytes, content: Bytes) -> serde_json::Result<Self> {
         let bytes = header.len() + parent.len() + content.len();
         let raw_header = Json::parse(header)?;
         let header = Header::read(&raw_header)?;
@@ -102,7 +97,8 @@ impl Message {
     }
 
     /// The same with the buffers that follow its parts.
-    pub(crate) fn with_buffers(self, buffers: Vec<Bytes>) -> Self {
+    #[must_use]
+    pub fn with_buffers(self, buffers: Vec<Bytes>) -> Self {
         let bytes = self.bytes + buffers.iter().map(Bytes::len).sum::<usize>();
         Self { buffers, bytes, ..self }
     }
@@ -123,7 +119,7 @@ impl Message {
     }
 
     /// Its parts, with what is needed of the header of its parent, and without its metadata.
-    pub(crate) fn to_parts(&self) -> Vec<Bytes> {
+    pub fn to_parts(&self) -> Vec<Bytes> {
         let Header { id, kind, session } = &self.parent;
         let parent = serde_json::json!({ "msg_id": id, "msg_type": kind, "session": session }).to_string();
         let none = Bytes::from_static(b"{}");
@@ -132,7 +128,7 @@ impl Message {
     }
 
     /// When the kernel sent it, if it says so.
-    pub(crate) fn date(&self) -> Option<SystemTime> {
+    pub fn date(&self) -> Option<SystemTime> {
         #[derive(Deserialize)]
         struct Fields {
             date: String,
@@ -142,7 +138,7 @@ impl Message {
     }
 
     /// The session of the kernel's process, each of which has its own; `None` if the kernel takes that of its client.
-    pub(crate) fn process(&self) -> Option<&str> {
+    pub fn process(&self) -> Option<&str> {
         let session = self.header.session.as_str();
         let is_own = !self.is_of_server && !session.is_empty() && session != self.parent.session;
         is_own.then_some(session)

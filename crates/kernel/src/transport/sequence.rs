@@ -33,7 +33,7 @@ pub enum GapCause {
 
 impl GapCause {
     /// Recognises the server's notice that it drops messages.
-    pub(in crate::transport) fn of_notice(message: &Message) -> Option<Self> {
+    pub fn of_notice(message: &Message) -> Option<Self> {
         #[derive(Deserialize, Default)]
         #[serde(default)]
         struct Stream {
@@ -151,7 +151,7 @@ impl Sequence {
         Self { least_messages: QUEUE_LENGTH, ..Self::default() }
     }
 
-    pub(in crate::transport) fn is_numbered(&self) -> bool {
+    pub fn is_numbered(&self) -> bool {
         !self.session.is_empty()
     }
 
@@ -214,14 +214,14 @@ impl Sequence {
     }
 
     /// The connection was cut.
-    pub(in crate::transport) fn cut(&mut self) {
+    pub fn cut(&mut self) {
         if let Some(run) = &mut self.run {
             run.cause = GapCause::Cut;
         }
     }
 
     /// Whether the message ends a run of which something is missing so far.
-    pub(in crate::transport) fn is_incomplete_at(&self, message: &Message) -> bool {
+    pub fn is_incomplete_at(&self, message: &Message) -> bool {
         let Some(run) = self.run.as_ref().filter(|run| run.parent == message.parent.id) else { return false };
         let number = message.header.sequence().filter(|(process, _)| *process == self.process);
         message.status().as_deref() == Some("idle")

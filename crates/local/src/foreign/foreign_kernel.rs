@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
-use kernel::{Client, Probe, Status};
+use kernel::{Client, Status};
 use notebook::Json;
 use parking_lot::Mutex;
 use place::{
@@ -13,6 +13,7 @@ use place::{
     KernelState, NextStep,
 };
 use serde::Deserialize;
+use transports::Probe;
 
 use super::ForeignFile;
 use super::process::KernelProcess;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use keeper::{KeeperSpec, KernelProcess, LaunchError, Launched, Launcher};
-use kernel::KernelSockets;
 use place::{Error, KernelId};
+use transports::KernelSockets;
 
 use super::connection_file::ConnectionFile;
 use super::launcher::{KernelLauncher, Started};

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-#[cfg(unix)]
-use kernel::KernelSockets;
 use kernel::{Client, ConnectionInfo, KernelError};
 use place::{Error, ErrorKind, KernelId};
+#[cfg(unix)]
+use transports::KernelSockets;
 
 use super::connection_file::ConnectionFile;
 use super::process::{Process, ProcessExit, ProcessSpec};
@@ -74,7 +74,7 @@ impl KernelConnection for Client {
         timeout: Duration,
         exit: BoxFuture<'static, String>,
     ) -> Result<Self, KernelError> {
-        let client = kernel::connect(info, timeout, true, exit).await?;
+        let client = transports::connect(info, timeout, true, exit).await?;
         install_memory_handler(&client).await;
         Ok(client)
     }

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout_at};
 use ydoc::{Dialect, SaveOutcome};
 
-use super::file_location;
+use super::file_lookup;
 use super::intent::Intent;
 use super::save_queue::Reply;
 use super::shared::Shared;
@@ -128,7 +128,7 @@ async fn watch_file(shared: &Shared, intents: &[Intent], deadline: Instant) -> C
         }
         let modified = match modified(shared, deadline).await {
             Ok(modified) => modified,
-            Err(error) if error.kind == Kind::NotFound && file_location::refresh(shared, deadline).await => {
+            Err(error) if error.kind == Kind::NotFound && file_lookup::refresh(shared, deadline).await => {
                 continue;
             }
             Err(error) => {
@@ -151,7 +151,7 @@ async fn watch_file(shared: &Shared, intents: &[Intent], deadline: Instant) -> C
             Ok(Found::NotAll { is_writable: false }) => return Confirmation::ReadOnly,
             // Another file may be at its path now.
             Ok(Found::NotAll { .. })
-                if !is_location_checked && file_location::refresh(shared, deadline).await =>
+                if !is_location_checked && file_lookup::refresh(shared, deadline).await =>
             {
                 is_location_checked = true;
             }

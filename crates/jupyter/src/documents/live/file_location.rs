@@ -2,14 +2,8 @@
 
 use std::time::Duration;
 
-use rest::{ContentsQuery, RestError};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::Instant;
 use ydoc::Dialect;
-
-use super::shared::Shared;
-
-/// Time limit for asking the server; without an answer, the file counts as unmoved.
-const SERVER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long a verified location is trusted where the room reports no renames (jupyter-server-documents).
 const TRUSTED: Duration = Duration::from_secs(2);
@@ -58,8 +52,23 @@ impl FileLocation {
         self.verified_at = None;
     }
 
+    /// Notes that the file was found at its path.
+    pub(super) fn verified(&mut self) {
+        self.verified_at = Some(Instant::now());
+    }
+
+    /// Notes where the file's id led.
+    pub(super) fn moved(&mut self, path: String) {
+        self.moved_to = Some(path);
+    }
+
+    /// The file's id, if it is known.
+    pub(super) fn id(&self) -> Option<&str> {
+        self.id.as_deref()
+    }
+
     /// The file's id, if its location has to be verified.
-    fn unverified(&self, dialect: Dialect, reported: Option<String>) -> Option<String> {
+    pub(super) fn unverified(&self, dialect: Dialect, reported: Option<String>) -> Option<String> {
         let is_verified = match self.verified_at {
             _ if self.renamed(reported).is_some() => false,
             Some(at) => dialect == Dialect::Collaboration || at.elapsed() <= TRUSTED,
@@ -67,58 +76,6 @@ impl FileLocation {
         };
         self.id.clone().filter(|_| !is_verified)
     }
-}
-
-/// Whether another file is at the path under which this one was opened. The server is asked only if the location is not
-/// verified.
-pub(super) async fn is_displaced(shared: &Shared) -> bool {
-    let id = {
-        let state = shared.state();
-        state.location.unverified(shared.dialect, state.replica.path())
-    };
-    let Some(id) = id else { return false };
-    let Ok(Ok(is_displaced)) = timeout(SERVER_TIMEOUT, is_path_taken(shared, &id)).await else {
-        return false;
-    };
-    if is_displaced {
-        tracing::info!(path = shared.path, "another file is at the notebook's path");
-    } else {
-        shared.state().location.verified_at = Some(Instant::now());
-    }
-    is_displaced
-}
-
-async fn is_path_taken(shared: &Shared, id: &str) -> Result<bool, RestError> {
-    let server = shared.handle.server().await?;
-    if server.file_path(id).await?.is_some_and(|path| path == shared.path) {
-        return Ok(false);
-    }
-    // Servers assign ids to missing files too.
-    if server.contents(&shared.path, ContentsQuery::Hash).await.is_err() {
-        return Ok(false);
-    }
-    let there = match shared.dialect {
-        Dialect::Collaboration => {
-            server.collaboration_session(&shared.path).await?.map(|session| session.file_id)
-        }
-        Dialect::ServerDocuments => server.file_id(&shared.path).await?,
-    };
-    Ok(there.is_some_and(|there| there != id))
-}
-
-/// Asks the server where the file is now. Returns whether that is another path than the one known so far.
-/// jupyter-server-documents reports renames in no other way.
-pub(super) async fn refresh(shared: &Shared, deadline: Instant) -> bool {
-    let Some(id) = shared.state().location.id.clone() else { return false };
-    let Ok(server) = shared.handle.server().await else { return false };
-    let Ok(Ok(Some(path))) = timeout_at(deadline, server.file_path(&id)).await else { return false };
-    let mut state = shared.state();
-    let is_elsewhere = path != state.path_now();
-    if is_elsewhere {
-        tracing::info!(from = shared.path, to = path, "the notebook was renamed");
-        state.location.moved_to = Some(path);
-    }
-    is_elsewhere
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@ use std::time::Duration;
 use jupyter_protocol::{CompleteRequest, JupyterMessage};
 use serde::Deserialize;
 
-use super::between_runs;
 use super::list::Row;
 use crate::Client;
 use crate::memory::MemoryError;
@@ -19,7 +18,7 @@ pub(super) async fn rows(client: &Client, waited: Duration) -> Result<Vec<Row>, 
     let request = CompleteRequest { code: PREFIX.to_owned(), cursor_pos: PREFIX.len() };
     let request = JupyterMessage::new(request, None);
     let reply = client.ask("complete_request", Channel::Shell, request, waited).await;
-    reply.map(|reply| read(&reply)).map_err(between_runs)
+    reply.map(|reply| read(&reply)).map_err(MemoryError::between_runs)
 }
 
 fn read(reply: &Message) -> Vec<Row> {

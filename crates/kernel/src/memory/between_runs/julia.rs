@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use super::between_runs;
 use super::list::Row;
 use crate::Client;
 use crate::memory::MemoryError;
@@ -26,7 +25,10 @@ end"#;
 
 pub(super) async fn rows(client: &Client, waited: Duration) -> Result<Vec<Row>, MemoryError> {
     let request = silent_expression(EXPRESSION.to_owned());
-    let reply = client.ask("execute_request", Channel::Shell, request, waited).await.map_err(between_runs)?;
+    let reply = client
+        .ask("execute_request", Channel::Shell, request, waited)
+        .await
+        .map_err(MemoryError::between_runs)?;
     let text = hex_answer(&reply).and_then(|bytes| String::from_utf8(bytes).ok());
     Ok(read(&text.ok_or(MemoryError::Unsupported)?))
 }

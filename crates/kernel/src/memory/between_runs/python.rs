@@ -6,7 +6,6 @@ use std::time::Duration;
 use notebook::Json;
 use serde_json::{Value, json};
 
-use super::between_runs;
 use crate::Client;
 use crate::memory::handler::PROGRAM;
 use crate::memory::silent::{hex_answer, silent_expression};
@@ -22,6 +21,6 @@ pub(super) async fn ask(client: &Client, question: &Value, limit: Duration) -> R
     );
     let request = silent_expression(expression);
     let reply = client.ask("execute_request", Channel::Shell, request, limit + GRACE).await;
-    let bytes = hex_answer(&reply.map_err(between_runs)?).ok_or(MemoryError::Unsupported)?;
+    let bytes = hex_answer(&reply.map_err(MemoryError::between_runs)?).ok_or(MemoryError::Unsupported)?;
     answer(&Json::parse(bytes.into()).map_err(|_| MemoryError::Unsupported)?)
 }

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use kernel::{Client, KernelError, Status, probe};
+use kernel::{Client, KernelError, Status};
 use place::{Error, ErrorKind};
 use tokio::time::{Instant, sleep};
+use transports::probe;
 
 use super::ForeignKernel;
 use crate::foreign::process::KernelProcess;
@@ -43,7 +44,7 @@ impl ForeignKernel {
         let file = self.wait_until_alive().await?;
         // The owner of its process notices its end; here the end of the connection tells.
         let process_end = std::future::pending();
-        let connected = kernel::connect(&file.info, JOIN_TIMEOUT, false, process_end).await;
+        let connected = transports::connect(&file.info, JOIN_TIMEOUT, false, process_end).await;
         let client = connected.map_err(|error| self.not_joined(error))?;
         let (info, name) = (file.info.clone(), file.kernel_name().map(str::to_owned));
         let surroundings = on_files(self.process_env.clone(), move |process_env| Surroundings {

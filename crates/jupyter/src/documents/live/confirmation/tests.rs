@@ -56,7 +56,7 @@ async fn a_silent_server_is_waited_for_until_the_deadline() {
         ];
         assert_eq!(kinds, [Kind::Timeout; 2]);
         shared.state().location.joined("f", "x.ipynb");
-        assert!(!file_location::refresh(&shared, deadline()).await);
+        assert!(!file_lookup::refresh(&shared, deadline()).await);
     };
     tokio::time::timeout(Duration::from_secs(5), requests).await.expect("it waits longer");
 }

@@ -1,0 +1,118 @@
+//! The folder of the logs: who may claim one, and which are removed.
+
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use kernel::log::Note;
+use sha2::{Digest as _, Sha256};
+
+use crate::past::{Header, Past};
+use crate::run_log::RunLog;
+
+/// How long a log is kept that nobody claims.
+pub(crate) const MAX_AGE: Duration = Duration::from_secs(7 * 24 * 3600);
+const EXTENSION: &str = "log";
+const MAX_HEADER_BYTES: u64 = 16 * 1024;
+
+/// The folder of the logs.
+#[derive(Debug, Clone)]
+pub struct RunLogs {
+    folder: PathBuf,
+}
+
+impl RunLogs {
+    pub fn new(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
+    /// A new log.
+    pub fn begin(&self, server: &str, kernel: &str) -> RunLog {
+        let session = uuid::Uuid::new_v4().to_string();
+        let name = format!("{}{session}.{EXTENSION}", prefix(server, kernel));
+        let header = Header::new(server, kernel, session);
+        RunLog::new(self.folder.join(name), header)
+    }
+
+    /// Claims the logs of a kernel whose servers have ended, the oldest first. Removes logs that nobody has claimed for long.
+    pub fn claim(&self, server: &str, kernel: &str) -> Vec<(RunLog, Past)> {
+        let prefix = prefix(server, kernel);
+        let mut claimed = Vec::new();
+        for (path, written_at) in self.files() {
+            if is_old(written_at) {
+                remove_unclaimed(&path);
+            } else if is_log(&path)
+                && file_name(&path).starts_with(&prefix)
+                && let Some(found) = RunLog::claim(&path)
+            {
+                claimed.push((written_at, found));
+            }
+        }
+        claimed.sort_by_key(|(written_at, _)| *written_at);
+        claimed.into_iter().map(|(_, found)| found).collect()
+    }
+
+    /// The kernels of a server of which there are logs; on Windows, without the logs of servers that still run, since no program
+    /// can read a file that another one has locked.
+    pub fn kernels(&self, server: &str) -> Vec<String> {
+        let logs = self.files().into_iter().filter(|(path, _)| is_log(path));
+        let headers = logs.filter_map(|(path, _)| read_header(&path));
+        headers.filter(|header| header.server == server).map(|header| header.kernel).collect()
+    }
+
+    /// The leftover runs of our ended servers, on any kernel of a Jupyter server.
+    pub fn left(&self, server: &str) -> Vec<Note> {
+        let logs = self.files().into_iter().filter(|(path, _)| is_log(path));
+        let of_server = logs.filter(|(path, _)| read_header(path).is_some_and(|it| it.server == server));
+        of_server.flat_map(|(path, _)| left_in(&path).unwrap_or_default()).collect()
+    }
+
+    /// The files, and when each was written last.
+    fn files(&self) -> Vec<(PathBuf, SystemTime)> {
+        // Without any log there is no folder.
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        entries.filter_map(|entry| Some((entry.path(), entry.metadata().ok()?.modified().ok()?))).collect()
+    }
+}
+
+/// What the names of a kernel's logs begin with. The id comes from the server.
+pub(crate) fn prefix(server: &str, kernel: &str) -> String {
+    let digest = Sha256::digest(format!("{server}\n{kernel}"));
+    format!("{}-", const_hex::encode(&digest[..8]))
+}
+
+fn file_name(path: &Path) -> &str {
+    path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
+}
+
+fn is_log(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == EXTENSION)
+}
+
+fn is_old(written_at: SystemTime) -> bool {
+    written_at.elapsed().is_ok_and(|age| age > MAX_AGE)
+}
+
+fn remove_unclaimed(path: &Path) {
+    if let Ok(file) = File::open(path)
+        && file.try_lock().is_ok()
+    {
+        // Another server may have removed it.
+        let _ = fs::remove_file(path);
+    }
+}
+
+/// The open runs of a log, unless its owner lives. Nobody claims it by this.
+fn left_in(path: &Path) -> Option<Vec<Note>> {
+    let text = fs::read(path).ok()?;
+    // Only for a moment, and last: nobody else can claim it during that time.
+    File::open(path).ok()?.try_lock().ok()?;
+    Some(Past::read(&text)?.open.into_iter().map(|(note, _)| note).collect())
+}
+
+fn read_header(path: &Path) -> Option<Header> {
+    let mut text = Vec::new();
+    File::open(path).ok()?.take(MAX_HEADER_BYTES).read_to_end(&mut text).ok()?;
+    Header::read(&text)
+}

@@ -1,0 +1,168 @@
+//! What a log of runs says. No I/O.
+
+use std::time::SystemTime;
+
+use kernel::ExecutionId;
+use kernel::log::{LogRecord, Note, RecordReader, Runs};
+use serde::{Deserialize, Serialize};
+
+/// A log of a later version is left alone.
+const VERSION: u32 = 1;
+
+/// The first line of a log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    version: u32,
+    /// The base URL of the server.
+    pub server: String,
+    pub kernel: String,
+    /// The session of our connection, for which the server keeps messages.
+    pub session: String,
+}
+
+impl Header {
+    pub fn new(server: &str, kernel: &str, session: String) -> Self {
+        Self { version: VERSION, server: server.to_owned(), kernel: kernel.to_owned(), session }
+    }
+
+    /// The line.
+    pub fn write(&self) -> Vec<u8> {
+        // Strings and a number: writing them to memory does not fail.
+        let mut line = serde_json::to_vec(self).unwrap_or_default();
+        line.push(b'\n');
+        line
+    }
+
+    /// Reads the line, which may have more behind it. `None` if it is none, or of a later version.
+    pub fn read(text: &[u8]) -> Option<Self> {
+        let end = text.iter().position(|byte| *byte == b'\n')?;
+        serde_json::from_slice(&text[..end]).ok().filter(|header: &Self| header.version <= VERSION)
+    }
+}
+
+/// A log that another server has written.
+#[derive(Debug, Clone)]
+pub struct Past {
+    pub header: Header,
+    pub records: Vec<LogRecord>,
+    /// The runs whose outcome is not known to be stored, in the order of their requests, and when each was requested.
+    pub open: Vec<(Note, SystemTime)>,
+    /// Where the last whole record ends. What follows was being written when the server ended.
+    pub length: u64,
+}
+
+impl Past {
+    /// `None` for what is no log, or one of a later version.
+    pub fn read(text: &[u8]) -> Option<Self> {
+        let header = Header::read(text)?;
+        let begin = header_length(text);
+        let (mut reader, mut records, mut runs) =
+            (RecordReader::at(begin as u64), Vec::new(), Runs::default());
+        reader.push(&text[begin..]);
+        while let Ok(Some((time, record))) = reader.next_record() {
+            match &record {
+                LogRecord::Note(note) => runs.note(note.clone(), 0, None, time),
+                LogRecord::Acknowledged { run } => drop(runs.acknowledge(run)),
+                _ => {}
+            }
+            records.push(record);
+        }
+        let open = runs.unacknowledged().map(|(note, time)| (note.clone(), time)).collect();
+        Some(Self { header, records, open, length: reader.offset() })
+    }
+
+    /// The requests of the open runs that have one.
+    pub fn requests(&self) -> Vec<ExecutionId> {
+        let messages = self.open.iter().filter_map(|(note, _)| note.message.as_deref());
+        messages.map(ExecutionId::new).collect()
+    }
+}
+
+fn header_length(text: &[u8]) -> usize {
+    text.iter().position(|byte| *byte == b'\n').map_or(text.len(), |end| end + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use bytes::BytesMut;
+    use serde_json::Value;
+
+    use super::*;
+
+    fn note(run: &str, message: Option<&str>) -> LogRecord {
+        LogRecord::Note(Note { run: run.to_owned(), message: message.map(str::to_owned), data: Value::Null })
+    }
+
+    fn acknowledged(run: &str) -> LogRecord {
+        LogRecord::Acknowledged { run: run.to_owned() }
+    }
+
+    fn time(second: u64) -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_secs(second)
+    }
+
+    /// A log in which the first record was written at second 0, the next at second 1, and so on.
+    fn log(records: &[LogRecord]) -> Vec<u8> {
+        let mut text = BytesMut::from(&*Header::new("http://s/", "k", "session".to_owned()).write());
+        for (second, record) in (0..).zip(records) {
+            record.write(time(second), &mut text);
+        }
+        text.to_vec()
+    }
+
+    fn open(past: &Past) -> Vec<(&str, Option<&str>)> {
+        past.open.iter().map(|(note, _)| (&*note.run, note.message.as_deref())).collect()
+    }
+
+    #[test]
+    fn runs_are_open_from_their_announcement_until_they_are_acknowledged() {
+        let records = [
+            note("r1", None),
+            note("r2", None),
+            note("r1", Some("m1")),
+            acknowledged("r1"),
+            note("r3", None),
+        ];
+        let expected: [&[(&str, Option<&str>)]; 6] = [
+            &[],
+            &[("r1", None)],
+            &[("r1", None), ("r2", None)],
+            &[("r1", Some("m1")), ("r2", None)],
+            &[("r2", None)],
+            &[("r2", None), ("r3", None)],
+        ];
+        for (count, expected) in expected.into_iter().enumerate() {
+            let past = Past::read(&log(&records[..count])).unwrap();
+            assert_eq!(open(&past), expected, "after {count} records");
+        }
+        let past = Past::read(&log(&records[..3])).unwrap();
+        assert_eq!(past.requests(), [ExecutionId::new("m1")]);
+        assert_eq!(past.open[0].1, time(0), "the time of the announcement");
+    }
+
+    #[test]
+    fn a_torn_record_at_the_end_does_no_harm() {
+        let whole = log(&[note("r1", Some("m1"))]);
+        let text = log(&[note("r1", Some("m1")), acknowledged("r1")]);
+        for length in whole.len()..text.len() {
+            let past = Past::read(&text[..length]).unwrap();
+            assert_eq!(open(&past), [("r1", Some("m1"))], "{length} of {} bytes", text.len());
+            assert_eq!(past.length, whole.len() as u64);
+        }
+        assert!(Past::read(&text).unwrap().open.is_empty());
+    }
+
+    #[test]
+    fn what_is_no_log_or_one_of_a_later_version_is_not_read() {
+        let whole = log(&[note("r1", None)]);
+        let header = header_length(&whole);
+        for length in 0..header {
+            assert!(Past::read(&whole[..length]).is_none(), "{length} bytes of the header");
+        }
+        let later = String::from_utf8_lossy(&whole[..header]).replace("\"version\":1", "\"version\":2");
+        assert!(Past::read(later.as_bytes()).is_none());
+        assert!(Past::read(b"{}\n").is_none());
+    }
+}

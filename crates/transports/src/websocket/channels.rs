@@ -1,0 +1,254 @@
+//! The connection to one kernel, reconnected when it is cut.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant as StdInstant};
+
+use futures_util::future::BoxFuture;
+use tokio::time::{Instant, sleep_until};
+
+use super::connect::Dialer;
+use super::inbox::Inbox;
+use super::resumed::{Clock, RecordLog, Sinks};
+use super::socket::{KernelSocket, Parts};
+use kernel::ExecutionId;
+use kernel::log::{LogRecord, Note};
+use kernel::messages::{self, Channel, Message, Outgoing};
+use kernel::{Received, RunAnnouncement, Transport};
+
+/// How long after a kernel announced its shutdown we look whether it is gone. A server does not close the connections to a
+/// kernel that it was asked to shut down.
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
+/// How long the end of a run is held back for messages that may complete it.
+const HOLD_TIMEOUT: Duration = Duration::from_secs(2);
+
+pub(crate) struct Channels {
+    dialer: Dialer,
+    connection: Connection,
+    /// What was never sent.
+    outbox: VecDeque<Parts>,
+    inbox: Inbox,
+    /// When to look whether the kernel is gone.
+    look_at: Option<Instant>,
+    /// When to hold nothing back any longer.
+    release_at: Option<Instant>,
+    log: Option<Arc<dyn RecordLog>>,
+    resumed: Option<Resumed>,
+}
+
+/// What belongs to the runs of an earlier connection.
+struct Resumed {
+    clock: Clock,
+    /// What is received again.
+    early: VecDeque<Received>,
+}
+
+enum Connection {
+    Open(KernelSocket),
+    Reconnecting(BoxFuture<'static, Result<KernelSocket, String>>),
+    Ended { why: String },
+}
+
+enum Event {
+    Message(Message),
+    Cut,
+    Opened(KernelSocket),
+    Ended {
+        why: String,
+    },
+    /// Time to look whether the kernel is gone.
+    Look,
+    Release,
+}
+
+impl Channels {
+    pub(super) fn new(dialer: Dialer, socket: KernelSocket) -> Self {
+        Self {
+            inbox: Inbox::new(&dialer.session),
+            dialer,
+            connection: Connection::Open(socket),
+            outbox: VecDeque::new(),
+            look_at: None,
+            release_at: None,
+            log: None,
+            resumed: None,
+        }
+    }
+
+    /// Goes on where an earlier connection under the same session has ended.
+    pub(super) fn resume(&mut self, past: Option<(Vec<LogRecord>, Sinks)>, clock: Clock) {
+        if let Some((past, sinks)) = past {
+            self.inbox.resume(past, sinks);
+        }
+        self.resumed = Some(Resumed { clock, early: VecDeque::new() });
+    }
+
+    /// Logs from now on what a later connection needs.
+    pub(super) fn log_to(&mut self, log: Arc<dyn RecordLog>) {
+        self.log = Some(log);
+    }
+
+    fn log_message(&self, message: &Message) {
+        if let Some(log) = self.log.as_ref().filter(|log| log.has_runs() && !self.inbox.has_had(message)) {
+            log.append(&LogRecord::FromKernel { channel: message.channel, parts: message.to_parts() });
+        }
+    }
+
+    fn next_early(&mut self) -> Option<Received> {
+        let Resumed { clock, early } = self.resumed.as_mut()?;
+        let next = early.pop_front();
+        *clock.lock() = match &next {
+            Some(Received::Message(message)) => message.date(),
+            _ => None,
+        };
+        next
+    }
+
+    /// Cancel safe.
+    async fn next_event(&mut self) -> Event {
+        tokio::select! {
+            event = self.connection.next(&mut self.outbox) => event,
+            () = sleep_until_some(self.look_at) => Event::Look,
+            () = sleep_until_some(self.release_at) => Event::Release,
+        }
+    }
+
+    async fn handle(&mut self, event: Event) {
+        match event {
+            Event::Message(message) => {
+                self.log_message(&message);
+                self.inbox.push(message, StdInstant::now());
+            }
+            Event::Cut => self.cut(),
+            Event::Look => {
+                self.look_at = None;
+                self.cut();
+            }
+            Event::Opened(socket) => {
+                self.inbox.reconnected();
+                self.connection = Connection::Open(socket);
+            }
+            Event::Ended { why } => {
+                self.inbox.release();
+                self.connection = Connection::Ended { why };
+            }
+            Event::Release => self.inbox.release(),
+        }
+        let release_at = self.release_at.unwrap_or_else(|| Instant::now() + HOLD_TIMEOUT);
+        self.release_at = self.inbox.is_holding().then_some(release_at);
+        if self.inbox.take_shutdown_announced() {
+            self.look_at = Some(Instant::now() + SHUTDOWN_GRACE);
+        }
+        if self.dialer.dial.is_rate_limited()
+            && let Some(question) = self.inbox.rate_limit_reset(StdInstant::now())
+        {
+            self.send(question).await;
+        }
+    }
+
+    fn cut(&mut self) {
+        self.connection = Connection::Reconnecting(Box::pin(self.dialer.clone().redial()));
+    }
+}
+
+impl Transport for Channels {
+    async fn receive(&mut self) -> Option<Received> {
+        if let Some(early) = self.next_early() {
+            return Some(early);
+        }
+        loop {
+            if let Some(received) = self.inbox.pop() {
+                return Some(received);
+            }
+            if self.is_closed() {
+                return None;
+            }
+            let event = self.next_event().await;
+            self.handle(event).await;
+        }
+    }
+
+    fn is_closed(&self) -> bool {
+        matches!(self.connection, Connection::Ended { .. })
+    }
+
+    async fn send(&mut self, (channel, message): Outgoing) {
+        if channel == Channel::Shell {
+            self.inbox.requested(&message.header.msg_id);
+        }
+        match messages::write_parts(message, &self.dialer.session) {
+            Ok(parts) => {
+                if channel == Channel::Stdin
+                    && let Some(log) = &self.log
+                {
+                    // Not the line itself, which may be a secret.
+                    log.append(&LogRecord::ToKernel { channel, parts: parts[..2].to_vec() });
+                }
+                self.outbox.push_back((channel, parts));
+            }
+            Err(error) => tracing::error!(?channel, %error, "a message to the kernel cannot be written"),
+        }
+        if let Connection::Open(socket) = &mut self.connection {
+            socket.send(&mut self.outbox).await;
+        }
+    }
+
+    async fn note(&mut self, id: &ExecutionId, RunAnnouncement { run, data }: RunAnnouncement) {
+        if let Some(log) = &self.log {
+            log.append(&LogRecord::Note(Note { run, message: Some(id.as_str().to_owned()), data }));
+        }
+    }
+
+    fn is_resumed(&self) -> bool {
+        self.resumed.is_some()
+    }
+
+    fn give_back(&mut self, early: Vec<Received>) {
+        if let Some(resumed) = &mut self.resumed {
+            resumed.early = early.into();
+        }
+    }
+
+    fn is_remote(&self) -> bool {
+        true
+    }
+
+    fn can_be_superseded(&self) -> bool {
+        self.dialer.dial.can_be_superseded()
+    }
+
+    fn is_superseded(&self) -> bool {
+        self.can_be_superseded() && self.inbox.is_superseded()
+    }
+
+    fn reconnect(&mut self) {
+        if let Connection::Open(_) = self.connection {
+            self.cut();
+        }
+    }
+
+    fn how_it_ended(&self) -> Option<String> {
+        match &self.connection {
+            Connection::Ended { why } => Some(why.clone()),
+            _ => None,
+        }
+    }
+}
+
+impl Connection {
+    /// Cancel safe.
+    async fn next(&mut self, outbox: &mut VecDeque<Parts>) -> Event {
+        match self {
+            Self::Open(socket) => socket.receive(outbox).await.map_or(Event::Cut, Event::Message),
+            Self::Reconnecting(redial) => redial.await.map_or_else(|why| Event::Ended { why }, Event::Opened),
+            Self::Ended { .. } => std::future::pending().await,
+        }
+    }
+}
+
+async fn sleep_until_some(time: Option<Instant>) {
+    match time {
+        Some(time) => sleep_until(time).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,85 @@
+//! Opens the WebSocket of a kernel, for the first time and after a cut.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{sleep, timeout};
+
+use super::dial::{Dial, DialError};
+use super::frame::{Dialect, V1};
+use super::socket::KernelSocket;
+
+/// Time limit for one attempt: a server waits up to a minute for a kernel before it answers.
+const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(75);
+/// The first pause between two attempts, and the longest.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
+/// Time limit for all attempts after a cut.
+const RECONNECT_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// Opens sockets to one kernel, under one session.
+#[derive(Clone)]
+pub(super) struct Dialer {
+    pub(super) dial: Arc<dyn Dial>,
+    pub(super) session: Arc<str>,
+    /// The server selects no subprotocol.
+    is_legacy: bool,
+}
+
+impl Dialer {
+    pub(super) fn new(dial: Arc<dyn Dial>, session: String) -> Self {
+        Self { dial, session: session.into(), is_legacy: false }
+    }
+
+    /// Dials once; twice if the server turns out to support no subprotocol.
+    pub(super) async fn dial(&mut self) -> Result<KernelSocket, DialError> {
+        loop {
+            let offered: &[&str] = if self.is_legacy { &[] } else { &[V1] };
+            let dialed = timeout(ATTEMPT_TIMEOUT, self.dial.dial(&self.session, offered)).await;
+            let dialed = dialed.unwrap_or_else(|_| {
+                let cause = format!("no answer within {} s", ATTEMPT_TIMEOUT.as_secs());
+                Err(DialError::Unreachable { cause })
+            });
+            match dialed {
+                Ok(dialed) => {
+                    let is_v1 = dialed.protocol.as_deref() == Some(V1);
+                    let dialect = if is_v1 { Dialect::V1 } else { Dialect::Legacy };
+                    tracing::debug!(?dialect, "the kernel's channels are open");
+                    return Ok(KernelSocket::new(dialed.socket, dialect, self.dial.network_timeout()));
+                }
+                Err(DialError::NoProtocol { .. }) if !self.is_legacy => self.is_legacy = true,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Dials until it succeeds, with growing pauses. Fails with the reason, in words.
+    pub(super) async fn redial(mut self) -> Result<KernelSocket, String> {
+        let (mut pause, longest) = PAUSES;
+        let mut last_cause = String::new();
+        let attempts = async {
+            loop {
+                match self.dial().await {
+                    Ok(socket) => return Ok(socket),
+                    Err(DialError::Gone { how }) => return Err(how),
+                    Err(DialError::Refused { cause }) => {
+                        return Err(format!(
+                            "the connection was cut, and the server refuses another: {cause}"
+                        ));
+                    }
+                    Err(DialError::NoProtocol { cause } | DialError::Unreachable { cause }) => {
+                        tracing::debug!(cause, "the kernel's channels cannot be opened yet");
+                        last_cause = cause;
+                    }
+                }
+                sleep(pause).await;
+                pause = (pause * 2).min(longest);
+            }
+        };
+        timeout(RECONNECT_TIMEOUT, attempts).await.unwrap_or_else(|_| {
+            let waited = RECONNECT_TIMEOUT.as_secs();
+            Err(format!(
+                "the connection was cut, and the server was not reached for {waited} s: {last_cause}"
+            ))
+        })
+    }
+}

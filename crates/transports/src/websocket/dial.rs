@@ -1,0 +1,90 @@
+//! Opening the WebSocket of a kernel, which the caller does.
+
+use std::fmt;
+
+use connection::NetworkTimeout;
+use futures_util::future::BoxFuture;
+use futures_util::{Sink, Stream};
+use tokio_tungstenite::tungstenite;
+
+/// A WebSocket whose opening handshake is over; every `WebSocketStream` is one, whatever carries it.
+pub trait Socket:
+    Stream<Item = Result<tungstenite::Message, tungstenite::Error>>
+    + Sink<tungstenite::Message, Error = tungstenite::Error>
+    + Send
+    + Unpin
+{
+}
+
+impl<S> Socket for S where
+    S: Stream<Item = Result<tungstenite::Message, tungstenite::Error>>
+        + Sink<tungstenite::Message, Error = tungstenite::Error>
+        + Send
+        + Unpin
+{
+}
+
+/// A kernel's channels, open.
+pub struct Dialed {
+    /// The socket. It should take messages of 1 GB and send without delay.
+    pub socket: Box<dyn Socket>,
+    /// The WebSocket subprotocol that the server selected.
+    pub protocol: Option<String>,
+}
+
+impl Dialed {
+    pub fn new(socket: impl Socket + 'static, protocol: Option<String>) -> Self {
+        Self { socket: Box::new(socket), protocol }
+    }
+}
+
+impl fmt::Debug for Dialed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Dialed").field("protocol", &self.protocol).finish_non_exhaustive()
+    }
+}
+
+/// Opens the WebSocket of one kernel.
+pub trait Dial: Send + Sync + 'static {
+    /// Opens the WebSocket at `…/api/kernels/<id>/channels?session_id=<session_id>`, offering `protocols`, if any.
+    ///
+    /// It is called on the connection's thread, again after each cut. The caller sets the timeout.
+    fn dial<'a>(
+        &'a self,
+        session_id: &'a str,
+        protocols: &'a [&'a str],
+    ) -> BoxFuture<'a, Result<Dialed, DialError>>;
+
+    /// Whether the server drops output beyond a rate, as jupyter-server does for each socket. If so, the kernel is asked
+    /// questions that reset the server's count.
+    fn is_rate_limited(&self) -> bool {
+        true
+    }
+
+    /// How long the server may be silent.
+    fn network_timeout(&self) -> NetworkTimeout {
+        NetworkTimeout::default()
+    }
+
+    /// Whether another client's socket takes over this one though it stays open: replies go there, our requests nowhere.
+    fn can_be_superseded(&self) -> bool {
+        false
+    }
+}
+
+/// Why channels were not opened.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DialError {
+    /// There is no such kernel. Final.
+    #[error("{how}")]
+    Gone { how: String },
+    /// The server denies access. Final.
+    #[error("{cause}")]
+    Refused { cause: String },
+    /// The server supports none of the offered protocols. Retried without.
+    #[error("{cause}")]
+    NoProtocol { cause: String },
+    /// The server was not reached, or failed. Retried.
+    #[error("{cause}")]
+    Unreachable { cause: String },
+}

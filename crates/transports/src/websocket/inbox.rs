@@ -1,0 +1,173 @@
+//! Turns what comes over the socket into each message once, with losses reported. No I/O.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use serde::Deserialize;
+
+use super::rate_limit::RateLimitReset;
+use super::replay::ReplayFilter;
+
+use kernel::Received;
+use kernel::messages::Lenient;
+use kernel::messages::{Channel, Message, Outgoing};
+use kernel::{GapCause, Sequence};
+
+/// Messages on their way from the socket to the executions.
+pub(super) struct Inbox {
+    /// Ours. The server sends its own messages under it.
+    session: String,
+    ready: VecDeque<Received>,
+    sequence: Sequence,
+    replay: ReplayFilter,
+    rate_limit: RateLimitReset,
+    /// The id of our last request on the shell channel.
+    last_request: String,
+    shutdown_announced: bool,
+    /// Another client connected to the kernel.
+    is_superseded: bool,
+    /// The `idle` of a run that seems incomplete, while answers are to come that may complete it.
+    held: Option<Message>,
+}
+
+impl Inbox {
+    pub(super) fn new(session: &str) -> Self {
+        Self {
+            session: session.to_owned(),
+            ready: VecDeque::new(),
+            sequence: Sequence::default(),
+            replay: ReplayFilter::default(),
+            rate_limit: RateLimitReset::new(session),
+            last_request: String::new(),
+            shutdown_announced: false,
+            is_superseded: false,
+            held: None,
+        }
+    }
+
+    pub(super) fn pop(&mut self) -> Option<Received> {
+        self.ready.pop_front()
+    }
+
+    /// Our request `id` goes out on the shell channel.
+    pub(super) fn requested(&mut self, id: &str) {
+        id.clone_into(&mut self.last_request);
+    }
+
+    /// Whether the kernel announced its shutdown since this was called last.
+    pub(super) fn take_shutdown_announced(&mut self) -> bool {
+        std::mem::take(&mut self.shutdown_announced)
+    }
+
+    pub(super) fn is_superseded(&self) -> bool {
+        self.is_superseded
+    }
+
+    /// A question to send now, so that the server drops nothing.
+    pub(super) fn rate_limit_reset(&mut self, now: Instant) -> Option<Outgoing> {
+        self.rate_limit.question(now)
+    }
+
+    pub(super) fn is_holding(&self) -> bool {
+        self.held.is_some()
+    }
+
+    /// Passes on what is held.
+    pub(super) fn release(&mut self) {
+        if let Some(held) = self.held.take() {
+            self.pass(held);
+        }
+    }
+
+    /// Adds what is no message of the kernel.
+    pub(super) fn add(&mut self, received: Received) {
+        self.ready.push_back(received);
+    }
+
+    /// Messages of the execution `parent` are missing.
+    pub(super) fn dropped(&mut self, cause: GapCause, parent: &str) {
+        let notice = self.sequence.server_dropped(cause, parent);
+        self.ready.extend(notice.map(received));
+    }
+
+    pub(super) fn reconnected(&mut self) {
+        self.release();
+        self.rate_limit.reconnected();
+        self.sequence.cut();
+        self.replay.reconnected();
+        self.ready.push_back(Received::Reconnected);
+    }
+
+    /// Whether a message that came over the socket has come before.
+    pub(super) fn has_had(&self, message: &Message) -> bool {
+        self.replay.will_be_replay(message)
+    }
+
+    /// Accepts a message that came over the socket.
+    pub(super) fn push(&mut self, message: Message, now: Instant) {
+        self.rate_limit.count(&message, now);
+        if let Some(cause) = GapCause::of_notice(&message) {
+            self.dropped(cause, &message.parent.id);
+        } else if message.header.session == self.session {
+            // The server's own. What it reports about the kernel is an answer to no request.
+            let is_of_server = message.parent.id.is_empty();
+            self.ready.push_back(received(Message { is_of_server, ..message }));
+        } else if !self.replay.is_replay(&message) {
+            self.push_of_kernel(message);
+        }
+    }
+
+    fn push_of_kernel(&mut self, message: Message) {
+        let is_answer = self.rate_limit.is_answer(&message);
+        if message.channel == Channel::Iopub && !is_answer {
+            self.release();
+        }
+        // The kernel answers us from another thread, whose messages can come later than their numbers say.
+        if self.rate_limit.is_waiting() && self.sequence.is_incomplete_at(&message) {
+            self.held = Some(message);
+            return;
+        }
+        self.pass(message);
+        if is_answer && !self.rate_limit.is_waiting() {
+            self.release();
+        }
+    }
+
+    fn pass(&mut self, message: Message) {
+        let status = message.status();
+        self.shutdown_announced |= announces_shutdown(&message);
+        // Clients begin with this question.
+        self.is_superseded |= status.as_deref() == Some("busy")
+            && message.parent.kind == "kernel_info_request"
+            && message.parent.session != self.session;
+        let observed = self.sequence.observe(&message, &self.last_request);
+        self.ready.extend(observed.notice.map(received));
+        if observed.is_new_process {
+            self.ready.push_back(Received::Replaced);
+        }
+        // If the kernel numbers its messages, a new process is recognised without this. Passed on, it would end what the new
+        // process was asked before it published this.
+        let is_redundant = self.sequence.is_numbered() && status.as_deref() == Some("starting");
+        if !is_redundant && !self.rate_limit.is_answer(&message) {
+            self.ready.push_back(received(message));
+        }
+    }
+}
+
+fn received(message: Message) -> Received {
+    Received::Message(Box::new(message))
+}
+
+/// Whether the kernel publishes that it shuts down for good.
+fn announces_shutdown(message: &Message) -> bool {
+    #[derive(Deserialize, Default)]
+    #[serde(default)]
+    struct Content {
+        restart: Lenient<bool>,
+    }
+    let is_reply = message.channel == Channel::Iopub && message.header.kind == "shutdown_reply";
+    is_reply && message.content.decode::<Content>().is_ok_and(|content| !content.restart.0)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,101 @@
+//! Kernels reached directly over `ZeroMQ`, by their connection file.
+
+use std::io;
+use std::marker::PhantomData;
+use std::time::Duration;
+
+use jupyter_protocol::ConnectionInfo;
+use jupyter_protocol::connection_info::Transport as Kind;
+use tokio::net::TcpStream;
+use uuid::Uuid;
+use zeromq::ZmqResult;
+
+use kernel::Transport;
+use kernel::connector::{self, Connector, OpenError};
+use kernel::messages::Channel;
+use kernel::{Client, KernelError};
+
+mod probe;
+mod signature;
+mod sockets;
+mod wire;
+
+pub use probe::{Probe, probe};
+pub(crate) use sockets::RawSockets;
+use sockets::Sockets;
+
+/// Connects to a kernel and waits until it replies and its publications arrive.
+///
+/// `is_fresh`: the kernel has just been started, so that nothing keeps it from replying. It need not listen yet.
+/// `process_end` completes with how the kernel's process ended; it may never complete. It is watched as long as there is a
+/// [`Client`].
+pub async fn connect(
+    info: &ConnectionInfo,
+    ready_timeout: Duration,
+    is_fresh: bool,
+    process_end: impl Future<Output = String> + Send + 'static,
+) -> Result<Client, KernelError> {
+    let connector = ZmqConnector::<Sockets>::new(info, is_fresh)?;
+    connector::connect(connector, ready_timeout, process_end).await
+}
+
+/// Connections to one kernel over `ZeroMQ`.
+pub(crate) trait ZmqTransport: Transport + Sized {
+    fn open(info: &ConnectionInfo, session: &str) -> impl Future<Output = ZmqResult<Self>> + Send;
+}
+
+/// Opens connections of one kind to one kernel.
+pub(crate) struct ZmqConnector<T> {
+    info: ConnectionInfo,
+    session: String,
+    is_fresh: bool,
+    transport: PhantomData<fn() -> T>,
+}
+
+impl<T> ZmqConnector<T> {
+    pub(crate) fn new(info: &ConnectionInfo, is_fresh: bool) -> Result<Self, KernelError> {
+        if !info.key.is_empty() && info.signature_scheme != "hmac-sha256" {
+            let cause = format!("it signs with {}, and only hmac-sha256 is supported", info.signature_scheme);
+            return Err(KernelError::Unusable { cause });
+        }
+        let session = Uuid::new_v4().to_string();
+        Ok(Self { info: info.clone(), session, is_fresh, transport: PhantomData })
+    }
+}
+
+impl<T: ZmqTransport> Connector for ZmqConnector<T> {
+    type Transport = T;
+
+    const RETRY_PAUSE: Duration = Duration::from_millis(20);
+    const READY_TIMEOUT: Duration = Duration::MAX;
+    const UNREACHED: &'static str = "it does not listen";
+
+    /// A kernel that somebody else started may be busy; `ipykernel` replies on the control channel all the same.
+    fn info_channels(&self) -> &'static [Channel] {
+        if self.is_fresh { &[Channel::Shell] } else { &[Channel::Shell, Channel::Control] }
+    }
+
+    async fn open(&mut self) -> Result<T, OpenError> {
+        if let Err(error) = probe_port(&self.info).await {
+            tracing::trace!(%error, "the kernel does not listen yet");
+            return Err(OpenError::Retry { cause: Self::UNREACHED.to_owned() });
+        }
+        let opened = T::open(&self.info, &self.session).await;
+        opened.map_err(|error| OpenError::Retry { cause: error.to_string() })
+    }
+}
+
+/// Fails if the kernel does not listen yet. `zeromq` retries by itself, but with growing pauses.
+///
+/// The port of `IOPub` is tried because `ipykernel` binds it last.
+async fn probe_port(info: &ConnectionInfo) -> io::Result<()> {
+    match info.transport {
+        Kind::TCP => TcpStream::connect((info.ip.as_str(), info.iopub_port)).await.map(drop),
+        #[cfg(unix)]
+        Kind::IPC => {
+            tokio::net::UnixStream::connect(format!("{}-{}", info.ip, info.iopub_port)).await.map(drop)
+        }
+        #[cfg(not(unix))]
+        Kind::IPC => Err(io::ErrorKind::Unsupported.into()),
+    }
+}

@@ -1,0 +1,52 @@
+//! Messages as they travel over `ZeroMQ`: a delimiter, the signature, and the parts.
+
+use bytes::Bytes;
+use jupyter_protocol::ConnectionInfo;
+use ring::hmac;
+use zeromq::ZmqMessage;
+
+use super::signature::{is_genuine, sign};
+use kernel::messages::Channel;
+
+/// Precedes the signature in every message.
+const DELIMITER: &[u8] = b"<IDS|MSG>";
+
+/// How many parts are signed: header, parent header, metadata, content. Buffers may follow.
+const SIGNED_PARTS: usize = 4;
+
+/// Signs and checks the messages of one kernel.
+pub(crate) struct Wire {
+    key: Option<hmac::Key>,
+}
+
+impl Wire {
+    pub(crate) fn new(info: &ConnectionInfo) -> Self {
+        let key = (!info.key.is_empty()).then(|| hmac::Key::new(hmac::HMAC_SHA256, info.key.as_bytes()));
+        Self { key }
+    }
+
+    /// The parts of a genuine message, at least four.
+    pub(crate) fn open(&self, channel: Channel, frames: ZmqMessage) -> Option<Vec<Bytes>> {
+        // The topic of a publication stands before the delimiter.
+        let mut frames = frames.into_vec();
+        let start = frames.iter().position(|frame| frame == DELIMITER)? + 1;
+        let Some([signature, parts @ ..]) = frames.get(start..) else { return None };
+        if !is_genuine(self.key.as_ref(), parts.get(..SIGNED_PARTS)?, signature) {
+            tracing::warn!(?channel, "a message with a wrong signature was dropped");
+            return None;
+        }
+        Some(frames.split_off(start + 1))
+    }
+
+    /// The signed message of these parts.
+    pub(crate) fn seal(&self, parts: Vec<Bytes>) -> ZmqMessage {
+        let signed = parts.get(..SIGNED_PARTS).unwrap_or(&parts);
+        let signature = sign(self.key.as_ref(), signed);
+        let mut frames = ZmqMessage::from(Bytes::from_static(DELIMITER));
+        frames.push_back(signature.into());
+        for part in parts {
+            frames.push_back(part);
+        }
+        frames
+    }
+}

@@ -1,0 +1,194 @@
+//! A connection that goes on where one of a program that was killed has ended.
+
+use std::sync::{Arc, Mutex};
+
+use kernel::log::{LogEvent, LogRecord};
+use kernel::{Client, Event, ExecutionId, LossCause, Outcome, OutputArea, RunAnnouncement, TimedEvents};
+use notebook::Output;
+use serde_json::json;
+use transports::{RecordLog, SessionLog, connect_logged, read_logged};
+
+use crate::events::{Events, done};
+use crate::fake::TIMEOUT;
+use crate::server::{Asked, Server, Socket};
+
+/// A log that outlives its connection.
+#[derive(Default)]
+struct Log(Mutex<Vec<LogRecord>>);
+
+impl RecordLog for Log {
+    fn has_runs(&self) -> bool {
+        true
+    }
+
+    fn append(&self, record: &LogRecord) {
+        self.0.lock().unwrap().push(record.clone());
+    }
+}
+
+impl Log {
+    fn session(self: &Arc<Self>, followed: &[&ExecutionId]) -> SessionLog {
+        SessionLog {
+            session: "s".to_owned(),
+            past: self.0.lock().unwrap().clone(),
+            followed: followed.iter().map(|id| (*id).clone()).collect(),
+            log: self.clone(),
+        }
+    }
+}
+
+/// Connects; `kept` is what the server has kept of the run `asked`.
+async fn connect(
+    server: &mut Server,
+    log: SessionLog,
+    asked: Option<&Asked>,
+    kept: impl AsyncFnOnce(&mut Server, &mut Socket, &Asked),
+) -> (Client, Vec<TimedEvents>, Socket) {
+    let mut connecting = Box::pin(connect_logged(server.dial.clone(), TIMEOUT, false, log));
+    let mut socket = tokio::select! {
+        socket = server.accept_again("s") => socket,
+        connected = &mut connecting => panic!("unexpected: {connected:?}"),
+    };
+    if let Some(asked) = asked {
+        kept(server, &mut socket, asked).await;
+    }
+    tokio::select! {
+        connected = connecting => {
+            let (client, events) = connected.unwrap();
+            (client, events, socket)
+        }
+        asked = server.asked(&mut socket) => panic!("unexpected: {asked:?}"),
+    }
+}
+
+/// A run that has printed a line when its program is killed.
+async fn killed(server: &mut Server, log: &Arc<Log>) -> (Asked, ExecutionId) {
+    let (client, _, mut socket) = connect(server, log.session(&[]), None, async |_, _, _| {}).await;
+    let (mut events, sink) = Events::new();
+    let note = RunAnnouncement { run: "r1".to_owned(), data: json!("data") };
+    let id = client.execute_with_note("code", Some(note), sink);
+    let asked = server.asked(&mut socket).await;
+    {
+        let records = log.0.lock().unwrap();
+        let noted = |record: &LogRecord| match record {
+            LogRecord::Note(note) => note.message.as_deref() == Some(id.as_str()) && note.run == "r1",
+            _ => false,
+        };
+        assert!(records.iter().any(noted), "the note is there before the kernel has the request");
+    }
+    server.publish(&mut socket, &asked, "status", json!({ "execution_state": "busy" })).await;
+    let input = json!({ "code": "code", "execution_count": 1 });
+    server.publish(&mut socket, &asked, "execute_input", input).await;
+    server.print(&mut socket, &asked, "one\n").await;
+    while !matches!(events.next().await, Event::Output { .. }) {}
+    drop(client);
+    // Until it has gone.
+    while socket.asked().await.is_some() {}
+    (asked, id)
+}
+
+/// The events that are there, put together.
+fn ended(events: &mut TimedEvents) -> (OutputArea, Option<Outcome>) {
+    let (mut area, mut end) = (OutputArea::default(), None);
+    while let Ok((_, event)) = events.try_recv() {
+        match event {
+            Event::Finished(outcome) => end = Some(outcome),
+            event => drop(area.apply(event)),
+        }
+    }
+    (area, end)
+}
+
+fn printed(area: &OutputArea, to: &str) -> String {
+    let texts = area.outputs().iter().filter_map(|output| match output {
+        Output::Stream { name, text } if name == to => Some(text.as_str().into_owned()),
+        _ => None,
+    });
+    texts.collect()
+}
+
+#[tokio::test]
+async fn what_the_server_has_kept_ends_the_run_as_if_it_had_been_watched() {
+    let (mut server, log) = (Server::start(true).await, Arc::<Log>::default());
+    let (asked, id) = killed(&mut server, &log).await;
+    let kept = async |server: &mut Server, socket: &mut Socket, asked: &Asked| {
+        // It does not know that this one has arrived.
+        server.number -= 1;
+        server.print(socket, asked, "one\n").await;
+        server.print(socket, asked, "two\n").await;
+        server.finish(socket, asked).await;
+    };
+    let (client, mut events, _socket) = connect(&mut server, log.session(&[&id]), Some(&asked), kept).await;
+    let (area, end) = ended(&mut events[0]);
+    assert_eq!((printed(&area, "stdout").as_str(), end), ("one\ntwo\n", Some(done(1))));
+    drop(client);
+    // A third program reads all of it in the log.
+    let mut again = read_logged(log.session(&[&id]), Outcome::Restarted).await;
+    let (area, end) = ended(&mut again[0]);
+    assert_eq!((printed(&area, "stdout").as_str(), end), ("one\ntwo\n", Some(done(1))));
+}
+
+#[tokio::test]
+async fn a_run_of_which_nothing_was_kept_is_lost_with_what_it_had_printed() {
+    let (mut server, log) = (Server::start(true).await, Arc::<Log>::default());
+    let (_, id) = killed(&mut server, &log).await;
+    let (_client, mut events, _socket) =
+        connect(&mut server, log.session(&[&id]), None, async |_, _, _| {}).await;
+    let (area, end) = ended(&mut events[0]);
+    assert_eq!(end, Some(Outcome::Lost { is_started: true, cause: LossCause::Disconnected }));
+    assert!(
+        printed(&area, "stderr").contains("The result is unknown") && printed(&area, "stdout") == "one\n"
+    );
+}
+
+#[tokio::test]
+async fn a_gap_before_what_the_server_has_kept_is_reported() {
+    let (mut server, log) = (Server::start(true).await, Arc::<Log>::default());
+    let (asked, id) = killed(&mut server, &log).await;
+    let kept = async |server: &mut Server, socket: &mut Socket, asked: &Asked| {
+        // On its way when the program was killed.
+        server.number += 1;
+        server.finish(socket, asked).await;
+    };
+    let (_client, mut events, _socket) = connect(&mut server, log.session(&[&id]), Some(&asked), kept).await;
+    let (area, end) = ended(&mut events[0]);
+    assert_eq!(end, Some(done(1)));
+    assert!(printed(&area, "stderr").contains("Messages of the kernel are missing"), "{:?}", area.outputs());
+}
+
+#[tokio::test]
+async fn an_answer_to_input_is_remembered_without_its_text() {
+    let (mut server, log) = (Server::start(true).await, Arc::<Log>::default());
+    let (client, _, mut socket) = connect(&mut server, log.session(&[]), None, async |_, _, _| {}).await;
+    let (mut events, sink) = Events::new();
+    let note = RunAnnouncement { run: "r1".to_owned(), data: json!(null) };
+    let id = client.execute_with_note("code", Some(note), sink);
+    let asked = server.asked(&mut socket).await;
+    server.say(&mut socket, "stdin", &asked, "input_request", json!({ "prompt": "?" })).await;
+    while !matches!(events.next().await, Event::InputWanted { .. }) {}
+    assert!(client.answer_input(&id, "a secret".to_owned()));
+    assert_eq!(server.asked(&mut socket).await.content["value"], "a secret");
+    assert!(!format!("{:?}", log.0.lock().unwrap()).contains("a secret"));
+    let mut events = read_logged(log.session(&[&id]), Outcome::Restarted).await;
+    let mut states = Vec::new();
+    while let Ok((_, event)) = events[0].try_recv() {
+        states.push(event);
+    }
+    let is_answered = |pair: &[Event]| matches!(pair, [Event::InputWanted { .. }, Event::InputAnswered]);
+    assert!(states.windows(2).any(is_answered), "{states:?}");
+}
+
+#[tokio::test]
+async fn outputs_that_the_log_left_out_are_reported() {
+    let (mut server, log) = (Server::start(true).await, Arc::<Log>::default());
+    let (_, id) = killed(&mut server, &log).await;
+    log.append(&LogRecord::Event(LogEvent::Cut { message: id.as_str().to_owned() }));
+    let died = Outcome::KernelDied { how: "it was shut down".to_owned() };
+    let mut events = read_logged(log.session(&[&id]), died.clone()).await;
+    let (area, end) = ended(&mut events[0]);
+    assert_eq!(end, Some(died));
+    assert!(printed(&area, "stderr").contains("the limit for one run is exceeded"), "{:?}", area.outputs());
+    let lost = |is_started| Outcome::Lost { is_started, cause: LossCause::Disconnected };
+    let mut events = read_logged(log.session(&[&id]), lost(false)).await;
+    assert_eq!(ended(&mut events[0]).1, Some(lost(true)), "it has printed");
+}
