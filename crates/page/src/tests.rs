@@ -10,9 +10,10 @@ use html5ever::tendril::TendrilSink as _;
 use markup5ever_rcdom::{Handle, NodeData, RcDom};
 use notebook::{CellId, CellType, NewCell, Notebook, Output};
 use place::{FoundNotebooks, NotebookPath, RunId, RunState, SearchExtent};
-use workspace::{Operation, PastOperation, StaleJudgement, StaleState};
+use workspace::{Activity, Operation, PastOperation, StaleJudgement, StaleState};
 
 use crate::cells::{Digests, Mark, Near, Viewed};
+use crate::hub::SeenAgent;
 use crate::machine::{SeenKernel, SeenRun};
 use crate::parts::{Known, Section, updates};
 use crate::{cells, now, timeline};
@@ -63,6 +64,8 @@ fn run(text: &str, state: RunState) -> SeenRun {
 fn kernel(text: &str, runs: Vec<SeenRun>) -> SeenKernel {
     SeenKernel {
         id: text.to_owned(),
+        process: Some(1),
+        language: None,
         display_name: text.to_owned(),
         state: text.to_owned(),
         notebook: Some(NotebookPath::from(text)),
@@ -81,7 +84,18 @@ fn asks(prompt: &str, is_password: bool) -> RunState {
 fn now(text: &str) -> Vec<(String, String)> {
     let kernels = [kernel(text, vec![run(text, RunState::Running), run(text, asks(text, false))])];
     let notebooks = FoundNotebooks { paths: vec![NotebookPath::from(text)], extent: SearchExtent::Truncated };
-    rendered(&now::sections(&kernels, &notebooks))
+    let activity = Activity {
+        notebook: text.to_owned(),
+        agent: text.to_owned(),
+        session: text.to_owned(),
+        tool: text.to_owned(),
+        cell: Some(text.to_owned()),
+        first: 1,
+        last: 2,
+        is_connected: false,
+    };
+    let agents = [SeenAgent { notebook: NotebookPath::from(text), activity }];
+    rendered(&now::sections(&kernels, &notebooks, &agents))
 }
 
 fn past(id: u64, agent: &str) -> PastOperation {
@@ -139,7 +153,12 @@ fn no_name_becomes_markup_now() {
 
 #[test]
 fn no_name_becomes_markup_in_the_history() {
-    assert_same_shape(|text| rendered(&[timeline::section(&[past(1, text), past(2, text), past(3, text)])]));
+    assert_same_shape(|text| {
+        rendered(&[
+            timeline::verified(Some((SystemTime::UNIX_EPOCH, text.to_owned()))),
+            timeline::section(&[past(1, text), past(2, text), past(3, text)]),
+        ])
+    });
 }
 
 #[test]
