@@ -1,16 +1,29 @@
 """`cellbridge view` in a real browser, beside real servers with real kernels. What the page is made of is tested in `page`."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from nbformat import v4
 from playwright.async_api import Browser, Page, expect
 
 from e2e.support.kept_kernels import NOTEBOOK, Machine
 from e2e.support.live_page import Seen, chromium, view
 
+ATTACKS = Path(__file__).parents[2] / "crates/html/src/testing/corpus.txt"
+# Stands in for Plotly: what is tested is how a library reaches its frame.
+LIBRARY = "var Plotly = { newPlot: async (node, figure) => { node.textContent = `drawn ${figure.layout.title} in ${origin}` } }"
+CHART = (
+    "from IPython.display import display\n"
+    "display({'application/vnd.plotly.v1+json': {'data': [], 'layout': {'title': 'T'}}}, raw=True)"
+)
+LEAVING = """from IPython.display import HTML
+HTML('<p id="p">waiting</p><script>fetch("https://example.invalid/fetch").catch(() => {});'
+     'try { parent.document.title; p.textContent = "reached the page" } catch { p.textContent = "ran" }'
+     'new Image().src = "https://example.invalid/image"; open("https://example.invalid/window");</script>')"""
 PLOT = "%matplotlib inline\nimport matplotlib.pyplot as plt\nplt.plot([1, 3, 2]);"
 TABLE = "import pandas as pd\npd.DataFrame({'a': range(60)})"
 
@@ -98,4 +111,120 @@ async def test_the_page_goes_on_when_a_server_is_killed(browser: Browser, machin
         await expect(page.locator("#runs")).to_contain_text("Nothing is running")
         await page.reload()
         await expect(page.locator(".v-cell")).to_have_count(1)
+        assert seen.bad == []
+
+
+async def test_stale_cells_and_agents_are_seen(browser: Browser, machine: Machine) -> None:
+    async with machine.server() as server, view(machine) as url:
+        await server.call("use_notebook", notebook_name="n", notebook_path=NOTEBOOK, mode="create")
+        page, seen = await opened(browser, f"{url}&notebook={NOTEBOOK}")
+        await server.call("insert_execute_code_cell", cell_index=0, cell_source="x = 1")
+        await server.call("insert_execute_code_cell", cell_index=1, cell_source="print(x)")
+        await expect(page.locator("#agents")).to_contain_text("bare")
+        await expect(page.locator("#kernels li")).to_contain_text("1 server connected")
+        await server.call("overwrite_cell_source", cell_index=0, cell_source="x = 2")
+        stale = page.locator(".v-cell").nth(1).locator(".v-stale")
+        await stale.locator("summary").click()
+        await expect(stale).to_contain_text("x")
+        # It stays open while other things change.
+        await server.call("insert_cell", cell_index=2, cell_type="markdown", cell_source="text")
+        await expect(page.locator(".v-cell")).to_have_count(3)
+        assert await stale.evaluate("details => details.open")
+        assert seen.bad == []
+
+
+async def test_charts_are_alive_and_reach_nothing(browser: Browser, machine: Machine) -> None:
+    environment = machine.root / ".venv"
+    package = environment / "lib/python3.13/site-packages/plotly/package_data"
+    package.mkdir(parents=True)
+    (environment / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    (package / "plotly.min.js").write_text(LIBRARY)
+    async with machine.server() as server, view(machine) as url:
+        await server.call("use_notebook", notebook_name="n", notebook_path=NOTEBOOK, mode="create")
+        page, seen = await opened(browser, f"{url}&notebook={NOTEBOOK}")
+        await server.call("insert_execute_code_cell", cell_index=0, cell_source=CHART)
+        await server.call("insert_execute_code_cell", cell_index=1, cell_source=LEAVING)
+        await expect(page.locator("iframe")).to_have_count(2)
+        await expect(page.frame_locator("iframe").nth(0).locator("#chart")).to_have_text("drawn T in null")
+        await expect(page.frame_locator("iframe").nth(1).locator("#p")).to_have_text("ran")
+        assert [it for it in seen.bad if it.startswith(("dialog", "popup"))] == []
+        assert not seen.answered
+
+
+async def test_outputs_from_elsewhere_run_after_a_click(browser: Browser, machine: Machine) -> None:
+    html = '<p id="p">waiting</p><script>document.getElementById("p").textContent = "ran"</script>'
+    output = v4.new_output("display_data", {"text/html": html})
+    cells = [v4.new_code_cell("x", outputs=[output], execution_count=1)]
+    (machine.root / NOTEBOOK).write_text(json.dumps(v4.new_notebook(cells=cells)))
+    async with view(machine, NOTEBOOK) as url:
+        page, seen = await opened(browser, url)
+        await expect(page.locator(".v-trust")).to_be_visible()
+        assert await page.locator("iframe").count() == 0
+        await page.get_by_role("button", name="Trust this notebook").click()
+        await expect(page.frame_locator("iframe").locator("#p")).to_have_text("ran")
+        assert seen.bad == []
+
+
+async def test_attacks_do_nothing(browser: Browser, machine: Machine) -> None:
+    attacks = [line for line in ATTACKS.read_text().splitlines() if line and not line.startswith("# ")]
+    cells = []
+    for attack in attacks:
+        cells.append(v4.new_markdown_cell(attack))
+        data = {"text/html": attack, "text/plain": attack, "image/svg+xml": attack}
+        cells.append(v4.new_code_cell(attack, outputs=[v4.new_output("display_data", data)]))
+    metadata = {"kernelspec": {"name": attacks[0], "display_name": attacks[1]}}
+    name = "<img src=x onerror=alert(1)>.ipynb"
+    (machine.root / name).write_text(v4.writes_json(v4.new_notebook(cells=cells, metadata=metadata)))
+    async with view(machine) as url:
+        page, seen = await opened(browser, url)
+        await page.get_by_role("link", name="onerror").click()
+        await expect(page.locator(".v-cell")).to_have_count(len(cells))
+        for index in range(0, len(cells), 15):
+            cell = page.locator(".v-cell").nth(index)
+            # Playwright would wait for an element that is replaced.
+            await cell.evaluate("cell => cell.scrollIntoView()")
+            await expect(cell.locator(".cb-cell")).to_have_count(1)
+        assert await page.locator("#cells").locator("script, iframe, form, input, svg, object").count() == 0
+        assert seen.bad == []
+
+
+async def test_only_what_is_looked_at_is_rendered(browser: Browser, machine: Machine) -> None:
+    cells = [v4.new_code_cell(f"first = {index}\nsecond = {index}") for index in range(1000)]
+    (machine.root / NOTEBOOK).write_text(json.dumps(v4.new_notebook(cells=cells)))
+    async with view(machine, NOTEBOOK) as url:
+        page, seen = await opened(browser, url)
+        await expect(page.locator(".v-cell")).to_have_count(1000)
+        assert await page.locator(".v-cell:not(.v-far)").count() < 100
+        last = page.locator(".v-cell").last
+        await last.evaluate("cell => cell.scrollIntoView()")
+        await expect(last).to_contain_text("second = 999")
+        assert await page.locator(".v-cell:not(.v-far)").count() < 250
+        assert seen.bad == []
+
+
+async def test_a_notebook_is_verified(browser: Browser, machine: Machine) -> None:
+    async with machine.server() as server, view(machine) as url:
+        await server.call("use_notebook", notebook_name="n", notebook_path=NOTEBOOK, mode="create")
+        await server.call("insert_execute_code_cell", cell_index=0, cell_source="print(1)")
+        page, seen = await opened(browser, f"{url}&notebook={NOTEBOOK}")
+        await page.get_by_role("button", name="Verify…").click()
+        await page.get_by_role("dialog").get_by_role("button", name="Verify").click()
+        await expect(page.locator("#verified")).to_contain_text("identical", timeout=60000)
+        assert seen.bad == []
+
+
+async def test_keys_and_a_phone(browser: Browser, machine: Machine) -> None:
+    cells = [v4.new_code_cell("print(1)"), v4.new_markdown_cell("# Title")]
+    (machine.root / NOTEBOOK).write_text(json.dumps(v4.new_notebook(cells=cells)))
+    async with view(machine, NOTEBOOK) as url:
+        page, seen = await opened(browser, url)
+        await expect(page.locator(".v-cell")).to_have_count(2)
+        for key, index in [("j", 0), ("j", 1), ("k", 0)]:
+            await page.keyboard.press(key)
+            await expect(page.locator(".v-cell").nth(index)).to_be_focused()
+        await page.keyboard.press("?")
+        await expect(page.get_by_role("dialog")).to_contain_text("next, previous cell")
+        await page.keyboard.press("Escape")
+        await page.set_viewport_size({"width": 390, "height": 800})
+        assert await page.evaluate("document.documentElement.scrollWidth") <= 390
         assert seen.bad == []

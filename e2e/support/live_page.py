@@ -48,10 +48,10 @@ class Seen:
         page.on("popup", lambda popup: self.bad.append(f"popup {popup.url}"))
         page.on("pageerror", lambda error: self.bad.append(f"error {error}"))
         page.on("console", lambda message: self.bad.append(f"console {message.text}") if message.type == "error" else None)
-        own = "http://127.0.0.1:"
-        page.on(
-            "request",
-            lambda request: self.bad.append(f"request {request.url}")
-            if not request.url.startswith((own, "data:", "about:", "blob:"))
-            else None,
-        )
+        # What a page elsewhere has answered; a blocked request is a request, too.
+        self.answered: list[str] = []
+        page.on("response", lambda response: self.answered.append(response.url) if is_remote(response.url) else None)
+
+
+def is_remote(url: str) -> bool:
+    return not url.startswith(("http://127.0.0.1:", "data:", "about:", "blob:"))

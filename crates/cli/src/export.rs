@@ -1,6 +1,6 @@
 //! `cellbridge export`: a notebook as one HTML file, which works without a network.
 
-mod libraries;
+pub(crate) mod libraries;
 
 use std::path::{Path, PathBuf};
 

@@ -20,7 +20,7 @@ use workspace::Workspace;
 use crate::args::{self, Transport};
 use crate::colab_subset::ColabSubset;
 use crate::endpoint::{HttpEndpoint, serve_until_shutdown};
-use crate::{attempts, jupyter, logging, operations, programs};
+use crate::{attempts, jupyter, logging, operations, programs, view};
 
 /// Time limit for sending the last frames to the Colab tab at shutdown.
 const TAB_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
@@ -49,7 +49,7 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     }
     let variables = std::env::vars_os();
     let process_env = ProcessEnv::inherited(variables, std::env::home_dir(), &options.kernel_env);
-    let state_env = process_env.clone();
+    let (state_env, page_root) = (process_env.clone(), root.clone());
     let keeping = keeping(options.keep_kernels);
     let run_logs = jupyter::run_logs(&state_env);
     let budget = render::Budget::new(options.max_characters as usize, options.max_images as usize);
@@ -88,10 +88,14 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     if let Some(folder) = operations::folder(&state_env).filter(|_| !options.replies.recording.no_history) {
         workspace.keep_history(folder);
     }
-    let server = Server::with_workspace(workspace.clone(), Some(Arc::new(ColabSubset::new(tab))))
+    let hub = endpoint.as_ref().map(|_| view::hub_of(workspace.clone(), &page_root, &state_env, &policy));
+    let mut server = Server::with_workspace(workspace.clone(), Some(Arc::new(ColabSubset::new(tab))))
         .offering(policy)
         .listing_all_tools()
         .asking_on_pages(state_env.own_state_dir().map(|state| questions::folder_of_pages(&state)));
+    if let Some(hub) = hub {
+        server = server.with_page(hub);
+    }
     let served = serve_until_shutdown(server, endpoint, "cellbridge -- cellbridge", &shutdown).await;
     workspace.shutdown().await;
     let _ = tokio::time::timeout(TAB_SHUTDOWN_TIMEOUT, tabs).await;

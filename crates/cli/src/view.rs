@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use calls::permissions::{Group, Permission, Policy};
 use environments::ProcessEnv;
 use local::Folder;
 use mcp::HttpAuth;
-use page::Hub;
+use page::{Hub, Rights};
 use rest::Secret;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -79,7 +80,22 @@ fn hub(root: &Path, process_env: &ProcessEnv) -> Arc<Hub> {
     if let Some(history) = operations::folder(process_env) {
         workspace.keep_history(history);
     }
-    Hub::new(workspace, Arc::new(FolderMachine::new(root, process_env)))
+    let machine = Arc::new(FolderMachine::new(root, process_env));
+    Hub::new(workspace, machine, Rights { edits: true, runs: true })
+}
+
+/// The same for a server of a folder, with what its operator offers.
+pub(crate) fn hub_of(
+    workspace: Arc<Workspace>,
+    root: &Path,
+    process_env: &ProcessEnv,
+    policy: &Policy,
+) -> Arc<Hub> {
+    let rights = Rights {
+        edits: policy.offers("", &[Group::Edit], Permission::Write),
+        runs: policy.offers("", &[Group::Run], Permission::Execute),
+    };
+    Hub::new(workspace, Arc::new(FolderMachine::new(root, process_env)), rights)
 }
 
 /// The address of the page. Browsers never send what is behind the `#`.

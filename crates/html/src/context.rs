@@ -49,7 +49,7 @@ impl Library {
     }
 
     /// The id of the element that holds its scripts.
-    pub(crate) fn element(self) -> &'static str {
+    pub fn element(self) -> &'static str {
         match self {
             Self::Plotly => "cb-library-plotly",
             Self::Vega => "cb-library-vega",
@@ -67,7 +67,12 @@ impl Libraries {
         self.0.insert(library, scripts);
     }
 
-    pub(crate) fn get(&self, library: Library) -> Option<&[String]> {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The scripts of a library, if there are any.
+    pub fn get(&self, library: Library) -> Option<&[String]> {
         self.0.get(&library).map(Vec::as_slice).filter(|scripts| !scripts.is_empty())
     }
 }

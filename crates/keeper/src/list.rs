@@ -40,6 +40,10 @@ pub struct KeptKernel {
     pub attached: Vec<u32>,
     /// How many runs of servers that have ended were reported to no agent.
     pub unread_runs: usize,
+    /// Its process, while there is one.
+    pub process: Option<u32>,
+    /// The language that it reported, in lower case.
+    pub language: Option<String>,
     /// The process of its keeper.
     pub keeper: u32,
     /// What the kernel's process holds in memory, in bytes, as far as the system says.
@@ -98,8 +102,12 @@ async fn look_at(folder: KeeperFolder, record: KernelFile) -> KeptKernel {
         Some(process) => resident_bytes(process).await,
         None => None,
     };
+    let language =
+        welcome.as_ref().and_then(|it| it.kernel.language_info["name"].as_str().map(str::to_lowercase));
     KeptKernel {
         id: record.id.clone(),
+        process,
+        language,
         display_name: record.choice.display_name().to_owned(),
         program: record.choice.program().to_path_buf(),
         notebook: record.notebook.clone(),

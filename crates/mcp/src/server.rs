@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use page::Hub;
 use place::Relay;
 use tokio_util::sync::CancellationToken;
 use workspace::Workspace;
@@ -22,6 +23,8 @@ pub struct Server {
     pub(crate) paused_calls: Arc<PausedCalls>,
     metrics: Arc<Metrics>,
     session_limits: SessionLimits,
+    /// The live page for the person, served over HTTP.
+    pub(crate) page: Option<Arc<Hub>>,
     /// Whether all notebook tools are listed, also those that no place can serve now.
     pub(crate) lists_all_tools: bool,
     /// The folder of the pages on which the person is asked too.
@@ -48,6 +51,7 @@ impl Server {
             paused_calls: Arc::default(),
             metrics: Arc::default(),
             session_limits,
+            page: None,
             lists_all_tools: false,
             pages: None,
         }
@@ -69,6 +73,12 @@ impl Server {
     #[must_use]
     pub fn listing_all_tools(self) -> Self {
         Self { lists_all_tools: true, ..self }
+    }
+
+    /// Serves the live page over HTTP, too.
+    #[must_use]
+    pub fn with_page(self, page: Arc<Hub>) -> Self {
+        Self { page: Some(page), ..self }
     }
 
     /// Counts what agents do in `metrics`.

@@ -3,6 +3,7 @@
 //! Several programs may append at once, one after the other by a lock on a file of its own. A line that was torn by a crash is
 //! skipped: the next one begins on a new line. Nothing is forced to the disk: a record is worth less than the time.
 
+mod activity;
 mod blobs;
 mod limits;
 mod sessions;
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{BlobId, Blobs, Operation};
 
+pub use activity::{Activities, Activity};
 pub use limits::prune;
 pub use sessions::SessionLock;
 

@@ -1,16 +1,21 @@
 //! What a person does on the page. Everything calls what the tools and the commands call.
 
-use html::Fragment;
+use std::time::Duration;
+
+use html::{Fragment, Library};
 use notebook::{CellId, one_line};
 use place::{Error, ErrorKind, NotebookPath, RunId};
 use questions::Answer;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use verify::VerifyOptions;
 use workspace::{RunAction, Session, Since, UndoTarget, Undone};
 
 use crate::cells::Near;
-use crate::hub::Hub;
+use crate::hub::{Hub, Rights};
 
+/// How long a cell may take that is verified, as with the tool.
+const CELL_TIMEOUT: Duration = Duration::from_secs(600);
 /// What made a change, in the record.
 const COMMAND: &str = "cellbridge view";
 
@@ -48,6 +53,17 @@ pub(crate) enum Action {
     Decline {
         question: u64,
     },
+    /// What a verification does.
+    AskVerify,
+    /// Answered when it has ended.
+    Verify {
+        notebook: String,
+    },
+    /// The scripts of a library, by the id that a frame names.
+    Library {
+        notebook: String,
+        library: String,
+    },
 }
 
 /// An undo of an operation, or of all since one.
@@ -64,6 +80,7 @@ pub(crate) struct Undo {
 
 /// Does it. The answer has text for the person in `said`, or HTML for a dialogue in `html`.
 pub(crate) async fn act(hub: &Hub, action: Action) -> Result<Value, Error> {
+    hub.rights().check(&action)?;
     match action {
         Action::Look { page, near } => {
             hub.shows(page, Near::Parts(near));
@@ -90,6 +107,13 @@ pub(crate) async fn act(hub: &Hub, action: Action) -> Result<Value, Error> {
             hub.trust(&NotebookPath::from(notebook));
             Ok(json!({ "said": "Scripts of this notebook's outputs run, in frames without a network." }))
         }
+        Action::AskVerify => Ok(ask_verify()),
+        Action::Verify { notebook } => verify(hub, &notebook).await,
+        Action::Library { notebook, library } => {
+            let libraries = hub.known_libraries(&NotebookPath::from(notebook)).unwrap_or_default();
+            let found = Library::ALL.into_iter().find(|known| known.element() == library);
+            Ok(json!({ "sources": found.and_then(|library| libraries.get(library)) }))
+        }
     }
 }
 
@@ -100,6 +124,52 @@ fn reply(hub: &Hub, question: u64, answer: Answer) -> Value {
         (false, _) => "The question no longer waits: it was answered elsewhere, or its call has ended.",
     };
     json!({ "said": said })
+}
+
+impl Rights {
+    /// Fails if the page may not do it.
+    fn check(self, action: &Action) -> Result<(), Error> {
+        let is_allowed = match action {
+            Action::Interrupt { .. } | Action::Answer { .. } | Action::Verify { .. } => self.runs,
+            Action::Undo(_) => self.edits,
+            _ => true,
+        };
+        if is_allowed {
+            return Ok(());
+        }
+        let cause = "The operator of this server does not offer that.";
+        Err(Error::new(ErrorKind::Forbidden, cause, "`cellbridge view` in the folder can do it."))
+    }
+}
+
+fn ask_verify() -> Value {
+    let mut html = Fragment::default();
+    heading("Verify", &mut html);
+    html.raw("<p>All code of the notebook runs again in a fresh kernel, with all its effects on files, databases and networks. ");
+    html.raw("The notebook and its kernel stay as they are.</p><p class=\"v-actions\">");
+    html.raw("<button type=\"button\" data-do=\"verify\">Verify</button> ");
+    html.raw("<button type=\"button\" data-do=\"close\">Cancel</button></p>");
+    json!({ "html": html.as_str() })
+}
+
+async fn verify(hub: &Hub, notebook: &str) -> Result<Value, Error> {
+    let session = hub.session();
+    let opened = session.notebook(Some(notebook)).await?;
+    let path = opened.path().clone();
+    let options = VerifyOptions {
+        cells: None,
+        cell_timeout: CELL_TIMEOUT,
+        apply: false,
+        in_copy: false,
+        notebook: None,
+    };
+    let verifying = session.verify(opened, options)?;
+    let ended = session.acting(COMMAND, verifying.answer).await;
+    let verification = ended.map_err(|_| {
+        Error::new(ErrorKind::Unavailable, "The verification was interrupted.", place::NextStep::TryAgain)
+    })??;
+    hub.set_verified(path, verification.text());
+    Ok(json!({ "said": verification.sentence() }))
 }
 
 /// Records it in the history of the run's notebook, if the run has one.

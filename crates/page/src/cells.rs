@@ -106,6 +106,21 @@ fn hash_output(output: &Output, hasher: &mut DefaultHasher) {
     }
 }
 
+/// Whether any output is a chart that a library draws.
+pub(crate) fn has_charts(notebook: &Notebook) -> bool {
+    let is_chart = |mime: &str| {
+        ["application/vnd.plotly", "application/vnd.vega", "application/vnd.bokeh"]
+            .iter()
+            .any(|prefix| mime.starts_with(prefix))
+    };
+    notebook.cells().iter().filter(|cell| cell.is_code()).flat_map(Cell::outputs).any(|output| match output {
+        Output::Display(bundle) | Output::Result { bundle, .. } => {
+            bundle.data.members().any(|(mime, _)| is_chart(&mime))
+        }
+        _ => false,
+    })
+}
+
 /// The section with the cells. Those that are not near are empty parts.
 pub(crate) fn section<'a>(viewed: &'a Viewed<'_>, near: &Near, digests: &mut Digests) -> Section<'a> {
     digests.retain(viewed.notebook);

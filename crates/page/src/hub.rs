@@ -3,13 +3,15 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
+use html::Libraries;
+use notebook::Notebook;
 use parking_lot::Mutex;
 use place::{FoundNotebooks, NotebookPath};
 use questions::OpenQuestions;
 use tokio::sync::watch;
-use workspace::{Session, Workspace};
+use workspace::{Activity, Session, Workspace};
 
 use crate::cells::Near;
 use crate::machine::{Machine, SeenKernel};
@@ -24,6 +26,8 @@ const SEARCH_PAUSE: Duration = Duration::from_secs(15);
 const RELOAD: Duration = Duration::from_secs(10);
 /// How many notebooks a page lists.
 const MAX_NOTEBOOKS: usize = 500;
+/// How long an agent without a connected session is shown after its last change.
+const ACTIVE: Duration = Duration::from_secs(600);
 /// Who the person is in the record of changes.
 const PERSON: &str = "person";
 
@@ -39,6 +43,19 @@ pub struct Hub {
     open: watch::Sender<usize>,
     trusted: Mutex<Vec<NotebookPath>>,
     questions: OpenQuestions,
+    libraries: Mutex<HashMap<NotebookPath, Arc<Libraries>>>,
+    /// The last verification of each notebook on a page, in words, with its time.
+    verified: Mutex<HashMap<NotebookPath, (SystemTime, String)>>,
+    rights: Rights,
+}
+
+/// What a page may do.
+#[derive(Debug, Clone, Copy)]
+pub struct Rights {
+    /// Change notebooks.
+    pub edits: bool,
+    /// Run code, interrupt it, and answer it.
+    pub runs: bool,
 }
 
 /// The place at one moment.
@@ -46,13 +63,20 @@ pub struct Hub {
 pub(crate) struct Seen {
     pub(crate) kernels: Vec<SeenKernel>,
     pub(crate) notebooks: FoundNotebooks,
+    pub(crate) agents: Vec<SeenAgent>,
     /// Whether anything was looked at yet.
     pub(crate) is_known: bool,
 }
 
+/// An agent that works on a notebook of the place.
+pub(crate) struct SeenAgent {
+    pub(crate) notebook: NotebookPath,
+    pub(crate) activity: Activity,
+}
+
 impl Hub {
     /// Looks at nothing yet.
-    pub fn new(workspace: Arc<Workspace>, machine: Arc<dyn Machine>) -> Arc<Self> {
+    pub fn new(workspace: Arc<Workspace>, machine: Arc<dyn Machine>, rights: Rights) -> Arc<Self> {
         Arc::new(Self {
             workspace,
             machine,
@@ -62,6 +86,9 @@ impl Hub {
             open: watch::Sender::new(0),
             trusted: Mutex::default(),
             questions: OpenQuestions::default(),
+            libraries: Mutex::default(),
+            verified: Mutex::default(),
+            rights,
         })
     }
 
@@ -144,6 +171,48 @@ impl Hub {
         self.trusted.lock().contains(notebook)
     }
 
+    pub(crate) fn rights(&self) -> Rights {
+        self.rights
+    }
+
+    /// The libraries for the charts of a notebook, which are read once.
+    pub(crate) async fn libraries(&self, path: &NotebookPath, notebook: &Notebook) -> Arc<Libraries> {
+        if let Some(known) = self.known_libraries(path) {
+            return known;
+        }
+        let found = Arc::new(self.machine.libraries(path, notebook).await);
+        self.libraries.lock().insert(path.clone(), found.clone());
+        found
+    }
+
+    /// The same, if they were read.
+    pub(crate) fn known_libraries(&self, path: &NotebookPath) -> Option<Arc<Libraries>> {
+        self.libraries.lock().get(path).cloned()
+    }
+
+    pub(crate) fn set_verified(&self, path: NotebookPath, verdict: String) {
+        self.verified.lock().insert(path, (SystemTime::now(), verdict));
+        self.seen.send_modify(|_| {});
+    }
+
+    pub(crate) fn verified(&self, path: &NotebookPath) -> Option<(SystemTime, String)> {
+        self.verified.lock().get(path).cloned()
+    }
+
+    /// The agents of the notebooks that were found, with the paths of these.
+    async fn agents(&self, notebooks: &FoundNotebooks) -> Vec<SeenAgent> {
+        let since = SystemTime::now().checked_sub(ACTIVE).unwrap_or(SystemTime::UNIX_EPOCH);
+        let Ok(activities) = self.session().activities(since).await else { return Vec::new() };
+        let place = self.workspace.place();
+        let paths: HashMap<String, &NotebookPath> =
+            notebooks.paths.iter().map(|path| (place.identity(path), path)).collect();
+        let here = activities.into_iter().filter(|activity| activity.agent != PERSON);
+        here.filter_map(|activity| {
+            Some(SeenAgent { notebook: (*paths.get(&activity.notebook)?).clone(), activity })
+        })
+        .collect()
+    }
+
     /// Looks until no page is open.
     async fn look(self: Arc<Self>) {
         let mut open = self.open_pages();
@@ -158,7 +227,9 @@ impl Hub {
             }
             let kernels = self.machine.look().await;
             let is_busy = kernels.iter().flat_map(|kernel| &kernel.runs).any(|run| !run.state.is_over());
-            self.seen.send_replace(Arc::new(Seen { kernels, notebooks: notebooks.clone(), is_known: true }));
+            let agents = self.agents(&notebooks).await;
+            let notebooks = notebooks.clone();
+            self.seen.send_replace(Arc::new(Seen { kernels, notebooks, agents, is_known: true }));
             let pause = if is_busy { BUSY_PAUSE } else { IDLE_PAUSE };
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}

@@ -10,6 +10,7 @@ mod cells;
 mod hub;
 mod machine;
 mod now;
+mod observed;
 mod parts;
 mod routes;
 mod stream;
@@ -18,6 +19,6 @@ mod tests;
 mod timeline;
 mod words;
 
-pub use hub::Hub;
+pub use hub::{Hub, Rights};
 pub use machine::{Machine, SeenKernel, SeenRun};
 pub use routes::{PATH, is_open, routes};

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use futures_util::future::BoxFuture;
 use html::Libraries;
-use notebook::{CellId, Output};
+use notebook::{CellId, Notebook, Output};
 use place::{Future, NotebookPath, RunId, RunState};
 
 /// The kernels of a place, whoever started them.
@@ -20,8 +20,8 @@ pub trait Machine: Send + Sync + 'static {
     /// Sends a run the line for which it waits.
     fn answer_input(&self, run: &RunId, line: String) -> Future<'_, ()>;
 
-    /// The libraries of charts in the environment of a notebook's kernel. Reads files only.
-    fn libraries(&self, _notebook: &NotebookPath) -> BoxFuture<'_, Libraries> {
+    /// The libraries of charts in the environment of the kernel of `notebook`, which is at `path`. Reads files only.
+    fn libraries(&self, _path: &NotebookPath, _notebook: &Notebook) -> BoxFuture<'_, Libraries> {
         Box::pin(std::future::ready(Libraries::default()))
     }
 }
@@ -33,6 +33,10 @@ pub struct SeenKernel {
     pub display_name: String,
     /// What it does, in a word or two.
     pub state: String,
+    /// Its process, while there is one.
+    pub process: Option<u32>,
+    /// Its language, in lower case, if it has said so.
+    pub language: Option<String>,
     /// The notebook for which it was started, if that is in the place.
     pub notebook: Option<NotebookPath>,
     pub started_at: Option<SystemTime>,

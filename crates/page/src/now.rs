@@ -1,19 +1,32 @@
 //! What happens now: runs, kernels and notebooks.
 
 use html::Fragment;
-use notebook::one_line;
+use notebook::{CellId, one_line};
 use place::{FoundNotebooks, NotebookPath, RunState, SearchExtent};
 use questions::{OpenQuestion, Question};
 
+use crate::hub::SeenAgent;
 use crate::machine::{SeenKernel, SeenRun};
 use crate::parts::{Part, Section, digest};
-use crate::words::{elapsed, millis, run_state, size};
+use crate::words::{ago, elapsed, millis, run_state, size};
 
 /// The sections about now.
-pub(crate) fn sections(kernels: &[SeenKernel], notebooks: &FoundNotebooks) -> [Section<'static>; 3] {
+pub(crate) fn sections(
+    kernels: &[SeenKernel],
+    notebooks: &FoundNotebooks,
+    agents: &[SeenAgent],
+) -> [Section<'static>; 4] {
     let runs = kernels.iter().flat_map(|kernel| &kernel.runs).filter(|run| !run.state.is_over());
     [
         Section { name: "runs", parts: or_none(runs.map(run).collect(), "runs-none", "Nothing is running.") },
+        Section {
+            name: "agents",
+            parts: or_none(
+                agents.iter().map(agent).collect(),
+                "agents-none",
+                "No agent has changed anything.",
+            ),
+        },
         Section {
             name: "kernels",
             parts: or_none(kernels.iter().map(kernel).collect(), "kernels-none", "No kernel is running."),
@@ -51,6 +64,24 @@ fn or_none(parts: Vec<Part<'static>>, id: &str, none: &str) -> Vec<Part<'static>
     let mut html = Fragment::default();
     html.raw("<li").attribute("id", id).raw(" class=\"v-none\">").text(none).raw("</li>");
     vec![Part::new(id.to_owned(), html)]
+}
+
+fn agent(agent: &SeenAgent) -> Part<'static> {
+    let SeenAgent { notebook, activity } = agent;
+    let id = format!("agent-{}", digest(&(&activity.agent, &activity.session, &activity.notebook)));
+    let mut html = Fragment::default();
+    html.raw("<li class=\"v-agent\"").attribute("id", &id).raw("><strong>").text(&one_line(&activity.agent));
+    html.raw("</strong> ");
+    let cell = activity.cell.as_deref().map(CellId::from);
+    notebook_link(notebook, cell.as_ref().map(crate::cells::part_id).as_deref(), &mut html);
+    if let Some(cell) = &activity.cell {
+        html.raw(" <code>").text(&one_line(cell)).raw("</code>");
+    }
+    html.raw(" <span>").text(&one_line(&activity.tool)).raw("</span> ");
+    ago(activity.last, &mut html);
+    html.raw(" <span>since <time data-at=\"").number(activity.first).raw("\"></time>");
+    html.raw(if activity.is_connected { "</span></li>" } else { ", not connected</span></li>" });
+    Part::new(id, html)
 }
 
 fn run(run: &SeenRun) -> Part<'static> {

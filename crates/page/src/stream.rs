@@ -10,7 +10,7 @@ use futures_util::Stream;
 use futures_util::stream::unfold;
 use html::Libraries;
 use notebook::Notebook;
-use place::{Error, NotebookPath};
+use place::{Error, Kernel, NotebookPath};
 use runs::OpenNotebook;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -21,6 +21,7 @@ use workspace::{PastOperation, Session};
 use crate::cells::{self, Digests, Mark, Near, Viewed};
 use crate::hub::{Hub, PageGuard, Seen};
 use crate::machine::SeenRun;
+use crate::observed::ObservedKernel;
 use crate::parts::{Known, Section, updates};
 use crate::{now, timeline};
 
@@ -97,7 +98,9 @@ struct Opened {
     history_version: Option<u64>,
     past: Vec<PastOperation>,
     marks: HashMap<String, Mark>,
-    libraries: Libraries,
+    libraries: Arc<Libraries>,
+    /// The notebook in which charts were looked for.
+    searched: Option<Notebook>,
 }
 
 impl Page {
@@ -158,11 +161,12 @@ impl Page {
         });
         let mut sections: Vec<Section<'_>> = Vec::new();
         if seen.is_known {
-            sections.extend(now::sections(&seen.kernels, &seen.notebooks));
+            sections.extend(now::sections(&seen.kernels, &seen.notebooks, &seen.agents));
         }
         sections.push(now::questions(&self.guard.hub().questions().all()));
         if let (Some(viewed), Some((_, near)), Some(opened)) = (&viewed, notebook, &self.notebook) {
             sections.push(cells::section(viewed, near, &mut self.digests));
+            sections.push(timeline::verified(self.guard.hub().verified(opened.notebook.path())));
             sections.push(timeline::section(&opened.past));
         }
         let (updates, is_all) = updates(&mut self.known, &sections);
@@ -180,21 +184,28 @@ impl Page {
     }
 
     /// The notebook as it is now, with its history; `None` if the page shows none.
-    async fn read(&mut self, _seen: &Seen) -> Result<Option<Notebook>, Error> {
+    async fn read(&mut self, seen: &Seen) -> Result<Option<Notebook>, Error> {
         let Some(path) = &self.path else { return Ok(None) };
         if self.notebook.is_none() {
             let opened = self.session.notebook(Some(path)).await?;
-            let libraries = self.guard.hub().machine().libraries(opened.path()).await;
             self.notebook = Some(Opened {
                 notebook: opened,
                 history_version: None,
                 past: Vec::new(),
                 marks: HashMap::new(),
-                libraries,
+                libraries: Arc::default(),
+                searched: None,
             });
         }
         let Some(shown) = &mut self.notebook else { return Ok(None) };
         let notebook = shown.notebook.document().snapshot().await?;
+        observe(&shown.notebook, seen, &notebook);
+        if shown.searched.as_ref().is_none_or(|searched| !notebook.has_cells_of(searched)) {
+            if shown.libraries.is_empty() && cells::has_charts(&notebook) {
+                shown.libraries = self.guard.hub().libraries(shown.notebook.path(), &notebook).await;
+            }
+            shown.searched = Some(notebook.clone());
+        }
         // A notebook without a history is shown, too.
         let version = self.session.history_version(&shown.notebook).await.ok();
         if version != shown.history_version {
@@ -211,4 +222,13 @@ fn latest_runs<'s>(seen: &'s Seen, path: &NotebookPath) -> HashMap<&'s notebook:
     let runs = seen.kernels.iter().flat_map(|kernel| &kernel.runs);
     let of_notebook = runs.filter(|run| run.notebook.as_ref() == Some(path));
     of_notebook.filter_map(|run| Some((run.cell.as_ref()?, run))).collect()
+}
+
+/// Judges the cells of a notebook by the kernel that other programs use for it, the newest.
+fn observe(opened: &OpenNotebook, seen: &Seen, notebook: &Notebook) {
+    let language = notebook.language().unwrap_or_else(|| "python".to_owned());
+    let of_notebook =
+        seen.kernels.iter().rev().filter(|kernel| kernel.notebook.as_ref() == Some(opened.path()));
+    let mut alive = of_notebook.filter_map(|kernel| ObservedKernel::of(kernel, &language));
+    opened.observe(alive.next().map(|kernel| Arc::new(kernel) as Arc<dyn Kernel>));
 }

@@ -11,9 +11,10 @@ use markup5ever_rcdom::{Handle, NodeData, RcDom};
 use notebook::{CellId, CellType, NewCell, Notebook, Output};
 use place::{FoundNotebooks, NotebookPath, RunId, RunState, SearchExtent};
 use questions::{OpenQuestion, Question};
-use workspace::{Operation, PastOperation, StaleJudgement, StaleState};
+use workspace::{Activity, Operation, PastOperation, StaleJudgement, StaleState};
 
 use crate::cells::{Digests, Mark, Near, Viewed};
+use crate::hub::SeenAgent;
 use crate::machine::{SeenKernel, SeenRun};
 use crate::parts::{Known, Section, updates};
 use crate::{cells, now, timeline};
@@ -64,6 +65,8 @@ fn run(text: &str, state: RunState) -> SeenRun {
 fn kernel(text: &str, runs: Vec<SeenRun>) -> SeenKernel {
     SeenKernel {
         id: text.to_owned(),
+        process: Some(1),
+        language: None,
         display_name: text.to_owned(),
         state: text.to_owned(),
         notebook: Some(NotebookPath::from(text)),
@@ -85,7 +88,18 @@ fn now(text: &str) -> Vec<(String, String)> {
     let question =
         Question { client: text.to_owned(), text: text.to_owned(), asked_at: SystemTime::UNIX_EPOCH };
     let questions = now::questions(&[OpenQuestion { number: 1, question }]);
-    let mut sections: Vec<_> = now::sections(&kernels, &notebooks).into();
+    let activity = Activity {
+        notebook: text.to_owned(),
+        agent: text.to_owned(),
+        session: text.to_owned(),
+        tool: text.to_owned(),
+        cell: Some(text.to_owned()),
+        first: 1,
+        last: 2,
+        is_connected: false,
+    };
+    let agents = [SeenAgent { notebook: NotebookPath::from(text), activity }];
+    let mut sections: Vec<_> = now::sections(&kernels, &notebooks, &agents).into();
     sections.push(questions);
     rendered(&sections)
 }
@@ -145,7 +159,12 @@ fn no_name_becomes_markup_now() {
 
 #[test]
 fn no_name_becomes_markup_in_the_history() {
-    assert_same_shape(|text| rendered(&[timeline::section(&[past(1, text), past(2, text), past(3, text)])]));
+    assert_same_shape(|text| {
+        rendered(&[
+            timeline::verified(Some((SystemTime::UNIX_EPOCH, text.to_owned()))),
+            timeline::section(&[past(1, text), past(2, text), past(3, text)]),
+        ])
+    });
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The history of a notebook as a time line, the newest first.
 
 use std::collections::{HashMap, HashSet};
+use std::time::SystemTime;
 
 use html::Fragment;
 use notebook::one_line;
@@ -8,7 +9,7 @@ use workspace::{Operation, PastOperation, summary};
 
 use crate::cells::Mark;
 use crate::parts::{Part, Section};
-use crate::words::ago;
+use crate::words::{ago, millis};
 
 /// How many operations a page shows.
 const MAX_SHOWN: usize = 200;
@@ -24,6 +25,18 @@ pub(crate) fn section(past: &[PastOperation]) -> Section<'static> {
         parts.push(Part::new("history-none".to_owned(), html));
     }
     Section { name: "history", parts }
+}
+
+/// The section with the last verification.
+pub(crate) fn verified(verified: Option<(SystemTime, String)>) -> Section<'static> {
+    let part = |(at, verdict): (SystemTime, String)| {
+        let mut html = Fragment::default();
+        html.raw("<div id=\"verdict\" class=\"v-verdict\"><p>Verified ");
+        ago(millis(at), &mut html);
+        html.raw("</p><pre tabindex=\"0\">").text(&verdict).raw("</pre></div>");
+        Part::new("verdict".to_owned(), html)
+    };
+    Section { name: "verified", parts: verified.map(part).into_iter().collect() }
 }
 
 fn entry(past: &PastOperation) -> Part<'static> {

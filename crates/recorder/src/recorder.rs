@@ -10,8 +10,8 @@ use std::time::{Duration, SystemTime};
 
 use notebook::{Edit, Notebook};
 use operations::{
-    Blobs, Creation, KernelRun, KernelRuns, LogError, Operation, OperationLog, Recorded, RunAction, prune,
-    record,
+    Activities, Activity, Blobs, Creation, KernelRun, KernelRuns, LogError, Operation, OperationLog,
+    Recorded, RunAction, prune, record,
 };
 use parking_lot::Mutex;
 use place::{Error, ErrorKind, KernelId};
@@ -57,6 +57,7 @@ pub struct Recorder {
     is_working: Arc<AtomicBool>,
     logs: Mutex<HashMap<String, Arc<OperationLog>>>,
     warning: Arc<Warning>,
+    activities: Arc<Mutex<Activities>>,
 }
 
 /// A problem is reported once, not with each edit: in the log, and to the next agent that gets an answer.
@@ -97,6 +98,7 @@ impl Recorder {
             is_working: Arc::default(),
             logs: Mutex::default(),
             warning: Arc::default(),
+            activities: Arc::default(),
         })
     }
 
@@ -142,6 +144,12 @@ impl Recorder {
         });
     }
 
+    /// Who has changed notebooks since then, or is connected. Fails if that takes too long.
+    pub async fn activities(&self, since: SystemTime) -> Result<Vec<Activity>, Error> {
+        let (activities, root) = (self.activities.clone(), self.root.clone());
+        self.question(move || activities.lock().read(&root, since)).await
+    }
+
     /// The runs on a kernel that servers of this person keep.
     pub fn kernel_runs(&self, kernel: &KernelId) -> KernelRuns {
         KernelRuns::new(&self.root, kernel.as_str())
@@ -169,8 +177,16 @@ impl Recorder {
         notebook: &str,
         question: impl FnOnce(&OperationLog) -> T + Send + 'static,
     ) -> Result<T, Error> {
-        let (log, (reply, answer)) = (self.log(notebook), oneshot::channel());
-        let job = Box::new(move || drop(reply.send(question(&log))));
+        let log = self.log(notebook);
+        self.question(move || question(&log)).await
+    }
+
+    async fn question<T: Send + 'static>(
+        &self,
+        question: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Error> {
+        let (reply, answer) = oneshot::channel();
+        let job = Box::new(move || drop(reply.send(question())));
         let is_queued = self.jobs.try_send(job).is_ok();
         let answer = timeout(READ_WAIT, answer).await.ok().and_then(Result::ok).filter(|_| is_queued);
         answer.ok_or_else(|| {

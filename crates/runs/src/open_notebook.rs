@@ -47,6 +47,8 @@ pub enum EndsKernel {
 #[derive(Default)]
 struct KernelBinding {
     kernel: Option<Arc<dyn Kernel>>,
+    /// One that other programs use, of which only is known what they have run.
+    observed: Option<Arc<dyn Kernel>>,
     /// The session that started the kernel; `None` if it existed before.
     started_by: Option<SessionId>,
     users: HashSet<SessionId>,
@@ -90,6 +92,18 @@ impl OpenNotebook {
     /// The kernel, if one has been chosen.
     pub fn kernel(&self) -> Option<Arc<dyn Kernel>> {
         self.binding().kernel.clone()
+    }
+
+    /// Other programs use this kernel for the notebook: its cells are judged by it, as long as none is chosen here.
+    pub fn observe(&self, kernel: Option<Arc<dyn Kernel>>) {
+        self.binding().observed = kernel;
+    }
+
+    /// The kernel by which its cells are judged, unless that is gone.
+    pub fn judged_kernel(&self) -> Option<Arc<dyn Kernel>> {
+        let binding = self.binding();
+        let kernel = binding.kernel.as_ref().or(binding.observed.as_ref());
+        kernel.filter(|kernel| !kernel.is_gone()).cloned()
     }
 
     /// Returns the notebook's kernel, or chooses one if it has none or `selector` asks for another.

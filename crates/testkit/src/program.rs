@@ -54,6 +54,12 @@ impl Program {
         self.child.stdout.take().context("standard output is taken")
     }
 
+    /// The first line on standard output.
+    pub async fn line(&mut self) -> Result<String> {
+        let mut lines = BufReader::new(self.stdout()?).lines();
+        within("a line on standard output", lines.next_line()).await??.context("standard output has ended")
+    }
+
     /// What stands on standard error so far.
     pub fn stderr(&self) -> String {
         self.stderr.borrow().clone()

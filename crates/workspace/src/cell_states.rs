@@ -128,7 +128,7 @@ impl Workspace {
 
     fn basis(&self, opened: &OpenNotebook, notebook: &Notebook, clock: Clock<'_>) -> Basis {
         let history = self.runner().history();
-        let kernel = opened.kernel().filter(|kernel| !kernel.is_gone());
+        let kernel = opened.judged_kernel();
         let is_alive = kernel.as_ref().is_some_and(|kernel| {
             !matches!(kernel.description().state, KernelState::Dead { .. } | KernelState::NotStarted)
         });
@@ -161,7 +161,7 @@ impl Workspace {
 
 /// The language of the code cells: that of the kernel, else what the notebook says.
 fn language(opened: &OpenNotebook, notebook: &Notebook) -> String {
-    let kernel = opened.kernel().filter(|kernel| !kernel.is_gone());
+    let kernel = opened.judged_kernel();
     let known = kernel.map(|kernel| kernel.description().language);
     known.or_else(|| notebook.language()).unwrap_or_else(|| "python".to_owned())
 }

@@ -52,7 +52,7 @@ const PLACES: [(Library, &[&str]); 5] = [
 ];
 
 /// The libraries for a notebook in this file: each from the first environment that has it.
-pub(super) fn find(file: &Path, notebook: &Notebook) -> Libraries {
+pub(crate) fn find(file: &Path, notebook: &Notebook) -> Libraries {
     let process_env = person::process_env();
     let folder = file.parent().unwrap_or(file);
     in_prefixes(&prefixes(folder, notebook, process_env))

@@ -9,11 +9,14 @@ use std::time::{Duration, SystemTime};
 use environments::ProcessEnv;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use html::Libraries;
 use keeper::{KeeperState, KeptKernel, LogFollower, LoggedRun, Shown, kept_kernels};
-use notebook::CellId;
+use notebook::{CellId, Notebook};
 use page::{Machine, SeenKernel, SeenRun};
 use parking_lot::Mutex;
 use place::{Error, ErrorKind, Future, NextStep, NotebookPath, RunId, RunState};
+
+use crate::export::libraries;
 
 /// How many runs that have ended are looked at.
 const MAX_ENDED: usize = 20;
@@ -97,6 +100,8 @@ impl FolderMachine {
         outputs.retain(|id, _| runs.iter().any(|run| *run.id == **id));
         SeenKernel {
             id: kernel.id.clone(),
+            process: kernel.process.filter(|_| is_alive),
+            language: kernel.language.clone(),
             display_name: kernel.display_name.clone(),
             state: state(&kernel.state),
             notebook: self.path(kernel.notebook.as_ref()),
@@ -167,6 +172,15 @@ impl FolderMachine {
 impl Machine for FolderMachine {
     fn look(&self) -> BoxFuture<'_, Vec<SeenKernel>> {
         self.seen().boxed()
+    }
+
+    fn libraries(&self, path: &NotebookPath, notebook: &Notebook) -> BoxFuture<'_, Libraries> {
+        let (file, notebook) = (self.root.join(path.as_str()), notebook.clone());
+        async move {
+            let found = tokio::task::spawn_blocking(move || libraries::find(&file, &notebook)).await;
+            found.unwrap_or_default()
+        }
+        .boxed()
     }
 
     fn interrupt(&self, run: &RunId) -> Future<'_, ()> {

@@ -33,3 +33,4 @@ mod stale;
 mod stuck;
 mod terminal;
 mod tools;
+mod view;

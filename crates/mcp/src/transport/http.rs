@@ -47,6 +47,10 @@ pub async fn serve_http(server: Server, listener: TcpListener, auth: HttpAuth, s
         Some(workspace) => router.merge(admin_api::routes(workspace.clone(), server.policy.clone())),
         None => router,
     };
+    let router = match server.page {
+        Some(hub) => router.merge(page::routes(hub)),
+        None => router,
+    };
     serve_checked(router, listener, auth, shutdown).await;
 }
 

@@ -3,7 +3,8 @@
 (() => {
   const byId = (id) => document.getElementById(id);
   const said = byId("said"), dialog = byId("dialog"), cells = byId("cells");
-  const sections = ["runs", "kernels", "notebooks", "cells", "history"];
+  const sections = ["runs", "agents", "kernels", "notebooks", "cells", "verified", "history"];
+  const libraries = new Map();
   const digests = new Map();
   const place = new URLSearchParams(location.hash.slice(1));
   const token = takeToken();
@@ -200,6 +201,8 @@
     trust: () => ({ notebook }),
     accept: (data) => ({ question: Number(data.question) }),
     decline: (data) => ({ question: Number(data.question) }),
+    "ask-verify": () => ({}),
+    verify: () => ({ notebook }),
   };
 
   document.addEventListener("click", (event) => {
@@ -214,7 +217,10 @@
     const what = button.dataset.do;
     if (what === "close") dialog.close();
     else if (what === "keys") show(byId("key-help").innerHTML);
-    else if (actions[what]) act({ do: what, ...actions[what](button.dataset) }, button);
+    else if (actions[what]) {
+      if (what === "verify") { dialog.close(); say("Verifying: the code runs again in a fresh kernel."); }
+      act({ do: what, ...actions[what](button.dataset) }, button);
+    }
   });
 
   document.addEventListener("submit", (event) => {
@@ -232,7 +238,7 @@
     place.set("notebook", path);
     history.pushState(null, "", `#${new URLSearchParams({ notebook })}`);
     entitle();
-    for (const section of ["cells", "history"]) {
+    for (const section of ["cells", "verified", "history"]) {
       for (const child of byId(section).children) digests.delete(child.id);
       byId(section).replaceChildren();
     }
@@ -250,6 +256,7 @@
 
   function entitle() {
     byId("title").textContent = notebook || "No notebook is open";
+    byId("verify").hidden = !notebook;
     document.title = notebook ? `${notebook} – Cellbridge` : "Cellbridge";
   }
 
@@ -271,6 +278,7 @@
     const now = Date.now();
     for (const time of document.querySelectorAll("time[data-since]")) write(time, duration(now - Number(time.dataset.since)));
     for (const time of document.querySelectorAll("time[data-ago]")) write(time, since(now - Number(time.dataset.ago)));
+    for (const time of document.querySelectorAll("time[data-at]")) write(time, new Date(Number(time.dataset.at)).toLocaleTimeString());
   }
   function write(time, text) { if (time.textContent !== text) time.textContent = text; }
   function duration(millis) {
@@ -297,9 +305,24 @@
       frame.dataset.filled = "true";
       frame.contentWindow.postMessage({ document: frame.dataset.document }, "*");
     }
+    if (event.data.ready === true && !frame.dataset.ready) {
+      frame.dataset.ready = "true";
+      sources(frame.dataset.library).then((found) => frame.contentWindow?.postMessage({ sources: found }, "*"));
+    }
     const height = Number(event.data.height);
     if (height > 20) frame.style.height = `${Math.min(Math.ceil(height), 4000)}px`;
   });
+
+  // The scripts of a library, which are asked for once.
+  function sources(library) {
+    if (!library) return Promise.resolve([]);
+    const key = `${notebook} ${library}`;
+    if (!libraries.has(key)) {
+      const asked = request("act", { do: "library", notebook, library }).then((answer) => answer.json());
+      libraries.set(key, asked.then((found) => found.sources ?? []).catch(() => []));
+    }
+    return libraries.get(key);
+  }
 
   entitle();
   follow();

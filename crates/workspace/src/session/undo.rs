@@ -5,10 +5,11 @@ mod selection;
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use notebook::{CellId, Edit, Notebook};
 use operations::{
-    LogError, Operation, Plan, RunAction, Since, by_call, changed_since, compare, diff_of, live,
+    Activity, LogError, Operation, Plan, RunAction, Since, by_call, changed_since, compare, diff_of, live,
     of_same_call, plan, record, since_creation,
 };
 use place::{Applied, Error, ErrorKind, Expected, KernelState, NotebookPath, Place, RunId};
@@ -84,6 +85,11 @@ impl Session {
             operation,
         };
         Ok(by_call(part).into_iter().map(past).collect())
+    }
+
+    /// The agents that have changed notebooks since then, or are connected, in any place and by any server of this person.
+    pub async fn activities(&self, since: SystemTime) -> Result<Vec<Activity>, Error> {
+        self.recorder()?.activities(since).await
     }
 
     /// A number that changes with the history of a notebook.
