@@ -93,10 +93,13 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
         .offering(policy)
         .listing_all_tools()
         .asking_on_pages(state_env.own_state_dir().map(|state| questions::folder_of_pages(&state)));
-    if let Some(hub) = hub {
-        server = server.with_page(hub);
+    if let Some(hub) = &hub {
+        server = server.with_page(hub.clone());
     }
-    let served = serve_until_shutdown(server, endpoint, "cellbridge -- cellbridge", &shutdown).await;
+    let served = tokio::select! {
+        served = serve_until_shutdown(server, endpoint, "cellbridge -- cellbridge", &shutdown) => served,
+        () = view::take_questions(hub.as_deref(), &state_env) => Ok(()),
+    };
     workspace.shutdown().await;
     let _ = tokio::time::timeout(TAB_SHUTDOWN_TIMEOUT, tabs).await;
     served
