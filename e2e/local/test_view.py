@@ -213,6 +213,23 @@ async def test_a_notebook_is_verified(browser: Browser, machine: Machine) -> Non
         assert seen.bad == []
 
 
+async def test_a_client_that_cannot_ask_is_answered_on_the_page(browser: Browser, machine: Machine) -> None:
+    """`asking.rs` answers without a browser; here the question of a server reaches a page of another process."""
+    machine.options = ("--ask", "edit")
+    async with machine.server() as server, view(machine) as url:
+        create = {"notebook_name": "n", "notebook_path": NOTEBOOK, "mode": "create"}
+        assert "no page of the person is open" in await server.call("use_notebook", **create)
+        page, seen = await opened(browser, url)
+        question = page.locator("#questions .v-question")
+        for button, expected in [("Decline", "The person declined"), ("Accept", NOTEBOOK)]:
+            call = asyncio.create_task(server.call("use_notebook", **create))
+            await expect(question).to_contain_text("bare asks for your consent")
+            await question.get_by_role("button", name=button).click()
+            assert expected in await call
+            await expect(question).to_have_count(0)
+        assert machine.file.exists() and seen.bad == []
+
+
 async def test_keys_and_a_phone(browser: Browser, machine: Machine) -> None:
     cells = [v4.new_code_cell("print(1)"), v4.new_markdown_cell("# Title")]
     (machine.root / NOTEBOOK).write_text(json.dumps(v4.new_notebook(cells=cells)))
