@@ -218,7 +218,13 @@ def test_no_command_but_a_run_executes_anything_of_the_folder(traps: Traps) -> N
     commands = [line.split()[0] for line in listed.splitlines()]
     assert {"doctor", "kernels", "status"} <= set(commands)
     for command in commands:
-        if command not in RUN_COMMANDS:
+        if command not in RUN_COMMANDS | {"view"}:
             run(command, *COMMANDS.get(command, []))
+    # It serves until it is stopped.
+    view = [program(), "view", "--no-browser", "x.ipynb"]
+    with subprocess.Popen(view, cwd=traps.root, env=traps.environment(), stdout=subprocess.PIPE, text=True) as viewing:
+        assert viewing.stdout and "/view#" in viewing.stdout.readline()
+        viewing.terminate()
+    assert traps.left() == []
     run("doctor", "--json", "--fix")
     run("kernels", "--json")

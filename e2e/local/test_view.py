@@ -217,17 +217,19 @@ async def test_a_client_that_cannot_ask_is_answered_on_the_page(browser: Browser
     """`asking.rs` answers without a browser; here the question of a server reaches a page of another process."""
     machine.options = ("--ask", "edit")
     async with machine.server() as server, view(machine) as url:
-        create = {"notebook_name": "n", "notebook_path": NOTEBOOK, "mode": "create"}
-        assert "no page of the person is open" in await server.call("use_notebook", **create)
+        await server.call("use_notebook", notebook_name="n", notebook_path=NOTEBOOK, mode="create")
+        insert = {"cell_index": 0, "cell_type": "code", "cell_source": "print('asked')"}
+        assert "no page of the person is open" in await server.call("insert_cell", **insert)
         page, seen = await opened(browser, url)
         question = page.locator("#questions .v-question")
-        for button, expected in [("Decline", "The person declined"), ("Accept", NOTEBOOK)]:
-            call = asyncio.create_task(server.call("use_notebook", **create))
+        for button, expected in [("Decline", "The person declined"), ("Accept", "saved to disk")]:
+            call = asyncio.create_task(server.call("insert_cell", **insert))
             await expect(question).to_contain_text("bare asks for your consent")
+            await expect(question).to_contain_text("print('asked')")
             await question.get_by_role("button", name=button).click()
             assert expected in await call
             await expect(question).to_have_count(0)
-        assert machine.file.exists() and seen.bad == []
+        assert "asked" in machine.file.read_text() and seen.bad == []
 
 
 async def test_keys_and_a_phone(browser: Browser, machine: Machine) -> None:
