@@ -47,7 +47,7 @@ pub(crate) async fn run(options: View) -> anyhow::Result<()> {
 pub(crate) async fn take_questions(hub: Option<&Hub>, process_env: &ProcessEnv) {
     #[cfg(unix)]
     if let (Some(hub), Some(state)) = (hub, process_env.own_state_dir()) {
-        hub.take_questions(&questions::folder_of_pages(&state)).await;
+        hub.take_questions(&questions::folder_of_pages(&state), &process_env.temp_dir()).await;
     }
     std::future::pending::<()>().await;
 }

@@ -68,6 +68,21 @@ pub(crate) fn folders(state: &StateFolder) -> Vec<KeeperFolder> {
     folders.filter(|folder| is_private(&folder.path)).collect()
 }
 
+/// Opens a socket, and returns where it is: at `path`, or in a private folder in the `temporary` one if the path is too long, or if
+/// there are no sockets on its file system, as on some network shares.
+pub fn listen(path: PathBuf, temporary: &Path) -> io::Result<(UnixListener, PathBuf)> {
+    if path.as_os_str().len() <= MAX_SOCKET_PATH
+        && let Ok(listener) = UnixListener::bind(&path)
+    {
+        return Ok((listener, path));
+    }
+    // What tempfile adds to the prefix, and the socket.
+    let is_short = temporary.as_os_str().len() + "/cellbridge-123456/s".len() <= MAX_SOCKET_PATH;
+    let temporary = if is_short { temporary } else { Path::new("/tmp") };
+    let path = private_folder("cellbridge-", temporary)?.keep().join(SOCKET);
+    Ok((UnixListener::bind(&path)?, path))
+}
+
 impl KeeperFolder {
     /// The folder with this name, which need not be there. Fails without a state folder.
     pub fn named(state: &StateFolder, name: &str) -> io::Result<Self> {
@@ -103,20 +118,9 @@ impl KeeperFolder {
         self.path.join(SOCKET)
     }
 
-    /// Opens the socket of a new keeper. It is in the `temporary` folder if the path of this one is too long, or if there are no
-    /// sockets on its file system, as on some network shares.
+    /// Opens the socket of a new keeper; see [`listen`].
     pub(crate) fn listen(&self, temporary: &Path) -> io::Result<(UnixListener, PathBuf)> {
-        let own = self.socket();
-        if own.as_os_str().len() <= MAX_SOCKET_PATH
-            && let Ok(listener) = UnixListener::bind(&own)
-        {
-            return Ok((listener, own));
-        }
-        // What tempfile adds to the prefix, and the socket.
-        let is_short = temporary.as_os_str().len() + "/cellbridge-123456/s".len() <= MAX_SOCKET_PATH;
-        let temporary = if is_short { temporary } else { Path::new("/tmp") };
-        let path = private_folder("cellbridge-", temporary)?.keep().join(SOCKET);
-        Ok((UnixListener::bind(&path)?, path))
+        listen(self.socket(), temporary)
     }
 
     /// Takes the lock, which is held until the result is dropped. `None` if its keeper lives, or somebody else reads what it has left.

@@ -53,7 +53,7 @@ pub use capacity::ensure_capacity;
 pub use connection::{Connection, KeeperHandle, OrphanedExecution, end};
 pub use descriptors::close_inherited_descriptors;
 pub use event_loop::KEEPER_DIED;
-pub use folder::{FolderLock, KeeperFolder, keepers, remove_abandoned};
+pub use folder::{FolderLock, KeeperFolder, keepers, listen, remove_abandoned};
 pub use kernel_file::{ChosenKernel, KernelFile};
 pub use launcher::{KernelProcess, LaunchError, Launched, Launcher};
 pub use lifetime::Lifetimes;

@@ -113,13 +113,14 @@ impl Hub {
         &self.questions
     }
 
-    /// Takes the questions of servers to the folder of pages while a page is open. Ends only if the folder cannot be used.
+    /// Takes the questions of servers to the folder of pages while a page is open; the socket is in the `temporary` folder if that path
+    /// is too long for one. Ends only if the folder cannot be used.
     #[cfg(unix)]
-    pub async fn take_questions(&self, folder: &std::path::Path) {
+    pub async fn take_questions(&self, folder: &std::path::Path, temporary: &std::path::Path) {
         let mut open = self.open_pages();
         // The sender lives in `self`.
         while open.wait_for(|open| *open > 0).await.is_ok() {
-            let listener = match questions::listen(folder) {
+            let listener = match questions::listen(folder, temporary) {
                 Ok(listener) => listener,
                 Err(error) => {
                     tracing::warn!(folder = %folder.display(), %error, "the page shows no questions of servers");

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -26,16 +27,20 @@ const MAX_OPEN: usize = 100;
 #[derive(Debug)]
 pub struct Listener {
     listener: UnixListener,
+    /// The socket, or a link to it.
     path: PathBuf,
 }
 
-/// Opens a socket in the folder of pages, which it makes if needed. Fails if others can use the folder, or if its path is too long
-/// for a socket.
-pub fn listen(folder: &Path) -> io::Result<Listener> {
+/// Opens a socket in the folder of pages, which it makes if needed, or, if that path is too long for a socket, in the `temporary`
+/// folder with a link to it. Fails if others can use the folder.
+pub fn listen(folder: &Path, temporary: &Path) -> io::Result<Listener> {
     let name = Uuid::new_v4().simple().to_string();
     let path = folder.join(&name[..8]).with_extension(EXTENSION);
     keeper::make_private_parent(&path)?;
-    let listener = UnixListener::bind(&path)?;
+    let (listener, socket) = keeper::listen(path.clone(), temporary)?;
+    if socket != path {
+        symlink(socket, &path)?;
+    }
     Ok(Listener { listener, path })
 }
 
@@ -63,8 +68,18 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path);
+        remove(&self.path);
     }
+}
+
+/// Removes a socket, or a link and the folder that was made for its socket.
+fn remove(path: &Path) {
+    if let Ok(socket) = fs::read_link(path) {
+        let _ = fs::remove_file(&socket);
+        // Only if it is empty: it holds nothing but the socket.
+        let _ = socket.parent().map(fs::remove_dir);
+    }
+    let _ = fs::remove_file(path);
 }
 
 /// Shows one question until it is answered or its server is gone.
@@ -111,10 +126,14 @@ async fn connect_to_all(folder: &Path) -> Vec<UnixStream> {
     }
     let mut connections = Vec::new();
     for path in sockets(folder) {
-        match UnixStream::connect(&path).await {
+        let socket = fs::read_link(&path).unwrap_or_else(|_| path.clone());
+        if !socket.parent().is_some_and(keeper::is_private) {
+            continue;
+        }
+        match UnixStream::connect(&socket).await {
             Ok(stream) if keeper::is_own_process(&stream) => connections.push(stream),
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-                let _ = fs::remove_file(&path);
+                remove(&path);
             }
             _ => {}
         }
@@ -172,7 +191,8 @@ mod tests {
     /// Serves two pages of two processes while `work` is done with what they show.
     async fn with_pages<T>(folder: &Path, work: impl AsyncFnOnce(&OpenQuestions, &OpenQuestions) -> T) -> T {
         let (one, other) = (OpenQuestions::default(), OpenQuestions::default());
-        let (first, second) = (listen(folder).unwrap(), listen(folder).unwrap());
+        let (first, second) =
+            (listen(folder, &std::env::temp_dir()).unwrap(), listen(folder, &std::env::temp_dir()).unwrap());
         tokio::select! {
             () = first.serve(&one) => unreachable!("it serves until it is dropped"),
             () = second.serve(&other) => unreachable!("it serves until it is dropped"),
@@ -227,7 +247,7 @@ mod tests {
     async fn a_page_that_ends_before_an_answer_is_no_answer() {
         let (_temporary, folder) = folder();
         let (questions, asked) = (OpenQuestions::default(), question());
-        let listener = listen(&folder).unwrap();
+        let listener = listen(&folder, &std::env::temp_dir()).unwrap();
         let page = async {
             tokio::select! {
                 () = listener.serve(&questions) => {}
@@ -239,13 +259,35 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_path_that_is_too_long_for_a_socket_leads_to_one() {
+        let (_temporary, folder) = folder();
+        let folder = folder.join("x".repeat(100));
+        fs::create_dir_all(folder.parent().unwrap()).unwrap();
+        let (questions, asked) = (OpenQuestions::default(), question());
+        let listener = listen(&folder, &std::env::temp_dir()).unwrap();
+        let elsewhere = fs::read_link(&listener.path).unwrap();
+        let answering = async {
+            until_count(&questions, 1).await;
+            assert!(questions.answer(questions.all()[0].number, Answer::Accepted));
+            std::future::pending().await
+        };
+        let answer = tokio::select! {
+            answer = ask_on_pages(&folder, &asked, || ()) => answer,
+            () = listener.serve(&questions) => unreachable!("it serves until it is dropped"),
+            () = answering => unreachable!("it waits"),
+        };
+        assert_eq!(answer, Some(Answer::Accepted));
+        assert!(!elsewhere.parent().unwrap().exists() && fs::read_dir(&folder).unwrap().next().is_none());
+    }
+
+    #[tokio::test]
     async fn a_folder_that_others_can_use_and_a_socket_without_a_process_are_not_used() {
         let (_temporary, folder) = folder();
         assert_eq!(connect_to_all(&folder).await.len(), 0);
-        let listener = listen(&folder).unwrap();
+        let listener = listen(&folder, &std::env::temp_dir()).unwrap();
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
         assert_eq!(connect_to_all(&folder).await.len(), 0);
-        assert!(listen(&folder).is_err());
+        assert!(listen(&folder, &std::env::temp_dir()).is_err());
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
         assert_eq!(connect_to_all(&folder).await.len(), 1);
         // A process that was killed leaves its socket.

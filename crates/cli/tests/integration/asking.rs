@@ -86,7 +86,7 @@ async fn a_page_answers_for_a_client_that_cannot_ask_and_beside_one_that_can() -
     let variables = [("XDG_STATE_HOME", state)];
     let page = OpenQuestions::default();
     let pages = questions::folder_of_pages(&home.path().join("cellbridge"));
-    let listener = questions::listen(&pages)?;
+    let listener = questions::listen(&pages, home.path())?;
     let asking = async {
         let mut client = Client::start_with(&["--ask", "edit"], &variables).await?;
         for (answer, expected) in
