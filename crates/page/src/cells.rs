@@ -12,7 +12,7 @@ use crate::now::controls;
 use crate::parts::{Part, Section, digest};
 use crate::words::{ago, elapsed, run_state};
 
-/// How many cells a browser gets before it has told which are near.
+/// How many cells a browser gets before it has said which are near.
 const FIRST: usize = 20;
 
 /// The last change of a cell that is still in effect.

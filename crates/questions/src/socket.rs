@@ -269,7 +269,7 @@ mod tests {
         let answering = async {
             until_count(&questions, 1).await;
             assert!(questions.answer(questions.all()[0].number, Answer::Accepted));
-            std::future::pending().await
+            std::future::pending::<()>().await;
         };
         let answer = tokio::select! {
             answer = ask_on_pages(&folder, &asked, || ()) => answer,

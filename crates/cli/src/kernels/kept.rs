@@ -77,7 +77,7 @@ fn meant<'k>(
 fn line(kernel: &KeptKernel, now: SystemTime) -> String {
     let age = |since: SystemTime| shown(now.duration_since(since).unwrap_or_default());
     let mut parts = vec![
-        state(&kernel.state),
+        keeper_state(&kernel.state),
         kernel.display_name.clone(),
         format!("started {} ago", age(kernel.started_at)),
     ];
@@ -99,7 +99,8 @@ fn line(kernel: &KeptKernel, now: SystemTime) -> String {
     format!("{}  {notebook}\n    {}", kernel.id, parts.join(", "))
 }
 
-fn state(state: &KeeperState) -> String {
+/// The state of a keeper in words.
+pub(crate) fn keeper_state(state: &KeeperState) -> String {
     match state {
         KeeperState::Starting => "starting".to_owned(),
         KeeperState::Idle => "idle".to_owned(),
@@ -116,7 +117,7 @@ fn to_json(kernel: &KeptKernel) -> Value {
     json!({
         "kind": "kept",
         "id": kernel.id,
-        "state": state(&kernel.state),
+        "state": keeper_state(&kernel.state),
         "display_name": kernel.display_name,
         "program": kernel.program,
         "notebook": kernel.notebook,

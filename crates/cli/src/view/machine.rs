@@ -17,6 +17,7 @@ use parking_lot::Mutex;
 use place::{Error, ErrorKind, Future, NextStep, NotebookPath, RunId, RunState};
 
 use crate::export::libraries;
+use crate::kernels::keeper_state;
 
 /// How many runs that have ended are looked at.
 const MAX_ENDED: usize = 20;
@@ -103,7 +104,7 @@ impl FolderMachine {
             process: kernel.process.filter(|_| is_alive),
             language: kernel.language.clone(),
             display_name: kernel.display_name.clone(),
-            state: state(&kernel.state),
+            state: keeper_state(&kernel.state),
             notebook: self.path(kernel.notebook.as_ref()),
             started_at: Some(kernel.started_at),
             memory: kernel.memory,
@@ -196,16 +197,4 @@ impl Machine for FolderMachine {
 
 fn failed(cause: &str) -> Error {
     Error::new(ErrorKind::Unavailable, format!("The kernel was not reached: {cause}."), NextStep::TryAgain)
-}
-
-fn state(state: &KeeperState) -> String {
-    match state {
-        KeeperState::Starting => "starting".to_owned(),
-        KeeperState::Idle => "idle".to_owned(),
-        KeeperState::Busy => "busy".to_owned(),
-        KeeperState::Dead { how } => format!("dead ({how})"),
-        KeeperState::KeeperDead => "ended".to_owned(),
-        KeeperState::Silent => "does not answer".to_owned(),
-        KeeperState::Refused { cause } => format!("not used here ({cause})"),
-    }
 }

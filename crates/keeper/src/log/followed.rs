@@ -31,7 +31,7 @@ pub struct LogFollower {
 /// What a run has shown so far.
 #[derive(Default)]
 pub struct Shown {
-    /// When its server first told of it.
+    /// When its server first announced it.
     pub requested_at: Option<SystemTime>,
     /// When the kernel began with it.
     pub started_at: Option<SystemTime>,

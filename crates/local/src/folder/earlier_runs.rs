@@ -1,4 +1,4 @@
-//! The runs of earlier servers in this folder, and what later ones are to know of ours.
+//! The runs of earlier servers in this folder, and what later servers need to know of ours.
 
 use std::time::Duration;
 

@@ -78,7 +78,7 @@ pub(super) struct Idle {
     pub(super) executor: Option<Arc<dyn place::Executor>>,
     pub(super) is_shut_down: Mutex<bool>,
     pub(super) foreign: Option<place::Foreign>,
-    /// What a start waits for, and whether the kernel is shut down meanwhile.
+    /// What a start waits for, and whether the kernel is shut down during it.
     pub(super) start: tokio::sync::Semaphore,
     pub(super) is_shut_down_at_start: AtomicBool,
     /// The runs that were announced and not retracted, and whether it is left to them when this program ends.
@@ -206,7 +206,7 @@ pub(super) struct Memory {
     /// Only notebooks that are there can be opened.
     pub(super) is_strict: Mutex<bool>,
     /// Happens when it is asked what runs.
-    pub(super) meanwhile: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+    pub(super) in_between: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
 /// It shows nothing.
@@ -225,8 +225,8 @@ impl place::EarlierRuns for Memory {
 
     fn cells_to_run(&self, _: &NotebookPath) -> Future<'_, Vec<CellId>> {
         let running = self.running.lock().unwrap().clone();
-        if let Some(meanwhile) = self.meanwhile.lock().unwrap().take() {
-            meanwhile();
+        if let Some(in_between) = self.in_between.lock().unwrap().take() {
+            in_between();
         }
         async { Ok(running) }.boxed()
     }

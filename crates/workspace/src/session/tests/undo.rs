@@ -176,11 +176,11 @@ async fn outputs_that_came_while_an_undo_was_planned_stay() {
     };
     session.edit(&opened, &before, vec![print("ours")], Vec::new()).await.unwrap();
     let (page, theirs) = (memory.pages.lock().unwrap()[opened.path()].clone(), print("theirs"));
-    let meanwhile = {
+    let in_between = {
         let (page, theirs) = (page.clone(), theirs.clone());
         move || page.notebook.lock().unwrap().apply(&theirs).unwrap()
     };
-    *memory.meanwhile.lock().unwrap() = Some(Box::new(meanwhile));
+    *memory.in_between.lock().unwrap() = Some(Box::new(in_between));
     let error = undo(&session, &opened, UndoTarget::Last(1)).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Conflict);
     assert!(theirs.is_applied(&page.notebook.lock().unwrap()));
