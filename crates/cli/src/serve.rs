@@ -88,18 +88,19 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     if let Some(folder) = operations::folder(&state_env).filter(|_| !options.replies.recording.no_history) {
         workspace.keep_history(folder);
     }
-    let hub = endpoint.as_ref().map(|_| view::hub_of(workspace.clone(), &page_root, &state_env, &policy));
+    // The page does what a person does, without asking. Here agents have the token, too, and without one every user of this machine
+    // could use it.
+    let has_token = endpoint.as_ref().is_some_and(|endpoint| endpoint.token.is_some());
+    let hub = (has_token && policy.asked.is_empty())
+        .then(|| view::hub_of(workspace.clone(), &page_root, &state_env, &policy));
     let mut server = Server::with_workspace(workspace.clone(), Some(Arc::new(ColabSubset::new(tab))))
         .offering(policy)
         .listing_all_tools()
         .asking_on_pages(state_env.own_state_dir().map(|state| questions::folder_of_pages(&state)));
-    if let Some(hub) = &hub {
-        server = server.with_page(hub.clone());
+    if let Some(hub) = hub {
+        server = server.with_page(hub);
     }
-    let served = tokio::select! {
-        served = serve_until_shutdown(server, endpoint, "cellbridge -- cellbridge", &shutdown) => served,
-        () = view::take_questions(hub.as_deref(), &state_env) => Ok(()),
-    };
+    let served = serve_until_shutdown(server, endpoint, "cellbridge -- cellbridge", &shutdown).await;
     workspace.shutdown().await;
     let _ = tokio::time::timeout(TAB_SHUTDOWN_TIMEOUT, tabs).await;
     served

@@ -38,15 +38,15 @@ pub(crate) async fn run(options: View) -> anyhow::Result<()> {
     let serving = mcp::serve_page(hub.clone(), listener, auth, shutdown.clone());
     tokio::select! {
         _ = async { tokio::join!(opening, serving) } => {}
-        () = take_questions(Some(&hub), &process_env) => {}
+        () = take_questions(&hub, &process_env) => {}
     }
     Ok(())
 }
 
 /// Shows the questions of this user's servers. Never ends: a page without questions is of use, too.
-pub(crate) async fn take_questions(hub: Option<&Hub>, process_env: &ProcessEnv) {
+async fn take_questions(hub: &Hub, process_env: &ProcessEnv) {
     #[cfg(unix)]
-    if let (Some(hub), Some(state)) = (hub, process_env.own_state_dir()) {
+    if let Some(state) = process_env.own_state_dir() {
         hub.take_questions(&questions::folder_of_pages(&state), &process_env.temp_dir()).await;
     }
     std::future::pending::<()>().await;

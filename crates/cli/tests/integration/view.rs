@@ -87,6 +87,22 @@ async fn a_server_over_http_serves_the_page_behind_its_token() -> Result<()> {
 }
 
 #[tokio::test]
+async fn agents_that_must_ask_cannot_use_the_page() -> Result<()> {
+    for options in [&["--no-browser", "--no-token"][..], &["--no-browser", "--ask", "run"]] {
+        let served = Served::start_with(options).await?;
+        for path in ["/view", "/view/act"] {
+            let page = Endpoint::new(served.sibling(path));
+            let page = match served.url.split_once("token=") {
+                Some((_, token)) => page.with_bearer(token),
+                None => page,
+            };
+            assert_eq!(page.post("{}", &[]).await?.status(), 404, "{options:?} {path}");
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_server_that_offers_no_edits_undoes_nothing() -> Result<()> {
     let served = Served::start_with(&["--no-browser", "--read-only"]).await?;
     let token = served.url.split_once("token=").context("no token")?.1.to_owned();
