@@ -44,6 +44,7 @@ pub(crate) async fn run(options: View) -> anyhow::Result<()> {
 }
 
 /// Shows the questions of this user's servers. Never ends: a page without questions is of use, too.
+#[cfg_attr(not(unix), expect(unused_variables, reason = "there are no Unix sockets"))]
 async fn take_questions(hub: &Hub, process_env: &ProcessEnv) {
     #[cfg(unix)]
     if let Some(state) = process_env.own_state_dir() {

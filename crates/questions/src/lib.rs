@@ -40,6 +40,7 @@ pub fn folder_of_pages(state: &Path) -> PathBuf {
 }
 
 /// Whether there may be a page that shows questions.
+#[cfg_attr(not(unix), expect(unused_variables, reason = "there are no Unix sockets"))]
 pub fn has_pages(folder: &Path) -> bool {
     #[cfg(unix)]
     return socket::has_pages(folder);
@@ -49,6 +50,7 @@ pub fn has_pages(folder: &Path) -> bool {
 
 /// Asks on all pages; the first answer counts, and the others take the question back. `None` if there is no page, or if all are
 /// gone before anybody has answered. Calls `on_shown` once if there is one, and waits without a bound.
+#[cfg_attr(not(unix), expect(unused_variables, reason = "there are no Unix sockets"))]
 pub async fn ask_on_pages(folder: &Path, question: &Question, on_shown: impl FnOnce()) -> Option<Answer> {
     #[cfg(unix)]
     return socket::ask_on_pages(folder, question, on_shown).await;
