@@ -42,6 +42,39 @@ pub struct Hub {
     /// The last verification of each notebook on a page, in words, with its time.
     verified: Mutex<HashMap<NotebookPath, (SystemTime, String)>>,
     rights: Rights,
+    all_pages: OpenPages,
+}
+
+/// How many pages are open in a program, whatever they show.
+#[derive(Debug, Clone)]
+pub struct OpenPages(Arc<watch::Sender<usize>>);
+
+impl Default for OpenPages {
+    fn default() -> Self {
+        Self(Arc::new(watch::Sender::new(0)))
+    }
+}
+
+impl OpenPages {
+    pub fn subscribe(&self) -> watch::Receiver<usize> {
+        self.0.subscribe()
+    }
+
+    /// One more is open, until the result is dropped.
+    pub fn enter(&self) -> OpenPage {
+        self.0.send_modify(|open| *open += 1);
+        OpenPage(self.clone())
+    }
+}
+
+/// A page that is open.
+#[derive(Debug)]
+pub struct OpenPage(OpenPages);
+
+impl Drop for OpenPage {
+    fn drop(&mut self) {
+        self.0.0.send_modify(|open| *open = open.saturating_sub(1));
+    }
 }
 
 /// What a page may do.
@@ -71,7 +104,12 @@ pub(crate) struct SeenAgent {
 
 impl Hub {
     /// Looks at nothing yet.
-    pub fn new(workspace: Arc<Workspace>, machine: Arc<dyn Machine>, rights: Rights) -> Arc<Self> {
+    pub fn new(
+        workspace: Arc<Workspace>,
+        machine: Arc<dyn Machine>,
+        rights: Rights,
+        all_pages: OpenPages,
+    ) -> Arc<Self> {
         Arc::new(Self {
             workspace,
             machine,
@@ -83,12 +121,18 @@ impl Hub {
             libraries: Mutex::default(),
             verified: Mutex::default(),
             rights,
+            all_pages,
         })
     }
 
     /// How many pages are open.
     pub fn open_pages(&self) -> watch::Receiver<usize> {
         self.open.subscribe()
+    }
+
+    /// Ends what pages have started, such as a verification. Returns in bounded time.
+    pub async fn shutdown(&self) {
+        self.workspace.shutdown().await;
     }
 
     /// A session of the person. It ends with one call or one page, so that no number of pages reaches the limit of a session.
@@ -119,7 +163,7 @@ impl Hub {
         if is_first {
             tokio::spawn(self.clone().look());
         }
-        (PageGuard { hub: self.clone(), number }, receiver)
+        (PageGuard { hub: self.clone(), number, _open: self.all_pages.enter() }, receiver)
     }
 
     /// The cells that a page shows have changed.
@@ -212,6 +256,7 @@ impl Hub {
 pub(crate) struct PageGuard {
     hub: Arc<Hub>,
     pub(crate) number: u64,
+    _open: OpenPage,
 }
 
 impl PageGuard {

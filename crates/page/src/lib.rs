@@ -19,6 +19,6 @@ mod tests;
 mod timeline;
 mod words;
 
-pub use hub::{Hub, Rights};
+pub use hub::{Hub, OpenPage, OpenPages, Rights};
 pub use machine::{Machine, SeenKernel, SeenRun};
-pub use routes::{PATH, is_open, routes};
+pub use routes::{Hubs, PATH, is_open, only, routes};

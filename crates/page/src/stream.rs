@@ -32,6 +32,8 @@ const SILENCE: Duration = Duration::from_secs(15);
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Connect {
+    /// The folder that it shows, where a program serves several.
+    pub(crate) root: String,
     /// The path of the notebook that it shows.
     pub(crate) notebook: Option<String>,
     /// The parts that it has.

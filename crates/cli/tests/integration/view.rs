@@ -5,7 +5,8 @@ use testkit::{Endpoint, Program};
 
 use crate::bridge::{PROGRAM, Served};
 
-const CONNECT: &str = r#"{"known":{}}"#;
+const FOLDER: &str = env!("CARGO_MANIFEST_DIR");
+const CONNECT: &str = concat!(r#"{"known":{},"root":""#, env!("CARGO_MANIFEST_DIR"), "\"}");
 
 /// The page of a folder, and its token.
 struct Viewed {
@@ -16,7 +17,7 @@ struct Viewed {
 
 impl Viewed {
     async fn start() -> Result<Self> {
-        let mut program = Program::start(PROGRAM, &["view", "--no-browser", env!("CARGO_MANIFEST_DIR")], &[])?;
+        let mut program = Program::start(PROGRAM, &["view", "--foreground", "--no-browser", FOLDER], &[])?;
         let url = program.line().await?;
         let (address, fragment) = url.split_once("/view#").context("no address")?;
         let token = fragment.split('&').find_map(|pair| pair.strip_prefix("token=")).context("no token")?;
@@ -67,7 +68,8 @@ async fn other_pages_and_rebound_names_get_nothing() -> Result<()> {
         let reply = viewed.at("/view/events").with_bearer(&viewed.token).post(CONNECT, headers).await?;
         assert_eq!(reply.status(), status, "{headers:?}");
     }
-    let framed = [("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", "navigate"), ("Sec-Fetch-Dest", "iframe")];
+    let framed =
+        [("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", "navigate"), ("Sec-Fetch-Dest", "iframe")];
     assert_eq!(viewed.at("/view").send("GET".parse()?, None, &framed).await?.status(), 403);
     Ok(())
 }
