@@ -221,7 +221,7 @@ def test_no_command_but_a_run_executes_anything_of_the_folder(traps: Traps) -> N
         if command not in RUN_COMMANDS | {"view"}:
             run(command, *COMMANDS.get(command, []))
     # It serves until it is stopped.
-    view = [program(), "view", "--no-browser", "x.ipynb"]
+    view = [program(), "view", "--foreground", "--no-browser", "x.ipynb"]
     with subprocess.Popen(view, cwd=traps.root, env=traps.environment(), stdout=subprocess.PIPE, text=True) as viewing:
         assert viewing.stdout and "/view#" in viewing.stdout.readline()
         viewing.terminate()

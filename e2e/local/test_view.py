@@ -2,6 +2,9 @@
 
 import asyncio
 import json
+import os
+import signal
+import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +15,9 @@ from playwright.async_api import Browser, Page, expect
 
 from e2e.support.kept_kernels import NOTEBOOK, Machine
 from e2e.support.live_page import Seen, chromium, view
+from e2e.support.processes import command_lines, marked
+from e2e.support.program import program
+from e2e.support.waiting import until
 
 ATTACKS = Path(__file__).parents[2] / "crates/html/src/testing/corpus.txt"
 # Stands in for Plotly: what is tested is how a library reaches its frame.
@@ -70,6 +76,9 @@ async def test_what_an_agent_does_is_seen_and_taken_back(browser: Browser, machi
         await expect(page.locator("#said")).to_contain_text("Undone: o")
         await expect(cell.locator(".cb-source")).to_contain_text("plt.plot")
         await expect(page.locator("#history li").first).to_contain_text("you")
+        reply = await server.call("read_cell", cell_index=0)
+        assert reply.startswith("[NOTICE] The person undid o") and reply.splitlines()[0].endswith(f"in {NOTEBOOK}."), reply
+        assert "[NOTICE]" not in await server.call("read_cell", cell_index=0)
         assert "person" in await server.call("history")
         assert seen.bad == []
 
@@ -91,6 +100,8 @@ async def test_a_running_cell_moves_is_answered_and_interrupted(browser: Browser
         await expect(cell.locator(".cb-error")).to_contain_text("KeyboardInterrupt")
         await expect(page.locator("#runs")).to_contain_text("Nothing is running")
         await call
+        reply = await server.call("read_cell", cell_index=0)
+        assert "[NOTICE] The person answered the input() of run" in reply and "then interrupted run" in reply, reply
         assert not gate.exists()
         assert seen.bad == []
 
@@ -247,3 +258,26 @@ async def test_keys_and_a_phone(browser: Browser, machine: Machine) -> None:
         await page.set_viewport_size({"width": 390, "height": 800})
         assert await page.evaluate("document.documentElement.scrollWidth") <= 390
         assert seen.bad == []
+
+
+async def test_one_process_serves_all_pages_of_a_person(machine: Machine) -> None:
+    command, environment = [program(), "view", "--no-browser"], machine.home.environment(machine.mark)
+    other = machine.root / "other"
+    other.mkdir()
+
+    def address(folder: Path) -> str:
+        return subprocess.run([*command, str(folder)], env=environment, check=True, capture_output=True, text=True).stdout
+
+    first, second = address(machine.root), address(other)
+    assert first.split("&root=")[0] == second.split("&root=")[0]
+    assert first != second
+    file = machine.home.folder / "state/cellbridge/view/page"
+    assert file.stat().st_mode & 0o777 == 0o600
+    served = [pid for pid in marked(machine.mark) if "--serve" in command_lines([pid])[0]]
+    assert len(served) == 1
+    # Its arguments hold no token.
+    token = first.split("token=")[1].split("&")[0]
+    assert token not in command_lines(served)[0]
+    os.kill(served[0], signal.SIGTERM)
+    await until(lambda: not marked(machine.mark), "the process has ended")
+    assert file.read_text() == ""

@@ -25,7 +25,7 @@ async def chromium() -> AsyncIterator[Browser]:
 async def view(machine: Machine, *arguments: str) -> AsyncIterator[str]:
     """The address of the page, while the command runs."""
     process = await asyncio.create_subprocess_exec(
-        *[program(), "view", "--no-browser", *arguments],
+        *[program(), "view", "--foreground", "--no-browser", *arguments],
         env=machine.home.environment(machine.mark),
         cwd=machine.root,
         stdout=subprocess.PIPE,

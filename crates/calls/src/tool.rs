@@ -202,7 +202,12 @@ impl Tool {
         {
             answer.begin_with(&report);
         }
-        // A full reply leaves it to the next one.
+        // A full reply leaves them to the next one.
+        if answer.has_room(WARNING_ROOM) {
+            for sentence in context.session.take_persons_actions().await {
+                answer.begin_with(&format!("[NOTICE] {sentence}"));
+            }
+        }
         if answer.has_room(WARNING_ROOM)
             && let Some(warning) = context.session.take_record_warning()
         {

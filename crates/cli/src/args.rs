@@ -123,7 +123,8 @@ pub(crate) enum Command {
     /// Open a page that shows what agents do, and on which you answer, interrupt and take back
     ///
     /// Shows the notebooks of a folder with their outputs as they change, the kernels and runs of all agents there, and the
-    /// history of each notebook. Prints the address of the page, which only this user can use, and serves it until Ctrl-C.
+    /// history of each notebook. Prints the address of the page, which only this user can use. One process serves all pages; it
+    /// ends ten minutes after the last page was closed.
     View(View),
 
     /// Run a notebook from top to bottom in a fresh kernel

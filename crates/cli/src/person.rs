@@ -112,7 +112,7 @@ pub(crate) fn session(
         workspace.keep_history(history);
     }
     let session = Session::new(workspace);
-    session.introduce("person".to_owned());
+    session.introduce_person();
     Ok((session, paths))
 }
 

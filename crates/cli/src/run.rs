@@ -15,9 +15,9 @@ use tokio_util::sync::CancellationToken;
 use workspace::Session;
 
 use crate::args::RunNotebook;
-use crate::operations;
 use crate::person::{self, Named};
 use crate::terminal::note;
+use crate::{operations, view};
 use cells::run_cells;
 use preparation::{check_output, check_writable, choose, prepare};
 
@@ -47,6 +47,9 @@ async fn run_notebook(options: &RunNotebook) -> anyhow::Result<Ended> {
     match &output {
         Some(output) => check_output(output, &source)?,
         None => check_writable(&source)?,
+    }
+    if options.open {
+        view::show(options.output.as_deref().filter(|output| output.exists()).unwrap_or(&options.path)).await;
     }
     let named: Vec<&Named> = [&source].into_iter().chain(&output).collect();
     let history = operations::folder(&person::process_env()).filter(|_| !options.recording.no_history);

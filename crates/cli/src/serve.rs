@@ -20,6 +20,7 @@ use workspace::Workspace;
 use crate::args::{self, Transport};
 use crate::colab_subset::ColabSubset;
 use crate::endpoint::{HttpEndpoint, serve_until_shutdown};
+use crate::view::PageFrontend;
 use crate::{attempts, jupyter, logging, operations, programs, view};
 
 /// Time limit for sending the last frames to the Colab tab at shutdown.
@@ -79,9 +80,16 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     let tabs = tokio::spawn(serve_tabs(tabs, attempts::keep(tab.attempts(), state_env.clone())));
     let policy = serving.allowed.policy();
     let has_tab = is_tab_a_place(&policy);
+    let folder = match &server {
+        Some(_) => local::Folder::beside_another(root, process_env, keeping),
+        None => local::Folder::new(root, process_env, keeping),
+    };
+    if let Some(frontend) = PageFrontend::of(&page_root, &state_env, browser(options.no_browser)) {
+        folder.shown_by(frontend);
+    }
     let (first, others): (Arc<dyn Place>, Vec<Arc<dyn Place>>) = match server {
-        Some(server) => (server, vec![local::Folder::beside_another(root, process_env, keeping)]),
-        None => (local::Folder::new(root, process_env, keeping), Vec::new()),
+        Some(server) => (server, vec![folder]),
+        None => (folder, Vec::new()),
     };
     let others = others.into_iter().chain(has_tab.then(|| tab.place())).collect();
     let workspace = Workspace::with_places(first, others, settings, Some(connector));

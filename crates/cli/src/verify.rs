@@ -12,9 +12,9 @@ use tokio_util::sync::CancellationToken;
 use verify::{CellVerdict, Conclusion, MissingModule, Verdict, Verification, VerifyOptions};
 
 use crate::args::Verify;
-use crate::operations;
 use crate::person::{self, Named};
 use crate::terminal::{self, Progress, note, say, say_json};
+use crate::{operations, view};
 
 /// A notebook, and what came of it: a verification, or why it could not run.
 type Verified = (PathBuf, Result<Verification, String>);
@@ -33,6 +33,9 @@ pub(crate) async fn run(options: &Verify) -> ExitCode {
 async fn verify_all(options: &Verify) -> anyhow::Result<u8> {
     let mut all = Vec::new();
     let interruption = person::interruption();
+    if let Some(first) = options.paths.first().filter(|_| options.open) {
+        view::show(first).await;
+    }
     for path in &options.paths {
         let ended = if interruption.is_cancelled() {
             Err(interrupted())

@@ -1,7 +1,7 @@
 //! A folder of this machine as a [`Place`].
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
@@ -12,9 +12,9 @@ use parking_lot::Mutex;
 #[cfg(unix)]
 use place::EarlierRuns;
 use place::{
-    Document, Error, ErrorKind, Existing, FileContent, FileEntry, FolderCopy, FoundNotebooks, Future, Kernel,
-    KernelChoice, KernelId, KernelRequest, KernelSelector, KernelspecInfo, Mode, NotebookPath, Place,
-    SearchExtent,
+    Document, Error, ErrorKind, Existing, FileContent, FileEntry, FolderCopy, FoundNotebooks, Frontend,
+    Future, Kernel, KernelChoice, KernelId, KernelRequest, KernelSelector, KernelspecInfo, Mode,
+    NotebookPath, Place, SearchExtent,
 };
 
 use crate::foreign::ForeignKernels;
@@ -55,6 +55,8 @@ pub struct Folder {
     /// `None` once the place has shut down.
     kernels: Mutex<Option<Vec<Arc<LocalKernel>>>>,
     foreign: ForeignKernels,
+    /// Shows its notebooks to the person, if anything does.
+    frontend: OnceLock<Arc<dyn Frontend>>,
     #[cfg(unix)]
     waiting: WaitingRuns,
 }
@@ -90,9 +92,15 @@ impl Folder {
             keeping,
             kernels,
             foreign,
+            frontend: OnceLock::new(),
             #[cfg(unix)]
             waiting,
         })
+    }
+
+    /// Shows notebooks with this from now on, unless something does already.
+    pub fn shown_by(&self, frontend: Arc<dyn Frontend>) {
+        let _ = self.frontend.set(frontend);
     }
 
     fn live_kernels(&self) -> Vec<Arc<LocalKernel>> {
@@ -293,6 +301,10 @@ impl Place for Folder {
 
     fn kernel(&self, request: KernelRequest) -> Future<'_, KernelChoice> {
         self.choose(request).boxed()
+    }
+
+    fn frontend(&self) -> Option<Arc<dyn Frontend>> {
+        self.frontend.get().cloned()
     }
 
     fn shutdown(&self) -> BoxFuture<'_, ()> {

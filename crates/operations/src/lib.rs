@@ -22,7 +22,9 @@ pub use calls::{by_call, of_same_call};
 pub use describe::{diff_of, summary};
 pub use live::{Since, live, since_creation};
 pub use log::{Activities, Activity, LogError, OperationLog, SessionLock, prune};
-pub use operation::{CellChange, CellState, Creation, MetadataChange, Operation, OutputsState, RunAction};
+pub use operation::{
+    CellChange, CellState, Creation, MetadataChange, Operation, OutputsState, PERSON, RunAction,
+};
 pub use others::changed_since;
 pub use plan::{Obstacle, Part, Plan, Refusal, plan};
 pub use record::{Recorded, compare, record};

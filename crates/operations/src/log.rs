@@ -139,6 +139,27 @@ impl OperationLog {
         fs::metadata(self.folder.join(LOG)).map_or(0, |log| log.len())
     }
 
+    /// What was added since the log had `length` bytes, which are then as many as it has. Nothing if it was trimmed since.
+    pub fn read_since(&self, length: &mut u64) -> Vec<Operation> {
+        let size = self.size();
+        let before = std::mem::replace(length, size);
+        if size <= before {
+            return Vec::new();
+        }
+        let read = || {
+            let mut file = File::open(self.folder.join(LOG))?;
+            file.seek(SeekFrom::Start(before))?;
+            let mut text = Vec::new();
+            file.read_to_end(&mut text)?;
+            io::Result::Ok(text)
+        };
+        let text = read().unwrap_or_default();
+        // Somebody may be writing the last line.
+        let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        *length = before + whole as u64;
+        operations(&text[..whole]).collect()
+    }
+
     /// A content, if it is still kept and whole.
     pub fn content(&self, id: &BlobId) -> Option<Bytes> {
         blobs::read(&self.folder, id)

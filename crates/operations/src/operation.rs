@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::BlobId;
 
+/// Whom the record names for what a person did on the page or by a command.
+pub const PERSON: &str = "person";
+
 /// One change of a notebook, or a checkpoint, which changes nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Operation {

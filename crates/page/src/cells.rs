@@ -125,17 +125,18 @@ pub(crate) fn has_charts(notebook: &Notebook) -> bool {
 pub(crate) fn section<'a>(viewed: &'a Viewed<'_>, near: &Near, digests: &mut Digests) -> Section<'a> {
     digests.retain(viewed.notebook);
     let parts = viewed.notebook.cells().iter().enumerate().map(|(index, cell)| {
-        let (id, content) = (part_id(cell.id()), digests.of(cell));
+        let id = part_id(cell.id());
         if !near.has(index, &id) {
             let digest = digest(&("far", index, cell.first_line()));
             let far = id.clone();
             return Part::later(id, digest, move || placeholder(&far, index, cell));
         }
+        let content = digests.of(cell);
         let run = viewed.runs.get(cell.id()).copied();
         let state = viewed.states.get(index).and_then(Option::as_ref);
         let mark = viewed.marks.get(&cell.id().to_string());
         let digest = digest(&(
-            (index, content, mark, viewed.is_trusted),
+            (index, content, mark, viewed.is_trusted, viewed.libraries.is_empty()),
             state.map(|state| (state.state.name(), &state.evidence)),
             run.map(|run| {
                 (run.id.as_str(), run_state(&run.state), prompt(run), run.version, run.execution_count)

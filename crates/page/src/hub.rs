@@ -9,27 +9,22 @@ use html::Libraries;
 use notebook::Notebook;
 use parking_lot::Mutex;
 use place::{FoundNotebooks, NotebookPath};
-use questions::OpenQuestions;
 use tokio::sync::watch;
-use workspace::{Activity, Session, Workspace};
+use workspace::{Activity, PERSON, Session, Workspace};
 
 use crate::cells::Near;
 use crate::machine::{Machine, SeenKernel};
+use crate::pages::{OpenPage, Pages};
 
 /// How often kernels are looked at while one of them runs something, and otherwise.
 const BUSY_PAUSE: Duration = Duration::from_millis(300);
 const IDLE_PAUSE: Duration = Duration::from_secs(1);
 /// How often notebooks are searched for.
 const SEARCH_PAUSE: Duration = Duration::from_secs(15);
-/// A page that is loaded again is closed for less than this.
-#[cfg(unix)]
-const RELOAD: Duration = Duration::from_secs(10);
 /// How many notebooks a page lists.
 const MAX_NOTEBOOKS: usize = 500;
 /// How long an agent without a connected session is shown after its last change.
 const ACTIVE: Duration = Duration::from_secs(600);
-/// Who the person is in the record of changes.
-const PERSON: &str = "person";
 
 /// What pages show: a workspace, and the kernels beyond it.
 pub struct Hub {
@@ -42,11 +37,11 @@ pub struct Hub {
     /// How many pages are open, for whoever ends the program without any.
     open: watch::Sender<usize>,
     trusted: Mutex<Vec<NotebookPath>>,
-    questions: OpenQuestions,
     libraries: Mutex<HashMap<NotebookPath, Arc<Libraries>>>,
     /// The last verification of each notebook on a page, in words, with its time.
     verified: Mutex<HashMap<NotebookPath, (SystemTime, String)>>,
     rights: Rights,
+    all_pages: Arc<Pages>,
 }
 
 /// What a page may do.
@@ -76,7 +71,12 @@ pub(crate) struct SeenAgent {
 
 impl Hub {
     /// Looks at nothing yet.
-    pub fn new(workspace: Arc<Workspace>, machine: Arc<dyn Machine>, rights: Rights) -> Arc<Self> {
+    pub fn new(
+        workspace: Arc<Workspace>,
+        machine: Arc<dyn Machine>,
+        rights: Rights,
+        all_pages: Arc<Pages>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             workspace,
             machine,
@@ -85,10 +85,10 @@ impl Hub {
             next_page: AtomicU64::new(1),
             open: watch::Sender::new(0),
             trusted: Mutex::default(),
-            questions: OpenQuestions::default(),
             libraries: Mutex::default(),
             verified: Mutex::default(),
             rights,
+            all_pages,
         })
     }
 
@@ -97,10 +97,15 @@ impl Hub {
         self.open.subscribe()
     }
 
+    /// Ends what pages have started, such as a verification. Returns in bounded time.
+    pub async fn shutdown(&self) {
+        self.workspace.shutdown().await;
+    }
+
     /// A session of the person. It ends with one call or one page, so that no number of pages reaches the limit of a session.
     pub(crate) fn session(&self) -> Session {
         let session = Session::new(self.workspace.clone());
-        session.introduce(PERSON.to_owned());
+        session.introduce_person();
         session
     }
 
@@ -109,29 +114,8 @@ impl Hub {
     }
 
     /// What waits for the person's answer.
-    pub(crate) fn questions(&self) -> &OpenQuestions {
-        &self.questions
-    }
-
-    /// Takes the questions of servers to the folder of pages while a page is open; the socket is in the `temporary` folder if that path
-    /// is too long for one. Ends only if the folder cannot be used.
-    #[cfg(unix)]
-    pub async fn take_questions(&self, folder: &std::path::Path, temporary: &std::path::Path) {
-        let mut open = self.open_pages();
-        // The sender lives in `self`.
-        while open.wait_for(|open| *open > 0).await.is_ok() {
-            let listener = match questions::listen(folder, temporary) {
-                Ok(listener) => listener,
-                Err(error) => {
-                    tracing::warn!(folder = %folder.display(), %error, "the page shows no questions of servers");
-                    return;
-                }
-            };
-            tokio::select! {
-                () = listener.serve(&self.questions) => {}
-                () = until_closed(&mut open) => {}
-            }
-        }
+    pub(crate) fn questions(&self) -> &questions::OpenQuestions {
+        self.all_pages.questions()
     }
 
     pub(crate) fn seen(&self) -> watch::Receiver<Arc<Seen>> {
@@ -151,7 +135,7 @@ impl Hub {
         if is_first {
             tokio::spawn(self.clone().look());
         }
-        (PageGuard { hub: self.clone(), number }, receiver)
+        (PageGuard { hub: self.clone(), number, _open: self.all_pages.enter() }, receiver)
     }
 
     /// The cells that a page shows have changed.
@@ -240,20 +224,11 @@ impl Hub {
     }
 }
 
-/// Waits until no page is open, and none comes back.
-#[cfg(unix)]
-async fn until_closed(open: &mut watch::Receiver<usize>) {
-    while open.wait_for(|open| *open == 0).await.is_ok() {
-        if tokio::time::timeout(RELOAD, open.wait_for(|open| *open > 0)).await.is_err() {
-            return;
-        }
-    }
-}
-
 /// A page that is open, until this is dropped.
 pub(crate) struct PageGuard {
     hub: Arc<Hub>,
     pub(crate) number: u64,
+    _open: OpenPage,
 }
 
 impl PageGuard {

@@ -11,6 +11,7 @@ mod hub;
 mod machine;
 mod now;
 mod observed;
+mod pages;
 mod parts;
 mod routes;
 mod stream;
@@ -21,4 +22,5 @@ mod words;
 
 pub use hub::{Hub, Rights};
 pub use machine::{Machine, SeenKernel, SeenRun};
-pub use routes::{PATH, is_open, routes};
+pub use pages::{OpenPage, Pages};
+pub use routes::{Hubs, PATH, is_open, only, routes};

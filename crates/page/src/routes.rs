@@ -10,6 +10,8 @@ use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
+use place::Error;
+use serde::Deserialize;
 use serde_json::json;
 
 use crate::actions::{Action, act};
@@ -37,8 +39,27 @@ pub fn is_open(path: &str) -> bool {
     matches!(path, "/view" | "/view/page.js" | "/view/page.css" | "/view/frame")
 }
 
-/// The routes of a hub's page.
-pub fn routes(hub: Arc<Hub>) -> Router {
+/// The hubs of a program.
+pub trait Hubs: Send + Sync + 'static {
+    /// That of the folder that the address of a page names; fails if there is none.
+    fn hub(&self, root: &str) -> Result<Arc<Hub>, Error>;
+}
+
+/// A hub for all pages, whatever they name.
+pub fn only(hub: Arc<Hub>) -> Arc<dyn Hubs> {
+    Arc::new(Only(hub))
+}
+
+struct Only(Arc<Hub>);
+
+impl Hubs for Only {
+    fn hub(&self, _root: &str) -> Result<Arc<Hub>, Error> {
+        Ok(self.0.clone())
+    }
+}
+
+/// The routes of the page.
+pub fn routes(hubs: Arc<dyn Hubs>) -> Router {
     let style = [html::STYLE, STYLE].concat();
     Router::new()
         .route(PATH, get(|| async { file("text/html; charset=utf-8", SHELL, POLICY) }))
@@ -51,7 +72,7 @@ pub fn routes(hub: Arc<Hub>) -> Router {
         .route("/view/events", post(stream))
         .route("/view/act", post(action))
         .layer(from_fn(check))
-        .with_state(hub)
+        .with_state(hubs)
 }
 
 fn file(kind: &'static str, content: impl Into<Body>, policy: &'static str) -> Response {
@@ -96,16 +117,40 @@ fn is_own(headers: &HeaderMap, is_shell: bool) -> bool {
     }
 }
 
-async fn stream(State(hub): State<Arc<Hub>>, Json(connect): Json<Connect>) -> Response {
-    let headers = [(header::CONTENT_TYPE, "text/event-stream")];
-    (headers, Body::from_stream(events(&hub, connect))).into_response()
+type AllHubs = State<Arc<dyn Hubs>>;
+
+async fn stream(State(hubs): AllHubs, Json(connect): Json<Connect>) -> Response {
+    match hubs.hub(&connect.root) {
+        Ok(hub) => {
+            let headers = [(header::CONTENT_TYPE, "text/event-stream")];
+            (headers, Body::from_stream(events(&hub, connect))).into_response()
+        }
+        Err(error) => refused(&error),
+    }
 }
 
-async fn action(State(hub): State<Arc<Hub>>, Json(action): Json<Action>) -> Response {
-    match act(&hub, action).await {
+/// What a person does, in the folder that the page shows.
+#[derive(Deserialize)]
+struct Act {
+    #[serde(default)]
+    root: String,
+    #[serde(flatten)]
+    action: Action,
+}
+
+async fn action(State(hubs): AllHubs, Json(Act { root, action }): Json<Act>) -> Response {
+    let acted = match hubs.hub(&root) {
+        Ok(hub) => act(&hub, action).await,
+        Err(error) => Err(error),
+    };
+    match acted {
         Ok(answer) => Json(answer).into_response(),
-        Err(error) => (StatusCode::CONFLICT, Json(json!({ "error": error.to_string() }))).into_response(),
+        Err(error) => refused(&error),
     }
+}
+
+fn refused(error: &Error) -> Response {
+    (StatusCode::CONFLICT, Json(json!({ "error": error.to_string() }))).into_response()
 }
 
 #[cfg(test)]

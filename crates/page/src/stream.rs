@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::timeout;
-use workspace::{PastOperation, Session};
+use workspace::{PastOperation, Session, StaleJudgement};
 
 use crate::cells::{self, Digests, Mark, Near, Viewed};
 use crate::hub::{Hub, PageGuard, Seen};
@@ -32,6 +32,8 @@ const SILENCE: Duration = Duration::from_secs(15);
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Connect {
+    /// The folder that it shows, where a program serves several.
+    pub(crate) root: String,
     /// The path of the notebook that it shows.
     pub(crate) notebook: Option<String>,
     /// The parts that it has.
@@ -145,14 +147,17 @@ impl Page {
         notebook: Option<(&Notebook, &Near)>,
         problem: Option<String>,
     ) -> Option<Bytes> {
+        // What takes longer to find out comes after the cells.
+        let has_cells = self.known.contains_key("cells");
         let viewed = self.notebook.as_ref().zip(notebook).map(|(opened, (notebook, _))| {
             let path = opened.notebook.path();
-            let known = calls::replies::cell_text::cell_states(&self.session, &opened.notebook, notebook);
             Viewed {
                 notebook,
-                states: (0..notebook.cells().len())
-                    .map(|index| known.get(index).filter(|_| known.has_runs()))
-                    .collect(),
+                states: if has_cells {
+                    states(&self.session, &opened.notebook, notebook)
+                } else {
+                    Vec::new()
+                },
                 marks: &opened.marks,
                 runs: latest_runs(seen, path),
                 is_trusted: self.guard.hub().is_trusted(path),
@@ -170,7 +175,7 @@ impl Page {
             sections.push(timeline::section(&opened.past));
         }
         let (updates, is_all) = updates(&mut self.known, &sections);
-        self.is_behind = !is_all;
+        self.is_behind = !is_all || (!has_cells && notebook.is_some());
         let is_other = problem != self.problem;
         if updates.is_empty() && !is_other {
             return None;
@@ -200,7 +205,9 @@ impl Page {
         let Some(shown) = &mut self.notebook else { return Ok(None) };
         let notebook = shown.notebook.document().snapshot().await?;
         observe(&shown.notebook, seen, &notebook);
-        if shown.searched.as_ref().is_none_or(|searched| !notebook.has_cells_of(searched)) {
+        if self.known.contains_key("cells")
+            && shown.searched.as_ref().is_none_or(|searched| !notebook.has_cells_of(searched))
+        {
             if shown.libraries.is_empty() && cells::has_charts(&notebook) {
                 shown.libraries = self.guard.hub().libraries(shown.notebook.path(), &notebook).await;
             }
@@ -215,6 +222,15 @@ impl Page {
         }
         Ok(Some(notebook))
     }
+}
+
+/// The stale state of each cell, if anything is known of the notebook's runs.
+fn states(session: &Session, opened: &OpenNotebook, notebook: &Notebook) -> Vec<Option<StaleJudgement>> {
+    let known = calls::replies::cell_text::cell_states(session, opened, notebook);
+    if !known.has_runs() {
+        return Vec::new();
+    }
+    (0..notebook.cells().len()).map(|index| known.get(index)).collect()
 }
 
 /// The latest run of each cell of a notebook.

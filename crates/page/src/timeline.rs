@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use html::Fragment;
 use notebook::one_line;
-use workspace::{Operation, PastOperation, summary};
+use workspace::{Operation, PERSON, PastOperation, summary};
 
 use crate::cells::Mark;
 use crate::parts::{Part, Section};
@@ -13,8 +13,6 @@ use crate::words::{ago, millis};
 
 /// How many operations a page shows.
 const MAX_SHOWN: usize = 200;
-/// What the person calls herself in the record.
-const PERSON: &str = "person";
 
 /// The section of the history.
 pub(crate) fn section(past: &[PastOperation]) -> Section<'static> {

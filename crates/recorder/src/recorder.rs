@@ -198,6 +198,18 @@ impl Recorder {
         })
     }
 
+    /// What was recorded since the log of a notebook had `length` bytes, and how many it has now; without a `length` only these. Waits
+    /// for no record of this program. `None` if it takes too long.
+    pub async fn recorded_since(&self, notebook: &str, length: Option<u64>) -> Option<(Vec<Operation>, u64)> {
+        let log = self.log(notebook);
+        let reading = tokio::task::spawn_blocking(move || {
+            let mut end = length.unwrap_or_else(|| log.size());
+            let operations = log.read_since(&mut end);
+            (operations, end)
+        });
+        timeout(ANSWER_WAIT, reading).await.ok()?.ok()
+    }
+
     /// Why nothing is recorded. Returned once.
     pub fn take_warning(&self) -> Option<String> {
         self.warning.for_agent.lock().take()

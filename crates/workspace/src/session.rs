@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Weak};
 
 use notebook::{CellId, Edit, Notebook};
-use operations::SessionLock;
+use operations::{PERSON, SessionLock};
 use parking_lot::{Mutex, MutexGuard};
 use place::{
     Applied, Error, ErrorKind, Expected, Kernel, Mode, NextStep, NotebookPath, Place, SessionId, nearest,
@@ -23,6 +23,7 @@ use crate::workspace::Workspace;
 
 mod cell_lookup;
 mod copy;
+mod person;
 mod places;
 mod run;
 mod seen_cells;
@@ -45,6 +46,8 @@ pub struct Session {
     /// Tells its operations from those of other sessions.
     lock: Arc<SessionLock>,
     state: Mutex<SessionState>,
+    /// How long the records of its notebooks were when they were last read for what the person did.
+    histories: tokio::sync::Mutex<HashMap<NotebookPath, u64>>,
 }
 
 #[derive(Default)]
@@ -77,6 +80,7 @@ impl Session {
             shown_paths: ShownPaths::default(),
             lock: Arc::default(),
             state: Mutex::default(),
+            histories: tokio::sync::Mutex::default(),
         }
     }
 
@@ -91,7 +95,15 @@ impl Session {
 
     /// What the agent calls itself, for those who work on the same notebooks.
     pub fn introduce(&self, agent: String) {
+        // No agent passes for the person.
+        let agent =
+            if agent.trim().eq_ignore_ascii_case(PERSON) { format!("{agent} (agent)") } else { agent };
         self.state().agent = Some(agent);
+    }
+
+    /// The session is the person's.
+    pub fn introduce_person(&self) {
+        self.state().agent = Some(PERSON.to_owned());
     }
 
     /// The session is one call: the next call has another.

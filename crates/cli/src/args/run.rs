@@ -41,6 +41,10 @@ pub(crate) struct RunNotebook {
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) timeout: Option<Duration>,
 
+    /// Show the notebook on the live page (`cellbridge view`)
+    #[arg(long)]
+    pub(crate) open: bool,
+
     #[command(flatten)]
     pub(crate) places: Places,
 

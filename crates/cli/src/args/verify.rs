@@ -8,6 +8,7 @@ use clap::Args;
 use super::{Places, Recording, seconds};
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option")]
 pub(crate) struct Verify {
     /// Notebooks on this machine, or `jupyter:PATH` for those on a Jupyter server
     #[arg(value_name = "PATH", required = true)]
@@ -32,6 +33,10 @@ pub(crate) struct Verify {
     /// Also write a `JUnit` report with a test for each cell, for CI
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
+
+    /// Show the notebook on the live page (`cellbridge view`)
+    #[arg(long)]
+    pub(crate) open: bool,
 
     #[command(flatten)]
     pub(crate) places: Places,

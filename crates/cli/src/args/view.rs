@@ -13,4 +13,12 @@ pub(crate) struct View {
     /// Print the address of the page, and open no browser
     #[arg(long)]
     pub(crate) no_browser: bool,
+
+    /// Serve the page in this process, until Ctrl-C
+    #[arg(long)]
+    pub(crate) foreground: bool,
+
+    /// Serve the page for `cellbridge view`, until no page was open for ten minutes
+    #[arg(long, hide = true, conflicts_with_all = ["path", "no_browser", "foreground"])]
+    pub(crate) serve: bool,
 }

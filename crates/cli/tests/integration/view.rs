@@ -5,7 +5,7 @@ use testkit::{Endpoint, Program};
 
 use crate::bridge::{PROGRAM, Served};
 
-const CONNECT: &str = r#"{"known":{}}"#;
+const CONNECT: &str = concat!(r#"{"known":{},"root":""#, env!("CARGO_MANIFEST_DIR"), "\"}");
 
 /// The page of a folder, and its token.
 struct Viewed {
@@ -16,8 +16,11 @@ struct Viewed {
 
 impl Viewed {
     async fn start() -> Result<Self> {
-        let mut program =
-            Program::start(PROGRAM, &["view", "--no-browser", env!("CARGO_MANIFEST_DIR")], &[])?;
+        let mut program = Program::start(
+            PROGRAM,
+            &["view", "--foreground", "--no-browser", env!("CARGO_MANIFEST_DIR")],
+            &[],
+        )?;
         let url = program.line().await?;
         let (address, fragment) = url.split_once("/view#").context("no address")?;
         let token = fragment.split('&').find_map(|pair| pair.strip_prefix("token=")).context("no token")?;

@@ -12,7 +12,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use connection::Envelope;
 use http_body_util::{BodyExt as _, Collected, LengthLimitError, Limited};
-use page::Hub;
+use page::Hubs;
 use rmcp::model::ErrorCode;
 use rmcp::transport::streamable_http_server::session::local::SessionConfig;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
@@ -48,15 +48,20 @@ pub async fn serve_http(server: Server, listener: TcpListener, auth: HttpAuth, s
         None => router,
     };
     let router = match server.page {
-        Some(hub) => router.merge(page::routes(hub)),
+        Some(hub) => router.merge(page::routes(page::only(hub))),
         None => router,
     };
     serve_checked(router, listener, auth, shutdown).await;
 }
 
 /// Serves the page of a person on `listener` until `shutdown`, with the checks that agents' requests get.
-pub async fn serve_page(hub: Arc<Hub>, listener: TcpListener, auth: HttpAuth, shutdown: CancellationToken) {
-    serve_checked(page::routes(hub), listener, auth, shutdown).await;
+pub async fn serve_page(
+    hubs: Arc<dyn Hubs>,
+    listener: TcpListener,
+    auth: HttpAuth,
+    shutdown: CancellationToken,
+) {
+    serve_checked(page::routes(hubs), listener, auth, shutdown).await;
 }
 
 async fn serve_checked(router: Router, listener: TcpListener, auth: HttpAuth, shutdown: CancellationToken) {

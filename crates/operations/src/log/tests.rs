@@ -39,6 +39,27 @@ fn operations_are_read_as_they_were_appended() {
 }
 
 #[test]
+fn what_was_added_is_read_once() {
+    let root = tempfile::tempdir().unwrap();
+    let log = OperationLog::new(root.path(), "local:/x/a.ipynb");
+    let mut length = log.size();
+    assert_eq!(log.read_since(&mut length), []);
+    append(&log, "one");
+    append(&log, "two");
+    let mut added = || log.read_since(&mut length).into_iter().map(|it| it.tool).collect::<Vec<_>>();
+    assert_eq!(added(), ["one", "two"]);
+    assert!(added().is_empty());
+    append(&log, "three");
+    let path = file(root.path(), &log);
+    let mut text = fs::read(&path).unwrap();
+    let unfinished = text.split_off(text.len() - 5);
+    fs::write(&path, &text).unwrap();
+    assert!(added().is_empty());
+    fs::write(&path, [text, unfinished].concat()).unwrap();
+    assert_eq!(added(), ["three"]);
+}
+
+#[test]
 fn a_torn_line_does_no_harm() {
     let root = tempfile::tempdir().unwrap();
     let log = OperationLog::new(root.path(), "x");

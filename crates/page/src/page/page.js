@@ -8,6 +8,7 @@
   const digests = new Map();
   const place = new URLSearchParams(location.hash.slice(1));
   const token = takeToken();
+  const root = place.get("root") ?? "";
   let notebook = place.get("notebook") ?? "";
   let page = null, stream = null, near = null, pending = null;
 
@@ -25,7 +26,7 @@
   function request(path, body, signal) {
     const headers = { "Content-Type": "application/json" };
     if (token) headers.Authorization = `Bearer ${token}`;
-    return fetch(`view/${path}`, { method: "POST", headers, body: JSON.stringify(body), signal, credentials: "omit" });
+    return fetch(`view/${path}`, { method: "POST", headers, body: JSON.stringify({ ...body, root }), signal, credentials: "omit" });
   }
 
   // The stream.
@@ -37,6 +38,10 @@
         const answer = await request("events", { notebook, known: known(), near }, stream.signal);
         if (answer.status === 401 || answer.status === 403) {
           connection("This address is no longer valid. Run `cellbridge view` again.");
+          return;
+        }
+        if (answer.status === 409) {
+          connection((await answer.json()).error);
           return;
         }
         if (!answer.ok) throw new Error(answer.statusText);
@@ -236,7 +241,7 @@
     if (path === notebook) { byId(part)?.scrollIntoView(); place.delete("part"); return; }
     notebook = path;
     place.set("notebook", path);
-    history.pushState(null, "", `#${new URLSearchParams({ notebook })}`);
+    history.pushState(null, "", `#${new URLSearchParams({ ...(root && { root }), notebook })}`);
     entitle();
     for (const section of ["cells", "verified", "history"]) {
       for (const child of byId(section).children) digests.delete(child.id);
@@ -324,6 +329,7 @@
     return libraries.get(key);
   }
 
+  byId("root").textContent = root;
   entitle();
   follow();
 })();

@@ -335,3 +335,29 @@ async fn one_call_is_one_operation() {
     assert_eq!(sources(&opened).await, ["0"]);
     assert!(opened.document().snapshot().await.unwrap().cell(&id).is_some());
 }
+
+#[tokio::test]
+async fn an_agent_is_told_once_what_the_person_did() {
+    let (workspace, _folder) = recording();
+    let (one, opened) = agent(&workspace, "one").await;
+    with_cells(&one, "a.ipynb", 2).await;
+    set(&one, &opened, 0, "by one").await;
+    assert_eq!(one.take_persons_actions().await, [""; 0]);
+    let person = Session::new(workspace.clone());
+    person.introduce_person();
+    let of_person = person.notebook(Some("a.ipynb")).await.unwrap();
+    let undone = person.undo(&of_person, &UndoTarget::LastOfAll(1), None, false);
+    person.acting("cellbridge view", undone).await.unwrap();
+    // The record is complete.
+    person.history(&of_person, None).await.unwrap();
+    let told = one.take_persons_actions().await;
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].starts_with("The person undid o"), "{told:?}");
+    assert!(told[0].ends_with(" in a.ipynb."), "{told:?}");
+    assert_eq!(one.take_persons_actions().await, [""; 0]);
+    let (other, opened) = agent(&workspace, "Person").await;
+    assert_eq!(one.take_persons_actions().await, [""; 0]);
+    set(&other, &opened, 1, "by an agent of that name").await;
+    other.history(&opened, None).await.unwrap();
+    assert_eq!(one.take_persons_actions().await, [""; 0]);
+}

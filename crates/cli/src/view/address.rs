@@ -1,0 +1,134 @@
+//! Where the page of this user is: written down by the process that serves it, and readable by nobody else.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+
+use rest::Secret;
+use serde::{Deserialize, Serialize};
+
+use crate::private::create_folder;
+
+const FILE: &str = "page";
+
+/// How a browser reaches the page.
+#[derive(Debug)]
+pub(super) struct Address {
+    pub(super) port: u16,
+    pub(super) token: Secret,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Written {
+    port: u16,
+    token: String,
+}
+
+/// Held by the process that serves the page, as long as it lives.
+pub(super) struct AddressFile(File);
+
+impl AddressFile {
+    /// `None` if another process serves the page.
+    pub(super) fn take(state: &Path) -> io::Result<Option<Self>> {
+        create_folder(state)?;
+        let file = open(&state.join(FILE))?;
+        match file.try_lock() {
+            Ok(()) => {
+                // That of a process that has ended.
+                file.set_len(0)?;
+                Ok(Some(Self(file)))
+            }
+            Err(fs::TryLockError::WouldBlock) => Ok(None),
+            Err(fs::TryLockError::Error(error)) => Err(error),
+        }
+    }
+
+    pub(super) fn write(&mut self, address: &Address) -> io::Result<()> {
+        let Address { port, token } = address;
+        let written = Written { port: *port, token: token.expose().to_owned() };
+        self.0.seek(SeekFrom::Start(0))?;
+        self.0.write_all(&serde_json::to_vec(&written)?)
+    }
+}
+
+impl Drop for AddressFile {
+    fn drop(&mut self) {
+        // Nobody is led to a port that others may use next.
+        let _ = self.0.set_len(0);
+    }
+}
+
+/// The address of the page, if a process serves it now.
+pub(super) fn read(state: &Path) -> Option<Address> {
+    let mut file = open(&state.join(FILE)).ok().filter(is_own)?;
+    if !matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)) {
+        return None;
+    }
+    let mut text = Vec::new();
+    file.read_to_end(&mut text).ok()?;
+    let Written { port, token } = serde_json::from_slice(&text).ok()?;
+    Some(Address { port, token: Secret::new(token)? })
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// Whether nobody else could have written it.
+#[cfg(unix)]
+fn is_own(file: &File) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let own = rustix::process::getuid().as_raw();
+    file.metadata().is_ok_and(|it| it.uid() == own && it.mode() & 0o777 == 0o600)
+}
+
+#[cfg(not(unix))]
+fn is_own(_file: &File) -> bool {
+    true
+}
+
+/// Where it is written down.
+pub(super) fn folder(own_state: Option<PathBuf>) -> Option<PathBuf> {
+    Some(own_state?.join("view"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_that_of_a_process_that_lives() {
+        let state = tempfile::tempdir().unwrap();
+        let state = state.path().join("view");
+        assert!(read(&state).is_none());
+        let mut file = AddressFile::take(&state).unwrap().unwrap();
+        assert!(read(&state).is_none(), "it does not listen yet");
+        file.write(&Address { port: 7, token: Secret::new("secret").unwrap() }).unwrap();
+        let found = read(&state).unwrap();
+        assert_eq!((found.port, found.token.expose()), (7, "secret"));
+        assert!(AddressFile::take(&state).unwrap().is_none());
+        drop(file);
+        assert!(read(&state).is_none());
+        assert!(AddressFile::take(&state).unwrap().is_some());
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn what_others_could_have_written_is_not_used() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let state = tempfile::tempdir().unwrap();
+        let state = state.path().join("view");
+        let mut file = AddressFile::take(&state).unwrap().unwrap();
+        file.write(&Address { port: 7, token: Secret::new("secret").unwrap() }).unwrap();
+        let mode = |mode| fs::set_permissions(state.join(FILE), fs::Permissions::from_mode(mode)).unwrap();
+        assert_eq!(fs::metadata(state.join(FILE)).unwrap().permissions().mode() & 0o777, 0o600);
+        mode(0o622);
+        assert!(read(&state).is_none());
+        mode(0o600);
+        assert!(read(&state).is_some());
+    }
+}

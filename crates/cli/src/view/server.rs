@@ -1,0 +1,228 @@
+//! The process that serves the page of this user: a hub for each folder that a page shows, until no page has been open for a while.
+
+use std::collections::HashMap;
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use colab::Browser;
+use environments::ProcessEnv;
+use local::Folder;
+use mcp::HttpAuth;
+use page::{Hub, Hubs, Pages, Rights};
+use parking_lot::Mutex;
+use place::{Error, ErrorKind};
+use rest::Secret;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use workspace::{Settings, Workspace};
+
+use super::Shown;
+use super::address::{self, Address, AddressFile};
+use super::machine::FolderMachine;
+use crate::terminal::{note, say};
+use crate::{operations, person};
+
+/// How long the process waits for a page after the last one was closed.
+const UNUSED: Duration = Duration::from_secs(600);
+/// How many folders are kept; the others are opened again when a page asks for them.
+const MAX_FOLDERS: usize = 16;
+
+/// Serves the page. With `shown`, in front of the person until Ctrl-C; otherwise until no page was open for ten minutes.
+pub(super) async fn run(process_env: &ProcessEnv, shown: Option<(&Shown, Browser)>) -> anyhow::Result<()> {
+    let state = address::folder(process_env.own_state_dir());
+    let taken = state.context("there is no home folder").map(|state| AddressFile::take(&state));
+    let mut file = match (taken, &shown) {
+        (Ok(Ok(file)), _) => file,
+        // Only commands that are started later do not find the page.
+        (_, Some(_)) => None,
+        (Ok(Err(error)), None) => bail!("the address of the page cannot be written down: {error}"),
+        (Err(error), None) => return Err(error),
+    };
+    if file.is_none() && shown.is_none() {
+        // Another process serves the page.
+        return Ok(());
+    }
+    #[cfg(unix)]
+    if shown.is_none() {
+        // From here on, no signal to the session of its starter reaches this process.
+        rustix::process::setsid()?;
+    }
+    let listener =
+        TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.context("no port can be opened on loopback")?;
+    let address = Address { port: listener.local_addr()?.port(), token: Secret::generate()? };
+    if let Some(file) = &mut file {
+        file.write(&address)?;
+    }
+    let shutdown = person::interruption();
+    let folders = Arc::new(Folders::new(process_env));
+    let pages = folders.pages.clone();
+    let auth = HttpAuth::new(Some(address.token.clone()), [], false);
+    let serving = mcp::serve_page(folders.clone(), listener, auth, shutdown.clone());
+    let ending = async {
+        match shown {
+            None => {
+                unused(&pages, UNUSED, &shutdown).await;
+                shutdown.cancel();
+            }
+            Some((shown, browser)) => show(shown, browser, &address, process_env, &pages, &shutdown).await,
+        }
+    };
+    tokio::select! {
+        _ = async { tokio::join!(serving, ending) } => {}
+        () = take_questions(&folders.pages, process_env) => {}
+    }
+    drop(file);
+    let hubs: Vec<_> = folders.hubs.lock().values().cloned().collect();
+    futures_util::future::join_all(hubs.iter().map(|hub| hub.shutdown())).await;
+    Ok(())
+}
+
+/// Shows the questions of this user's servers. Never ends: a page without questions is of use, too.
+#[cfg_attr(not(unix), expect(unused_variables, reason = "there are no Unix sockets"))]
+async fn take_questions(pages: &Pages, process_env: &ProcessEnv) {
+    #[cfg(unix)]
+    if let Some(state) = process_env.own_state_dir() {
+        pages.take_questions(&questions::folder_of_pages(&state), &process_env.temp_dir()).await;
+    }
+    std::future::pending::<()>().await;
+}
+
+/// Prints the address and opens it, with what the browser reads until it has opened the page.
+async fn show(
+    shown: &Shown,
+    browser: Browser,
+    address: &Address,
+    process_env: &ProcessEnv,
+    pages: &Pages,
+    shutdown: &CancellationToken,
+) {
+    let url = shown.url(address);
+    let _ = say(&url);
+    match super::open(&browser, &url, process_env, &shown.root).await {
+        Ok(opened) => {
+            let mut pages = pages.open();
+            tokio::select! {
+                _ = pages.wait_for(|open| *open > 0) => {}
+                () = shutdown.cancelled() => {}
+            }
+            drop(opened);
+        }
+        Err(problem) => note(&format!("cellbridge: {problem} Open the address above.")),
+    }
+}
+
+/// Waits until no page has been open for this long, or `shutdown`.
+async fn unused(pages: &Pages, limit: Duration, shutdown: &CancellationToken) {
+    let mut pages = pages.open();
+    let watching = async {
+        loop {
+            tokio::select! {
+                () = tokio::time::sleep(limit) => return,
+                _ = pages.wait_for(|open| *open > 0) => {}
+            }
+            let _ = pages.wait_for(|open| *open == 0).await;
+        }
+    };
+    tokio::select! {
+        () = watching => {}
+        () = shutdown.cancelled() => {}
+    }
+}
+
+/// The folders that pages show.
+struct Folders {
+    process_env: ProcessEnv,
+    pages: Arc<Pages>,
+    hubs: Mutex<HashMap<PathBuf, Arc<Hub>>>,
+}
+
+impl Folders {
+    fn new(process_env: &ProcessEnv) -> Self {
+        Self { process_env: process_env.clone(), pages: Arc::default(), hubs: Mutex::default() }
+    }
+
+    fn hub_of(&self, root: &Path) -> anyhow::Result<Arc<Hub>> {
+        let root = dunce::canonicalize(root).with_context(|| root.display().to_string())?;
+        if !root.is_dir() {
+            bail!("{} is not a folder", root.display());
+        }
+        let mut hubs = self.hubs.lock();
+        if let Some(hub) = hubs.get(&root) {
+            return Ok(hub.clone());
+        }
+        if hubs.len() >= MAX_FOLDERS {
+            hubs.retain(|_, hub| *hub.open_pages().borrow() > 0);
+        }
+        let hub = self.new_hub(&root);
+        hubs.insert(root, hub.clone());
+        Ok(hub)
+    }
+
+    fn new_hub(&self, root: &Path) -> Arc<Hub> {
+        let folder = Folder::new(root.to_path_buf(), self.process_env.clone(), None);
+        let settings = Settings { asks_for_changes: false, ..Settings::default() };
+        let workspace = Workspace::new(folder, settings);
+        if let Some(history) = operations::folder(&self.process_env) {
+            workspace.keep_history(history);
+        }
+        let machine = Arc::new(FolderMachine::new(root, &self.process_env));
+        Hub::new(workspace, machine, Rights { edits: true, runs: true }, self.pages.clone())
+    }
+}
+
+impl Hubs for Folders {
+    fn hub(&self, root: &str) -> Result<Arc<Hub>, Error> {
+        let root = Path::new(root);
+        let found = if root.is_absolute() {
+            self.hub_of(root)
+        } else {
+            Err(anyhow::anyhow!("the address names no folder"))
+        };
+        found.map_err(|error| {
+            let next = "Run `cellbridge view` in the folder.";
+            Error::new(ErrorKind::NotFound, format!("The folder cannot be shown: {error:#}."), next)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn the_process_ends_ten_minutes_after_the_last_page() {
+        let (pages, shutdown) = (Arc::<Pages>::default(), CancellationToken::new());
+        let began = tokio::time::Instant::now();
+        let using = async {
+            for seconds in [300, 300] {
+                tokio::time::sleep(Duration::from_secs(seconds)).await;
+                let page = pages.enter();
+                tokio::time::sleep(Duration::from_secs(1000)).await;
+                drop(page);
+            }
+        };
+        tokio::join!(unused(&pages, UNUSED, &shutdown), using);
+        assert_eq!(began.elapsed().as_secs(), 2 * 1300 + 600);
+        shutdown.cancel();
+        unused(&pages, UNUSED, &shutdown).await;
+        assert_eq!(began.elapsed().as_secs(), 2 * 1300 + 600);
+    }
+
+    #[tokio::test]
+    async fn a_folder_has_one_hub_and_a_file_none() {
+        let root = tempfile::tempdir().unwrap();
+        let env = ProcessEnv {
+            variables: std::iter::empty::<(std::ffi::OsString, std::ffi::OsString)>().collect(),
+            home: None,
+        };
+        let folders = Folders::new(&env);
+        let path = root.path().to_str().unwrap();
+        assert!(Arc::ptr_eq(&folders.hub(path).unwrap(), &folders.hub(path).unwrap()));
+        for bad in ["", "relative", "/no/such/folder"] {
+            assert!(folders.hub(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! What the person does on the page or by a command, for the agents whose notebooks it concerns.
+
+use notebook::one_line;
+use operations::{Operation, PERSON, summary};
+use place::NotebookPath;
+
+use super::Session;
+
+/// How many actions a notice names for each notebook.
+const NAMED: usize = 3;
+
+impl Session {
+    /// What the person has done to the notebooks of this session since the last question: a sentence for each notebook. What was done
+    /// before the first question about a notebook is not told, and nothing is told if the record cannot be read in time.
+    pub async fn take_persons_actions(&self) -> Vec<String> {
+        let Some(recorder) = self.workspace.recorder() else { return Vec::new() };
+        // Another call is asking.
+        let Ok(mut known) = self.histories.try_lock() else { return Vec::new() };
+        let notebooks: Vec<_> = {
+            let state = self.state();
+            // Each call is a session: none has a question before.
+            if state.is_stateless {
+                return Vec::new();
+            }
+            state.homes.iter().map(|(path, place)| (path.clone(), place.identity(path))).collect()
+        };
+        let mut sentences = Vec::new();
+        for (path, identity) in notebooks {
+            let length = known.get(&path).copied();
+            let Some((operations, length)) = recorder.recorded_since(&identity, length).await else {
+                continue;
+            };
+            sentences.extend(sentence(&path, &operations));
+            known.insert(path, length);
+        }
+        sentences
+    }
+}
+
+/// What the person did to a notebook, if anything.
+fn sentence(path: &NotebookPath, operations: &[Operation]) -> Option<String> {
+    let by_person = operations.iter().filter(|it| it.agent == PERSON && it.checkpoint.is_none());
+    let mut actions: Vec<_> =
+        by_person.map(|it| format!("{} ({})", one_line(&summary(it)), it.name())).collect();
+    if actions.is_empty() {
+        return None;
+    }
+    let further = actions.len().saturating_sub(NAMED);
+    if further > 0 {
+        actions.truncate(NAMED);
+        actions.push(format!("{further} more in its history"));
+    }
+    Some(format!("The person {} in {}.", actions.join(", then "), one_line(path)))
+}
+
+#[cfg(test)]
+mod tests {
+    use operations::RunAction;
+
+    use super::*;
+
+    fn by(agent: &str, id: u64, action: RunAction) -> Operation {
+        let (agent, run) = (agent.to_owned(), Some(format!("r{id}")));
+        Operation { id, agent, run, action: Some(action), ..Operation::default() }
+    }
+
+    #[test]
+    fn only_the_persons_actions_are_told_and_at_most_three() {
+        let path = NotebookPath::from("a\nb.ipynb");
+        assert_eq!(sentence(&path, &[by("claude", 1, RunAction::Interrupted)]), None);
+        let one = [by("claude", 1, RunAction::Interrupted), by(PERSON, 2, RunAction::AnsweredInput)];
+        assert_eq!(
+            sentence(&path, &one).unwrap(),
+            "The person answered the input() of run r2 (o2) in a\\nb.ipynb."
+        );
+        let many: Vec<_> = (1..=5).map(|id| by(PERSON, id, RunAction::Interrupted)).collect();
+        assert_eq!(
+            sentence(&NotebookPath::from("a.ipynb"), &many).unwrap(),
+            "The person interrupted run r1 (o1), then interrupted run r2 (o2), then interrupted run r3 (o3), then 2 more in its \
+             history in a.ipynb."
+        );
+    }
+}
