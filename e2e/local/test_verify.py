@@ -123,12 +123,15 @@ async def test_each_notebook_gets_the_verdict_that_it_deserves(machine: Machine)
 async def test_what_is_printed_and_the_exit_status_fit_the_verdict(machine: Machine) -> None:
     for name in ("plain", "stale", "new_error"):
         write(machine.root / f"{name}.ipynb", STORIES[name][0])
-    status, printed = await machine.verify("plain.ipynb", "stale.ipynb", "--junit", "report.xml")
+    status, printed = await machine.verify("plain.ipynb", "stale.ipynb", "--junit", "report.xml", "--html", "report.html")
     assert status == 1 and "1 stale or from another environment (#1)" in printed and "-1\n+2" in printed
     assert printed.startswith("plain.ipynb: Reruns from a fresh kernel: 2 of 2 cells identical; 0 errors;")
     assert "; Python 3." in printed
     suites = xml.parse(machine.root / "report.xml").getroot()
     assert [suite.attrib["failures"] for suite in suites] == ["0", "1"]
+    page = (machine.root / "report.html").read_text()
+    assert "<h2>stale.ipynb</h2>" in page and "<del>-1</del>" in page and "<ins>+2</ins>" in page
+    assert 'id="cell-1"' in page and 'id="notebook-1-cell-1"' in page
     status, printed = await machine.verify("new_error.ipynb")
     assert status == 2 and "cell #1 fails (ZeroDivisionError: division by zero)" in printed and "Traceback" in printed
     renamed = machine.root / "plain.ipynb"

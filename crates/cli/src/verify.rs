@@ -1,11 +1,14 @@
 //! `cellbridge verify`: whether notebooks rerun from a fresh kernel with the same outputs.
 
 mod junit;
+mod report;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
+use files::{check_replaceable, replace_file};
+use notebook::Notebook;
 use place::{Mode, progress};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -17,7 +20,13 @@ use crate::terminal::{self, Progress, note, say, say_json};
 use crate::{operations, view};
 
 /// A notebook, and what came of it: a verification, or why it could not run.
-type Verified = (PathBuf, Result<Verification, String>);
+type Verified = (PathBuf, Result<Ran, String>);
+
+/// A verification, and the notebook after it.
+struct Ran {
+    verification: Verification,
+    notebook: Notebook,
+}
 
 /// The exit status: the worst of all notebooks.
 pub(crate) async fn run(options: &Verify) -> ExitCode {
@@ -31,6 +40,9 @@ pub(crate) async fn run(options: &Verify) -> ExitCode {
 }
 
 async fn verify_all(options: &Verify) -> anyhow::Result<u8> {
+    if let Some(file) = &options.html {
+        check_page(file)?;
+    }
     let mut all = Vec::new();
     let interruption = person::interruption();
     if let Some(first) = options.paths.first().filter(|_| options.open) {
@@ -56,7 +68,22 @@ async fn verify_all(options: &Verify) -> anyhow::Result<u8> {
         std::fs::write(file, junit::report(&all))
             .with_context(|| format!("{} cannot be written", file.display()))?;
     }
+    if let Some(file) = &options.html {
+        replace_file(file, report::page(&all).as_bytes())
+            .with_context(|| format!("{} cannot be written", file.display()))?;
+    }
     Ok(all.iter().map(status).max().unwrap_or_default())
+}
+
+/// Fails if the report cannot go there, before anything runs.
+fn check_page(file: &Path) -> anyhow::Result<()> {
+    if file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb")) {
+        bail!(
+            "{} is a notebook, which the report would replace; give a name that ends in .html",
+            file.display()
+        );
+    }
+    check_replaceable(file).with_context(|| format!("{} cannot be written", file.display()))
 }
 
 fn interrupted() -> anyhow::Error {
@@ -64,11 +91,7 @@ fn interrupted() -> anyhow::Error {
 }
 
 /// Verifies one notebook, until it is interrupted. Its kernel has ended in any case.
-async fn verify(
-    path: &Path,
-    options: &Verify,
-    interruption: &CancellationToken,
-) -> anyhow::Result<Verification> {
+async fn verify(path: &Path, options: &Verify, interruption: &CancellationToken) -> anyhow::Result<Ran> {
     let named = Named::existing(path)?;
     let history = operations::folder(&person::process_env()).filter(|_| !options.recording.no_history);
     let (session, paths) = person::session(&[&named], &options.places, history)?;
@@ -85,9 +108,12 @@ async fn verify(
             in_copy: options.copy,
             notebook: None,
         };
-        let verifying = session.verify(opened, verify)?;
+        let verifying = session.verify(opened.clone(), verify)?;
         tokio::select! {
-            answer = verifying.answer => answer.context("the verification ended without an answer")?.map_err(anyhow::Error::from),
+            answer = verifying.answer => {
+                let verification = answer.context("the verification ended without an answer")??;
+                Ok(Ran { verification, notebook: opened.document().snapshot().await? })
+            }
             () = interruption.cancelled() => {
                 session.workspace().runner().interrupt_run(&verifying.run).await?;
                 Err(interrupted())
@@ -104,13 +130,13 @@ async fn verify(
 fn shown((path, verified): &Verified) -> String {
     let path = terminal::path(path);
     match verified {
-        Ok(verification) => format!("{path}: {}", verification.text()),
+        Ok(ran) => format!("{path}: {}", ran.verification.text()),
         Err(cause) => format!("{path}: could not run: {cause}"),
     }
 }
 
 fn status((_, verified): &Verified) -> u8 {
-    match verified.as_ref().map(Verification::conclusion) {
+    match verified.as_ref().map(|ran| ran.verification.conclusion()) {
         Ok(Conclusion::Identical | Conclusion::Close) => 0,
         Ok(Conclusion::Differs) => 1,
         Ok(Conclusion::Fails) => 2,
@@ -122,7 +148,7 @@ fn to_json((path, verified): &Verified) -> Value {
     let path = path.display().to_string();
     match verified {
         Err(cause) => json!({ "path": path, "reruns": Value::Null, "error": cause }),
-        Ok(verification) => json!({
+        Ok(Ran { verification, .. }) => json!({
             "path": path,
             "reruns": match verification.conclusion() {
                 Conclusion::Identical | Conclusion::Close => "yes",
@@ -177,5 +203,39 @@ fn name(verdict: &Verdict) -> &'static str {
         Verdict::Follows => "follows",
         Verdict::Failed { .. } => "failed",
         Verdict::NotRun => "not_run",
+    }
+}
+
+#[cfg(test)]
+mod testing {
+    use std::time::Duration;
+
+    use super::*;
+
+    /// A verification of four code cells, and its notebook with these and one of Markdown.
+    pub(super) fn ran() -> Ran {
+        let cell = |index, id: &str, verdict| CellVerdict { index, id: id.to_owned().into(), verdict };
+        let verification = Verification {
+            cells: vec![
+                cell(0, "a", Verdict::Identical),
+                cell(2, "b", Verdict::Stale { diff: "-<1>\n+\u{1b}2".to_owned(), causes: Vec::new() }),
+                cell(3, "c", Verdict::Failed { cause: "E: \"x\"".to_owned(), shown: "t & b".to_owned() }),
+                cell(4, "d", Verdict::NotRun),
+            ],
+            skipped: 0,
+            errors: 0,
+            not_applied: Vec::new(),
+            missing: Vec::new(),
+            runtime: String::new(),
+            elapsed: Duration::from_millis(1500),
+        };
+        let cells = ["a", "m", "b", "c", "d"].map(|id| match id {
+            "m" => json!({ "cell_type": "markdown", "id": id, "metadata": {}, "source": "# Title" }),
+            _ => json!({
+                "cell_type": "code", "id": id, "metadata": {}, "source": id, "execution_count": null, "outputs": []
+            }),
+        });
+        let notebook = json!({ "cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5 });
+        Ran { verification, notebook: Notebook::parse(notebook.to_string().into()).unwrap() }
     }
 }

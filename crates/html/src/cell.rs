@@ -21,14 +21,14 @@ pub fn cell(index: usize, cell: &Cell, context: &Context<'_>) -> Fragment {
             return html;
         }
     }
-    let position = index as u64;
     html.raw(match cell.cell_type() {
-        CellType::Code => "<article class=\"cb-cell cb-code-cell\" id=\"cell-",
-        CellType::Markdown => "<article class=\"cb-cell cb-markdown-cell\" id=\"cell-",
-        _ => "<article class=\"cb-cell cb-raw-cell\" id=\"cell-",
+        CellType::Code => "<article class=\"cb-cell cb-code-cell\"",
+        CellType::Markdown => "<article class=\"cb-cell cb-markdown-cell\"",
+        _ => "<article class=\"cb-cell cb-raw-cell\"",
     });
-    html.number(position).raw("\"").attribute("aria-label", &format!("Cell {index}")).raw(">");
-    header(index, cell, &mut html);
+    let id = context.cell_id(index);
+    html.attribute("id", &id).attribute("aria-label", &format!("Cell {index}")).raw(">");
+    header(index, &id, cell, &mut html);
     match cell.cell_type() {
         CellType::Code => {
             if context.shows_sources {
@@ -50,8 +50,8 @@ pub fn cell(index: usize, cell: &Cell, context: &Context<'_>) -> Fragment {
 }
 
 /// The index, the execution count and the id, as agents name the cell.
-fn header(index: usize, cell: &Cell, html: &mut Fragment) {
-    html.raw("<div class=\"cb-head\"><a class=\"cb-index\"").attribute("href", &format!("#cell-{index}"));
+fn header(index: usize, id: &str, cell: &Cell, html: &mut Fragment) {
+    html.raw("<div class=\"cb-head\"><a class=\"cb-index\"").attribute("href", &format!("#{id}"));
     html.raw(">").number(index as u64).raw("</a>");
     if cell.is_code() {
         let count = cell.execution_count().map_or(Cow::Borrowed(" "), |count| count.to_string().into());

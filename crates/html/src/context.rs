@@ -18,6 +18,8 @@ pub struct Context<'a> {
     pub widget_text: &'a dyn Fn(&str) -> Option<String>,
     /// If present, outputs with scripts are shown in frames, with these libraries.
     pub libraries: Option<&'a Libraries>,
+    /// Which notebook of its page it is, from 0.
+    pub(crate) position: usize,
     pub(crate) ids: Ids,
 }
 
@@ -25,7 +27,23 @@ impl<'a> Context<'a> {
     /// For the cells of a notebook, without scripts.
     pub fn new(notebook: &Notebook, widget_text: &'a dyn Fn(&str) -> Option<String>) -> Self {
         let (language, ids) = (notebook.language(), Ids::default());
-        Self { language, shows_sources: true, widget_text, libraries: None, ids }
+        Self { language, shows_sources: true, widget_text, libraries: None, position: 0, ids }
+    }
+
+    /// The same after another notebook on one page.
+    #[must_use]
+    pub fn after(mut self, other: Context<'_>) -> Self {
+        self.position = other.position + 1;
+        self.ids = other.ids;
+        self
+    }
+
+    /// The id of a cell in the page.
+    pub(crate) fn cell_id(&self, index: usize) -> String {
+        match self.position {
+            0 => format!("cell-{index}"),
+            position => format!("notebook-{position}-cell-{index}"),
+        }
     }
 }
 

@@ -11,6 +11,7 @@
 
 mod cell;
 mod context;
+mod difference;
 mod fragment;
 mod frame;
 mod highlight;
@@ -28,6 +29,7 @@ mod url;
 
 pub use cell::cell;
 pub use context::{Context, Libraries, Library};
+pub use difference::difference;
 pub use fragment::Fragment;
 pub use output::output;
 pub use page::{About, Page, STYLE, document, page};

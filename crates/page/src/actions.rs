@@ -192,7 +192,7 @@ async fn difference(hub: &Hub, notebook: &str, operation: u64, cell: Option<Stri
     let (operation, diff) = session.operation_diff(&opened, operation).await?;
     let mut html = Fragment::default();
     heading(&format!("{} {}", operation.name(), one_line(&workspace::summary(&operation))), &mut html);
-    write_diff(&diff, &mut html);
+    html.append(html::difference(&diff));
     html.raw("<p class=\"v-actions\">");
     if !operation.is_empty() {
         let (label, action) = match &cell {
@@ -236,7 +236,7 @@ async fn preview(hub: &Hub, undo: Undo) -> Result<Value, Error> {
     let mut html = Fragment::default();
     let names: Vec<_> = undone.operations.iter().map(workspace::Operation::name).collect();
     heading(&format!("Undo {}", names.join(", ")), &mut html);
-    write_diff(&undone.diff, &mut html);
+    html.append(html::difference(&undone.diff));
     if !undone.without_outputs.is_empty() {
         let cells: Vec<_> = undone.without_outputs.iter().map(ToString::to_string).collect();
         html.raw("<p>Outputs that are not restored: ").text(&one_line(&cells.join(", "))).raw("</p>");
@@ -264,23 +264,4 @@ async fn take_back(hub: &Hub, undo: Undo) -> Result<Value, Error> {
 
 fn heading(text: &str, html: &mut Fragment) {
     html.raw("<h2 id=\"dialog-title\">").text(text).raw("</h2>");
-}
-
-/// A difference, with colours and signs.
-fn write_diff(diff: &str, html: &mut Fragment) {
-    html.raw("<pre class=\"v-diff\" tabindex=\"0\">");
-    for line in diff.trim_end().lines() {
-        html.raw(match line.as_bytes().first() {
-            Some(b'+') => "<ins>",
-            Some(b'-') => "<del>",
-            _ => "<span>",
-        });
-        html.text(line);
-        html.raw(match line.as_bytes().first() {
-            Some(b'+') => "</ins>\n",
-            Some(b'-') => "</del>\n",
-            _ => "</span>\n",
-        });
-    }
-    html.raw("</pre>");
 }

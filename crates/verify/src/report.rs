@@ -157,9 +157,13 @@ impl Verification {
                 _ => {}
             }
         }
-        parts.extend(self.missing());
-        parts.extend(self.not_applied());
+        parts.extend(self.notes());
         parts.join("\n\n")
+    }
+
+    /// What else the person should know, beside the cells.
+    pub fn notes(&self) -> Vec<String> {
+        self.missing().into_iter().chain(self.not_applied()).collect()
     }
 
     /// All modules that are missing, so that nobody has to look for one after the other.

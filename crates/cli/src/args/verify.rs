@@ -34,6 +34,10 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
 
+    /// Also write a page with the notebooks, in which each cell says how it compares
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+
     /// Show the notebook on the live page (`cellbridge view`)
     #[arg(long)]
     pub(crate) open: bool,

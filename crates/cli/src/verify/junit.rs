@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use verify::Verdict;
 
-use super::{Verified, name};
+use super::{Ran, Verified, name};
 
 /// A suite for each notebook, with a test for each cell.
 pub(super) fn report(all: &[Verified]) -> String {
@@ -21,7 +21,7 @@ pub(super) fn report(all: &[Verified]) -> String {
                      name=\"notebook\"><error message=\"{cause}\"/></testcase>\n</testsuite>\n"
                 );
             }
-            Ok(verification) => {
+            Ok(Ran { verification, .. }) => {
                 let cells: Vec<String> =
                     verification.cells.iter().map(|cell| test(&path, cell.index, &cell.verdict)).collect();
                 let count = |element: &str| cells.iter().filter(|cell| cell.contains(element)).count();
@@ -82,33 +82,14 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;
-    use std::time::Duration;
 
-    use verify::{CellVerdict, Verification};
-
+    use super::super::testing::ran;
     use super::*;
 
     #[test]
     fn each_cell_is_a_test() {
-        let cell = |index, id: &str, verdict| CellVerdict { index, id: id.to_owned().into(), verdict };
-        let verification = Verification {
-            cells: vec![
-                cell(0, "a", Verdict::Identical),
-                cell(2, "b", Verdict::Stale { diff: "-<1>\n+\u{1b}2".to_owned(), causes: Vec::new() }),
-                cell(3, "c", Verdict::Failed { cause: "E: \"x\"".to_owned(), shown: "t & b".to_owned() }),
-                cell(4, "d", Verdict::NotRun),
-            ],
-            skipped: 0,
-            errors: 0,
-            not_applied: Vec::new(),
-            missing: Vec::new(),
-            runtime: String::new(),
-            elapsed: Duration::from_millis(1500),
-        };
-        let all = [
-            (PathBuf::from("a.ipynb"), Ok(verification)),
-            (PathBuf::from("b.ipynb"), Err("no kernel".to_owned())),
-        ];
+        let all =
+            [(PathBuf::from("a.ipynb"), Ok(ran())), (PathBuf::from("b.ipynb"), Err("no kernel".to_owned()))];
         insta::assert_snapshot!(report(&all));
     }
 }
