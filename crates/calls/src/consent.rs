@@ -188,6 +188,16 @@ impl<'a> Consent<'a> {
         Err(changed("The cells changed after the person was asked."))
     }
 
+    /// The same for cells that run: also fails if their order is another.
+    pub fn check_shown_in_order<'c>(&self, cells: impl IntoIterator<Item = &'c Cell>) -> Result<(), Error> {
+        let Some(Shown { cells: shown, .. }) = self.accepted.get() else { return Ok(()) };
+        let mut rest = shown.iter();
+        if cells.into_iter().all(|cell| rest.any(|shown| *shown == ShownCell::from(cell))) {
+            return Ok(());
+        }
+        Err(changed("The cells or their order changed after the person was asked."))
+    }
+
     /// Fails if the person accepted the call for another notebook.
     pub fn check_notebook(&self, path: &NotebookPath) -> Result<(), Error> {
         match self.accepted.get().and_then(|shown| shown.notebook.as_ref()) {

@@ -151,7 +151,7 @@ impl Context<'_> {
     pub fn budget(&self, arguments: &BudgetArguments) -> Budget {
         let settings = self.session.workspace().settings().budget;
         let images = arguments.max_images.unwrap_or(settings.images);
-        match arguments.max_characters {
+        match arguments.max_characters.filter(|characters| *characters > 0) {
             Some(characters) => Budget::new(characters.max(Budget::MIN_CHARACTERS), images).asked_for(),
             None => Budget { images, ..settings },
         }

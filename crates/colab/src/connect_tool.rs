@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use place::{Answer, Call, Error, ErrorKind, Progress, Report};
+use place::{ADDED_BY_CLIENTS, Answer, Call, Error, ErrorKind, Progress, Report, is_left_out};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, timeout_at};
@@ -277,7 +277,8 @@ fn parse(arguments: Option<&RawValue>) -> Result<Arguments, Error> {
         // Some clients send numbers as strings.
         let number = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
         match (name.as_str(), value) {
-            ("notebook_url" | "authuser" | "timeout_seconds", Value::Null) => {}
+            ("notebook_url" | "authuser" | "timeout_seconds", value) if is_left_out(value) => {}
+            (name, _) if name.starts_with('_') || ADDED_BY_CLIENTS.contains(&name) => {}
             ("notebook_url", Value::String(url)) => notebook = Some(url.as_str()),
             ("notebook_url", _) => return Err(wrong("notebook_url is not a string.".into())),
             ("authuser", _) => {
@@ -326,6 +327,8 @@ mod tests {
         assert!(parse(None).unwrap().timeout.is_none());
         assert!(parsed("null").is_ok());
         assert!(parsed(r#"{"timeout_seconds":null}"#).unwrap().timeout.is_none());
+        let empty = r#"{"notebook_url":"","authuser":"","timeout_seconds":"none","reason":"x","_meta":{}}"#;
+        assert_eq!(parsed(empty).unwrap().url, parse(None).unwrap().url);
         assert_eq!(
             parsed(r#"{"timeout_seconds":"2.5"}"#).unwrap().timeout,
             Some(Duration::from_millis(2500))

@@ -6,7 +6,8 @@ use std::time::Duration;
 use connection::{NetworkTimeout, Secret};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use place::{Answer, Call, Error, ErrorKind, NextStep, Place, Relay, Tool};
+use place::{ADDED_BY_CLIENTS, Answer, Call, Error, ErrorKind, NextStep, Place, Relay, Tool, is_left_out};
+use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -134,9 +135,20 @@ impl Colab {
                 "{name} is a tool of this server, not of the tab; call it directly."
             )));
         }
+        for other in members.0.iter().map(|(name, _)| &**name) {
+            let is_known = matches!(other, "name" | "arguments") || (other == "notebook" && self.has_further);
+            if !(is_known || other.starts_with('_') || ADDED_BY_CLIENTS.contains(&other)) {
+                return Err(wrong(&format!("There is no argument {other:?}.")));
+            }
+        }
         let mut params = Object::default();
         params.member("name", &quoted(&name));
-        match members.get("arguments").filter(|arguments| arguments.get() != "null") {
+        let is_given = |arguments: &&RawValue| {
+            // Only what is short can mean nothing; the rest is passed on as it is.
+            arguments.get().len() > 16
+                || serde_json::from_str(arguments.get()).is_ok_and(|value: Value| !is_left_out(&value))
+        };
+        match members.get("arguments").filter(is_given) {
             Some(arguments) if Members::parse(arguments).is_some() => {
                 params.member("arguments", arguments.get());
             }

@@ -104,6 +104,21 @@ pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
     finish(file, path, Existing::Replace)
 }
 
+/// Whether there is a file that may be executed.
+pub fn is_program(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+    }
+    // There, the name says it.
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
+    }
+}
+
 /// Fails if [`replace_file`] cannot write there. Leaves nothing behind.
 pub fn check_replaceable(path: &Path) -> io::Result<()> {
     if path.is_dir() {

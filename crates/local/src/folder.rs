@@ -266,6 +266,11 @@ impl Place for Folder {
         files::on_disk(move || files::check(&root, &path, existing)).boxed()
     }
 
+    fn is_program(&self, path: &str) -> Future<'_, bool> {
+        let (root, path) = (self.root.clone(), path.to_owned());
+        files::on_disk(move || Ok(files::is_program(&root.resolve(&path)?))).boxed()
+    }
+
     fn kernelspecs(&self) -> Future<'_, Vec<KernelspecInfo>> {
         async { Ok(self.chooser.list(self.root.real()).await) }.boxed()
     }

@@ -3,6 +3,7 @@
 //! A place knows no session and no runner, and what uses it names no place, so a place can be added without a change to the
 //! tools. What is here beside the traits is the plain data of their signatures, and what places share to implement them.
 
+mod client_habits;
 mod connector;
 mod document;
 mod earlier_runs;
@@ -32,6 +33,7 @@ pub use self::kernel::{
     Foreign, Keeping, Kernel, KernelChoice, KernelDescription, KernelState, KernelspecInfo,
 };
 pub use ::kernel::LossCause;
+pub use client_habits::{ADDED_BY_CLIENTS, is_left_out};
 pub use connector::{Connected, Connector, Discovered, ServerSpec};
 pub use document::{Applied, Document, Expected, Presence, SaveStatus};
 pub use earlier_runs::{EarlierKernelRuns, EarlierRuns};

@@ -90,6 +90,11 @@ pub trait Place: Send + Sync + 'static {
     }
 
     /// The refusal of a place whose files cannot be reached.
+    /// Whether the file at this path may be executed as a program, as far as the place knows.
+    fn is_program(&self, _path: &str) -> Future<'_, bool> {
+        Box::pin(ready(Ok(false)))
+    }
+
     fn no_files(&self) -> Error {
         Error::new(
             ErrorKind::Unsupported,

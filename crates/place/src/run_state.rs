@@ -59,7 +59,9 @@ pub enum SkipReason {
     Restarted,
     /// Its server ended before its turn.
     ServerEnded,
-    /// A sentence: `It did not run: the cell was deleted before its turn.`
+    /// Somebody else than who requested it has deleted its cell.
+    CellDeleted,
+    /// A sentence: `It did not run: the kernel died in cell 2.`
     Other(Cow<'static, str>),
 }
 
@@ -70,6 +72,7 @@ impl fmt::Display for SkipReason {
             Self::Cancelled => "It was cancelled before it ran.",
             Self::Aborted => "It did not run: code before it in the kernel's queue failed.",
             Self::Restarted => "The kernel was restarted before this could run.",
+            Self::CellDeleted => "It was not run: the cell was deleted before its turn.",
             Self::ServerEnded => "It did not run: its server ended before its turn.",
             Self::Other(sentence) => sentence,
         })
@@ -95,7 +98,12 @@ impl RunState {
     }
 
     pub fn is_failure(&self) -> bool {
-        self.is_over() && !matches!(self, Self::Done | Self::Skipped { reason: SkipReason::Tag })
+        let is_skipped = |reason: &SkipReason| matches!(reason, SkipReason::Tag | SkipReason::CellDeleted);
+        match self {
+            Self::Done => false,
+            Self::Skipped { reason } => !is_skipped(reason),
+            _ => self.is_over(),
+        }
     }
 
     /// What became of the run, as the end of a sentence about it.

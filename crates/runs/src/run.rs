@@ -4,7 +4,7 @@ use std::time::{Duration, Instant, SystemTime};
 use kernel::{Event, OutputArea};
 use notebook::{Json, Output};
 use parking_lot::Mutex;
-use place::{Execution, Kernel, RunDetails, RunId, RunState, SaveStatus, SkipReason};
+use place::{Execution, Kernel, RunDetails, RunId, RunState, SaveStatus, SessionId, SkipReason};
 use tokio::sync::watch;
 use tracing::Span;
 
@@ -125,6 +125,16 @@ impl Run {
     pub(crate) fn set_in_series(&self, may_fail: bool, is_next: bool) {
         let mut record = self.record.lock();
         (record.may_fail, record.is_in_series) = (may_fail, is_next);
+    }
+
+    /// A session has deleted its cell. If it is the one that requested the run, the source still runs: its calls take effect in their
+    /// order.
+    pub fn cell_deleted_by(&self, session: SessionId) {
+        self.record.lock().deleted_by = Some(session);
+    }
+
+    pub(crate) fn is_cell_deleted_by(&self, session: SessionId) -> bool {
+        self.record.lock().deleted_by == Some(session)
     }
 
     pub(crate) fn is_in_series(&self) -> bool {

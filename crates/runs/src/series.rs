@@ -71,7 +71,7 @@ impl Series {
                 // It was cancelled.
                 self.stopped = self.why_to_stop(run, None);
             } else {
-                let cell = cell_of(&self.notebook, run).await;
+                let cell = cell_of(&self.notebook, run, self.session).await;
                 let tags = cell.as_ref().map(|(_, cell)| CellTags::of(cell));
                 if tags.is_some_and(|tags| tags.is_skipped) {
                     run.skip(SkipReason::Tag);

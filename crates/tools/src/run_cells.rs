@@ -80,7 +80,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     if arguments.preview.preview {
         return Ok(context.previewed_run(&heading, &opened, &notebook, &cells));
     }
-    context.consent.check_shown(cells.iter().map(|index| &notebook.cells()[*index]))?;
+    context.consent.check_shown_in_order(cells.iter().map(|index| &notebook.cells()[*index]))?;
     if arguments.from.is_none() && arguments.through.is_none() && !arguments.stale {
         context.session.checkpoint_if_recorded(&opened, "before run_cells");
     }

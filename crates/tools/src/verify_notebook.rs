@@ -86,7 +86,9 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     }
     // The person may have taken a while.
     let now = opened.document().snapshot().await?;
-    context.consent.check_shown(run(&now, cells.as_ref()).into_iter().map(|index| &now.cells()[index]))?;
+    context
+        .consent
+        .check_shown_in_order(run(&now, cells.as_ref()).into_iter().map(|index| &now.cells()[index]))?;
     let cell_timeout = cell_timeout.unwrap_or(CELL_TIMEOUT);
     let options = VerifyOptions { cells, cell_timeout, apply, in_copy: copy, notebook: Some(now) };
     let mut verifying = context.session.verify(opened.clone(), options)?;

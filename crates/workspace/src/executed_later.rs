@@ -1,5 +1,7 @@
 //! Files that a later start executes: writing one runs code, though not at once.
 
+use place::Place;
+
 /// Folders of environments, whose files Python executes or imports.
 const ENVIRONMENTS: [&str; 8] = [
     ".venv",
@@ -12,7 +14,7 @@ const ENVIRONMENTS: [&str; 8] = [
     "__pypackages__",
 ];
 /// Files that a tool executes, or that name what it executes or installs.
-const CONFIGURATIONS: [&str; 17] = [
+const CONFIGURATIONS: [&str; 18] = [
     "environment.yaml",
     "environment.yml",
     "justfile",
@@ -22,6 +24,7 @@ const CONFIGURATIONS: [&str; 17] = [
     "pip.conf",
     "pip.ini",
     "pipfile",
+    "pipfile.lock",
     "pixi.lock",
     "pixi.toml",
     "poetry.lock",
@@ -32,8 +35,8 @@ const CONFIGURATIONS: [&str; 17] = [
     "uv.lock",
 ];
 /// Extensions of what Python imports: no list of names would be complete, since a kernel looks beside the notebook first.
-const MODULES: [&str; 11] =
-    ["dll", "dylib", "egg-link", "ipy", "pth", "py", "pyc", "pyd", "pyo", "pyw", "so"];
+const MODULES: [&str; 13] =
+    ["dll", "dylib", "egg-link", "ipy", "pth", "py", "pyc", "pyd", "pyo", "pyw", "pyz", "so", "whl"];
 /// Extensions of what other programs execute.
 const SCRIPTS: [&str; 15] =
     ["bash", "bat", "cjs", "cmd", "com", "exe", "fish", "jl", "js", "mjs", "pl", "ps1", "r", "sh", "zsh"];
@@ -56,7 +59,8 @@ pub fn executed_later(path: &str) -> Option<&'static str> {
     if is_folder(&|folder| folder == "startup" || folder.starts_with("profile_")) {
         return Some("IPython executes it when a kernel starts");
     }
-    let is_requirements = name.starts_with("requirements") && extension == Some("txt");
+    let is_requirements =
+        (name.contains("requirements") || name.contains("constraints")) && has(&["in", "txt"]);
     let names_code = CONFIGURATIONS.contains(name) || extension == Some("toml") || is_requirements;
     if names_code || is_config(name) || is_folder(&is_config) {
         return Some("a kernel or a tool executes or installs what it names");
@@ -64,11 +68,35 @@ pub fn executed_later(path: &str) -> Option<&'static str> {
     if parts.iter().any(|part| part.starts_with('.')) {
         return Some("it is hidden, as configurations are");
     }
-    if has(&MODULES) {
+    // `libx.so.1`
+    if has(&MODULES) || name.contains(".so.") {
         return Some("code that imports a module of this name executes it");
     }
     if has(&SCRIPTS) || is_folder(&|folder| matches!(folder, "bin" | "scripts")) {
         return Some("it is a program");
+    }
+    None
+}
+
+/// The same, also by what lies beside it: an environment is known by its files, whatever its folder is called, and a program by its
+/// permissions, which a copy leaves as they are.
+pub(crate) async fn executed_later_in(place: &dyn Place, path: &str) -> Option<&'static str> {
+    let path = place.strip_name(path).unwrap_or(path);
+    if let Some(why) = executed_later(path) {
+        return Some(why);
+    }
+    if place.is_program(path).await.unwrap_or(false) {
+        return Some("it is a program");
+    }
+    let mut folder = path;
+    while !folder.is_empty() {
+        folder = folder.rsplit_once('/').map_or("", |(parent, _)| parent);
+        let of = |name: &str| if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
+        let is_environment = place.read_file(&of("pyvenv.cfg")).await.is_ok()
+            || place.read_file(&of("conda-meta/history")).await.is_ok();
+        if is_environment {
+            return Some("it is in an environment");
+        }
     }
     None
 }
@@ -125,6 +153,12 @@ mod tests {
             "a.ipy",
             "x.egg-link",
             "tool.exe",
+            "dev-requirements.txt",
+            "requirements.in",
+            "constraints.txt",
+            "Pipfile.lock",
+            "a.pyz",
+            "x.so.1",
             "run.sh",
             "./.venv/x",
         ] {

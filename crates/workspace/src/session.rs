@@ -14,7 +14,7 @@ use recorder::{
     Change,
     actor::{self, Actor},
 };
-use runs::{Changes, EndsKernel, OpenNotebook, SessionOrder, Slots};
+use runs::{Changes, EndsKernel, OpenNotebook, Run, SessionOrder, Slots};
 use uuid::Uuid;
 
 use crate::places::Located;
@@ -284,6 +284,12 @@ impl Session {
             }
         };
         notebook.changed_by(self.id);
+        let deleted: Vec<&CellId> = changes.iter().flat_map(CellChange::deleted).collect();
+        if !deleted.is_empty() {
+            let waiting = self.workspace.journal().unfinished(path);
+            let is_deleted = |run: &&Arc<Run>| run.cell().is_some_and(|cell| deleted.contains(&&cell.id));
+            waiting.iter().filter(is_deleted).for_each(|run| run.cell_deleted_by(self.id));
+        }
         self.changed(path, before, &applied.notebook, &changes);
         if let Some(id) = changes.iter().find_map(CellChange::inserted) {
             self.works_on(path, Some(id));

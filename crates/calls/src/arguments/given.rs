@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use place::{Error, ErrorKind};
+use place::{Error, ErrorKind, is_left_out};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -266,23 +266,6 @@ impl Given {
 /// A refusal of a call's arguments.
 pub fn refused(cause: impl Into<String>) -> Error {
     Error::new(ErrorKind::InvalidArgument, cause, "Nothing was done; call again.")
-}
-
-/// Whether a client means by this value that the argument is left out.
-fn is_left_out(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::String(text) => {
-            let text = text.trim();
-            text.is_empty()
-                || ["null", "none", "undefined", "[]", "{}"]
-                    .iter()
-                    .any(|word| text.eq_ignore_ascii_case(word))
-        }
-        Value::Array(values) => values.is_empty(),
-        Value::Object(members) => members.is_empty(),
-        Value::Bool(_) | Value::Number(_) => false,
-    }
 }
 
 /// A whole number, also as text or with a decimal point.

@@ -3,7 +3,7 @@
 //! An argument that is not read may have been the important one: `delete_cell(path="b.ipynb")` must not delete in the current
 //! notebook, and `preveiw: true` must not act. So what cannot be understood is refused.
 
-use place::Error;
+use place::{ADDED_BY_CLIENTS, Error};
 
 use crate::arguments::declare::InputSchema;
 use crate::arguments::given::{Given, refused};
@@ -43,27 +43,6 @@ const MEANT: [(&str, &[&str]); 12] = [
     ("replacement", &["new_string"]),
 ];
 
-/// What clients add to every call, or to calls without arguments. It says nothing about what the call does.
-pub const ADDED_BY_CLIENTS: [&str; 17] = [
-    "description",
-    "dummy",
-    "explanation",
-    "intent",
-    "random_string",
-    "rationale",
-    "reason",
-    "reasoning",
-    "requires_approval",
-    "security_risk",
-    "summary",
-    "task_progress",
-    "thinking",
-    "thought",
-    "toolAction",
-    "toolSummary",
-    "waitForPreviousTools",
-];
-
 /// How alike two names must be for one to be suggested for the other, from 0 to 1.
 const MIN_SIMILARITY: f64 = 0.5;
 
@@ -85,7 +64,7 @@ pub fn settle(tool: &str, schema: &InputSchema, only_reads: bool, given: &mut Gi
     // A run is the same in every notebook.
     let needs_no_notebook = is_known("run_id") && notebook_parameter(schema).is_none();
     let is_ignored = |name: &str| {
-        name.starts_with('_')
+        is_added(name, |bare| is_known(bare) || NOTEBOOK.contains(&bare))
             || ADDED_BY_CLIENTS.contains(&name)
             || (name == "preview" && (only_reads || !previews))
             || (needs_no_notebook && NOTEBOOK.contains(&name))
@@ -99,6 +78,11 @@ pub fn settle(tool: &str, schema: &InputSchema, only_reads: bool, given: &mut Gi
     refuse_unknown(&format!("{tool} has"), &others, schema.parameters())
 }
 
+/// Whether a client has added it, as `_meta`: its name begins with `_`, and what follows names nothing here.
+fn is_added(name: &str, is_meant: impl Fn(&str) -> bool) -> bool {
+    name.strip_prefix('_').is_some_and(|bare| !is_meant(bare))
+}
+
 /// Takes what models write for `cell_source`.
 pub fn source_by_any_name(given: &mut Given) -> Result<(), Error> {
     SOURCE.into_iter().try_for_each(|written| given.rename(written, "cell_source"))
@@ -106,7 +90,9 @@ pub fn source_by_any_name(given: &mut Given) -> Result<(), Error> {
 
 /// Fails if the object `what` has members that are none of these.
 pub fn check_members(what: &str, given: &Given, members: &[&str]) -> Result<(), Error> {
-    let is_unknown = |name: &&str| given.has(name) && !members.contains(name) && !name.starts_with('_');
+    let is_unknown = |name: &&str| {
+        given.has(name) && !members.contains(name) && !is_added(name, |bare| members.contains(&bare))
+    };
     let others: Vec<&str> = given.names().filter(is_unknown).collect();
     refuse_unknown(&format!("{what} has"), &others, members)
 }

@@ -312,9 +312,23 @@ async fn a_copy_that_a_later_start_executes_is_a_run() -> Result<()> {
         "kernels/x/kernel.json",
         ".hidden",
         "linked/x.pth",
+        "tools/etc/settings.json",
+        "conda/x.dat",
+        #[cfg(unix)]
+        "launch",
     ];
     let link = |folder: &std::path::Path| -> Result<()> {
         fs::create_dir_all(folder.join(".venv/lib"))?;
+        fs::create_dir_all(folder.join("tools/etc"))?;
+        fs::write(folder.join("tools/pyvenv.cfg"), "")?;
+        fs::create_dir_all(folder.join("conda/conda-meta"))?;
+        fs::write(folder.join("conda/conda-meta/history"), "")?;
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            fs::write(folder.join("launch"), "")?;
+            fs::set_permissions(folder.join("launch"), fs::Permissions::from_mode(0o755))?;
+        }
         #[cfg(unix)]
         std::os::unix::fs::symlink(".venv", folder.join("linked"))?;
         #[cfg(not(unix))]
@@ -327,7 +341,7 @@ async fn a_copy_that_a_later_start_executes_is_a_run() -> Result<()> {
         link(client.folder.path())?;
         let before = client.files()?;
         for to in executed {
-            let copy = json!({ "from": "a.ipynb", "to": to }).to_string();
+            let copy = json!({ "from": "a.ipynb", "to": to, "overwrite": true }).to_string();
             let refused = client.agent.call_tool_expecting_failure("copy_file", &copy).await?;
             assert!(refused.contains(refusal), "{to}: {refused}");
         }
@@ -474,6 +488,26 @@ async fn what_changed_after_the_question_is_not_done() -> Result<()> {
         assert!(refusal.contains("changed after the person was asked"), "{call:?}: {refusal}");
         let read = client.agent.call_tool("read_notebook", r#"{"notebook_name":"a.ipynb"}"#).await?;
         assert!(text(&read)?.contains("\tnew"), "{read}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn cells_run_in_the_order_in_which_they_were_shown() -> Result<()> {
+    let mut client = with_forms(&["--ask", "run"]).await?;
+    for tool in ["run_cells", "verify_notebook"] {
+        let arguments = json!({ "notebook_name": "a.ipynb", "all": true, "confirm": true });
+        let mut arguments = arguments.as_object().cloned().context("an object")?;
+        arguments.remove(if tool == "run_cells" { "confirm" } else { "all" });
+        let id = client.agent.start_call(tool, &Value::from(arguments).to_string()).await?;
+        let question = client.agent.wait_request("elicitation/create").await?;
+        let file = client.folder.path().join("a.ipynb");
+        let mut notebook: Value = serde_json::from_str(&fs::read_to_string(&file)?)?;
+        notebook["cells"].as_array_mut().context("no cells")?.reverse();
+        fs::write(&file, notebook.to_string())?;
+        client.agent.respond(&question, r#"{"action":"accept"}"#).await?;
+        let refusal = client.agent.wait_failure(id).await?;
+        assert!(refusal.contains("order changed after the person was asked"), "{tool}: {refusal}");
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use kernel::{Event, Outcome, OutputArea};
 use notebook::{Output, visible};
-use place::{Error, ErrorKind, Execution, Kernel, NextStep, RunState, SaveStatus, SkipReason};
+use place::{Error, ErrorKind, Execution, Kernel, NextStep, RunState, SaveStatus, SessionId, SkipReason};
 use tracing::Span;
 
 use crate::memory_changes::MemoryChanges;
@@ -66,6 +66,8 @@ pub(super) struct Record {
     pub(super) is_late_write_pending: bool,
     /// Its outputs no longer belong to the cell and must not be stored.
     pub(super) is_detached: bool,
+    /// The session that has deleted its cell since the run was requested.
+    pub(super) deleted_by: Option<SessionId>,
     /// What is being prepared while the run is queued.
     pub(super) stage: String,
     pub(super) execution: Option<Arc<dyn Execution>>,
@@ -107,6 +109,7 @@ impl Record {
             changes: None,
             is_late_write_pending: false,
             is_detached: false,
+            deleted_by: None,
             stage: String::new(),
             execution: None,
             kernel: None,

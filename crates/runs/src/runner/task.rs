@@ -416,13 +416,18 @@ pub(crate) fn is_started(kernel: &dyn Kernel) -> bool {
     !kernel.is_gone() && kernel.description().state != KernelState::NotStarted
 }
 
-/// The run's cell as it is now, and its index; `None`, with the run ended, if it no longer exists. Notes if its source has changed.
-pub(crate) async fn cell_of(notebook: &OpenNotebook, run: &Run) -> Option<(usize, Cell)> {
+/// The cell of a run that `session` has requested as it is now, and its index; `None` if it no longer exists, with the run ended unless
+/// that session has deleted the cell. Notes if its source has changed.
+pub(crate) async fn cell_of(notebook: &OpenNotebook, run: &Run, session: SessionId) -> Option<(usize, Cell)> {
     let cell = run.cell()?;
     // If the notebook cannot be read, the run says so.
     let now = notebook.document().snapshot().await.ok()?;
     let Some((index, cell)) = now.cell(&cell.id) else {
-        run.skip("It did not run: the cell was deleted before its turn.");
+        if run.is_cell_deleted_by(session) {
+            run.note("The cell was deleted after this run was requested; its source ran.");
+        } else {
+            run.skip(SkipReason::CellDeleted);
+        }
         return None;
     };
     if cell.source() != run.source() {

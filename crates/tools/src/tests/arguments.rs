@@ -75,6 +75,8 @@ fn what_a_tool_does_not_have_is_refused_with_the_nearest() {
         ("execute_code", "qqq", "It takes: code, timeout"),
         ("list_kernels", "qqq", "It takes none"),
         ("execute_code", "preview", "execute_code has no preview."),
+        ("delete_cell", "_path", "delete_cell has no argument \"_path\""),
+        ("delete_cell", "_cell_indices", "did you mean \"cell_indices\"?"),
     ] {
         let cause = settled(tool, &json!({ name: true })).unwrap_err();
         assert!(cause.contains(expected), "{tool} {name}: {cause}");
@@ -83,7 +85,7 @@ fn what_a_tool_does_not_have_is_refused_with_the_nearest() {
 
 #[test]
 fn what_clients_add_is_ignored() {
-    for name in names::ADDED_BY_CLIENTS.into_iter().chain(["_meta", "__x"]) {
+    for name in place::ADDED_BY_CLIENTS.into_iter().chain(["_meta", "__x"]) {
         assert_eq!(settled("list_kernels", &json!({ name: "because" })).unwrap(), json!({}), "{name}");
     }
     assert_eq!(settled("read_cell", &json!({ "preview": true })).unwrap(), json!({}));
@@ -95,7 +97,7 @@ fn what_clients_add_is_ignored() {
 
 #[test]
 fn what_is_empty_is_not_given() {
-    for empty in [json!(null), json!(""), json!([]), json!({}), json!("null")] {
+    for empty in [json!(null), json!(""), json!([]), json!({}), json!("null"), json!([""]), json!([{}])] {
         assert_eq!(settled("list_kernels", &json!({ "filter": empty })).unwrap(), json!({}), "{empty}");
     }
 }

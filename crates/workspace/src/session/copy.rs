@@ -11,7 +11,7 @@ use runs::OpenNotebook;
 
 use super::Session;
 use crate::copied_file::{CopiedFile, counted};
-use crate::executed_later::executed_later;
+use crate::executed_later::executed_later_in;
 use crate::places::Located;
 
 /// A notebook after it was copied.
@@ -33,7 +33,7 @@ pub struct CopyPreview {
     pub cells: usize,
     /// The difference in the notebook that is there, cell by cell; `None` if the copy would be a new file.
     pub replaces: Option<String>,
-    /// Why a later start may execute it: see [`executed_later`].
+    /// Why a later start may execute it: see [`executed_later`](crate::executed_later).
     pub executed_later: Option<&'static str>,
 }
 
@@ -46,7 +46,7 @@ pub struct FilePreview {
     pub size: Option<u64>,
     /// Whether there is a file that would be replaced.
     pub replaces: bool,
-    /// Why a later start may execute it, or what it contains: see [`executed_later`].
+    /// Why a later start may execute it, or what it contains: see [`executed_later`](crate::executed_later).
     pub executed_later: Option<&'static str>,
 }
 
@@ -70,7 +70,7 @@ impl Session {
         let (source, target) = (self.locate(&from.into())?, self.copy_target(&in_folder(to, from))?);
         let size = source.place.read_file(&source.path).await?.size;
         let (path, replaces) = target.place.check_write(&target.path, existing).await?;
-        let executed_later = executed_later(target.place.strip_name(&path).unwrap_or(&path));
+        let executed_later = executed_later_in(&*target.place, &path).await;
         Ok(FilePreview { path: self.shown(&target.place, &path.into()), size, replaces, executed_later })
     }
 
@@ -113,7 +113,7 @@ impl Session {
         if target.place.has_files() {
             match target.place.check_write(&target.path, Existing::Keep).await {
                 Ok((path, _)) => {
-                    let executed_later = executed_later(target.place.strip_name(&path).unwrap_or(&path));
+                    let executed_later = executed_later_in(&*target.place, &path).await;
                     let (path, cells) = (self.shown(&target.place, &path.into()), notebook.cells().len());
                     return Ok(CopyPreview { path, cells, replaces: None, executed_later });
                 }
@@ -124,7 +124,7 @@ impl Session {
         let Replacement { place, opened, before, edits, .. } =
             self.replacement(from, &notebook, target, existing).await?;
         let diff = self.preview(&opened, &before, &edits, &[])?;
-        let executed_later = executed_later(place.strip_name(opened.path()).unwrap_or(opened.path()));
+        let executed_later = executed_later_in(&*place, opened.path()).await;
         let path = self.shown(&place, opened.path());
         Ok(CopyPreview { path, cells: notebook.cells().len(), replaces: Some(diff), executed_later })
     }

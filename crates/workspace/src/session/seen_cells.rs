@@ -34,6 +34,14 @@ impl CellChange {
         })
     }
 
+    /// The ids of the cells that it deletes.
+    pub(super) fn deleted(&self) -> &[CellId] {
+        match self {
+            Self::Delete(ids) => ids,
+            _ => &[],
+        }
+    }
+
     /// The id of the cell that it inserts.
     pub(super) fn inserted(&self) -> Option<&CellId> {
         match self {

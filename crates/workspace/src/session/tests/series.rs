@@ -18,6 +18,8 @@ use super::*;
 struct Scripted {
     count: AtomicU64,
     ran: Mutex<Vec<String>>,
+    /// What `hold` sends its end to.
+    held: Mutex<Option<Sink>>,
     /// The kernel that `restart` restarts behind our back.
     kernel: Mutex<Option<Arc<Idle>>>,
 }
@@ -33,6 +35,10 @@ impl Executor for Scripted {
         let counted = u64::from(!code.source.trim().is_empty());
         let execution_count = Some(self.count.fetch_add(counted, Ordering::Relaxed) + counted);
         sink(Event::Started { execution_count });
+        if code.source == "hold" {
+            *self.held.lock().unwrap() = Some(sink);
+            return Arc::new(Over);
+        }
         let done = Outcome::Done { execution_count, next_input: None };
         let outcome = match code.source {
             "raise" => Outcome::Error { name: "E".to_owned(), value: String::new(), execution_count },
@@ -192,4 +198,46 @@ async fn after_an_error_the_rest_runs_if_that_is_wanted() {
     let ended = series(&[("raise", &[]), ("2", &[])], false).await;
     assert_eq!(ended.ran, ["raise", "2"]);
     assert!(matches!(ended.states[..], ["error", "done"]));
+}
+
+/// Deletes the second of three cells while the first one runs. Returns what ran and the state of each run.
+async fn deleting_the_second(is_own: bool) -> (Vec<String>, Vec<&'static str>, String) {
+    let (memory, workspace) = memory();
+    let (session, other) = (Session::new(workspace.clone()), Session::new(workspace));
+    let scripted = Arc::new(Scripted::default());
+    let kernel = Arc::new(Idle { executor: Some(scripted.clone()), language: "python", ..Idle::new("kept") });
+    memory.kernels.lock().unwrap().push(kernel);
+    let opened = session.use_notebook("a", &"a.ipynb".into(), Mode::Connect).await.unwrap();
+    session.choose_kernel(&opened, KernelSelector::Existing("kept".into())).await.unwrap();
+    let insert =
+        |(index, source): (usize, &str)| Edit::Insert { index, cell: NewCell::new(CellType::Code, source) };
+    let edits = ["hold", "second", "third"].into_iter().enumerate().map(insert).collect();
+    let before = opened.document().apply(edits, Vec::new()).await.unwrap().notebook;
+    let cells = before.cells().iter().map(|cell| (cell.id().clone(), cell.source().into_owned())).collect();
+    let runs = session.run_in_order(&opened, cells, true).unwrap();
+    while scripted.held.lock().unwrap().is_none() {
+        tokio::task::yield_now().await;
+    }
+    let delete = vec![Edit::Delete { ids: vec![before.cells()[1].id().clone()] }];
+    let deleting = if is_own { &session } else { &other };
+    deleting.edit(&opened, &before, delete, Vec::new()).await.unwrap();
+    let mut held = scripted.held.lock().unwrap().take().unwrap();
+    held(Event::Finished(Outcome::Done { execution_count: Some(1), next_input: None }));
+    for run in &runs {
+        run.ended().await;
+    }
+    let ran = scripted.ran.lock().unwrap().clone();
+    (ran, runs.iter().map(|run| run.state().name()).collect(), said(&runs[1]))
+}
+
+#[tokio::test]
+async fn a_cell_that_its_own_session_deletes_later_runs_in_its_turn() {
+    let (ran, states, note) = deleting_the_second(true).await;
+    assert_eq!(ran, ["hold", "second", "third"]);
+    assert_eq!(states, ["done"; 3]);
+    assert!(note.contains("deleted after this run was requested"), "{note}");
+    let (ran, states, note) = deleting_the_second(false).await;
+    assert_eq!(ran, ["hold", "third"]);
+    assert_eq!(states, ["done", "skipped", "done"]);
+    assert!(note.contains("deleted before its turn"), "{note}");
 }
