@@ -30,6 +30,7 @@
 mod book;
 mod carried;
 mod cell_names;
+mod configuration;
 mod effective;
 mod evidence;
 mod facts;
