@@ -26,9 +26,11 @@ impl Book<'_> {
         if cell.is_blank {
             return CellState::new(State::UpToDate, "");
         }
-        let found = self.found(position, above);
+        let mut found = self.found(position, above);
         let without_names = self.state_without_names(position);
         let writes = self.written(position, without_names.as_ref(), &found);
+        // The others that use them are not concerned.
+        found.extend(self.updated_displays(position));
         let mut state = without_names.unwrap_or_else(|| self.state_by_names(position, found));
         state.inputs = self.inputs(position);
         state.writes = writes;
@@ -36,7 +38,7 @@ impl Book<'_> {
     }
 
     /// What needs no names.
-    fn state_without_names(&self, position: usize) -> Option<CellState> {
+    pub(crate) fn state_without_names(&self, position: usize) -> Option<CellState> {
         let cell = &self.facts.cells[position];
         let Some(run) = self.run(position) else {
             return Some(match cell.execution_count {

@@ -165,7 +165,7 @@ fn what_a_display_shows_is_updated_again() {
         (
             "display('x', display_id='here') | IPython.display.update_display('z', display_id='here') | display('v', display_id='here', update=True)",
             "b: update_display('y', display_id='here')",
-            "ok edited input",
+            "may edited input",
             "bc",
         ),
         (
@@ -181,6 +181,18 @@ fn what_a_display_shows_is_updated_again() {
             "a",
         ),
         (
+            "display('x', display_id='here') | n = 1 | update_display('z', display_id='here')",
+            "c: update_display('y', display_id='here')",
+            "may ok edited",
+            "c",
+        ),
+        (
+            "h = display('x', display_id=True) | h.display('y') | h.update('z')",
+            "c: h.update('v')",
+            "may ok edited",
+            "abc",
+        ),
+        (
             "h = display('x', display_id=True) | h.update('z')",
             "a: h = display('y', display_id=True)",
             "edited input",
@@ -193,4 +205,27 @@ fn what_a_display_shows_is_updated_again() {
             "a",
         ),
     ]);
+}
+
+#[test]
+fn a_display_that_something_else_has_updated_is_told() {
+    let cells = ["display('x', display_id='a')", "update_display('y', display_id='a')"];
+    ran(
+        &cells,
+        |story| story.run_code("update_display('z', display_id='a')"),
+        &[
+            "may have changed: shows the display 'a': code that is in no cell (run 9:03) has updated it since",
+            UP,
+        ],
+    );
+    ran(&cells, |story| story.run("b"), &[UP, UP]);
+    // The handle of another display is used, which a run of the notebook does not have there.
+    ran(
+        &["h = display('x', display_id=True)", "h.update('y')", "h = display('z', display_id=True)"],
+        |story| {
+            story.edit("a", "1");
+            story.run_each(&["a", "b"]);
+        },
+        &[UP, "out of order", "may have changed: shows h: cell 1 (run 9:05) has updated it since"],
+    );
 }
