@@ -7,7 +7,7 @@ use names::{CONFIGURATION, Names};
 use crate::book::{Book, Event};
 use crate::effective::Write;
 use crate::evidence::{uses, verb};
-use crate::facts::{Cell, State};
+use crate::facts::State;
 use crate::input::{Finding, Used};
 
 impl Book<'_> {
@@ -59,8 +59,8 @@ fn parts(names: &Names) -> impl Iterator<Item = &str> {
     own.into_iter().flatten().map(String::as_str).chain(of_functions)
 }
 
-/// Whether a cell sets a part, or has a function that does.
-pub(crate) fn is_set_in(cell: &Cell) -> bool {
-    let functions = cell.names.functions.values();
-    functions.chain([&cell.names.effects]).any(|effects| effects.changes.contains(CONFIGURATION))
+/// Whether code sets a part, or has a function that does.
+pub(crate) fn is_set_by(names: &Names) -> bool {
+    let functions = names.functions.values();
+    functions.chain([&names.effects]).any(|effects| effects.changes.contains(CONFIGURATION))
 }

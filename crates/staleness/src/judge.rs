@@ -8,7 +8,7 @@ use notebook::{Cell, CellId, Notebook};
 
 use crate::carried::{Codes, carried};
 use crate::cell_names::{CellNames, MAX_SOURCE, ReadNames};
-use crate::configuration::is_set_in;
+use crate::configuration::is_set_by;
 use crate::{CellState, Clock, Facts, RandomUses, Run, State, add_random, hash, states};
 
 /// How the text of a figure of matplotlib begins.
@@ -149,7 +149,8 @@ impl Judge {
             cells.push(fact);
             sources.push(source);
         }
-        if cells.iter().any(is_set_in) {
+        let ran = runs.iter().map(|run| &run.names);
+        if cells.iter().map(|cell| &cell.names).chain(ran).any(|names| is_set_by(names)) {
             for cell in &mut cells {
                 cell.shows_figure = notebook.cells()[cell.index].shows(FIGURE);
             }

@@ -16,6 +16,7 @@ pub fn states(facts: Facts<'_>) -> Vec<CellState> {
         let state = book.state(position, &states);
         states.push(state);
     }
+    book.judge_displays(&mut states);
     states
 }
 
@@ -26,11 +27,9 @@ impl Book<'_> {
         if cell.is_blank {
             return CellState::new(State::UpToDate, "");
         }
-        let mut found = self.found(position, above);
+        let found = self.found(position, above);
         let without_names = self.state_without_names(position);
         let writes = self.written(position, without_names.as_ref(), &found);
-        // The others that use them are not concerned.
-        found.extend(self.updated_displays(position));
         let mut state = without_names.unwrap_or_else(|| self.state_by_names(position, found));
         state.inputs = self.inputs(position);
         state.writes = writes;
@@ -38,7 +37,7 @@ impl Book<'_> {
     }
 
     /// What needs no names.
-    pub(crate) fn state_without_names(&self, position: usize) -> Option<CellState> {
+    fn state_without_names(&self, position: usize) -> Option<CellState> {
         let cell = &self.facts.cells[position];
         let Some(run) = self.run(position) else {
             return Some(match cell.execution_count {

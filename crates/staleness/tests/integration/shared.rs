@@ -186,6 +186,7 @@ fn what_a_display_shows_is_updated_again() {
             "may ok edited",
             "c",
         ),
+        ("h = display('x', display_id=True) | n = 2 | h.update(n)", "b: n = 3", "may edited input", "bc"),
         (
             "h = display('x', display_id=True) | h.display('y') | h.update('z')",
             "c: h.update('v')",
