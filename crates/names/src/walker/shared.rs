@@ -63,7 +63,11 @@ impl Walker {
     pub(super) fn configures_by_magic(&mut self, text: &str) {
         let mut words = text.split(|it: char| it.is_whitespace() || it == '=');
         match (words.next(), words.find(|word| !word.is_empty())) {
-            (Some("matplotlib"), _) => self.configure(vec!["backend".to_owned()]),
+            (Some("matplotlib"), Some("inline" | "agg")) => self.configure(vec!["backend".to_owned()]),
+            // With the others, figures stay open, and cells that run later go on to draw in them.
+            (Some("matplotlib"), _) => {
+                self.configure(vec!["backend".to_owned(), "open figures".to_owned()]);
+            }
             (Some("config"), Some(part)) if part.starts_with("InlineBackend.") => {
                 self.configure(vec![part.to_owned()]);
             }

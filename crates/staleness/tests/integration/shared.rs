@@ -120,6 +120,12 @@ fn a_configuration_that_only_a_restart_takes_back_is_told() {
         },
         &["may have changed"],
     );
+    // Cell 1 may draw in the figure that cell 3 has left open.
+    ran(
+        &["%matplotlib inline", "plt.plot(x)", "%matplotlib notebook", "plt.plot(y)"],
+        |story| story.run_each(&["a", "b"]),
+        &[UP, "may have changed", UP, UP],
+    );
     // After a restart it is gone.
     ran(
         &["plt.plot(x)", "plt.style.use('ggplot')"],
@@ -133,7 +139,7 @@ fn a_configuration_that_only_a_restart_takes_back_is_told() {
 
 #[test]
 fn a_setting_that_a_cell_below_has_replaced_is_made_again() {
-    let cells = ["%matplotlib inline", "plt.plot(x)", "%matplotlib notebook", "plt.plot(y)"];
+    let cells = ["%matplotlib inline", "plt.plot(x)", "%matplotlib agg", "plt.plot(y)"];
     let mut story = Story::ran(&cells);
     story.edit("b", "plt.plot(x, 'r')");
     assert_eq!(story.planned(&["b"], true), ["a", "b"]);
