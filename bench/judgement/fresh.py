@@ -4,6 +4,7 @@ import ast
 import asyncio
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ sys.modules['_bench_probe'] = probe
 """
 BEGIN = f"exec({MODULE!r}, {{}})"
 ASK = "__import__('json').dumps(__import__('_bench_probe').digests(globals(), set(get_ipython().user_ns_hidden)))"
+COUNT_ON = "__import__('_bench_probe').count_on()"
 CELL_TIMEOUT = 120
 
 Digests = dict[str, str | None]
@@ -32,21 +34,26 @@ Digests = dict[str, str | None]
 class Cell:
     """A code cell of a fresh run. The digests are those of all variables."""
 
-    outputs: list[Any]
     before: Digests
     after: Digests
     raw: list[Any]
+
+    @cached_property
+    def outputs(self) -> list[Any]:
+        """Of a kept run as well in the form that is compared today."""
+        return canonical(self.raw)
 
 
 Run = dict[int, Cell]
 
 
-def run(notebook: nbformat.NotebookNode, folder: Path, environment: dict[str, str]) -> Run:
-    """Runs all code cells, also below one that fails. The keys are the indices of the cells."""
-    return asyncio.run(_run(notebook, folder, environment))
+def run(notebook: nbformat.NotebookNode, folder: Path, environment: dict[str, str], *, counts_on: bool = False) -> Run:
+    """Runs all code cells, also below one that fails. The keys are the indices of the cells. With `counts_on`, libraries that name what
+    they make by counting begin with another number."""
+    return asyncio.run(_run(notebook, folder, environment, COUNT_ON if counts_on else ""))
 
 
-async def _run(notebook: nbformat.NotebookNode, folder: Path, environment: dict[str, str]) -> Run:
+async def _run(notebook: nbformat.NotebookNode, folder: Path, environment: dict[str, str], after_each: str) -> Run:
     client = NotebookClient(
         notebook,
         timeout=CELL_TIMEOUT,
@@ -65,13 +72,13 @@ async def _run(notebook: nbformat.NotebookNode, folder: Path, environment: dict[
                 await client.async_execute_cell(cell, index)
             except CellTimeoutError:
                 break
-            answer = await ask(client, "", ASK)
+            answer = await ask(client, after_each, ASK)
             after: Digests = json.loads(ast.literal_eval(answer)) if answer else {}
             digests[index] = before, after
             before = after
     # Only now, because a cell can update what one above it displays.
     shown = {index: notebook.cells[index].outputs for index in digests}
-    return {index: Cell(canonical(shown[index]), *digests[index], plain(shown[index])) for index in digests}
+    return {index: Cell(*digests[index], plain(shown[index])) for index in digests}
 
 
 async def ask(client: NotebookClient, source: str, expression: str) -> str | None:

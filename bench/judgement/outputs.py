@@ -16,8 +16,8 @@ IDS = re.compile(
     r"|(?<=\")[mp][0-9a-f]{10}(?=\")|(?<=#)[mp][0-9a-f]{10}\b"
 )
 ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
-# The tables of statsmodels name the day and the time.
-TIME = re.compile(r"\b\d\d:\d\d:\d\d\b")
+# The tables of statsmodels and linearmodels name the day and the time, and a kept run may be of another day.
+TIME = re.compile(r"\b\d\d:\d\d:\d\d\b|\b[A-Z][a-z]{2}, (?:[A-Z][a-z]{2} \d\d|\d\d [A-Z][a-z]{2}) \d{4}\b")
 KERNEL_FILE = re.compile(r"(?:ipykernel_\d+|/tmp/[^\s\"']+)")
 
 

@@ -111,7 +111,7 @@ def prepare(package: dict, path: str, sources: Path, notebooks: Path) -> Example
                 cell.outputs, cell.execution_count = [], None
         Example(name, source, notebooks).copy_to(folder)
         nbformat.write(notebook, prepared)
-    return Example(name, prepared, notebooks.parent / "fresh")
+    return Example(name, prepared, notebooks.parent / "runs")
 
 
 def convert(script: str) -> nbformat.NotebookNode:

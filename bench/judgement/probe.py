@@ -5,6 +5,7 @@ A value of which no digest can be had, or not the same one in two runs, is unkno
 
 import hashlib
 import pickle
+import sys
 import types
 
 OPAQUE = ("ipywidgets", "traitlets", "IPython", "_io", "threading", "asyncio", "bokeh", "panel", "holoviews", "matplotlib")
@@ -60,3 +61,12 @@ def digests(names, hidden):
     """The digest of each variable of the notebook, or `None`."""
     own = [name for name in names if name not in hidden and not name.startswith("_")]
     return {name: digest(names[name]) for name in own}
+
+
+def count_on(done=[]):  # noqa: B006
+    """Adds to what python-control counts its systems by, once. The titles of pictures have these numbers, and are no more the same in two
+    runs than an id is."""
+    systems = sys.modules.get("control.iosys")
+    if systems and not done:
+        done.append(True)
+        systems.InputOutputSystem._idCounter += 50

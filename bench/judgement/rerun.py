@@ -22,6 +22,9 @@ from bench.judgement.packages import Example
 from bench.judgement.session import environment, is_stale, session
 
 REQUIREMENTS = Path(__file__).parent / "requirements.txt"
+# The folder of the second fresh run.
+AGAIN = "again"
+WIDGET = "application/vnd.jupyter.widget-view+json"
 # Words of a reply that name cells whose outputs a rerun cannot repeat.
 WARNING = re.compile(r"random|reproduc|seed|deterministic|cannot be known|may differ")
 
@@ -68,7 +71,7 @@ def fresh_run(example: Example, folder: Path, changed: dict[int, str] | None = N
     notebook = nbformat.read(path, as_version=4)
     for index, source in (changed or {}).items():
         notebook.cells[index].source = source
-    run = fresh.run(notebook, path.parent, environment(folder / "home"))
+    run = fresh.run(notebook, path.parent, environment(folder / "home"), counts_on=folder.name == AGAIN)
     kept.parent.mkdir(exist_ok=True)
     unfinished = kept.with_suffix(f".{os.getpid()}")
     unfinished.write_bytes(pickle.dumps(run))
@@ -88,7 +91,7 @@ class Truth:
 
     @cached_property
     def again(self) -> Run:
-        return fresh_run(self._example, self._folder / "again", self._changed)
+        return fresh_run(self._example, self._folder / AGAIN, self._changed)
 
     def is_steady(self, index: int) -> bool:
         """Whether a cell gives the same in both runs."""
@@ -112,6 +115,7 @@ def judge_edit(program: str, example: Example, edit: Edit, before: Truth, folder
         words, rest = opened.said[-1][1], opened.states()
         saved = opened.saved()
     after = Truth(example, folder, changed)
+    own: dict[int, list[Any]] = {}
     dependent = dependent_cells(texts, edit.cell, changed[edit.cell])
     texts |= changed
     for index in after.run:
@@ -119,8 +123,26 @@ def judge_edit(program: str, example: Example, edit: Edit, before: Truth, folder
             judge_mark(score, edit, index, texts, marks.get(index, ""), index in dependent, before, after)
         # What another runner drops from the start, such as a pager's text, is no matter of the rerun.
         if index == edit.cell or (index in before.run and first.get(index) == before.run[index].outputs):
-            judge_result(score, edit, index, texts, saved.get(index, []), (rest.get(index, ""), words), after)
+            shown = saved.get(index, [])
+            expected = after.run[index].outputs
+            # Of a widget we save what it shows as text, and nbclient what the kernel sends: only two runs by us can be compared.
+            if shown != expected and any(WIDGET in output[-1] for output in shown):
+                own = own or own_run(program, example, changed, folder / "own")
+                expected = own[index]
+            judge_result(score, edit, index, texts, (shown, expected), (rest.get(index, ""), words), after)
     return score
+
+
+def own_run(program: str, example: Example, changed: dict[int, str], folder: Path) -> dict[int, list[Any]]:
+    """What the program saves when it runs a notebook with other sources from top to bottom."""
+    path = example.copy_to(folder / "root")
+    notebook = nbformat.read(path, as_version=4)
+    for index, source in changed.items():
+        notebook.cells[index].source = source
+    nbformat.write(notebook, path)
+    with session(program, path, environment(folder / "home")) as opened:
+        opened.run_all()
+        return opened.saved()
 
 
 def judge_mark(
@@ -165,10 +187,15 @@ def made_by(cell: fresh.Cell) -> set[str]:
 
 
 def judge_result(
-    score: Score, edit: Edit, index: int, texts: dict[int, str], saved: list[Any], mark: tuple[str, str], after: Truth
+    score: Score,
+    edit: Edit,
+    index: int,
+    texts: dict[int, str],
+    outputs: tuple[list[Any], list[Any]],
+    mark: tuple[str, str],
+    after: Truth,
 ) -> None:
-    expected = after.run[index].outputs
-    state, words = mark
+    (saved, expected), (state, words) = outputs, mark
     score.add("compared after the rerun")
     if saved == expected or not after.is_steady(index):
         return

@@ -1,10 +1,12 @@
 //! The names that Python and `IPython` define.
 
+use crate::walker::is_shared;
+
 const BUILTINS: &str = include_str!("builtins.txt");
 
 /// Whether a name is there in every kernel, though no cell defines it.
 pub fn is_builtin(name: &str) -> bool {
-    is_history(name) || BUILTINS.split_ascii_whitespace().any(|builtin| builtin == name)
+    is_history(name) || is_shared(name) || BUILTINS.split_ascii_whitespace().any(|builtin| builtin == name)
 }
 
 /// Whether `IPython` keeps earlier inputs and outputs under the name: `_`, `__`, `_3`, `_i3`, `Out`, `In`.

@@ -14,6 +14,8 @@
 //! - A rename changes the name that cells share, where it is a name; see [`rename`].
 //! - To use an object that gives each item once, such as an open file or a generator, changes it; [`Names::streams`] has those that a
 //!   cell makes.
+//! - What cells share without a name, such as the configuration of matplotlib, counts as an object with a name of its own; see
+//!   [`is_shared`].
 //! - An assignment to an attribute or an item, and an augmented assignment, changes the object; a call of a method may
 //!   have changed it, unless methods of that name only read in the libraries that people use most.
 
@@ -40,3 +42,4 @@ pub use parse::with_stack;
 pub use rename::{CannotRename, Renamed, RenamedCell, rename};
 pub use small_set::SmallSet;
 pub use undefined::{Undefined, definers, undefined};
+pub use walker::{CONFIGURATION, is_shared};

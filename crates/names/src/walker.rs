@@ -19,11 +19,13 @@ use crate::scope::{Kind, Resolved, Scope, Scopes};
 mod branches;
 mod calls;
 mod repeats;
+mod shared;
 mod streams;
 mod visit;
 
 use branches::Branch;
 pub(crate) use branches::is_suppressing;
+pub use shared::{CONFIGURATION, is_shared};
 
 pub(crate) struct Walker {
     names: Names,
@@ -256,6 +258,9 @@ impl Walker {
 
     /// The object behind an expression like `a.b[c]` is changed.
     fn change(&mut self, part: &Expr) {
+        if self.configures_part(part) {
+            return;
+        }
         let Some(alias) = root(part) else { return };
         let name = self.original(alias);
         if name != alias {
@@ -480,6 +485,7 @@ impl Walker {
                         self.names.may_bind(text);
                     }
                     self.expand(text);
+                    self.configures_by_magic(text);
                 }
             },
             IpyEscapeKind::Shell | IpyEscapeKind::ShCap => self.expand(text),

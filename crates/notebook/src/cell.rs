@@ -173,6 +173,18 @@ impl Cell {
             && own.iter().zip(outputs).all(|(own, other)| own.is_equivalent(other))
     }
 
+    /// Whether what the outputs show has this text, which JSON writes as it is. Nothing is decoded.
+    pub fn shows(&self, text: &str) -> bool {
+        let is_in = |output: &Output| match output {
+            Output::Display(bundle) | Output::Result { bundle, .. } => bundle.data.as_str().contains(text),
+            _ => false,
+        };
+        match &self.0.outputs {
+            Outputs::Read(list) => list.as_str().contains(text),
+            Outputs::Set(outputs) => outputs.iter().any(is_in),
+        }
+    }
+
     pub fn output_count(&self) -> usize {
         match &self.0.outputs {
             Outputs::Read(list) => list.elements().count(),

@@ -63,13 +63,14 @@ impl<'a> Book<'a> {
             let assigned = run.and_then(|run| run.assigned.as_deref());
             let is_defined = |name: &str| definers.positions.contains_key(name);
             let known = effective.with_assigned(assigned.into_iter().flatten(), source, &is_defined);
-            Rc::new(known.with_random(random))
+            known.with_random(random)
         };
         let cells = facts.cells.iter().enumerate();
         let now: Vec<_> = cells
             .map(|(position, cell)| {
                 let run = runs[position].map(|index| &facts.runs[index]);
-                effective(&cell.names, cell.source, position, &cell.random, run)
+                let known = effective(&cell.names, cell.source, position, &cell.random, run);
+                Rc::new(known.with_figure(cell.shows_figure))
             })
             .collect();
         let mut book = Self {
@@ -98,7 +99,7 @@ impl<'a> Book<'a> {
                 Rc::clone(&book.now[position])
             } else {
                 let position = position.unwrap_or(facts.cells.len());
-                effective(&run.names, run.source, position, &run.random, Some(run))
+                Rc::new(effective(&run.names, run.source, position, &run.random, Some(run)))
             };
             for (name, write) in &did.writes {
                 if let Some(write) = in_fact(run, name, *write) {

@@ -294,6 +294,7 @@ mod tests {
             names: Arc::new(Names::of_cell(source)),
             random: BTreeMap::new(),
             is_blank: is_blank(source),
+            shows_figure: false,
             has_outputs: false,
             execution_count: *execution_count,
         };

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use names::{Effects, Name, Names, Passed, RandomUse, Repeat, Unknown};
+use names::{CONFIGURATION, Effects, Name, Names, Passed, RandomUse, Repeat, Unknown};
 
 #[derive(Debug, Default)]
 pub(crate) struct Effective<'n> {
@@ -217,6 +217,14 @@ impl<'n> Effective<'n> {
                 inputs.insert(name);
             }
             self.flows.insert(name, Flow { inputs, code: source, varies: true });
+        }
+        self
+    }
+
+    /// Adds what the outputs show and names do not: the cell draws.
+    pub(crate) fn with_figure(mut self, shows_figure: bool) -> Self {
+        if shows_figure {
+            self.uses.insert(CONFIGURATION, None);
         }
         self
     }

@@ -21,6 +21,8 @@ pub struct Cell {
     /// Whether it has no code.
     pub is_blank: bool,
     pub has_outputs: bool,
+    /// Whether a figure of matplotlib is among its outputs. It is asked only if a cell sets the configuration of matplotlib.
+    pub shows_figure: bool,
     pub execution_count: Option<u64>,
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use names::{Repeat, is_builtin, is_history};
+use names::{CONFIGURATION, Repeat, is_builtin, is_history, is_shared};
 
 use crate::book::{Book, Event};
 use crate::effective::Write;
@@ -57,6 +57,7 @@ impl Book<'_> {
                 [self.overwritten(used, definer, writers), self.repeated(used, definer, writers)]
             }
             None if used.is_own => [None, None],
+            None if is_shared(used.name) => [self.misconfigured(used, writers), None],
             None => [self.without_definer(used).map(|found| Finding { is_missing: true, ..found }), None],
         };
         worst.into_iter().chain(others.into_iter().flatten()).min_by_key(|finding| finding.state)
@@ -69,11 +70,11 @@ impl Book<'_> {
             let is_own = effective.own.contains(name);
             let used = Used { position, order: u64::MAX, execution_count: None, name, through, is_own };
             let (writers, definer) = self.writers_above(name, position);
+            let is_stale = |finding: Finding| finding.state.is_stale();
             let is_overwritten = definer.is_some_and(|definer| {
-                let overwritten = self.overwritten(used, definer, writers);
-                overwritten.is_some_and(|finding| finding.state.is_stale())
+                self.overwritten(used, definer, writers).is_some_and(is_stale)
                     || self.repeated(used, definer, writers).is_some()
-            });
+            }) || self.misconfigured(used, writers).is_some_and(is_stale);
             let writers =
                 writers.iter().map(|(writer, write)| self.writer_of(*writer, *write, name)).collect();
             Input { name: name.to_owned(), writers, is_overwritten }
@@ -180,8 +181,8 @@ impl Book<'_> {
         };
         let is_same = !flow.varies && !flow.inputs.iter().any(changes);
         // A module stays the one that it is; the settings of the cell are made again.
-        let is_module = run.names.imports.contains(name) && flow.inputs.is_empty();
-        if (is_for_others || is_module) && is_same { Rerun::SameValue } else { Rerun::Unknown }
+        let is_again = name == CONFIGURATION || run.names.imports.contains(name) && flow.inputs.is_empty();
+        if (is_for_others || is_again) && is_same { Rerun::SameValue } else { Rerun::Unknown }
     }
 
     /// What wrote the name after its writers had, and before the cell ran.

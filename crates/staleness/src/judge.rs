@@ -8,7 +8,11 @@ use notebook::{Cell, CellId, Notebook};
 
 use crate::carried::{Codes, carried};
 use crate::cell_names::{CellNames, MAX_SOURCE, ReadNames};
+use crate::configuration::is_set_by;
 use crate::{CellState, Clock, Facts, RandomUses, Run, State, add_random, hash, states};
+
+/// How the text of a figure of matplotlib begins.
+const FIGURE: &str = "<Figure size ";
 
 /// What is known of a cell's outputs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -145,6 +149,12 @@ impl Judge {
             cells.push(fact);
             sources.push(source);
         }
+        let ran = runs.iter().map(|run| &run.names);
+        if cells.iter().map(|cell| &cell.names).chain(ran).any(|names| is_set_by(names)) {
+            for cell in &mut cells {
+                cell.shows_figure = notebook.cells()[cell.index].shows(FIGURE);
+            }
+        }
         let runs = if runs.is_empty() {
             runs
         } else {
@@ -172,6 +182,7 @@ fn fact(index: usize, cell: &Cell, source: &str, language: &str) -> crate::Cell 
         // In other languages, `#` may begin code.
         is_blank: source.trim().is_empty() || (is_python(language) && is_blank(source)),
         has_outputs: cell.output_count() > 0,
+        shows_figure: false,
         execution_count: cell.execution_count(),
     }
 }

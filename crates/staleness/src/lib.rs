@@ -30,6 +30,8 @@
 mod book;
 mod carried;
 mod cell_names;
+mod configuration;
+mod displays;
 mod effective;
 mod evidence;
 mod facts;

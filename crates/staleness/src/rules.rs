@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use names::Name;
+use names::{CONFIGURATION, Name};
 
 use crate::book::Book;
 use crate::facts::{CellState, Facts, State, Written};
@@ -16,6 +16,7 @@ pub fn states(facts: Facts<'_>) -> Vec<CellState> {
         let state = book.state(position, &states);
         states.push(state);
     }
+    book.judge_displays(&mut states);
     states
 }
 
@@ -134,7 +135,11 @@ impl Book<'_> {
             let state = by_inputs.chain([by_cell]).chain(missing).min().unwrap_or(State::UpToDate);
             let inputs = flow.inputs.iter().map(|input| (*input).to_owned()).collect();
             let varies = flow.varies;
-            let (is_weak, is_fixed) = (write.is_weak(), write.binds() && self.is_fixed(position, name));
+            // Settings are made again with the same values.
+            let is_set_again =
+                name == CONFIGURATION && state == State::UpToDate && flow.inputs.iter().all(|it| *it == name);
+            let is_fixed = is_set_again || write.binds() && self.is_fixed(position, name);
+            let is_weak = write.is_weak();
             (name.to_owned(), Written { state, is_weak, is_fixed, inputs, varies })
         };
         effective.writes.iter().map(written).collect()

@@ -4,6 +4,7 @@ use ruff_python_ast::{Expr, ExprCall};
 use ruff_text_size::Ranged;
 
 use super::repeats::of_method;
+use super::shared::path_of;
 use super::{Resolved, Walker, root};
 use crate::methods::only_reads;
 use crate::names::{Argument, Passed, Repeat, Unknown};
@@ -13,6 +14,9 @@ impl Walker {
     /// After its parts have been visited.
     pub(super) fn call(&mut self, call: &ExprCall, is_discarded: bool) {
         self.varies(call);
+        if self.shares(call) {
+            return;
+        }
         match &*call.func {
             Expr::Name(function) => {
                 if matches!(function.id.as_str(), "var" | "init_session") {
@@ -90,17 +94,7 @@ impl Walker {
 
     /// Notes a call that may give another result each time.
     fn varies(&mut self, call: &ExprCall) {
-        let mut names = Vec::new();
-        let mut part = &*call.func;
-        while let Expr::Attribute(attribute) = part {
-            names.push(attribute.attr.as_str());
-            part = &attribute.value;
-        }
-        if let Expr::Name(name) = part {
-            names.push(&name.id);
-        }
-        names.reverse();
-        if may_vary(&names) {
+        if may_vary(&path_of(&call.func)) {
             self.effects().varies = true;
         }
     }
@@ -185,22 +179,16 @@ impl Walker {
 }
 
 /// Functions that change the settings of their module.
-const SETTINGS: [&str; 16] = [
+const SETTINGS: [&str; 10] = [
     "set_printoptions",
     "set_option",
     "reset_option",
-    "set_theme",
-    "set_style",
-    "set_palette",
-    "set_context",
     "set_loglevel",
     "set_default_dtype",
     "filterwarnings",
     "simplefilter",
     "seterr",
     "basicConfig",
-    "rcdefaults",
-    "use",
     "register_formatter",
 ];
 

@@ -207,7 +207,7 @@ fn what_cannot_be_known() {
 #[test]
 fn magics() {
     check(&[
-        ("%matplotlib inline\nx = 1", "defines x"),
+        ("%matplotlib inline\nx = 1", "defines x, changes matplotlib's configuration"),
         ("%pip install pandas", ""),
         ("!ls {folder} $file", "uses file folder"),
         ("files = !ls {folder}", "uses folder, defines files"),

@@ -132,3 +132,45 @@ fn a_cell_of_which_no_run_is_known_is_judged_alone_as_among_all() {
         }
     }
 }
+
+#[test]
+fn a_figure_is_seen_in_the_outputs_also_if_no_cell_sets_the_configuration_any_longer() {
+    let sources = ["plt.rc('font', size=9)", "n = 1", "fit().plot_predict()"];
+    let mut notebook = Notebook::new();
+    let mut history = crate::History::default();
+    for source in sources {
+        let index = notebook.cells().len();
+        if index == 0 || source != sources[1] {
+            let cell = NewCell::new(CellType::Code, source);
+            notebook.apply(&Edit::Insert { index, cell }).unwrap();
+        } else {
+            let id = notebook.cells()[0].id().clone();
+            notebook.apply(&Edit::SetSource { id, source: source.to_owned() }).unwrap();
+        }
+        history.add(crate::Ended {
+            cell: notebook.cells().last().map(|cell| cell.id().clone()),
+            source: hash(source),
+            names: Arc::new(Names::of_cell(source)),
+            instance: 1,
+            ended_at: std::time::SystemTime::UNIX_EPOCH,
+            has_failed: false,
+            is_interrupted: false,
+            assigned: None,
+            drew: std::collections::BTreeSet::new(),
+            execution_count: None,
+        });
+    }
+    let figure = r#"{ "text/plain": "<Figure size 640x480 with 1 Axes>" }"#;
+    let bundle = notebook::MimeBundle {
+        data: notebook::Json::parse(figure.into()).unwrap(),
+        metadata: notebook::Json::empty_object(),
+    };
+    let (id, outputs) =
+        (notebook.cells()[1].id().clone(), [notebook::Output::Display(bundle)].as_slice().into());
+    notebook.apply(&Edit::SetOutputs { id, outputs, execution_count: None }).unwrap();
+    let language = "python".to_owned();
+    let basis = Basis { notebook, language, version: 1, instance: Some(1), clock: String::new() };
+    let known = Judge::default().known(&basis, (history.runs().to_vec(), HashMap::new()), &|_| String::new());
+    let states: Vec<State> = known.states.iter().map(|state| state.state).collect();
+    assert_eq!(states, [State::UpToDate, State::MayHaveChanged]);
+}

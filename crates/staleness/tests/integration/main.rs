@@ -5,6 +5,7 @@ mod fresh_run;
 mod large;
 mod objects;
 mod plans;
+mod shared;
 mod stories;
 mod story;
 mod table;

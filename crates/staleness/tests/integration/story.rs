@@ -227,6 +227,7 @@ impl Story {
             names: self.names(&cell.source),
             random: BTreeMap::new(),
             is_blank: is_blank(&cell.source),
+            shows_figure: cell.source.contains(FIGURE),
             has_outputs: cell.has_outputs,
             execution_count: cell.execution_count,
         }
@@ -257,6 +258,9 @@ impl Story {
         self.cells.iter_mut().find(|cell| cell.id == id).unwrap()
     }
 }
+
+/// A cell with this text shows a figure.
+const FIGURE: &str = ".plot_";
 
 pub(crate) const UP: &str = "up to date";
 

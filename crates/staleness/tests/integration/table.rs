@@ -20,7 +20,7 @@ fn short(state: State) -> &'static str {
     }
 }
 
-fn check(rows: &[Row<'_>]) {
+pub(crate) fn check(rows: &[Row<'_>]) {
     let mut wrong = Vec::new();
     for row in rows {
         let (cells, edit, states, planned) = *row;

@@ -1,0 +1,238 @@
+//! What cells share without a name: the configuration of matplotlib, and displays that cells update.
+
+use crate::story::{Story, UP, ran};
+use crate::table::check;
+
+#[test]
+fn what_draws_depends_on_the_configuration() {
+    check(&[
+        (
+            "import matplotlib.pyplot as plt\nplt.rc('figure', figsize=(16, 8)) | n = 1 | fit().plot_predict() | fit()",
+            "a: import matplotlib.pyplot as plt\nplt.rc('figure', figsize=(9, 8))",
+            "edited ok input ok",
+            "ac",
+        ),
+        ("plt.rcParams['a.b'] = 1 | df.plot_() | x", "a: plt.rcParams['a.b'] = 2", "edited input ok", "ab"),
+        ("mpl.rcParams['a.b'] = 1 | plt.plot(x)", "a: mpl.rcParams['a.b'] = 2", "edited input", "ab"),
+        ("rcParams['a.b'] = 1 | plt.plot(x)", "a: rcParams['a.b'] = 2", "edited input", "ab"),
+        (
+            "plt.rcParams.update({'a.b': 1}) | plt.plot(x)",
+            "a: plt.rcParams.update({'a.b': 2})",
+            "edited input",
+            "ab",
+        ),
+        ("s = 9 | plt.rc('font', size=s) | plt.plot(x)", "a: s = 8", "edited input input", "abc"),
+        ("plt.style.use('a') | sns.lineplot(df)", "a: plt.style.use('b')", "edited input", "ab"),
+        ("sns.set_theme() | df.plot_() | df", "a: sns.set_theme(style='dark')", "edited input ok", "ab"),
+        ("sns.set() | plt.plot(x)", "a: sns.set(style='dark')", "edited input", "ab"),
+        ("s = sns.set_palette('a') | plt.plot(x)", "a: s = sns.set_palette('b')", "edited input", "ab"),
+        ("matplotlib.use('agg') | plt.plot(x)", "a: matplotlib.use('svg')", "edited input", "ab"),
+        ("%matplotlib inline | plt.plot(x)", "a: %matplotlib notebook", "edited input", "ab"),
+        (
+            "%config InlineBackend.figure_format = 'svg' | plt.plot(x)",
+            "a: %config InlineBackend.figure_format = 'png'",
+            "edited input",
+            "ab",
+        ),
+        (
+            "plt.rc('font', size=9) | def draw(): plt.plot(x) | draw()",
+            "a: plt.rc('font', size=8)",
+            "edited ok input",
+            "ac",
+        ),
+        (
+            "def style(n): plt.rc('font', size=n) | style(9) | plt.plot(x)",
+            "b: style(8)",
+            "ok edited input",
+            "bc",
+        ),
+        (
+            "plt.rc('font', size=9) | print(plt.rcParams['font.size'])",
+            "a: plt.rc('font', size=8)",
+            "edited input",
+            "ab",
+        ),
+        (
+            "plt.rc('font', size=9) | fig, ax = plt.subplots() | ax.plot(x); fig",
+            "a: plt.rc('font', size=8)",
+            "edited input input",
+            "abc",
+        ),
+    ]);
+}
+
+#[test]
+fn what_does_not_draw_is_no_matter_of_the_configuration() {
+    check(&[
+        ("plt.rc('font', size=9) | y = f(x) | print(y)", "a: plt.rc('font', size=8)", "edited ok ok", "a"),
+        (
+            "plt.rc('font', size=9) | df = sns.load_dataset('a') | df",
+            "a: plt.rc('font', size=8)",
+            "edited ok ok",
+            "a",
+        ),
+        (
+            "plt.rc('font', size=9) | plt.rc('axes', grid=True) | x",
+            "a: plt.rc('font', size=8)",
+            "edited ok ok",
+            "a",
+        ),
+        (
+            "import matplotlib.pyplot as plt\nplt.rc('font', size=9)\nn = 1 | plt.plot(x) | n",
+            "a: import matplotlib.pyplot as plt\nplt.rc('font', size=9)\nn = 2",
+            "edited ok input",
+            "ac",
+        ),
+        (
+            "plt.plot(x) | plt.rc('font', size=9) | plt.plot(y)",
+            "b: plt.rc('font', size=8)",
+            "ok edited input",
+            "bc",
+        ),
+        ("app.use('a') | df.plot_()", "a: app.use('c')", "edited ok", "a"),
+    ]);
+    let settings = ["plt.rc('font', size=9)", "plt.plot(x)"];
+    ran(&settings, |story| story.run("a"), &[UP, UP]);
+}
+
+#[test]
+fn a_configuration_that_only_a_restart_takes_back_is_told() {
+    let left = "uses matplotlib's configuration: an earlier source of cell 0 (run 9:01) changes it until the kernel restarts, and ran before it";
+    ran(
+        &["plt.rc('figure', figsize=(16, 8))", "r.plot_predict()"],
+        |story| {
+            story.edit("a", "plt.rc('figure2', figsize=(16, 8))");
+            story.run_each(&["a", "b"]);
+        },
+        &[UP, &format!("may have changed: {left}")],
+    );
+    // What a cell below has set, a run from the top would not have.
+    ran(
+        &["plt.plot(x)", "plt.style.use('ggplot')", "plt.plot(y)"],
+        |story| story.run("a"),
+        &["may have changed", UP, UP],
+    );
+    ran(
+        &["plt.plot(x)"],
+        |story| {
+            story.run_code("plt.rc('font', size=20)");
+            story.run("a");
+        },
+        &["may have changed"],
+    );
+    // Cell 1 may draw in the figure that cell 3 has left open.
+    ran(
+        &["%matplotlib inline", "plt.plot(x)", "%matplotlib notebook", "plt.plot(y)"],
+        |story| story.run_each(&["a", "b"]),
+        &[UP, "may have changed", UP, UP],
+    );
+    // After a restart it is gone.
+    ran(
+        &["plt.plot(x)", "plt.style.use('ggplot')"],
+        |story| {
+            story.restart();
+            story.run_all();
+        },
+        &[UP, UP],
+    );
+}
+
+#[test]
+fn a_setting_that_a_cell_below_has_replaced_is_made_again() {
+    let cells = ["%matplotlib inline", "plt.plot(x)", "%matplotlib agg", "plt.plot(y)"];
+    let mut story = Story::ran(&cells);
+    story.edit("b", "plt.plot(x, 'r')");
+    assert_eq!(story.planned(&["b"], true), ["a", "b"]);
+    story.run_each(&["a", "b"]);
+    crate::story::check(&story, &[UP; 4]);
+    story.edit("d", "plt.plot(y, 'r')");
+    assert_eq!(story.planned(&["d"], true), ["a", "c", "d"]);
+    ran(
+        &cells,
+        |story| story.run("b"),
+        &[
+            UP,
+            "out of order: uses matplotlib's configuration: cell 2 (run 9:03) changed it after cell 0 and before this ran",
+            UP,
+            UP,
+        ],
+    );
+}
+
+#[test]
+fn what_a_display_shows_is_updated_again() {
+    check(&[
+        (
+            "display('x', display_id='here'); | n = 1 | update_display('z', display_id='here')",
+            "a: display('y', display_id='here');",
+            "edited ok input",
+            "ac",
+        ),
+        (
+            "display('x', display_id='here') | IPython.display.update_display('z', display_id='here') | display('v', display_id='here', update=True)",
+            "b: update_display('y', display_id='here')",
+            "may edited input",
+            "bc",
+        ),
+        (
+            "p = 'a' | display('x', display_id=p) | update_display('z', display_id=p)",
+            "b: display('y', display_id=p)",
+            "ok edited input",
+            "bc",
+        ),
+        (
+            "display('x', display_id='here') | update_display('z', display_id='there')",
+            "a: display('y', display_id='here')",
+            "edited ok",
+            "a",
+        ),
+        (
+            "display('x', display_id='here') | n = 1 | update_display('z', display_id='here')",
+            "c: update_display('y', display_id='here')",
+            "may ok edited",
+            "c",
+        ),
+        ("h = display('x', display_id=True) | n = 2 | h.update(n)", "b: n = 3", "may edited input", "bc"),
+        (
+            "h = display('x', display_id=True) | h.display('y') | h.update('z')",
+            "c: h.update('v')",
+            "may ok edited",
+            "abc",
+        ),
+        (
+            "h = display('x', display_id=True) | h.update('z')",
+            "a: h = display('y', display_id=True)",
+            "edited input",
+            "ab",
+        ),
+        (
+            "display('x', display_id=True) | display('y')",
+            "a: display('y', display_id=True)",
+            "edited ok",
+            "a",
+        ),
+    ]);
+}
+
+#[test]
+fn a_display_that_something_else_has_updated_is_told() {
+    let cells = ["display('x', display_id='a')", "update_display('y', display_id='a')"];
+    ran(
+        &cells,
+        |story| story.run_code("update_display('z', display_id='a')"),
+        &[
+            "may have changed: shows the display 'a': code that is in no cell (run 9:03) has updated it since",
+            UP,
+        ],
+    );
+    ran(&cells, |story| story.run("b"), &[UP, UP]);
+    // The handle of another display is used, which a run of the notebook does not have there.
+    ran(
+        &["h = display('x', display_id=True)", "h.update('y')", "h = display('z', display_id=True)"],
+        |story| {
+            story.edit("a", "1");
+            story.run_each(&["a", "b"]);
+        },
+        &[UP, "out of order", "may have changed: shows h: cell 1 (run 9:05) has updated it since"],
+    );
+}
