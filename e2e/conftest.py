@@ -75,9 +75,15 @@ def jupyter_servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shared
 
 
 @pytest.fixture(scope="module")
-def jupyter(form: str, jupyter_servers: SharedServers) -> Iterator[JupyterServer]:
+def has_lab() -> bool:
+    """Whether the server has JupyterLab; files with a person at a browser say so."""
+    return False
+
+
+@pytest.fixture(scope="module")
+def jupyter(form: str, has_lab: bool, jupyter_servers: SharedServers) -> Iterator[JupyterServer]:
     """The shared server of the form that the tests of one file are about."""
-    server = jupyter_servers[form]
+    server = jupyter_servers.of(form, has_lab=has_lab)
     yield server
     server.end_kernels()
 

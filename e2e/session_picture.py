@@ -30,7 +30,7 @@ axes.legend(["rain (mm)", "sun (h)"]);"""
 
 
 async def test_session_picture(tmp_path: Path) -> None:
-    with jupyter_server("rtc", tmp_path / "server") as server:
+    with jupyter_server("rtc", tmp_path / "server", has_lab=True) as server:
         _install_kernel(server.home)
         # The person's notebook, before the agent comes.
         path = "weather.ipynb"

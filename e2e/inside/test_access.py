@@ -81,7 +81,7 @@ def test_a_session_needs_the_token_in_each_request(jupyter: JupyterServer) -> No
 
 def test_a_login_cookie_needs_the_xsrf_token(jupyter: JupyterServer) -> None:
     with httpx.Client(base_url=jupyter.url, timeout=LONG) as browser:
-        assert browser.get(f"lab?token={jupyter.token}", follow_redirects=True).is_success
+        assert browser.get(f"login?token={jupyter.token}", follow_redirects=True).is_success
         known = {"X-XSRFToken": browser.cookies["_xsrf"]}
         listed = browser.post("mcp/tools/call", json=LIST, headers=known)
         # Jupyter itself is asked in the name of the page, too.

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
+import pytest_asyncio
 
 from e2e.support.inside_server import InsideServer
 from e2e.support.jupyter_program import jupyter_notebook, until_on_disk
@@ -19,6 +20,21 @@ from e2e.support.waiting import LONG
 
 # In seconds: more than it takes on any working machine, far less than until the next autosave.
 AT_ONCE = 20.0
+
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.whole]
+
+
+@pytest.fixture(scope="module")
+def has_lab() -> bool:
+    return True
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def at_lab(jupyter: JupyterServer) -> AsyncIterator[Person]:
+    """A person whose JupyterLab the tests of a server share."""
+    async with lab(jupyter) as person:
+        yield person
 
 
 @pytest.fixture(scope="module")
@@ -41,10 +57,11 @@ async def _seen_at_once(person: Person, text: str) -> AsyncIterator[None]:
 
 
 async def test_a_person_sees_the_agent_s_work_at_once_and_types_at_the_same_time(
-    mcp_server: InsideServer, jupyter: JupyterServer, path: str
+    mcp_server: InsideServer, jupyter: JupyterServer, at_lab: Person, path: str
 ) -> None:
     write_notebook(jupyter.root / path, "mine = 1", "theirs = 2")
-    async with lab(jupyter, path) as person, jupyter_notebook(mcp_server, path, create=False) as client:
+    person = await at_lab.opens(path)
+    async with jupyter_notebook(mcp_server, path, create=False) as client:
         await person.sees_cells("mine = 1", "theirs = 2")
         # The kernel is there before anything is timed.
         await person.has_a_kernel()
@@ -74,10 +91,11 @@ async def test_a_person_sees_the_agent_s_work_at_once_and_types_at_the_same_time
 
 
 async def test_the_agent_reads_outputs_of_a_person_s_run(
-    mcp_server: InsideServer, jupyter: JupyterServer, path: str
+    mcp_server: InsideServer, jupyter: JupyterServer, at_lab: Person, path: str
 ) -> None:
     write_notebook(jupyter.root / path, "print('by a' + ' person'); shared = 42")
-    async with lab(jupyter, path) as person, jupyter_notebook(mcp_server, path, create=False) as client:
+    person = await at_lab.opens(path)
+    async with jupyter_notebook(mcp_server, path, create=False) as client:
         await person.has_a_kernel()
         await person.run(0)
         await person.sees_output(0, "by a person")

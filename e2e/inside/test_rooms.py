@@ -25,7 +25,6 @@ from e2e.support.waiting import LONG, until
 OPTIONS = (
     # Rooms of jupyter-collaboration end as soon as nobody is in them.
     "--YDocExtension.document_cleanup_delay=0",
-    "--ServerApp.jpserver_extensions={'eviction': True}",
     # Rooms that end and begin lock each other's database, for five seconds each time if the machine is busy.
     "--CellbridgeApp.network_timeout=120",
 )
@@ -44,7 +43,7 @@ def server(
     if form == "plain":
         yield jupyter_servers[form]
         return
-    with jupyter_server(form, tmp_path_factory.mktemp(form), *OPTIONS, environment=EXTENSIONS) as server:
+    with jupyter_server(form, tmp_path_factory.mktemp(form), *OPTIONS, extension="eviction", environment=EXTENSIONS) as server:
         yield server
         # On SIGTERM it can hang in a thread of jupyter-collaboration, with or without an agent.
         server.kill()

@@ -20,6 +20,11 @@ SOON = 30.0
 
 
 @pytest.fixture(scope="module")
+def has_lab() -> bool:
+    return True
+
+
+@pytest.fixture(scope="module")
 def form() -> str:
     return "rtc"
 
@@ -56,35 +61,37 @@ async def test_a_server_without_the_toolkit_offers_nothing(jupyter_servers: Shar
             assert "open_in_browser" not in await client.agent.tool_names()
 
 
-async def test_an_agent_shows_the_person_another_notebook(
-    mcp_server: NotebookServer, jupyter: JupyterServer, path: str
+async def test_an_agent_shows_the_person_notebooks_and_works_where_the_cursor_is(
+    jupyter: JupyterServer, path: str, tmp_path: Path
 ) -> None:
-    write_notebook(jupyter.root / "first.ipynb", "this = 'the first'")
-    write_notebook(jupyter.root / path, "this = 'the other'", "y = 2")
-    async with jupyter_notebook(mcp_server, path, create=False) as client:
-        assert '"@selected"' in (await client.open()).text
-        began = time.monotonic()
-        assert "No browser tab" in await client.fails("open_in_browser")
-        assert time.monotonic() - began < SOON
-        async with lab(jupyter, "first.ipynb") as person:
-            await person.sees_cells("this = 'the first'")
-            shown = await client.do("open_in_browser")
-            assert "is open in the person's browser" in shown.text
-            await person.sees_cells("this = 'the other'", "y = 2")
-            # What is open is brought to the front.
-            await client.do("open_in_browser", notebook_name="first.ipynb")
-            await person.sees_cells("this = 'the first'")
-            assert "/nowhere.ipynb" in await client.fails("open_in_browser", notebook_name="a/nowhere.ipynb")
-
-
-async def test_the_selected_cell_is_the_one_with_the_cursor(jupyter: JupyterServer, path: str, tmp_path: Path) -> None:
+    first = f"first-{path}"
+    write_notebook(jupyter.root / first, "this = 'the first'")
     write_notebook(jupyter.root / path, "one = 1", "", "three = '🪐'\nlast = 3")
     with jupyter_program(jupyter, tmp_path / "home") as program:
         async with jupyter_notebook(program, path, create=False) as client:
+            assert '"@selected"' in (await client.open()).text
             assert "click into the cell" in await client.fails("read_cell", cell_id="@selected")
-            async with lab(jupyter, path) as person:
+            began = time.monotonic()
+            assert "No browser tab" in await client.fails("open_in_browser")
+            assert time.monotonic() - began < SOON
+            # One page for both: it takes most of the time.
+            async with lab(jupyter, first) as person:
+                await _is_shown_notebooks(client, person, first)
                 await _works_where_the_person_is(client, person)
                 await person.screenshot("selected-cell")
+
+
+async def _is_shown_notebooks(client: NotebookClient, person: Person, first: str) -> None:
+    await person.sees_cells("this = 'the first'")
+    shown = await client.do("open_in_browser")
+    assert "is open in the person's browser" in shown.text
+    await person.sees_cells("one = 1", "", "three = '🪐'\nlast = 3")
+    # What is open is brought to the front.
+    await client.do("open_in_browser", notebook_name=first)
+    await person.sees_cells("this = 'the first'")
+    assert "/nowhere.ipynb" in await client.fails("open_in_browser", notebook_name="a/nowhere.ipynb")
+    await client.do("open_in_browser")
+    await person.sees_cells("one = 1", "", "three = '🪐'\nlast = 3")
 
 
 async def _works_where_the_person_is(client: NotebookClient, person: Person) -> None:

@@ -31,6 +31,18 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JupyterHub]:
 @pytest.fixture
 def user(hub: JupyterHub) -> str:
     """A user without a server."""
+    return _user(hub)
+
+
+@pytest.fixture(scope="module")
+def served(hub: JupyterHub) -> str:
+    """A user whose server runs, and stays as it is."""
+    name = _user(hub)
+    hub.start_server(name)
+    return name
+
+
+def _user(hub: JupyterHub) -> str:
     name = f"ada-{next(_USERS)}"
     hub.add_user(name)
     write_notebook(hub.root(name) / "x.ipynb", "here = 'it is'")
@@ -46,8 +58,8 @@ def _program(hub: JupyterHub, home: Path, user: str, url: str, *scopes: str) -> 
         yield program
 
 
-async def test_a_token_with_few_scopes_is_enough_for_all_tools(hub: JupyterHub, user: str, tmp_path: Path) -> None:
-    hub.start_server(user)
+async def test_a_token_with_few_scopes_is_enough_for_all_tools(hub: JupyterHub, served: str, tmp_path: Path) -> None:
+    user = served
     with _program(hub, tmp_path, user, f"{hub.url}user/{user}/", f"access:servers!user={user}") as program:
         async with python_agent(program.url) as agent:
             client = JupyterNotebookClient(agent, program.root, "x.ipynb")
@@ -70,9 +82,9 @@ PASTED = ["user/{user}", "user/{user}/lab/tree/x.ipynb", "hub/user-redirect/lab"
 
 
 async def test_addresses_of_the_hub_work_or_the_error_names_the_right_one(
-    hub: JupyterHub, user: str, tmp_path: Path
+    hub: JupyterHub, served: str, tmp_path: Path
 ) -> None:
-    hub.start_server(user)
+    user = served
     for number, pasted in enumerate(PASTED):
         url = hub.url + pasted.format(user=user)
         home = tmp_path / str(number)
@@ -123,26 +135,27 @@ async def test_the_error_for_a_stopped_server_names_the_missing_scope(
             assert "here = 'it is'" in (await client.open()).text
 
 
-async def test_the_error_for_a_token_without_access_names_the_scope(hub: JupyterHub, user: str, tmp_path: Path) -> None:
-    hub.start_server(user)
-    with _program(hub, tmp_path, user, f"{hub.url}user/{user}/", f"read:users!user={user}") as program:
+async def test_the_error_for_a_token_without_access_names_the_scope(
+    hub: JupyterHub, served: str, tmp_path: Path
+) -> None:
+    with _program(hub, tmp_path, served, f"{hub.url}user/{served}/", f"read:users!user={served}") as program:
         async with python_agent(program.url) as agent:
             answer = await agent.call("use_notebook", {"notebook_path": "x.ipynb"})
             assert answer.is_error and "access:servers" in answer.text, answer.text
 
 
-def test_the_doctor_says_whether_a_token_starts_a_stopped_server(hub: JupyterHub, user: str, tmp_path: Path) -> None:
-    url, access = f"{hub.url}user/{user}/", f"access:servers!user={user}"
-
-    def look(*scopes: str) -> tuple[str, str]:
-        found = doctor(tmp_path / "home", "--jupyter-url", url, "--jupyter-token", hub.token(user, *scopes)).about(url)
+def test_the_doctor_says_whether_a_token_starts_a_stopped_server(
+    hub: JupyterHub, user: str, served: str, tmp_path: Path
+) -> None:
+    def look(owner: str, *further: str) -> tuple[str, str]:
+        url, token = f"{hub.url}user/{owner}/", hub.token(owner, f"access:servers!user={owner}", *further)
+        found = doctor(tmp_path / "home", "--jupyter-url", url, "--jupyter-token", token).about(url)
         return found["status"], found["message"]
 
-    status, message = look(access, f"servers!user={user}")
+    status, message = look(user, f"servers!user={user}")
     assert status == "ok" and "starts it" in message, message
-    status, message = look(access)
+    status, message = look(user)
     assert status == "error" and hub.url in message, message
     assert not hub.is_running(user), "looking starts nothing"
-    hub.start_server(user)
-    status, message = look(access)
+    status, message = look(served)
     assert status == "ok" and "jupyter-collaboration" in message, message

@@ -5,8 +5,10 @@ import asyncio
 import json
 import re
 import time
+from collections.abc import AsyncIterator
 
 import pytest
+import pytest_asyncio
 
 from e2e.support.collaborator import collaborator, is_shared_text, watched_presence
 from e2e.support.jupyter_program import is_on_disk, jupyter_notebook, until_on_disk
@@ -27,16 +29,32 @@ TURNS = 5
 only_rtc = pytest.mark.parametrize("form", ["rtc"], indirect=True)
 
 
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.whole]
+
+
+@pytest.fixture(scope="module")
+def has_lab() -> bool:
+    return True
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def at_lab(jupyter: JupyterServer) -> AsyncIterator[Person]:
+    """A person whose JupyterLab the tests of a server share."""
+    async with lab(jupyter) as person:
+        yield person
+
+
 @pytest.fixture(scope="module", params=LIVE_FORMS)
 def form(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
 async def test_a_person_sees_cells_and_outputs_at_once_and_types_at_the_same_time(
-    mcp_server: NotebookServer, jupyter: JupyterServer, path: str
+    mcp_server: NotebookServer, jupyter: JupyterServer, at_lab: Person, path: str
 ) -> None:
     write_notebook(jupyter.root / path, "mine = 1", "theirs = 2")
-    async with lab(jupyter, path) as person, jupyter_notebook(mcp_server, path, create=False) as client:
+    person = await at_lab.opens(path)
+    async with jupyter_notebook(mcp_server, path, create=False) as client:
         await person.sees_cells("mine = 1", "theirs = 2")
         await _inserts_while_somebody_types(person, client)
         await _runs_while_somebody_looks(person, client)
@@ -89,11 +107,12 @@ async def _runs_while_somebody_looks(person: Person, client: NotebookClient) -> 
 
 @only_rtc
 async def test_a_person_sees_nothing_of_questions_about_variables(
-    mcp_server: NotebookServer, jupyter: JupyterServer, path: str
+    mcp_server: NotebookServer, jupyter: JupyterServer, at_lab: Person, path: str
 ) -> None:
     """Only JupyterLab shows what a kernel's messages about our questions do to a page."""
     write_notebook(jupyter.root / path, "mine = 1")
-    async with lab(jupyter, path) as person, jupyter_notebook(mcp_server, path, create=False) as client:
+    person = await at_lab.opens(path)
+    async with jupyter_notebook(mcp_server, path, create=False) as client:
         await person.has_a_kernel()
         await client.do("execute_cell", cell_index=0)
         await person.sees_prompt(0, re.compile(r"\[\d+\]:"))
@@ -111,9 +130,12 @@ async def test_a_person_sees_nothing_of_questions_about_variables(
 
 
 @only_rtc
-async def test_both_may_type_in_one_cell(mcp_server: NotebookServer, jupyter: JupyterServer, path: str) -> None:
+async def test_both_may_type_in_one_cell(
+    mcp_server: NotebookServer, jupyter: JupyterServer, at_lab: Person, path: str
+) -> None:
     write_notebook(jupyter.root / path, "first = 0\nsecond = 0\n")
-    async with lab(jupyter, path) as person, jupyter_notebook(mcp_server, path, create=False) as client:
+    person = await at_lab.opens(path)
+    async with jupyter_notebook(mcp_server, path, create=False) as client:
         enough = asyncio.Event()
         typing = asyncio.create_task(person.type_until(0, "# typed by a person ", enough))
         turns = 0
@@ -206,12 +228,12 @@ async def test_the_agent_s_presence_has_a_name_and_a_position(
 
 @only_rtc
 async def test_a_second_person_joins_later_and_sees_all(
-    mcp_server: NotebookServer, jupyter: JupyterServer, path: str
+    mcp_server: NotebookServer, jupyter: JupyterServer, at_lab: Person, path: str
 ) -> None:
     async with jupyter_notebook(mcp_server, path) as client:
         await client.insert("# Title", "markdown")
         await client.run("print('printed before')")
-        async with lab(jupyter, path) as person:
-            await person.sees_output(1, "printed before")
-            await person.screenshot(f"{jupyter.form}-joined-later")
-            assert len(client.notebook()["cells"]) == 2
+        person = await at_lab.opens(path)
+        await person.sees_output(1, "printed before")
+        await person.screenshot(f"{jupyter.form}-joined-later")
+        assert len(client.notebook()["cells"]) == 2

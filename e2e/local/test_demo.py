@@ -32,6 +32,8 @@ class Person:
     def environment(self, mark: str) -> dict[str, str]:
         environment = {**os.environ, **self.home.environment(mark)}
         del environment["VIRTUAL_ENV"]
+        # As on a person's machine, Python keeps what it compiles of the packages that are installed.
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         return environment
 
     def demo(self, timeout: float) -> subprocess.CompletedProcess[str]:

@@ -10,7 +10,7 @@ import pytest
 
 from e2e.support.agents.python_sdk import python_agent
 from e2e.support.home import Home, new_mark
-from e2e.support.notebook_client import NotebookClient, gate, id_in, kernel_in, notebook_client, run_id, run_in
+from e2e.support.notebook_client import NotebookClient, gate, id_in, kernel_in, notebook_client, run_id, run_in, shared_notebook
 from e2e.support.notebook_files import printed, read_valid
 from e2e.support.notebook_server import NotebookServer, launch, notebook_server, nothing_is_left
 from e2e.support.processes import MEGABYTE, Memory, kernels
@@ -147,9 +147,9 @@ async def test_a_kernel_whose_program_is_missing_is_not_listed(server: NotebookS
 
 @pytest.mark.parametrize(("count", "flush"), [(50_000, False), (4_000, True)], ids=["unflushed", "flushed"])
 async def test_many_lines_are_stored_in_full_and_shown_truncated(
-    count: int, flush: bool, server: NotebookServer, path: str
+    count: int, flush: bool, server: NotebookServer
 ) -> None:
-    async with notebook_client(server, path) as client:
+    async with shared_notebook(server) as client:
         await _kernel(client)
         memory = Memory(server.process.pid)
         ran = await client.run(f"for number in range({count}): print('line', number, flush={flush})", timeout=LONG)
@@ -161,27 +161,27 @@ async def test_many_lines_are_stored_in_full_and_shown_truncated(
         assert memory.peak <= MOST_MEMORY
 
 
-async def test_fifty_megabytes_are_stored_in_full_and_shown_truncated(server: NotebookServer, path: str) -> None:
-    async with notebook_client(server, path) as client:
+async def test_twenty_megabytes_are_stored_in_full_and_shown_truncated(server: NotebookServer) -> None:
+    """Enough for a copy too many to be seen in the memory."""
+    async with shared_notebook(server) as client:
         await _kernel(client)
         memory = Memory(server.process.pid)
         lines = "''.join(f'{line:099}\\n' for line in range(part, part + 10_000))"
-        ran = await client.run(f"for part in range(0, 500_000, 10_000): print({lines}, end='')", timeout=LONG)
+        ran = await client.run(f"for part in range(0, 200_000, 10_000): print({lines}, end='')", timeout=LONG)
         peak = memory.peak
         assert "[COMPLETED in" in ran.text and "left out" in ran.text
-        expected = "".join(f"{line:099}\n" for line in range(500_000))
+        expected = "".join(f"{line:099}\n" for line in range(200_000))
         assert printed(client.cell(id_in(ran))) == expected
-        found = await client.do("get_run", run_id=run_in(ran), pattern=f"{490_000:099}")
-        assert f"offset {490_000 * 100}:" in found.text
+        found = await client.do("get_run", run_id=run_in(ran), pattern=f"{190_000:099}")
+        assert f"offset {190_000 * 100}:" in found.text
         last = await client.do("get_run", run_id=run_in(ran), output=0, offset=len(expected) - 1000)
         assert last.text.startswith(expected[-1000:].rstrip("\n"))
-        assert peak <= MOST_MEMORY
+        # Three times as much as was printed.
+        assert peak <= 60 * MEGABYTE
 
 
-async def test_an_image_of_a_hundred_megabytes_is_stored_in_full_and_described(
-    server: NotebookServer, path: str
-) -> None:
-    async with notebook_client(server, path) as client:
+async def test_an_image_of_a_hundred_megabytes_is_stored_in_full_and_described(server: NotebookServer) -> None:
+    async with shared_notebook(server) as client:
         await _kernel(client)
         memory = Memory(server.process.pid)
         ran = await client.run("display({'image/png': 'A' * 100_000_000}, raw=True)", timeout=LONG)
@@ -195,15 +195,15 @@ async def test_an_image_of_a_hundred_megabytes_is_stored_in_full_and_described(
         assert memory.peak <= MOST_MEMORY
 
 
-async def test_a_line_without_a_newline_arrives(server: NotebookServer, path: str) -> None:
-    async with notebook_client(server, path) as client:
+async def test_a_line_without_a_newline_arrives(server: NotebookServer) -> None:
+    async with shared_notebook(server) as client:
         ran = await client.run("import sys\nsys.stdout.write('no end'); sys.stderr.write('none here')")
         assert "no end" in ran.text and "none here" in ran.text
         assert printed(client.cell(id_in(ran))) == "no end"
         assert printed(client.cell(id_in(ran)), "stderr") == "none here"
 
 
-async def test_output_of_a_forked_child_arrives(server: NotebookServer, path: str) -> None:
+async def test_output_of_a_forked_child_arrives(server: NotebookServer) -> None:
     fork = """
 import os, sys
 child = os.fork()
@@ -213,7 +213,7 @@ if child == 0:
 os.waitpid(child, 0)
 print('from the parent')
 """
-    async with notebook_client(server, path) as client:
+    async with shared_notebook(server) as client:
         ran = await client.run(fork)
         await until(lambda: "from the child" in printed(client.cell(id_in(ran))), "the child's line is in the file")
         assert "from the parent" in printed(client.cell(id_in(ran)))
@@ -221,8 +221,8 @@ print('from the parent')
         assert "2" in (await client.do("execute_code", code="1 + 1")).text
 
 
-async def test_output_of_a_thread_after_the_run_reaches_the_cell(server: NotebookServer, path: str) -> None:
-    async with notebook_client(server, path) as client:
+async def test_output_of_a_thread_after_the_run_reaches_the_cell(server: NotebookServer) -> None:
+    async with shared_notebook(server) as client:
         opened, wait = gate(client)
         late = f"{wait}\nprint('from the thread')"
         ran = await client.run(f"import threading\nthreading.Thread(target=exec, args=({late!r}, {{}})).start()")

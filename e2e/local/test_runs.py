@@ -8,7 +8,7 @@ import pytest
 from e2e.support.agents.node_sdk import node_agent
 from e2e.support.agents.python_sdk import python_agent
 from e2e.support.home import Home
-from e2e.support.notebook_client import NotebookClient, gate, notebook_client, run_in
+from e2e.support.notebook_client import NotebookClient, gate, notebook_client, run_in, shared_notebook
 from e2e.support.notebook_files import Json, printed, sources
 from e2e.support.notebook_server import NotebookServer, launch, notebook_server
 from e2e.support.waiting import until
@@ -21,12 +21,12 @@ def _prints(client: NotebookClient, text: str, index: int = -1) -> bool:
     return bool(cells) and text in printed(cells[index])
 
 
-async def test_nothing_is_lost_when_a_client_vanishes_mid_run(server: NotebookServer, path: str) -> None:
-    async with notebook_client(server, path) as client:
+async def test_nothing_is_lost_when_a_client_vanishes_mid_run(server: NotebookServer) -> None:
+    async with shared_notebook(server) as client:
         opened, wait = gate(client)
         cell = await client.insert(f"print('early', flush=True)\n{wait}\nprint('late')")
         async with node_agent("sdk_v2.mjs", server.url) as agent:
-            vanishing = NotebookClient(agent, server.root, path)
+            vanishing = NotebookClient(agent, server.root, client.path)
             running = asyncio.create_task(vanishing.do("execute_cell", cell_id=cell))
             await until(lambda: _prints(client, "early"), "the run has begun", during=running)
             agent.vanish()
@@ -66,8 +66,8 @@ async def test_a_cancelled_call_interrupts_only_if_requested(mode: str, home: Ho
         assert client.cell(stopped)["outputs"][-1]["ename"] == "KeyboardInterrupt"
 
 
-async def test_a_timeout_interrupts_if_requested(server: NotebookServer, path: str) -> None:
-    async with notebook_client(server, path) as client:
+async def test_a_timeout_interrupts_if_requested(server: NotebookServer) -> None:
+    async with shared_notebook(server) as client:
         _, wait = gate(client)
         await client.do("execute_code", code="'the kernel is up'")
         given = {"cell_index": -1, "cell_source": wait, "timeout": 0.5, "interrupt_on_timeout": True}
@@ -75,8 +75,8 @@ async def test_a_timeout_interrupts_if_requested(server: NotebookServer, path: s
         assert "[INTERRUPTED" in message and "KeyboardInterrupt" in message
 
 
-async def test_progress_contains_the_time_and_the_last_line(server: NotebookServer, path: str) -> None:
-    async with notebook_client(server, path) as client:
+async def test_progress_contains_the_time_and_the_last_line(server: NotebookServer) -> None:
+    async with shared_notebook(server) as client:
         opened, wait = gate(client)
         code = f"print('step 1\\nstep 2', flush=True)\n{wait}"
         running = asyncio.create_task(client.run(code, progress_interval=0.1))
@@ -93,14 +93,14 @@ async def test_progress_contains_the_time_and_the_last_line(server: NotebookServ
 
 
 @pytest.mark.parametrize("mode", ["legacy", MODERN])
-async def test_the_person_behind_the_agent_answers_input(server: NotebookServer, path: str, mode: str) -> None:
+async def test_the_person_behind_the_agent_answers_input(server: NotebookServer, mode: str) -> None:
     asked: list[str] = []
 
     def answer(question: str) -> str:
         asked.append(question)
         return f"answer {len(asked)}"
 
-    async with notebook_client(server, path, answer, mode) as client:
+    async with shared_notebook(server, answer, mode) as client:
         ran = await client.run("first = input('Name? ')\nprint(first, '&', input('And? '))")
         assert [question.splitlines()[1:] for question in asked] == [
             ["The code asks:", "    Name?"],
@@ -110,11 +110,11 @@ async def test_the_person_behind_the_agent_answers_input(server: NotebookServer,
         assert len(client.notebook()["cells"]) == 1, "a repeated call does nothing twice"
 
 
-async def test_a_person_is_not_asked_for_a_secret(server: NotebookServer, path: str) -> None:
+async def test_a_person_is_not_asked_for_a_secret(server: NotebookServer) -> None:
     def never(question: str) -> str:
         raise AssertionError(question)
 
-    async with notebook_client(server, path, never) as client:
+    async with shared_notebook(server, never) as client:
         waiting = await client.run("import getpass\nlen(getpass.getpass('Token? '))")
         assert "WAITING FOR INPUT" in waiting.text and "Token?" in waiting.text and "secret" in waiting.text
         ended = await client.do("answer_input", run_id=run_in(waiting), value="hunter2")
@@ -125,9 +125,9 @@ async def test_a_person_is_not_asked_for_a_secret(server: NotebookServer, path: 
 
 
 @pytest.mark.parametrize("mode", ["legacy", MODERN])
-async def test_looking_at_a_run_asks_nobody(server: NotebookServer, path: str, mode: str) -> None:
+async def test_looking_at_a_run_asks_nobody(server: NotebookServer, mode: str) -> None:
     """Only a real kernel waits for a line, which would run code; whoever may only read may look."""
-    async with notebook_client(server, path) as client:
+    async with shared_notebook(server) as client:
         run = run_in(await client.run("input('Name? ')"))
 
         def never(question: str) -> str:
@@ -160,8 +160,8 @@ async def test_the_person_is_asked_before_code_runs(home: Home, tmp_path: Path, 
             assert len(asked) == 3
 
 
-async def test_an_agent_answers_input_if_no_person_can(server: NotebookServer, path: str) -> None:
-    async with notebook_client(server, path) as client:
+async def test_an_agent_answers_input_if_no_person_can(server: NotebookServer) -> None:
+    async with shared_notebook(server) as client:
         waiting = await client.run("print(input('Name? ') * 2)\nprint(input())")
         assert "WAITING FOR INPUT" in waiting.text and "Name? " in waiting.text and "answer_input(" in waiting.text
         run = run_in(waiting)
@@ -172,15 +172,15 @@ async def test_an_agent_answers_input_if_no_person_can(server: NotebookServer, p
         assert "is not waiting for input" in await client.fails("answer_input", run_id=run, value="more")
 
 
-async def test_a_person_who_declines_leaves_the_question_to_the_agent(server: NotebookServer, path: str) -> None:
-    async with notebook_client(server, path, lambda _: None) as client:
+async def test_a_person_who_declines_leaves_the_question_to_the_agent(server: NotebookServer) -> None:
+    async with shared_notebook(server, lambda _: None) as client:
         waiting = await client.run("print(input('Name? '))")
         assert "WAITING FOR INPUT" in waiting.text
         assert "ada" in (await client.do("answer_input", run_id=run_in(waiting), value="ada")).text
 
 
-async def test_input_can_be_interrupted(server: NotebookServer, path: str) -> None:
-    async with notebook_client(server, path) as client:
+async def test_input_can_be_interrupted(server: NotebookServer) -> None:
+    async with shared_notebook(server) as client:
         waiting = await client.run("input('Name? ')")
         assert "it has ended" in (await client.do("interrupt_kernel", run_id=run_in(waiting))).text
         assert "[INTERRUPTED" in (await client.do("get_run", run_id=run_in(waiting))).text

@@ -29,6 +29,9 @@ LIVE_FORMS = ("rtc", "jsd")
 JUPYTER_CONFIG = Path(__file__).parent / "jupyter_config"
 TOKEN = "e2e-token-of-the-jupyter-server"
 
+# JupyterLab, and what is of use only with it. Each start of a server that has them takes longer than all the rest, and starts Node.
+_LAB = ("jupyter_lsp", "jupyterlab", "notebook", "notebook_shim")
+
 # How long a server may take to end a kernel, in seconds.
 END_OF_KERNEL = 60.0
 
@@ -68,12 +71,16 @@ class JupyterServer:
         form: str,
         folder: Path,
         *options: str,
+        has_lab: bool = False,
+        extension: str = "",
         token: str = TOKEN,
         base_url: str = "/",
         limits: Callable[[], None] | None = None,
         environment: dict[str, str] | None = None,
     ) -> None:
         self.form = form
+        self.has_lab = has_lab
+        self.extension = extension
         self.token = token
         self.base_url = base_url
         self.options = options
@@ -83,6 +90,8 @@ class JupyterServer:
         self.root.mkdir(parents=True)
         self.home = Home(folder / "home")
         self.home.folder.mkdir()
+        # Its database of file ids is there, and without JupyterLab nobody else makes the folder.
+        self.home.data.mkdir()
         self.mark = new_mark()
         self.log = folder / "server.log"
         self._environment = environment or {}
@@ -119,11 +128,9 @@ class JupyterServer:
             "ServerApp.open_browser": False,
             "ServerApp.root_dir": self.root,
             "IdentityProvider.token": self.token,
-            # Everybody in a room has a name of this, and none of the person who runs the tests.
-            "LabApp.news_url": "",
-            "LabApp.check_for_updates_class": "jupyterlab.NeverCheckForUpdate",
+            **self._extensions(),
         }
-        command = [str(python), "-m", "jupyterlab", "--allow-root"]
+        command = [str(python), "-m", "jupyterlab" if self.has_lab else "jupyter_server", "--allow-root"]
         command += [f"--{name}={value}" for name, value in settings.items()]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
@@ -135,6 +142,18 @@ class JupyterServer:
                 stderr=log,
                 preexec_fn=self._prepare,
             )
+
+    def _extensions(self) -> dict[str, object]:
+        chosen = {} if self.has_lab else dict.fromkeys(_LAB, False)
+        if self.extension:
+            chosen[self.extension] = True
+        settings: dict[str, object] = {"ServerApp.jpserver_extensions": chosen}
+        if self.has_lab:
+            # Nothing is asked of a network, and a test can open notebooks in a page that is there.
+            settings["LabApp.news_url"] = ""
+            settings["LabApp.check_for_updates_class"] = "jupyterlab.NeverCheckForUpdate"
+            settings["LabApp.expose_app_in_browser"] = True
+        return settings
 
     def _prepare(self) -> None:
         obey_permissions()
@@ -247,18 +266,21 @@ def jupyter_server(form: str, folder: Path, *options: str, **given: Any) -> Iter
 
 
 class SharedServers:
-    """One server of each form, started when it is first asked for."""
+    """One server of each form, and one more with JupyterLab, started when it is first asked for."""
 
     def __init__(self, make_folder: Callable[[str], Path]) -> None:
         self._make_folder = make_folder
-        self._servers: dict[str, JupyterServer] = {}
+        self._servers: dict[tuple[str, bool], JupyterServer] = {}
 
     def __getitem__(self, form: str) -> JupyterServer:
-        if form not in self._servers:
-            server = JupyterServer(form, self._make_folder(form))
-            self._servers[form] = server
+        return self.of(form)
+
+    def of(self, form: str, *, has_lab: bool = False) -> JupyterServer:
+        if (form, has_lab) not in self._servers:
+            server = JupyterServer(form, self._make_folder(form), has_lab=has_lab)
+            self._servers[form, has_lab] = server
             server.start()
-        return self._servers[form]
+        return self._servers[form, has_lab]
 
     def stop(self) -> None:
         for server in self._servers.values():

@@ -18,6 +18,8 @@ from e2e.support.program import REPOSITORY
 from e2e.support.waiting import LONG
 
 _LONG = LONG * 1000
+# Between two keys, in milliseconds: as fast as people who type well. Each key makes the page draw, and sends it to everybody.
+_PRESS = 80
 _SWITCHES = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
 
 
@@ -44,6 +46,21 @@ class Person:
 
     def cell(self, index: int) -> Locator:
         return self.cells.nth(index)
+
+    async def opens(self, path: str) -> "Person":
+        """Opens another notebook in the page: JupyterLab takes ten times as long to come up."""
+        script = """async (path) => {
+            await window.jupyterapp.restored;
+            await window.jupyterapp.commands.execute("docmanager:open", { path, factory: "Notebook" });
+        }"""
+        await self.page.wait_for_function("window.jupyterapp", timeout=_LONG)
+        await self.page.evaluate(script, path)
+        await expect(self.page.locator(".lm-TabBar-tab.lm-mod-current", has_text=path)).to_be_visible(timeout=_LONG)
+        await self.sees_a_notebook()
+        return self
+
+    async def sees_a_notebook(self) -> None:
+        await expect(self.cells.first).to_be_visible(timeout=_LONG)
 
     async def sees_cells(self, *sources: str) -> None:
         """Waits until the notebook shows these cells."""
@@ -79,7 +96,7 @@ class Person:
         await self.type(index, text)
         typed = text
         while not enough.is_set():
-            await self.page.keyboard.type(text, delay=30)
+            await self.page.keyboard.type(text, delay=_PRESS)
             typed += text
         return typed
 
@@ -128,17 +145,21 @@ class Person:
 
 
 @asynccontextmanager
-async def lab(server: JupyterServer, path: str, **options: Any) -> AsyncIterator[Person]:
-    """Opens JupyterLab on a notebook in a headless browser with an empty profile."""
+async def lab(server: JupyterServer, path: str = "", **options: Any) -> AsyncIterator[Person]:
+    """Opens JupyterLab in a headless browser with an empty profile, on a notebook if there is a path."""
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=executable(), args=_SWITCHES)
         try:
             context = await browser.new_context(viewport={"width": 1280, "height": 900}, **options)
             page = await context.new_page()
+            # What a busy machine makes JupyterLab ask, a person answers.
+            await page.add_locator_handler(page.get_by_role("button", name="Continue waiting"), Locator.click)
             # A workspace of its own: JupyterLab keeps the layout of the default one on the server.
-            await page.goto(f"{server.url}lab/tree/{quote(path)}?reset&token={server.token}", timeout=_LONG)
+            there = f"lab/tree/{quote(path)}" if path else "lab"
+            await page.goto(f"{server.url}{there}?reset&token={server.token}", timeout=_LONG)
             person = Person(page)
-            await expect(person.cells.first).to_be_visible(timeout=_LONG)
+            if path:
+                await person.sees_a_notebook()
             yield person
         finally:
             await browser.close()

@@ -99,6 +99,11 @@ class NotebookClient:
     async def open(self, **given: Any) -> Answer:
         return await self.do("use_notebook", notebook_path=self.path, **given)
 
+    async def empty(self) -> None:
+        """Deletes all cells."""
+        if count := len(await self.cells()):
+            await self.stores("delete_cell", cell_indices=list(range(count)), include_source=False)
+
     async def insert(self, source: str, cell_type: str = "code", cell_index: int = -1, **given: Any) -> str:
         """The id of the new cell."""
         given = {"cell_index": cell_index, "cell_type": cell_type, "cell_source": source, **given}
@@ -217,6 +222,19 @@ async def notebook_client(
     async with python_agent(server.url, mode, answer) as agent:
         client = NotebookClient(agent, server.root, path)
         await client.create()
+        yield client
+
+
+@asynccontextmanager
+async def shared_notebook(
+    server: NotebookServer, answer: Answerer | None = None, mode: str = "legacy"
+) -> AsyncIterator[NotebookClient]:
+    """A Python agent with a session of its own at the notebook that the tests of a file share. It has no cells; its kernel stays,
+    because starting one takes longer than most tests."""
+    async with python_agent(server.url, mode, answer) as agent:
+        client = NotebookClient(agent, server.root, "shared.ipynb")
+        await (client.open() if client.file.exists() else client.create())
+        await client.empty()
         yield client
 
 

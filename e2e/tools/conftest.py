@@ -43,8 +43,8 @@ class OpenPlace:
         """A new session at the notebook that the tests share, whose kernel stays."""
         async with self.agent(self.shared) as client:
             await client.open()
-            if emptied and (count := len(await client.cells())):
-                await client.stores("delete_cell", cell_indices=list(range(count)), include_source=False)
+            if emptied:
+                await client.empty()
             yield client
 
     @asynccontextmanager

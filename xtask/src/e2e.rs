@@ -10,8 +10,8 @@ use crate::project::Project;
 use crate::provision::{self, Environments};
 use crate::{command, test};
 
-/// Worker processes per core: while one waits for a kernel, a server or a browser, the other works.
-const WORKERS_PER_CORE: usize = 2;
+/// Worker processes per core: for each second that a test works, it waits one and a half for a kernel, a server or a browser.
+const WORKERS_PER_CORE: usize = 3;
 /// Each worker has Jupyter servers of its own, so memory sets a limit.
 const MOST_WORKERS: usize = 12;
 
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn workers_outnumber_the_cores_up_to_a_limit() {
-        assert_eq!(parallel(2)[1], "4");
+        assert_eq!(parallel(2)[1], "6");
         assert_eq!(parallel(64)[1], "12");
     }
 }

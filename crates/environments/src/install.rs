@@ -92,8 +92,10 @@ impl Installer<'_> {
     }
 
     async fn install_with_pip(&self, python: &Path, options: &[&OsStr]) -> Result<(), Error> {
-        const INSTALL: [&str; 9] = [
+        // As with uv, Python compiles what it imports: a first cell imports a small part of these packages.
+        const INSTALL: [&str; 10] = [
             "install",
+            "--no-compile",
             "--no-input",
             "--disable-pip-version-check",
             "--no-warn-script-location",
