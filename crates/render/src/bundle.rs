@@ -106,7 +106,7 @@ fn text(forms: &Forms<'_>) -> Rendered {
     }
     // Before LaTeX, in which R writes its tables and lists as well.
     if let Some(html) = forms.filled("text/html") {
-        match html_or_plain(&html, forms.informative_plain()) {
+        match html_or_plain(&html, forms) {
             Rendered::Text(text) if text.trim().is_empty() => {}
             rendered => return rendered,
         }
@@ -138,8 +138,9 @@ fn text(forms: &Forms<'_>) -> Rendered {
 /// characters of plain text, which is padded with blanks or drawn with lines, and wide tables are not split. If plain text
 /// is much shorter, the HTML contains decoration (buttons of xarray, the folded parameters of scikit-learn). HTML without a
 /// table is decorated plain text, unless the plain text is only the name of an object.
-fn html_or_plain(html: &str, plain: Option<String>) -> Rendered {
-    let html::Readable { text, has_table, only_image, images } = html::readable(html);
+fn html_or_plain(html: &str, forms: &Forms<'_>) -> Rendered {
+    let plain = forms.informative_plain();
+    let html::Readable { text, has_table, shape, only_image, images } = html::readable(html);
     if let Some(source) = only_image.and_then(|address| embedded_image(&address)) {
         return Rendered::Image(source);
     }
@@ -151,16 +152,16 @@ fn html_or_plain(html: &str, plain: Option<String>) -> Rendered {
         Cow::Owned(replaced) => replaced,
         Cow::Borrowed(_) => text,
     };
-    let text = match &plain {
-        Some(plain) if html.contains("class=\"dataframe\"") => {
-            alignment::with_spaces(&text, plain).unwrap_or(text)
-        }
-        _ => text,
-    };
+    let is_long = |plain: &str| text.len() > plain.len() * 3 / 2 + 40;
+    let is_table = has_table && !text.is_empty() && !plain.as_deref().is_some_and(is_long);
+    // A terminal would remove the spaces at the ends of lines.
+    let aligned = forms.text("text/plain").zip(shape).filter(|_| html.contains("class=\"dataframe\""));
+    let has_right_headers = html.contains("<tr style=\"text-align: right");
+    let text = aligned
+        .and_then(|(plain, shape)| alignment::with_spaces(&text, &plain, shape, has_right_headers))
+        .unwrap_or(text);
     match plain {
-        Some(plain) if !has_table || text.is_empty() || text.len() > plain.len() * 3 / 2 + 40 => {
-            illustrated(plain, &images)
-        }
+        Some(plain) if !is_table => illustrated(plain, &images),
         None if text.is_empty() && html.contains("<script") => {
             let size = size(html.len());
             Rendered::Description(format!("[text/html, {size}: scripts, which only a browser can run]"))

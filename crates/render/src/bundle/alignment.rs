@@ -1,7 +1,8 @@
 //! Finds spaces around the headers and cells of a data frame.
 //!
 //! pandas removes them from its HTML, where `"Order Date "` and `"Order Date"` look the same, but its plain text is aligned as if they
-//! were there: values and headers end at the right edge of their column, and before the widest header is one space.
+//! were there: values and headers end at the right edge of their column. Between columns is one space, and another before most values
+//! and before headers of numbers.
 //!
 //! Example: in the column
 //!
@@ -10,10 +11,16 @@
 //! 0  2020-01-01  SOUTH
 //! ```
 //!
-//! the dates end in column 13 and the header in column 12, so that the header ends with a space.
+//! the dates end in column 13 and the header in column 12, so that the header ends with a space. Spaces at the start of a text only make
+//! its column wider, and the column does not say for which of its texts. Such columns are named in a note.
+//! Where all names of columns begin with spaces, pandas leaves out as many as they share, and nothing shows them.
+
+use crate::html::Shape;
 
 /// Larger tables are left as they are, in bytes.
 const MAX_SIZE: usize = 200_000;
+/// The most columns that a note names.
+const MAX_NAMED: usize = 5;
 
 /// Where a text stands in a line, in characters.
 type Span = (usize, usize);
@@ -21,64 +28,248 @@ type Span = (usize, usize);
 /// Something else stands where a cell was looked for.
 struct NotThere;
 
-/// The table `text`, with tabs between its cells, with those quoted around which spaces are found in `plain`.
-pub(super) fn with_spaces(text: &str, plain: &str) -> Option<String> {
+/// A column of a block of lines.
+#[derive(Default)]
+struct Column {
+    /// The column of the table.
+    index: usize,
+    /// The places of its texts, by row.
+    spans: Vec<Option<Span>>,
+    /// Where it starts at the latest, if its texts have as few spaces of pandas before them as possible, and as many.
+    starts: (usize, usize),
+    /// Where it ends, and whether that is certain.
+    edge: usize,
+    is_edge_sure: bool,
+}
+
+/// The table `text`, with tabs between its cells, with those quoted of which `plain` proves the spaces, and with notes about spaces of
+/// which the place is not certain.
+pub(super) fn with_spaces(text: &str, plain: &str, shape: Shape, has_right_headers: bool) -> Option<String> {
     if text.len() > MAX_SIZE || plain.len() > MAX_SIZE {
         return None;
     }
     let lines: Vec<Vec<char>> = plain.lines().map(|line| line.chars().collect()).collect();
-    let blocks: Vec<&[Vec<char>]> = lines.split(Vec::is_empty).filter(|block| block.len() > 1).collect();
+    let mut blocks: Vec<&[Vec<char>]> = lines.split(Vec::is_empty).filter(|block| block.len() > 1).collect();
     let count = blocks.first()?.len();
-    let mut rows: Vec<Vec<String>> =
-        text.lines().take(count).map(|line| line.split('\t').map(str::to_owned).collect()).collect();
-    if rows.len() < count || !rows[0].first()?.is_empty() {
+    blocks.retain(|block| block.len() == count);
+    let mut table = Table::new(text.lines().take(count), shape);
+    if table.rows.len() < count || count <= shape.headers || shape.labels == 0 {
         return None;
     }
-    let mut first = 1;
-    for block in blocks.into_iter().filter(|block| block.len() == count) {
-        let columns = spans(&rows, block, first)?;
-        let is_left = has_left_headers(&columns);
-        for (at, pair) in columns.windows(2).enumerate() {
-            quote(&mut rows, first + at, (&pair[0], &pair[1]), !is_left);
+    let mut first = shape.labels;
+    for (at, block) in blocks.iter().enumerate() {
+        // Columns that do not fit into a line follow in a further block, and a backslash says so.
+        let margin = if blocks.len() == 1 { 0 } else { 2 + usize::from(at + 1 < blocks.len()) };
+        let columns = table.columns(block, first, margin)?;
+        if has_right_headers || !table.has_left_headers(&columns) {
+            table.quote(&columns);
         }
-        first += columns.len() - 1;
+        first += columns.len() - shape.labels;
     }
-    let rest = text.split_inclusive('\n').skip(count);
-    let table: Vec<String> = rows.into_iter().map(|row| row.join("\t")).collect();
-    let has_break = text.split_inclusive('\n').nth(count - 1).is_some_and(|line| line.ends_with('\n'));
-    let break_after = if has_break { "\n" } else { "" };
-    Some(table.join("\n") + break_after + &rest.collect::<String>())
+    (first == table.width).then(|| table.finish(text, count))
 }
 
-/// The spans of the index and of the columns from `first` on that stand in this block of lines, by row; `None` if the lines are not
-/// those of the rows.
-fn spans(rows: &[Vec<String>], block: &[Vec<char>], first: usize) -> Option<Vec<Vec<Option<Span>>>> {
-    let mut columns: Vec<Vec<Option<Span>>> = vec![Vec::new()];
-    let mut count = usize::MAX;
-    for (row, line) in rows.iter().zip(block) {
-        let mut at = 0;
-        columns[0].push(find(line, row.first()?, &mut at).ok()?);
-        for column in first..first.saturating_add(count) {
-            let Some(cell) = row.get(column) else {
-                // Empty cells at the end of a row are not written.
-                if count == usize::MAX {
-                    count = column - first;
+struct Table {
+    rows: Vec<Vec<String>>,
+    width: usize,
+    shape: Shape,
+    /// The columns in which spaces have no certain place.
+    unplaced: Vec<usize>,
+}
+
+impl Table {
+    fn new<'a>(lines: impl Iterator<Item = &'a str>, shape: Shape) -> Self {
+        let mut rows: Vec<Vec<String>> =
+            lines.map(|line| line.split('\t').map(str::to_owned).collect()).collect();
+        // Empty cells at the end of a row are not written.
+        let width = rows.iter().map(Vec::len).max().unwrap_or_default();
+        for row in &mut rows {
+            row.resize(width, String::new());
+        }
+        Self { rows, width, shape, unplaced: Vec::new() }
+    }
+
+    /// The labels of rows and the columns from `first` on that stand in this block of lines, of which the last ends `margin` before the
+    /// end of the lines; `None` if the lines are not those of the rows, or were not padded as pandas does.
+    fn columns(&self, block: &[Vec<char>], first: usize, margin: usize) -> Option<Vec<Column>> {
+        let length = block.first()?.len();
+        if block.iter().any(|line| line.len() != length) {
+            return None;
+        }
+        let mut columns: Vec<Column> = Vec::new();
+        let mut last = self.width;
+        for (row, line) in self.rows.iter().zip(block) {
+            let is_first = last == self.width && columns.is_empty();
+            let mut at = 0;
+            for (place, index) in (0..self.shape.labels).chain(first..self.width).enumerate() {
+                let is_over = || line.iter().skip(at).all(|character| matches!(character, ' ' | '\\'));
+                if is_first && margin > 0 && index >= first && is_over() {
+                    last = index;
+                }
+                if index >= last {
                     break;
                 }
-                columns[column - first + 1].push(None);
-                continue;
-            };
-            if count == usize::MAX {
-                if line[at..].iter().all(|character| matches!(character, ' ' | '\\')) {
-                    count = column - first;
-                    break;
+                if is_first {
+                    columns.push(Column { index, ..Column::default() });
                 }
-                columns.push(Vec::new());
+                columns[place].spans.push(find(line, row.get(index)?, &mut at).ok()?);
             }
-            columns[column - first + 1].push(find(line, cell, &mut at).ok()?);
+        }
+        for column in &mut columns {
+            column.starts = self.starts(column);
+        }
+        self.find_edges(&mut columns, length.checked_sub(margin)?);
+        (columns.len() > self.shape.labels).then_some(columns)
+    }
+
+    fn is_label(&self, column: &Column) -> bool {
+        column.index < self.shape.labels
+    }
+
+    /// The texts of a column below its headers, with their places.
+    fn values<'a>(&'a self, column: &'a Column) -> impl Iterator<Item = (&'a str, Span)> {
+        let rows = self.rows.iter().zip(&column.spans).skip(self.shape.headers);
+        rows.filter_map(|(row, span)| Some((&*row[column.index], (*span)?)))
+    }
+
+    fn starts(&self, column: &Column) -> (usize, usize) {
+        let starts = column.spans.iter().enumerate().filter_map(|(row, span)| {
+            let (start, _) = (*span)?;
+            let (least, most) = self.leads(column, row);
+            Some((start.saturating_sub(least), start.saturating_sub(most)))
+        });
+        starts.fold((usize::MAX, usize::MAX), |all, one| (all.0.min(one.0), all.1.min(one.1)))
+    }
+
+    /// The least and the most spaces that pandas writes before a text in its column.
+    fn leads(&self, column: &Column, row: usize) -> (usize, usize) {
+        let text = &self.rows[row][column.index];
+        if self.is_label(column) {
+            (0, 0)
+        } else if row < self.shape.headers {
+            let has_numbers = self.values(column).all(|(value, _)| is_number(value) || value == "...");
+            let space = usize::from(has_numbers || text == "...");
+            (space, space)
+        } else {
+            // No space is before dates and minus signs, but before texts that look so.
+            (usize::from(!text.starts_with('-') && !is_date(text)), 1)
         }
     }
-    (columns.len() > 1).then_some(columns)
+
+    fn find_edges(&self, columns: &mut [Column], end: usize) {
+        for place in 0..columns.len() {
+            let seen = columns[place].spans.iter().flatten().map(|(_, end)| *end).max().unwrap_or_default();
+            let next = columns.get(place + 1).map(|next| next.starts.0);
+            // No spaces are after a number.
+            let is_sure = next.is_none_or(|start| start <= seen + 1)
+                || self.values(&columns[place]).any(|(text, (_, end))| end == seen && is_number(text));
+            let column = &mut columns[place];
+            column.edge = if next.is_none() { end.max(seen) } else { seen };
+            column.is_edge_sure = is_sure;
+        }
+    }
+
+    /// Whether headers are aligned to the left: most start where their values start, and end at different distances before the edge.
+    fn has_left_headers(&self, columns: &[Column]) -> bool {
+        let columns = &columns[self.shape.labels..];
+        let distance = |column: &Column| {
+            let (start, end) = (*column.spans.first()?)?;
+            let first = self.values(column).map(|(_, (start, _))| start).min()?;
+            (start <= first).then(|| column.edge - end).filter(|distance| *distance > 0)
+        };
+        let distances: Vec<usize> = columns.iter().filter_map(distance).collect();
+        distances.len() * 2 > columns.len() && distances.iter().any(|distance| *distance > 1)
+    }
+
+    /// Quotes the texts after which there are spaces, where nothing can be before them.
+    fn quote(&mut self, columns: &[Column]) {
+        for (place, column) in columns.iter().enumerate() {
+            let before = place.checked_sub(1).map(|before| &columns[before]);
+            let next = columns.get(place + 1);
+            let is_next_wider =
+                !column.is_edge_sure && next.is_some_and(|next| next.starts.1 > column.edge + 1);
+            if self.is_label(column) {
+                let is_shifted =
+                    |(text, (start, _)): (&str, Span)| start > column.starts.0 && !is_number(text);
+                if is_next_wider || self.values(column).any(is_shifted) {
+                    self.unplaced.push(column.index);
+                }
+                continue;
+            }
+            let left = before.filter(|before| before.is_edge_sure).map(|before| before.edge + 1);
+            let is_wider = before.is_some_and(|before| column.starts.1 > before.edge + 1);
+            let mut is_unplaced = is_wider || is_next_wider;
+            for (row, span) in column.spans.iter().enumerate() {
+                let Some((start, end)) = *span else { continue };
+                let fills = left.is_some_and(|left| start <= left + self.leads(column, row).1);
+                if end < column.edge && fills && column.is_edge_sure && !is_wider {
+                    let cell = &mut self.rows[row][column.index];
+                    *cell = format!("{:?}", bare(cell) + &" ".repeat(column.edge - end));
+                } else {
+                    is_unplaced |= end < column.edge;
+                }
+            }
+            if is_unplaced {
+                self.unplaced.push(column.index);
+            }
+        }
+    }
+
+    /// The table with its notes, and what follows it in `text`.
+    fn finish(mut self, text: &str, count: usize) -> String {
+        let mut notes = String::new();
+        if !self.unplaced.is_empty() {
+            self.unplaced.dedup();
+            let names = self.unplaced.iter().map(|index| self.name(*index));
+            notes.push_str("\n[Texts begin or end with spaces that are not shown in or beside: ");
+            notes.push_str(&(listed(names) + "]"));
+        }
+        let blank = self.blank_names();
+        if !blank.is_empty() {
+            notes.push_str("\n[Names that are empty or only spaces, of columns counted from 0: ");
+            notes.push_str(&(listed(blank.iter().map(usize::to_string)) + "]"));
+        }
+        let mut table: Vec<String> = self.rows.iter().map(|row| row.join("\t")).collect();
+        for row in &mut table {
+            row.truncate(row.trim_end_matches('\t').len());
+        }
+        let mut rest = text.split_inclusive('\n');
+        let has_break = rest.nth(count - 1).is_some_and(|line| line.ends_with('\n'));
+        let break_after = if has_break { "\n" } else { "" };
+        table.join("\n") + &notes + break_after + &rest.collect::<String>()
+    }
+
+    /// What a note calls a column.
+    fn name(&self, index: usize) -> String {
+        let headers = self.rows.iter().take(self.shape.headers);
+        let name = headers.filter_map(|row| row.get(index)).rfind(|header| !header.is_empty());
+        match name {
+            _ if index < self.shape.labels => "the index".to_owned(),
+            Some(name) => name.clone(),
+            None => format!("column {}", index - self.shape.labels),
+        }
+    }
+
+    /// The columns whose header is blank, if headers have one level.
+    fn blank_names(&self) -> Vec<usize> {
+        let labels = self.shape.labels;
+        let names_index = |row: &Vec<String>| row[labels..].iter().all(String::is_empty);
+        let levels = self.rows[..self.shape.headers].iter().filter(|row| !names_index(row));
+        match &levels.collect::<Vec<_>>()[..] {
+            [names] => {
+                let known = names[labels..].iter().take_while(|name| *name != "...").enumerate();
+                known.filter(|(_, name)| name.is_empty()).map(|(index, _)| index).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// The first of these names, and how many more there are.
+fn listed(names: impl ExactSizeIterator<Item = String>) -> String {
+    let more = names.len().saturating_sub(MAX_NAMED);
+    let shown = names.take(MAX_NAMED).collect::<Vec<_>>().join(", ");
+    if more > 0 { format!("{shown} and {more} more") } else { shown }
 }
 
 /// Where `cell` is the next text of the line, and `None` if it is empty.
@@ -113,165 +304,15 @@ fn bare(cell: &str) -> String {
     inner.unwrap_or(cell).to_owned()
 }
 
-/// Whether headers are aligned to the left: most start where their values start, and end at different distances before the edge.
-fn has_left_headers(columns: &[Vec<Option<Span>>]) -> bool {
-    let distance = |column: &Vec<Option<Span>>| {
-        let (start, end) = (*column.first()?)?;
-        let starts = column[1..].iter().flatten().map(|(start, _)| *start);
-        (start <= starts.min()?).then(|| edge(column) - end).filter(|distance| *distance > 0)
-    };
-    let distances: Vec<usize> = columns[1..].iter().filter_map(distance).collect();
-    distances.len() * 2 > columns.len() - 1 && distances.iter().any(|distance| *distance > 1)
+fn is_number(text: &str) -> bool {
+    text.parse::<f64>().is_ok() || matches!(text, "True" | "False" | "<NA>")
 }
 
-/// Where the widest text of a column ends.
-fn edge(column: &[Option<Span>]) -> usize {
-    column.iter().flatten().map(|(_, end)| *end).max().unwrap_or_default()
-}
-
-/// Quotes the cells of a column around which there are spaces, given the spans of the column before it and of the column.
-fn quote(
-    rows: &mut [Vec<String>],
-    index: usize,
-    (before, column): (&[Option<Span>], &[Option<Span>]),
-    has_right_headers: bool,
-) {
-    let (left, right) = (edge(before), edge(column));
-    let values: Vec<Span> = column[1..].iter().flatten().copied().collect();
-    // Values that are aligned to the left end at different places for another reason.
-    let is_left = values.windows(2).all(|pair| pair[0].0 == pair[1].0)
-        && values.windows(2).any(|pair| pair[0].1 != pair[1].1);
-    let number = |row: &Vec<String>, index: usize| {
-        let value = row.get(index).map_or("", String::as_str);
-        value.parse::<f64>().is_ok() || matches!(value, "True" | "False")
-    };
-    let is_number = |row: &Vec<String>| {
-        number(row, index) || row.get(index).is_none_or(|value| value.is_empty() || value == "...")
-    };
-    // Texts before it may all end in a space, which would look like one before this header. A number ends where it ends.
-    let is_edge_sure = rows[1..]
-        .iter()
-        .zip(&before[1..])
-        .any(|(row, span)| span.is_some_and(|(_, end)| end == left) && number(row, index - 1));
-    // Before a column there is a space, and another before its values and before headers of numbers.
-    let least = left + 1 + usize::from(rows[1..].iter().all(is_number));
-    for (row, span) in column.iter().enumerate() {
-        let Some((start, end)) = *span else { continue };
-        let is_aligned = if row == 0 { has_right_headers } else { !is_left };
-        let after = if is_aligned { right - end } else { 0 };
-        let is_widest = row == 0 && values.iter().all(|(value, _)| start <= *value && *value > left + 2);
-        let space = if is_widest && is_aligned && is_edge_sure { start.saturating_sub(least) } else { 0 };
-        let cell = &mut rows[row][index];
-        if space + after > 0 && cell.parse::<f64>().is_err() {
-            *cell = format!("{:?}", format!("{}{}{}", " ".repeat(space), bare(cell), " ".repeat(after)));
-        }
-    }
+/// Whether it looks like a point or a length of time.
+fn is_date(text: &str) -> bool {
+    let is_year = |year: &str| year.len() == 4 && year.bytes().all(|byte| byte.is_ascii_digit());
+    text == "NaT" || text.contains(" days") || text.split_once('-').is_some_and(|(year, _)| is_year(year))
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    proptest! {
-        #[test]
-        fn no_table_panics(text in "([a .]{0,3}\t?[a .\n]{0,3}){0,12}", plain in "([a .]{0,4}\n?){0,16}") {
-            let shown = with_spaces(&text, &plain);
-            let without = |text: &str| text.replace(['"', ' '], "");
-            prop_assert!(shown.is_none_or(|shown| without(&shown) == without(&text)));
-        }
-    }
-
-    #[test]
-    fn the_last_line_break_stays() {
-        assert_eq!(with_spaces("\t\n\n", ".\na\n\n").as_deref(), Some("\t\n\n"));
-    }
-
-    #[test]
-    fn spaces_of_headers_and_cells_are_found() {
-        let plain = "  Order Date   Region    n\n0  2020-01-01  SOUTH   1.5\n1           b    x  y  NaN";
-        let html =
-            "\tOrder Date\tRegion\tn\n0\t2020-01-01\tSOUTH\t1.5\n1\tb\t\"x  y\"\tNaN\n2 rows × 3 columns";
-        assert_eq!(
-            with_spaces(html, plain).unwrap(),
-            "\t\"Order Date \"\tRegion\tn\n0\t2020-01-01\t\"SOUTH \"\t1.5\n1\tb\t\"x  y\"\tNaN\n2 rows × 3 columns"
-        );
-        let plain = "   a   b  Region\n0  1   2   SOUTH\n1  3   4       N";
-        let html = "\ta\tb\tRegion\n0\t1\t2\tSOUTH\n1\t3\t4\tN";
-        assert_eq!(with_spaces(html, plain).unwrap(), "\ta\t\" b\"\t\" Region\"\n0\t1\t2\tSOUTH\n1\t3\t4\tN");
-    }
-
-    #[test]
-    fn what_may_be_a_space_of_the_column_before_is_not_quoted() {
-        for (plain, html) in [
-            // The index is called "region ".
-            (
-                "         sales  qty\nregion             \nSouth     12.5    3\nNorth      7.0    1",
-                "\tsales\tqty\nregion\t\t\nSouth\t12.5\t3\nNorth\t7.0\t1",
-            ),
-            // "Bob " and "Bob" are in the index.
-            ("      sales\nBob       1\nBob       2", "\tsales\nBob\t1\nBob\t2"),
-            // The only value is "SOUTH ".
-            ("  region   sales\n0  SOUTH    12.5", "\tregion\tsales\n0\tSOUTH\t12.5"),
-        ] {
-            let shown = with_spaces(html, plain);
-            assert!(!shown.as_deref().unwrap_or(html).contains("\" "), "{shown:?}");
-        }
-    }
-
-    #[test]
-    fn columns_that_are_wrapped_or_shortened_are_found() {
-        let plain = [
-            "     a first column second column   \\",
-            "0    0           x               y   ",
-            "1    1           x               y   ",
-            "..  ..          ...            ...   ",
-            "98  98           x               y   ",
-            "99  99           x               y   ",
-            "",
-            "   third  ",
-            "0      z  ",
-            "1      z  ",
-            "..   ...  ",
-            "98     z  ",
-            "99     z  ",
-            "",
-            "[100 rows x 4 columns]",
-        ]
-        .join("\n");
-        let html = "\ta\tfirst column\tsecond column\tthird\n0\t0\tx\ty\tz\n1\t1\tx\ty\tz\n...\t...\t...\t...\t...\n98\t98\tx\ty\tz\n\
-                    99\t99\tx\ty\tz\n100 rows × 4 columns";
-        let shown = html.replace("second column", "\"second column \"").replace("\tx\t", "\t\"x \"\t");
-        assert_eq!(with_spaces(html, &plain).unwrap(), shown);
-    }
-
-    #[test]
-    fn tables_without_spaces_stay() {
-        for plain in [
-            "   Order Date Region    n     ok  long header name\n0  2020-01-01  SOUTH  1.5   True                 1\n1  2021-01-01     NO  NaN  False                 2",
-            "    id           f       date\n0    1        0.10 2020-01-01\n1   22       -2.25 2020-01-01\n2 -333  1000000.00 2020-01-01",
-            "          name   city\n0        Alice  Paris\n1          Bob   Rome\n2  Christopher   Wien",
-            "  a      b      cc   \n0  Alice  Paris  xxxx\n1    Bob   Rome   yyy",
-        ] {
-            let words =
-                |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>().join("\t");
-            let html =
-                plain.replace("Order Date", "Order_Date").replace("long header name", "long_header_name");
-            let html: Vec<String> = html.lines().map(words).collect();
-            let html = html
-                .join("\n")
-                .replace("Order_Date", "Order Date")
-                .replace("long_header_name", "long header name");
-            let html = format!("\t{html}");
-            assert_eq!(with_spaces(&html, plain).as_deref(), Some(&*html));
-        }
-    }
-
-    #[test]
-    fn other_text_is_left_alone() {
-        assert_eq!(with_spaces("\ta\n0\t1", "   b\n0  1"), None);
-        assert_eq!(with_spaces("\ta\n0\t1", ""), None);
-        assert_eq!(with_spaces("no table", "a\nb"), None);
-    }
-}
+mod tests;

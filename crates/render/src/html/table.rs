@@ -1,5 +1,6 @@
 //! Renders a table row by row.
 
+use super::Shape;
 use super::flow::Flow;
 
 /// The most columns that a cell spans; a larger number means the whole width.
@@ -33,6 +34,10 @@ pub(super) struct Table {
     rows: usize,
     /// For each column, the number of following rows that a cell above covers.
     covered: [usize; LABEL_COLUMNS],
+    /// Where its values start, once one was read.
+    shape: Option<Shape>,
+    /// The rows that were written.
+    written: usize,
 }
 
 impl Table {
@@ -42,6 +47,17 @@ impl Table {
 
     pub(super) fn cell(&mut self) -> Option<&mut Flow> {
         self.cell.as_mut()
+    }
+
+    pub(super) fn shape(&self) -> Option<Shape> {
+        self.shape
+    }
+
+    /// The next cell is no header.
+    pub(super) fn start_value(&mut self) {
+        self.end_cell();
+        let covered = self.covered.iter().skip(self.column).take_while(|left| **left > 0).count();
+        self.shape.get_or_insert(Shape { headers: self.written, labels: self.column + covered });
     }
 
     pub(super) fn start_row(&mut self, flow: &mut Flow) {
@@ -85,6 +101,7 @@ impl Table {
         (self.column, self.tabs) = (0, 0);
         if !self.row.is_empty() {
             flow.whole_line(&self.row);
+            self.written += 1;
             self.row.clear();
         }
     }
