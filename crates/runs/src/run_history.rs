@@ -190,6 +190,22 @@ impl RunHistory {
         known.map(|(_, known)| (known.history.runs().to_vec(), known.codes.clone())).unwrap_or_default()
     }
 
+    /// Cells that were split, merged or copied have run as far as their code has: that is remembered from now on. `version` and
+    /// `instance` are what [`Self::version`] has given.
+    pub fn carry(
+        &self,
+        path: &NotebookPath,
+        notebook: &notebook::Notebook,
+        language: &str,
+        (version, instance): (u64, Option<u64>),
+    ) {
+        let mut inner = self.inner.lock();
+        let known = inner.notebooks.iter_mut().find(|(known, _)| known == path);
+        if let Some((_, known)) = known.filter(|(_, known)| known.version == version) {
+            known.history.carry(notebook, language, &mut known.codes, instance);
+        }
+    }
+
     /// Adds a run that is over, if its kernel had begun with it. Returns whether it turns out that the kernel was restarted before
     /// it, although nobody asked this server for that.
     pub(crate) fn ended(

@@ -4,9 +4,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use names::Name;
-use notebook::CellId;
+use names::{Name, Names, with_stack};
+use notebook::{CellId, Notebook};
 
+use crate::history::History;
+use crate::judge::facts_of;
 use crate::{Cell, Run, hash};
 
 /// The codes of sources, by [`hash`].
@@ -14,8 +16,6 @@ pub type Codes = HashMap<u64, Arc<str>>;
 
 /// A cell is taken to be split into so many, or merged from so many, at most.
 const MAX_PARTS: usize = 16;
-/// The numbers of runs are spread, so that the parts of one get numbers between.
-const SPREAD: u64 = 1024;
 
 /// A source without what a split or a merge changes: empty lines, and blanks at the ends of lines.
 pub(crate) fn code(source: &str) -> Arc<str> {
@@ -23,36 +23,49 @@ pub(crate) fn code(source: &str) -> Arc<str> {
     lines.join("\n").into()
 }
 
-/// The runs, with those that cells have from others. `sources` are those of the cells, and `codes` has what ran.
+/// The cells as they are now.
+pub(crate) struct Present<'a> {
+    pub(crate) cells: &'a [Cell],
+    pub(crate) sources: &'a [String],
+    /// The names of the cell at a position, which only a cell needs that has its run from another.
+    pub(crate) names: &'a dyn Fn(usize) -> Arc<Names>,
+}
+
+/// The runs, with those that cells have from others, and the positions of these cells. `codes` has what ran.
 pub(crate) fn carried(
-    cells: &[Cell],
-    sources: &[String],
+    present: &Present<'_>,
     runs: Vec<Run>,
     codes: &Codes,
     instance: Option<u64>,
-) -> Vec<Run> {
-    let mut carrier = Carrier { cells, runs: runs.into_iter().map(spread).collect(), codes, instance };
-    let open: Vec<usize> = (0..cells.len()).filter(|position| carrier.is_open(*position)).collect();
-    if open.is_empty() || instance.is_none() {
-        return carrier.runs;
+) -> (Vec<Run>, Vec<usize>) {
+    let (cells, given) = (present.cells, Vec::new());
+    let mut carrier = Carrier { present, cells, runs, codes, now: instance, instance, given };
+    if instance.is_some() {
+        carrier.carry();
     }
-    let texts: HashMap<usize, Arc<str>> =
-        open.iter().map(|position| (*position, code(&sources[*position]))).collect();
-    let mut done = HashSet::new();
-    for position in &open {
-        if !done.contains(position) {
-            done.extend(carrier.regroup(*position, &texts));
-        }
+    // After a restart, what ran before it may still be split or merged.
+    let others = carrier.runs.iter().filter(|run| Some(run.instance) != instance);
+    if let Some(other) = others.max_by_key(|run| run.order).map(|run| run.instance) {
+        carrier.instance = Some(other);
+        carrier.carry();
     }
-    for position in open.iter().filter(|position| !done.contains(position)) {
-        carrier.duplicate(*position);
-    }
-    carrier.runs
+    (carrier.runs, carrier.given)
 }
 
-fn spread(run: Run) -> Run {
-    let earlier = run.earlier.iter().map(|order| order * SPREAD).collect();
-    Run { order: run.order * SPREAD, first: run.first * SPREAD, earlier, ..run }
+impl History {
+    /// Remembers the runs that the cells of `notebook` have from others: when one of these is changed or runs again, they still have run.
+    pub fn carry(&mut self, notebook: &Notebook, language: &str, codes: &mut Codes, instance: Option<u64>) {
+        let (cells, sources) = facts_of(notebook, language);
+        let names = |at: usize| Arc::new(with_stack(|| Names::in_language(&sources[at], language)));
+        let present = Present { cells: &cells, sources: &sources, names: &names };
+        let (mut runs, given) = carried(&present, self.runs().to_vec(), codes, instance);
+        if given.is_empty() {
+            return;
+        }
+        runs.sort_by_key(|run| run.order);
+        self.replace(runs);
+        codes.extend(given.into_iter().map(|at| (cells[at].source, code(&sources[at]))));
+    }
 }
 
 /// Cells that are together what runs have run.
@@ -70,21 +83,44 @@ struct Part {
 }
 
 struct Carrier<'a> {
+    present: &'a Present<'a>,
     cells: &'a [Cell],
     runs: Vec<Run>,
     codes: &'a Codes,
+    now: Option<u64>,
+    /// The one whose runs are looked at.
     instance: Option<u64>,
+    given: Vec<usize>,
 }
 
 impl Carrier<'_> {
+    fn carry(&mut self) {
+        let open: Vec<usize> = (0..self.cells.len()).filter(|position| self.is_open(*position)).collect();
+        let text = |position: &usize| (*position, code(&self.present.sources[*position]));
+        let texts: HashMap<usize, Arc<str>> = open.iter().map(text).collect();
+        let mut done = HashSet::new();
+        for position in &open {
+            if !done.contains(position) {
+                done.extend(self.regroup(*position, &texts));
+            }
+        }
+        for position in open.iter().filter(|position| !done.contains(position)) {
+            self.duplicate(*position);
+        }
+    }
+
     fn last(&self, id: &CellId) -> Option<usize> {
         self.runs.iter().position(|run| !run.is_superseded && run.cell.as_ref() == Some(id))
     }
 
-    /// Whether no run of the cell with its present source is known in the present instance.
+    /// Whether no run of the cell with its present source is known in this instance, and none in a later one.
     fn is_open(&self, position: usize) -> bool {
         let cell = &self.cells[position];
-        let is_known = |run: &Run| run.source == cell.source && Some(run.instance) == self.instance;
+        let is_past = self.instance != self.now;
+        let is_known = |run: &Run| {
+            let (is_now, is_same) = (Some(run.instance) == self.now, run.source == cell.source);
+            if is_past { is_now || is_same } else { is_now && is_same }
+        };
         !cell.is_blank && !self.last(&cell.id).is_some_and(|last| is_known(&self.runs[last]))
     }
 
@@ -107,11 +143,14 @@ impl Carrier<'_> {
         // The original of a copy keeps its run.
         let is_original = |run: &Run| run.cell.as_ref().is_some_and(|id| self.is_unchanged(id, texts));
         let gone: Vec<u64> = runs.iter().filter(|run| !is_original(run)).map(|run| run.order).collect();
+        let before: Vec<u64> = runs.iter().map(|run| self.last_before(run.order)).collect();
         self.runs.retain(|run| !gone.contains(&run.order));
         for (number, part) in group.parts.iter().enumerate() {
             let within = &runs[part.runs.clone()];
             let Some(last) = within.last() else { continue };
-            let later = group.parts[number + 1..].iter().filter(|later| later.runs.end == part.runs.end);
+            let is_of_last = |other: &&Part| other.runs.end == part.runs.end;
+            let later = group.parts[number + 1..].iter().filter(is_of_last).count() as u64;
+            let count = group.parts.iter().filter(is_of_last).count() as u64;
             let shown = self.cells[part.position].execution_count;
             let is_of_another = runs.iter().any(|run| run.execution_count == shown);
             let run = Run {
@@ -121,7 +160,8 @@ impl Carrier<'_> {
                 drew: within.iter().flat_map(|run| run.drew.iter().cloned()).collect(),
                 ..last.clone()
             };
-            self.add(part.position, &run, last.order - later.count() as u64);
+            let step = (last.order - before[part.runs.end - 1]) / count;
+            self.add(part.position, &run, last.order - step * later);
         }
         group.parts.iter().map(|part| part.position).collect()
     }
@@ -195,9 +235,15 @@ impl Carrier<'_> {
         position.is_some_and(|position| !texts.contains_key(&position))
     }
 
+    /// The number of the run that was the last before this one; 0 if none was.
+    fn last_before(&self, order: u64) -> u64 {
+        self.runs.iter().filter_map(|run| run.last_before(order)).max().unwrap_or_default()
+    }
+
     /// The names that a part of runs has assigned: those of the runs that it can assign.
     fn assigned(&self, position: usize, runs: &[Run]) -> Option<Arc<BTreeSet<Name>>> {
-        let effects = &self.cells[position].names.effects;
+        let names = (self.present.names)(position);
+        let effects = &names.effects;
         let mut assigned = BTreeSet::new();
         for run in runs {
             let names = run.assigned.as_ref()?.iter();
@@ -235,6 +281,7 @@ impl Carrier<'_> {
     /// The cell has run as a part of `run`.
     fn add(&mut self, position: usize, run: &Run, order: u64) {
         let cell = &self.cells[position];
+        self.given.push(position);
         for known in &mut self.runs {
             known.is_superseded |= known.cell.as_ref() == Some(&cell.id);
         }
@@ -242,7 +289,7 @@ impl Carrier<'_> {
             cell: Some(cell.id.clone()),
             is_superseded: false,
             source: cell.source,
-            names: cell.names.clone(),
+            names: (self.present.names)(position),
             order,
             first: order,
             earlier: Vec::new(),
@@ -260,150 +307,4 @@ pub fn remember(codes: &mut Codes, source: &str, runs: &[Run]) {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::{BTreeMap, BTreeSet};
-    use std::time::SystemTime;
-
-    use names::{Names, is_blank};
-
-    use super::*;
-    use crate::{Ended, Facts, History, State, states};
-
-    /// The states of cells, given as id, source and number, after these have run.
-    fn after(ran: &[(&str, &str)], cells: &[(&str, &str, Option<u64>)]) -> Vec<State> {
-        let (mut history, mut codes) = (History::default(), Codes::new());
-        for (count, (id, source)) in (1..).zip(ran) {
-            history.add(Ended {
-                cell: Some((*id).into()),
-                source: hash(source),
-                names: Arc::new(Names::of_cell(source)),
-                instance: 1,
-                ended_at: SystemTime::UNIX_EPOCH,
-                has_failed: false,
-                is_interrupted: false,
-                assigned: None,
-                drew: BTreeSet::new(),
-                execution_count: Some(count),
-            });
-            remember(&mut codes, source, history.runs());
-        }
-        let cell = |(index, (id, source, execution_count)): (usize, &(&str, &str, Option<u64>))| Cell {
-            index,
-            id: (*id).into(),
-            source: hash(source),
-            names: Arc::new(Names::of_cell(source)),
-            random: BTreeMap::new(),
-            is_blank: is_blank(source),
-            shows_figure: false,
-            has_outputs: false,
-            execution_count: *execution_count,
-        };
-        let sources: Vec<String> = cells.iter().map(|(_, source, _)| (*source).to_owned()).collect();
-        let cells: Vec<Cell> = cells.iter().enumerate().map(cell).collect();
-        let runs = carried(&cells, &sources, history.runs().to_vec(), &codes, Some(1));
-        let clock = |_| String::new();
-        let facts = Facts { cells: &cells, runs: &runs, instance: Some(1), clock: &clock };
-        states(facts).into_iter().map(|state| state.state).collect()
-    }
-
-    use State::{Edited, InputChanged, NeverRun, OutputsFromElsewhere, UpToDate};
-
-    #[test]
-    fn the_parts_of_a_cell_that_was_split_have_run() {
-        let ran = [("a", "x = f()\n\ny = x + 1\nprint(y)"), ("b", "y")];
-        let parts = [("a", "x = f()", Some(1)), ("n", "y = x + 1\nprint(y)", None), ("b", "y", Some(2))];
-        assert_eq!(after(&ran, &parts), [UpToDate; 3]);
-        // The person's front end leaves the id to the last part.
-        let parts = [
-            ("n", "x = f()", None),
-            ("m", "y = x + 1\n", None),
-            ("a", "print(y)", Some(1)),
-            ("b", "y", Some(2)),
-        ];
-        assert_eq!(after(&ran, &parts), [UpToDate; 4]);
-        let changed = [("a", "x = f()", Some(1)), ("n", "y = x + 2\nprint(y)", None), ("b", "y", Some(2))];
-        assert_eq!(after(&ran, &changed)[..2], [Edited, NeverRun]);
-        let twice = [("a", "x = f()", Some(1)), ("b", "y", Some(2)), ("n", "y = x + 1\nprint(y)", None)];
-        assert_eq!(after(&ran, &twice)[0], Edited, "they are not one after the other");
-    }
-
-    #[test]
-    fn a_cell_that_was_merged_from_others_has_run() {
-        let ran = [("a", "x = f()"), ("b", "y = x"), ("c", "print(y)")];
-        let merged = |count| [("a", "x = f()\n\ny = x", count), ("c", "print(y)", Some(3))];
-        assert_eq!(after(&ran, &merged(Some(1))), [UpToDate; 2]);
-        assert_eq!(after(&ran, &merged(None)), [UpToDate; 2]);
-        let whole = [("n", "x = f()\ny = x\nprint(y)", None)];
-        assert_eq!(after(&ran, &whole), [UpToDate]);
-        // Something ran between, or the others are still there.
-        let between = [("a", "x = f()"), ("c", "print(y)"), ("b", "y = x")];
-        assert_eq!(after(&between, &merged(Some(1)))[0], Edited);
-        let there = [("a", "x = f()\ny = x", Some(1)), ("b", "y = x", Some(2)), ("c", "print(y)", Some(3))];
-        assert_eq!(after(&ran, &there)[0], Edited);
-    }
-
-    #[test]
-    fn what_was_split_and_then_merged_has_run() {
-        let ran = [("a", "x = f()\ny = x"), ("b", "z = y"), ("c", "print(z)")];
-        // The second part of `a` was merged with `b`.
-        let moved = [("a", "x = f()", Some(1)), ("n", "y = x\nz = y", None), ("c", "print(z)", Some(3))];
-        assert_eq!(after(&ran, &moved), [UpToDate; 3]);
-        let kept = [("a", "x = f()", None), ("b", "y = x\n\nz = y", Some(2)), ("c", "print(z)", Some(3))];
-        assert_eq!(after(&ran, &kept), [UpToDate; 3]);
-        // Merged, and split elsewhere.
-        let other = [("a", "x = f()", None), ("n", "y = x\nz = y\nprint(z)", None)];
-        assert_eq!(after(&ran, &other), [UpToDate; 2]);
-        let changed = [("a", "x = f()", Some(1)), ("n", "y = x\nz = 2", None), ("c", "print(z)", Some(3))];
-        assert_eq!(after(&ran, &changed)[..2], [Edited, NeverRun]);
-        // Merged, and split again where they were merged; the second part has the id of the first.
-        let back = [("n", "x = f()\ny = x", None), ("a", "z = y", None), ("c", "print(z)", Some(3))];
-        assert_eq!(after(&ran, &back), [UpToDate; 3]);
-        let twice = [("m", "x = f()\ny = x", None), ("n", "z = y", None), ("a", "print(z)", None)];
-        assert_eq!(after(&ran, &twice), [UpToDate; 3]);
-        // Something ran between.
-        let between = [("a", "x = f()\ny = x"), ("c", "print(z)"), ("b", "z = y")];
-        assert_eq!(after(&between, &moved)[1], NeverRun);
-        // A copy that was split.
-        let ran = [("a", "x = f()\nprint(x)"), ("b", "y = 1")];
-        let copy = [
-            ("a", "x = f()\nprint(x)", Some(1)),
-            ("d", "x = f()", None),
-            ("n", "print(x)", Some(1)),
-            ("b", "y = 1", Some(2)),
-        ];
-        assert_eq!(after(&ran, &copy), [UpToDate; 4]);
-    }
-
-    #[test]
-    fn a_duplicate_with_the_number_of_its_original_has_run() {
-        let ran = [("a", "x = f()"), ("b", "print(x)")];
-        let copied =
-            |count| [("a", "x = f()", Some(1)), ("b", "print(x)", Some(2)), ("n", "print(x)", count)];
-        assert_eq!(after(&ran, &copied(Some(2)))[2], UpToDate);
-        assert_eq!(after(&ran, &copied(Some(7)))[2], OutputsFromElsewhere);
-        assert_eq!(after(&ran, &copied(None))[2], NeverRun);
-        // A part of a cell that was split shows no number, and neither does its copy.
-        let parts = [("a", "x = f()", None), ("m", "x = f()", None), ("n", "y = x", Some(1))];
-        assert_eq!(after(&[("a", "x = f()\ny = x")], &parts), [UpToDate; 3]);
-        // Cut and pasted.
-        assert_eq!(after(&ran, &[("n", "x = f()", Some(1)), ("b", "print(x)", Some(2))]), [UpToDate; 2]);
-    }
-
-    #[test]
-    fn an_old_source_that_is_back_has_not_run_last() {
-        let ran = [("a", "x = 1"), ("b", "print(x)"), ("a", "x = 2")];
-        let back = |count| after(&ran, &[("a", "x = 1", count), ("b", "print(x)", Some(2))]);
-        assert_eq!(back(Some(1)), [OutputsFromElsewhere, UpToDate], "it shows what the old source gives");
-        assert_eq!(back(None), [Edited, InputChanged]);
-        let again = [("a", "x = 1"), ("b", "print(x)"), ("a", "x = 2"), ("b", "print(x)")];
-        let cells = [("a", "x = 1", Some(1)), ("b", "print(x)", Some(4))];
-        assert_eq!(after(&again, &cells), [OutputsFromElsewhere, InputChanged]);
-    }
-
-    #[test]
-    fn what_changed_before_a_part_still_counts() {
-        let ran = [("f", "n = f()"), ("a", "x = n\nprint(x)"), ("f", "n = f()")];
-        let parts = [("f", "n = f()", Some(3)), ("a", "x = n", Some(2)), ("n", "print(x)", None)];
-        assert_eq!(after(&ran, &parts), [UpToDate, InputChanged, InputChanged]);
-    }
-}
+mod tests;

@@ -15,6 +15,9 @@ const MAX_RUNS: usize = 1000;
 /// How many runs of a cell with the same source are remembered by their numbers.
 const MAX_EARLIER: usize = 100;
 
+/// Between the numbers of two runs there is room for those of the parts of the later one.
+pub(crate) const SPREAD: u64 = 1 << 32;
+
 /// The last run of each cell of a notebook, deleted cells included; of each cell the last run with every earlier source; and
 /// the runs of code in no cell.
 #[derive(Debug, Default)]
@@ -46,7 +49,7 @@ impl History {
     /// Adds a run. It takes the place of the earlier one of its cell.
     pub fn add(&mut self, ended: Ended) {
         self.count += 1;
-        let order = self.count;
+        let order = self.count * SPREAD;
         let is_last = |run: &Run| run.cell.is_some() && run.cell == ended.cell && !run.is_superseded;
         let last = self.runs.iter().position(is_last).map(|index| self.runs.remove(index));
         let here = last.as_ref().filter(|run| run.instance == ended.instance);
@@ -87,6 +90,11 @@ impl History {
             let least = self.runs.iter().position(|run| !is_of_a_cell(run)).unwrap_or(0);
             self.runs.remove(least);
         }
+    }
+
+    /// The same runs, as the cells have them that were made of other cells since.
+    pub(crate) fn replace(&mut self, runs: Vec<Run>) {
+        self.runs = runs;
     }
 
     /// In the order in which they ended.
@@ -146,8 +154,10 @@ mod tests {
             history.add(ended(Some(0), source));
         }
         let run = &history.runs()[1];
-        assert_eq!((run.first, run.order, &*run.earlier), (1, 4, &[2, 3][..]));
-        assert_eq!([2, 3, 4, 5].map(|order| run.last_before(order)), [None, Some(2), Some(3), Some(4)]);
+        let orders = [1, 2, 3, 4, 5].map(|number| number * SPREAD);
+        assert_eq!((run.first, run.order, &*run.earlier), (orders[0], orders[3], &orders[1..3]));
+        let before: Vec<_> = orders[1..].iter().map(|order| run.last_before(*order)).collect();
+        assert_eq!(before, [None, Some(orders[1]), Some(orders[2]), Some(orders[3])]);
         for _ in 0..MAX_EARLIER * 2 {
             history.add(ended(Some(0), 2));
         }

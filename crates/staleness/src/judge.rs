@@ -6,7 +6,7 @@ use std::sync::Arc;
 use names::{Undefined, is_blank, with_stack};
 use notebook::{Cell, CellId, Notebook};
 
-use crate::carried::{Codes, carried};
+use crate::carried::{Codes, Present, carried};
 use crate::cell_names::{CellNames, MAX_SOURCE, ReadNames};
 use crate::configuration::is_set_by;
 use crate::{CellState, Clock, Facts, RandomUses, Run, State, add_random, hash, states};
@@ -139,15 +139,11 @@ impl Judge {
     fn known_now(&mut self, basis: &Basis, (runs, codes): (Vec<Run>, Codes), clock: Clock<'_>) -> Known {
         let (notebook, instance) = (&basis.notebook, basis.instance);
         self.names.begin(notebook, &basis.language);
-        let code = notebook.cells().iter().enumerate().filter(|(_, cell)| cell.is_code());
-        let (mut cells, mut sources, mut left) = (Vec::new(), Vec::new(), MAX_SOURCE);
-        for (index, cell) in code {
-            let source = cell.source().into_owned();
-            let mut fact = fact(index, cell, &source, &basis.language);
-            fact.names = self.names.within(&source, left);
+        let (mut cells, sources) = facts_of(notebook, &basis.language);
+        let mut left = MAX_SOURCE;
+        for (fact, source) in cells.iter_mut().zip(&sources) {
+            fact.names = self.names.within(source, left);
             left = left.saturating_sub(source.len());
-            cells.push(fact);
-            sources.push(source);
         }
         let ran = runs.iter().map(|run| &run.names);
         if cells.iter().map(|cell| &cell.names).chain(ran).any(|names| is_set_by(names)) {
@@ -158,7 +154,9 @@ impl Judge {
         let runs = if runs.is_empty() {
             runs
         } else {
-            let mut runs = carried(&cells, &sources, runs, &codes, instance);
+            let names = |at: usize| cells[at].names.clone();
+            let present = Present { cells: &cells, sources: &sources, names: &names };
+            let (mut runs, _) = carried(&present, runs, &codes, instance);
             if is_python(&basis.language) && sources.iter().map(String::len).sum::<usize>() <= MAX_SOURCE {
                 let sources: Vec<&str> = sources.iter().map(String::as_str).collect();
                 let ran = |hash| codes.get(&hash).map(ToString::to_string);
@@ -169,6 +167,16 @@ impl Judge {
         let states = states(Facts { cells: &cells, runs: &runs, instance, clock });
         Known { cells, runs, states }
     }
+}
+
+/// The code cells as the rules see them, without their names, and their sources.
+pub(crate) fn facts_of(notebook: &Notebook, language: &str) -> (Vec<crate::Cell>, Vec<String>) {
+    let code = notebook.cells().iter().enumerate().filter(|(_, cell)| cell.is_code());
+    let fact = |(index, cell): (usize, &Cell)| {
+        let source = cell.source().into_owned();
+        (fact(index, cell, &source, language), source)
+    };
+    code.map(fact).unzip()
 }
 
 /// A code cell as the rules see it, without its names.

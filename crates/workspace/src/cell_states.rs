@@ -73,9 +73,22 @@ impl Workspace {
     /// The states of the code cells of `notebook`, a snapshot of `opened`. `clock` words the time of a run.
     pub fn cell_states(&self, opened: &OpenNotebook, notebook: &Notebook, clock: Clock<'_>) -> CellStates {
         let basis = self.basis(opened, notebook, clock);
-        let runs = || self.runner().history().runs(opened, None);
+        let version = (basis.version, basis.instance);
+        let language = basis.language.clone();
+        let runs = || {
+            let history = self.runner().history();
+            history.carry(opened.path(), notebook, &language, version);
+            history.runs(opened, None)
+        };
         let judged = opened.judge().judged(basis, runs, clock);
         CellStates { notebook: notebook.clone(), judged, running: self.running(opened, notebook) }
+    }
+
+    /// Remembers which cells of `notebook`, a snapshot of `opened`, have run as parts or copies of others.
+    pub(crate) fn carry_runs(&self, opened: &OpenNotebook, notebook: &Notebook) {
+        let basis = self.basis(opened, notebook, &|_| String::new());
+        let version = (basis.version, basis.instance);
+        self.runner().history().carry(opened.path(), notebook, &basis.language, version);
     }
 
     /// The indices of the cells to run so that the stale ones among `wanted` are up to date, in order. With `all`, also

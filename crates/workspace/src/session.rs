@@ -275,6 +275,8 @@ impl Session {
         let made = recorder.map(|_| edits.clone()).unwrap_or_default();
         let changes: Vec<CellChange> = edits.iter().filter_map(CellChange::of).collect();
         let stale = expected.iter().find_map(|expected| stale(before, expected));
+        // What a person has arranged, and below what the edits do: the next edit may change a part.
+        self.workspace.carry_runs(notebook, before);
         let applied = match notebook.document().apply(edits, expected).await {
             Ok(applied) => applied,
             Err(error) => {
@@ -283,6 +285,7 @@ impl Session {
                 return Err(error);
             }
         };
+        self.workspace.carry_runs(notebook, &applied.notebook);
         notebook.changed_by(self.id);
         let deleted: Vec<&CellId> = changes.iter().flat_map(CellChange::deleted).collect();
         if !deleted.is_empty() {

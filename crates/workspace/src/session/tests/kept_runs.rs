@@ -1,5 +1,6 @@
 //! What is stale, as a later server knows it: on a kernel that outlives its servers.
 
+mod arranged;
 mod cached;
 
 use std::path::Path;

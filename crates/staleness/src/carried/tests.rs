@@ -1,0 +1,142 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::SystemTime;
+
+use names::{Names, is_blank};
+
+use super::*;
+use crate::{Ended, Facts, History, State, states};
+
+/// The states of cells, given as id, source and number, after these have run.
+fn after(ran: &[(&str, &str)], cells: &[(&str, &str, Option<u64>)]) -> Vec<State> {
+    let (mut history, mut codes) = (History::default(), Codes::new());
+    for (count, (id, source)) in (1..).zip(ran) {
+        history.add(Ended {
+            cell: Some((*id).into()),
+            source: hash(source),
+            names: Arc::new(Names::of_cell(source)),
+            instance: 1,
+            ended_at: SystemTime::UNIX_EPOCH,
+            has_failed: false,
+            is_interrupted: false,
+            assigned: None,
+            drew: BTreeSet::new(),
+            execution_count: Some(count),
+        });
+        remember(&mut codes, source, history.runs());
+    }
+    let cell = |(index, (id, source, execution_count)): (usize, &(&str, &str, Option<u64>))| Cell {
+        index,
+        id: (*id).into(),
+        source: hash(source),
+        names: Arc::new(Names::of_cell(source)),
+        random: BTreeMap::new(),
+        is_blank: is_blank(source),
+        shows_figure: false,
+        has_outputs: false,
+        execution_count: *execution_count,
+    };
+    let sources: Vec<String> = cells.iter().map(|(_, source, _)| (*source).to_owned()).collect();
+    let cells: Vec<Cell> = cells.iter().enumerate().map(cell).collect();
+    let names = |at: usize| cells[at].names.clone();
+    let present = Present { cells: &cells, sources: &sources, names: &names };
+    let (runs, _) = carried(&present, history.runs().to_vec(), &codes, Some(1));
+    let clock = |_| String::new();
+    let facts = Facts { cells: &cells, runs: &runs, instance: Some(1), clock: &clock };
+    states(facts).into_iter().map(|state| state.state).collect()
+}
+
+use State::{Edited, InputChanged, NeverRun, OutputsFromElsewhere, UpToDate};
+
+#[test]
+fn the_parts_of_a_cell_that_was_split_have_run() {
+    let ran = [("a", "x = f()\n\ny = x + 1\nprint(y)"), ("b", "y")];
+    let parts = [("a", "x = f()", Some(1)), ("n", "y = x + 1\nprint(y)", None), ("b", "y", Some(2))];
+    assert_eq!(after(&ran, &parts), [UpToDate; 3]);
+    // The person's front end leaves the id to the last part.
+    let parts =
+        [("n", "x = f()", None), ("m", "y = x + 1\n", None), ("a", "print(y)", Some(1)), ("b", "y", Some(2))];
+    assert_eq!(after(&ran, &parts), [UpToDate; 4]);
+    let changed = [("a", "x = f()", Some(1)), ("n", "y = x + 2\nprint(y)", None), ("b", "y", Some(2))];
+    assert_eq!(after(&ran, &changed)[..2], [Edited, NeverRun]);
+    let twice = [("a", "x = f()", Some(1)), ("b", "y", Some(2)), ("n", "y = x + 1\nprint(y)", None)];
+    assert_eq!(after(&ran, &twice)[0], Edited, "they are not one after the other");
+}
+
+#[test]
+fn a_cell_that_was_merged_from_others_has_run() {
+    let ran = [("a", "x = f()"), ("b", "y = x"), ("c", "print(y)")];
+    let merged = |count| [("a", "x = f()\n\ny = x", count), ("c", "print(y)", Some(3))];
+    assert_eq!(after(&ran, &merged(Some(1))), [UpToDate; 2]);
+    assert_eq!(after(&ran, &merged(None)), [UpToDate; 2]);
+    let whole = [("n", "x = f()\ny = x\nprint(y)", None)];
+    assert_eq!(after(&ran, &whole), [UpToDate]);
+    // Something ran between, or the others are still there.
+    let between = [("a", "x = f()"), ("c", "print(y)"), ("b", "y = x")];
+    assert_eq!(after(&between, &merged(Some(1)))[0], Edited);
+    let there = [("a", "x = f()\ny = x", Some(1)), ("b", "y = x", Some(2)), ("c", "print(y)", Some(3))];
+    assert_eq!(after(&ran, &there)[0], Edited);
+}
+
+#[test]
+fn what_was_split_and_then_merged_has_run() {
+    let ran = [("a", "x = f()\ny = x"), ("b", "z = y"), ("c", "print(z)")];
+    // The second part of `a` was merged with `b`.
+    let moved = [("a", "x = f()", Some(1)), ("n", "y = x\nz = y", None), ("c", "print(z)", Some(3))];
+    assert_eq!(after(&ran, &moved), [UpToDate; 3]);
+    let kept = [("a", "x = f()", None), ("b", "y = x\n\nz = y", Some(2)), ("c", "print(z)", Some(3))];
+    assert_eq!(after(&ran, &kept), [UpToDate; 3]);
+    // Merged, and split elsewhere.
+    let other = [("a", "x = f()", None), ("n", "y = x\nz = y\nprint(z)", None)];
+    assert_eq!(after(&ran, &other), [UpToDate; 2]);
+    let changed = [("a", "x = f()", Some(1)), ("n", "y = x\nz = 2", None), ("c", "print(z)", Some(3))];
+    assert_eq!(after(&ran, &changed)[..2], [Edited, NeverRun]);
+    // Merged, and split again where they were merged; the second part has the id of the first.
+    let back = [("n", "x = f()\ny = x", None), ("a", "z = y", None), ("c", "print(z)", Some(3))];
+    assert_eq!(after(&ran, &back), [UpToDate; 3]);
+    let twice = [("m", "x = f()\ny = x", None), ("n", "z = y", None), ("a", "print(z)", None)];
+    assert_eq!(after(&ran, &twice), [UpToDate; 3]);
+    // Something ran between.
+    let between = [("a", "x = f()\ny = x"), ("c", "print(z)"), ("b", "z = y")];
+    assert_eq!(after(&between, &moved)[1], NeverRun);
+    // A copy that was split.
+    let ran = [("a", "x = f()\nprint(x)"), ("b", "y = 1")];
+    let copy = [
+        ("a", "x = f()\nprint(x)", Some(1)),
+        ("d", "x = f()", None),
+        ("n", "print(x)", Some(1)),
+        ("b", "y = 1", Some(2)),
+    ];
+    assert_eq!(after(&ran, &copy), [UpToDate; 4]);
+}
+
+#[test]
+fn a_duplicate_with_the_number_of_its_original_has_run() {
+    let ran = [("a", "x = f()"), ("b", "print(x)")];
+    let copied = |count| [("a", "x = f()", Some(1)), ("b", "print(x)", Some(2)), ("n", "print(x)", count)];
+    assert_eq!(after(&ran, &copied(Some(2)))[2], UpToDate);
+    assert_eq!(after(&ran, &copied(Some(7)))[2], OutputsFromElsewhere);
+    assert_eq!(after(&ran, &copied(None))[2], NeverRun);
+    // A part of a cell that was split shows no number, and neither does its copy.
+    let parts = [("a", "x = f()", None), ("m", "x = f()", None), ("n", "y = x", Some(1))];
+    assert_eq!(after(&[("a", "x = f()\ny = x")], &parts), [UpToDate; 3]);
+    // Cut and pasted.
+    assert_eq!(after(&ran, &[("n", "x = f()", Some(1)), ("b", "print(x)", Some(2))]), [UpToDate; 2]);
+}
+
+#[test]
+fn an_old_source_that_is_back_has_not_run_last() {
+    let ran = [("a", "x = 1"), ("b", "print(x)"), ("a", "x = 2")];
+    let back = |count| after(&ran, &[("a", "x = 1", count), ("b", "print(x)", Some(2))]);
+    assert_eq!(back(Some(1)), [OutputsFromElsewhere, UpToDate], "it shows what the old source gives");
+    assert_eq!(back(None), [Edited, InputChanged]);
+    let again = [("a", "x = 1"), ("b", "print(x)"), ("a", "x = 2"), ("b", "print(x)")];
+    let cells = [("a", "x = 1", Some(1)), ("b", "print(x)", Some(4))];
+    assert_eq!(after(&again, &cells), [OutputsFromElsewhere, InputChanged]);
+}
+
+#[test]
+fn what_changed_before_a_part_still_counts() {
+    let ran = [("f", "n = f()"), ("a", "x = n\nprint(x)"), ("f", "n = f()")];
+    let parts = [("f", "n = f()", Some(3)), ("a", "x = n", Some(2)), ("n", "print(x)", None)];
+    assert_eq!(after(&ran, &parts), [UpToDate, InputChanged, InputChanged]);
+}
