@@ -210,7 +210,7 @@ impl Kernels {
             KernelspecQuery { name: request.kernel.kernelspec(), preferred: request.preferred.as_ref() };
         let spec = self.specs.choose(&query).await?;
         if request.can_wait() {
-            return Ok(KernelChoice::OnFirstRun(format!("{} ({})", spec.name, spec.display_name)));
+            return Ok(KernelChoice::OnFirstRun(query.on_first_run(&spec)));
         }
         progress::report(format!("starting the kernel {} ({})", spec.name, spec.display_name));
         let model = match (session, present) {
@@ -247,7 +247,7 @@ impl Kernels {
             KernelspecQuery { name: request.kernel.kernelspec(), preferred: request.preferred.as_ref() };
         let spec = self.specs.choose(&query).await?;
         if request.can_wait() {
-            return Ok(KernelChoice::OnFirstRun(format!("{} ({})", spec.name, spec.display_name)));
+            return Ok(KernelChoice::OnFirstRun(query.on_first_run(&spec)));
         }
         let model = self.start(&spec.name, folder).await?;
         let kernel = self.adopt(model);

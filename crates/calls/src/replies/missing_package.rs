@@ -59,7 +59,7 @@ pub async fn of_notebook(opened: &OpenNotebook, packages: &[String]) -> String {
     let kernel = opened.kernel().map(|kernel| kernel.description().name).unwrap_or_default();
     match absent_in(opened, &kernel).await {
         Some(wanted) => format!(
-            "The notebook names the kernelspec {:?}, which is not installed here: {names} may be in its environment. \
+            "The notebook names the kernelspec {:?}, which is missing: {names} may be in its environment. \
              Ask the person to install that kernelspec.",
             one_line(&wanted)
         ),
@@ -74,10 +74,9 @@ fn in_other_environment(module: &str, wanted: &str, kernel: &str, environment: &
     let wanted = one_line(wanted);
     let environment = if environment.is_empty() { "that kernel's environment" } else { environment };
     format!(
-        "The notebook names the kernelspec {wanted:?}, which is not installed here; the kernel {kernel} replaces it, \
-         and {module} may be in the missing environment. Ask the person to install that kernelspec, or choose a \
-         kernel that has the package (use_notebook \
-         with kernel_name); add_packages would install into {environment}."
+        "The kernel {kernel} runs in place of the notebook's own kernelspec {wanted:?}, whose environment may have {module}. Ask the \
+         person to install that kernelspec, or choose a kernel that has the package (use_notebook with kernel_name); add_packages \
+         would install into {environment}."
     )
 }
 
@@ -131,9 +130,11 @@ mod tests {
     fn where_another_environment_was_meant_nothing_is_installed() {
         let said = in_other_environment("torch", "my-env", "python3", "/usr");
         assert!(
-            said.starts_with("The notebook names the kernelspec \"my-env\", which is not installed here"),
+            said.starts_with("The kernel python3 runs in place of the notebook's own kernelspec \"my-env\""),
             "{said}"
         );
+        // The notice of the run says where it is not.
+        assert!(!said.contains("not installed here"), "{said}");
         assert!(said.ends_with("add_packages would install into /usr."), "{said}");
     }
 }

@@ -32,6 +32,15 @@ impl KernelspecQuery<'_> {
             chosen.name, chosen.display_name
         ))
     }
+
+    /// The kernelspec that the first run starts, and what is to be known of it before, without the last full stop.
+    pub(crate) fn on_first_run(&self, chosen: &Kernelspec) -> String {
+        let what = format!("{} ({})", chosen.name, chosen.display_name);
+        match self.replacement(chosen) {
+            Some(notice) => format!("{what}. {}", notice.trim_end_matches('.')),
+            None => what,
+        }
+    }
 }
 
 /// Chooses the named kernelspec; else the notebook's, by name, by display name or by language; else the default.

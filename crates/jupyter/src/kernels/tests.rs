@@ -165,6 +165,20 @@ async fn nothing_is_started_before_the_first_run() {
 }
 
 #[tokio::test]
+async fn a_missing_kernelspec_is_said_before_anything_runs() {
+    let fake = Fake::new(&[], &[], None).await;
+    let preferred =
+        Some(notebook::Kernelspec { name: "julia-1.9".to_owned(), display_name: None, language: None });
+    for path in [Some("x.ipynb".into()), None] {
+        let request =
+            KernelRequest { notebook: path, preferred: preferred.clone(), ..KernelRequest::default() };
+        let (chosen, _) = fake.choose(request).await;
+        let expected = "later: python3 (Python 3). The notebook names the kernelspec \"julia-1.9\", which the server does not have";
+        assert!(chosen.starts_with(expected), "{chosen}");
+    }
+}
+
+#[tokio::test]
 async fn the_kernel_of_the_notebooks_session_is_joined() {
     let fake = Fake::new(&["theirs"], &[("x.ipynb", "theirs")], None).await;
     assert_eq!(fake.choose(wanted()).await, ("theirs".to_owned(), Vec::new()));
