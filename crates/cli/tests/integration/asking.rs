@@ -499,9 +499,13 @@ async fn cells_run_in_the_order_in_which_they_were_shown() -> Result<()> {
         let arguments = json!({ "notebook_name": "a.ipynb", "all": true, "confirm": true });
         let mut arguments = arguments.as_object().cloned().context("an object")?;
         arguments.remove(if tool == "run_cells" { "confirm" } else { "all" });
+        let file = client.folder.path().join("a.ipynb");
+        let mut both: Value = serde_json::from_str(&fs::read_to_string(&file)?)?;
+        both["cells"][1] = both["cells"][0].clone();
+        both["cells"][1]["id"] = "b".into();
+        fs::write(&file, both.to_string())?;
         let id = client.agent.start_call(tool, &Value::from(arguments).to_string()).await?;
         let question = client.agent.wait_request("elicitation/create").await?;
-        let file = client.folder.path().join("a.ipynb");
         let mut notebook: Value = serde_json::from_str(&fs::read_to_string(&file)?)?;
         notebook["cells"].as_array_mut().context("no cells")?.reverse();
         fs::write(&file, notebook.to_string())?;

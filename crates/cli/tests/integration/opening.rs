@@ -54,7 +54,6 @@ async fn only_colab_gets_the_token() -> Result<()> {
         "https://colab.research.google.com:8443/",
         "javascript:alert(1)",
         "file:///etc/passwd",
-        "",
     ] {
         let arguments = json!({ "notebook_url": stranger, "timeout_seconds": 0 });
         let text = bridge.agent.call_tool_expecting_failure(OPEN, arguments).await?;

@@ -154,8 +154,13 @@ async fn tools_that_a_client_has_not_listed_again_can_be_called_by_name() -> Res
     let asked = tab.expect_call("echo").await?;
     tab.reply(&asked, &text_result("")).await?;
     bridge.agent.wait_response(without).await?.result()?;
-    for wrong in ["{}", r#"{"name":7}"#, r#"{"name":"echo","arguments":[]}"#, r#"{"name":"call_colab_tool"}"#]
-    {
+    for wrong in [
+        "{}",
+        r#"{"name":7}"#,
+        r#"{"name":"echo","arguments":[1]}"#,
+        r#"{"name":"call_colab_tool"}"#,
+        r#"{"name":"echo","argumnets":{}}"#,
+    ] {
         bridge.agent.call_tool_expecting_failure("call_colab_tool", wrong).await?;
     }
     bridge.assert_works(&mut tab).await
