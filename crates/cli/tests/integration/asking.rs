@@ -502,7 +502,7 @@ async fn cells_run_in_the_order_in_which_they_were_shown() -> Result<()> {
         let file = client.folder.path().join("a.ipynb");
         let mut both: Value = serde_json::from_str(&fs::read_to_string(&file)?)?;
         both["cells"][1] = both["cells"][0].clone();
-        both["cells"][1]["id"] = "b".into();
+        (both["cells"][0]["id"], both["cells"][1]["id"]) = ("a".into(), "b".into());
         fs::write(&file, both.to_string())?;
         let id = client.agent.start_call(tool, &Value::from(arguments).to_string()).await?;
         let question = client.agent.wait_request("elicitation/create").await?;
