@@ -64,7 +64,7 @@ def digests(names, hidden):
 
 
 def count_on(done=[]):  # noqa: B006
-    """Adds to what python-control counts its systems by, once. The titles of pictures have these numbers, and are no more the same in two
+    """Adds to what python-control counts its systems by, once. The titles of pictures have these numbers, and therefore differ between two
     runs than an id is."""
     systems = sys.modules.get("control.iosys")
     if systems and not done:

@@ -33,7 +33,7 @@ impl KernelspecQuery<'_> {
         ))
     }
 
-    /// The kernelspec that the first run starts, and what is to be known of it before, without the last full stop.
+    /// The kernelspec that the first run starts and, if it replaces the one of the notebook, a notice of that, without the last full stop.
     pub(crate) fn on_first_run(&self, chosen: &Kernelspec) -> String {
         let what = format!("{} ({})", chosen.name, chosen.display_name);
         match self.replacement(chosen) {

@@ -112,7 +112,7 @@ impl Walker {
 
 const RC_PARAMS: &str = "rcParams";
 
-/// The parts of the configuration that a call through a module sets. Those of styles are not told apart.
+/// The parts of the configuration that a call through a module sets. All styles count as one part.
 fn parts_of_call(path: &[&str], call: &ExprCall) -> Vec<String> {
     let parts: &[&str] = match path {
         [.., RC_PARAMS, "update"] => return parts_of_update(call),

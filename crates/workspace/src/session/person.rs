@@ -10,15 +10,15 @@ use super::Session;
 const NAMED: usize = 3;
 
 impl Session {
-    /// What the person has done to the notebooks of this session since the last question: a sentence for each notebook. What was done
-    /// before the first question about a notebook is not told, and nothing is told if the record cannot be read in time.
+    /// What the person has done to the notebooks of this session since the last call of this: a sentence for each notebook. Leaves out
+    /// what was done before the first call that knows a notebook, and returns nothing if the record cannot be read in time.
     pub async fn take_persons_actions(&self) -> Vec<String> {
         let Some(recorder) = self.workspace.recorder() else { return Vec::new() };
         // Another call is asking.
         let Ok(mut known) = self.histories.try_lock() else { return Vec::new() };
         let notebooks: Vec<_> = {
             let state = self.state();
-            // Each call is a session: none has a question before.
+            // Each call is a session, so nothing was asked before.
             if state.is_stateless {
                 return Vec::new();
             }
