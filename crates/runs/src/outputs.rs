@@ -126,8 +126,8 @@ pub fn change_by(
     }
 }
 
-/// Stores the outputs, after `edits`. Returns what was written; `None` if the outputs no longer belong to the cell. Fails, and
-/// notes that, if the notebook cannot be written.
+/// Stores the outputs, after `edits`. Returns what was written; `None` if the outputs no longer belong to the cell, or it was deleted.
+/// Fails, and notes that, if the notebook cannot be written.
 pub(crate) async fn write(
     notebook: &OpenNotebook,
     run: &Run,
@@ -135,6 +135,10 @@ pub(crate) async fn write(
 ) -> Result<Option<Written>, Error> {
     let Some(outputs) = outputs(run) else { return Ok(None) };
     let widgets = match notebook.document().snapshot().await {
+        Ok(present) if run.cell().is_some_and(|cell| present.cell(&cell.id).is_none()) => {
+            cell_is_deleted(run);
+            return Ok(None);
+        }
         Ok(present) => widgets(&present, run, &outputs),
         Err(_) => None,
     };
@@ -160,6 +164,13 @@ fn widgets(present: &Notebook, run: &Run, outputs: &Edit) -> Option<Edit> {
     let shown: Vec<String> = others.chain(shown_widgets(&**outputs)).collect();
     let value = saved_widgets(saved.as_ref(), state.as_ref(), &shown);
     (value != saved).then(|| Edit::SetMetadata { name: "widgets".to_owned(), value })
+}
+
+/// Says that the outputs of a run that is over have no cell.
+fn cell_is_deleted(run: &Run) {
+    if run.state().is_over() {
+        run.note("The cell was deleted while it ran; its outputs are in this reply only.");
+    }
 }
 
 /// Says why the outputs of a run are not in its notebook.

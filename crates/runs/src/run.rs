@@ -351,7 +351,7 @@ impl Run {
         self.changed();
     }
 
-    /// From now on its outputs no longer belong to the cell: the cell was cleared.
+    /// From now on its outputs no longer belong to the cell: the cell was cleared or deleted.
     pub fn detach_outputs(&self) {
         self.record.lock().is_detached = true;
     }

@@ -424,6 +424,7 @@ pub(crate) async fn cell_of(notebook: &OpenNotebook, run: &Run, session: Session
     let now = notebook.document().snapshot().await.ok()?;
     let Some((index, cell)) = now.cell(&cell.id) else {
         if run.is_cell_deleted_by(session) {
+            run.detach_outputs();
             run.note("The cell was deleted after this run was requested; its source ran.");
         } else {
             run.skip(SkipReason::CellDeleted);

@@ -47,9 +47,14 @@ impl Document for Page {
         if let Some(error) = refusal.or_else(refused) {
             return async { Err(error) }.boxed();
         }
+        let mut changed = notebook.clone();
         for edit in edits {
-            notebook.apply(&edit).unwrap();
+            if let Err(error) = changed.apply(&edit) {
+                let error = Error::new(ErrorKind::Conflict, error.to_string(), "Look at it again.");
+                return async { Err(error) }.boxed();
+            }
         }
+        *notebook = changed;
         let notebook = notebook.clone();
         async { Ok(Applied { notebook, saved: SaveStatus::OnDisk }) }.boxed()
     }

@@ -236,6 +236,7 @@ async fn a_cell_that_its_own_session_deletes_later_runs_in_its_turn() {
     assert_eq!(ran, ["hold", "second", "third"]);
     assert_eq!(states, ["done"; 3]);
     assert!(note.contains("deleted after this run was requested"), "{note}");
+    assert!(!note.contains("outputs"), "nothing was to be stored: {note}");
     let (ran, states, note) = deleting_the_second(false).await;
     assert_eq!(ran, ["hold", "third"]);
     assert_eq!(states, ["done", "skipped", "done"]);
