@@ -95,16 +95,69 @@ pub(crate) fn replace(file: NamedTempFile, path: &Path) -> io::Result<Stamp> {
     Stamp::of_file(&file)
 }
 
-/// Another name for the file `path`, for a moment.
+/// The same, but only if the file that loses its name `is_expected`: `is_expected` gets the temporary name that it has then. Otherwise all
+/// names are as they were, with `None`. Where the file system cannot exchange names, nothing is asked.
+///
+/// A comparison before a rename leaves a moment in which an editor's own rename would be lost.
 #[cfg(unix)]
-pub(crate) fn second_name(path: &Path) -> io::Result<tempfile::TempPath> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(PREFIX).suffix(SUFFIX);
-    let named = builder.make_in(folder_of(path), |name| fs::hard_link(path, name))?;
-    Ok(named.into_temp_path())
+pub(crate) fn replace_if(
+    file: NamedTempFile,
+    path: &Path,
+    is_expected: impl FnOnce(&Path) -> io::Result<bool>,
+) -> io::Result<Option<Stamp>> {
+    unlock(&file);
+    match exchange(path, file.path()) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if cannot_exchange(&error) => return replace(file, path).map(Some),
+        Err(error) => return Err(error),
+    }
+    let (file, name) = file.into_parts();
+    if !is_expected(&name).unwrap_or(false) {
+        return put_back(&file, name, path).map(|()| None);
+    }
+    name.close()?;
+    sync_folder(path);
+    Stamp::of_file(&file).map(Some)
 }
 
-/// The same on Windows, where the access control list is copied as well.
+/// Undoes the exchange of `ours` for the file that is called `name` now. Somebody may have renamed a newer file to `path` since: the
+/// newest stays.
+#[cfg(unix)]
+fn put_back(ours: &File, name: tempfile::TempPath, path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt as _;
+    let inode = |metadata: Metadata| (metadata.dev(), metadata.ino());
+    let mut placed = inode(ours.metadata()?);
+    // Each turn but the first needs another program's rename between two calls.
+    loop {
+        let next = inode(fs::symlink_metadata(&name)?);
+        match exchange(path, &name) {
+            Ok(()) => {}
+            Err(_) => return name.persist(path).map_err(|error| error.error),
+        }
+        if inode(fs::symlink_metadata(&name)?) == placed {
+            return Ok(());
+        }
+        placed = next;
+    }
+}
+
+/// The order is not the same to programs that watch the folder: inotify reports last that `path` got a file. In the other order, it
+/// reports last that `path` lost one, and VS Code shows the old notebook for ever.
+#[cfg(unix)]
+fn exchange(path: &Path, temporary: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    Ok(renameat_with(CWD, path, CWD, temporary, RenameFlags::EXCHANGE)?)
+}
+
+#[cfg(unix)]
+fn cannot_exchange(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let unknown = [Errno::INVAL, Errno::NOSYS, Errno::NOTSUP, Errno::OPNOTSUPP];
+    Errno::from_io_error(error).is_some_and(|errno| unknown.contains(&errno))
+}
+
+/// Names the prepared file `path` as on Unix; the access control list is copied as well.
 #[cfg(windows)]
 pub(crate) fn replace(file: NamedTempFile, path: &Path) -> io::Result<Stamp> {
     unlock(&file);
@@ -172,6 +225,55 @@ mod tests {
         drop(reader);
         let names: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(names, ["x.ipynb"]);
+    }
+
+    /// Of several files that others rename to the path while ours loses it again, the newest stays.
+    #[cfg(unix)]
+    #[test]
+    fn the_newest_of_several_files_stays() {
+        use std::io::Write as _;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.ipynb");
+        let save = |text: &str| {
+            fs::write(folder.path().join("new"), text).unwrap();
+            fs::rename(folder.path().join("new"), &path).unwrap();
+        };
+        save("first");
+        let mut file = temporary(&path, REPLACING).unwrap();
+        file.write_all(b"ours").unwrap();
+        let replaced = replace_if(file, &path, |displaced| {
+            assert_eq!(fs::read(displaced).unwrap(), b"first");
+            save("second");
+            Ok(false)
+        });
+        assert!(replaced.unwrap().is_none());
+        assert_eq!(fs::read(&path).unwrap(), b"second");
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+    }
+
+    /// What editors that watch the folder rely on.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_watcher_is_told_last_that_the_path_got_a_file() {
+        use notify::Watcher as _;
+        use notify::event::{EventKind, ModifyKind, RenameMode};
+        let folder = tempfile::tempdir().unwrap();
+        let [path, marker] = ["x.ipynb", "marker"].map(|name| folder.path().join(name));
+        fs::write(&path, "old").unwrap();
+        let (sender, events) = std::sync::mpsc::channel();
+        let mut watcher = notify::recommended_watcher(sender).unwrap();
+        watcher.watch(folder.path(), notify::RecursiveMode::NonRecursive).unwrap();
+        replace_if(temporary(&path, REPLACING).unwrap(), &path, |_| Ok(true)).unwrap().unwrap();
+        fs::write(&marker, "").unwrap();
+        let renames = std::iter::from_fn(|| events.recv_timeout(Duration::from_secs(30)).ok())
+            .map(Result::unwrap)
+            .take_while(|event| event.paths != [marker.clone()])
+            .filter(|event| event.paths == [path.clone()])
+            .filter_map(|event| match event.kind {
+                EventKind::Modify(ModifyKind::Name(mode)) => Some(mode),
+                _ => None,
+            });
+        assert_eq!(renames.collect::<Vec<_>>(), [RenameMode::From, RenameMode::To]);
     }
 
     #[test]

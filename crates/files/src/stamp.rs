@@ -53,9 +53,11 @@ impl Stamp {
     }
 
     /// Whether both are of one file, which may have changed.
-    #[cfg(windows)]
     pub(crate) fn is_same_file(&self, other: &Self) -> bool {
-        (self.identity.volume, self.identity.index) == (other.identity.volume, other.identity.index)
+        #[cfg(unix)]
+        return (self.identity.0, self.identity.1) == (other.identity.0, other.identity.1);
+        #[cfg(windows)]
+        return (self.identity.volume, self.identity.index) == (other.identity.volume, other.identity.index);
     }
 
     /// Whether a change after `now` is certain to give another stamp.

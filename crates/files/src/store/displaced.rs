@@ -12,7 +12,7 @@ use std::time::Duration;
 use notebook::{CellId, Edit, Notebook};
 use parking_lot::Mutex;
 
-use super::file::digest_of;
+use super::file::{Version, digest_of};
 use super::lock;
 use crate::replacement;
 use crate::stamp::Stamp;
@@ -55,7 +55,7 @@ impl Displaced {
     /// `None` if the file still has another name: then that is the one that somebody writes.
     pub(super) fn new(
         file: File,
-        (notebook, digest): (Notebook, u64),
+        (notebook, known): (Notebook, &Version),
         edits: &[Edit],
         replaced_by: Stamp,
     ) -> io::Result<Option<Self>> {
@@ -63,7 +63,7 @@ impl Displaced {
         if file.metadata()?.nlink() > 0 {
             return Ok(None);
         }
-        let before = Stamp::of_file(&file)?;
+        let (before, digest) = (known.stamp, known.digest);
         Ok(Some(Self { file, before, digest, notebook, edits: edits.to_vec(), replaced_by }))
     }
 
@@ -138,26 +138,31 @@ impl DisplacedFiles {
         }
         let Some((index, bytes)) = found else { return Ok(None) };
         let Some(_lock) = lock::try_lock(path)? else { return Ok(None) };
-        let is_ours = files.back().is_some_and(|newest| Stamp::of(path).ok() == Some(newest.replaced_by));
-        if !is_ours {
+        let newest = files.back().map(|newest| newest.replaced_by);
+        if Stamp::of(path).ok() != newest {
             // Somebody has written the file since, and has seen what was there.
             files.clear();
             return Ok(None);
         }
         let late = Notebook::parse(bytes.clone().into()).map_err(io::Error::other)?;
         let edits = again(&files[index].notebook, late, files.iter().skip(index).flat_map(|it| &it.edits));
-        write_over(path, &bytes)?;
+        let is_written = write_over(path, &bytes, newest)?;
         files.clear();
-        Ok(Some(Late { edits }))
+        Ok(is_written.then_some(Late { edits }))
     }
 }
 
-fn write_over(path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// Replaces what has the stamp `ours`. Returns whether it did.
+fn write_over(path: &Path, bytes: &[u8], ours: Option<Stamp>) -> io::Result<bool> {
     let old = replacement::check_writable(path)?;
     let mut file = replacement::temporary(path, replacement::REPLACING)?;
     file.write_all(bytes)?;
     replacement::prepare(file.as_file(), &old)?;
-    replacement::replace(file, path).map(drop)
+    let is_ours = |displaced: &Path| {
+        let displaced = Stamp::of(displaced)?;
+        Ok(ours.is_some_and(|ours| displaced.is_same_file(&ours) && displaced.has_same_content(&ours)))
+    };
+    Ok(replacement::replace_if(file, path, is_ours)?.is_some())
 }
 
 /// Those of our edits that apply to what a person has written: where both changed a cell, the person's change counts.

@@ -184,7 +184,7 @@ impl NotebookStore for NotebookFile {
         edits: &[Edit],
     ) -> Result<Replaced<Version>, Error> {
         #[cfg(unix)]
-        let before = (current.notebook.clone(), current.version.digest);
+        let before = (current.notebook.clone(), current.version);
         let (file, current) = (self.file.clone(), current.version);
         let is_first = !self.is_edited.swap(true, Ordering::Relaxed);
         let replaced = spawn_blocking(move || {
@@ -207,7 +207,7 @@ impl NotebookStore for NotebookFile {
         let (replaced, old) = replaced.map_err(|error| io_error::writing(&self.path, error))?;
         #[cfg(unix)]
         if let (Replaced::Written { version, .. }, Some(old)) = (&replaced, old)
-            && let Ok(Some(old)) = Displaced::new(old, before, edits, version.stamp)
+            && let Ok(Some(old)) = Displaced::new(old, (before.0, &before.1), edits, version.stamp)
         {
             self.displaced.add(old);
         }

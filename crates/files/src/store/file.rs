@@ -120,21 +120,17 @@ fn put_in_place(
     {
         return Ok(Replaced::Changed);
     }
-    // So that the file can get its name back. Some file systems cannot do that.
-    #[cfg(unix)]
-    let second_name = replacement::second_name(path).ok();
     others();
-    let stamp = replacement::replace(new, path)?;
     #[cfg(unix)]
-    if let Some(old) = &old
-        && is_written(old, current)?
-        && let Some(second_name) = second_name
-        && Stamp::of(path)? == stamp
-    {
-        // An editor had opened it before: it goes on writing what has the name again.
-        second_name.persist(path).map_err(|error| error.error)?;
+    let Some(stamp) = replacement::replace_if(new, path, |displaced| {
+        let old = old.as_ref().map(Stamp::of_file).transpose()?;
+        Ok(old == Some(Stamp::of(displaced)?) && !is_written(displaced, current)?)
+    })?
+    else {
         return Ok(Replaced::Changed);
-    }
+    };
+    #[cfg(windows)]
+    let stamp = replacement::replace(new, path)?;
     // Nobody can have changed the new file within the resolution of its modification time: before, the path named another file, with
     // another stamp.
     Ok(Replaced::Written { version: Version { stamp, digest, is_settled: true }, old })
@@ -142,11 +138,11 @@ fn put_in_place(
 
 /// Whether somebody has written a file since it had this content.
 #[cfg(unix)]
-fn is_written(file: &File, known: &Version) -> io::Result<bool> {
-    if !Stamp::of_file(file)?.has_same_content(&known.stamp) {
+fn is_written(path: &Path, known: &Version) -> io::Result<bool> {
+    if !Stamp::of(path)?.has_same_content(&known.stamp) {
         return Ok(true);
     }
-    Ok(!known.is_settled && digest_of(&super::displaced::read_again(file)?) != known.digest)
+    Ok(!known.is_settled && digest_of(&fs::read(path)?) != known.digest)
 }
 
 /// Computes a digest of all that is written.

@@ -291,6 +291,30 @@ fn a_file_that_is_being_written_while_it_is_replaced_gets_its_name_back() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
+/// An editor saves by rename right before, or right after, our file gets the name.
+#[cfg(unix)]
+#[test]
+fn a_file_that_an_editor_renames_to_the_path_is_never_replaced() {
+    let (folder, file) = folder();
+    let current = file::read(&file).unwrap().unwrap().version;
+    let mut edited = Notebook::parse(fs::read(&file).unwrap().into()).unwrap();
+    edited.apply(&set("a", "three")[0]).unwrap();
+    let save = || {
+        let new = folder.path().join("saved");
+        fs::write(&new, NOTEBOOK.replace("two", "two, by hand")).unwrap();
+        fs::rename(new, &file).unwrap();
+    };
+    let replaced = file::replace_while(&file, &edited, &current, save).unwrap();
+    assert!(matches!(replaced, file::Replaced::Changed));
+    assert_eq!(on_disk(&file), ["one", "two, by hand"]);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    let gone = file::replace_while(&file, &edited, &file::read(&file).unwrap().unwrap().version, || {
+        fs::remove_file(&file).unwrap();
+    });
+    assert!(matches!(gone.unwrap(), file::Replaced::Changed), "a file that was deleted stays deleted");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
 #[tokio::test]
 async fn an_edit_without_effect_does_not_write() {
     let (folder, file) = folder();
