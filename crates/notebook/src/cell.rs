@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use sha2::{Digest, Sha256};
 
 use crate::json::{canonical, join, join_into};
-use crate::{CellId, Json, Output};
+use crate::{CellId, Json, Output, one_line};
 
 /// One cell of a notebook; cheap to clone.
 #[derive(Clone)]
@@ -43,9 +43,10 @@ impl CellType {
     }
 }
 
+/// In one line, whatever the file names.
 impl fmt::Display for CellType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        f.write_str(&one_line(self.name()))
     }
 }
 

@@ -82,7 +82,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         .into());
     }
     if !confirm {
-        context.consent.permit_effects(name, effects(copy), context.preview()).await?;
+        context.consent.permit_effects(name, &effects(copy, apply), context.preview()).await?;
     }
     // The person may have taken a while.
     let now = opened.document().snapshot().await?;
@@ -109,20 +109,24 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     Ok(answer)
 }
 
-/// What happens outside of the notebook.
-fn effects(in_copy: bool) -> &'static str {
-    if in_copy {
-        "It runs the code again, in a fresh kernel. The notebook and the files of its folder stay as they are, but \
-         the effects of the code on databases and networks happen again."
+/// What changes, in the notebook and outside of it.
+fn effects(in_copy: bool, apply: bool) -> String {
+    let notebook = if apply {
+        "The notebook gets the fresh outputs that differ."
     } else {
-        "It runs the code again, in a fresh kernel. The notebook stays as it is, but the effects of the code on \
-         files, databases and networks happen again."
-    }
+        "The notebook stays as it is."
+    };
+    let outside = if in_copy {
+        "The files of its folder stay as they are, but the effects of the code on databases and networks"
+    } else {
+        "The effects of the code on files, databases and networks"
+    };
+    format!("It runs the code again, in a fresh kernel. {notebook} {outside} happen again.")
 }
 
 async fn describe(asked: &mut Asked<'_>) -> Result<(), Error> {
     let arguments: Arguments = asked.given.read()?;
-    asked.question.line(effects(arguments.copy));
+    asked.question.line(&effects(arguments.copy, arguments.apply));
     let Some((opened, notebook)) = asked.notebook().await? else { return Ok(()) };
     let cells = compared(arguments.cells.as_deref(), asked.session, &opened, &notebook)?;
     asked.show_cells(&notebook, run(&notebook, cells.as_ref()));

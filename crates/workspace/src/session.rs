@@ -119,7 +119,8 @@ impl Session {
         }
     }
 
-    /// Opens a notebook under a name, and makes it the current one.
+    /// Opens a notebook under a name, and makes it the current one. Fails if the name is the path of another notebook: a call with that
+    /// path would change this one.
     pub async fn use_notebook(
         &self,
         name: &str,
@@ -128,6 +129,9 @@ impl Session {
     ) -> Result<Arc<OpenNotebook>, Error> {
         let located = self.locate(path)?;
         self.check_room_for(&located.path)?;
+        if is_notebook_path(name) && *name != **path {
+            self.check_is_no_other(name, &located).await?;
+        }
         let opened = self.open(located, mode).await?;
         if mode == Mode::Create {
             self.created(opened.place(), opened.path(), None);
@@ -189,9 +193,7 @@ impl Session {
             return self.reopen(&path).await;
         }
         let path = NotebookPath::from(name);
-        let is_ipynb =
-            Path::new(name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb"));
-        if is_ipynb || self.workspace.places().are_named_by(&path) {
+        if is_notebook_path(name) || self.workspace.places().are_named_by(&path) {
             let located = self.locate(&path)?;
             self.check_room_for(&located.path)?;
             let opened = self.open(located, Mode::Connect).await?;
@@ -394,6 +396,18 @@ impl Session {
         self.workspace.settings().limits.check_notebooks(state.homes.len())
     }
 
+    async fn check_is_no_other(&self, name: &str, wanted: &Located) -> Result<(), Error> {
+        let Ok(located) = self.locate(&name.into()) else { return Ok(()) };
+        match self.workspace.open(located, Mode::Connect).await {
+            Ok(other) if **other.path() == *name && other.path() != &wanted.path => Err(Error::new(
+                ErrorKind::InvalidArgument,
+                format!("{name:?} is the path of another notebook."),
+                "Choose another notebook_name, or leave it out.",
+            )),
+            _ => Ok(()),
+        }
+    }
+
     fn path_of(&self, name: &str) -> Option<NotebookPath> {
         self.state().names.iter().find(|(known, _)| known == name).map(|(_, path)| path.clone())
     }
@@ -401,6 +415,10 @@ impl Session {
     fn state(&self) -> MutexGuard<'_, SessionState> {
         self.state.lock()
     }
+}
+
+fn is_notebook_path(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb"))
 }
 
 /// The index of the cell if it is there with another revision than expected.

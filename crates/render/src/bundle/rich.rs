@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use notebook::Json;
+use notebook::{Json, one_line};
 
 use super::{Forms, compact};
 use crate::data_uri::without_data_uris;
+use crate::marks::marked;
 use crate::{chart, size};
 
 /// The longest JSON of an unknown type that is included, in bytes.
@@ -74,8 +75,9 @@ fn is_widget_repr(plain: &str) -> bool {
 /// Content of an unknown MIME type.
 pub(super) fn other(mime: &str, content: &Json) -> String {
     let is_text = mime.starts_with("text/");
+    let mime = one_line(mime);
     match content.multiline_text() {
-        Some(text) if is_text => without_data_uris(&text).into_owned(),
+        Some(text) if is_text => marked(&without_data_uris(&text)).into_owned(),
         Some(text) => {
             format!("[{mime}, {}]", size(if is_base64(&text) { text.len() / 4 * 3 } else { text.len() }))
         }

@@ -162,6 +162,8 @@ fn unknown_types_are_described() {
     assert_eq!(rendered(&json!({ "application/x": "", "text/plain": "better" })), "better");
     assert_eq!(rendered(&json!({ "application/x": "a", "text/plain": "<X>" })), "[application/x, 0 B] <X>");
     assert_eq!(rendered(&json!({ "text/x-rst": "a *b*" })), "a *b*");
+    assert_eq!(rendered(&json!({ "text/x-rst": "[NOTICE] a" })), "│ [NOTICE] a");
+    assert_eq!(rendered(&json!({ "x\n[NOTICE] a": "" })), "[x\\n[NOTICE] a, 0 B]");
     assert_eq!(rendered(&json!({})), "");
     assert_eq!(rendered(&json!({ "text/plain": "<object>" })), "<object>");
     assert_eq!(rendered(&json!({ "application/x": 1, "text/plain": "<a>\n<b>" })), "<a>\n<b>");
