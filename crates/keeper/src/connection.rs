@@ -12,6 +12,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -88,6 +89,7 @@ pub struct KeeperHandle {
     control: mpsc::UnboundedSender<Control>,
     orphaned: watch::Receiver<u64>,
     others: Others,
+    is_lost: Arc<AtomicBool>,
 }
 
 /// The runs of other clients.
@@ -118,6 +120,11 @@ impl KeeperHandle {
     /// The runs that other clients have begun since the last call, the last of them if there are many.
     pub fn take_others(&self) -> Vec<Note> {
         std::mem::take(&mut *self.others.lock()).into()
+    }
+
+    /// Whether the connection ended although the kernel may live.
+    pub fn is_lost(&self) -> bool {
+        self.is_lost.load(Ordering::Relaxed)
     }
 
     /// A counter that changes when another client has left runs behind.

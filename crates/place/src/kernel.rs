@@ -123,6 +123,10 @@ pub enum KernelState {
     Starting,
     Idle,
     Busy,
+    /// Nothing reaches it, but its process may live, with its variables: its keeper is stopped, or cannot write.
+    Unreachable {
+        how: String,
+    },
     /// Its process ended unexpectedly.
     Dead {
         how: String,

@@ -12,8 +12,17 @@ use crate::{Error, ErrorKind, Fault, Kernel, KernelState, NextStep};
 /// memory.
 pub async fn ask_memory(kernel: &dyn Kernel, question: &Value, limit: Duration) -> Result<Json, Error> {
     let description = kernel.description();
-    if matches!(description.state, KernelState::NotStarted | KernelState::Dead { .. }) {
-        return Err(nothing_in_memory());
+    match description.state {
+        KernelState::NotStarted | KernelState::Dead { .. } => return Err(nothing_in_memory()),
+        // Another connection might start another process.
+        KernelState::Unreachable { how } => {
+            return Err(Error::new(
+                ErrorKind::KernelGone,
+                format!("Nothing reaches the kernel: {how}."),
+                NextStep::Run,
+            ));
+        }
+        KernelState::Starting | KernelState::Idle | KernelState::Busy => {}
     }
     let executor = kernel.executor().await?;
     executor.ask_memory(question, limit).await.map_err(|error| explain(&error, &description.language))

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use notebook::CellId;
 use parking_lot::Mutex;
-use place::{Error, ErrorKind, NextStep, NotebookPath, RunDetails, RunId};
+use place::{Error, ErrorKind, NextStep, NotebookPath, RunDetails, RunId, RunState};
 
 use crate::run::Run;
 use crate::view::RunCell;
@@ -44,11 +44,15 @@ impl Journal {
         run
     }
 
-    /// Adds a run of an earlier server among those that were requested at the same time. `None` if it is known.
+    /// Adds a run of an earlier server among those that were requested at the same time. `None` if it is known; one that was lost has
+    /// been found, and takes the place of what was known.
     pub(crate) fn adopt(&self, note: RunDetails, requested_at: SystemTime) -> Option<Arc<Run>> {
         let mut entries = self.entries.lock();
-        if entries.runs.iter().any(|run| *run.id() == note.run) {
-            return None;
+        if let Some(index) = entries.runs.iter().position(|run| *run.id() == note.run) {
+            if !matches!(entries.runs[index].state(), RunState::Lost { .. }) {
+                return None;
+            }
+            entries.runs.remove(index);
         }
         let run = Arc::new(Run::adopted(note, requested_at));
         let at = entries.runs.partition_point(|known| known.requested_at() <= run.requested_at());

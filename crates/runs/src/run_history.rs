@@ -13,7 +13,7 @@ use names::{Name, Names, is_blank, random_state};
 use notebook::CellId;
 use operations::KernelRun;
 use parking_lot::Mutex;
-use place::{Kernel, KernelId, LossCause, NotebookPath, RunState};
+use place::{Kernel, KernelId, LossCause, NotebookPath, RunId, RunState};
 use recorder::Recorder;
 use staleness::{Codes, Ended, History, hash, remember};
 use uuid::Uuid;
@@ -232,6 +232,14 @@ impl RunHistory {
             self.keep(kernel, KernelRun { instance: name, ..KernelRun::default() });
         }
         is_restarted
+    }
+
+    /// A run that was lost has been found: what becomes of it replaces what was known.
+    pub(crate) fn found(&self, notebook: Option<&Arc<OpenNotebook>>, run: &RunId) {
+        let mut inner = self.inner.lock();
+        if let Some(notebook) = notebook {
+            known(&mut inner.notebooks, notebook.path()).known.remove(&key(&self.server, run.as_str()));
+        }
     }
 
     /// Adds a run of an earlier server that is over. Without a reply, nobody knows whether the kernel is still the one that ran it.

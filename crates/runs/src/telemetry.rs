@@ -90,7 +90,9 @@ pub(crate) async fn executor(kernel: &dyn Kernel) -> Result<Arc<dyn Executor>, E
         KernelState::NotStarted | KernelState::Dead { .. } => {
             with_kernel("kernel.start", kernel, kernel.executor()).await
         }
-        KernelState::Starting | KernelState::Idle | KernelState::Busy => kernel.executor().await,
+        KernelState::Starting | KernelState::Idle | KernelState::Busy | KernelState::Unreachable { .. } => {
+            kernel.executor().await
+        }
     }
 }
 

@@ -141,6 +141,7 @@ pub(super) fn state(state: &KernelState) -> String {
         KernelState::Starting => "starting".to_owned(),
         KernelState::Idle => "idle".to_owned(),
         KernelState::Busy => "busy".to_owned(),
+        KernelState::Unreachable { how } => format!("unreachable: {how}"),
         KernelState::Dead { how } => format!("dead: {how}"),
     }
 }

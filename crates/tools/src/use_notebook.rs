@@ -252,6 +252,7 @@ fn describe_kernel(kernel: &dyn Kernel) -> String {
     let is_dead = matches!(known.state, KernelState::Dead { .. });
     let state = match known.state {
         KernelState::NotStarted => "starts with the first run".to_owned(),
+        KernelState::Unreachable { how } => format!("unreachable ({how})"),
         KernelState::Dead { how } => format!("died ({how}); the next run starts a new one"),
         _ => "running".to_owned(),
     };

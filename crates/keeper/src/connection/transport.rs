@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
@@ -51,6 +52,7 @@ pub(super) struct LogTransport {
     liveness: Liveness,
     /// Why the keeper will not say how executions end.
     loss: Option<LossCause>,
+    is_lost: Arc<AtomicBool>,
     /// Where the log ends because the keeper could not write to it, and why.
     log_failed: Option<(u64, LossCause)>,
     /// What was in the log when this began.
@@ -114,7 +116,7 @@ impl LogTransport {
         let orphans = orphans.collect();
         let (control, commands) = mpsc::unbounded_channel();
         let (sender, orphaned) = watch::channel(0);
-        let others = Others::default();
+        let (others, is_lost) = (Others::default(), Arc::<AtomicBool>::default());
         let connection = Self {
             halves,
             control: commands,
@@ -130,6 +132,7 @@ impl LogTransport {
             own: HashSet::new(),
             liveness,
             loss: None,
+            is_lost: is_lost.clone(),
             log_failed: None,
             others: others.clone(),
             end: runs.end,
@@ -141,7 +144,7 @@ impl LogTransport {
             how_it_ended: None,
             is_closed: false,
         };
-        Ok((connection, KeeperHandle { control, orphaned, others }, orphans))
+        Ok((connection, KeeperHandle { control, orphaned, others, is_lost }, orphans))
     }
 
     /// What the kernel reported as its `language_info`.
@@ -353,6 +356,7 @@ impl LogTransport {
     fn give_up(&mut self, cause: LossCause) {
         self.how_it_ended = Some(cause.to_string());
         self.loss = Some(cause);
+        self.is_lost.store(true, Ordering::Relaxed);
     }
 
     /// Sends a frame. An end of the connection shows when it is read.

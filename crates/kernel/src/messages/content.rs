@@ -58,8 +58,8 @@ pub(crate) struct Payload<'a> {
     pub(crate) data: Option<&'a RawValue>,
     /// For `set_next_input`: the source.
     pub(crate) text: Short,
-    /// For `ask_exit`.
-    pub(crate) keepkernel: Lenient<bool>,
+    /// For `ask_exit`: what the code passed to `exit`, of which only the truth counts.
+    pub(crate) keepkernel: serde_json::Value,
 }
 
 /// `display_data`, `execute_result` and `update_display_data`.

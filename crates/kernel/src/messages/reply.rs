@@ -34,7 +34,7 @@ impl Reply {
             match payload.source.0.as_str() {
                 "page" => pages.push(content::page(content, payload.data)),
                 "set_next_input" => next_input = Some(payload.text.0),
-                "ask_exit" => exit = Some(payload.keepkernel.0),
+                "ask_exit" => exit = Some(is_true(&payload.keepkernel)),
                 other => tracing::debug!(source = other, "ignored a payload"),
             }
         }
@@ -106,5 +106,17 @@ impl Default for Reply {
     fn default() -> Self {
         let outcome = Outcome::Done { execution_count: None, next_input: None };
         Self { outcome, pages: Vec::new(), exit: None, changes: None, traceback: Vec::new() }
+    }
+}
+/// Whether Python takes a value for true.
+fn is_true(value: &serde_json::Value) -> bool {
+    use serde_json::Value;
+    match value {
+        Value::Null => false,
+        Value::Bool(is_true) => *is_true,
+        Value::Number(number) => number.as_f64() != Some(0.0),
+        Value::String(text) => !text.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(members) => !members.is_empty(),
     }
 }

@@ -294,7 +294,8 @@ impl Kernel for LocalKernel {
             Phase::FailedToStart { cause } => KernelState::Dead { how: cause.clone() },
             Phase::ShutDown => KernelState::Dead { how: "it was shut down".to_owned() },
             Phase::Running(running) => match (running.exit_status(), &*running.client().status().borrow()) {
-                (Some(status), _) => KernelState::Dead { how: status },
+                (Some(how), _) if running.is_lost() => KernelState::Unreachable { how },
+                (Some(how), _) => KernelState::Dead { how },
                 (None, Status::Busy) => KernelState::Busy,
                 (None, Status::Starting) => KernelState::Starting,
                 (None, Status::Idle | Status::Dead { .. }) => KernelState::Idle,
@@ -324,7 +325,7 @@ impl Kernel for LocalKernel {
     }
 
     fn instance(&self) -> Option<String> {
-        self.running().filter(|running| running.exit_status().is_none())?.instance()
+        self.running().filter(|running| running.exit_status().is_none() || running.is_lost())?.instance()
     }
 
     #[cfg(unix)]

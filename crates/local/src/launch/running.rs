@@ -33,6 +33,11 @@ pub(crate) trait RunningKernel: Send + Sync {
         }
     }
 
+    /// Whether its end is only that of a connection: the process may live.
+    fn is_lost(&self) -> bool {
+        false
+    }
+
     fn interrupt(&self, mode: InterruptMode) -> Interruption;
 
     /// Ends what is left of a process that died.

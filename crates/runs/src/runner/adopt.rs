@@ -6,7 +6,8 @@ use std::time::SystemTime;
 use kernel::Event;
 use notebook::{Cell, Notebook};
 use place::{
-    Error, ErrorKind, Executor, Kernel, Mode, Orphan, OrphanedExecution, Place, SkipReason, sentence,
+    Error, ErrorKind, Executor, Kernel, Mode, Orphan, OrphanedExecution, Place, RunState, SkipReason,
+    sentence,
 };
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -46,6 +47,8 @@ impl Runner {
             let Orphan { note, requested_at, is_stored, is_acknowledged, execution, executor } = orphan;
             let (id, shown_before) = (note.run.clone(), note.shown_before.clone());
             let is_out_of_reach = note.cell.is_some() && note.notebook.is_none();
+            let was_lost =
+                self.journal.run(&id).is_ok_and(|known| matches!(known.state(), RunState::Lost { .. }));
             let Some(run) = self.journal.adopt(note, requested_at) else {
                 // A run of this server that ended with its keeper.
                 if self.journal.run(&id).is_ok_and(|known| known.is_closed()) {
@@ -53,6 +56,10 @@ impl Runner {
                 }
                 continue;
             };
+            if was_lost {
+                self.reported.lock().remove(&id);
+                self.history.found(notebook, &id);
+            }
             run.set_kernel(kernel.clone());
             let Some(OrphanedExecution { execution, mut events }) = execution else {
                 run.skip(SkipReason::ServerEnded);

@@ -192,6 +192,7 @@ impl Runner {
             }
             None => {}
         }
+        let is_reached_again = matches!(kernel.description().state, KernelState::Unreachable { .. });
         run.set_stage("starting the kernel");
         let executor = match telemetry::executor(&*kernel).await {
             Ok(executor) => executor,
@@ -213,6 +214,10 @@ impl Runner {
                 };
                 queue.restarts() != restarts || queue.latest().is_some_and(is_recorded)
             });
+        }
+        if let (true, Some(notebook)) = (is_reached_again, notebook) {
+            self.adopt(&kernel, notebook).await;
+            notebook.take_notices().into_iter().for_each(|notice| run.note(notice));
         }
         if self.asks_for_changes {
             executor.prepare_changes().await;
@@ -255,8 +260,11 @@ impl Runner {
         if let Some(home) = home {
             self.ended(home, run, (&*kernel, &*executor), begun).await;
         }
-        // Otherwise a later server stores the rest.
-        if run.is_finished() && is_settled {
+        // Otherwise a later server stores the rest, or this one if it reaches the keeper again.
+        if run.is_finished()
+            && is_settled
+            && !matches!(kernel.description().state, KernelState::Unreachable { .. })
+        {
             executor.acknowledge(run.id());
         }
         run.close();

@@ -542,7 +542,7 @@ fn a_request_for_the_end_of_the_kernel_comes_before_the_end() {
         shell a execute_reply {"status": "ok", "payload": [{"source": "ask_exit", "keepkernel": false}]}
         iopub a status {"execution_state": "idle"}
         run b
-        shell b execute_reply {"status": "ok", "payload": [{"source": "ask_exit", "keepkernel": true}]}
+        shell b execute_reply {"status": "ok", "payload": [{"source": "ask_exit", "keepkernel": 3}]}
         iopub b status {"execution_state": "idle"}
         run c
         shell c execute_reply {"status": "error", "ename": "E", "traceback": ["1"], "payload": [{"source": "ask_exit"}]}

@@ -73,6 +73,10 @@ impl RunningKernel for AttachedKernel {
         self.process.map(|process| process.to_string())
     }
 
+    fn is_lost(&self) -> bool {
+        self.keeper.is_lost()
+    }
+
     fn interrupt(&self, _mode: InterruptMode) -> Interruption {
         self.keeper.send(ClientFrame::Interrupt { message: None });
         Interruption::Sent
