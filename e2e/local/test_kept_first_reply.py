@@ -2,8 +2,10 @@
 
 Servers have to be killed and started for that, and every tool is meant, so no cheaper test shows it."""
 
+import asyncio
 import json
 import os
+import re
 import shutil
 import signal
 
@@ -134,20 +136,37 @@ async def test_a_run_whose_kernel_was_still_being_chosen_is_reported_as_not_run(
 
 
 async def test_a_keeper_that_hangs_ends_its_run_and_names_itself(machine: Machine) -> None:
-    """That a run ends is shown in `kernel`; that tools and the next run go on takes a real keeper."""
-    async with machine.server() as server:
+    """That a run ends is shown in `kernel`; that tools and the next run go on takes a real keeper. One notebook goes on with another
+    kernel; the other one waits until its keeper continues."""
+    opened, wait = machine.gate()
+    async with machine.server() as server, machine.server() as patient:
         await create(server)
-        _, run = await begin(server, machine.gate()[1])
-        [keeper] = machine.keepers
-        os.kill(keeper, signal.SIGSTOP)
+        _, run = await begin(server, machine.gate("never")[1])
+        await patient.call("use_notebook", notebook_path="patient.ipynb", mode="create")
+        await patient.call("insert_execute_code_cell", cell_index=-1, cell_source="x = 41")
+        found = await patient.call("insert_execute_code_cell", cell_index=-1, cell_source=f"{wait}\nx", timeout=0.1)
+        found = re.search(r"\brun (r\d+-[a-z]{6})", found)[1]
+        keepers = machine.keepers
+        for keeper in keepers:
+            os.kill(keeper, signal.SIGSTOP)
         try:
             await server.call("interrupt_kernel")
+            waiting = asyncio.create_task(patient.call("get_run", run_id=found, wait_seconds=60))
             ended = await server.call("get_run", run_id=run, wait_seconds=60)
-            assert "[LOST" in ended and f"process {keeper}" in ended
+            assert "[LOST" in ended and any(f"process {keeper}" in ended for keeper in keepers)
             again = await server.call("execute_code", code="'again'")
             assert "[COMPLETED" in again and "does not answer" in again
+            assert "[LOST" in await waiting
+            assert "unreachable" in await patient.call("list_kernels")
         finally:
-            os.kill(keeper, signal.SIGCONT)
+            for keeper in keepers:
+                os.kill(keeper, signal.SIGCONT)
+        opened.touch()
+        answer = await patient.call("insert_execute_code_cell", cell_index=-1, cell_source="x")
+        assert "41" in answer and "gone" not in answer
+        assert "[COMPLETED" in await patient.call("get_run", run_id=found, wait_seconds=LONG)
+        read = await patient.call("read_notebook")
+        assert "other kernel" not in read and "\n1\tcode\t2\t" in read
         machine.kernels_command("stop", "--all")
 
 

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use notebook::{CellId, Edit, Notebook};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::file::{Version, digest_of};
 use super::lock;
@@ -18,7 +18,7 @@ use crate::replacement;
 use crate::stamp::Stamp;
 
 /// How many of the files that were replaced last are looked at. Each is held open.
-const MAX_FILES: usize = 8;
+const MAX_FILES: usize = 64;
 
 /// When a replaced file is looked at again: soon at first, for most editors write at once.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
@@ -48,6 +48,8 @@ pub(super) struct Late {
 #[derive(Default)]
 pub(super) struct DisplacedFiles {
     files: Mutex<VecDeque<Displaced>>,
+    /// Held while the notebook is replaced: a file that none of these has led to is somebody else's.
+    replacing: Mutex<()>,
     is_watched: Mutex<bool>,
 }
 
@@ -56,7 +58,7 @@ impl Displaced {
     pub(super) fn new(
         file: File,
         (notebook, known): (Notebook, &Version),
-        edits: &[Edit],
+        edits: Vec<Edit>,
         replaced_by: Stamp,
     ) -> io::Result<Option<Self>> {
         use std::os::unix::fs::MetadataExt as _;
@@ -64,7 +66,16 @@ impl Displaced {
             return Ok(None);
         }
         let (before, digest) = (known.stamp, known.digest);
-        Ok(Some(Self { file, before, digest, notebook, edits: edits.to_vec(), replaced_by }))
+        Ok(Some(Self { file, before, digest, notebook, edits, replaced_by }))
+    }
+
+    /// The file at `path`, which is about to be replaced.
+    fn of_path(path: &Path) -> io::Result<Self> {
+        let file = File::open(path)?;
+        let (before, bytes) = (Stamp::of_file(&file)?, read_again(&file)?);
+        let (digest, notebook) =
+            (digest_of(&bytes), Notebook::parse(bytes.into()).map_err(io::Error::other)?);
+        Ok(Self { file, before, digest, notebook, edits: Vec::new(), replaced_by: before })
     }
 
     /// Its content, if somebody has written it and seems to be done.
@@ -100,6 +111,11 @@ impl DisplacedFiles {
         }
     }
 
+    /// Keeps others from looking at them until the result is dropped.
+    pub(super) fn replacing(&self) -> MutexGuard<'_, ()> {
+        self.replacing.lock()
+    }
+
     /// Whether the caller is to watch them, since nobody does.
     pub(super) fn begin_watching(&self) -> bool {
         !self.files.lock().is_empty() && !std::mem::replace(&mut *self.is_watched.lock(), true)
@@ -129,6 +145,7 @@ impl DisplacedFiles {
 
     /// Puts back what somebody has written into a replaced file, if `path` still has what we wrote. Reads and writes the disk.
     pub(super) fn put_back(&self, path: &Path) -> io::Result<Option<Late>> {
+        let _replacing = self.replacing();
         let mut files = self.files.lock();
         let mut found = None;
         for (index, displaced) in files.iter_mut().enumerate() {
@@ -146,14 +163,18 @@ impl DisplacedFiles {
         }
         let late = Notebook::parse(bytes.clone().into()).map_err(io::Error::other)?;
         let edits = again(&files[index].notebook, late, files.iter().skip(index).flat_map(|it| &it.edits));
-        let is_written = write_over(path, &bytes, newest)?;
+        let ours = Displaced::of_path(path)?;
+        let written = write_over(path, &bytes, newest)?;
         files.clear();
-        Ok(is_written.then_some(Late { edits }))
+        let Some(replaced_by) = written else { return Ok(None) };
+        // The editor may have opened that one as well.
+        files.push_back(Displaced { replaced_by, ..ours });
+        Ok(Some(Late { edits }))
     }
 }
 
-/// Replaces what has the stamp `ours`. Returns whether it did.
-fn write_over(path: &Path, bytes: &[u8], ours: Option<Stamp>) -> io::Result<bool> {
+/// Replaces what has the stamp `ours`. Returns the new stamp; `None` if the file is another one by now.
+fn write_over(path: &Path, bytes: &[u8], ours: Option<Stamp>) -> io::Result<Option<Stamp>> {
     let old = replacement::check_writable(path)?;
     let mut file = replacement::temporary(path, replacement::REPLACING)?;
     file.write_all(bytes)?;
@@ -162,7 +183,7 @@ fn write_over(path: &Path, bytes: &[u8], ours: Option<Stamp>) -> io::Result<bool
         let displaced = Stamp::of(displaced)?;
         Ok(ours.is_some_and(|ours| displaced.is_same_file(&ours) && displaced.has_same_content(&ours)))
     };
-    Ok(replacement::replace_if(file, path, is_ours)?.is_some())
+    replacement::replace_if(file, path, is_ours)
 }
 
 /// Those of our edits that apply to what a person has written: where both changed a cell, the person's change counts.

@@ -44,7 +44,7 @@ impl FileDocument {
                     path,
                     is_edited: AtomicBool::new(false),
                     #[cfg(unix)]
-                    displaced: DisplacedFiles::default(),
+                    displaced: Arc::default(),
                 },
                 watch::Sender::new(0),
             ),
@@ -146,7 +146,7 @@ struct NotebookFile {
     path: NotebookPath,
     is_edited: AtomicBool,
     #[cfg(unix)]
-    displaced: DisplacedFiles,
+    displaced: Arc<DisplacedFiles>,
 }
 
 impl NotebookStore for NotebookFile {
@@ -184,36 +184,36 @@ impl NotebookStore for NotebookFile {
         edits: &[Edit],
     ) -> Result<Replaced<Version>, Error> {
         #[cfg(unix)]
-        let before = (current.notebook.clone(), current.version);
+        let (displaced, before, edits) = (self.displaced.clone(), current.notebook.clone(), edits.to_vec());
         let (file, current) = (self.file.clone(), current.version);
         let is_first = !self.is_edited.swap(true, Ordering::Relaxed);
         let replaced = spawn_blocking(move || {
             if is_first {
                 replacement::remove_leftovers(&file);
             }
+            #[cfg(unix)]
+            let _replacing = displaced.replacing();
             // Held until the file is replaced.
-            let Some(_lock) = lock::try_lock(&file)? else { return Ok((Replaced::Conflict, None)) };
+            let Some(_lock) = lock::try_lock(&file)? else { return Ok(Replaced::Conflict) };
             let replaced =
                 file::replace(&file, &edited, &current).map_err(|error| naming_holders(error, &file))?;
             Ok(match replaced {
+                #[cfg_attr(not(unix), expect(unused_variables, reason = "nothing is put back there"))]
                 file::Replaced::Written { version, old } => {
-                    (Replaced::Written { notebook: edited, version }, old)
+                    #[cfg(unix)]
+                    if let Some(old) = old
+                        && let Ok(Some(old)) = Displaced::new(old, (before, &current), edits, version.stamp)
+                    {
+                        displaced.add(old);
+                    }
+                    Replaced::Written { notebook: edited, version }
                 }
-                file::Replaced::Same => (Replaced::Written { notebook: edited, version: current }, None),
-                file::Replaced::Changed => (Replaced::Conflict, None),
+                file::Replaced::Same => Replaced::Written { notebook: edited, version: current },
+                file::Replaced::Changed => Replaced::Conflict,
             })
         });
         let replaced = replaced.await.map_err(Error::notebook_task_failed)?;
-        let (replaced, old) = replaced.map_err(|error| io_error::writing(&self.path, error))?;
-        #[cfg(unix)]
-        if let (Replaced::Written { version, .. }, Some(old)) = (&replaced, old)
-            && let Ok(Some(old)) = Displaced::new(old, (before.0, &before.1), edits, version.stamp)
-        {
-            self.displaced.add(old);
-        }
-        #[cfg(not(unix))]
-        drop(old);
-        Ok(replaced)
+        replaced.map_err(|error| io_error::writing(&self.path, error))
     }
 }
 
