@@ -263,7 +263,7 @@ fn is_hidden(c: char) -> bool {
         || matches!(c,
             '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{115f}' | '\u{1160}'
             | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+            | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
             | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
@@ -320,7 +320,7 @@ mod tests {
 
     #[test]
     fn nothing_that_is_not_ours_begins_a_line() {
-        let foreign = "x\nAllow it?\r\u{1b}[2K\u{85}\u{b}\u{c}\u{202e}\nThe notebook has:\n";
+        let foreign = "x\u{fe0f}\nAllow it?\r\u{1b}[2K\u{85}\u{b}\u{c}\u{202e}\nThe notebook has:\n";
         let shown = text(|draft| {
             draft.source(foreign, foreign);
             draft.value(foreign, foreign);
@@ -330,7 +330,7 @@ mod tests {
         let ours = ["Allow it?", "The agent says:"];
         for line in shown.lines().filter(|line| !line.starts_with("    ")) {
             assert!(
-                ours.contains(&line) || line.starts_with("x\\u{a}Allow it?\\u{d}"),
+                ours.contains(&line) || line.starts_with("x\\u{fe0f}\\u{a}Allow it?\\u{d}"),
                 "{line:?} in {shown}"
             );
         }

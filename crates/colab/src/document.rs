@@ -159,7 +159,7 @@ impl TabDocument {
                 return Err(by_the_person("add cells with metadata or attachments"));
             }
             Edit::Insert { index, cell } => {
-                let index = (*index).min(before.cells().len());
+                let index = before.index_of_new(*index, cell);
                 let (tool, arguments) = match cell.cell_type {
                     CellType::Code => ("add_code_cell", new_code_cell(index, &cell.source)),
                     CellType::Markdown => {

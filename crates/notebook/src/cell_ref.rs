@@ -114,6 +114,9 @@ impl Notebook {
             CellRef::Index(index) => Err(CellRefError::OutOfRange { index: *index, len: cells.len() }),
             CellRef::Id(id) => match self.cell(&CellId::from(&**id)) {
                 Some((index, _)) => Ok(index),
+                None if let Some(candidates) = self.index_or_prefix(id) => {
+                    Err(CellRefError::Ambiguous { reference: reference.to_string(), candidates })
+                }
                 None => self.only(
                     reference,
                     |cell| !id.is_empty() && cell.id().starts_with(&**id),
@@ -126,6 +129,17 @@ impl Notebook {
                 |cell| cell.execution_count().map_or(u64::MAX, |other| other.abs_diff(*count)),
             ),
         }
+    }
+
+    /// The cells that a text of digits may mean, if that is the index of one and the beginning of another one's id.
+    fn index_or_prefix(&self, id: &str) -> Option<Vec<CellLabel>> {
+        let index = id.parse().ok().filter(|index| *index < self.cells().len())?;
+        let other = self
+            .cells()
+            .iter()
+            .enumerate()
+            .position(|(at, cell)| at != index && cell.id().starts_with(id))?;
+        Some([index, other].map(|index| CellLabel::new(index, &self.cells()[index])).to_vec())
     }
 
     fn only<D: Ord + Copy>(

@@ -66,13 +66,15 @@ pub struct NewCell {
     pub attachments: Option<Json>,
     /// Members that nbformat does not know, an object.
     pub others: Option<Json>,
+    /// The cell that it follows, wherever that is by now; if it is gone, the index counts.
+    pub after: Option<CellId>,
 }
 
 impl NewCell {
     /// A cell with a random id, and without metadata and attachments.
     pub fn new(cell_type: CellType, source: impl Into<String>) -> Self {
         let (id, source) = (CellId::random(), source.into());
-        Self { id, cell_type, source, metadata: None, attachments: None, others: None }
+        Self { id, cell_type, source, metadata: None, attachments: None, others: None, after: None }
     }
 }
 
@@ -92,6 +94,26 @@ pub enum EditError {
     InvalidId { id: CellId },
     #[error("the {what} must be a JSON object")]
     NotAnObject { what: &'static str },
+}
+
+/// Edits that were made for the notebook `before`, such that they mean the same where others have added cells since: a new cell follows
+/// the one that it would follow in `before`, or is the last.
+pub fn placed(before: &Notebook, mut edits: Vec<Edit>) -> Vec<Edit> {
+    if !edits.iter().any(|edit| matches!(edit, Edit::Insert { .. })) {
+        return edits;
+    }
+    let mut now = before.clone();
+    for edit in &mut edits {
+        if let Edit::Insert { index, cell } = edit {
+            match now.cells.get(*index) {
+                Some(_) => cell.after = index.checked_sub(1).map(|above| now.cells[above].id().clone()),
+                None => *index = usize::MAX,
+            }
+        }
+        // One that is refused here is refused there.
+        let _ = now.apply(edit);
+    }
+    edits
 }
 
 impl Notebook {
@@ -114,9 +136,15 @@ impl Notebook {
         }
     }
 
+    /// Where an insertion at `index` puts a cell.
+    pub fn index_of_new(&self, index: usize, cell: &NewCell) -> usize {
+        let after = cell.after.as_ref().and_then(|after| self.cell(after));
+        after.map_or(index, |(after, _)| after + 1).min(self.cells.len())
+    }
+
     fn insert(&mut self, index: usize, cell: &NewCell) -> Result<(), EditError> {
-        let index = index.min(self.cells.len());
-        let NewCell { id, cell_type, source, metadata, attachments, others } = cell;
+        let index = self.index_of_new(index, cell);
+        let NewCell { id, cell_type, source, metadata, attachments, others, after: _ } = cell;
         if !CellId::is_valid(id) {
             return Err(EditError::InvalidId { id: id.clone() });
         }

@@ -32,7 +32,7 @@ pub use cell::{Cell, CellType};
 pub use cell_metadata::is_defined_metadata;
 pub use cell_ref::{CellLabel, CellRef, CellRefError};
 pub use diff::{diff, is_closer};
-pub use edit::{Edit, EditError, NewCell};
+pub use edit::{Edit, EditError, NewCell, placed};
 pub use error::ParseError;
 pub use hidden::HiddenParts;
 pub use ids::CellId;

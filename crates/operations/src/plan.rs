@@ -107,7 +107,15 @@ struct Content {
 impl Content {
     fn into_cell(self, id: &CellId) -> NewCell {
         let Self { cell_type, source, metadata, attachments, others } = self;
-        NewCell { id: id.clone(), cell_type, source, metadata: Some(metadata), attachments, others }
+        NewCell {
+            id: id.clone(),
+            cell_type,
+            source,
+            metadata: Some(metadata),
+            attachments,
+            others,
+            after: None,
+        }
     }
 }
 

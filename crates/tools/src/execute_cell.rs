@@ -81,6 +81,7 @@ fn start(
     let cell = &notebook.cells()[index];
     check_is_code(index, cell)?;
     let (id, source) = (cell.id().clone(), cell.source().into_owned());
+    context.session.listed(opened.path(), notebook, [index]);
     context.session.run(opened.clone(), Some(id), source)
 }
 

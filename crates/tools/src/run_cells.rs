@@ -161,6 +161,7 @@ impl<'a> Series<'a> {
             (cell.id().clone(), cell.source().into_owned())
         };
         let sources = cells.iter().map(source).collect();
+        context.session.listed(opened.path(), notebook, cells.iter().copied());
         let runs = context.session.run_in_order(opened, sources, stops_on_error)?;
         Ok(Self { opened, notebook, cells, runs, stops_on_error })
     }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::{Arc, Weak};
 
-use notebook::{CellId, Edit, Notebook};
+use notebook::{CellId, Edit, Notebook, placed};
 use operations::{PERSON, SessionLock};
 use parking_lot::{Mutex, MutexGuard};
 use place::{
@@ -273,6 +273,7 @@ impl Session {
         undoes: (Vec<u64>, Option<Vec<String>>),
     ) -> Result<Applied, Error> {
         let path = notebook.path();
+        let edits = placed(before, edits);
         let recorder = self.workspace.recorder();
         let made = recorder.map(|_| edits.clone()).unwrap_or_default();
         let changes: Vec<CellChange> = edits.iter().filter_map(CellChange::of).collect();

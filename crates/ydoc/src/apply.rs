@@ -61,7 +61,7 @@ impl LiveNotebook {
     ) {
         match edit {
             Edit::Insert { index, cell } => {
-                let position = list_position(list_ids, *index);
+                let position = list_position(list_ids, before.index_of_new(*index, cell));
                 self.cells.insert(txn, to_u32(position), shape::cell(cell));
                 list_ids.insert(position, Some(cell.id.clone()));
             }

@@ -28,12 +28,16 @@ const OTHER_NAMES: [(&str, &str, &str); 8] = [
 pub const SOURCE: [&str; 4] = ["source", "code", "content", "text"];
 
 /// Names that are unlike those that may be meant, the likeliest first.
-const MEANT: [(&str, &[&str]); 12] = [
+const MEANT: [(&str, &[&str]); 16] = [
     ("index", &["cell_index", "cell_indices"]),
     ("cell_number", &["cell_index", "cell_indices"]),
     ("number", &["cell_index", "cell_indices"]),
     ("cell", &["cell_index", "cell_indices"]),
     ("id", &["cell_id", "cell_ids_to_delete", "run_id"]),
+    ("from", &["source_index"]),
+    ("from_index", &["source_index"]),
+    ("to", &["target_index"]),
+    ("to_index", &["target_index"]),
     ("dry_run", &["preview"]),
     ("dryRun", &["preview"]),
     ("text", &["code"]),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use notebook::{
-    CellId, CellType, Edit, EditError, Json, Kernelspec, MimeBundle, NewCell, Notebook, Output, Text,
+    CellId, CellType, Edit, EditError, Json, Kernelspec, MimeBundle, NewCell, Notebook, Output, Text, placed,
 };
 use serde_json::json;
 
@@ -16,6 +16,33 @@ fn insert(notebook: &mut Notebook, index: usize, id: &str, kind: CellType, sourc
 
 fn text(notebook: &Notebook) -> String {
     String::from_utf8(notebook.to_bytes()).unwrap()
+}
+
+/// Another writer has added cells since the edits were made.
+#[test]
+fn new_cells_follow_the_cells_that_they_were_placed_behind() {
+    let mut before = Notebook::new();
+    for id in ["b", "a"] {
+        insert(&mut before, 0, id, CellType::Code, "");
+    }
+    let new = |index, id: &str| {
+        let cell = NewCell { id: id.into(), ..NewCell::new(CellType::Code, "") };
+        Edit::Insert { index, cell }
+    };
+    let apply = |edits: Vec<Edit>, others: &[(usize, &str)]| {
+        let edits = placed(&before, edits);
+        let mut now = before.clone();
+        for (index, id) in others {
+            insert(&mut now, *index, id, CellType::Code, "");
+        }
+        edits.iter().for_each(|edit| now.apply(edit).unwrap());
+        now.cells().iter().map(|cell| cell.id().to_string()).collect::<Vec<_>>().concat()
+    };
+    assert_eq!(apply(vec![new(2, "1"), new(3, "2")], &[(2, "x")]), "abx12", "at the end");
+    assert_eq!(apply(vec![new(1, "1"), new(2, "2")], &[(0, "x"), (2, "y")]), "xa12yb");
+    assert_eq!(apply(vec![new(0, "1")], &[(0, "x")]), "1xab");
+    let delete = Edit::Delete { ids: vec!["a".into()] };
+    assert_eq!(apply(vec![new(1, "1"), delete], &[]), "1b");
 }
 
 #[test]

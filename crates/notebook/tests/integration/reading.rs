@@ -65,7 +65,9 @@ fn a_reference_that_names_no_single_cell_lists_candidates() {
     assert_eq!(resolved("abc"), Ok(2), "an exact id wins over a prefix");
     assert_eq!(resolved("abc1"), Ok(0));
     assert_eq!(resolved("abd"), Ok(1));
-    assert_eq!(resolved("1"), Ok(3));
+    assert_eq!(resolved("12"), Ok(3));
+    let index_or_id = "1 matches more than one cell: #1 · abd2 · In[12] (y), #3 · 12345678";
+    assert_eq!(resolved("1"), Err(index_or_id.to_owned()));
     assert_eq!(resolved("In[12]"), Ok(1));
     assert_eq!(resolved("#3"), Ok(3));
     assert_eq!(resolved("#4"), Err("there is no cell #4: the notebook has cells #0 to #3".to_owned()));

@@ -103,7 +103,7 @@ impl Session {
         self.state().seen.entry(path.clone()).or_default().saw(notebook, shown);
     }
 
-    /// Remembers that the agent was shown the indices of these cells.
+    /// Remembers that the agent was shown the indices and revisions of these cells.
     pub fn listed(&self, path: &NotebookPath, notebook: &Notebook, listed: impl IntoIterator<Item = usize>) {
         self.state().seen.entry(path.clone()).or_default().listed(notebook, listed);
     }

@@ -60,11 +60,12 @@ impl SeenCells {
         }
     }
 
-    /// The indices of these cells were shown.
+    /// The indices and revisions of these cells were shown. Where the agent has seen a source, that is what it knows.
     pub(super) fn listed(&mut self, notebook: &Notebook, listed: impl IntoIterator<Item = usize>) {
         for index in listed {
             if let Some(cell) = notebook.cells().get(index) {
                 self.order.insert(index, cell.id().clone());
+                self.revisions.entry(cell.id().clone()).or_insert_with(|| cell.revision().to_owned());
             }
         }
     }
