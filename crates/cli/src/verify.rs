@@ -40,9 +40,7 @@ pub(crate) async fn run(options: &Verify) -> ExitCode {
 }
 
 async fn verify_all(options: &Verify) -> anyhow::Result<u8> {
-    if let Some(file) = &options.html {
-        check_page(file)?;
-    }
+    check_reports(options)?;
     let mut all = Vec::new();
     let interruption = person::interruption();
     if let Some(first) = options.paths.first().filter(|_| options.open) {
@@ -65,7 +63,7 @@ async fn verify_all(options: &Verify) -> anyhow::Result<u8> {
         say_json(&list)?;
     }
     if let Some(file) = &options.junit {
-        std::fs::write(file, junit::report(&all))
+        replace_file(file, junit::report(&all).as_bytes())
             .with_context(|| format!("{} cannot be written", file.display()))?;
     }
     if let Some(file) = &options.html {
@@ -75,15 +73,35 @@ async fn verify_all(options: &Verify) -> anyhow::Result<u8> {
     Ok(all.iter().map(status).max().unwrap_or_default())
 }
 
-/// Fails if the report cannot go there, before anything runs.
-fn check_page(file: &Path) -> anyhow::Result<()> {
-    if file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb")) {
-        bail!(
-            "{} is a notebook, which the report would replace; give a name that ends in .html",
-            file.display()
-        );
+/// Fails if a report cannot go to its file, or would replace a notebook or the other one, before anything runs.
+fn check_reports(options: &Verify) -> anyhow::Result<()> {
+    for (file, ending) in [(&options.html, ".html"), (&options.junit, ".xml")] {
+        let Some(file) = file else { continue };
+        let is_notebook = file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb"))
+            || options.paths.iter().any(|path| real(path) == real(file));
+        if is_notebook {
+            bail!(
+                "{} is a notebook, which the report would replace; give a name that ends in {ending}",
+                file.display()
+            );
+        }
+        check_replaceable(file).with_context(|| format!("{} cannot be written", file.display()))?;
     }
-    check_replaceable(file).with_context(|| format!("{} cannot be written", file.display()))
+    match (&options.html, &options.junit) {
+        (Some(html), Some(junit)) if real(html) == real(junit) => {
+            bail!("--html and --junit name one file, {}; give two", html.display())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The path without links and detours, also of a file that does not exist yet.
+fn real(file: &Path) -> PathBuf {
+    let in_folder = || {
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Some(folder.canonicalize().ok()?.join(file.file_name()?))
+    };
+    file.canonicalize().ok().or_else(in_folder).unwrap_or_else(|| file.to_path_buf())
 }
 
 fn interrupted() -> anyhow::Error {

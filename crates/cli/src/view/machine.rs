@@ -24,10 +24,16 @@ const MAX_ENDED: usize = 20;
 /// How long the outputs of a run that has ended may take to be in its notebook.
 const RECENT: Duration = Duration::from_secs(3);
 
+/// How long a line may take to be in the log of its keeper, and how often that is looked at.
+const ANSWER_WAIT: Duration = Duration::from_secs(1);
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
 pub(crate) struct FolderMachine {
     root: PathBuf,
     process_env: ProcessEnv,
     followed: Mutex<HashMap<PathBuf, Arc<Mutex<Followed>>>>,
+    /// Held while a line is on its way, so that no second one follows it unasked.
+    answering: tokio::sync::Mutex<()>,
 }
 
 /// A kernel whose log is followed.
@@ -40,7 +46,38 @@ struct Followed {
 
 impl FolderMachine {
     pub(crate) fn new(root: &Path, process_env: &ProcessEnv) -> Self {
-        Self { root: root.to_path_buf(), process_env: process_env.clone(), followed: Mutex::default() }
+        Self {
+            root: root.to_path_buf(),
+            process_env: process_env.clone(),
+            followed: Mutex::default(),
+            answering: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// Sends a line to a run that waits for one, and returns once the run has it.
+    async fn answer(&self, run: RunId, line: String) -> Result<(), Error> {
+        let _turn = self.answering.lock().await;
+        if !self.waits(&run).await? {
+            let cause = format!("Run {run} is not waiting for input.");
+            return Err(Error::new(ErrorKind::InvalidArgument, cause, "Look at its cell."));
+        }
+        let answering =
+            self.with_run(&run, |kernel, _, shown| kernel.clone().answering_input(shown, line))?;
+        answering.await.map_err(|error| failed(&error.0))?;
+        let taken = async {
+            while self.waits(&run).await.unwrap_or(false) {
+                tokio::time::sleep(LOOK_AGAIN).await;
+            }
+        };
+        // Code that asks again at once is seen to wait all the time.
+        let _ = tokio::time::timeout(ANSWER_WAIT, taken).await;
+        Ok(())
+    }
+
+    /// Whether a run waits for input, as its log says now. Fails if it has ended.
+    async fn waits(&self, run: &RunId) -> Result<bool, Error> {
+        self.seen().await;
+        self.with_run(run, |_, state, _| matches!(state, RunState::WaitingForInput { .. }))
     }
 
     async fn seen(&self) -> Vec<SeenKernel> {
@@ -154,16 +191,20 @@ impl FolderMachine {
     }
 
     /// The kernel of a run, to be asked without the lock.
-    fn with_run<T>(&self, run: &RunId, ask: impl FnOnce(&KeptKernel, &Shown) -> T) -> Result<T, Error> {
+    fn with_run<T>(
+        &self,
+        run: &RunId,
+        ask: impl FnOnce(&KeptKernel, &RunState, &Shown) -> T,
+    ) -> Result<T, Error> {
         let all: Vec<_> = self.followed.lock().values().cloned().collect();
         let mut ask = Some(ask);
         for followed in all {
             let followed = followed.lock();
             let mut unfinished = followed.log.runs().filter(|(logged, _)| !logged.state.is_over());
-            if let Some((_, shown)) = unfinished.find(|(logged, _)| *logged.run == **run)
+            if let Some((logged, shown)) = unfinished.find(|(logged, _)| *logged.run == **run)
                 && let Some(ask) = ask.take()
             {
-                return Ok(ask(&followed.kernel, shown));
+                return Ok(ask(&followed.kernel, &logged.state, shown));
             }
         }
         Err(Error::new(ErrorKind::NotFound, format!("Run {run} has already ended."), "Look at its cell."))
@@ -185,13 +226,12 @@ impl Machine for FolderMachine {
     }
 
     fn interrupt(&self, run: &RunId) -> Future<'_, ()> {
-        let asked = self.with_run(run, |kernel, shown| kernel.clone().interrupting(shown));
+        let asked = self.with_run(run, |kernel, _, shown| kernel.clone().interrupting(shown));
         async move { asked?.await.map_err(|error| failed(&error.0)) }.boxed()
     }
 
     fn answer_input(&self, run: &RunId, line: String) -> Future<'_, ()> {
-        let asked = self.with_run(run, |kernel, shown| kernel.clone().answering_input(shown, line));
-        async move { asked?.await.map_err(|error| failed(&error.0)) }.boxed()
+        self.answer(run.clone(), line).boxed()
     }
 }
 

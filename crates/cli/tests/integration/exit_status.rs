@@ -47,6 +47,29 @@ fn a_verification_that_could_not_run_or_report_ends_with_3() -> Result<()> {
 }
 
 #[test]
+fn a_report_replaces_no_notebook_and_no_other_report() -> Result<()> {
+    let folder = folder()?;
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("a.ipynb", folder.path().join("link"))?;
+    #[cfg(not(unix))]
+    fs::hard_link(folder.path().join("a.ipynb"), folder.path().join("link.ipynb"))?;
+    for (reports, cause) in [
+        (&["--junit", "a.ipynb"][..], "give a name that ends in .xml"),
+        (&["--junit", if cfg!(unix) { "link" } else { "link.ipynb" }], "is a notebook"),
+        (&["--html", "./a.ipynb"], "give a name that ends in .html"),
+        (&["--html", "other.IPYNB"], "is a notebook"),
+        (&["--html", "report", "--junit", "./report"], "name one file"),
+    ] {
+        let ended = command(folder.path(), &[&["verify", "a.ipynb"], reports].concat()).output()?;
+        assert_eq!(ended.status.code(), Some(3), "{reports:?}");
+        let said = String::from_utf8(ended.stderr)?;
+        assert!(said.contains(cause), "{reports:?}: {said}");
+    }
+    assert_eq!(fs::read_to_string(folder.path().join("a.ipynb"))?, NOTEBOOK);
+    Ok(())
+}
+
+#[test]
 fn outputs_that_cannot_be_written_are_refused_before_anything_runs() -> Result<()> {
     let folder = folder()?;
     let path = |name: &str| folder.path().join(name);

@@ -168,6 +168,12 @@ impl LoggedRuns {
 
     fn on_message(&mut self, channel: Channel, parts: &[Bytes]) {
         let peek = Peek::of(channel, parts);
+        if (channel, &*peek.kind) == (Channel::Stdin, "input_request")
+            && let Some(at) = self.index_of(&peek.parent)
+        {
+            // The answer names it as its parent.
+            self.requests.insert(peek.id.clone(), at);
+        }
         let Some(progress) = self.of_request(&peek.parent) else { return };
         match (channel, &*peek.kind) {
             (Channel::Shell, "execute_reply") => progress.reply = Some(outcome(read(parts))),
@@ -272,6 +278,13 @@ mod tests {
         ];
         let waits = RunState::WaitingForInput { prompt: "name".to_owned(), is_password: false };
         assert_eq!(states(&records[..2]), [(waits, false)]);
+        let parts =
+            [json!({ "msg_id": "2", "msg_type": "input_reply" }), json!({ "msg_id": "1" }), json!({})];
+        let parts = parts.map(|part| Bytes::from(part.to_string())).into();
+        let answer = LogRecord::ToKernel { channel: Channel::Stdin, parts };
+        let answered =
+            [note("r1", Some("m1")), message(Channel::Stdin, "input_request", "m1", &asks), answer];
+        assert_eq!(states(&answered), [(RunState::Running, false)]);
         let died = RunState::KernelDied { how: "killed".to_owned() };
         assert_eq!(
             states(&records),
