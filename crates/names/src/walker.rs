@@ -5,8 +5,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use ruff_python_ast::visitor::Visitor;
 use ruff_python_ast::{
-    Comprehension, Expr, IpyEscapeKind, ParameterWithDefault, Parameters, StmtClassDef, StmtFunctionDef,
-    Suite, TypeParams,
+    Comprehension, Expr, ExprAttribute, IpyEscapeKind, ParameterWithDefault, Parameters, StmtClassDef,
+    StmtFunctionDef, Suite, TypeParams,
 };
 use ruff_text_size::Ranged;
 
@@ -16,6 +16,7 @@ use crate::names::{Effects, Name, Names, Repeat, Step, Unknown};
 use crate::parse::{MAX_NESTED, with_statements};
 use crate::scope::{Kind, Resolved, Scope, Scopes};
 
+mod arguments;
 mod branches;
 mod calls;
 mod repeats;
@@ -25,6 +26,7 @@ mod visit;
 
 use branches::Branch;
 pub(crate) use branches::is_suppressing;
+use repeats::{of_named_method, part_of};
 pub use shared::{CONFIGURATION, is_shared};
 
 pub(crate) struct Walker {
@@ -91,7 +93,7 @@ impl Walker {
         }
         for magic in magics {
             if let CellMagic::Capture(name) = magic {
-                walker.step(body, |walker| walker.define(name));
+                walker.step(body, |walker| walker.capture(name));
             }
         }
         // `import os` in a cell that then sets `os.environ["X"]` does not give the same each time.
@@ -113,6 +115,14 @@ impl Walker {
         effects.binds = bound.likely.into_iter().collect();
         self.names.effects.then(&effects);
         self.names.steps.push(Step { effects, code: hash(text) });
+    }
+
+    /// A name for what the cell has shown, which is made of all that it has read.
+    fn capture(&mut self, name: &str) {
+        let Effects { uses, reads, varies, .. } = &self.names.effects;
+        self.step =
+            Effects { uses: uses.clone(), reads: reads.clone(), varies: *varies, ..Effects::default() };
+        self.define(name);
     }
 
     fn walk_steps(&mut self, source: &str) {
@@ -167,6 +177,10 @@ impl Walker {
         self.tolerant += 1;
         walk(self);
         self.tolerant -= 1;
+    }
+
+    fn text(&self, node: &impl Ranged) -> &str {
+        self.source.get(node.range().to_std_range()).unwrap_or_default()
     }
 
     /// The effects of the code that the walk is in.
@@ -258,25 +272,30 @@ impl Walker {
 
     /// The object behind an expression like `a.b[c]` is changed.
     fn change(&mut self, part: &Expr) {
+        self.change_part(part, self.repeat, part_of(part));
+    }
+
+    /// The same; `changed` stands for the part of the object that is another one then, if it is known.
+    fn change_part(&mut self, part: &Expr, repeat: Repeat, changed: Option<String>) {
         if self.configures_part(part) {
             return;
         }
         let Some(alias) = root(part) else { return };
         let name = self.original(alias);
+        let changed = changed.unwrap_or_default();
         if name != alias {
-            self.change_name(alias, part);
+            self.change_name(alias, repeat, &changed);
         }
-        self.change_name(&name, part);
+        self.change_name(&name, repeat, &changed);
         self.change_parameter(&name);
     }
 
-    fn change_name(&mut self, name: &str, part: &Expr) {
+    fn change_name(&mut self, name: &str, repeat: Repeat, part: &str) {
         if self.is_from_outside(name) {
-            let (repeat, part) = (self.repeat, repeats::part_of(part));
             let effects = self.effects();
             effects.augments.remove(name);
             effects.changes.insert(name.to_owned());
-            effects.parts.entry(name.to_owned()).or_default().insert(part.unwrap_or_default());
+            effects.parts.entry(name.to_owned()).or_default().insert(part.to_owned());
             self.repeats(name, repeat);
         }
     }
@@ -395,7 +414,7 @@ impl Walker {
             parameters.iter_non_variadic_params().any(|parameter| parameter.default.is_some())
         };
         if function.decorator_list.is_empty() && !has_defaults(&function.parameters) {
-            let text = self.source.get(function.range().to_std_range()).unwrap_or_default().to_owned();
+            let text = self.text(function).to_owned();
             self.fix(&function.name, &text, self.branches.len() > 1);
         }
         self.keep_state(function);
@@ -447,6 +466,18 @@ impl Walker {
             if is_outermost {
                 walker.leave_parameters();
             }
+        });
+    }
+
+    /// `add = xs.append`: to call `add` is to change `xs`.
+    fn assigned_method(&mut self, name: &str, method: &ExprAttribute) {
+        let Some(repeat) = of_named_method(method) else { return };
+        self.defining(name, |walker| {
+            walker.called_later(Locals::default(), |walker| {
+                walker.visit_expr(&method.value);
+                let code = walker.text(method).to_owned();
+                walker.change_part(&method.value, repeat, Some(code));
+            });
         });
     }
 

@@ -6,7 +6,7 @@ use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{ExceptHandler, Expr, ExprAttribute, ExprContext, ExprSubscript, Pattern, Stmt};
 
 use super::branches::is_suppressing;
-use super::repeats::{of_assignment, part_of};
+use super::repeats::{of_assignment, of_named_method, part_of};
 use super::streams::{is_automagic, looks, only_looks};
 use super::{Kind, Resolved, Scope, Walker};
 use crate::locals::{Locals, captured, imported};
@@ -46,6 +46,10 @@ impl<'a> Visitor<'a> for Walker {
             }
             Stmt::Assign(assign) => match (&*assign.targets, &*assign.value) {
                 ([Expr::Name(name)], Expr::Lambda(lambda)) => self.assigned_lambda(&name.id, lambda),
+                ([Expr::Name(name)], Expr::Attribute(method)) if of_named_method(method).is_some() => {
+                    visitor::walk_stmt(self, statement);
+                    self.assigned_method(&name.id, method);
+                }
                 (targets, Expr::Name(other)) => {
                     visitor::walk_stmt(self, statement);
                     for target in targets {

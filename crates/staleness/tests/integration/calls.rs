@@ -1,0 +1,76 @@
+//! What calls, magics and decorators do to objects that no assignment shows.
+
+use crate::table::check;
+
+#[test]
+fn captured_output_is_made_of_all_that_the_cell_uses() {
+    check(&[
+        ("z = 2 | %%capture out\nprint(z) | print(out.stdout)", "a: z = 3", "edited input input", "abc"),
+        (
+            "z = 2 | %%capture out\nprint(z) | out.show()",
+            "b: %%capture out\nprint(z + 1)",
+            "ok edited input",
+            "bc",
+        ),
+        (
+            "k = 2 | def f(): print(k) | %%capture out\nf() | out.show()",
+            "a: k = 3",
+            "edited ok input input",
+            "acd",
+        ),
+        ("z = 2 | %%capture out\nx = z\nprint(x) | out.show()", "a: z = 3", "edited input input", "abc"),
+        ("z = 2 | %%capture\nprint(z)\ny = 1 | y", "a: z = 3", "edited input ok", "ab"),
+    ]);
+}
+
+#[test]
+fn functions_that_write_into_an_argument_change_it() {
+    check(&[
+        (
+            "a = np.ones(3) | np.multiply(a, 2, out=a) | print(a)",
+            "b: np.multiply(a, 3, out=a)",
+            "ok edited input",
+            "abc",
+        ),
+        ("a = f() | np.cumsum(a, out=a) | a", "b: np.cumsum(a[::-1], out=a)", "ok edited input", "abc"),
+        ("a = f() | a.clip(0, 1, out=a) | a", "b: a.clip(0, 2, out=a)", "ok edited input", "abc"),
+        ("a = f() | np.copyto(a, 5) | a", "b: np.copyto(a, 6)", "ok edited input", "abc"),
+        ("a = f() | np.put(a, [0], 1) | a", "b: np.put(a, [1], 1)", "ok edited input", "abc"),
+        ("a = f() | np.putmask(a, a > 1, 0) | a", "b: np.putmask(a, a > 2, 0)", "ok edited input", "abc"),
+        ("a = f() | numpy.fill_diagonal(a, 1) | a", "b: numpy.fill_diagonal(a, 2)", "ok edited input", "abc"),
+        ("a = f() | np.add.at(a, i, 1) | a", "b: np.add.at(a, i, 2)", "ok edited input", "abc"),
+        ("a = f() | np.random.shuffle(a) | a", "b: np.random.shuffle(a[1:])", "ok edited input", "abc"),
+        ("h = [] | heapq.heappush(h, 1) | h", "b: heapq.heappush(h, 2)", "ok edited input", "abc"),
+        ("h = [1, 2] | x = heappop(h) | h", "b: x = heappop(h) + 1", "ok edited input", "abc"),
+        ("h = [] | bisect.insort(h, 1) | h", "b: bisect.insort(h, 2)", "ok edited input", "abc"),
+        ("w = f() | nn.init.constant_(w, 1) | w", "b: nn.init.constant_(w, 2)", "ok edited input", "abc"),
+        ("w = f() | w.mul_(2) | w", "b: w.mul_(3)", "ok edited input", "abc"),
+        ("k = 2 | a = f() | np.multiply(a, k, out=a) | a", "a: k = 3", "edited ok input input", "abcd"),
+        // Where each call does the same, the object is not made again.
+        ("k = 2 | a = f() | np.multiply(b, k, out=a) | a", "a: k = 3", "edited ok input input", "acd"),
+        (
+            "def double(x): np.multiply(x, 2, out=x) | a = f() | double(a) | a",
+            "c: double(a); double(a)",
+            "ok ok edited input",
+            "bcd",
+        ),
+        ("a = f() | b = np.multiply(a, 2) | a", "b: b = np.multiply(a, 3)", "ok edited ok", "b"),
+        ("a = f() | save(a, out=None) | a", "b: save(a, 1, out=None)", "ok edited ok", "b"),
+        ("a = f() | b = cache.put(a) | a", "b: b = cache.put(a, 1)", "ok edited ok", "b"),
+    ]);
+}
+
+#[test]
+fn a_name_for_a_method_of_an_object_changes_it() {
+    check(&[
+        ("xs = []\nadd = xs.append | add(1) | print(xs)", "b: add(2)", "ok edited input", "abc"),
+        ("xs = [] | add = xs.append | add(1) | print(xs)", "c: add(2)", "ok ok edited input", "abcd"),
+        (
+            "seen = set()\nnote = seen.add | for x in xs: note(x) | seen",
+            "b: for x in ys: note(x)",
+            "ok edited input",
+            "abc",
+        ),
+        ("df = f()\ny = df.target | y.head() | df", "b: y.tail()", "ok edited ok", "b"),
+    ]);
+}
