@@ -1,13 +1,13 @@
 //! The facts, arranged so that the rules find them.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
-use names::{Effects, Name, Names, RandomUse, Repeat};
+use names::{Effects, Name, Names, Repeat};
 use notebook::CellId;
 
 use crate::effective::{Effective, Surroundings, Write};
-use crate::facts::{Facts, Run};
+use crate::facts::{Cell, Facts, Run};
 
 pub(crate) struct Book<'a> {
     pub(crate) facts: Facts<'a>,
@@ -54,22 +54,19 @@ impl<'a> Book<'a> {
             }
         }
         let definers = Definers::new(facts);
-        let effective = |names: &'a Names,
-                         source,
-                         position,
-                         random: &'a BTreeMap<Name, RandomUse>,
-                         run: Option<&'a Run>| {
-            let effective = Effective::of(names, source, &From { definers: &definers, position });
-            let assigned = run.and_then(|run| run.assigned.as_deref());
-            let is_defined = |name: &str| definers.positions.contains_key(name);
-            let known = effective.with_assigned(assigned.into_iter().flatten(), source, &is_defined);
-            known.with_random(random)
+        let around = |position| From { definers: &definers, position };
+        let is_defined = |name: &str| definers.positions.contains_key(name);
+        let effective = |names: &'a Names, source, position, random, assigned: Vec<&'a Name>| {
+            let effective = Effective::of(names, source, &around(position));
+            effective.with_assigned(assigned, source, &is_defined).with_random(random)
         };
         let cells = facts.cells.iter().enumerate();
         let now: Vec<_> = cells
             .map(|(position, cell)| {
                 let run = runs[position].map(|index| &facts.runs[index]);
-                let known = effective(&cell.names, cell.source, position, &cell.random, run);
+                let assigned = run.map(|run| still_assigned(cell, run, &around(position)));
+                let assigned = assigned.unwrap_or_default();
+                let known = effective(&cell.names, cell.source, position, &cell.random, assigned);
                 Rc::new(known.with_figure(cell.shows_figure))
             })
             .collect();
@@ -99,7 +96,7 @@ impl<'a> Book<'a> {
                 Rc::clone(&book.now[position])
             } else {
                 let position = position.unwrap_or(facts.cells.len());
-                Rc::new(effective(&run.names, run.source, position, &run.random, Some(run)))
+                Rc::new(effective(&run.names, run.source, position, &run.random, assigned(run).collect()))
             };
             for (name, write) in &did.writes {
                 if let Some(write) = in_fact(run, name, *write) {
@@ -216,6 +213,27 @@ impl<'a> Book<'a> {
 fn is_rewritten(events: &[Event<'_>]) -> bool {
     let mut known = HashSet::new();
     events.iter().any(|event| event.run.orders().nth(1).is_some() || !known.insert(event.position))
+}
+
+/// What the memory of the kernel shows that a run has assigned.
+fn assigned(run: &Run) -> impl Iterator<Item = &Name> {
+    run.assigned.as_deref().into_iter().flatten()
+}
+
+/// The same, as far as a cell still does it that was perhaps edited since. What its names have shown, they show now, too. What they have
+/// not shown, it does as long as it uses the name.
+fn still_assigned<'a>(cell: &'a Cell, run: &'a Run, around: &From<'_, 'a>) -> Vec<&'a Name> {
+    if run.source == cell.source || run.assigned.is_none() {
+        return assigned(run).collect();
+    }
+    let [before, now] = [(&run.names, run.source), (&cell.names, cell.source)]
+        .map(|(names, source)| Effective::of(names, source, around));
+    let is_used = |name: &str| now.uses.contains_key(name) || now.unknown.is_some();
+    let is_still = |name: &&Name| {
+        now.writes.contains_key(name.as_str())
+            || (!before.writes.contains_key(name.as_str()) && is_used(name))
+    };
+    assigned(run).filter(is_still).collect()
 }
 
 /// How a run has written a name, by what is known of its end. `None` if it has not.

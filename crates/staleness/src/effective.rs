@@ -196,7 +196,7 @@ impl<'n> Effective<'n> {
     /// known has bound them, if no cell that is known does.
     pub(crate) fn with_assigned(
         mut self,
-        assigned: impl Iterator<Item = &'n Name>,
+        assigned: Vec<&'n Name>,
         source: u64,
         is_defined: &dyn Fn(&str) -> bool,
     ) -> Self {

@@ -197,8 +197,13 @@ impl Book<'_> {
         let others = self
             .earlier_writes(used)
             .filter(|(event, order)| *order > defined_at && !is_writer(event) && !is_same(event));
-        let (event, _) = others.max_by_key(|(event, order)| (!event.write.is_weak(), *order))?;
-        if event.write.is_weak() {
+        // What an edit has removed is not done again.
+        let is_removed = |event: &Event<'_>| {
+            event.position.is_some_and(|position| self.facts.cells[position].source != event.run.source)
+        };
+        let is_weak = |event: &Event<'_>| event.write.is_weak() && !is_removed(event);
+        let (event, _) = others.max_by_key(|(event, order)| (!is_weak(event), *order))?;
+        if is_weak(event) {
             let clause = format!("{} {} and ran before it", self.source_of(event), verb(event.write));
             return Some(used.finding(State::MayHaveChanged, &clause));
         }

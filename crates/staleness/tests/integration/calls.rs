@@ -1,5 +1,6 @@
 //! What calls, magics and decorators do to objects that no assignment shows.
 
+use crate::story::{Story, UP, ran};
 use crate::table::check;
 
 #[test]
@@ -73,4 +74,44 @@ fn a_name_for_a_method_of_an_object_changes_it() {
         ),
         ("df = f()\ny = df.target | y.head() | df", "b: y.tail()", "ok edited ok", "b"),
     ]);
+}
+
+/// What the kernel says that the second cell has assigned is no fact about its next source.
+#[test]
+fn a_change_that_an_edit_removes_is_undone() {
+    for (first, change, edited) in [
+        ("n = 1", "n += 1", "print(0)"),
+        ("n = []", "n.append(2)", "print(n)"),
+        ("n = f()", "n.drop(columns='x', inplace=True)", "n.head()"),
+        ("def add(l): l.append(2)\nn = []", "add(n)", "print(n)"),
+        ("class E:\n  def apply(self, frame): frame['z'] = 1\nn = f()", "E().apply(n)", "print(n)"),
+        ("n = f()", "change(n)", "print(0)"),
+        ("n = f()", "n.advance()", "print(0)"),
+    ] {
+        for assigned in [&["n"][..], &[]] {
+            if assigned.is_empty() && change.contains("(n)") {
+                continue;
+            }
+            let mut story = Story::of(&[first, change, "print(n)"]);
+            story.run("a");
+            story.run_assigning("b", assigned);
+            story.run("c");
+            story.edit("b", edited);
+            let plan = story.planned(&["a", "b", "c"], true);
+            assert_eq!(plan, ["a", "b", "c"], "{change} {assigned:?}: {:#?}", story.states());
+            story.run_each(&["a"]);
+            story.run_assigning("b", &[]);
+            story.run("c");
+            crate::story::check(&story, &[UP; 3]);
+        }
+    }
+    // What is called with the same name as before may still do the same.
+    let mut story = Story::of(&["n = f()", "change(n)", "print(n)"]);
+    story.run("a");
+    story.run_assigning("b", &["n"]);
+    story.run("c");
+    story.edit("b", "change(n, 2)");
+    crate::story::check(&story, &[UP, "edited", "input changed"]);
+    // A cell that was deleted may only have read.
+    ran(&["m = M()", "m.advance()", "print(m)"], |story| story.delete("b"), &[UP, "may have changed"]);
 }
