@@ -130,6 +130,11 @@ impl Book<'_> {
         if run.first > used.order {
             return finding(State::OutOfOrder, &|| format!("ran after it ({})", at()));
         }
+        if run.order == used.order && self.adds_to(writer, write, used.name) {
+            return finding(State::OutOfOrder, &|| {
+                format!("has run only once, together with this copy of it ({})", at())
+            });
+        }
         if write.binds() && self.is_fixed(writer, used.name) {
             return None;
         }
@@ -159,6 +164,11 @@ impl Book<'_> {
             State::MayHaveChanged => exactly(State::MayHaveChanged, &|| "may have changed itself".to_owned()),
             _ => None,
         }
+    }
+
+    /// Whether a cell that writes a name gives it another value, if it runs twice.
+    fn adds_to(&self, writer: usize, write: Write, name: &str) -> bool {
+        write != Write::MayDefine && self.now[writer].repeats.get(name) != Some(&Repeat::Same)
     }
 
     /// What the reruns of a cell since `order` mean for the value of a name.
