@@ -5,8 +5,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use ruff_python_ast::visitor::Visitor;
 use ruff_python_ast::{
-    Comprehension, Expr, ExprAttribute, IpyEscapeKind, ParameterWithDefault, Parameters, StmtClassDef,
-    StmtFunctionDef, Suite, TypeParams,
+    Comprehension, Expr, IpyEscapeKind, ParameterWithDefault, Parameters, StmtClassDef, StmtFunctionDef,
+    Suite, TypeParams,
 };
 use ruff_text_size::Ranged;
 
@@ -23,10 +23,11 @@ mod repeats;
 mod shared;
 mod streams;
 mod visit;
+mod wrappers;
 
 use branches::Branch;
 pub(crate) use branches::is_suppressing;
-use repeats::{of_named_method, part_of};
+use repeats::part_of;
 pub use shared::{CONFIGURATION, is_shared};
 
 pub(crate) struct Walker {
@@ -205,15 +206,20 @@ impl Walker {
     }
 
     fn read(&mut self, name: &str) {
+        self.hand_on(name);
         if self.scopes.resolve(name) == Resolved::Module {
-            if self.is_from_outside(name) {
-                self.effects().uses.insert(name.to_owned());
-                self.take(name);
-                if self.tolerant == 0 && (self.functions > 0 || !self.step.defines.contains(name)) {
-                    self.effects().needs.insert(name.to_owned());
-                }
-            }
             self.effects().reads.insert(name.to_owned());
+        }
+    }
+
+    /// The object of a name goes into another one. If it is a function, it is not called here.
+    fn hand_on(&mut self, name: &str) {
+        if self.scopes.resolve(name) == Resolved::Module && self.is_from_outside(name) {
+            self.effects().uses.insert(name.to_owned());
+            self.take(name);
+            if self.tolerant == 0 && (self.functions > 0 || !self.step.defines.contains(name)) {
+                self.effects().needs.insert(name.to_owned());
+            }
         }
     }
 
@@ -418,6 +424,7 @@ impl Walker {
             self.fix(&function.name, &text, self.branches.len() > 1);
         }
         self.keep_state(function);
+        self.keep_results(function);
     }
 
     fn enter_parameters(&mut self, parameters: &Parameters) {
@@ -466,18 +473,6 @@ impl Walker {
             if is_outermost {
                 walker.leave_parameters();
             }
-        });
-    }
-
-    /// `add = xs.append`: to call `add` is to change `xs`.
-    fn assigned_method(&mut self, name: &str, method: &ExprAttribute) {
-        let Some(repeat) = of_named_method(method) else { return };
-        self.defining(name, |walker| {
-            walker.called_later(Locals::default(), |walker| {
-                walker.visit_expr(&method.value);
-                let code = walker.text(method).to_owned();
-                walker.change_part(&method.value, repeat, Some(code));
-            });
         });
     }
 

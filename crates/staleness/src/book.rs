@@ -13,6 +13,8 @@ pub(crate) struct Book<'a> {
     pub(crate) facts: Facts<'a>,
     /// For each cell, its run, as an index.
     runs: Vec<Option<usize>>,
+    /// For each run, where its cell is.
+    positions: Vec<Option<usize>>,
     /// For each cell, what its source does now.
     pub(crate) now: Vec<Rc<Effective<'a>>>,
     /// For each run, what it did.
@@ -44,12 +46,10 @@ pub(crate) struct Event<'a> {
 
 impl<'a> Book<'a> {
     pub(crate) fn new(facts: Facts<'a>) -> Self {
-        let positions: HashMap<&CellId, usize> =
-            facts.cells.iter().enumerate().map(|(position, cell)| (&cell.id, position)).collect();
-        let position = |run: &Run| run.cell.as_ref().and_then(|id| positions.get(id)).copied();
+        let positions = positions(facts);
         let mut runs = vec![None; facts.cells.len()];
-        for (index, run) in facts.runs.iter().enumerate().filter(|(_, run)| !run.is_superseded) {
-            if let Some(position) = position(run) {
+        for (index, position) in positions.iter().enumerate() {
+            if let Some(position) = position.filter(|_| !facts.runs[index].is_superseded) {
                 runs[position] = Some(index);
             }
         }
@@ -73,6 +73,7 @@ impl<'a> Book<'a> {
         let mut book = Self {
             facts,
             runs,
+            positions: Vec::new(),
             now,
             did: vec![None; facts.runs.len()],
             runs_of: vec![Vec::new(); facts.cells.len()],
@@ -90,7 +91,7 @@ impl<'a> Book<'a> {
         book.unknown = (0..facts.cells.len()).filter(|at| book.now[*at].unknown.is_some()).collect();
         let is_present = |run: &Run| Some(run.instance) == facts.instance;
         for (index, run) in facts.runs.iter().enumerate().filter(|(_, run)| is_present(run)) {
-            let position = position(run);
+            let position = positions[index];
             let same = position.filter(|position| facts.cells[*position].source == run.source);
             let did = if let Some(position) = same {
                 Rc::clone(&book.now[position])
@@ -110,6 +111,7 @@ impl<'a> Book<'a> {
             }
             book.did[index] = Some(did);
         }
+        book.positions = positions;
         book.rewritten =
             book.events.iter().filter(|(_, events)| is_rewritten(events)).map(|(name, _)| *name).collect();
         for position in 0..facts.cells.len() {
@@ -127,6 +129,15 @@ impl<'a> Book<'a> {
 
     pub(crate) fn run(&self, position: usize) -> Option<&'a Run> {
         self.runs[position].map(|index| &self.facts.runs[index])
+    }
+
+    /// The runs in the present instance that use a name, and where their cells are.
+    pub(crate) fn using<'n>(&'n self, name: &'n str) -> impl Iterator<Item = (&'a Run, Option<usize>)> + 'n {
+        let runs = self.did.iter().zip(self.facts.runs).zip(&self.positions);
+        let uses = move |did: &Option<Rc<Effective<'_>>>| {
+            did.as_ref().is_some_and(|did| did.uses.contains_key(name))
+        };
+        runs.filter(move |((did, _), _)| uses(did)).map(|((_, run), position)| (run, *position))
     }
 
     /// What a cell did in its last run in the present instance.
@@ -210,6 +221,13 @@ impl<'a> Book<'a> {
     }
 }
 
+/// For each run, where its cell is.
+fn positions(facts: Facts<'_>) -> Vec<Option<usize>> {
+    let cells = facts.cells.iter().enumerate();
+    let known: HashMap<&CellId, usize> = cells.map(|(position, cell)| (&cell.id, position)).collect();
+    facts.runs.iter().map(|run| known.get(run.cell.as_ref()?).copied()).collect()
+}
+
 fn is_rewritten(events: &[Event<'_>]) -> bool {
     let mut known = HashSet::new();
     events.iter().any(|event| event.run.orders().nth(1).is_some() || !known.insert(event.position))
@@ -263,7 +281,7 @@ struct From<'b, 'a> {
 
 impl<'a> Surroundings<'a> for From<'_, 'a> {
     fn function(&self, name: &str) -> Option<&'a Effects> {
-        self.definers.definer(name, self.position).and_then(|names| names.functions.get(name))
+        self.definers.function(name, self.position)
     }
 
     fn aliases(&self, name: &str) -> Vec<&'a str> {
@@ -343,11 +361,26 @@ impl<'a> Definers<'a> {
         }
     }
 
+    /// What a function does as seen from this position, also after `name = function`.
+    fn function(&self, name: &str, position: usize) -> Option<&'a Effects> {
+        let definer = self.definer_at(name, position)?;
+        let names = &self.facts.cells[definer].names;
+        names.functions.get(name).or_else(|| {
+            let original = names.aliases.get(name)?;
+            // A circle of aliases has none above.
+            let above = || (definer < position).then(|| self.function(original, definer)).flatten();
+            names.functions.get(original).or_else(above)
+        })
+    }
+
     /// The names of the cell that defines a name as seen from this position: the nearest above, else the first below.
     fn definer(&self, name: &str, position: usize) -> Option<&'a Names> {
+        self.definer_at(name, position).map(|definer| &*self.facts.cells[definer].names)
+    }
+
+    fn definer_at(&self, name: &str, position: usize) -> Option<usize> {
         let all = self.positions.get(name)?;
         let above = all.partition_point(|definer| *definer < position);
-        let definer = above.checked_sub(1).map_or_else(|| all.first(), |index| all.get(index))?;
-        Some(&self.facts.cells[*definer].names)
+        above.checked_sub(1).map_or_else(|| all.first(), |index| all.get(index)).copied()
     }
 }

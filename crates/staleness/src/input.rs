@@ -53,12 +53,16 @@ impl Book<'_> {
             worst = self.writer(used, *writer, above, limit).or(worst);
         }
         let others = match definer {
-            Some(definer) => {
-                [self.overwritten(used, definer, writers), self.repeated(used, definer, writers)]
+            Some(definer) => [
+                self.overwritten(used, definer, writers),
+                self.repeated(used, definer, writers),
+                self.kept(used, definer),
+            ],
+            None if used.is_own => [const { None }; 3],
+            None if is_shared(used.name) => [self.misconfigured(used, writers), None, None],
+            None => {
+                [self.without_definer(used).map(|found| Finding { is_missing: true, ..found }), None, None]
             }
-            None if used.is_own => [None, None],
-            None if is_shared(used.name) => [self.misconfigured(used, writers), None],
-            None => [self.without_definer(used).map(|found| Finding { is_missing: true, ..found }), None],
         };
         worst.into_iter().chain(others.into_iter().flatten()).min_by_key(|finding| finding.state)
     }
@@ -74,10 +78,12 @@ impl Book<'_> {
             let is_overwritten = definer.is_some_and(|definer| {
                 self.overwritten(used, definer, writers).is_some_and(is_stale)
                     || self.repeated(used, definer, writers).is_some()
+                    || self.kept(used, definer).is_some()
             }) || self.misconfigured(used, writers).is_some_and(is_stale);
             let writers =
                 writers.iter().map(|(writer, write)| self.writer_of(*writer, *write, name)).collect();
-            Input { name: name.to_owned(), writers, is_overwritten }
+            let keeps = effective.keeps.get(name).into_iter().flatten().map(|it| (*it).to_owned()).collect();
+            Input { name: name.to_owned(), writers, is_overwritten, keeps }
         };
         let inputs = effective.uses.iter().map(|(name, through)| input(name, *through));
         inputs.filter(|input| !input.writers.is_empty()).collect()

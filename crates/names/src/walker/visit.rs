@@ -6,8 +6,9 @@ use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{ExceptHandler, Expr, ExprAttribute, ExprContext, ExprSubscript, Pattern, Stmt};
 
 use super::branches::is_suppressing;
-use super::repeats::{of_assignment, of_named_method, part_of};
+use super::repeats::{of_assignment, part_of};
 use super::streams::{is_automagic, looks, only_looks};
+use super::wrappers::made_of;
 use super::{Kind, Resolved, Scope, Walker};
 use crate::locals::{Locals, captured, imported};
 use crate::names::{Repeat, Unknown};
@@ -46,10 +47,6 @@ impl<'a> Visitor<'a> for Walker {
             }
             Stmt::Assign(assign) => match (&*assign.targets, &*assign.value) {
                 ([Expr::Name(name)], Expr::Lambda(lambda)) => self.assigned_lambda(&name.id, lambda),
-                ([Expr::Name(name)], Expr::Attribute(method)) if of_named_method(method).is_some() => {
-                    visitor::walk_stmt(self, statement);
-                    self.assigned_method(&name.id, method);
-                }
                 (targets, Expr::Name(other)) => {
                     visitor::walk_stmt(self, statement);
                     for target in targets {
@@ -59,6 +56,9 @@ impl<'a> Visitor<'a> for Walker {
                     }
                 }
                 (targets, value) => {
+                    if let ([Expr::Name(name)], Some(made)) = (targets, made_of(value)) {
+                        return self.assigned_function(&name.id, &made);
+                    }
                     visitor::walk_stmt(self, statement);
                     self.made(targets, value);
                 }
