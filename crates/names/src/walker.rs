@@ -10,6 +10,7 @@ use ruff_python_ast::{
 };
 use ruff_text_size::Ranged;
 
+use crate::builtins::VARIABLES;
 use crate::locals::Locals;
 use crate::magics::{self, CellMagic, LineMagic};
 use crate::names::{Effects, Name, Names, Repeat, Step, Unknown};
@@ -498,9 +499,15 @@ impl Walker {
         self.tolerant(|walker| magics::expanded(text).for_each(|name| walker.read(name)));
     }
 
+    /// `x.name?` shows what is known of the object.
+    fn look_up(&mut self, text: &str) {
+        let name = magics::words(text).next().map(ToOwned::to_owned);
+        self.tolerant(|walker| walker.looking(|walker| name.iter().for_each(|name| walker.read(name))));
+    }
+
     fn escape(&mut self, kind: IpyEscapeKind, text: &str) {
         match kind {
-            IpyEscapeKind::Help | IpyEscapeKind::Help2 => {}
+            IpyEscapeKind::Help | IpyEscapeKind::Help2 => self.look_up(text),
             IpyEscapeKind::Magic | IpyEscapeKind::Magic2 => match magics::line(text) {
                 LineMagic::Python(source) => self.walk_source(source),
                 LineMagic::Function(source) => self.walk_as_function(source),
@@ -512,6 +519,15 @@ impl Walker {
                     }
                     self.expand(text);
                     self.configures_by_magic(text);
+                    match text.split_once(char::is_whitespace).unwrap_or((text, "")) {
+                        ("pinfo" | "pinfo2" | "psource" | "pdoc" | "pdef" | "pfile", name) => {
+                            self.look_up(name);
+                        }
+                        ("who" | "whos" | "who_ls", _) => {
+                            self.effects().uses.insert(VARIABLES.to_owned());
+                        }
+                        _ => {}
+                    }
                 }
             },
             IpyEscapeKind::Shell | IpyEscapeKind::ShCap => self.expand(text),

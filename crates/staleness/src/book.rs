@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
-use names::{Effects, Name, Names, Repeat};
+use names::{Effects, Name, Names, Repeat, Unknown};
 use notebook::CellId;
 
 use crate::effective::{Effective, Surroundings, Write};
@@ -88,7 +88,7 @@ impl<'a> Book<'a> {
                 book.defining.entry(name).or_default().push(run);
             }
         }
-        book.unknown = (0..facts.cells.len()).filter(|at| book.now[*at].unknown.is_some()).collect();
+        book.unknown = (0..facts.cells.len()).filter(|at| book.may_bind_anything(*at)).collect();
         let is_present = |run: &Run| Some(run.instance) == facts.instance;
         for (index, run) in facts.runs.iter().enumerate().filter(|(_, run)| is_present(run)) {
             let position = positions[index];
@@ -138,6 +138,15 @@ impl<'a> Book<'a> {
             did.as_ref().is_some_and(|did| did.uses.contains_key(name))
         };
         runs.filter(move |((did, _), _)| uses(did)).map(|((_, run), position)| (run, *position))
+    }
+
+    /// Whether a cell may do what its names do not show. What is no Python fails before it does anything, unless the kernel could run it.
+    fn may_bind_anything(&self, position: usize) -> bool {
+        let has_run = || {
+            let run = self.run(position).filter(|run| run.source == self.facts.cells[position].source);
+            run.is_some_and(|run| !run.has_failed)
+        };
+        self.now[position].unknown.is_some_and(|why| *why != Unknown::SyntaxError || has_run())
     }
 
     /// What a cell did in its last run in the present instance.

@@ -67,7 +67,8 @@ impl Walker {
         }
     }
 
-    /// `df.query("a > @limit")` reads `limit`, and the formula `"y ~ scaled(x)"` calls `scaled`. Other names in them are columns.
+    /// `df.query("a > @limit")` reads `limit`, `pd.eval("x * 2")` reads `x`, and the formula `"y ~ scaled(x)"` calls `scaled`. Other names
+    /// in them are columns.
     fn names_in_query(&mut self, method: &str, call: &ExprCall) {
         let Some(Expr::StringLiteral(text)) = call.arguments.args.first() else { return };
         let text = text.value.to_str();
@@ -81,7 +82,9 @@ impl Walker {
             };
             words.filter(is_meant).collect()
         };
+        let is_of_module = || matches!(path_of(&call.func)[..], ["pd" | "pandas" | "ne" | "numexpr", _]);
         let names = match method {
+            "eval" | "evaluate" if is_of_module() => words('\0', '\0'),
             "query" | "eval" => words('@', '\0'),
             _ if text.contains('~') => words('\0', '('),
             _ => return,

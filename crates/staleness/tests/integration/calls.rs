@@ -187,3 +187,45 @@ fn a_function_that_keeps_its_results_is_made_again() {
     // It also keeps them in a run from top to bottom.
     ran(&[cells[0], cells[1], "f(2)", "k = 3", "f(2)"], |story| story.run("e"), &[UP; 5]);
 }
+
+#[test]
+fn a_cell_that_cannot_be_parsed_defines_nothing() {
+    let edited = |story: &mut Story| story.edit("a", "a = (");
+    let gone =
+        "undefined name: uses a: it came from an earlier source of cell 0 (run 9:01), and no cell defines it";
+    ran(
+        &["a = 1", "b = a", "print(b)"],
+        |story| {
+            edited(story);
+            story.fail("a");
+        },
+        &["nothing known", gone, "input changed"],
+    );
+    ran(&["a = 1", "b = a", "print(b)"], edited, &["edited", "undefined name", "input changed"]);
+    // What the kernel could run is only not understood here.
+    ran(
+        &["a = 1", "b = a"],
+        |story| {
+            edited(story);
+            story.run("a");
+            story.run("b");
+        },
+        &["nothing known", UP],
+    );
+}
+
+#[test]
+fn to_look_at_a_name_is_to_use_it() {
+    check(&[
+        ("x = 1 | x?", "a: x = 2", "edited input", "ab"),
+        ("x = 1 | ?x", "a: x = 2", "edited input", "ab"),
+        ("def f(): pass | f??", "a: def f(): return 1", "edited input", "ab"),
+        ("def f(): pass | %pinfo f", "a: def f(): return 1", "edited input", "ab"),
+        ("def f(): pass | %psource f", "a: def f(): return 1", "edited input", "ab"),
+        ("x = M() | x.name?", "a: x = N()", "edited input", "ab"),
+        ("x = M() | len?", "a: x = N()", "edited ok", "a"),
+        ("x = 1 | %whos", "a: x = 2", "edited unknown", "a"),
+        ("x = 1 | %who_ls", "a: x = 2", "edited unknown", "a"),
+        ("x = 1 | print(pd.eval('x * 2'))", "a: x = 2", "edited input", "ab"),
+    ]);
+}
