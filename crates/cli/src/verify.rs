@@ -3,6 +3,7 @@
 mod junit;
 mod report;
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -40,9 +41,7 @@ pub(crate) async fn run(options: &Verify) -> ExitCode {
 }
 
 async fn verify_all(options: &Verify) -> anyhow::Result<u8> {
-    if let Some(file) = &options.html {
-        check_page(file)?;
-    }
+    check_reports(options)?;
     let mut all = Vec::new();
     let interruption = person::interruption();
     if let Some(first) = options.paths.first().filter(|_| options.open) {
@@ -65,7 +64,7 @@ async fn verify_all(options: &Verify) -> anyhow::Result<u8> {
         say_json(&list)?;
     }
     if let Some(file) = &options.junit {
-        std::fs::write(file, junit::report(&all))
+        fs::write(file, junit::report(&all))
             .with_context(|| format!("{} cannot be written", file.display()))?;
     }
     if let Some(file) = &options.html {
@@ -75,15 +74,31 @@ async fn verify_all(options: &Verify) -> anyhow::Result<u8> {
     Ok(all.iter().map(status).max().unwrap_or_default())
 }
 
-/// Fails if the report cannot go there, before anything runs.
-fn check_page(file: &Path) -> anyhow::Result<()> {
-    if file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb")) {
-        bail!(
-            "{} is a notebook, which the report would replace; give a name that ends in .html",
-            file.display()
-        );
+/// Fails if a report cannot go where it should, or would replace a notebook or another report, before anything runs.
+fn check_reports(options: &Verify) -> anyhow::Result<()> {
+    let is_same = |one: &Path, other: &Path| {
+        one == other
+            || fs::canonicalize(one).is_ok_and(|one| fs::canonicalize(other).is_ok_and(|it| it == one))
+    };
+    for (file, ending) in [(&options.junit, ".xml"), (&options.html, ".html")] {
+        let Some(file) = file else { continue };
+        let is_notebook = file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb"));
+        if is_notebook || options.paths.iter().any(|path| is_same(path, file)) {
+            bail!(
+                "{} is a notebook, which the report would replace; give a name that ends in {ending}",
+                file.display()
+            );
+        }
     }
-    check_replaceable(file).with_context(|| format!("{} cannot be written", file.display()))
+    if let (Some(junit), Some(html)) = (&options.junit, &options.html)
+        && is_same(junit, html)
+    {
+        bail!("--junit and --html name the same file, {}; give two names", html.display());
+    }
+    let page = options.html.as_deref();
+    page.map_or(Ok(()), |file| {
+        check_replaceable(file).with_context(|| format!("{} cannot be written", file.display()))
+    })
 }
 
 fn interrupted() -> anyhow::Error {

@@ -47,6 +47,31 @@ fn a_verification_that_could_not_run_or_report_ends_with_3() -> Result<()> {
 }
 
 #[test]
+fn a_report_replaces_no_notebook_and_no_other_report() -> Result<()> {
+    let folder = folder()?;
+    fs::write(folder.path().join("b.ipynb"), NOTEBOOK)?;
+    fs::write(folder.path().join("c.txt"), NOTEBOOK)?;
+    for (arguments, cause) in [
+        (&["verify", "a.ipynb", "--junit", "a.ipynb"][..], "a.ipynb is a notebook"),
+        (&["verify", "--junit", "a.ipynb", "b.ipynb"], "a.ipynb is a notebook"),
+        (&["verify", "a.ipynb", "--junit", "new.ipynb"], "new.ipynb is a notebook"),
+        (&["verify", "c.txt", "--junit", "./c.txt"], "c.txt is a notebook"),
+        (&["verify", "c.txt", "--html", "c.txt"], "c.txt is a notebook"),
+        (&["verify", "a.ipynb", "--html", "a.ipynb"], "a.ipynb is a notebook"),
+        (&["verify", "a.ipynb", "--junit", "r", "--html", "r"], "--junit and --html name the same file, r"),
+    ] {
+        let ended = command(folder.path(), arguments).output()?;
+        let stderr = String::from_utf8(ended.stderr)?;
+        assert!(stderr.contains(cause), "{arguments:?}: {stderr}");
+        assert_eq!(ended.status.code(), Some(3), "{arguments:?}");
+    }
+    for name in ["a.ipynb", "b.ipynb", "c.txt"] {
+        assert_eq!(fs::read_to_string(folder.path().join(name))?, NOTEBOOK, "{name}");
+    }
+    Ok(())
+}
+
+#[test]
 fn outputs_that_cannot_be_written_are_refused_before_anything_runs() -> Result<()> {
     let folder = folder()?;
     let path = |name: &str| folder.path().join(name);
