@@ -9,9 +9,12 @@ pub fn is_builtin(name: &str) -> bool {
     is_history(name) || is_shared(name) || BUILTINS.split_ascii_whitespace().any(|builtin| builtin == name)
 }
 
-/// Whether `IPython` keeps earlier inputs and outputs under the name: `_`, `__`, `_3`, `_i3`, `Out`, `In`.
+/// What stands for all variables, which `%whos` shows.
+pub(crate) const VARIABLES: &str = "all variables";
+
+/// Whether `IPython` keeps earlier inputs and outputs under the name: `_`, `__`, `_3`, `_i3`, `Out`, `In`. All variables count, too.
 pub fn is_history(name: &str) -> bool {
     let is_digits =
         |rest: &str| rest.trim_start_matches(['_', 'i']).bytes().all(|byte| byte.is_ascii_digit());
-    matches!(name, "In" | "Out") || name.strip_prefix('_').is_some_and(is_digits)
+    matches!(name, "In" | "Out" | VARIABLES) || name.strip_prefix('_').is_some_and(is_digits)
 }

@@ -88,6 +88,8 @@ pub struct Effects {
     pub varies: bool,
     /// Of a function: it is a generator, so that what it gives is a stream.
     pub yields: bool,
+    /// Of a function: it keeps what it gave, or the names that it used, as with `@cache` and `@jit`.
+    pub keeps: bool,
     /// The names whose objects are passed to functions.
     pub passes: SmallSet<Passed>,
     /// Of a function: its positional parameters, and those whose objects it changes, or calls methods of that may do so.

@@ -10,21 +10,25 @@ use ruff_python_ast::{
 };
 use ruff_text_size::Ranged;
 
+use crate::builtins::VARIABLES;
 use crate::locals::Locals;
 use crate::magics::{self, CellMagic, LineMagic};
 use crate::names::{Effects, Name, Names, Repeat, Step, Unknown};
 use crate::parse::{MAX_NESTED, with_statements};
 use crate::scope::{Kind, Resolved, Scope, Scopes};
 
+mod arguments;
 mod branches;
 mod calls;
 mod repeats;
 mod shared;
 mod streams;
 mod visit;
+mod wrappers;
 
 use branches::Branch;
 pub(crate) use branches::is_suppressing;
+use repeats::part_of;
 pub use shared::{CONFIGURATION, is_shared};
 
 pub(crate) struct Walker {
@@ -91,7 +95,7 @@ impl Walker {
         }
         for magic in magics {
             if let CellMagic::Capture(name) = magic {
-                walker.step(body, |walker| walker.define(name));
+                walker.step(body, |walker| walker.capture(name));
             }
         }
         // `import os` in a cell that then sets `os.environ["X"]` does not give the same each time.
@@ -113,6 +117,14 @@ impl Walker {
         effects.binds = bound.likely.into_iter().collect();
         self.names.effects.then(&effects);
         self.names.steps.push(Step { effects, code: hash(text) });
+    }
+
+    /// A name for what the cell has shown, which is made of all that it has read.
+    fn capture(&mut self, name: &str) {
+        let Effects { uses, reads, varies, .. } = &self.names.effects;
+        self.step =
+            Effects { uses: uses.clone(), reads: reads.clone(), varies: *varies, ..Effects::default() };
+        self.define(name);
     }
 
     fn walk_steps(&mut self, source: &str) {
@@ -169,6 +181,10 @@ impl Walker {
         self.tolerant -= 1;
     }
 
+    fn text(&self, node: &impl Ranged) -> &str {
+        self.source.get(node.range().to_std_range()).unwrap_or_default()
+    }
+
     /// The effects of the code that the walk is in.
     fn effects(&mut self) -> &mut Effects {
         if self.functions > 0 { &mut self.deferred } else { &mut self.step }
@@ -191,15 +207,20 @@ impl Walker {
     }
 
     fn read(&mut self, name: &str) {
+        self.hand_on(name);
         if self.scopes.resolve(name) == Resolved::Module {
-            if self.is_from_outside(name) {
-                self.effects().uses.insert(name.to_owned());
-                self.take(name);
-                if self.tolerant == 0 && (self.functions > 0 || !self.step.defines.contains(name)) {
-                    self.effects().needs.insert(name.to_owned());
-                }
-            }
             self.effects().reads.insert(name.to_owned());
+        }
+    }
+
+    /// The object of a name goes into another one. If it is a function, it is not called here.
+    fn hand_on(&mut self, name: &str) {
+        if self.scopes.resolve(name) == Resolved::Module && self.is_from_outside(name) {
+            self.effects().uses.insert(name.to_owned());
+            self.take(name);
+            if self.tolerant == 0 && (self.functions > 0 || !self.step.defines.contains(name)) {
+                self.effects().needs.insert(name.to_owned());
+            }
         }
     }
 
@@ -258,25 +279,30 @@ impl Walker {
 
     /// The object behind an expression like `a.b[c]` is changed.
     fn change(&mut self, part: &Expr) {
+        self.change_part(part, self.repeat, part_of(part));
+    }
+
+    /// The same; `changed` stands for the part of the object that is another one then, if it is known.
+    fn change_part(&mut self, part: &Expr, repeat: Repeat, changed: Option<String>) {
         if self.configures_part(part) {
             return;
         }
         let Some(alias) = root(part) else { return };
         let name = self.original(alias);
+        let changed = changed.unwrap_or_default();
         if name != alias {
-            self.change_name(alias, part);
+            self.change_name(alias, repeat, &changed);
         }
-        self.change_name(&name, part);
+        self.change_name(&name, repeat, &changed);
         self.change_parameter(&name);
     }
 
-    fn change_name(&mut self, name: &str, part: &Expr) {
+    fn change_name(&mut self, name: &str, repeat: Repeat, part: &str) {
         if self.is_from_outside(name) {
-            let (repeat, part) = (self.repeat, repeats::part_of(part));
             let effects = self.effects();
             effects.augments.remove(name);
             effects.changes.insert(name.to_owned());
-            effects.parts.entry(name.to_owned()).or_default().insert(part.unwrap_or_default());
+            effects.parts.entry(name.to_owned()).or_default().insert(part.to_owned());
             self.repeats(name, repeat);
         }
     }
@@ -395,10 +421,11 @@ impl Walker {
             parameters.iter_non_variadic_params().any(|parameter| parameter.default.is_some())
         };
         if function.decorator_list.is_empty() && !has_defaults(&function.parameters) {
-            let text = self.source.get(function.range().to_std_range()).unwrap_or_default().to_owned();
+            let text = self.text(function).to_owned();
             self.fix(&function.name, &text, self.branches.len() > 1);
         }
         self.keep_state(function);
+        self.keep_results(function);
     }
 
     fn enter_parameters(&mut self, parameters: &Parameters) {
@@ -472,9 +499,15 @@ impl Walker {
         self.tolerant(|walker| magics::expanded(text).for_each(|name| walker.read(name)));
     }
 
+    /// `x.name?` shows what is known of the object.
+    fn look_up(&mut self, text: &str) {
+        let name = magics::words(text).next().map(ToOwned::to_owned);
+        self.tolerant(|walker| walker.looking(|walker| name.iter().for_each(|name| walker.read(name))));
+    }
+
     fn escape(&mut self, kind: IpyEscapeKind, text: &str) {
         match kind {
-            IpyEscapeKind::Help | IpyEscapeKind::Help2 => {}
+            IpyEscapeKind::Help | IpyEscapeKind::Help2 => self.look_up(text),
             IpyEscapeKind::Magic | IpyEscapeKind::Magic2 => match magics::line(text) {
                 LineMagic::Python(source) => self.walk_source(source),
                 LineMagic::Function(source) => self.walk_as_function(source),
@@ -486,6 +519,15 @@ impl Walker {
                     }
                     self.expand(text);
                     self.configures_by_magic(text);
+                    match text.split_once(char::is_whitespace).unwrap_or((text, "")) {
+                        ("pinfo" | "pinfo2" | "psource" | "pdoc" | "pdef" | "pfile", name) => {
+                            self.look_up(name);
+                        }
+                        ("who" | "whos" | "who_ls", _) => {
+                            self.effects().uses.insert(VARIABLES.to_owned());
+                        }
+                        _ => {}
+                    }
                 }
             },
             IpyEscapeKind::Shell | IpyEscapeKind::ShCap => self.expand(text),

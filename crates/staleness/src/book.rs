@@ -1,18 +1,20 @@
 //! The facts, arranged so that the rules find them.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
-use names::{Effects, Name, Names, RandomUse, Repeat};
+use names::{Effects, Name, Names, Repeat, Unknown};
 use notebook::CellId;
 
 use crate::effective::{Effective, Surroundings, Write};
-use crate::facts::{Facts, Run};
+use crate::facts::{Cell, Facts, Run};
 
 pub(crate) struct Book<'a> {
     pub(crate) facts: Facts<'a>,
     /// For each cell, its run, as an index.
     runs: Vec<Option<usize>>,
+    /// For each run, where its cell is.
+    positions: Vec<Option<usize>>,
     /// For each cell, what its source does now.
     pub(crate) now: Vec<Rc<Effective<'a>>>,
     /// For each run, what it did.
@@ -44,38 +46,34 @@ pub(crate) struct Event<'a> {
 
 impl<'a> Book<'a> {
     pub(crate) fn new(facts: Facts<'a>) -> Self {
-        let positions: HashMap<&CellId, usize> =
-            facts.cells.iter().enumerate().map(|(position, cell)| (&cell.id, position)).collect();
-        let position = |run: &Run| run.cell.as_ref().and_then(|id| positions.get(id)).copied();
+        let positions = positions(facts);
         let mut runs = vec![None; facts.cells.len()];
-        for (index, run) in facts.runs.iter().enumerate().filter(|(_, run)| !run.is_superseded) {
-            if let Some(position) = position(run) {
+        for (index, position) in positions.iter().enumerate() {
+            if let Some(position) = position.filter(|_| !facts.runs[index].is_superseded) {
                 runs[position] = Some(index);
             }
         }
         let definers = Definers::new(facts);
-        let effective = |names: &'a Names,
-                         source,
-                         position,
-                         random: &'a BTreeMap<Name, RandomUse>,
-                         run: Option<&'a Run>| {
-            let effective = Effective::of(names, source, &From { definers: &definers, position });
-            let assigned = run.and_then(|run| run.assigned.as_deref());
-            let is_defined = |name: &str| definers.positions.contains_key(name);
-            let known = effective.with_assigned(assigned.into_iter().flatten(), source, &is_defined);
-            known.with_random(random)
+        let around = |position| From { definers: &definers, position };
+        let is_defined = |name: &str| definers.positions.contains_key(name);
+        let effective = |names: &'a Names, source, position, random, assigned: Vec<&'a Name>| {
+            let effective = Effective::of(names, source, &around(position));
+            effective.with_assigned(assigned, source, &is_defined).with_random(random)
         };
         let cells = facts.cells.iter().enumerate();
         let now: Vec<_> = cells
             .map(|(position, cell)| {
                 let run = runs[position].map(|index| &facts.runs[index]);
-                let known = effective(&cell.names, cell.source, position, &cell.random, run);
+                let assigned = run.map(|run| still_assigned(cell, run, &around(position)));
+                let assigned = assigned.unwrap_or_default();
+                let known = effective(&cell.names, cell.source, position, &cell.random, assigned);
                 Rc::new(known.with_figure(cell.shows_figure))
             })
             .collect();
         let mut book = Self {
             facts,
             runs,
+            positions: Vec::new(),
             now,
             did: vec![None; facts.runs.len()],
             runs_of: vec![Vec::new(); facts.cells.len()],
@@ -90,16 +88,16 @@ impl<'a> Book<'a> {
                 book.defining.entry(name).or_default().push(run);
             }
         }
-        book.unknown = (0..facts.cells.len()).filter(|at| book.now[*at].unknown.is_some()).collect();
+        book.unknown = (0..facts.cells.len()).filter(|at| book.may_bind_anything(*at)).collect();
         let is_present = |run: &Run| Some(run.instance) == facts.instance;
         for (index, run) in facts.runs.iter().enumerate().filter(|(_, run)| is_present(run)) {
-            let position = position(run);
+            let position = positions[index];
             let same = position.filter(|position| facts.cells[*position].source == run.source);
             let did = if let Some(position) = same {
                 Rc::clone(&book.now[position])
             } else {
                 let position = position.unwrap_or(facts.cells.len());
-                Rc::new(effective(&run.names, run.source, position, &run.random, Some(run)))
+                Rc::new(effective(&run.names, run.source, position, &run.random, assigned(run).collect()))
             };
             for (name, write) in &did.writes {
                 if let Some(write) = in_fact(run, name, *write) {
@@ -113,6 +111,7 @@ impl<'a> Book<'a> {
             }
             book.did[index] = Some(did);
         }
+        book.positions = positions;
         book.rewritten =
             book.events.iter().filter(|(_, events)| is_rewritten(events)).map(|(name, _)| *name).collect();
         for position in 0..facts.cells.len() {
@@ -130,6 +129,24 @@ impl<'a> Book<'a> {
 
     pub(crate) fn run(&self, position: usize) -> Option<&'a Run> {
         self.runs[position].map(|index| &self.facts.runs[index])
+    }
+
+    /// The runs in the present instance that use a name, and where their cells are.
+    pub(crate) fn using<'n>(&'n self, name: &'n str) -> impl Iterator<Item = (&'a Run, Option<usize>)> + 'n {
+        let runs = self.did.iter().zip(self.facts.runs).zip(&self.positions);
+        let uses = move |did: &Option<Rc<Effective<'_>>>| {
+            did.as_ref().is_some_and(|did| did.uses.contains_key(name))
+        };
+        runs.filter(move |((did, _), _)| uses(did)).map(|((_, run), position)| (run, *position))
+    }
+
+    /// Whether a cell may do what its names do not show. What is no Python fails before it does anything, unless the kernel could run it.
+    fn may_bind_anything(&self, position: usize) -> bool {
+        let has_run = || {
+            let run = self.run(position).filter(|run| run.source == self.facts.cells[position].source);
+            run.is_some_and(|run| !run.has_failed)
+        };
+        self.now[position].unknown.is_some_and(|why| *why != Unknown::SyntaxError || has_run())
     }
 
     /// What a cell did in its last run in the present instance.
@@ -213,9 +230,37 @@ impl<'a> Book<'a> {
     }
 }
 
+/// For each run, where its cell is.
+fn positions(facts: Facts<'_>) -> Vec<Option<usize>> {
+    let cells = facts.cells.iter().enumerate();
+    let known: HashMap<&CellId, usize> = cells.map(|(position, cell)| (&cell.id, position)).collect();
+    facts.runs.iter().map(|run| known.get(run.cell.as_ref()?).copied()).collect()
+}
+
 fn is_rewritten(events: &[Event<'_>]) -> bool {
     let mut known = HashSet::new();
     events.iter().any(|event| event.run.orders().nth(1).is_some() || !known.insert(event.position))
+}
+
+/// What the memory of the kernel shows that a run has assigned.
+fn assigned(run: &Run) -> impl Iterator<Item = &Name> {
+    run.assigned.as_deref().into_iter().flatten()
+}
+
+/// The same, as far as a cell still does it that was perhaps edited since. What its names have shown, they show now, too. What they have
+/// not shown, it does as long as it uses the name.
+fn still_assigned<'a>(cell: &'a Cell, run: &'a Run, around: &From<'_, 'a>) -> Vec<&'a Name> {
+    if run.source == cell.source || run.assigned.is_none() {
+        return assigned(run).collect();
+    }
+    let [before, now] = [(&run.names, run.source), (&cell.names, cell.source)]
+        .map(|(names, source)| Effective::of(names, source, around));
+    let is_used = |name: &str| now.uses.contains_key(name) || now.unknown.is_some();
+    let is_still = |name: &&Name| {
+        now.writes.contains_key(name.as_str())
+            || (!before.writes.contains_key(name.as_str()) && is_used(name))
+    };
+    assigned(run).filter(is_still).collect()
 }
 
 /// How a run has written a name, by what is known of its end. `None` if it has not.
@@ -245,7 +290,7 @@ struct From<'b, 'a> {
 
 impl<'a> Surroundings<'a> for From<'_, 'a> {
     fn function(&self, name: &str) -> Option<&'a Effects> {
-        self.definers.definer(name, self.position).and_then(|names| names.functions.get(name))
+        self.definers.function(name, self.position)
     }
 
     fn aliases(&self, name: &str) -> Vec<&'a str> {
@@ -325,11 +370,26 @@ impl<'a> Definers<'a> {
         }
     }
 
+    /// What a function does as seen from this position, also after `name = function`.
+    fn function(&self, name: &str, position: usize) -> Option<&'a Effects> {
+        let definer = self.definer_at(name, position)?;
+        let names = &self.facts.cells[definer].names;
+        names.functions.get(name).or_else(|| {
+            let original = names.aliases.get(name)?;
+            // A circle of aliases has none above.
+            let above = || (definer < position).then(|| self.function(original, definer)).flatten();
+            names.functions.get(original).or_else(above)
+        })
+    }
+
     /// The names of the cell that defines a name as seen from this position: the nearest above, else the first below.
     fn definer(&self, name: &str, position: usize) -> Option<&'a Names> {
+        self.definer_at(name, position).map(|definer| &*self.facts.cells[definer].names)
+    }
+
+    fn definer_at(&self, name: &str, position: usize) -> Option<usize> {
         let all = self.positions.get(name)?;
         let above = all.partition_point(|definer| *definer < position);
-        let definer = above.checked_sub(1).map_or_else(|| all.first(), |index| all.get(index))?;
-        Some(&self.facts.cells[*definer].names)
+        above.checked_sub(1).map_or_else(|| all.first(), |index| all.get(index)).copied()
     }
 }

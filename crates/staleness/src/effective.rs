@@ -16,6 +16,8 @@ pub(crate) struct Effective<'n> {
     pub(crate) repeats: BTreeMap<&'n str, Repeat>,
     /// What the values of the written names are made of.
     pub(crate) flows: BTreeMap<&'n str, Flow<'n>>,
+    /// The functions of other cells that keep their results, with all names that these are made of.
+    pub(crate) keeps: BTreeMap<&'n str, BTreeSet<&'n str>>,
     /// It calls something that may give another result each time.
     varies: bool,
     pub(crate) unknown: Option<&'n Unknown>,
@@ -107,13 +109,16 @@ impl<'n> Effective<'n> {
         let mut called: Vec<&'n Name> = effects.reads.iter().collect();
         let mut known = BTreeSet::new();
         let mut running = vec![effects];
-        let mut changing: BTreeMap<&Name, &Effects> = BTreeMap::new();
+        let mut changing: BTreeMap<&'n Name, &'n Effects> = BTreeMap::new();
         while let Some(name) = called.pop() {
-            let elsewhere = || around.function(name).filter(|_| !is_defined(name));
-            let Some(function) = names.functions.get(name).or_else(elsewhere).filter(|_| known.insert(name))
-            else {
-                continue;
+            let elsewhere = |name: &str| around.function(name).filter(|_| !is_defined(name));
+            // `h = g`
+            let of_alias = || {
+                let original = names.aliases.get(name)?;
+                names.functions.get(original).or_else(|| elsewhere(original))
             };
+            let function = names.functions.get(name).or_else(|| elsewhere(name)).or_else(of_alias);
+            let Some(function) = function.filter(|_| known.insert(name)) else { continue };
             self.add(function, Some(name), is_own);
             called.extend(&function.reads);
             running.push(function);
@@ -147,6 +152,11 @@ impl<'n> Effective<'n> {
                 }
                 self.write(alias, write);
             }
+        }
+        for (name, _) in
+            changing.iter().filter(|(name, it)| it.keeps && !names.functions.contains_key(**name))
+        {
+            self.keeps.insert(name, all_uses(name, &changing));
         }
         self.weaken_modules(&|name| {
             names.imports.contains(name) || (!is_defined(name) && around.is_import(name))
@@ -196,7 +206,7 @@ impl<'n> Effective<'n> {
     /// known has bound them, if no cell that is known does.
     pub(crate) fn with_assigned(
         mut self,
-        assigned: impl Iterator<Item = &'n Name>,
+        assigned: Vec<&'n Name>,
         source: u64,
         is_defined: &dyn Fn(&str) -> bool,
     ) -> Self {
@@ -300,6 +310,19 @@ fn both(one: u64, other: u64) -> u64 {
     let mut hash = DefaultHasher::new();
     (one, other).hash(&mut hash);
     hash.finish()
+}
+
+/// What a function uses, and the functions that it calls.
+fn all_uses<'n>(name: &'n Name, functions: &BTreeMap<&'n Name, &'n Effects>) -> BTreeSet<&'n str> {
+    let (mut uses, mut known, mut called) = (BTreeSet::new(), BTreeSet::new(), vec![name]);
+    while let Some(name) = called.pop() {
+        if let Some(function) = functions.get(name).filter(|_| known.insert(name)) {
+            uses.extend(function.uses.iter().map(String::as_str));
+            called.extend(&function.reads);
+        }
+    }
+    uses.remove(name.as_str());
+    uses
 }
 
 /// Whether the function that gets a name's object may change it, or pass it to one that does.

@@ -182,6 +182,8 @@ pub(crate) struct Input {
     pub(crate) writers: Vec<Writer>,
     /// Whether its object is not as its writers make it: something else has written the name since, or the cell itself has.
     pub(crate) is_overwritten: bool,
+    /// Of a function that keeps its results: the names that these are made of.
+    pub(crate) keeps: Vec<Name>,
 }
 
 /// A cell that a used name depends on.

@@ -53,12 +53,16 @@ impl Book<'_> {
             worst = self.writer(used, *writer, above, limit).or(worst);
         }
         let others = match definer {
-            Some(definer) => {
-                [self.overwritten(used, definer, writers), self.repeated(used, definer, writers)]
+            Some(definer) => [
+                self.overwritten(used, definer, writers),
+                self.repeated(used, definer, writers),
+                self.kept(used, definer),
+            ],
+            None if used.is_own => [const { None }; 3],
+            None if is_shared(used.name) => [self.misconfigured(used, writers), None, None],
+            None => {
+                [self.without_definer(used).map(|found| Finding { is_missing: true, ..found }), None, None]
             }
-            None if used.is_own => [None, None],
-            None if is_shared(used.name) => [self.misconfigured(used, writers), None],
-            None => [self.without_definer(used).map(|found| Finding { is_missing: true, ..found }), None],
         };
         worst.into_iter().chain(others.into_iter().flatten()).min_by_key(|finding| finding.state)
     }
@@ -74,10 +78,12 @@ impl Book<'_> {
             let is_overwritten = definer.is_some_and(|definer| {
                 self.overwritten(used, definer, writers).is_some_and(is_stale)
                     || self.repeated(used, definer, writers).is_some()
+                    || self.kept(used, definer).is_some()
             }) || self.misconfigured(used, writers).is_some_and(is_stale);
             let writers =
                 writers.iter().map(|(writer, write)| self.writer_of(*writer, *write, name)).collect();
-            Input { name: name.to_owned(), writers, is_overwritten }
+            let keeps = effective.keeps.get(name).into_iter().flatten().map(|it| (*it).to_owned()).collect();
+            Input { name: name.to_owned(), writers, is_overwritten, keeps }
         };
         let inputs = effective.uses.iter().map(|(name, through)| input(name, *through));
         inputs.filter(|input| !input.writers.is_empty()).collect()
@@ -130,6 +136,11 @@ impl Book<'_> {
         if run.first > used.order {
             return finding(State::OutOfOrder, &|| format!("ran after it ({})", at()));
         }
+        if run.order == used.order && self.adds_to(writer, write, used.name) {
+            return finding(State::OutOfOrder, &|| {
+                format!("has run only once, together with this copy of it ({})", at())
+            });
+        }
         if write.binds() && self.is_fixed(writer, used.name) {
             return None;
         }
@@ -159,6 +170,11 @@ impl Book<'_> {
             State::MayHaveChanged => exactly(State::MayHaveChanged, &|| "may have changed itself".to_owned()),
             _ => None,
         }
+    }
+
+    /// Whether a cell that writes a name gives it another value, if it runs twice.
+    fn adds_to(&self, writer: usize, write: Write, name: &str) -> bool {
+        write != Write::MayDefine && self.now[writer].repeats.get(name) != Some(&Repeat::Same)
     }
 
     /// What the reruns of a cell since `order` mean for the value of a name.
@@ -197,8 +213,13 @@ impl Book<'_> {
         let others = self
             .earlier_writes(used)
             .filter(|(event, order)| *order > defined_at && !is_writer(event) && !is_same(event));
-        let (event, _) = others.max_by_key(|(event, order)| (!event.write.is_weak(), *order))?;
-        if event.write.is_weak() {
+        // What an edit has removed is not done again.
+        let is_removed = |event: &Event<'_>| {
+            event.position.is_some_and(|position| self.facts.cells[position].source != event.run.source)
+        };
+        let is_weak = |event: &Event<'_>| event.write.is_weak() && !is_removed(event);
+        let (event, _) = others.max_by_key(|(event, order)| (!is_weak(event), *order))?;
+        if is_weak(event) {
             let clause = format!("{} {} and ran before it", self.source_of(event), verb(event.write));
             return Some(used.finding(State::MayHaveChanged, &clause));
         }

@@ -38,6 +38,7 @@ mod facts;
 mod history;
 mod input;
 mod judge;
+mod kept;
 mod plan;
 mod random;
 mod rules;

@@ -43,7 +43,8 @@ impl Plan<'_> {
         }
         for position in &self.planned {
             for input in &self.states[*position].inputs {
-                let is_lost = input.is_overwritten || overwrites(&writing, input, *position);
+                let is_kept = || input.keeps.iter().any(|name| is_written(&writing, name, *position));
+                let is_lost = input.is_overwritten || overwrites(&writing, input, *position) || is_kept();
                 // What changes the object that an earlier writer makes again has to change it again.
                 let again = input.writers.iter().position(|writer| self.planned.contains(&writer.position));
                 for (index, writer) in input.writers.iter().enumerate() {
@@ -117,6 +118,11 @@ impl Plan<'_> {
         });
         changes.map(|(name, _)| name).collect()
     }
+}
+
+/// Whether a planned cell writes the name until the cell at `position` has run.
+fn is_written(writing: &HashMap<&Name, Vec<usize>>, name: &Name, position: usize) -> bool {
+    writing.get(name).is_some_and(|planned| planned.iter().any(|planned| *planned <= position))
 }
 
 /// Whether a planned cell writes the name before the cell at `position` runs, and is none of the name's writers.

@@ -1,7 +1,6 @@
 //! Calls that may change an object, or do what cannot be known.
 
 use ruff_python_ast::{Expr, ExprCall};
-use ruff_text_size::Ranged;
 
 use super::repeats::of_method;
 use super::shared::path_of;
@@ -17,6 +16,7 @@ impl Walker {
         if self.shares(call) {
             return;
         }
+        self.writes_into_arguments(call);
         match &*call.func {
             Expr::Name(function) => {
                 if matches!(function.id.as_str(), "var" | "init_session") {
@@ -37,7 +37,7 @@ impl Walker {
                     self.may_change_first(call);
                 }
                 self.names_in_query(method.attr.as_str(), call);
-                let repeat = of_method(call, &method.attr, is_discarded);
+                let repeat = of_method(call, method, is_discarded);
                 // `groups.setdefault(key, []).append(x)`
                 let through_call = || root_of_part(&method.value).filter(|_| repeat.is_some());
                 let Some(name) = root(&method.value).or_else(through_call) else { return };
@@ -54,11 +54,8 @@ impl Walker {
                 let is_setting = SETTINGS.contains(&method.attr.as_str()).then_some(Repeat::Same);
                 let repeat = repeat.or(is_setting).or(is_in_place(call).then_some(Repeat::Unknown));
                 if let Some(repeat) = repeat {
-                    self.effects().augments.remove(&name);
-                    self.effects().changes.insert(name.clone());
-                    let code = self.source.get(call.range().to_std_range()).unwrap_or_default().to_owned();
-                    self.effects().parts.entry(name.clone()).or_default().insert(code);
-                    self.repeats(&name, repeat);
+                    let code = self.text(call).to_owned();
+                    self.change_name(&name, repeat, &code);
                 } else if !only_reads {
                     if is_generator(&name) {
                         self.repeats(&name, Repeat::Differs);
@@ -70,7 +67,8 @@ impl Walker {
         }
     }
 
-    /// `df.query("a > @limit")` reads `limit`, and the formula `"y ~ scaled(x)"` calls `scaled`. Other names in them are columns.
+    /// `df.query("a > @limit")` reads `limit`, `pd.eval("x * 2")` reads `x`, and the formula `"y ~ scaled(x)"` calls `scaled`. Other names
+    /// in them are columns.
     fn names_in_query(&mut self, method: &str, call: &ExprCall) {
         let Some(Expr::StringLiteral(text)) = call.arguments.args.first() else { return };
         let text = text.value.to_str();
@@ -84,7 +82,9 @@ impl Walker {
             };
             words.filter(is_meant).collect()
         };
+        let is_of_module = || matches!(path_of(&call.func)[..], ["pd" | "pandas" | "ne" | "numexpr", _]);
         let names = match method {
+            "eval" | "evaluate" if is_of_module() => words('\0', '\0'),
             "query" | "eval" => words('@', '\0'),
             _ if text.contains('~') => words('\0', '('),
             _ => return,

@@ -1,8 +1,9 @@
 //! What changing an object once more does.
 
 use ruff_python_ast::visitor::{self, Visitor};
-use ruff_python_ast::{Expr, ExprCall};
+use ruff_python_ast::{Expr, ExprAttribute, ExprCall};
 
+use super::arguments::is_in_place_method;
 use super::root;
 use crate::names::Repeat;
 
@@ -28,8 +29,22 @@ const CHANGING: [&str; 16] = [
     "symmetric_difference_update",
 ];
 /// Of these, the ones that do the same each time.
-const SAME: [&str; 8] =
-    ["setdefault", "sort", "clear", "update", "add", "discard", "fill", "difference_update"];
+const SAME: [&str; 14] = [
+    "setdefault",
+    "sort",
+    "clear",
+    "update",
+    "add",
+    "discard",
+    "fill",
+    "difference_update",
+    "copy_",
+    "fill_",
+    "normal_",
+    "requires_grad_",
+    "uniform_",
+    "zero_",
+];
 /// Functions and methods that give a value of their kind for such a value, too.
 const IDEMPOTENT: [&str; 18] = [
     "to_datetime",
@@ -55,13 +70,33 @@ const IDEMPOTENT: [&str; 18] = [
 const INDEXERS: [&str; 6] = ["loc", "iloc", "at", "iat", "values", "flat"];
 
 /// What a method does to its object, if that is sure.
-pub(super) fn of_method(call: &ExprCall, method: &str, is_discarded: bool) -> Option<Repeat> {
-    let is_sure = TAKING.contains(&method) || (is_discarded && CHANGING.contains(&method));
+pub(super) fn of_method(call: &ExprCall, method: &ExprAttribute, is_discarded: bool) -> Option<Repeat> {
+    let is_in_place = is_in_place_method(method);
+    let method = method.attr.as_str();
+    let is_sure = TAKING.contains(&method) || (is_discarded && CHANGING.contains(&method)) || is_in_place;
     // polars' `df.sort("x")` gives another frame; `xs.sort()` takes nothing by position.
     if !is_sure || (method == "sort" && !call.arguments.args.is_empty()) {
         return None;
     }
     Some(if SAME.contains(&method) { Repeat::Same } else { Repeat::Differs })
+}
+
+/// What a method does to its object that has got a name of its own: `add = xs.append`. Each call may give it something else.
+pub(super) fn of_named_method(method: &ExprAttribute) -> Option<Repeat> {
+    let method = method.attr.as_str();
+    let is_sure = TAKING.contains(&method) || CHANGING.contains(&method);
+    is_sure.then(|| if SAME.contains(&method) { Repeat::Unknown } else { Repeat::Differs })
+}
+
+/// What calling a function that writes into `target` once more does, by what else it gets.
+pub(super) fn of_other_arguments(call: &ExprCall, target: &Expr) -> Repeat {
+    let Some(root) = root(target) else { return Repeat::Unknown };
+    let mut loads = Loads { root, key: None, has_same: false, has_others: false, has_all: false };
+    call.arguments.args.iter().for_each(|argument| loads.visit_expr(argument));
+    if let Expr::Attribute(method) = &*call.func {
+        loads.visit_expr(&method.value);
+    }
+    if loads.has_all || loads.has_others { Repeat::Differs } else { Repeat::Same }
 }
 
 /// What assigning `value` to a part of an object once more does.

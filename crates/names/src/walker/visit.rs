@@ -8,6 +8,7 @@ use ruff_python_ast::{ExceptHandler, Expr, ExprAttribute, ExprContext, ExprSubsc
 use super::branches::is_suppressing;
 use super::repeats::{of_assignment, part_of};
 use super::streams::{is_automagic, looks, only_looks};
+use super::wrappers::made_of;
 use super::{Kind, Resolved, Scope, Walker};
 use crate::locals::{Locals, captured, imported};
 use crate::names::{Repeat, Unknown};
@@ -55,6 +56,9 @@ impl<'a> Visitor<'a> for Walker {
                     }
                 }
                 (targets, value) => {
+                    if let ([Expr::Name(name)], Some(made)) = (targets, made_of(value)) {
+                        return self.assigned_function(&name.id, &made);
+                    }
                     visitor::walk_stmt(self, statement);
                     self.made(targets, value);
                 }

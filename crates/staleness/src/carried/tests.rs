@@ -45,7 +45,7 @@ fn after(ran: &[(&str, &str)], cells: &[(&str, &str, Option<u64>)]) -> Vec<State
     states(facts).into_iter().map(|state| state.state).collect()
 }
 
-use State::{Edited, InputChanged, NeverRun, OutputsFromElsewhere, UpToDate};
+use State::{Edited, InputChanged, MayHaveChanged, NeverRun, OutOfOrder, OutputsFromElsewhere, UpToDate};
 
 #[test]
 fn the_parts_of_a_cell_that_was_split_have_run() {
@@ -121,6 +121,30 @@ fn a_duplicate_with_the_number_of_its_original_has_run() {
     assert_eq!(after(&[("a", "x = f()\ny = x")], &parts), [UpToDate; 3]);
     // Cut and pasted.
     assert_eq!(after(&ran, &[("n", "x = f()", Some(1)), ("b", "print(x)", Some(2))]), [UpToDate; 2]);
+}
+
+/// A fresh run does it twice.
+#[test]
+fn a_duplicate_that_changes_its_input_has_not_done_so() {
+    for (source, copy, reader) in [
+        ("n += 1", OutOfOrder, InputChanged),
+        ("n.append(1)", OutOfOrder, InputChanged),
+        ("n = n.head()", OutOfOrder, InputChanged),
+        ("n['x'] *= 2", OutOfOrder, InputChanged),
+        ("n.advance()", MayHaveChanged, MayHaveChanged),
+        ("n['x'] = 1", UpToDate, UpToDate),
+        ("if n: n = 1", UpToDate, UpToDate),
+        ("m = n + 1", UpToDate, UpToDate),
+    ] {
+        let ran = [("a", "n = f()"), ("b", source), ("c", "print(n)")];
+        let cells = [
+            ("a", ran[0].1, Some(1)),
+            ("b", source, Some(2)),
+            ("n", source, Some(2)),
+            ("c", ran[2].1, Some(3)),
+        ];
+        assert_eq!(after(&ran, &cells), [UpToDate, UpToDate, copy, reader], "{source}");
+    }
 }
 
 #[test]

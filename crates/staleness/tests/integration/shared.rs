@@ -12,7 +12,12 @@ fn what_draws_depends_on_the_configuration() {
             "edited ok input ok",
             "ac",
         ),
-        ("plt.rcParams['a.b'] = 1 | df.plot_() | x", "a: plt.rcParams['a.b'] = 2", "edited input ok", "ab"),
+        (
+            "plt.rcParams['a.b'] = 1 | df.plot_all() | x",
+            "a: plt.rcParams['a.b'] = 2",
+            "edited input ok",
+            "ab",
+        ),
         ("mpl.rcParams['a.b'] = 1 | plt.plot(x)", "a: mpl.rcParams['a.b'] = 2", "edited input", "ab"),
         ("rcParams['a.b'] = 1 | plt.plot(x)", "a: rcParams['a.b'] = 2", "edited input", "ab"),
         (
@@ -23,7 +28,7 @@ fn what_draws_depends_on_the_configuration() {
         ),
         ("s = 9 | plt.rc('font', size=s) | plt.plot(x)", "a: s = 8", "edited input input", "abc"),
         ("plt.style.use('a') | sns.lineplot(df)", "a: plt.style.use('b')", "edited input", "ab"),
-        ("sns.set_theme() | df.plot_() | df", "a: sns.set_theme(style='dark')", "edited input ok", "ab"),
+        ("sns.set_theme() | df.plot_all() | df", "a: sns.set_theme(style='dark')", "edited input ok", "ab"),
         ("sns.set() | plt.plot(x)", "a: sns.set(style='dark')", "edited input", "ab"),
         ("s = sns.set_palette('a') | plt.plot(x)", "a: s = sns.set_palette('b')", "edited input", "ab"),
         ("matplotlib.use('agg') | plt.plot(x)", "a: matplotlib.use('svg')", "edited input", "ab"),
@@ -89,7 +94,7 @@ fn what_does_not_draw_is_no_matter_of_the_configuration() {
             "ok edited input",
             "bc",
         ),
-        ("app.use('a') | df.plot_()", "a: app.use('c')", "edited ok", "a"),
+        ("app.use('a') | df.plot_all()", "a: app.use('c')", "edited ok", "a"),
     ]);
     let settings = ["plt.rc('font', size=9)", "plt.plot(x)"];
     ran(&settings, |story| story.run("a"), &[UP, UP]);

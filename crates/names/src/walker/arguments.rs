@@ -1,0 +1,76 @@
+//! Functions of libraries that write into an argument, and say so by their name or a keyword.
+
+use ruff_python_ast::{Expr, ExprAttribute, ExprCall};
+
+use super::repeats::of_other_arguments;
+use super::shared::path_of;
+use super::{Walker, root};
+use crate::names::Repeat;
+
+/// Functions that write into their first argument, and do the same each time.
+const SETTING: [&str; 5] = ["copyto", "putmask", "put_along_axis", "fill_diagonal", "heapify"];
+/// Functions that give their first argument another value each time.
+const ADDING: [&str; 7] =
+    ["heappush", "heappop", "heapreplace", "heappushpop", "insort", "insort_left", "insort_right"];
+
+impl Walker {
+    /// After the parts of a call have been visited.
+    pub(super) fn writes_into_arguments(&mut self, call: &ExprCall) {
+        if let Some((argument, repeat)) = first_written(call) {
+            self.change_by(argument, repeat, call);
+        }
+        // `np.multiply(a, 2, out=a)`. What a function of the notebook does with an argument of this name is known from its body.
+        let out = call.arguments.find_keyword("out").filter(|_| call.func.is_attribute_expr());
+        let targets = match out.map(|keyword| &keyword.value) {
+            Some(Expr::Tuple(targets)) => &targets.elts,
+            Some(target) => std::slice::from_ref(target),
+            None => &[],
+        };
+        for target in targets {
+            self.change_by(target, of_other_arguments(call, target), call);
+        }
+    }
+
+    /// A call changes the object behind an expression.
+    fn change_by(&mut self, target: &Expr, repeat: Repeat, call: &ExprCall) {
+        let code = self.text(call).to_owned();
+        self.change_part(target, repeat, Some(code));
+    }
+}
+
+fn first_written(call: &ExprCall) -> Option<(&Expr, Repeat)> {
+    let path = path_of(&call.func);
+    let (first, last) = (call.arguments.args.first()?, *path.last()?);
+    let is_of_numpy = || matches!(path.first(), Some(&("np" | "numpy" | "jnp")));
+    let repeat = match last {
+        _ if SETTING.contains(&last) => Repeat::Same,
+        _ if ADDING.contains(&last) => Repeat::Differs,
+        "put" | "place" if is_of_numpy() => Repeat::Same,
+        // `np.add.at(a, indices, 1)`
+        "at" if is_of_numpy() => Repeat::Differs,
+        // `nn.init.normal_(weight)`, `F.relu_(x)`
+        _ if is_in_place(last) && is_of_torch(path.first()?) => {
+            if path.contains(&"init") {
+                Repeat::Same
+            } else {
+                Repeat::Differs
+            }
+        }
+        _ => return None,
+    };
+    Some((first, repeat))
+}
+
+/// Whether a call is of a method that is in place by the convention of `PyTorch`: `x.mul_(2)`.
+pub(super) fn is_in_place_method(method: &ExprAttribute) -> bool {
+    is_in_place(&method.attr) && root(&method.value).is_some_and(|root| !is_of_torch(root))
+}
+
+/// Whether a name is one that people give to `PyTorch` and its modules.
+fn is_of_torch(name: &str) -> bool {
+    matches!(name, "torch" | "nn" | "init" | "F")
+}
+
+fn is_in_place(name: &str) -> bool {
+    name.len() > 1 && name.ends_with('_') && !name.ends_with("__") && !name.starts_with('_')
+}

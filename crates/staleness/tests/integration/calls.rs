@@ -1,0 +1,231 @@
+//! What calls, magics and decorators do to objects that no assignment shows.
+
+use names::is_blank;
+
+use crate::story::{Story, UP, ran};
+use crate::table::check;
+
+#[test]
+fn captured_output_is_made_of_all_that_the_cell_uses() {
+    check(&[
+        ("z = 2 | %%capture out\nprint(z) | print(out.stdout)", "a: z = 3", "edited input input", "abc"),
+        (
+            "z = 2 | %%capture out\nprint(z) | out.show()",
+            "b: %%capture out\nprint(z + 1)",
+            "ok edited input",
+            "bc",
+        ),
+        (
+            "k = 2 | def f(): print(k) | %%capture out\nf() | out.show()",
+            "a: k = 3",
+            "edited ok input input",
+            "acd",
+        ),
+        ("z = 2 | %%capture out\nx = z\nprint(x) | out.show()", "a: z = 3", "edited input input", "abc"),
+        ("z = 2 | %%capture\nprint(z)\ny = 1 | y", "a: z = 3", "edited input ok", "ab"),
+    ]);
+}
+
+#[test]
+fn functions_that_write_into_an_argument_change_it() {
+    check(&[
+        (
+            "a = np.ones(3) | np.multiply(a, 2, out=a) | print(a)",
+            "b: np.multiply(a, 3, out=a)",
+            "ok edited input",
+            "abc",
+        ),
+        ("a = f() | np.cumsum(a, out=a) | a", "b: np.cumsum(a[::-1], out=a)", "ok edited input", "abc"),
+        ("a = f() | a.clip(0, 1, out=a) | a", "b: a.clip(0, 2, out=a)", "ok edited input", "abc"),
+        ("a = f() | np.copyto(a, 5) | a", "b: np.copyto(a, 6)", "ok edited input", "abc"),
+        ("a = f() | np.put(a, [0], 1) | a", "b: np.put(a, [1], 1)", "ok edited input", "abc"),
+        ("a = f() | np.putmask(a, a > 1, 0) | a", "b: np.putmask(a, a > 2, 0)", "ok edited input", "abc"),
+        ("a = f() | numpy.fill_diagonal(a, 1) | a", "b: numpy.fill_diagonal(a, 2)", "ok edited input", "abc"),
+        ("a = f() | np.add.at(a, i, 1) | a", "b: np.add.at(a, i, 2)", "ok edited input", "abc"),
+        ("a = f() | np.random.shuffle(a) | a", "b: np.random.shuffle(a[1:])", "ok edited input", "abc"),
+        ("h = [] | heapq.heappush(h, 1) | h", "b: heapq.heappush(h, 2)", "ok edited input", "abc"),
+        ("h = [1, 2] | x = heappop(h) | h", "b: x = heappop(h) + 1", "ok edited input", "abc"),
+        ("h = [] | bisect.insort(h, 1) | h", "b: bisect.insort(h, 2)", "ok edited input", "abc"),
+        ("w = f() | nn.init.constant_(w, 1) | w", "b: nn.init.constant_(w, 2)", "ok edited input", "abc"),
+        ("w = f() | w.mul_(2) | w", "b: w.mul_(3)", "ok edited input", "abc"),
+        ("k = 2 | a = f() | np.multiply(a, k, out=a) | a", "a: k = 3", "edited ok input input", "abcd"),
+        // Where each call does the same, the object is not made again.
+        ("k = 2 | a = f() | np.multiply(b, k, out=a) | a", "a: k = 3", "edited ok input input", "acd"),
+        (
+            "def double(x): np.multiply(x, 2, out=x) | a = f() | double(a) | a",
+            "c: double(a); double(a)",
+            "ok ok edited input",
+            "bcd",
+        ),
+        ("a = f() | b = np.multiply(a, 2) | a", "b: b = np.multiply(a, 3)", "ok edited ok", "b"),
+        ("a = f() | save(a, out=None) | a", "b: save(a, 1, out=None)", "ok edited ok", "b"),
+        ("a = f() | b = cache.put(a) | a", "b: b = cache.put(a, 1)", "ok edited ok", "b"),
+    ]);
+}
+
+#[test]
+fn a_name_for_a_method_of_an_object_changes_it() {
+    check(&[
+        ("xs = []\nadd = xs.append | add(1) | print(xs)", "b: add(2)", "ok edited input", "abc"),
+        ("xs = [] | add = xs.append | add(1) | print(xs)", "c: add(2)", "ok ok edited input", "abcd"),
+        (
+            "seen = set()\nnote = seen.add | for x in xs: note(x) | seen",
+            "b: for x in ys: note(x)",
+            "ok edited input",
+            "abc",
+        ),
+        ("df = f()\ny = df.target | y.head() | df", "b: y.tail()", "ok edited ok", "b"),
+    ]);
+}
+
+/// What the kernel says that the second cell has assigned is no fact about its next source.
+#[test]
+fn a_change_that_an_edit_removes_is_undone() {
+    for (first, change, edited) in [
+        ("n = 1", "n += 1", "print(0)"),
+        ("n = []", "n.append(2)", "print(n)"),
+        ("n = f()", "n.drop(columns='x', inplace=True)", "n.head()"),
+        ("def add(l): l.append(2)\nn = []", "add(n)", "print(n)"),
+        ("class E:\n  def apply(self, frame): frame['z'] = 1\nn = f()", "E().apply(n)", "print(n)"),
+        ("n = f()", "change(n)", "print(0)"),
+        ("n = f()", "n.advance()", "print(0)"),
+        ("n = 1", "n = 2", "pass"),
+        ("n = 1", "n = 2", "# n = 2"),
+        ("import math as n", "import cmath as n", "print(0)"),
+        ("n = {}", "n['a'] = 1", ""),
+    ] {
+        for assigned in [&["n"][..], &[]] {
+            if assigned.is_empty() && change.contains("(n)") {
+                continue;
+            }
+            let mut story = Story::of(&[first, change, "print(n)"]);
+            story.run("a");
+            story.run_assigning("b", assigned);
+            story.run("c");
+            story.edit("b", edited);
+            let plan = story.planned(&["a", "b", "c"], true);
+            let expected = if is_blank(edited) { vec!["a", "c"] } else { vec!["a", "b", "c"] };
+            assert_eq!(plan, expected, "{change} {assigned:?}: {:#?}", story.states());
+            story.run_each(&["a"]);
+            story.run_assigning("b", &[]);
+            story.run("c");
+            crate::story::check(&story, &[UP; 3]);
+        }
+    }
+    // What is called with the same name as before may still do the same.
+    let mut story = Story::of(&["n = f()", "change(n)", "print(n)"]);
+    story.run("a");
+    story.run_assigning("b", &["n"]);
+    story.run("c");
+    story.edit("b", "change(n, 2)");
+    crate::story::check(&story, &[UP, "edited", "input changed"]);
+    // A cell that was deleted may only have read.
+    ran(&["m = M()", "m.advance()", "print(m)"], |story| story.delete("b"), &[UP, "may have changed"]);
+}
+
+#[test]
+fn a_function_that_keeps_its_results_is_made_again() {
+    check(&[
+        ("@lru_cache\ndef f(x): return x * k | k = 2 | print(f(2))", "b: k = 3", "ok edited input", "abc"),
+        (
+            "@functools.lru_cache(maxsize=None)\ndef f(x): return x * k | k = 2 | print(f(2))",
+            "b: k = 3",
+            "ok edited input",
+            "abc",
+        ),
+        ("k = 2 | @cache\ndef f(x): return x * k | f(2)", "a: k = 3", "edited ok input", "abc"),
+        (
+            "@cache\ndef f(x): return g(x)\ndef g(x): return x * k | k = 2 | print(f(2))",
+            "b: k = 3",
+            "ok edited input",
+            "abc",
+        ),
+        (
+            "@cache\ndef f(x): return x * k | k = 2 | def h(): return f(2) | h()",
+            "b: k = 3",
+            "ok edited ok input",
+            "abd",
+        ),
+        (
+            "class A:\n  @cache\n  def m(x): return x * k | k = 2 | A.m(2)",
+            "b: k = 3",
+            "ok edited input",
+            "abc",
+        ),
+        ("def g(x): return x * k\nf = cache(g) | k = 2 | f(2)", "b: k = 3", "ok edited input", "abc"),
+        ("def g(x): return x * k\nf = lru_cache(9)(g) | k = 2 | f(2)", "b: k = 3", "ok edited input", "abc"),
+        ("def g(x): return x * k | h = g | k = 2 | h(2) | h", "c: k = 3", "ok ok edited input input", "cde"),
+        (
+            "def g(x): return x\nf = partial(g, k=1) | f(2)",
+            "a: def g(x): return -x\nf = partial(g, k=1)",
+            "edited input",
+            "ab",
+        ),
+        // Other calls of it change nothing.
+        ("@cache\ndef f(x): return x | a = f(2) | b = f(3) | b", "b: a = f(4)", "ok edited ok ok", "b"),
+        ("@cache\ndef f(x): return x * k | k = 2 | f(2) | n = 1", "d: n = 2", "ok ok ok edited", "d"),
+        ("@app.get('/')\ndef f(x): return x * k | k = 2 | print(f(2))", "b: k = 3", "ok edited input", "bc"),
+        // Without a cache, the function is what it was.
+        ("def g(x): return x * k\nf = partial(g, 1) | k = 2 | f(2)", "b: k = 3", "ok edited input", "bc"),
+        (
+            "def g(x): return x * k | f = np.vectorize(g) | k = 2 | f(2)",
+            "c: k = 3",
+            "ok ok edited input",
+            "cd",
+        ),
+    ]);
+    let cells = ["@cache\ndef f(x): return x * k", "k = 2", "print(f(2))"];
+    ran(
+        &cells,
+        |story| {
+            story.edit("b", "k = 3");
+            story.run_each(&["b", "c"]);
+        },
+        &[UP, UP, "out of order: uses f: it keeps results from before cell 1 (run 9:04) changed k"],
+    );
+    ran(&cells, |story| story.run_each(&["b", "c"]), &[UP; 3]);
+    // It also keeps them in a run from top to bottom.
+    ran(&[cells[0], cells[1], "f(2)", "k = 3", "f(2)"], |story| story.run("e"), &[UP; 5]);
+}
+
+#[test]
+fn a_cell_that_cannot_be_parsed_defines_nothing() {
+    let edited = |story: &mut Story| story.edit("a", "a = (");
+    let gone =
+        "undefined name: uses a: it came from an earlier source of cell 0 (run 9:01), and no cell defines it";
+    ran(
+        &["a = 1", "b = a", "print(b)"],
+        |story| {
+            edited(story);
+            story.fail("a");
+        },
+        &["nothing known", gone, "input changed"],
+    );
+    ran(&["a = 1", "b = a", "print(b)"], edited, &["edited", "undefined name", "input changed"]);
+    // What the kernel could run is only not understood here.
+    ran(
+        &["a = 1", "b = a"],
+        |story| {
+            edited(story);
+            story.run("a");
+            story.run("b");
+        },
+        &["nothing known", UP],
+    );
+}
+
+#[test]
+fn to_look_at_a_name_is_to_use_it() {
+    check(&[
+        ("x = 1 | x?", "a: x = 2", "edited input", "ab"),
+        ("x = 1 | ?x", "a: x = 2", "edited input", "ab"),
+        ("def f(): pass | f??", "a: def f(): return 1", "edited input", "ab"),
+        ("def f(): pass | %pinfo f", "a: def f(): return 1", "edited input", "ab"),
+        ("def f(): pass | %psource f", "a: def f(): return 1", "edited input", "ab"),
+        ("x = M() | x.name?", "a: x = N()", "edited input", "ab"),
+        ("x = M() | len?", "a: x = N()", "edited ok", "a"),
+        ("x = 1 | %whos", "a: x = 2", "edited unknown", "a"),
+        ("x = 1 | %who_ls", "a: x = 2", "edited unknown", "a"),
+        ("x = 1 | print(pd.eval('x * 2'))", "a: x = 2", "edited input", "ab"),
+    ]);
+}
