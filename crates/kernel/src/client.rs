@@ -143,7 +143,14 @@ impl Client {
     /// Which process of the kernel runs what is executed now, an opaque id: the process has no variables of one with another id.
     /// `None` if that is not known, or the kernel has none. Never waits.
     pub fn process(&self) -> Option<String> {
-        self.process.lock().id().map(str::to_owned)
+        let process = self.process.lock();
+        process.id().filter(|_| process.lives()).map(str::to_owned)
+    }
+
+    /// The last known process of the kernel if that has ended, or is about to. Never waits.
+    pub fn ended_process(&self) -> Option<String> {
+        let process = self.process.lock();
+        process.id().filter(|_| !process.lives()).map(str::to_owned)
     }
 
     /// An earlier connection to the kernel spoke to this process ([`Client::process`]), or to one that has ended (`None`). The next

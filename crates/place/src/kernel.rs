@@ -36,6 +36,17 @@ pub trait Kernel: Send + Sync + 'static {
         None
     }
 
+    /// The [instance](Kernel::instance) that it was last, if that has ended, or is about to, and the next one is not known yet. Never
+    /// waits.
+    fn ended_instance(&self) -> Option<String> {
+        None
+    }
+
+    /// Finds out which instance it is, if only a connection tells that and there is none. Returns in bounded time.
+    fn identify(&self) -> BoxFuture<'_, ()> {
+        Box::pin(ready(()))
+    }
+
     /// What an agent should know about other kernels because this one was started, and about what other servers have run on this
     /// one. Each is returned once.
     fn take_notices(&self) -> Vec<String> {

@@ -312,13 +312,19 @@ impl RunHistory {
         forget_oldest(notebooks, MAX_NOTEBOOKS);
     }
 
-    /// Reads what other servers have added to the kernel's file.
+    /// Reads what other servers have added to the kernel's file, and looks whether its process has ended.
     fn refresh(&self, inner: &mut Inner, kernel: &dyn Kernel) {
-        let Some(recorder) = self.recorder.get().filter(|_| kernel.outlives_us()) else { return };
         let Inner { kernels, instances, .. } = inner;
-        let known = known(kernels, kernel.id());
-        let runs = recorder.kernel_runs(kernel.id()).read(&mut known.position);
-        known.add(runs.into_iter().filter(|run| run.server != self.server), instances);
+        if let Some(recorder) = self.recorder.get().filter(|_| kernel.outlives_us()) {
+            let known = known(kernels, kernel.id());
+            let runs = recorder.kernel_runs(kernel.id()).read(&mut known.position);
+            known.add(runs.into_iter().filter(|run| run.server != self.server), instances);
+        }
+        if let Some(ended) = kernel.ended_instance()
+            && let Some((_, known)) = kernels.iter_mut().find(|(id, _)| id == kernel.id())
+        {
+            known.ended(name_of(&ended, kernel), instances);
+        }
     }
 
     fn keep(&self, kernel: &dyn Kernel, run: KernelRun) {
@@ -356,7 +362,11 @@ impl Notebook {
 
 /// What tells the kernel's process from all others, of other kernels too; see [`Kernel::instance`].
 fn process(kernel: &dyn Kernel) -> Option<String> {
-    kernel.instance().map(|process| format!("{process}@{}", kernel.id()))
+    kernel.instance().map(|process| name_of(&process, kernel))
+}
+
+fn name_of(process: &str, kernel: &dyn Kernel) -> String {
+    format!("{process}@{}", kernel.id())
 }
 
 /// What tells a run from all others. The ids of servers that adopt runs are unique by themselves.

@@ -70,6 +70,14 @@ fn of_cell<'u>(
 }
 
 impl Workspace {
+    /// Finds out in which process the kernel of `opened` is, if that decides about runs and is not known.
+    pub async fn identify_kernel(&self, opened: &OpenNotebook) {
+        let unknown = opened.judged_kernel().filter(|kernel| kernel.instance().is_none());
+        if let Some(kernel) = unknown.filter(|kernel| self.runner().history().instance(&**kernel).is_some()) {
+            kernel.identify().await;
+        }
+    }
+
     /// The states of the code cells of `notebook`, a snapshot of `opened`. `clock` words the time of a run.
     pub fn cell_states(&self, opened: &OpenNotebook, notebook: &Notebook, clock: Clock<'_>) -> CellStates {
         let basis = self.basis(opened, notebook, clock);

@@ -320,6 +320,14 @@ impl Kernel for ServerKernel {
         self.process()
     }
 
+    fn ended_instance(&self) -> Option<String> {
+        self.state.lock().client.as_ref()?.ended_process()
+    }
+
+    fn identify(&self) -> BoxFuture<'_, ()> {
+        self.connect_to_identify().boxed()
+    }
+
     fn outlives_us(&self) -> bool {
         !self.is_unattached()
     }

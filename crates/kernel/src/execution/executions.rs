@@ -210,6 +210,10 @@ impl Executions {
         let result = match (message.channel, message.header.kind.as_str()) {
             (Channel::Iopub, "status") => self.on_status(message, now),
             (Channel::Iopub, "execute_input") => self.on_input(message),
+            (Channel::Iopub, "shutdown_reply") => {
+                self.process.announced_end(message, self.requests);
+                Ok(())
+            }
             (Channel::Iopub, "comm_open" | "comm_close") => self.on_widget(message, now),
             (Channel::Iopub, _) => self.on_output(message, now),
             (Channel::Shell, "execute_reply") => {
@@ -296,9 +300,13 @@ impl Executions {
             }
             "restarting" | "autorestarting" => {
                 let how = "it ended by itself, and its server restarts it".to_owned();
+                self.process.ends();
                 self.status = Status::Dead { how };
             }
-            "dead" => self.status = Status::Dead { how: GIVEN_UP.to_owned() },
+            "dead" => {
+                self.process.ends();
+                self.status = Status::Dead { how: GIVEN_UP.to_owned() };
+            }
             other => tracing::debug!(state = other, "unknown state of a kernel"),
         }
         Ok(())
@@ -473,7 +481,7 @@ impl Executions {
             request.emit(event);
         }
         request.stage = Stage::Finished;
-        (request.sink)(Event::Finished(outcome));
+        (request.sink)(Event::Finished(self.process.end_of(request.number, outcome)));
         self.running -= 1;
         self.finished.push_back(id.clone());
         if self.finished.len() > KEPT

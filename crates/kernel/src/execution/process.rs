@@ -7,8 +7,11 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use crate::Outcome;
 use crate::messages::Message;
 
+/// The error of Python code that is interrupted.
+const INTERRUPT: &str = "KeyboardInterrupt";
 /// How many statuses of a kernel must have had one session before another one means another process. A kernel could make up a
 /// session for each message.
 const TRUSTED: u32 = 2;
@@ -26,6 +29,8 @@ pub(super) struct ProcessWatch {
     pub(super) is_end_reported: bool,
     /// The count that the kernel gave last.
     count: Option<u64>,
+    /// How many requests there had been when the kernel announced its end, and how those end that it interrupts because of it.
+    announced_end: Option<(u64, Outcome)>,
 }
 
 impl ProcessWatch {
@@ -66,6 +71,30 @@ impl ProcessWatch {
     /// It is known that another process has taken its place.
     pub(super) fn restarted(&mut self) {
         self.is_restarted = true;
+        self.ends();
+    }
+
+    /// The process has ended or is about to, and the next one is not known yet.
+    pub(super) fn ends(&mut self) {
+        self.process.lock().is_ended = true;
+    }
+
+    /// The kernel may have announced its end, after so many requests.
+    pub(super) fn announced_end(&mut self, message: &Message, requests: u64) {
+        let Some(is_restart) = message.announced_end().filter(|_| !self.is_end_reported) else { return };
+        self.ends();
+        let shut_down = || Outcome::KernelDied { how: "it was shut down".to_owned() };
+        self.announced_end = Some((requests, if is_restart { Outcome::Restarted } else { shut_down() }));
+    }
+
+    /// How the request of this number has ended, to which the kernel replied with `outcome`: code that it interrupts because it ends
+    /// fails as if a person had interrupted it.
+    pub(super) fn end_of(&self, number: u64, outcome: Outcome) -> Outcome {
+        let end = self.announced_end.as_ref().filter(|(requests, _)| number <= *requests);
+        match (end, outcome) {
+            (Some((_, end)), Outcome::Error { name, .. }) if name == INTERRUPT => end.clone(),
+            (_, outcome) => outcome,
+        }
     }
 
     /// The process has ended, and everybody knows it.
@@ -85,17 +114,24 @@ pub(crate) struct KernelProcess {
     session: Option<String>,
     /// How many statuses had it.
     seen: u32,
+    /// It is known to have ended, or to be about to.
+    is_ended: bool,
 }
 
 impl KernelProcess {
     /// A process that is known for sure.
     fn known(session: Option<String>) -> Self {
-        Self { seen: if session.is_some() { TRUSTED } else { 0 }, session }
+        Self { seen: if session.is_some() { TRUSTED } else { 0 }, session, is_ended: false }
     }
 
     /// The session of the process; `None` if it is not known, or none that can be relied on.
     pub(crate) fn id(&self) -> Option<&str> {
         self.session.as_deref().filter(|_| self.seen >= TRUSTED)
+    }
+
+    /// Whether it runs, as far as is known.
+    pub(crate) fn lives(&self) -> bool {
+        !self.is_ended
     }
 
     /// A status with this session has come. A kernel that numbers its messages has one session for all of them. Returns whether the
@@ -107,7 +143,7 @@ impl KernelProcess {
         }
         let is_other = self.id().is_some();
         let seen = if is_other || is_numbered { TRUSTED } else { 1 };
-        *self = Self { session: Some(session.to_owned()), seen };
+        *self = Self { session: Some(session.to_owned()), seen, is_ended: false };
         is_other
     }
 }
@@ -132,6 +168,9 @@ mod tests {
         );
         let mut process = KernelProcess::known(Some("a".to_owned()));
         assert!(process.observe("b", false));
+        process.is_ended = true;
+        assert!(!process.observe("b", false) && !process.lives(), "what it publishes as it ends");
+        assert!(process.observe("c", false) && process.lives());
         let mut process = KernelProcess::default();
         assert!(!process.observe("a", true) && process.observe("b", true), "it numbers its messages");
     }

@@ -7,6 +7,7 @@ use notebook::Json;
 use serde::{Deserialize, Serialize};
 
 use super::content;
+use super::json_string::Lenient;
 
 /// One of the channels of Jupyter's protocol over which messages pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,6 +143,17 @@ impl Message {
         let session = self.header.session.as_str();
         let is_own = !self.is_of_server && !session.is_empty() && session != self.parent.session;
         is_own.then_some(session)
+    }
+
+    /// If the kernel publishes that it ends: whether it is to be restarted.
+    pub fn announced_end(&self) -> Option<bool> {
+        #[derive(Deserialize, Default)]
+        #[serde(default)]
+        struct Content {
+            restart: Lenient<bool>,
+        }
+        let is_end = self.channel == Channel::Iopub && self.header.kind == "shutdown_reply";
+        is_end.then(|| self.content.decode::<Content>().unwrap_or_default().restart.0)
     }
 
     /// The `msg_id` of the request that it belongs to; empty if there is none.

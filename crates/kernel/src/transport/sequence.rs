@@ -172,6 +172,10 @@ impl Sequence {
         }
         let parent = &message.parent;
         let status = message.status();
+        if parent.kind == "shutdown_request" {
+            // Another thread of the kernel sends this, in another order than it is numbered, and what is queued may not be sent.
+            self.run = None;
+        }
         if let Some(run) = &mut self.run {
             let is_other = run.parent != parent.id;
             let is_end = match status.as_deref() {

@@ -172,6 +172,10 @@ impl Kernel for ForeignKernel {
         self.living_client()?.process()
     }
 
+    fn ended_instance(&self) -> Option<String> {
+        self.living_client()?.ended_process()
+    }
+
     fn executor(&self) -> Future<'_, Arc<dyn Executor>> {
         async { Ok(ClientExecutor::new(self.connect().await?) as Arc<dyn Executor>) }.boxed()
     }

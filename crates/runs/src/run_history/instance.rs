@@ -116,6 +116,14 @@ impl KnownKernel {
         name
     }
 
+    /// A process has ended. If it is the present one, another takes its place, which gets its name later.
+    pub(super) fn ended(&mut self, process: String, instances: &mut Instances) {
+        if self.present.as_ref().is_some_and(|present| present.name == process) {
+            self.ended = Some(process);
+            self.replace(made_up(), None, instances);
+        }
+    }
+
     /// The instance in which a run was that has ended, and whether that is news. `process` is that which ran it, if it is another than
     /// when it began. Where processes have no names, counts tell: they grow, so that one that does not is of another instance.
     pub(super) fn counted(

@@ -60,6 +60,24 @@ fn a_restart_on_request_is_no_news() {
 }
 
 #[test]
+fn a_process_that_has_ended_is_not_present_before_the_next_one_is_known() {
+    let (mut known, mut instances) = (KnownKernel::default(), Instances::default());
+    let (first, _) = begin(&mut known, Some("p1"), &mut instances);
+    known.ended("p0".to_owned(), &mut instances);
+    assert_eq!(known.present(None, &mut instances), Some(first));
+    known.ended("p1".to_owned(), &mut instances);
+    let second = known.present(None, &mut instances);
+    assert!(second.is_some() && second != Some(first));
+    // It is said again with every look, and what it ran belongs to it.
+    known.ended("p1".to_owned(), &mut instances);
+    assert_eq!(known.present(None, &mut instances), second);
+    assert_eq!(known.counted(first, (None, true), Some(2), &mut instances), (first, false));
+    assert_eq!(begin(&mut known, Some("p2"), &mut instances), (second.unwrap(), true));
+    assert_eq!(begin(&mut known, Some("p2"), &mut instances), (second.unwrap(), false));
+    assert_eq!(instances.name(second.unwrap()), "p2");
+}
+
+#[test]
 fn what_other_servers_have_run_is_in_the_instance_of_its_name() {
     let (mut known, mut instances) = (KnownKernel::default(), Instances::default());
     known.add([line("p1"), line("p1")].into_iter(), &mut instances);

@@ -3,13 +3,10 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use serde::Deserialize;
-
 use super::rate_limit::RateLimitReset;
 use super::replay::ReplayFilter;
 
 use kernel::Received;
-use kernel::messages::Lenient;
 use kernel::messages::{Channel, Message, Outgoing};
 use kernel::{GapCause, Sequence};
 
@@ -135,7 +132,7 @@ impl Inbox {
 
     fn pass(&mut self, message: Message) {
         let status = message.status();
-        self.shutdown_announced |= announces_shutdown(&message);
+        self.shutdown_announced |= message.announced_end() == Some(false);
         // Clients begin with this question.
         self.is_superseded |= status.as_deref() == Some("busy")
             && message.parent.kind == "kernel_info_request"
@@ -156,17 +153,6 @@ impl Inbox {
 
 fn received(message: Message) -> Received {
     Received::Message(Box::new(message))
-}
-
-/// Whether the kernel publishes that it shuts down for good.
-fn announces_shutdown(message: &Message) -> bool {
-    #[derive(Deserialize, Default)]
-    #[serde(default)]
-    struct Content {
-        restart: Lenient<bool>,
-    }
-    let is_reply = message.channel == Channel::Iopub && message.header.kind == "shutdown_reply";
-    is_reply && message.content.decode::<Content>().is_ok_and(|content| !content.restart.0)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 use ::kernel::{Client, KernelError, Status};
 use place::{Error, ErrorKind, Kernel as _, NextStep};
 use rest::KernelModel;
+use tokio::time::timeout;
 use transports::{connect_logged, connect_websocket};
 
 use super::{SHUT_DOWN, ServerKernel, is_dead};
@@ -19,6 +20,9 @@ const START_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long after its last use a kernel is assumed to exist. When a kernel is shut down, the connection to it ends only
 /// some time later.
 const TRUSTED: Duration = Duration::from_millis(250);
+
+/// How long a call that only asks which cells are stale may wait for a connection.
+const IDENTIFY_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl ServerKernel {
     fn client_if_up(&self) -> Option<Client> {
@@ -67,6 +71,31 @@ impl ServerKernel {
         }
     }
 
+    /// Connects, unless there was a connection that has seen the end of the kernel's process. Disturbs nobody.
+    pub(super) async fn connect_to_identify(&self) {
+        let is_known = self
+            .state
+            .lock()
+            .client
+            .as_ref()
+            .is_some_and(|client| !is_dead(client) || client.ended_process().is_some());
+        if is_known || self.is_gone() {
+            return;
+        }
+        let connecting = async {
+            let state = self.fetch().await.ok()?.execution_state;
+            let is_disturbed = match state.as_deref() {
+                // It would be restarted.
+                Some("dead") => true,
+                // The replies that others wait for would come to us.
+                Some("busy") => !self.handle.is_limited(),
+                _ => false,
+            };
+            if is_disturbed { None } else { self.client().await.ok() }
+        };
+        let _ = timeout(IDENTIFY_TIMEOUT, connecting).await;
+    }
+
     /// Asks the server for its description. Fails if the kernel no longer exists.
     async fn fetch(&self) -> Result<KernelModel, Error> {
         let found = self.handle.kernel(&self.id).await?;
@@ -112,7 +141,7 @@ impl ServerKernel {
         let mut state = self.state.lock();
         if let Some(superseded) = state.client.take() {
             // A process that a server, or a person, has started in its place knows nothing of what ran before.
-            if let Some(earlier) = superseded.process() {
+            if let Some(earlier) = superseded.process().or_else(|| superseded.ended_process()) {
                 client.follow_process(Some(earlier));
             }
             // Its requests still end there.

@@ -490,6 +490,46 @@ fn another_connection_knows_the_process_before() {
 }
 
 #[test]
+fn what_a_restart_interrupts_has_ended_with_its_kernel() {
+    assert_transcript!(
+        r#"
+        connected s
+        run a
+        iopub a status {"execution_state": "busy"}
+        iopub a execute_input {"execution_count": 7}
+        iopub nobody shutdown_reply {"status": "ok", "restart": true}
+        iopub a error {"ename": "KeyboardInterrupt", "evalue": "", "traceback": ["KeyboardInterrupt"]}
+        shell a execute_reply {"status": "error", "ename": "KeyboardInterrupt", "evalue": "", "execution_count": 7}
+        iopub a status {"execution_state": "idle"}
+        run b
+        iopub b status {"execution_state": "busy", "process": "restarted"}
+        iopub b execute_input {"execution_count": 1}
+        shell b execute_reply {"status": "error", "ename": "KeyboardInterrupt", "evalue": "", "execution_count": 1}
+        iopub b status {"execution_state": "idle", "process": "restarted"}
+        "#
+    );
+    assert_transcript!(
+        r#"
+        run a
+        iopub a execute_input {"execution_count": 1}
+        iopub nobody shutdown_reply {"status": "ok", "restart": false}
+        shell a execute_reply {"status": "error", "ename": "KeyboardInterrupt", "evalue": ""}
+        iopub a status {"execution_state": "idle"}
+        "#
+    );
+    assert_transcript!(
+        r#"
+        owned
+        run a
+        iopub a execute_input {"execution_count": 1}
+        iopub nobody shutdown_reply {"status": "ok", "restart": true}
+        shell a execute_reply {"status": "error", "ename": "KeyboardInterrupt", "evalue": ""}
+        iopub a status {"execution_state": "idle"}
+        "#
+    );
+}
+
+#[test]
 fn a_count_that_falls_back_is_another_process_where_nothing_else_tells() {
     assert_transcript!(
         r#"

@@ -54,6 +54,7 @@ fn reports(lines: &[(u64, &str)]) -> Vec<String> {
 #[test]
 fn nothing_is_reported_if_nothing_is_missing() {
     let (busy, reply, idle) = QUESTION;
+    let shutdown = "iopub other shutdown status busy";
     for lines in [
         &[(1, BUSY), (2, PRINT), (3, REPLY), (4, IDLE)][..],
         // The reply overtakes what was published, or comes last.
@@ -69,6 +70,8 @@ fn nothing_is_reported_if_nothing_is_missing() {
         // Another request is handled in another thread, across the end of the run.
         &[(1, BUSY), (2, PRINT), (6, reply), (3, REPLY), (4, IDLE), (5, busy), (7, idle)],
         &[(1, BUSY), (2, busy), (3, REPLY), (5, IDLE), (4, reply), (6, idle)],
+        // The kernel ends, and another thread has numbered messages that do not come.
+        &[(1, BUSY), (2, shutdown), (5, PRINT), (6, REPLY), (7, IDLE)],
     ] {
         assert_eq!(reports(lines), [""; 0], "{lines:?}");
     }

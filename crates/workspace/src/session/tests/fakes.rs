@@ -91,6 +91,9 @@ pub(super) struct Idle {
     pub(super) outlives_us: AtomicBool,
     /// The process that it is now.
     pub(super) instance: Mutex<Option<String>>,
+    /// The process that it was, and the one that a connection finds.
+    pub(super) ended_instance: Mutex<Option<String>>,
+    pub(super) unidentified: Mutex<Option<String>>,
     pub(super) language: &'static str,
     /// The runs of earlier servers.
     pub(super) orphans: Mutex<Vec<place::Orphan>>,
@@ -108,6 +111,8 @@ impl Idle {
             announced: Mutex::default(),
             outlives_us: AtomicBool::new(false),
             instance: Mutex::default(),
+            ended_instance: Mutex::default(),
+            unidentified: Mutex::default(),
             language: "none",
             orphans: Mutex::default(),
         }
@@ -160,6 +165,19 @@ impl Kernel for Idle {
 
     fn instance(&self) -> Option<String> {
         self.instance.lock().unwrap().clone()
+    }
+
+    fn ended_instance(&self) -> Option<String> {
+        self.ended_instance.lock().unwrap().clone()
+    }
+
+    fn identify(&self) -> BoxFuture<'_, ()> {
+        async {
+            if let Some(found) = self.unidentified.lock().unwrap().take() {
+                *self.instance.lock().unwrap() = Some(found);
+            }
+        }
+        .boxed()
     }
 
     fn interrupt(&self) -> Future<'_, ()> {

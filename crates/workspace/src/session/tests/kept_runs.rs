@@ -207,6 +207,41 @@ async fn a_restart_behind_our_back_is_said_with_the_first_run_and_one_on_request
 }
 
 #[tokio::test]
+async fn what_ran_on_a_process_that_has_ended_is_stale_before_the_next_one_is_known() {
+    let machine = Machine::new();
+    let server = machine.server().await;
+    server.write(&["x = 1", "print(x)"]).await;
+    server.run_all().await;
+    let before = machine.kernel.instance.lock().unwrap().take();
+    assert_eq!(server.states().await, [StaleState::UpToDate; 2], "no connection says which process it is");
+    machine.kernel.ended_instance.lock().unwrap().clone_from(&before);
+    assert_eq!(server.states().await, [StaleState::OtherKernel; 2]);
+    *machine.kernel.ended_instance.lock().unwrap() = None;
+    *machine.kernel.instance.lock().unwrap() = Some("process 2".to_owned());
+    assert_eq!(server.states().await, [StaleState::OtherKernel; 2]);
+    let notes = server.run(0).await.view().notes;
+    assert!(notes.iter().any(|note| note.contains("earlier variables are gone")), "{notes:?}");
+    assert_eq!(server.states().await, [StaleState::UpToDate, StaleState::OtherKernel]);
+}
+
+#[tokio::test]
+async fn a_kernel_that_has_run_something_is_identified_when_it_is_chosen() {
+    let machine = Machine::new();
+    let first = machine.server().await;
+    first.write(&["x = 1"]).await;
+    let now = machine.kernel.instance.lock().unwrap().take();
+    *machine.kernel.unidentified.lock().unwrap() = now;
+    drop(machine.server().await);
+    let now = machine.kernel.unidentified.lock().unwrap().take();
+    assert!(now.is_some(), "nothing has run");
+    *machine.kernel.instance.lock().unwrap() = now;
+    first.run_all().await;
+    *machine.kernel.instance.lock().unwrap() = None;
+    *machine.kernel.unidentified.lock().unwrap() = Some("process 2".to_owned());
+    assert_eq!(machine.server().await.states().await, [StaleState::OtherKernel]);
+}
+
+#[tokio::test]
 async fn failures_survive_too() {
     let machine = Machine::new();
     let first = machine.server().await;
