@@ -57,6 +57,8 @@ STORIES: dict[str, tuple[list[Cell], list[str]]] = {
         ["identical", "identical"],
     ),
     "help": ([("len?", "")], ["identical"]),
+    "exit": ([("x = 1", ""), ("exit()", ""), ("print(x)", "1\n")], ["identical", "failed", "not_run"]),
+    "exit_at_the_end": ([("print(1)", "1\n"), ("quit()", "")], ["identical", "identical"]),
     "error_of_another_cell": ([("get_ipython().run_cell('1 / 0');", "")], ["failed"]),
     "expected_error_of_another_cell": ([("get_ipython().run_cell('1 / 0');", None, ["raises-exception"])], ["none_saved"]),
     "warnings": ([("import sys\nprint('w', file=sys.stderr)\nprint(1)", "1\n")], ["identical"]),

@@ -163,7 +163,8 @@ async fn run_cells(
         let area = Arc::new(Mutex::new(Areas::default()));
         areas.push(area.clone());
         let failure = execute(&*executor, &cell.source, limit, cell.may_fail, area.clone()).await;
-        if let Some(cause) = failure.or_else(|| area.lock().error().filter(|_| !cell.may_fail)) {
+        let is_last = position + 1 == cells.len();
+        if let Some(cause) = failure.or_else(|| area.lock().failure(cell.may_fail, is_last)) {
             ended = Ended::At { position, cause };
             break;
         }
@@ -207,6 +208,7 @@ struct Areas {
     /// Whether a widget takes them now.
     is_captured: bool,
     was_captured: bool,
+    asks_to_exit: bool,
 }
 
 impl Areas {
@@ -216,6 +218,7 @@ impl Areas {
                 self.is_captured = is_captured;
                 self.was_captured |= is_captured;
             }
+            Event::ExitRequested { .. } => self.asks_to_exit = true,
             Event::Output { output: Output::Stream { .. }, .. }
                 if self.all.size_bytes() > MAX_OUTPUT_BYTES => {}
             event => {
@@ -225,6 +228,14 @@ impl Areas {
                 self.all.apply(event);
             }
         }
+    }
+
+    /// Why the cell failed although its reply has no error.
+    fn failure(&self, may_fail: bool, is_last: bool) -> Option<String> {
+        if self.asks_to_exit && !is_last {
+            return Some("it asks the kernel to exit".to_owned());
+        }
+        self.error().filter(|_| !may_fail)
     }
 
     /// The error that the cell shows, which its reply does not tell if the code caught it: `%run` of a script that fails, or a cell
@@ -380,6 +391,16 @@ mod tests {
         areas.apply(printed("a"));
         areas.apply(error("one\ntwo"));
         assert_eq!(areas.error().as_deref(), Some("E: one"));
+    }
+
+    #[test]
+    fn only_the_last_cell_may_ask_the_kernel_to_exit() {
+        for keeps_kernel in [false, true] {
+            let mut areas = Areas::default();
+            areas.apply(Event::ExitRequested { keeps_kernel });
+            assert_eq!(areas.failure(false, true), None);
+            assert_eq!(areas.failure(true, false).as_deref(), Some("it asks the kernel to exit"));
+        }
     }
 
     #[test]
