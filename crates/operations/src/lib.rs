@@ -27,5 +27,5 @@ pub use operation::{
 };
 pub use others::changed_since;
 pub use plan::{Obstacle, Part, Plan, Refusal, plan};
-pub use record::{Recorded, compare, record};
+pub use record::{Recorded, compare, record, too_large};
 pub use runs::{KernelRun, KernelRuns, ReadPosition};

@@ -1,6 +1,7 @@
 //! Describes a change by the states of its cells before and after.
 
 use std::collections::HashSet;
+use std::io;
 
 use bytes::Bytes;
 use notebook::{Cell, CellId, Edit, Json, Notebook};
@@ -10,7 +11,9 @@ use crate::operation::{CellChange, CellState, MetadataChange, Operation, Outputs
 use crate::{BlobId, Blobs};
 
 /// Outputs of a cell that are larger are not kept, in bytes.
-const MAX_OUTPUTS: usize = 4 * 1024 * 1024;
+const MAX_OUTPUTS: usize = 32 * 1024 * 1024;
+/// The same for all cells of an operation: what does not fit beside the cells before it is not kept.
+const MAX_ALL_OUTPUTS: usize = 64 * 1024 * 1024;
 
 /// What an operation did, with the contents that it names.
 #[derive(Debug, Clone, Default)]
@@ -67,6 +70,7 @@ pub fn record(before: &Notebook, after: &Notebook, edits: &[Edit]) -> Recorded {
     let mut planned = before.clone();
     let is_planned = edits.iter().all(|edit| planned.apply(edit).is_ok());
     let mut recorded = Recorded::default();
+    let too_large = too_large(before, edits);
     for id in &touched.ids {
         let was = before.cell(id);
         let left = if is_planned { planned.cell(id) } else { after.cell(id) };
@@ -77,7 +81,8 @@ pub fn record(before: &Notebook, after: &Notebook, edits: &[Edit]) -> Recorded {
         };
         let has_outputs = touched.outputs.contains(id);
         let blobs = &mut recorded.blobs;
-        let before_state = was.map(|found| state(before, found, has_outputs.then_some(true), blobs));
+        let before_state =
+            was.map(|found| state(before, found, has_outputs.then_some(!too_large.contains(id)), blobs));
         let order = if after.cell(id).is_some() { after } else { &planned };
         let after_state = left.map(|(index, cell)| {
             let index = order.cell(id).map_or(index, |(index, _)| index);
@@ -109,6 +114,45 @@ pub fn record(before: &Notebook, after: &Notebook, edits: &[Edit]) -> Recorded {
         recorded.metadata.extend(metadata_change(name, was.as_ref(), left.as_ref()).filter(|_| is_made));
     }
     recorded
+}
+
+/// The cells whose outputs `edits` remove or replace, and which are too large to be kept.
+pub fn too_large(before: &Notebook, edits: &[Edit]) -> Vec<CellId> {
+    let touched = Touched::by(edits);
+    let mut room = MAX_ALL_OUTPUTS;
+    let is_kept = |id: &CellId| {
+        let Some((_, cell)) = before.cell(id).filter(|(_, cell)| cell.output_count() > 0) else {
+            return true;
+        };
+        let mut left = Room(room.min(MAX_OUTPUTS));
+        let was = left.0;
+        let fits = cell.write_outputs(&mut left).is_ok();
+        room -= if fits { was - left.0 } else { 0 };
+        fits
+    };
+    let mut ids = touched.ids;
+    ids.retain(|id| touched.outputs.contains(id));
+    let (_, mut large): (Vec<_>, Vec<_>) = ids.into_iter().partition(is_kept);
+    // A run may show the same again.
+    let stays = |id: &CellId, edit: &Edit| {
+        matches!(edit, Edit::SetOutputs { id: of, .. } if of == id) && edit.is_applied(before)
+    };
+    large.retain(|id| !edits.iter().any(|edit| stays(id, edit)));
+    large
+}
+
+/// Counts what is written, which fails beyond this many bytes.
+struct Room(usize);
+
+impl io::Write for Room {
+    fn write(&mut self, part: &[u8]) -> io::Result<usize> {
+        self.0 = self.0.checked_sub(part.len()).ok_or(io::ErrorKind::FileTooLarge)?;
+        Ok(part.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 fn metadata_name(edit: &Edit) -> Option<&str> {

@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::{Duration, SystemTime};
 
-use notebook::{Edit, Notebook};
+use notebook::{CellId, Edit, Notebook};
 use operations::{
     Activities, Activity, Blobs, Creation, KernelRun, KernelRuns, LogError, Operation, OperationLog,
-    Recorded, RunAction, prune, record,
+    Recorded, RunAction, prune, record, too_large,
 };
 use parking_lot::Mutex;
 use place::{Error, ErrorKind, KernelId};
@@ -30,6 +30,9 @@ const BACKLOG: usize = 16;
 const READ_WAIT: Duration = Duration::from_secs(10);
 /// How many records are queued; further ones are dropped.
 const CAPACITY: usize = 1024;
+
+/// How many cells a sentence names.
+const MAX_NAMED: usize = 5;
 
 type Job = Box<dyn FnOnce() + Send>;
 
@@ -102,10 +105,21 @@ impl Recorder {
         })
     }
 
-    /// Records a change. Never waits.
-    pub fn record(&self, change: Change) {
+    /// Records a change. Never waits. Returns what an agent should know: that an undo will not restore all of it.
+    pub fn record(&self, change: Change) -> Option<String> {
         let log = self.log(&change.notebook);
+        let lost = too_large(&change.before, &change.edits);
         self.append(move || append(&log, change));
+        let named: Vec<&str> = lost.iter().take(MAX_NAMED).map(CellId::as_str).collect();
+        let whose = match lost.len() {
+            0 => return None,
+            1 => format!("cell {}", named[0]),
+            count if count > MAX_NAMED => format!("{count} cells ({}, …)", named.join(", ")),
+            _ => format!("cells {}", named.join(", ")),
+        };
+        Some(format!(
+            "The earlier outputs of {whose} are too large to be recorded: undo will not restore them."
+        ))
     }
 
     /// Records a checkpoint. Fails if that is not possible.

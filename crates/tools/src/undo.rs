@@ -83,9 +83,14 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
 async fn describe(asked: &mut Asked<'_>) -> Result<(), Error> {
     let Some((opened, now)) = asked.notebook().await? else { return Ok(()) };
     let (target, only) = targets(&asked.given.read()?, &now)?;
-    let diff = asked.session.undo(&opened, &target, only.as_deref(), true).await?.diff;
+    let Undone { diff, without_outputs, .. } =
+        asked.session.undo(&opened, &target, only.as_deref(), true).await?;
     asked.question.line("It would undo:");
     asked.question.source("changes", &diff);
+    if !without_outputs.is_empty() {
+        let cells = one_line(&without_outputs.join(", ")).into_owned();
+        asked.question.line(&format!("It would not restore the outputs of: {cells}."));
+    }
     asked.shown.effect = Some(diff);
     Ok(())
 }

@@ -208,10 +208,11 @@ async fn apply(
     // The state of widgets is a part of the outputs, which an undo of them does not need.
     let all = edits.iter().cloned().chain(widgets_after(&before, &edits, widgets)).collect();
     let applied = notebook.document().apply(all, expected).await?;
-    if let Some(recorder) = recorder {
-        recorder.record(runs::change_by(notebook, run, before, applied.notebook, edits));
-    }
-    Ok((format!("The fresh outputs of {count} cells were applied; {}.", applied.saved), changed))
+    let record = |recorder: &Recorder| {
+        recorder.record(runs::change_by(notebook, run, before, applied.notebook, edits))
+    };
+    let lost = recorder.and_then(record).map(|lost| format!(" {lost}")).unwrap_or_default();
+    Ok((format!("The fresh outputs of {count} cells were applied; {}.{lost}", applied.saved), changed))
 }
 
 /// The state of the widgets that a notebook shows after these edits, of which `fresh` has all of the kernel. `None` if it shows none, or

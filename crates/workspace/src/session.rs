@@ -11,7 +11,7 @@ use place::{
     Applied, Error, ErrorKind, Expected, Kernel, Mode, NextStep, NotebookPath, Place, SessionId, nearest,
 };
 use recorder::{
-    Change,
+    Change, Recorder,
     actor::{self, Actor},
 };
 use runs::{Changes, EndsKernel, OpenNotebook, Run, SessionOrder, Slots};
@@ -66,6 +66,8 @@ struct SessionState {
     seen: HashMap<NotebookPath, SeenCells>,
     /// The notebooks that it has changed.
     edited: HashSet<NotebookPath>,
+    /// What its changes have removed without a record.
+    not_recorded: Vec<String>,
 }
 
 impl Session {
@@ -311,7 +313,8 @@ impl Session {
                 undoes,
                 checkpoint: self.first_change_of(path),
             };
-            recorder.record(change);
+            let lost = recorder.record(change);
+            self.state().not_recorded.extend(lost);
         }
         Ok(applied)
     }
@@ -326,8 +329,11 @@ impl Session {
     }
 
     /// What an agent should know about changes that are not recorded. Returned once.
-    pub fn take_record_warning(&self) -> Option<String> {
-        self.workspace.recorder()?.take_warning()
+    pub fn take_record_warnings(&self) -> Vec<String> {
+        let mut warnings = std::mem::take(&mut self.state().not_recorded);
+        let unwritten = self.workspace.recorder().and_then(Recorder::take_warning);
+        warnings.extend(unwritten.map(|warning| format!("Note: {warning}.")));
+        warnings
     }
 
     /// Runs `work`, whose changes are recorded as those of this agent and of `tool`, and waits a moment where it is not known

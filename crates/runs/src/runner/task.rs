@@ -322,7 +322,8 @@ impl Runner {
         self.write_others(notebook).await;
         let Ok(written) = outputs::write_end(notebook, run, kernel, executor).await else { return false };
         if let (Some(recorder), Some(before), Some(written)) = (self.recorder(), before, written) {
-            recorder.record(outputs::change_by(notebook, run, before, written.notebook, written.edits));
+            let change = outputs::change_by(notebook, run, before, written.notebook, written.edits);
+            recorder.record(change).into_iter().for_each(|note| run.note(note));
         }
         true
     }

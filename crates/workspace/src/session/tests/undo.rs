@@ -299,9 +299,9 @@ async fn a_checkpoint_that_cannot_be_recorded_is_an_error() {
     with_cells(&session, "a.ipynb", 1).await;
     assert_eq!(session.checkpoint(&opened, "tidy").await.unwrap_err().kind, ErrorKind::Unavailable);
     set(&session, &opened, 0, "x").await;
-    assert!(session.take_record_warning().is_some_and(|warning| warning.contains("cannot be undone")));
+    assert!(session.take_record_warnings()[0].contains("cannot be undone"));
     set(&session, &opened, 0, "y").await;
-    assert_eq!(session.take_record_warning(), None);
+    assert_eq!(session.take_record_warnings(), [""; 0]);
 }
 
 #[tokio::test]
@@ -360,4 +360,33 @@ async fn an_agent_is_told_once_what_the_person_did() {
     set(&other, &opened, 1, "by an agent of that name").await;
     other.history(&opened, None).await.unwrap();
     assert_eq!(one.take_persons_actions().await, [""; 0]);
+}
+
+#[tokio::test]
+async fn outputs_that_are_too_large_to_be_recorded_are_named_when_they_are_removed() {
+    let (workspace, _folder) = recording();
+    let (session, opened) = agent(&workspace, "one").await;
+    let (_, before) = with_cells(&session, "a.ipynb", 2).await;
+    let show = |index: usize, text: String| {
+        let output = notebook::Output::Stream { name: "stdout".to_owned(), text: text.as_str().into() };
+        let id = before.cells()[index].id().clone();
+        Edit::SetOutputs { id, outputs: vec![output].into(), execution_count: None }
+    };
+    let (small, large) = (show(0, "x".repeat(5 << 20)), show(1, "x".repeat(33 << 20)));
+    opened.document().apply(vec![small.clone(), large], Vec::new()).await.unwrap();
+    let shown = opened.document().snapshot().await.unwrap();
+    let ids: Vec<_> = shown.cells().iter().map(|cell| cell.id().clone()).collect();
+    let delete = Edit::Delete { ids: ids.clone() };
+    session.edit(&opened, &shown, vec![delete], Vec::new()).await.unwrap();
+    let expected = format!(
+        "The earlier outputs of cell {} are too large to be recorded: undo will not restore them.",
+        ids[1]
+    );
+    assert_eq!(session.take_record_warnings(), [expected]);
+    assert_eq!(session.take_record_warnings(), [""; 0]);
+    let undone = undo(&session, &opened, UndoTarget::Last(1)).await.unwrap();
+    assert_eq!(undone.without_outputs, ids[1..]);
+    let now = opened.document().snapshot().await.unwrap();
+    assert!(small.is_applied(&now));
+    assert_eq!(now.cells()[1].output_count(), 0);
 }
