@@ -10,6 +10,7 @@ use notebook::{Json, MimeBundle};
 use crate::data_uri::{self, without_data_uris};
 use crate::marks::marked;
 use crate::{chart, html, image, size, svg, terminal};
+use alignment::Headers;
 
 #[derive(Debug)]
 pub(crate) enum Rendered {
@@ -156,9 +157,13 @@ fn html_or_plain(html: &str, forms: &Forms<'_>) -> Rendered {
     let is_table = has_table && !text.is_empty() && !plain.as_deref().is_some_and(is_long);
     // A terminal would remove the spaces at the ends of lines.
     let aligned = forms.text("text/plain").zip(shape).filter(|_| html.contains("class=\"dataframe\""));
-    let has_right_headers = html.contains("<tr style=\"text-align: right");
+    let headers = match html.split_once("<tr style=\"text-align: ") {
+        Some((_, side)) if side.starts_with("right") => Headers::Right,
+        Some(_) => Headers::Left,
+        None => Headers::Levels,
+    };
     let text = aligned
-        .and_then(|(plain, shape)| alignment::with_spaces(&text, &plain, shape, has_right_headers))
+        .and_then(|(plain, shape)| alignment::with_spaces(&text, &plain, shape, headers))
         .unwrap_or(text);
     match plain {
         Some(plain) if !is_table => illustrated(plain, &images),

@@ -12,29 +12,36 @@
 //! ```
 //!
 //! the dates end in column 13 and the header in column 12, so that the header ends with a space. Spaces at the start of a text only make
-//! its column wider, and the column does not say for which of its texts. Such columns are named in a note.
-//! Where all names of columns begin with spaces, pandas leaves out as many as they share, and nothing shows them.
+//! its column wider, and the column does not say for which of its texts. Such columns are named in a note. Labels of rows are aligned
+//! to the left, and their spaces at the start can be seen. Where all names or labels begin with spaces, pandas leaves out as many as
+//! they share, and nothing shows them; only the kernel knows them (`memory/handler/spaces.py` in `kernel`).
+
+mod line;
 
 use crate::html::Shape;
+use line::{Found, bare, find};
 
 /// Larger tables are left as they are, in bytes.
 const MAX_SIZE: usize = 200_000;
 /// The most columns that a note names.
 const MAX_NAMED: usize = 5;
 
-/// Where a text stands in a line, in characters.
-type Span = (usize, usize);
-
-/// Something else stands where a cell was looked for.
-struct NotThere;
+/// How the headers of columns are aligned, as far as the HTML says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Headers {
+    Right,
+    Left,
+    /// Nothing is said of headers with several levels.
+    Levels,
+}
 
 /// A column of a block of lines.
 #[derive(Default)]
 struct Column {
     /// The column of the table.
     index: usize,
-    /// The places of its texts, by row.
-    spans: Vec<Option<Span>>,
+    /// Its texts, by row.
+    texts: Vec<Option<Found>>,
     /// Where it starts at the latest, if its texts have as few spaces of pandas before them as possible, and as many.
     starts: (usize, usize),
     /// Where it ends, and whether that is certain.
@@ -44,7 +51,7 @@ struct Column {
 
 /// The table `text`, with tabs between its cells, with those quoted of which `plain` proves the spaces, and with notes about spaces of
 /// which the place is not certain.
-pub(super) fn with_spaces(text: &str, plain: &str, shape: Shape, has_right_headers: bool) -> Option<String> {
+pub(super) fn with_spaces(text: &str, plain: &str, shape: Shape, headers: Headers) -> Option<String> {
     if text.len() > MAX_SIZE || plain.len() > MAX_SIZE {
         return None;
     }
@@ -52,7 +59,7 @@ pub(super) fn with_spaces(text: &str, plain: &str, shape: Shape, has_right_heade
     let mut blocks: Vec<&[Vec<char>]> = lines.split(Vec::is_empty).filter(|block| block.len() > 1).collect();
     let count = blocks.first()?.len();
     blocks.retain(|block| block.len() == count);
-    let mut table = Table::new(text.lines().take(count), shape);
+    let mut table = Table::new(text.lines().take(count), shape, headers);
     if table.rows.len() < count || count <= shape.headers || shape.labels == 0 {
         return None;
     }
@@ -61,7 +68,9 @@ pub(super) fn with_spaces(text: &str, plain: &str, shape: Shape, has_right_heade
         // Columns that do not fit into a line follow in a further block, and a backslash says so.
         let margin = if blocks.len() == 1 { 0 } else { 2 + usize::from(at + 1 < blocks.len()) };
         let columns = table.columns(block, first, margin)?;
-        if has_right_headers || !table.has_left_headers(&columns) {
+        table.spell(&columns);
+        columns.iter().take(shape.labels).for_each(|column| table.quote_labels(column));
+        if !table.has_left_headers(&columns) {
             table.quote(&columns);
         }
         first += columns.len() - shape.labels;
@@ -71,14 +80,17 @@ pub(super) fn with_spaces(text: &str, plain: &str, shape: Shape, has_right_heade
 
 struct Table {
     rows: Vec<Vec<String>>,
+    /// The rows as they are shown.
+    shown: Vec<Vec<String>>,
     width: usize,
     shape: Shape,
+    headers: Headers,
     /// The columns in which spaces have no certain place.
     unplaced: Vec<usize>,
 }
 
 impl Table {
-    fn new<'a>(lines: impl Iterator<Item = &'a str>, shape: Shape) -> Self {
+    fn new<'a>(lines: impl Iterator<Item = &'a str>, shape: Shape, headers: Headers) -> Self {
         let mut rows: Vec<Vec<String>> =
             lines.map(|line| line.split('\t').map(str::to_owned).collect()).collect();
         // Empty cells at the end of a row are not written.
@@ -86,7 +98,8 @@ impl Table {
         for row in &mut rows {
             row.resize(width, String::new());
         }
-        Self { rows, width, shape, unplaced: Vec::new() }
+        let shown = rows.clone();
+        Self { rows, shown, width, shape, headers, unplaced: Vec::new() }
     }
 
     /// The labels of rows and the columns from `first` on that stand in this block of lines, of which the last ends `margin` before the
@@ -96,25 +109,27 @@ impl Table {
         if block.iter().any(|line| line.len() != length) {
             return None;
         }
-        let mut columns: Vec<Column> = Vec::new();
-        let mut last = self.width;
+        let mut rows = Vec::new();
         for (row, line) in self.rows.iter().zip(block) {
-            let is_first = last == self.width && columns.is_empty();
-            let mut at = 0;
-            for (place, index) in (0..self.shape.labels).chain(first..self.width).enumerate() {
+            let (mut at, mut texts) = (0, Vec::new());
+            for index in (0..self.shape.labels).chain(first..self.width) {
                 let is_over = || line.iter().skip(at).all(|character| matches!(character, ' ' | '\\'));
-                if is_first && margin > 0 && index >= first && is_over() {
-                    last = index;
-                }
-                if index >= last {
+                if margin > 0 && index >= first && is_over() {
                     break;
                 }
-                if is_first {
-                    columns.push(Column { index, ..Column::default() });
-                }
-                columns[place].spans.push(find(line, row.get(index)?, &mut at).ok()?);
+                texts.push(find(line, row.get(index)?, &mut at).ok()?);
             }
+            rows.push(texts);
         }
+        // Rows can end with empty cells, and the one with the names of the index has nothing else.
+        let filled = rows.iter().zip(&self.rows).filter(|(_, row)| !self.names_index(row));
+        let count = filled.map(|(texts, _)| texts.len()).max()?;
+        let indexes = (0..self.shape.labels).chain(first..self.width).take(count);
+        let column = |(place, index)| {
+            let texts = rows.iter().map(|texts| texts.get(place).cloned().flatten()).collect();
+            Column { index, texts, ..Column::default() }
+        };
+        let mut columns: Vec<Column> = indexes.enumerate().map(column).collect();
         for column in &mut columns {
             column.starts = self.starts(column);
         }
@@ -126,19 +141,36 @@ impl Table {
         column.index < self.shape.labels
     }
 
-    /// The texts of a column below its headers, with their places.
-    fn values<'a>(&'a self, column: &'a Column) -> impl Iterator<Item = (&'a str, Span)> {
-        let rows = self.rows.iter().zip(&column.spans).skip(self.shape.headers);
-        rows.filter_map(|(row, span)| Some((&*row[column.index], (*span)?)))
+    /// The texts of a column below its headers.
+    fn values<'a>(&'a self, column: &'a Column) -> impl Iterator<Item = (&'a str, &'a Found)> {
+        let rows = self.rows.iter().zip(&column.texts).skip(self.shape.headers);
+        rows.filter_map(|(row, found)| Some((&*row[column.index], found.as_ref()?)))
     }
 
+    /// Where it starts at the latest, if its texts have as few spaces of pandas before them as possible, and as many.
     fn starts(&self, column: &Column) -> (usize, usize) {
-        let starts = column.spans.iter().enumerate().filter_map(|(row, span)| {
-            let (start, _) = (*span)?;
+        let starts = column.texts.iter().enumerate().filter_map(|(row, found)| {
+            let start = found.as_ref().filter(|_| !self.is_label(column) || self.is_in_place(row))?.start;
             let (least, most) = self.leads(column, row);
             Some((start.saturating_sub(least), start.saturating_sub(most)))
         });
         starts.fold((usize::MAX, usize::MAX), |all, one| (all.0.min(one.0), all.1.min(one.1)))
+    }
+
+    /// The text without quotes, as the plain text has it.
+    fn text(&self, column: &Column, row: usize) -> String {
+        let exact = column.texts[row].as_ref().and_then(|found| found.exact.clone());
+        exact.unwrap_or_else(|| bare(&self.rows[row][column.index]))
+    }
+
+    /// Whether the labels of this row stand in their columns. The name of the columns is in the last of several in HTML, and in the
+    /// first in plain text.
+    fn is_in_place(&self, row: usize) -> bool {
+        row >= self.shape.headers || self.shape.labels == 1 || self.names_index(&self.rows[row])
+    }
+
+    fn names_index(&self, row: &[String]) -> bool {
+        row[self.shape.labels..].iter().all(String::is_empty)
     }
 
     /// The least and the most spaces that pandas writes before a text in its column.
@@ -149,7 +181,11 @@ impl Table {
         } else if row < self.shape.headers {
             let has_numbers = self.values(column).all(|(value, _)| is_number(value) || value == "...");
             let space = usize::from(has_numbers || text == "...");
-            (space, space)
+            // Where columns are left out, pandas takes the types of others for those after them. Versions differ in headers with
+            // several levels.
+            let is_cut = text != "..." && self.rows[row].iter().any(|text| text == "...");
+            let least = if is_cut || self.headers == Headers::Levels { 0 } else { space };
+            (least, if is_cut { 1 } else { space })
         } else {
             // No space is before dates and minus signs, but before texts that look so.
             (usize::from(!text.starts_with('-') && !is_date(text)), 1)
@@ -158,30 +194,51 @@ impl Table {
 
     fn find_edges(&self, columns: &mut [Column], end: usize) {
         for place in 0..columns.len() {
-            let seen = columns[place].spans.iter().flatten().map(|(_, end)| *end).max().unwrap_or_default();
+            let seen = columns[place].texts.iter().flatten().map(|found| found.end).max().unwrap_or_default();
             let next = columns.get(place + 1).map(|next| next.starts.0);
             // No spaces are after a number.
             let is_sure = next.is_none_or(|start| start <= seen + 1)
-                || self.values(&columns[place]).any(|(text, (_, end))| end == seen && is_number(text));
+                || self.values(&columns[place]).any(|(text, found)| found.end == seen && is_number(text));
             let column = &mut columns[place];
             column.edge = if next.is_none() { end.max(seen) } else { seen };
             column.is_edge_sure = is_sure;
         }
     }
 
-    /// Whether headers are aligned to the left: most start where their values start, and end at different distances before the edge.
+    /// Whether headers are aligned to the left, as far as can be seen: more of them end before the edge and start where their values
+    /// start than end at the edge and start later.
     fn has_left_headers(&self, columns: &[Column]) -> bool {
-        let columns = &columns[self.shape.labels..];
-        let distance = |column: &Column| {
-            let (start, end) = (*column.spans.first()?)?;
-            let first = self.values(column).map(|(_, (start, _))| start).min()?;
-            (start <= first).then(|| column.edge - end).filter(|distance| *distance > 0)
-        };
-        let distances: Vec<usize> = columns.iter().filter_map(distance).collect();
-        distances.len() * 2 > columns.len() && distances.iter().any(|distance| *distance > 1)
+        let (mut left, mut right) = (0, 0);
+        for column in &columns[self.shape.labels..] {
+            let first = self.values(column).map(|(_, found)| found.start).min().unwrap_or_default();
+            for header in column.texts.iter().take(self.shape.headers).flatten() {
+                left += usize::from(header.end < column.edge && header.start <= first);
+                right += usize::from(header.end == column.edge && header.start > first);
+            }
+        }
+        match self.headers {
+            Headers::Right => false,
+            Headers::Left => true,
+            Headers::Levels => left > right,
+        }
     }
 
-    /// Quotes the texts after which there are spaces, where nothing can be before them.
+    /// Writes texts as the plain text has them, where the HTML has other spaces than plain ones in another way, or not at all.
+    fn spell(&mut self, columns: &[Column]) {
+        for column in columns {
+            for (row, found) in column.texts.iter().enumerate() {
+                let Some(found) = found else { continue };
+                if let Some(exact) = &found.exact {
+                    self.shown[row][column.index] = format!("{exact:?}");
+                }
+                if found.is_beside_unusual {
+                    self.unplaced.push(column.index);
+                }
+            }
+        }
+    }
+
+    /// Quotes the texts with spaces, where their places are certain.
     fn quote(&mut self, columns: &[Column]) {
         for (place, column) in columns.iter().enumerate() {
             let before = place.checked_sub(1).map(|before| &columns[before]);
@@ -189,9 +246,7 @@ impl Table {
             let is_next_wider =
                 !column.is_edge_sure && next.is_some_and(|next| next.starts.1 > column.edge + 1);
             if self.is_label(column) {
-                let is_shifted =
-                    |(text, (start, _)): (&str, Span)| start > column.starts.0 && !is_number(text);
-                if is_next_wider || self.values(column).any(is_shifted) {
+                if is_next_wider {
                     self.unplaced.push(column.index);
                 }
                 continue;
@@ -199,12 +254,14 @@ impl Table {
             let left = before.filter(|before| before.is_edge_sure).map(|before| before.edge + 1);
             let is_wider = before.is_some_and(|before| column.starts.1 > before.edge + 1);
             let mut is_unplaced = is_wider || is_next_wider;
-            for (row, span) in column.spans.iter().enumerate() {
-                let Some((start, end)) = *span else { continue };
-                let fills = left.is_some_and(|left| start <= left + self.leads(column, row).1);
-                if end < column.edge && fills && column.is_edge_sure && !is_wider {
-                    let cell = &mut self.rows[row][column.index];
-                    *cell = format!("{:?}", bare(cell) + &" ".repeat(column.edge - end));
+            for (row, found) in column.texts.iter().enumerate() {
+                let Some(Found { start, end, is_beside_unusual, .. }) = *found else { continue };
+                let (least, most) = self.leads(column, row);
+                let lead = if row < self.shape.headers { least } else { most };
+                let fills = left.is_some_and(|left| start <= left + lead);
+                if end < column.edge && fills && column.is_edge_sure && !is_wider && !is_beside_unusual {
+                    let text = self.text(column, row) + &" ".repeat(column.edge - end);
+                    self.shown[row][column.index] = format!("{text:?}");
                 } else {
                     is_unplaced |= end < column.edge;
                 }
@@ -215,10 +272,25 @@ impl Table {
         }
     }
 
+    /// Quotes the labels that start after others. pandas writes a space before numbers if others have a sign.
+    fn quote_labels(&mut self, column: &Column) {
+        let are_numbers = self.values(column).all(|(text, _)| is_number(text) || text == "...");
+        for (row, found) in column.texts.iter().enumerate() {
+            let Some(Found { start, .. }) = *found else { continue };
+            let cell = &self.rows[row][column.index];
+            let is_of_pandas = is_date(cell) || are_numbers && row >= self.shape.headers;
+            if start > column.starts.0 && !is_of_pandas && self.is_in_place(row) {
+                let text = " ".repeat(start - column.starts.0) + &self.text(column, row);
+                self.shown[row][column.index] = format!("{text:?}");
+            }
+        }
+    }
+
     /// The table with its notes, and what follows it in `text`.
     fn finish(mut self, text: &str, count: usize) -> String {
         let mut notes = String::new();
         if !self.unplaced.is_empty() {
+            self.unplaced.sort_unstable();
             self.unplaced.dedup();
             let names = self.unplaced.iter().map(|index| self.name(*index));
             notes.push_str("\n[Texts begin or end with spaces that are not shown in or beside: ");
@@ -229,7 +301,7 @@ impl Table {
             notes.push_str("\n[Names that are empty or only spaces, of columns counted from 0: ");
             notes.push_str(&(listed(blank.iter().map(usize::to_string)) + "]"));
         }
-        let mut table: Vec<String> = self.rows.iter().map(|row| row.join("\t")).collect();
+        let mut table: Vec<String> = self.shown.iter().map(|row| row.join("\t")).collect();
         for row in &mut table {
             row.truncate(row.trim_end_matches('\t').len());
         }
@@ -241,7 +313,7 @@ impl Table {
 
     /// What a note calls a column.
     fn name(&self, index: usize) -> String {
-        let headers = self.rows.iter().take(self.shape.headers);
+        let headers = self.shown.iter().take(self.shape.headers);
         let name = headers.filter_map(|row| row.get(index)).rfind(|header| !header.is_empty());
         match name {
             _ if index < self.shape.labels => "the index".to_owned(),
@@ -253,8 +325,7 @@ impl Table {
     /// The columns whose header is blank, if headers have one level.
     fn blank_names(&self) -> Vec<usize> {
         let labels = self.shape.labels;
-        let names_index = |row: &Vec<String>| row[labels..].iter().all(String::is_empty);
-        let levels = self.rows[..self.shape.headers].iter().filter(|row| !names_index(row));
+        let levels = self.rows[..self.shape.headers].iter().filter(|row| !self.names_index(row));
         match &levels.collect::<Vec<_>>()[..] {
             [names] => {
                 let known = names[labels..].iter().take_while(|name| *name != "...").enumerate();
@@ -270,38 +341,6 @@ fn listed(names: impl ExactSizeIterator<Item = String>) -> String {
     let more = names.len().saturating_sub(MAX_NAMED);
     let shown = names.take(MAX_NAMED).collect::<Vec<_>>().join(", ");
     if more > 0 { format!("{shown} and {more} more") } else { shown }
-}
-
-/// Where `cell` is the next text of the line, and `None` if it is empty.
-fn find(line: &[char], cell: &str, at: &mut usize) -> Result<Option<Span>, NotThere> {
-    if cell.is_empty() {
-        return Ok(None);
-    }
-    let rest = line.get(*at..).unwrap_or_default();
-    let start = *at + rest.iter().position(|character| *character != ' ').ok_or(NotThere)?;
-    let spelled = |text: &str| {
-        let end = start + text.chars().count();
-        let is_there = line.get(start..end)?.iter().copied().eq(text.chars());
-        let ends = line.get(end).is_none_or(|next| *next == ' ');
-        (is_there && ends).then_some(end)
-    };
-    // Left out rows are `...` in HTML, and as many dots as fit in plain text.
-    let dots = || line[start..].iter().take_while(|character| **character == '.').count();
-    if let Some(end) = spelled(cell).or_else(|| spelled(&bare(cell))) {
-        *at = end;
-        Ok(Some((start, end)))
-    } else if cell == "..." && (1..3).contains(&dots()) {
-        *at = start + dots();
-        Ok(None)
-    } else {
-        Err(NotThere)
-    }
-}
-
-/// A cell without the quotes that it has because of spaces within it.
-fn bare(cell: &str) -> String {
-    let inner = cell.strip_prefix('"').and_then(|cell| cell.strip_suffix('"'));
-    inner.unwrap_or(cell).to_owned()
 }
 
 fn is_number(text: &str) -> bool {

@@ -4,14 +4,14 @@ use super::*;
 
 /// The usual table, with one row of headers and one label in each row.
 fn with_spaces(text: &str, plain: &str) -> Option<String> {
-    super::with_spaces(text, plain, Shape { headers: 1, labels: 1 }, true)
+    super::with_spaces(text, plain, Shape { headers: 1, labels: 1 }, Headers::Right)
 }
 
 proptest! {
     #[test]
     fn no_table_panics(text in "([a .]{0,3}\t?[a .\n]{0,3}){0,12}", plain in "([a .]{0,4}\n?){0,16}") {
         for (headers, labels) in [(0, 1), (1, 1), (2, 2), (9, 0)] {
-            let shown = super::with_spaces(&text, &plain, Shape { headers, labels }, labels == 1);
+            let shown = super::with_spaces(&text, &plain, Shape { headers, labels }, if labels == 1 { Headers::Right } else { Headers::Levels });
             prop_assert!(shown.is_none_or(|shown| shown.matches('a').count() == text.matches('a').count()));
         }
     }
@@ -49,8 +49,6 @@ fn spaces_at_the_start_are_named_without_a_place() {
         ),
         // {' code ': ['long text', 'x']}: only the space at its end can be seen.
         ("       code \n0  long text\n1          x", "\tcode\n0\tlong text\n1\tx", "code"),
-        // index=[' r1', 'r2 ']
-        ("     a\n r1  1\nr2   2", "\ta\nr1\t1\nr2\t2", "the index"),
     ] {
         assert_eq!(with_spaces(html, plain), Some(html.to_owned() + &note(names)));
     }
@@ -64,11 +62,17 @@ fn spaces_at_the_start_are_named_without_a_place() {
 #[test]
 fn levels_and_names_of_the_index_are_no_columns() {
     let shown = |html: &str, plain: &str, headers, labels| {
-        super::with_spaces(html, plain, Shape { headers, labels }, true).unwrap()
+        super::with_spaces(html, plain, Shape { headers, labels }, Headers::Right).unwrap()
     };
     // Levels of an index are aligned to the left.
     let (plain, html) = ("      n\nk l    \na xx  1\nb y   2", "\t\tn\nk\tl\na\txx\t1\nb\ty\t2");
     assert_eq!(shown(html, plain, 2, 2), html);
+    // index=[' r1', 'r2']
+    let (plain, html) = ("     a\n r1  1\nr2   2", "\ta\nr1\t1\nr2\t2");
+    assert_eq!(shown(html, plain, 1, 1), "\ta\n\" r1\"\t1\nr2\t2");
+    // Numbers have room for a sign.
+    let (plain, html) = ("     a\n 1   1\n-22  2", "\ta\n1\t1\n-22\t2");
+    assert_eq!(shown(html, plain, 1, 1), html);
     // groupby('city ').sum()
     let (plain, html) = ("       n\ncity    \na      3\nb      3", "\tn\ncity\na\t3\nb\t3");
     assert_eq!(shown(html, plain, 2, 1), html.to_owned() + &note("the index, n"));
@@ -132,6 +136,145 @@ fn columns_that_are_wrapped_or_shortened_are_found() {
 }
 
 #[test]
+fn a_header_after_left_out_columns_can_have_a_space_of_pandas() {
+    let (plain, html) = ("    a  ...  xyz\n0  bb  ...   ab", "\ta\t...\txyz\n0\tbb\t...\tab");
+    assert_eq!(with_spaces(html, plain).as_deref(), Some(html));
+}
+
+#[test]
+fn headers_with_several_levels_are_found() {
+    let shown = |html: &str, plain: &str| {
+        super::with_spaces(html, plain, Shape { headers: 2, labels: 1 }, Headers::Levels).unwrap()
+    };
+    // {('u', 'north'): ['a ', 'ccccc'], ('u', 'x '): ['bb', 'ddd']}
+    let plain = "       u     \n   north   x \n0     a    bb\n1  ccccc  ddd";
+    let html = "\tu\n\tnorth\tx\n0\ta\tbb\n1\tccccc\tddd";
+    assert_eq!(shown(html, plain), html.to_owned() + &note("north, x"));
+    // The first line of a block ends before its columns do.
+    let plain = "      u       \\\n  north    x   \n0     a  ccc   \n\n              \n  longest  w  \n0     dd   e  ";
+    let html = "\tu\n\tnorth\tx\tlongest\tw\n0\ta\tccc\tdd\te";
+    assert_eq!(shown(html, plain), html.to_owned() + &note("longest"));
+    // display.colheader_justify="left"
+    let (plain, html) = ("  x       \n  y  zz   \n0  1  aaaa", "\tx\n\ty\tzz\n0\t1\taaaa");
+    assert_eq!(shown(html, plain), html);
+}
+
+#[test]
+fn other_spaces_and_hidden_characters_are_spelled() {
+    // {'\u{a0}c ': ['x'], 'a\u{a0}\u{a0}b': ['y\u{3000}'], 'd \u{200b}': ['z']}
+    let plain = "  \u{a0}c  a\u{a0}\u{a0}b d \u{200b}\n0   x   y\u{3000}   z";
+    let html = "\tc\t\"a  b\"\t\"d \\u{200b}\"\n0\tx\ty\tz";
+    assert_eq!(
+        with_spaces(html, plain).unwrap(),
+        "\t\"\\u{a0}c \"\t\"a\\u{a0}\\u{a0}b\"\t\"d \\u{200b}\"\n0\tx\t\"y\\u{3000}\"\tz"
+    );
+    // Whose it is cannot be seen.
+    let (plain, html) = ("   a \u{a0}   b\n0    1   2", "\ta\tb\n0\t1\t2");
+    assert_eq!(with_spaces(html, plain), Some(html.to_owned() + &note("a, b")));
+}
+
+/// A frame as pandas writes it.
+#[derive(Debug)]
+struct Frame {
+    labels: Vec<String>,
+    names: Vec<String>,
+    columns: Vec<Vec<String>>,
+}
+
+fn text() -> impl Strategy<Value = String> {
+    ("( |  )?", "[abc]{1,4}( [abc])?", "( |  )?").prop_map(|(before, text, after)| before + &text + &after)
+}
+
+fn frame() -> impl Strategy<Value = Frame> {
+    (1..4_usize, 1..5_usize).prop_flat_map(|(rows, columns)| {
+        let column = prop_oneof![
+            prop::collection::vec(text(), rows),
+            prop::collection::vec("-?[1-9]{1,5}", rows),
+            prop::collection::vec("[abc]{1,4}", rows),
+        ];
+        let texts = |count| {
+            prop_oneof![prop::collection::vec(text(), count), prop::collection::vec("[abc]{1,4}", count)]
+        };
+        (texts(rows), texts(columns), prop::collection::vec(column, columns))
+            .prop_map(|(labels, names, columns)| Frame { labels, names, columns })
+    })
+}
+
+impl Frame {
+    fn rows(&self) -> Vec<Vec<&str>> {
+        let head = std::iter::once("").chain(self.names.iter().map(String::as_str)).collect();
+        let body = self.labels.iter().enumerate().map(|(row, label)| {
+            let values = self.columns.iter().map(move |column| &*column[row]);
+            std::iter::once(&**label).chain(values).collect()
+        });
+        std::iter::once(head).chain(body).collect()
+    }
+
+    fn html(&self) -> String {
+        let line = |row: &Vec<&str>| row.iter().map(|text| text.trim()).collect::<Vec<_>>().join("\t");
+        self.rows().iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+
+    fn plain(&self) -> String {
+        let labels = trimmed(&self.labels);
+        let width = labels.iter().map(|label| label.len()).max().unwrap_or_default();
+        let head = std::iter::once(String::new());
+        let mut lines: Vec<String> =
+            head.chain(labels.iter().map(|it| (*it).to_owned())).map(|it| format!("{it:width$}")).collect();
+        for (name, values) in trimmed(&self.names).iter().zip(&self.columns) {
+            let are_numbers = values.iter().all(|value| is_number(value));
+            let lead = |value: &&String| if is_number(value) && value.starts_with('-') { "" } else { " " };
+            let name = format!("{}{name}", if are_numbers { " " } else { "" });
+            let values = values.iter().map(|value| format!("{}{value}", lead(&value)));
+            let texts: Vec<String> = std::iter::once(name).chain(values).collect();
+            let width = texts.iter().map(String::len).max().unwrap_or_default();
+            lines.iter_mut().zip(texts).for_each(|(line, text)| line.push_str(&format!(" {text:>width$}")));
+        }
+        lines.join("\n")
+    }
+}
+
+/// Without the spaces that all texts have at their start.
+fn trimmed(texts: &[String]) -> Vec<&str> {
+    let shared = texts.iter().map(|text| text.len() - text.trim_start().len()).min().unwrap_or_default();
+    texts.iter().map(|text| &text[shared..]).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_space_is_invented(frame in frame()) {
+        let html = frame.html();
+        let shown = with_spaces(&html, &frame.plain()).unwrap();
+        let notes: String = shown.lines().skip(html.lines().count()).collect();
+        for (line, row) in shown.lines().zip(frame.rows()) {
+            for (cell, text) in line.split('\t').zip(row) {
+                let known = bare(cell);
+                prop_assert_eq!(known.trim(), text.trim());
+                prop_assert!(text.contains(&known), "{:?} for {:?}\n{}\n{}", cell, text, frame.plain(), shown);
+            }
+        }
+        let texts = || frame.rows().concat().into_iter().map(str::to_owned).collect::<Vec<_>>();
+        let has_spaces = texts().iter().any(|text| text.trim() != text);
+        prop_assert!(notes.is_empty() || has_spaces, "{}\n{}", frame.plain(), shown);
+        // Whatever cannot be seen in its place makes a column or the labels wider, or is not to be seen.
+        let is_narrow = frame.plain().lines().all(|line| line.trim_end().len() == line.len());
+        prop_assert!(is_narrow || !notes.is_empty() || shown.contains(" \""), "{}\n{}", frame.plain(), shown);
+    }
+
+    #[test]
+    fn labels_show_the_spaces_that_others_do_not_have(frame in frame()) {
+        let shown = with_spaces(&frame.html(), &frame.plain()).unwrap();
+        let labels = trimmed(&frame.labels);
+        for (line, label) in shown.lines().skip(1).zip(labels) {
+            let cell = bare(line.split('\t').next().unwrap());
+            prop_assert_eq!(cell.trim_end(), label.trim_end());
+        }
+    }
+}
+
+#[test]
 fn tables_without_spaces_stay() {
     for plain in [
         "   Order Date Region    n     ok  long header name\n0  2020-01-01  SOUTH  1.5   True                 1\n1  2021-01-01     NO  NaN  False                 2",
@@ -155,7 +298,7 @@ fn headers_on_the_left_are_left_alone() {
     let plain = "  a      b      cc   \n0  Alice  Paris  xxxx\n1    Bob   Rome   yyy";
     let html = "\ta\tb\tcc\n0\tAlice\tParis\txxxx\n1\tBob\tRome\tyyy";
     let shape = Shape { headers: 1, labels: 1 };
-    assert_eq!(super::with_spaces(html, plain, shape, false).as_deref(), Some(html));
+    assert_eq!(super::with_spaces(html, plain, shape, Headers::Left).as_deref(), Some(html));
 }
 
 #[test]
