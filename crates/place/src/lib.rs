@@ -22,6 +22,7 @@ mod notebook_errors;
 mod orphan;
 mod place;
 pub mod progress;
+mod recorded_ids;
 mod relay;
 mod run_details;
 mod run_state;
