@@ -5,6 +5,7 @@
 //! From the bottom up: `json` is text that is cut and joined but never re-typed; `text`, `output`, `cell` and `file` are
 //! the parts of a notebook; `read` makes a [`Notebook`] of them, `edit` changes it and `write` prints it.
 
+mod assigned_ids;
 mod cell;
 mod cell_metadata;
 mod cell_ref;
@@ -28,6 +29,7 @@ mod truncate;
 mod visible;
 mod write;
 
+pub use assigned_ids::AssignedIds;
 pub use cell::{Cell, CellType};
 pub use cell_metadata::is_defined_metadata;
 pub use cell_ref::{CellLabel, CellRef, CellRefError};

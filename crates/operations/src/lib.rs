@@ -2,11 +2,13 @@
 //!
 //! [`record`] describes a change by the states of its cells before and after; [`plan`] finds the edits that lead back, or says
 //! which cells somebody else has changed since; [`live`] says what is left to be undone. These only compute.
-//! [`OperationLog`] keeps the operations of one notebook in a folder, and [`KernelRuns`] the last runs on one kernel.
+//! [`OperationLog`] keeps the operations of one notebook in a folder, [`IdRecord`] the ids of its cells if its file has none, and
+//! [`KernelRuns`] the last runs on one kernel.
 
 mod blob;
 mod calls;
 mod describe;
+mod id_record;
 mod live;
 mod log;
 mod operation;
@@ -20,6 +22,7 @@ mod testing;
 pub use blob::{BlobId, Blobs};
 pub use calls::{by_call, of_same_call};
 pub use describe::{diff_of, summary};
+pub use id_record::{IdRecord, IdRecords, LockedIds};
 pub use live::{Since, live, since_creation};
 pub use log::{Activities, Activity, LogError, OperationLog, SessionLock, prune};
 pub use operation::{

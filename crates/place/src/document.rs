@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use futures_util::future::BoxFuture;
 use notebook::{Cell, CellId, Edit, Notebook, one_line};
+use operations::IdRecord;
 use tokio::sync::watch;
 
 use crate::{Error, ErrorKind, Future, NextStep, NotebookPath, SessionId};
@@ -66,6 +67,12 @@ pub trait Document: Send + Sync + 'static {
     /// The cell with the cursor of the person who moved last, if that is known. Never waits.
     fn selected(&self) -> Option<CellId> {
         None
+    }
+
+    /// Takes the ids of cells that the file does not tell apart from a record, and keeps them there from now on. Only the first record
+    /// counts.
+    fn record_ids(&self, _record: IdRecord) -> BoxFuture<'_, ()> {
+        Box::pin(ready(()))
     }
 
     /// Releases connections and memory while no session uses the notebook. Any later call resumes it.

@@ -22,6 +22,7 @@ mod notebook_errors;
 mod orphan;
 mod place;
 pub mod progress;
+mod recorded_ids;
 mod relay;
 mod run_details;
 mod run_state;
@@ -33,6 +34,7 @@ pub use self::kernel::{
     Foreign, Keeping, Kernel, KernelChoice, KernelDescription, KernelState, KernelspecInfo,
 };
 pub use ::kernel::LossCause;
+pub use ::operations::IdRecord;
 pub use client_habits::{ADDED_BY_CLIENTS, is_left_out};
 pub use connector::{Connected, Connector, Discovered, ServerSpec};
 pub use document::{Applied, Document, Expected, Presence, SaveStatus};

@@ -15,8 +15,10 @@ use std::future::Future;
 use std::time::{Duration, Instant};
 
 use notebook::{Edit, Notebook};
+use operations::IdRecord;
 use tokio::sync::{Mutex, watch};
 
+use crate::recorded_ids::RecordedIds;
 use crate::{Error, Expected};
 
 /// Where a notebook is stored.
@@ -82,13 +84,27 @@ pub struct StoredNotebook<S: NotebookStore> {
     store: S,
     /// Held while the notebook is read or written, so edits are made one after the other.
     known: Mutex<Option<Known<S::Version>>>,
+    ids: RecordedIds,
     changes: watch::Sender<u64>,
 }
 
 impl<S: NotebookStore> StoredNotebook<S> {
     /// `changes` is increased whenever somebody else has changed the notebook. Reads nothing yet.
     pub fn new(store: S, changes: watch::Sender<u64>) -> Self {
-        Self { store, known: Mutex::new(None), changes }
+        Self { store, known: Mutex::new(None), ids: RecordedIds::default(), changes }
+    }
+
+    /// Takes the ids of cells that the file does not tell apart from a record, and keeps them there. Only the first record counts.
+    pub async fn record_ids(&self, record: IdRecord) {
+        if self.ids.is_set() {
+            return;
+        }
+        // Nobody has been told the ids of a notebook that was read without its record.
+        let mut known = self.known.lock().await;
+        self.ids.set(record);
+        if let Some(known) = &mut *known {
+            self.ids.identify(&mut known.notebook, None).await;
+        }
     }
 
     pub fn store(&self) -> &S {
@@ -149,7 +165,7 @@ impl<S: NotebookStore> StoredNotebook<S> {
             for edit in edits {
                 edited.apply(edit).map_err(|error| Error::edit_refused(self.store.path(), error))?;
             }
-            match self.store.replace(&current, edited, edits).await? {
+            match self.replace(&current, edited, edits).await? {
                 Replaced::Written { notebook, version } => {
                     *known = Some(Known { notebook: notebook.clone(), version, checked: Instant::now() });
                     return Ok(notebook);
@@ -167,19 +183,36 @@ impl<S: NotebookStore> StoredNotebook<S> {
         Err(Error::notebook_busy(self.store.path()))
     }
 
+    /// Replaces the notebook, and records the ids of its cells before other programs look for them.
+    async fn replace(
+        &self,
+        current: &Known<S::Version>,
+        edited: Notebook,
+        edits: &[Edit],
+    ) -> Result<Replaced<S::Version>, Error> {
+        let lacks_ids = edited.lacks_ids();
+        let is_recorded = current.notebook.lacks_ids() != lacks_ids || (lacks_ids && changes_ids(edits));
+        let locked = if is_recorded { self.ids.lock(lacks_ids).await } else { None };
+        let replaced = self.store.replace(current, edited, edits).await?;
+        if let Replaced::Written { notebook, .. } = &replaced {
+            self.ids.write(locked, notebook).await;
+        }
+        Ok(replaced)
+    }
+
     async fn refresh(&self, known: &mut Option<Known<S::Version>>) -> Result<Known<S::Version>, Error> {
         let checked = Instant::now();
         let content = self.store.read(known.as_ref()).await?;
-        let before = known.take();
+        // Stays known if the caller goes away during the next wait.
+        let before = known.clone();
         let (notebook, version) = match (content, &before) {
             (Content::Unchanged { version }, Some(before)) => (before.notebook.clone(), version),
             (Content::Unchanged { .. }, None) => {
                 return Err(Error::notebook_task_failed("an unread notebook was reported as unchanged"));
             }
             (Content::Changed { mut notebook, version }, before) => {
-                if let Some(before) = before {
-                    // Cells without ids in the file keep those that they were given at the first reading.
-                    notebook.carry_ids(&before.notebook);
+                self.ids.identify(&mut notebook, before.as_ref().map(|before| &before.notebook)).await;
+                if before.is_some() {
                     self.changes.send_modify(|count| *count += 1);
                 }
                 (notebook, version)
@@ -187,6 +220,14 @@ impl<S: NotebookStore> StoredNotebook<S> {
         };
         Ok(known.insert(Known { notebook, version, checked }).clone())
     }
+}
+
+/// Whether edits change the ids of cells, or what identifies a cell in a file without ids.
+fn changes_ids(edits: &[Edit]) -> bool {
+    let keeps = |edit: &Edit| {
+        matches!(edit, Edit::SetOutputs { .. } | Edit::MergeMetadata { .. } | Edit::SetMetadata { .. })
+    };
+    !edits.iter().all(keeps)
 }
 
 #[cfg(test)]

@@ -10,8 +10,8 @@ use std::time::{Duration, SystemTime};
 
 use notebook::{CellId, Edit, Notebook};
 use operations::{
-    Activities, Activity, Blobs, Creation, KernelRun, KernelRuns, LogError, Operation, OperationLog,
-    Recorded, RunAction, prune, record, too_large,
+    Activities, Activity, Blobs, Creation, IdRecords, KernelRun, KernelRuns, LogError, Operation,
+    OperationLog, Recorded, RunAction, prune, record, too_large,
 };
 use parking_lot::Mutex;
 use place::{Error, ErrorKind, KernelId};
@@ -162,6 +162,11 @@ impl Recorder {
     pub async fn activities(&self, since: SystemTime) -> Result<Vec<Activity>, Error> {
         let (activities, root) = (self.activities.clone(), self.root.clone());
         self.question(move || activities.lock().read(&root, since)).await
+    }
+
+    /// The ids of cells that their file does not tell apart.
+    pub fn id_records(&self) -> IdRecords {
+        IdRecords::new(self.root.clone())
     }
 
     /// The runs on a kernel that servers of this person keep.

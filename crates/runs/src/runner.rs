@@ -6,10 +6,11 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use notebook::CellId;
+use operations::IdRecords;
 use parking_lot::Mutex;
 use place::{
-    Error, ErrorKind, Kernel, KernelChoice, KernelId, KernelRequest, LeftoverRun, NextStep, Place, RunId,
-    RunState, SessionId, SkipReason,
+    Document, Error, ErrorKind, Kernel, KernelChoice, KernelId, KernelRequest, LeftoverRun, Mode, NextStep,
+    NotebookPath, Place, RunId, RunState, SessionId, SkipReason,
 };
 use recorder::Recorder;
 use recorder::actor;
@@ -49,6 +50,8 @@ pub struct Runner {
     asks_for_changes: bool,
     /// Records the outputs that runs replace.
     recorder: OnceLock<Arc<Recorder>>,
+    /// Where the ids of cells are that their file does not tell apart.
+    id_records: OnceLock<IdRecords>,
     /// By the kernel's id.
     queues: Mutex<HashMap<KernelId, Arc<KernelQueue>>>,
     /// The runs of earlier servers in the first reply, and whether they were over then.
@@ -72,6 +75,7 @@ impl Runner {
             history: RunHistory::default(),
             asks_for_changes,
             recorder: OnceLock::new(),
+            id_records: OnceLock::new(),
             queues: Mutex::default(),
             reported: Mutex::default(),
             announced: Mutex::default(),
@@ -89,8 +93,28 @@ impl Runner {
     /// Records with this from now on, unless something records already.
     pub fn record_with(&self, recorder: Recorder) {
         let recorder = Arc::new(recorder);
+        self.identify_by(recorder.id_records());
         self.history.keep_with(recorder.clone());
         let _ = self.recorder.set(recorder);
+    }
+
+    /// Takes the ids of cells from these records from now on, unless from others already.
+    pub fn identify_by(&self, records: IdRecords) {
+        let _ = self.id_records.set(records);
+    }
+
+    /// Opens a notebook, whose cells have the ids that programs of this person have told.
+    pub async fn open(
+        &self,
+        place: &Arc<dyn Place>,
+        path: &NotebookPath,
+        mode: Mode,
+    ) -> Result<Arc<dyn Document>, Error> {
+        let document = place.open(path, mode).await?;
+        if let Some(records) = self.id_records.get() {
+            document.record_ids(records.of(&place.identity(document.path()))).await;
+        }
+        Ok(document)
     }
 
     /// What records changes; `None` if nothing does.

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use operations::IdRecords;
 use packages::InstallationTurns;
 use place::{Connected, Connector, Error, Leftovers, Mode, Place, ServerSpec, SessionId};
 use recorder::Recorder;
@@ -159,6 +160,11 @@ impl Workspace {
         }
     }
 
+    /// Takes the ids of cells that their file does not tell apart from the record in this folder, and records nothing.
+    pub fn read_ids(&self, folder: PathBuf) {
+        self.runner.identify_by(IdRecords::read_only(folder));
+    }
+
     pub(crate) fn recorder(&self) -> Option<&Recorder> {
         self.runner.recorder()
     }
@@ -193,7 +199,7 @@ impl Workspace {
     /// Opens a notebook. Returns the open one if there is one.
     pub(crate) async fn open(&self, located: Located, mode: Mode) -> Result<Arc<OpenNotebook>, Error> {
         let Located { place, path } = located;
-        let document = place.open(&path, mode).await?;
+        let document = self.runner.open(&place, &path, mode).await?;
         Ok(self.notebooks.open(place, document))
     }
 

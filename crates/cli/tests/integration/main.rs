@@ -34,3 +34,4 @@ mod stuck;
 mod terminal;
 mod tools;
 mod view;
+mod without_ids;

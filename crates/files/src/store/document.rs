@@ -6,10 +6,11 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use notebook::{Edit, Notebook};
 use place::{
-    Applied, Content, Document, Error, Expected, Future, Known, NotebookPath, NotebookStore, Replaced,
-    SaveStatus, StoredNotebook,
+    Applied, Content, Document, Error, Expected, Future, IdRecord, Known, NotebookPath, NotebookStore,
+    Replaced, SaveStatus, StoredNotebook,
 };
 use tokio::sync::watch;
 use tokio::task::spawn_blocking;
@@ -136,6 +137,10 @@ impl Document for FileDocument {
 
     fn changes(&self) -> watch::Receiver<u64> {
         self.notebook.changes()
+    }
+
+    fn record_ids(&self, record: IdRecord) -> BoxFuture<'_, ()> {
+        self.notebook.record_ids(record).boxed()
     }
 }
 

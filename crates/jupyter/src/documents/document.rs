@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::future::ready;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
@@ -10,7 +10,8 @@ use futures_util::future::BoxFuture;
 use notebook::{CellId, Edit, Notebook};
 use parking_lot::Mutex;
 use place::{
-    Applied, Document, Error, Expected, Future, NotebookPath, Presence, SaveStatus, SessionId, StoredNotebook,
+    Applied, Document, Error, Expected, Future, IdRecord, NotebookPath, Presence, SaveStatus, SessionId,
+    StoredNotebook,
 };
 use rest::ContentsQuery;
 use tokio::sync::watch;
@@ -35,6 +36,8 @@ pub(crate) struct ServerDocument {
     backend: Mutex<Option<Backend>>,
     /// Held while the backend is chosen.
     choosing: tokio::sync::Mutex<()>,
+    /// Of a notebook without a room.
+    ids: OnceLock<IdRecord>,
     changes: watch::Sender<u64>,
     agents: Mutex<HashMap<SessionId, Presence>>,
     is_polled: Mutex<bool>,
@@ -56,6 +59,7 @@ impl ServerDocument {
             server_path,
             backend: Mutex::default(),
             choosing: tokio::sync::Mutex::default(),
+            ids: OnceLock::new(),
             changes: watch::Sender::new(0),
             agents: Mutex::default(),
             is_polled: Mutex::new(false),
@@ -100,7 +104,11 @@ impl ServerDocument {
             Backend::Live(room)
         } else {
             let store = ContentsStore::new(self.handle.clone(), self.server_path.clone());
-            Backend::ContentsApi(Arc::new(StoredNotebook::new(store, self.changes.clone())))
+            let stored = StoredNotebook::new(store, self.changes.clone());
+            if let Some(ids) = self.ids.get() {
+                stored.record_ids(ids.clone()).await;
+            }
+            Backend::ContentsApi(Arc::new(stored))
         };
         *self.known_backend() = Some(backend.clone());
         Ok(backend)
@@ -262,6 +270,20 @@ impl Document for ServerDocument {
             self.poll();
         }
         changes
+    }
+
+    fn record_ids(&self, record: IdRecord) -> BoxFuture<'_, ()> {
+        let _ = self.ids.set(record.clone());
+        let stored = match &*self.known_backend() {
+            Some(Backend::ContentsApi(stored)) => Some(stored.clone()),
+            _ => None,
+        };
+        async move {
+            if let Some(stored) = stored {
+                stored.record_ids(record).await;
+            }
+        }
+        .boxed()
     }
 
     fn is_live(&self) -> bool {

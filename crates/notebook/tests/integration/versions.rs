@@ -65,47 +65,6 @@ fn assigned_ids_are_written_if_the_format_has_ids() {
 }
 
 #[test]
-fn ids_are_carried_from_one_reading_to_the_next() {
-    let notebook = |sources: &[&str]| {
-        let cell = |source| serde_json::json!({ "cell_type": "raw", "metadata": {}, "source": source });
-        let cells: Vec<_> = sources.iter().map(cell).collect();
-        let text = serde_json::json!({ "nbformat": 4, "nbformat_minor": 4, "metadata": {}, "cells": cells });
-        parse(text.to_string()).unwrap()
-    };
-    let ids = |notebook: &Notebook| notebook.cells().iter().map(|cell| cell.id().clone()).collect::<Vec<_>>();
-    let old = notebook(&["a", "b", "c", "d", "c"]);
-    let before = ids(&old);
-    let carried = |sources: &[&str]| {
-        let mut new = notebook(sources);
-        new.carry_ids(&old);
-        assert!(!new.is_modified());
-        let now = ids(&new);
-        let unique: BTreeSet<_> = now.iter().collect();
-        assert_eq!(unique.len(), now.len());
-        now
-    };
-    assert_eq!(carried(&["a", "b", "c", "d", "c"]), before);
-    let edited = carried(&["a", "changed", "c", "d", "c"]);
-    assert_eq!(edited, before);
-    let inserted = carried(&["new", "a", "b", "c", "d", "c"]);
-    assert_eq!(inserted[1..], before);
-    let mut retyped = notebook(&["a", "b", "c", "d", "c"]);
-    let text = String::from_utf8(retyped.to_bytes()).unwrap().replacen("raw", "markdown", 1);
-    retyped = parse(text).unwrap();
-    retyped.carry_ids(&old);
-    assert_ne!(ids(&retyped)[0], before[0]);
-    assert_eq!(ids(&retyped)[1..], before[1..]);
-    let deleted = carried(&["a", "c", "c"]);
-    assert_eq!(deleted, [&*before[0], &*before[2], &*before[4]]);
-    // What was edited keeps its id when it is edited again.
-    let mut second = notebook(&["a", "changed", "c", "d", "c"]);
-    second.carry_ids(&old);
-    let mut third = notebook(&["a", "changed twice", "c", "d", "c"]);
-    third.carry_ids(&second);
-    assert_eq!(ids(&third), before);
-}
-
-#[test]
 fn invalid_ids_are_replaced() {
     let ids: Vec<_> = of_corpus("ids-invalid").cells().iter().map(|cell| cell.id().clone()).collect();
     assert_eq!(ids[5], "fine");
@@ -120,20 +79,6 @@ fn ids_determine_a_missing_minor_version() {
     let version = |cell: &str| parse(format!(r#"{{"nbformat":4,"cells":[{{{cell}}}]}}"#)).unwrap().version();
     assert_eq!(version(r#""id":"a""#), (4, 5));
     assert_eq!(version(""), (4, 4));
-}
-
-#[test]
-fn ids_in_the_file_win_over_carried_ids() {
-    let old = of_corpus("missing-ids-4.5");
-    let made_up = old.cells()[0].id();
-    let text = serde_json::json!({ "nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [
-        { "cell_type": "markdown", "metadata": {}, "source": old.cells()[0].source() },
-        { "cell_type": "raw", "id": made_up.as_str(), "metadata": {}, "source": "" },
-    ] });
-    let mut new = parse(text.to_string()).unwrap();
-    new.carry_ids(&old);
-    assert_eq!(new.cells()[1].id(), made_up);
-    assert_ne!(new.cells()[0].id(), made_up);
 }
 
 #[test]

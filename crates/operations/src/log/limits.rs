@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use super::{LOG, blobs, operations, private, sessions};
-use crate::Operation;
+use crate::{Operation, id_record};
 
 /// How many operations of a notebook are kept, and how many since a named checkpoint.
 const MAX_OPERATIONS: usize = 500;
@@ -99,17 +99,22 @@ fn contents(operation: &Operation) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Removes the logs below `root` that nobody has written for long, unless a named checkpoint in them is still kept, and the oldest
-/// ones if all together are too large.
+/// Removes the logs below `root` that nobody has written for long, unless a named checkpoint in them is still kept or the ids beside
+/// them are in use, and the oldest ones if all together are too large.
 pub fn prune(root: &Path, now: SystemTime) {
     sessions::prune(root, now);
     crate::runs::prune(root, now);
     let mut logs = Vec::new();
     for entry in fs::read_dir(root).into_iter().flatten().flatten() {
         let folder = entry.path();
-        let Ok(log) = fs::metadata(folder.join(LOG)) else { continue };
-        let modified = log.modified().unwrap_or(now);
-        logs.push((modified, log.len() + blobs::size(&folder), folder));
+        let files: Vec<_> =
+            [LOG, id_record::FILE].iter().filter_map(|name| fs::metadata(folder.join(name)).ok()).collect();
+        if files.is_empty() {
+            continue;
+        }
+        let modified = files.iter().filter_map(|file| file.modified().ok()).max().unwrap_or(now);
+        let size = files.iter().map(fs::Metadata::len).sum::<u64>() + blobs::size(&folder);
+        logs.push((modified, size, folder));
     }
     logs.sort();
     let mut total: u64 = logs.iter().map(|(_, size, _)| size).sum();
@@ -198,6 +203,28 @@ mod tests {
         assert!(folder.exists());
         prune(root.path(), SystemTime::now() + MAX_AGE * 2);
         assert!(!folder.exists());
+    }
+
+    #[test]
+    fn ids_are_removed_once_nobody_has_needed_them_for_long() {
+        let root = tempfile::tempdir().unwrap();
+        let (alone, beside) = (root.path().join("alone"), root.path().join("beside"));
+        let now = SystemTime::now();
+        for folder in [&alone, &beside] {
+            fs::create_dir(folder).unwrap();
+            fs::write(folder.join(id_record::FILE), "{}").unwrap();
+        }
+        fs::write(beside.join(LOG), "{}").unwrap();
+        fs::File::options()
+            .write(true)
+            .open(beside.join(LOG))
+            .unwrap()
+            .set_modified(now - MAX_AGE * 2)
+            .unwrap();
+        prune(root.path(), now);
+        assert!(alone.exists() && beside.exists());
+        prune(root.path(), now + MAX_AGE * 2);
+        assert!(!alone.exists() && !beside.exists());
     }
 
     #[test]

@@ -1,3 +1,5 @@
+mod recorded_ids;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -53,7 +55,7 @@ impl NotebookStore for Store {
         *reads += 1;
         Ok(match known {
             Some(known) if known.version == *version => Content::Unchanged { version: *version },
-            _ => Content::Changed { notebook: notebook.clone(), version: *version },
+            _ => Content::Changed { notebook: reread(notebook), version: *version },
         })
     }
 
@@ -86,6 +88,10 @@ impl NotebookStore for Store {
             }
         })
     }
+}
+
+fn reread(notebook: &Notebook) -> Notebook {
+    Notebook::parse(notebook.to_bytes().into()).unwrap()
 }
 
 fn cell(id: &str, source: &str) -> NewCell {

@@ -80,7 +80,7 @@ impl Runner {
             notices.extend(self.news_of(&run));
             let adopted = Adopted { run: run.clone(), shown_before, is_out_of_reach, events, executor };
             if run.is_finished()
-                && let Ok(Some(home)) = adopted.home(place, notebook.cloned()).await
+                && let Ok(Some(home)) = self.home(&adopted, place, notebook.cloned()).await
             {
                 // Before anybody asks which cells are stale, and before the next run.
                 self.history.adopted(&home, &run, &**kernel);
@@ -125,7 +125,7 @@ impl Runner {
         notebook: Option<Arc<OpenNotebook>>,
     ) {
         let run = adopted.run.clone();
-        let home = adopted.home(place, notebook).await;
+        let home = self.home(&adopted, place, notebook).await;
         let before = match &home {
             Ok(Some(home)) => home.document().snapshot().await.ok(),
             _ => None,
@@ -192,6 +192,27 @@ impl Runner {
             None => Some(CHANGED),
         })
     }
+
+    /// The notebook of a run's cell: `notebook`, or another one that ran on the same kernel. `None` if it has no cell. Fails if its
+    /// notebook cannot be opened.
+    async fn home(
+        &self,
+        adopted: &Adopted,
+        place: &Arc<dyn Place>,
+        notebook: Option<Arc<OpenNotebook>>,
+    ) -> Result<Option<Arc<OpenNotebook>>, Error> {
+        if adopted.is_out_of_reach {
+            let cause = "It is outside the folder of this server.";
+            let next = "A server that works in the notebook's folder stores them.";
+            return Err(Error::new(ErrorKind::Forbidden, cause, next));
+        }
+        let Some(cell) = adopted.run.cell() else { return Ok(None) };
+        if let Some(notebook) = notebook.filter(|notebook| *notebook.path() == cell.path) {
+            return Ok(Some(notebook));
+        }
+        let document = self.open(place, &cell.path, Mode::Connect).await?;
+        Ok(Some(Arc::new(OpenNotebook::new(place.clone(), document))))
+    }
 }
 
 /// A run of an earlier server that is followed.
@@ -218,26 +239,6 @@ impl Adopted {
                 () = self.run.over() => return,
             }
         }
-    }
-
-    /// The notebook of its cell: `notebook`, or another one that ran on the same kernel. `None` if it has no cell. Fails if its
-    /// notebook cannot be opened.
-    async fn home(
-        &self,
-        place: &Arc<dyn Place>,
-        notebook: Option<Arc<OpenNotebook>>,
-    ) -> Result<Option<Arc<OpenNotebook>>, Error> {
-        if self.is_out_of_reach {
-            let cause = "It is outside the folder of this server.";
-            let next = "A server that works in the notebook's folder stores them.";
-            return Err(Error::new(ErrorKind::Forbidden, cause, next));
-        }
-        let Some(cell) = self.run.cell() else { return Ok(None) };
-        if let Some(notebook) = notebook.filter(|notebook| *notebook.path() == cell.path) {
-            return Ok(Some(notebook));
-        }
-        let document = place.open(&cell.path, Mode::Connect).await?;
-        Ok(Some(Arc::new(OpenNotebook::new(place.clone(), document))))
     }
 
     /// Whether another run of the cell has ended since this one began. While this one runs, its outputs are shown without a number.

@@ -13,7 +13,7 @@ use super::*;
 
 /// The connection of a run that it says nothing of.
 #[derive(Default)]
-struct Connection {
+pub(super) struct Connection {
     acknowledged: Mutex<Vec<RunId>>,
 }
 
@@ -85,21 +85,7 @@ impl Earlier {
 
     /// Adopts the run. Returns what the cell shows then, what the run notes, and whether the run is acknowledged.
     async fn adopted(&self) -> (String, String, bool) {
-        let (sender, events) = mpsc::unbounded_channel();
-        let done = Outcome::Done { execution_count: Some(self.count), next_input: None };
-        for event in [Event::Output { output: printed("ours"), display_id: None }, Event::Finished(done)] {
-            sender.send((SystemTime::now(), event)).unwrap();
-        }
-        let executor = Arc::new(Connection::default());
-        let execution = OrphanedExecution { execution: executor.clone(), events };
-        let orphan = Orphan {
-            note: self.note.clone(),
-            requested_at: SystemTime::now(),
-            is_stored: false,
-            is_acknowledged: false,
-            execution: Some(execution),
-            executor: executor.clone(),
-        };
+        let (orphan, executor) = orphan(&self.note, self.count);
         let kernel = Idle { orphans: Mutex::new(vec![orphan]), ..Idle::new("kept") };
         self.memory.kernels.lock().unwrap().push(Arc::new(kernel));
         self.session.adopt("kept".into()).await.unwrap();
@@ -113,6 +99,26 @@ impl Earlier {
         let is_acknowledged = executor.acknowledged.lock().unwrap().contains(&self.note.run);
         (shown.collect(), run.view().notes.join(" "), is_acknowledged)
     }
+}
+
+/// A run of an earlier server that has printed "ours" as number `count`.
+pub(super) fn orphan(note: &RunDetails, count: u64) -> (Orphan, Arc<Connection>) {
+    let (sender, events) = mpsc::unbounded_channel();
+    let done = Outcome::Done { execution_count: Some(count), next_input: None };
+    for event in [Event::Output { output: printed("ours"), display_id: None }, Event::Finished(done)] {
+        sender.send((SystemTime::now(), event)).unwrap();
+    }
+    let executor = Arc::new(Connection::default());
+    let execution = OrphanedExecution { execution: executor.clone(), events };
+    let orphan = Orphan {
+        note: note.clone(),
+        requested_at: SystemTime::now(),
+        is_stored: false,
+        is_acknowledged: false,
+        execution: Some(execution),
+        executor: executor.clone(),
+    };
+    (orphan, executor)
 }
 
 fn printed(text: &str) -> Output {

@@ -230,6 +230,8 @@ pub(super) struct Memory {
     pub(super) is_strict: Mutex<bool>,
     /// Happens when it is asked what runs.
     pub(super) in_between: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+    /// Where the notebooks are if they are files.
+    pub(super) files: Mutex<Option<Arc<files::FileStore>>>,
 }
 
 /// It shows nothing.
@@ -281,7 +283,11 @@ impl Place for Memory {
         async { Ok(FoundNotebooks { paths, ..FoundNotebooks::default() }) }.boxed()
     }
 
-    fn open(&self, path: &NotebookPath, _: Mode) -> Future<'_, Arc<dyn Document>> {
+    fn open(&self, path: &NotebookPath, mode: Mode) -> Future<'_, Arc<dyn Document>> {
+        if let Some(files) = self.files.lock().unwrap().clone() {
+            let path = path.clone();
+            return async move { Ok(files.open(&path, mode).await? as Arc<dyn Document>) }.boxed();
+        }
         let path: NotebookPath =
             format!("{}{}", self.prefix, path.strip_prefix(self.prefix).unwrap_or(path)).into();
         let page = || Page {

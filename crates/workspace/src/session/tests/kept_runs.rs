@@ -2,6 +2,7 @@
 
 mod arranged;
 mod cached;
+mod without_ids;
 
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
