@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 from nbformat import v4
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, expect
 
 from e2e.support.kept_kernels import NOTEBOOK, Machine
-from e2e.support.live_page import Seen, chromium, view
+from e2e.support.live_page import chromium, opened, view
 from e2e.support.processes import command_lines, marked
 from e2e.support.program import program
 from e2e.support.waiting import until
@@ -45,14 +45,6 @@ def machine(tmp_path: Path) -> Any:
 async def browser() -> AsyncIterator[Browser]:
     async with chromium() as browser:
         yield browser
-
-
-async def opened(browser: Browser, url: str) -> tuple[Page, Seen]:
-    page = await browser.new_page(viewport={"width": 1400, "height": 900})
-    seen = Seen(page)
-    await page.goto(url)
-    await expect(page.locator("#connection")).to_have_text("Connected")
-    return page, seen
 
 
 async def test_what_an_agent_does_is_seen_and_taken_back(browser: Browser, machine: Machine) -> None:
@@ -132,7 +124,7 @@ async def test_stale_cells_and_agents_are_seen(browser: Browser, machine: Machin
         await server.call("insert_execute_code_cell", cell_index=0, cell_source="x = 1")
         await server.call("insert_execute_code_cell", cell_index=1, cell_source="print(x)")
         await expect(page.locator("#agents")).to_contain_text("bare")
-        await expect(page.locator("#kernels li")).to_contain_text("1 server connected")
+        await expect(page.locator("#kernels li")).to_contain_text("1 program connected")
         await server.call("overwrite_cell_source", cell_index=0, cell_source="x = 2")
         stale = page.locator(".v-cell").nth(1).locator(".v-stale")
         await stale.locator("summary").click()

@@ -4,8 +4,9 @@ import asyncio
 import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
-from playwright.async_api import Browser, Page, async_playwright
+from playwright.async_api import Browser, Page, async_playwright, expect
 
 from e2e.support.browser import executable
 from e2e.support.kept_kernels import Machine
@@ -23,11 +24,18 @@ async def chromium() -> AsyncIterator[Browser]:
 
 @asynccontextmanager
 async def view(machine: Machine, *arguments: str) -> AsyncIterator[str]:
+    """The address of the page of a machine's folder, while the command runs."""
+    async with viewing(machine.home.environment(machine.mark), machine.root, *arguments) as url:
+        yield url
+
+
+@asynccontextmanager
+async def viewing(environment: dict[str, str], folder: Path, *arguments: str) -> AsyncIterator[str]:
     """The address of the page, while the command runs."""
     process = await asyncio.create_subprocess_exec(
         *[program(), "view", "--foreground", "--no-browser", *arguments],
-        env=machine.home.environment(machine.mark),
-        cwd=machine.root,
+        env=environment,
+        cwd=folder,
         stdout=subprocess.PIPE,
     )
     assert process.stdout
@@ -37,6 +45,15 @@ async def view(machine: Machine, *arguments: str) -> AsyncIterator[str]:
         if process.returncode is None:
             process.terminate()
         await asyncio.wait_for(process.wait(), LONG)
+
+
+async def opened(browser: Browser, url: str) -> tuple[Page, "Seen"]:
+    """The page, connected, in a window of its own."""
+    page = await browser.new_page(viewport={"width": 1400, "height": 900})
+    seen = Seen(page)
+    await page.goto(url)
+    await expect(page.locator("#connection")).to_have_text("Connected")
+    return page, seen
 
 
 class Seen:

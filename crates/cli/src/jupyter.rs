@@ -17,7 +17,7 @@ use workspace::Workspace;
 use crate::args::{JupyterServer, Logging, Servers, Serving, Start, either, given, variable};
 use crate::endpoint::{HttpEndpoint, serve_until_shutdown};
 use crate::serve::run_suffix;
-use crate::{logging, operations};
+use crate::{logging, operations, view};
 
 pub(crate) async fn serve(options: Start) -> anyhow::Result<()> {
     if let Some(reason) = options.refused() {
@@ -71,12 +71,18 @@ pub(crate) async fn serve(options: Start) -> anyhow::Result<()> {
         asks_for_changes: !options.replies.no_changes,
         ..workspace::Settings::default()
     };
+    let machine = view::of_server(place.clone(), &process_env);
     let workspace = Workspace::with_places(place, Vec::new(), settings, Some(connector));
     if let Some(folder) = operations::folder(&process_env).filter(|_| !options.replies.recording.no_history) {
         workspace.keep_history(folder);
     }
     let shutdown = CancellationToken::new();
-    let server = Server::with_workspace(workspace.clone(), None).offering(serving.allowed.policy());
+    let policy = serving.allowed.policy();
+    let hub = view::hub_behind(endpoint.as_ref(), &workspace, machine, &policy);
+    let mut server = Server::with_workspace(workspace.clone(), None).offering(policy);
+    if let Some(hub) = hub {
+        server = server.with_page(hub);
+    }
     let served = serve_until_shutdown(server, endpoint, "jupyter -- cellbridge jupyter", &shutdown).await;
     workspace.shutdown().await;
     served

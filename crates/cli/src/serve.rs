@@ -87,20 +87,16 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     if let Some(frontend) = PageFrontend::of(&page_root, &state_env, browser(options.no_browser)) {
         folder.shown_by(frontend);
     }
-    let (first, others): (Arc<dyn Place>, Vec<Arc<dyn Place>>) = match server {
-        Some(server) => (server, vec![folder]),
-        None => (folder, Vec::new()),
+    let (first, others, machine): (Arc<dyn Place>, Vec<Arc<dyn Place>>, _) = match server {
+        Some(server) => (server.clone(), vec![folder], view::of_server(server, &state_env)),
+        None => (folder, Vec::new(), view::of_folder(&page_root, &state_env)),
     };
     let others = others.into_iter().chain(has_tab.then(|| tab.place())).collect();
     let workspace = Workspace::with_places(first, others, settings, Some(connector));
     if let Some(folder) = operations::folder(&state_env).filter(|_| !options.replies.recording.no_history) {
         workspace.keep_history(folder);
     }
-    // The page does what a person does, without asking. Here agents have the token, too, and without one every user of this machine
-    // could use it.
-    let has_token = endpoint.as_ref().is_some_and(|endpoint| endpoint.token.is_some());
-    let hub = (has_token && policy.asked.is_empty())
-        .then(|| view::hub_of(workspace.clone(), &page_root, &state_env, &policy));
+    let hub = view::hub_behind(endpoint.as_ref(), &workspace, machine, &policy);
     let mut server = Server::with_workspace(workspace.clone(), Some(Arc::new(ColabSubset::new(tab))))
         .offering(policy)
         .listing_all_tools()

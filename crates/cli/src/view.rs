@@ -1,9 +1,14 @@
 //! `cellbridge view`: the live page for the person. One process serves the page of a user, for all folders; it is started on demand.
 
 mod address;
+#[cfg(unix)]
+mod followed;
 #[cfg_attr(not(unix), path = "view/elsewhere.rs")]
 mod machine;
 mod server;
+#[cfg(unix)]
+mod server_machine;
+mod shown;
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -15,16 +20,22 @@ use calls::permissions::{Group, Permission, Policy};
 use colab::{Browser, BrowserCommand};
 use environments::ProcessEnv;
 use futures_util::FutureExt as _;
-use page::{Hub, Rights};
-use place::{Error, ErrorKind, Frontend, Future, NotebookPath};
+use page::{Hub, Machine, Rights};
+use place::{Error, ErrorKind, Frontend, Future, NotebookPath, Place};
 use tokio::time::{sleep, timeout};
 use workspace::Workspace;
 
 use self::address::Address;
 use self::machine::FolderMachine;
+#[cfg(not(unix))]
+use self::machine::ServerMachine;
+#[cfg(unix)]
+use self::server_machine::ServerMachine;
+use self::shown::{Login, Shown};
 use crate::args::View;
+use crate::endpoint::HttpEndpoint;
 use crate::terminal::{note, say};
-use crate::{person, serve};
+use crate::{jupyter, person, serve};
 
 /// How long the process that serves the page may take to listen.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
@@ -37,14 +48,17 @@ pub(crate) async fn run(options: View) -> anyhow::Result<()> {
     if options.serve {
         return server::run(&process_env, None).await;
     }
-    let shown = Shown::of(options.path.as_deref())?;
+    let shown = Shown::of(&options).await?;
     if options.foreground || cfg!(not(unix)) {
         return server::run(&process_env, Some((&shown, serve::browser(options.no_browser)))).await;
     }
     let address = running(&process_env).await?;
+    if let Some(login) = &shown.login {
+        add(&address, login).await?;
+    }
     let url = shown.url(&address);
     say(&url)?;
-    match open(&serve::browser(options.no_browser), &url, &process_env, &shown.root).await {
+    match open(&serve::browser(options.no_browser), &url, &process_env, shown.folder()).await {
         Ok(Some(opened)) => {
             sleep(BROWSER_TIMEOUT).await;
             drop(opened);
@@ -55,35 +69,20 @@ pub(crate) async fn run(options: View) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What the page shows.
-struct Shown {
-    root: PathBuf,
-    /// The path of a notebook below it.
-    notebook: Option<String>,
-}
-
-impl Shown {
-    fn of(path: Option<&Path>) -> anyhow::Result<Self> {
-        let path = path.unwrap_or_else(|| Path::new("."));
-        let found = dunce::canonicalize(path).with_context(|| path.display().to_string())?;
-        if found.is_dir() {
-            return Ok(Self { root: found, notebook: None });
-        }
-        let (root, name) = found.parent().zip(found.file_name()).context("the path has no folder")?;
-        let name = name.to_str().context("the name of the notebook is not UTF-8")?;
-        Ok(Self { root: root.to_path_buf(), notebook: Some(name.to_owned()) })
+/// Lets the process that serves the page show a server.
+async fn add(address: &Address, login: &Login) -> anyhow::Result<()> {
+    let client = reqwest::Client::builder().no_proxy().timeout(START_TIMEOUT).build()?;
+    let url = format!("http://127.0.0.1:{}{}/places", address.port, page::PATH);
+    let request = client.post(url).bearer_auth(address.token.expose());
+    let request = request.header("Content-Type", "application/json").body(serde_json::to_vec(login)?);
+    let answer = request.send().await.context("the process that serves the page does not answer")?;
+    if !answer.status().is_success() {
+        bail!(
+            "the process that serves the page refused the server: {}",
+            answer.text().await.unwrap_or_default()
+        );
     }
-
-    /// The address of the page. Browsers never send what is behind the `#`.
-    fn url(&self, address: &Address) -> String {
-        let mut fragment = form_urlencoded::Serializer::new(String::new());
-        fragment.append_pair("token", address.token.expose());
-        fragment.append_pair("root", &self.root.display().to_string());
-        if let Some(notebook) = &self.notebook {
-            fragment.append_pair("notebook", notebook);
-        }
-        format!("http://127.0.0.1:{}{}#{}", address.port, page::PATH, fragment.finish())
-    }
+    Ok(())
 }
 
 /// The address of the page. Starts the process that serves it if there is none.
@@ -120,9 +119,9 @@ async fn running(process_env: &ProcessEnv) -> anyhow::Result<Address> {
 /// Shows a notebook of this machine on the page, beside what a command does. A failure ends nothing.
 pub(crate) async fn show(path: &Path) {
     let showing = async {
-        let shown = Shown::of(Some(path))?;
+        let shown = Shown::file(path)?;
         let frontend = PageFrontend {
-            root: shown.root,
+            root: shown.root.into(),
             process_env: person::process_env(),
             browser: serve::browser(false),
         };
@@ -146,19 +145,34 @@ async fn open(
     browser.open(url, &serve::desktop(process_env, root)).await
 }
 
-/// What the pages of a server share, which may do what its operator offers.
-pub(crate) fn hub_of(
-    workspace: Arc<Workspace>,
-    root: &Path,
-    process_env: &ProcessEnv,
+/// What the pages of a server over HTTP share, which may do what its operator offers.
+///
+/// The page does what a person does, without asking. Here agents have the token, too, and without one every user of this machine
+/// could use it.
+pub(crate) fn hub_behind(
+    endpoint: Option<&HttpEndpoint>,
+    workspace: &Arc<Workspace>,
+    machine: Arc<dyn Machine>,
     policy: &Policy,
-) -> Arc<Hub> {
+) -> Option<Arc<Hub>> {
+    if endpoint.is_none_or(|endpoint| endpoint.token.is_none()) || !policy.asked.is_empty() {
+        return None;
+    }
     let rights = Rights {
         edits: policy.offers("", &[Group::Edit], Permission::Write),
         runs: policy.offers("", &[Group::Run], Permission::Execute),
     };
-    let machine = Arc::new(FolderMachine::new(root, process_env));
-    Hub::new(workspace, machine, rights, Arc::default())
+    Some(Hub::new(workspace.clone(), machine, rights, Arc::default()))
+}
+
+/// The kernels of a folder.
+pub(crate) fn of_folder(root: &Path, process_env: &ProcessEnv) -> Arc<dyn Machine> {
+    Arc::new(FolderMachine::new(root, process_env))
+}
+
+/// The kernels of a Jupyter server.
+pub(crate) fn of_server(place: Arc<dyn Place>, process_env: &ProcessEnv) -> Arc<dyn Machine> {
+    Arc::new(ServerMachine::new(place, jupyter::run_logs(process_env)))
 }
 
 /// Shows notebooks of a folder on the page.
@@ -186,7 +200,7 @@ impl PageFrontend {
         };
         let address = running(&self.process_env).await.map_err(|error| failed(format!("{error:#}")))?;
         let notebook = path.strip_prefix("local:").unwrap_or(path).to_owned();
-        let shown = Shown { root: self.root.clone(), notebook: Some(notebook) };
+        let shown = Shown { root: self.root.display().to_string(), notebook: Some(notebook), login: None };
         let url = shown.url(&address);
         let opening = open(&self.browser, &url, &self.process_env, &self.root);
         let problem = |problem: String| failed(problem.trim_end_matches('.').to_owned());
@@ -205,31 +219,5 @@ impl Frontend for PageFrontend {
     fn open(&self, path: &NotebookPath) -> Future<'_, ()> {
         let path = path.clone();
         async move { self.show(&path).await }.boxed()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use rest::Secret;
-
-    use super::*;
-
-    #[test]
-    fn a_path_is_a_folder_or_a_notebook_in_one() {
-        let root = tempfile::tempdir().unwrap();
-        let root = root.path().canonicalize().unwrap();
-        let file = root.join("a b.ipynb");
-        std::fs::write(&file, "").unwrap();
-        let shown = |path: &Path| Shown::of(Some(path)).map(|shown| (shown.root, shown.notebook)).unwrap();
-        assert_eq!(shown(&root), (root.clone(), None));
-        assert_eq!(shown(&file), (root.clone(), Some("a b.ipynb".to_owned())));
-        assert!(Shown::of(Some(&root.join("absent"))).is_err());
-    }
-
-    #[test]
-    fn what_a_server_must_not_log_is_behind_the_hash() {
-        let shown = Shown { root: "/r".into(), notebook: Some("a&b c.ipynb".to_owned()) };
-        let url = shown.url(&Address { port: 80, token: Secret::new("t").unwrap() });
-        assert_eq!(url, "http://127.0.0.1:80/view#token=t&root=%2Fr&notebook=a%26b+c.ipynb");
     }
 }

@@ -11,6 +11,7 @@
 
 mod cell;
 mod context;
+mod contrast;
 mod difference;
 mod fragment;
 mod frame;

@@ -20,7 +20,7 @@ use html5gum::{HtmlString, State, Token, Tokenizer};
 use crate::Ids;
 use crate::fragment::Fragment;
 use crate::picture;
-use elements::{Dropped, Element, dropped, element};
+use elements::{Dropped, Element, Kind, dropped, element};
 use sheet::Sheet;
 use structure::Open;
 
@@ -225,6 +225,9 @@ impl Writer<'_> {
         match element.name {
             "img" => return self.image(attributes),
             "br" | "hr" | "wbr" => {
+                if element.kind == Kind::Block {
+                    self.end_text();
+                }
                 self.html.raw("<").raw(element.name).raw(">");
                 return;
             }
@@ -232,13 +235,21 @@ impl Writer<'_> {
             "table" => self.has_table = true,
             _ => {}
         }
-        self.write_tag(&element, attributes);
+        let mut written = self.written(&element);
+        if element.kind != Kind::Inline && self.is_in_text() {
+            if matches!(written, "div" | "p" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6") {
+                written = "span";
+            } else {
+                self.end_text();
+            }
+        }
+        self.write_tag(&element, written, attributes);
         if element.name == "progress" || element.name == "meter" {
             self.is_visible = true;
         }
         if element.name != "col" {
             let id = attributes.get("id").unwrap_or_default();
-            self.open.push(Open { name: element.name, written: self.written(&element), id });
+            self.open.push(Open { name: element.name, written, id, has_parts: false });
         }
     }
 

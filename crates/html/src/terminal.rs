@@ -2,6 +2,7 @@
 
 use render::{Colour, Style, styled};
 
+use crate::contrast::{self, Rgb};
 use crate::fragment::Fragment;
 
 /// Writes text as a terminal shows it at the end: colours as spans, progress bars in their last state.
@@ -32,18 +33,16 @@ fn write_piece(text: &str, style: Style, html: &mut Fragment) {
     ];
     let mut class: String = classes.iter().filter(|(is_set, _)| *is_set).map(|(_, class)| *class).collect();
     let mut own = String::new();
-    for (colour, prefix, property) in
-        [(foreground, "cb-fg", "color"), (background, "cb-bg", "background-color")]
-    {
-        match colour {
-            // The theme's own 16.
-            Some(Colour::Indexed(index @ 0..16)) => class.push_str(&format!("{prefix}{index} ")),
-            Some(Colour::Indexed(index)) => own.push_str(&format!("{property}:{};", of_palette(index))),
-            Some(Colour::Rgb(red, green, blue)) => {
-                own.push_str(&format!("{property}:#{red:02x}{green:02x}{blue:02x};"));
-            }
-            None => {}
-        }
+    let behind = background.and_then(fixed);
+    match foreground {
+        // The theme's own 16.
+        Some(Colour::Indexed(index @ 0..16)) => class.push_str(&format!("cb-fg{index} ")),
+        Some(colour) => own.extend(fixed(colour).map(|it| format!("color:{};", contrast::on(behind, it)))),
+        None => own.extend(behind.map(|it| format!("color:{};", contrast::hex(contrast::ink(it))))),
+    }
+    match background {
+        Some(Colour::Indexed(index @ 0..16)) => class.push_str(&format!("cb-bg{index} ")),
+        _ => own.extend(behind.map(|it| format!("background-color:{};", contrast::hex(it)))),
     }
     html.raw("<span");
     if !class.is_empty() {
@@ -55,16 +54,24 @@ fn write_piece(text: &str, style: Style, html: &mut Fragment) {
     html.raw(">").text(text).raw("</span>");
 }
 
+/// A colour that is the same in each theme.
+fn fixed(colour: Colour) -> Option<Rgb> {
+    match colour {
+        Colour::Indexed(0..16) => None,
+        Colour::Indexed(index) => Some(of_palette(index)),
+        Colour::Rgb(red, green, blue) => Some([red, green, blue]),
+    }
+}
+
 /// xterm's cube of 216 colours, and its 24 greys.
-fn of_palette(index: u8) -> String {
+fn of_palette(index: u8) -> Rgb {
     let level = |step: u8| if step == 0 { 0 } else { 55 + 40 * step };
-    let (red, green, blue) = if let Some(grey) = index.checked_sub(232) {
-        (8 + 10 * grey, 8 + 10 * grey, 8 + 10 * grey)
+    if let Some(grey) = index.checked_sub(232) {
+        [8 + 10 * grey; 3]
     } else {
         let index = index.saturating_sub(16);
-        (level(index / 36), level(index / 6 % 6), level(index % 6))
-    };
-    format!("#{red:02x}{green:02x}{blue:02x}")
+        [level(index / 36), level(index / 6 % 6), level(index % 6)]
+    }
 }
 
 #[cfg(test)]
@@ -77,9 +84,9 @@ mod tests {
             ("a<b", "a&lt;b"),
             ("\x1b[31mred\x1b[0m", "<span class=\"cb-fg1\">red</span>"),
             ("\x1b[1;32;41mx", "<span class=\"cb-bold cb-fg2 cb-bg1\">x</span>"),
-            ("\x1b[38;5;208mx", "<span style=\"color:#ff8700;\">x</span>"),
-            ("\x1b[48;2;1;2;3mx", "<span style=\"background-color:#010203;\">x</span>"),
-            ("\x1b[38;5;255mx", "<span style=\"color:#eeeeee;\">x</span>"),
+            ("\x1b[38;5;208mx", "<span style=\"color:light-dark(#9f5400,#ff8700);\">x</span>"),
+            ("\x1b[48;2;1;2;3mx", "<span style=\"color:#ffffff;background-color:#010203;\">x</span>"),
+            ("\x1b[38;5;255mx", "<span style=\"color:light-dark(#686868,#eeeeee);\">x</span>"),
             ("\x1b[7mx", "<span class=\"cb-reversed cb-on-reversed\">x</span>"),
             ("10%\r50%\r\x1b[32m100%\x1b[0m", "<span class=\"cb-fg2\">100%</span>"),
             ("\x1b]8;;javascript:x\x07link\x1b]8;;\x07", "link"),

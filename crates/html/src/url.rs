@@ -62,7 +62,22 @@ fn data(address: &str, types: &[&str]) -> Option<String> {
     let head = head.to_ascii_lowercase();
     let is_plain = head.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/+-.;=".contains(&byte));
     (is_plain && types.iter().any(|prefix| head.starts_with(prefix)))
-        .then(|| format!("data:{head},{content}"))
+        .then(|| format!("data:{head},{}", valid(content)))
+}
+
+/// The content of a `data:` address without characters that no address may have. Browsers read both alike.
+fn valid(content: &str) -> String {
+    let mut valid = String::with_capacity(content.len());
+    for character in content.chars() {
+        match character {
+            ' ' => valid.push_str("%20"),
+            '"' => valid.push_str("%22"),
+            '<' => valid.push_str("%3C"),
+            '>' => valid.push_str("%3E"),
+            other => valid.push(other),
+        }
+    }
+    valid
 }
 
 /// The address as a browser reads it: without line breaks and tabs anywhere, and without blanks around it
@@ -120,6 +135,7 @@ mod tests {
             ("data:image/png;base64,AA==", data("data:image/png;base64,AA==")),
             ("DATA:IMAGE/PNG;base64,AA==", data("data:image/png;base64,AA==")),
             ("data:image/svg+xml,%3Csvg/%3E", data("data:image/svg+xml,%3Csvg/%3E")),
+            ("data:image/svg+xml,<svg a=\"b\"/>", data("data:image/svg+xml,%3Csvg%20a=%22b%22/%3E")),
             ("data:text/html,x", None),
             ("data:image/png\"onerror=x,", None),
             ("https://x/a.png", Some(Picture::Remote("https://x/a.png".to_owned()))),

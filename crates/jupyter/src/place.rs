@@ -89,7 +89,7 @@ impl Jupyter {
     }
 
     /// Its base URL and token, if its address is known.
-    pub(crate) fn address(&self) -> Option<(String, Option<rest::Secret>)> {
+    pub fn address(&self) -> Option<(String, Option<rest::Secret>)> {
         self.handle.address()
     }
 

@@ -88,14 +88,16 @@ pub(crate) async fn act(hub: &Hub, action: Action) -> Result<Value, Error> {
         }
         Action::Interrupt { run } => {
             let run = RunId::from(&*run);
+            let notebook = notebook_of(hub, &run);
             hub.machine().interrupt(&run).await?;
-            record(hub, &run, RunAction::Interrupted).await;
+            record(hub, notebook, &run, RunAction::Interrupted).await;
             Ok(json!({ "said": format!("Run {run} is being interrupted.") }))
         }
         Action::Answer { run, line } => {
             let run = RunId::from(&*run);
+            let notebook = notebook_of(hub, &run);
             hub.machine().answer_input(&run, line).await?;
-            record(hub, &run, RunAction::AnsweredInput).await;
+            record(hub, notebook, &run, RunAction::AnsweredInput).await;
             Ok(json!({ "said": "The line was sent." }))
         }
         Action::Difference { notebook, operation, cell } => difference(hub, &notebook, operation, cell).await,
@@ -172,14 +174,19 @@ async fn verify(hub: &Hub, notebook: &str) -> Result<Value, Error> {
     Ok(json!({ "said": verification.sentence() }))
 }
 
-/// Records it in the history of the run's notebook, if the run has one.
-async fn record(hub: &Hub, run: &RunId, action: RunAction) {
+/// The notebook of a run, which may be forgotten when it has ended.
+fn notebook_of(hub: &Hub, run: &RunId) -> Option<NotebookPath> {
     let seen = hub.seen().borrow().clone();
-    let found = seen.kernels.iter().flat_map(|kernel| &kernel.runs).find(|seen| seen.id == *run);
-    let Some(path) = found.and_then(|run| run.notebook.as_ref()) else { return };
+    let mut runs = seen.kernels.iter().flat_map(|kernel| &kernel.runs);
+    runs.find(|seen| seen.id == *run)?.notebook.clone()
+}
+
+/// Records it in the history of the run's notebook, if the run has one.
+async fn record(hub: &Hub, notebook: Option<NotebookPath>, run: &RunId, action: RunAction) {
+    let Some(path) = notebook else { return };
     let session = hub.session();
     let recording = async {
-        if let Ok(opened) = session.notebook(Some(path)).await {
+        if let Ok(opened) = session.notebook(Some(&path)).await {
             session.acted(&opened, run, action);
         }
     };

@@ -65,4 +65,6 @@ pub struct SeenRun {
     pub version: u64,
     /// Its outputs may not be in the notebook yet.
     pub is_recent: bool,
+    /// Whether [`Machine::answer_input`] can answer it.
+    pub takes_input: bool,
 }

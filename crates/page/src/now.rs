@@ -107,7 +107,9 @@ fn run(run: &SeenRun) -> Part<'static> {
 
 /// What a person can do to a run.
 pub(crate) fn controls(run: &SeenRun, html: &mut Fragment) {
-    if let RunState::WaitingForInput { prompt, is_password } = &run.state {
+    if let RunState::WaitingForInput { prompt, is_password } = &run.state
+        && run.takes_input
+    {
         html.raw("<form class=\"v-answer\" data-do=\"answer\"")
             .attribute("data-run", run.id.as_str())
             .raw("><label>");
@@ -140,9 +142,9 @@ fn kernel(kernel: &SeenKernel) -> Part<'static> {
         html.raw(" <span>started <time data-ago=\"").number(millis(at)).raw("\"></time></span>");
     }
     html.raw(" <span>").text(&match kernel.servers {
-        0 => "no server connected".to_owned(),
-        1 => "1 server connected".to_owned(),
-        count => format!("{count} servers connected"),
+        0 => "no program connected".to_owned(),
+        1 => "1 program connected".to_owned(),
+        count => format!("{count} programs connected"),
     });
     html.raw("</span></li>");
     Part::new(id, html)

@@ -10,9 +10,9 @@ use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use place::Error;
+use place::{Error, ErrorKind};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::actions::{Action, act};
 use crate::hub::Hub;
@@ -43,6 +43,12 @@ pub fn is_open(path: &str) -> bool {
 pub trait Hubs: Send + Sync + 'static {
     /// That of the folder that the address of a page names; fails if there is none.
     fn hub(&self, root: &str) -> Result<Arc<Hub>, Error>;
+
+    /// Lets pages show another place, which the command that opens them describes.
+    fn add(&self, _place: Value) -> Result<(), Error> {
+        let cause = "This program shows no other places.";
+        Err(Error::new(ErrorKind::Unsupported, cause, "Run `cellbridge view` with its address."))
+    }
 }
 
 /// A hub for all pages, whatever they name.
@@ -71,6 +77,7 @@ pub fn routes(hubs: Arc<dyn Hubs>) -> Router {
         .route("/view/frame", get(|| async { file("text/html; charset=utf-8", FRAME, FRAME_POLICY) }))
         .route("/view/events", post(stream))
         .route("/view/act", post(action))
+        .route("/view/places", post(add_place))
         .layer(from_fn(check))
         .with_state(hubs)
 }
@@ -145,6 +152,13 @@ async fn action(State(hubs): AllHubs, Json(Act { root, action }): Json<Act>) -> 
     };
     match acted {
         Ok(answer) => Json(answer).into_response(),
+        Err(error) => refused(&error),
+    }
+}
+
+async fn add_place(State(hubs): AllHubs, Json(place): Json<Value>) -> Response {
+    match hubs.add(place) {
+        Ok(()) => Json(json!({})).into_response(),
         Err(error) => refused(&error),
     }
 }

@@ -59,6 +59,7 @@ fn run(text: &str, state: RunState) -> SeenRun {
         outputs: None,
         version: 0,
         is_recent: false,
+        takes_input: true,
     }
 }
 
@@ -271,6 +272,20 @@ fn a_running_cell_shows_what_its_run_has_printed_and_changes_with_it() {
     let over = sent("one\ntwo\n", 2, RunState::Done, true);
     assert!(over.contains("two") && !over.contains("interrupt"));
     assert!(!sent("", 0, RunState::Done, false).contains("two"));
+}
+
+#[test]
+fn only_a_run_that_can_be_answered_has_a_field() {
+    let section = |takes_input| {
+        let asking = SeenRun { takes_input, ..run("r1", asks("name?", false)) };
+        let found = now::sections(&[kernel("k", vec![asking])], &FoundNotebooks::default(), &[]);
+        rendered(&found).into_iter().map(|(_, html)| html).collect::<String>()
+    };
+    assert!(section(true).contains("name?"));
+    let without = section(false);
+    assert!(
+        without.contains("waits for input") && without.contains("Interrupt") && !without.contains("<form")
+    );
 }
 
 #[test]

@@ -16,6 +16,16 @@ pub(crate) const MAX_AGE: Duration = Duration::from_secs(7 * 24 * 3600);
 const EXTENSION: &str = "log";
 const MAX_HEADER_BYTES: u64 = 16 * 1024;
 
+/// A log that somebody may be writing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CurrentLog {
+    pub path: PathBuf,
+    /// The id of the kernel.
+    pub kernel: String,
+    /// Where its first record is.
+    pub start: u64,
+}
+
 /// The folder of the logs.
 #[derive(Debug, Clone)]
 pub struct RunLogs {
@@ -59,6 +69,17 @@ impl RunLogs {
         let logs = self.files().into_iter().filter(|(path, _)| is_log(path));
         let headers = logs.filter_map(|(path, _)| read_header(&path));
         headers.filter(|header| header.server == server).map(|header| header.kernel).collect()
+    }
+
+    /// The logs of a server's kernels whose runs are not acknowledged yet, also those of programs that still run.
+    pub fn current(&self, server: &str) -> Vec<CurrentLog> {
+        let logs = self.files().into_iter().filter(|(path, _)| is_log(path));
+        let found = logs.filter_map(|(path, _)| {
+            let header = read_header(&path).filter(|header| header.server == server)?;
+            let start = header.write().len() as u64;
+            Some(CurrentLog { path, kernel: header.kernel, start })
+        });
+        found.collect()
     }
 
     /// The leftover runs of our ended servers, on any kernel of a Jupyter server.

@@ -10,6 +10,6 @@ mod folder;
 mod past;
 mod run_log;
 
-pub use folder::RunLogs;
+pub use folder::{CurrentLog, RunLogs};
 pub use past::{Header, Past};
 pub use run_log::RunLog;

@@ -30,7 +30,7 @@ pub(crate) enum Verb {
 }
 
 /// A Jupyter server beside other places.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct JupyterServer {
     /// A Jupyter server, as pasted from a browser, for paths such as `jupyter:x.ipynb`
     ///

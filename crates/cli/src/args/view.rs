@@ -4,11 +4,18 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::Places;
+
 #[derive(Debug, Args)]
 pub(crate) struct View {
-    /// A folder, or the notebook to show first [default: the current folder]
-    #[arg(value_name = "PATH")]
+    /// A folder, a Jupyter server, or the notebook to show first [default: the current folder]
+    ///
+    /// `jupyter:` is the server that is running on this machine, or the one of --jupyter-url.
+    #[arg(value_name = "PATH|URL")]
     pub(crate) path: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) places: Places,
 
     /// Print the address of the page, and open no browser
     #[arg(long)]

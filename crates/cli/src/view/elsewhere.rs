@@ -1,18 +1,29 @@
-//! The kernels of a folder where no kernel outlives its server: a page cannot see those of other programs.
+//! The kernels of a place where no log of another program can be read: a page cannot see those of other programs.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use local::ProcessEnv;
 use page::{Machine, SeenKernel};
-use place::{Error, ErrorKind, Future, RunId};
+use place::{Error, ErrorKind, Future, Place, RunId};
 
+/// Of a folder.
 pub(crate) struct FolderMachine;
 
 impl FolderMachine {
     pub(crate) fn new(_root: &Path, _process_env: &ProcessEnv) -> Self {
         Self
+    }
+}
+
+/// Of a Jupyter server.
+pub(crate) struct ServerMachine;
+
+impl ServerMachine {
+    pub(crate) fn new(_place: Arc<dyn Place>, _run_logs: Option<PathBuf>) -> FolderMachine {
+        FolderMachine
     }
 }
 

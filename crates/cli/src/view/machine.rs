@@ -4,25 +4,21 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use environments::ProcessEnv;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use html::Libraries;
-use keeper::{KeeperState, KeptKernel, LogFollower, LoggedRun, Shown, kept_kernels};
-use notebook::{CellId, Notebook};
-use page::{Machine, SeenKernel, SeenRun};
+use keeper::{KeeperState, KeptKernel, Shown, kept_kernels};
+use notebook::Notebook;
+use page::{Machine, SeenKernel};
 use parking_lot::Mutex;
 use place::{Error, ErrorKind, Future, NextStep, NotebookPath, RunId, RunState};
 
+use super::followed::Followed;
 use crate::export::libraries;
 use crate::kernels::keeper_state;
-
-/// How many runs that have ended are looked at.
-const MAX_ENDED: usize = 20;
-/// How long the outputs of a run that has ended may take to be in its notebook.
-const RECENT: Duration = Duration::from_secs(3);
 
 /// How long a line may take to be in the log of its keeper, and how often that is looked at.
 const ANSWER_WAIT: Duration = Duration::from_secs(1);
@@ -31,17 +27,15 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 pub(crate) struct FolderMachine {
     root: PathBuf,
     process_env: ProcessEnv,
-    followed: Mutex<HashMap<PathBuf, Arc<Mutex<Followed>>>>,
+    followed: Mutex<HashMap<PathBuf, Arc<Mutex<FollowedKernel>>>>,
     /// Held while a line is on its way, so that no second one follows it unasked.
     answering: tokio::sync::Mutex<()>,
 }
 
 /// A kernel whose log is followed.
-struct Followed {
+struct FollowedKernel {
     kernel: KeptKernel,
-    log: LogFollower,
-    /// The outputs of runs as they were last passed on, with their version.
-    outputs: HashMap<String, (u64, Arc<[notebook::Output]>)>,
+    log: Followed,
 }
 
 impl FolderMachine {
@@ -90,7 +84,7 @@ impl FolderMachine {
             let followed = self.follow(folder.clone(), kernel);
             let reading = followed.clone();
             // A log that cannot be read has no runs.
-            let _ = tokio::task::spawn_blocking(move || reading.lock().log.read()).await;
+            let _ = tokio::task::spawn_blocking(move || reading.lock().log.log.read()).await;
             seen.push(self.seen_kernel(&mut followed.lock()));
             folders.push(folder);
         }
@@ -99,14 +93,14 @@ impl FolderMachine {
     }
 
     /// The kernel as it is now, with its log as far as it was read.
-    fn follow(&self, folder: PathBuf, kernel: KeptKernel) -> Arc<Mutex<Followed>> {
+    fn follow(&self, folder: PathBuf, kernel: KeptKernel) -> Arc<Mutex<FollowedKernel>> {
         let mut all = self.followed.lock();
         if let Some(known) = all.get(&folder) {
             known.lock().kernel = kernel;
             return known.clone();
         }
-        let log = kernel.follow();
-        let followed = Arc::new(Mutex::new(Followed { kernel, log, outputs: HashMap::new() }));
+        let log = Followed::new(kernel.follow());
+        let followed = Arc::new(Mutex::new(FollowedKernel { kernel, log }));
         all.insert(folder, followed.clone());
         followed
     }
@@ -115,78 +109,26 @@ impl FolderMachine {
         kernel.notebook.as_deref().unwrap_or(&kernel.working_folder).starts_with(&self.root)
     }
 
-    fn path(&self, file: Option<&PathBuf>) -> Option<NotebookPath> {
-        let below = file?.strip_prefix(&self.root).ok()?;
+    fn path(&self, file: &Path) -> Option<NotebookPath> {
+        let below = file.strip_prefix(&self.root).ok()?;
         Some(NotebookPath::from(below.to_str()?))
     }
 
-    fn seen_kernel(&self, followed: &mut Followed) -> SeenKernel {
+    fn seen_kernel(&self, followed: &mut FollowedKernel) -> SeenKernel {
         let is_alive = !matches!(followed.kernel.state, KeeperState::KeeperDead | KeeperState::Dead { .. });
-        let Followed { kernel, log, outputs } = followed;
-        let mut runs: Vec<SeenRun> = Vec::new();
-        let mut ended = 0;
-        for (run, shown) in log.runs().rev() {
-            if run.state.is_over() || !is_alive {
-                ended += 1;
-                if ended > MAX_ENDED {
-                    continue;
-                }
-            }
-            runs.push(self.seen_run(run, shown, is_alive, outputs));
-        }
-        runs.reverse();
-        outputs.retain(|id, _| runs.iter().any(|run| *run.id == **id));
+        let FollowedKernel { kernel, log } = followed;
+        let runs = log.runs(is_alive, |file| self.path(file));
         SeenKernel {
             id: kernel.id.clone(),
             process: kernel.process.filter(|_| is_alive),
             language: kernel.language.clone(),
             display_name: kernel.display_name.clone(),
             state: keeper_state(&kernel.state),
-            notebook: self.path(kernel.notebook.as_ref()),
+            notebook: kernel.notebook.as_deref().and_then(|file| self.path(file)),
             started_at: Some(kernel.started_at),
             memory: kernel.memory,
             servers: kernel.attached.len(),
             runs,
-        }
-    }
-
-    fn seen_run(
-        &self,
-        run: &LoggedRun,
-        shown: &Shown,
-        is_alive: bool,
-        outputs: &mut HashMap<String, (u64, Arc<[notebook::Output]>)>,
-    ) -> SeenRun {
-        let is_over = run.state.is_over();
-        let is_recent = is_over
-            && shown
-                .changed_at
-                .is_some_and(|at| SystemTime::now().duration_since(at).is_ok_and(|age| age < RECENT));
-        let of_run = (!is_over || is_recent) && shown.is_whole();
-        let shown_outputs = of_run.then(|| {
-            let known =
-                outputs.entry(run.run.clone()).or_insert_with(|| (shown.version, shown.outputs().into()));
-            if known.0 != shown.version {
-                *known = (shown.version, shown.outputs().into());
-            }
-            known.1.clone()
-        });
-        let state = if is_over || is_alive {
-            run.state.clone()
-        } else {
-            RunState::KernelDied { how: "its keeper has ended".to_owned() }
-        };
-        SeenRun {
-            id: RunId::from(&*run.run),
-            notebook: self.path(run.data.notebook.as_ref()),
-            cell: run.data.cell.as_deref().map(CellId::from),
-            source: run.data.source.clone(),
-            state,
-            since: shown.started_at.or(shown.requested_at),
-            execution_count: shown.execution_count,
-            outputs: shown_outputs,
-            version: if of_run { shown.version } else { 0 },
-            is_recent,
         }
     }
 
@@ -200,7 +142,7 @@ impl FolderMachine {
         let mut ask = Some(ask);
         for followed in all {
             let followed = followed.lock();
-            let mut unfinished = followed.log.runs().filter(|(logged, _)| !logged.state.is_over());
+            let mut unfinished = followed.log.log.runs().filter(|(logged, _)| !logged.state.is_over());
             if let Some((logged, shown)) = unfinished.find(|(logged, _)| *logged.run == **run)
                 && let Some(ask) = ask.take()
             {

@@ -11,17 +11,16 @@ use colab::Browser;
 use environments::ProcessEnv;
 use local::Folder;
 use mcp::HttpAuth;
-use page::{Hub, Hubs, Pages, Rights};
+use page::{Hub, Hubs, Machine, Pages, Rights};
 use parking_lot::Mutex;
-use place::{Error, ErrorKind};
+use place::{Error, ErrorKind, NextStep, Place};
 use rest::Secret;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use workspace::{Settings, Workspace};
 
-use super::Shown;
 use super::address::{self, Address, AddressFile};
-use super::machine::FolderMachine;
+use super::shown::{Login, Shown};
 use crate::terminal::{note, say};
 use crate::{operations, person};
 
@@ -59,6 +58,9 @@ pub(super) async fn run(process_env: &ProcessEnv, shown: Option<(&Shown, Browser
     let shutdown = person::interruption();
     let folders = Arc::new(Folders::new(process_env));
     let pages = folders.pages.clone();
+    if let Some(login) = shown.as_ref().and_then(|(shown, _)| shown.login.clone()) {
+        folders.add_server(login)?;
+    }
     let auth = HttpAuth::new(Some(address.token.clone()), [], false);
     let serving = mcp::serve_page(folders.clone(), listener, auth, shutdown.clone());
     let ending = async {
@@ -75,7 +77,8 @@ pub(super) async fn run(process_env: &ProcessEnv, shown: Option<(&Shown, Browser
         () = take_questions(&folders.pages, process_env) => {}
     }
     drop(file);
-    let hubs: Vec<_> = folders.hubs.lock().values().cloned().collect();
+    let mut hubs: Vec<_> = folders.hubs.lock().values().cloned().collect();
+    hubs.extend(folders.servers.lock().values().map(|(_, hub)| hub.clone()));
     futures_util::future::join_all(hubs.iter().map(|hub| hub.shutdown())).await;
     Ok(())
 }
@@ -101,7 +104,7 @@ async fn show(
 ) {
     let url = shown.url(address);
     let _ = say(&url);
-    match super::open(&browser, &url, process_env, &shown.root).await {
+    match super::open(&browser, &url, process_env, shown.folder()).await {
         Ok(opened) => {
             let mut pages = pages.open();
             tokio::select! {
@@ -137,11 +140,18 @@ struct Folders {
     process_env: ProcessEnv,
     pages: Arc<Pages>,
     hubs: Mutex<HashMap<PathBuf, Arc<Hub>>>,
+    /// Those of Jupyter servers, by address.
+    servers: Mutex<HashMap<String, (Login, Arc<Hub>)>>,
 }
 
 impl Folders {
     fn new(process_env: &ProcessEnv) -> Self {
-        Self { process_env: process_env.clone(), pages: Arc::default(), hubs: Mutex::default() }
+        Self {
+            process_env: process_env.clone(),
+            pages: Arc::default(),
+            hubs: Mutex::default(),
+            servers: Mutex::default(),
+        }
     }
 
     fn hub_of(&self, root: &Path) -> anyhow::Result<Arc<Hub>> {
@@ -163,27 +173,56 @@ impl Folders {
 
     fn new_hub(&self, root: &Path) -> Arc<Hub> {
         let folder = Folder::new(root.to_path_buf(), self.process_env.clone(), None);
+        self.hub_with(folder, super::of_folder(root, &self.process_env))
+    }
+
+    fn hub_with(&self, place: Arc<dyn Place>, machine: Arc<dyn Machine>) -> Arc<Hub> {
         let settings = Settings { asks_for_changes: false, ..Settings::default() };
-        let workspace = Workspace::new(folder, settings);
+        let workspace = Workspace::new(place, settings);
         if let Some(history) = operations::folder(&self.process_env) {
             workspace.keep_history(history);
         }
-        let machine = Arc::new(FolderMachine::new(root, &self.process_env));
         Hub::new(workspace, machine, Rights { edits: true, runs: true }, self.pages.clone())
+    }
+
+    /// Lets pages show a Jupyter server.
+    fn add_server(&self, login: Login) -> anyhow::Result<()> {
+        let mut servers = self.servers.lock();
+        if servers.get(&login.url).is_none_or(|(known, _)| *known != login) {
+            let place = login.place().map_err(anyhow::Error::msg)?;
+            let hub = self.hub_with(place.clone(), super::of_server(place, &self.process_env));
+            servers.insert(login.url.clone(), (login, hub));
+        }
+        Ok(())
     }
 }
 
 impl Hubs for Folders {
     fn hub(&self, root: &str) -> Result<Arc<Hub>, Error> {
+        if let Some((_, hub)) = self.servers.lock().get(root) {
+            return Ok(hub.clone());
+        }
         let root = Path::new(root);
         let found = if root.is_absolute() {
             self.hub_of(root)
         } else {
-            Err(anyhow::anyhow!("the address names no folder"))
+            Err(anyhow::anyhow!("the address names no folder and no server that the page can reach"))
         };
         found.map_err(|error| {
-            let next = "Run `cellbridge view` in the folder.";
-            Error::new(ErrorKind::NotFound, format!("The folder cannot be shown: {error:#}."), next)
+            let next = "Run `cellbridge view` in the folder, or with the address of the server.";
+            Error::new(ErrorKind::NotFound, format!("The page cannot be shown: {error:#}."), next)
+        })
+    }
+
+    fn add(&self, place: serde_json::Value) -> Result<(), Error> {
+        let added =
+            serde_json::from_value(place).map_err(Into::into).and_then(|login| self.add_server(login));
+        added.map_err(|error: anyhow::Error| {
+            Error::new(
+                ErrorKind::InvalidArgument,
+                format!("The server cannot be shown: {error:#}."),
+                NextStep::ReportBug,
+            )
         })
     }
 }
@@ -211,14 +250,29 @@ mod tests {
         assert_eq!(began.elapsed().as_secs(), 2 * 1300 + 600);
     }
 
+    fn folders() -> Folders {
+        let variables = std::iter::empty::<(std::ffi::OsString, std::ffi::OsString)>().collect();
+        Folders::new(&ProcessEnv { variables, home: None })
+    }
+
+    #[tokio::test]
+    async fn a_server_is_shown_once_it_was_added() {
+        let (folders, url) = (folders(), "http://127.0.0.1:9/");
+        let login = |token: &str| serde_json::json!({ "url": url, "token": token, "network_timeout": 1.0 });
+        assert!(folders.hub(url).is_err());
+        folders.add(login("a")).unwrap();
+        let first = folders.hub(url).unwrap();
+        folders.add(login("a")).unwrap();
+        assert!(Arc::ptr_eq(&first, &folders.hub(url).unwrap()));
+        folders.add(login("b")).unwrap();
+        assert!(!Arc::ptr_eq(&first, &folders.hub(url).unwrap()), "another person's token");
+        assert!(folders.add(serde_json::json!({ "url": url })).is_err());
+        assert!(folders.hub("http://127.0.0.1:10/").is_err());
+    }
+
     #[tokio::test]
     async fn a_folder_has_one_hub_and_a_file_none() {
-        let root = tempfile::tempdir().unwrap();
-        let env = ProcessEnv {
-            variables: std::iter::empty::<(std::ffi::OsString, std::ffi::OsString)>().collect(),
-            home: None,
-        };
-        let folders = Folders::new(&env);
+        let (root, folders) = (tempfile::tempdir().unwrap(), folders());
         let path = root.path().to_str().unwrap();
         assert!(Arc::ptr_eq(&folders.hub(path).unwrap(), &folders.hub(path).unwrap()));
         for bad in ["", "relative", "/no/such/folder"] {

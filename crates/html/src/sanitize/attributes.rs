@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use html5gum::{HtmlString, Spanned};
 
-use super::elements::Element;
+use super::elements::{Element, Kind};
 use super::style::declarations;
 use super::{Writer, sheet, text};
 use crate::picture;
@@ -56,9 +56,16 @@ const NUMBERS: [(&str, &[&str]); 10] = [
 
 impl Writer<'_> {
     /// Writes the start tag.
-    pub(super) fn write_tag(&mut self, element: &Element, attributes: &Attributes<'_>) {
-        let written = self.written(element);
+    pub(super) fn write_tag(
+        &mut self,
+        element: &Element,
+        written: &'static str,
+        attributes: &Attributes<'_>,
+    ) {
         self.html.raw("<").raw(written);
+        if written == "span" && element.kind != Kind::Inline {
+            self.html.raw(" class=\"cb-block\"");
+        }
         self.write_id(element, attributes);
         for (name, elements) in NUMBERS {
             let number = attributes.get(name).and_then(|value| value.trim().parse::<f64>().ok());

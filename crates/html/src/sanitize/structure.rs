@@ -1,7 +1,7 @@
 //! Closes elements where a browser closes them.
 
 use super::Writer;
-use super::elements::{Element, Kind};
+use super::elements::{Element, Kind, element};
 
 /// An element that is open.
 #[derive(Debug)]
@@ -11,11 +11,23 @@ pub(super) struct Open {
     pub(super) written: &'static str,
     /// Its id in the source, for style sheets.
     pub(super) id: String,
+    /// Whether it is a table that has parts.
+    pub(super) has_parts: bool,
 }
 
 impl Open {
     fn is_table_structure(&self) -> bool {
         matches!(self.name, "table" | "colgroup" | "thead" | "tbody" | "tfoot" | "tr")
+    }
+
+    fn is_text(&self) -> bool {
+        let is_inline = element(self.written).is_some_and(|element| element.kind == Kind::Inline);
+        matches!(self.written, "summary" | "pre") || is_inline && !self.is_transparent()
+    }
+
+    /// Whether it may contain what its parent may.
+    fn is_transparent(&self) -> bool {
+        matches!(self.written, "a" | "del" | "ins" | "audio" | "video")
     }
 
     /// Whether what is open outside cannot be closed inside.
@@ -25,6 +37,20 @@ impl Open {
 }
 
 impl Writer<'_> {
+    /// Whether only text and inline elements are valid here, so that a block looks like one but is a `span`.
+    pub(super) fn is_in_text(&self) -> bool {
+        let scope = self.scope();
+        self.open[scope..].iter().rev().find(|open| !open.is_transparent()).is_some_and(Open::is_text)
+    }
+
+    /// Closes what only text and inline elements may stand in.
+    pub(super) fn end_text(&mut self) {
+        let scope = self.scope();
+        if let Some(at) = self.open[scope..].iter().position(Open::is_text) {
+            self.close_to(scope + at);
+        }
+    }
+
     /// Closes elements from the innermost to the one at `at`.
     pub(super) fn close_to(&mut self, at: usize) {
         while self.open.len() > at
@@ -37,6 +63,10 @@ impl Writer<'_> {
     /// Whether we are in a table and not in a cell or its caption, where a browser accepts only parts of tables.
     pub(super) fn is_between_cells(&self) -> bool {
         self.open.last().is_some_and(Open::is_table_structure)
+    }
+
+    fn is_in_caption(&self) -> bool {
+        self.open.iter().rfind(|open| open.is_boundary()).is_some_and(|open| open.name == "caption")
     }
 
     /// The first of the open elements that may be closed: those in the innermost cell.
@@ -102,7 +132,7 @@ impl Writer<'_> {
                 {
                     self.close_to(table);
                 }
-                if self.is_between_cells() {
+                if self.is_between_cells() || self.is_in_caption() {
                     return false;
                 }
                 self.end_paragraph();
@@ -114,6 +144,10 @@ impl Writer<'_> {
 
     fn make_room_in_table(&mut self, element: &Element) -> bool {
         let Some(table) = self.last_table() else { return false };
+        let had_parts = std::mem::replace(&mut self.open[table].has_parts, true);
+        if element.name == "caption" && had_parts {
+            return false;
+        }
         let last = |open: &[Open], names: &[&str]| open.iter().rposition(|it| names.contains(&it.name));
         let group = last(&self.open[table..], &["thead", "tbody", "tfoot"]).map(|at| table + at);
         match element.kind {
@@ -149,6 +183,6 @@ impl Writer<'_> {
     /// Opens an element that the source leaves out.
     fn imply(&mut self, name: &'static str) {
         self.html.raw("<").raw(name).raw(">");
-        self.open.push(Open { name, written: name, id: String::new() });
+        self.open.push(Open { name, written: name, id: String::new(), has_parts: false });
     }
 }

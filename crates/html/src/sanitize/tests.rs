@@ -77,6 +77,30 @@ fn elements_close_where_a_browser_closes_them() {
 }
 
 #[test]
+fn a_block_in_text_is_valid() {
+    for (html, expected) in [
+        ("<b>a<div>b</div>c</b>", "<b>a<span class=\"cb-block\">b</span>c</b>"),
+        ("<i><p>a<p>b</i>", "<i><span class=\"cb-block\">a</span><span class=\"cb-block\">b</span></i>"),
+        ("<b><div><ul><li>a", "<b><span class=\"cb-block\"></span></b><ul><li>a</li></ul>"),
+        ("<b>a<table><td>b", "<b>a</b><table><tbody><tr><td>b</td></tr></tbody></table>"),
+        ("<b>a<hr>", "<b>a</b><hr>"),
+        ("<a><div>a</div></a>", "<a><div>a</div></a>"),
+        ("<b><a><div>a", "<b><a><span class=\"cb-block\">a</span></a></b>"),
+        (
+            "<details><summary><div>a</div></summary>b</details>",
+            "<details><summary><span class=\"cb-block\">a</span></summary>b</details>",
+        ),
+        ("<table><caption><table><caption>a", "<table><caption>a</caption></table>"),
+        (
+            "<table><caption><table><td>a",
+            "<table><caption></caption><tbody><tr><td>a</td></tr></tbody></table>",
+        ),
+    ] {
+        assert_eq!(written(html), expected, "{html}");
+    }
+}
+
+#[test]
 fn a_style_sheet_becomes_styles() {
     let html = "<style type=text/css>#T_1 th{text-align:left}#T_1_row0_col0{background-color:#ff0;color:#000}</style>\
                 <table id=T_1><tr><th>a</th><td id=T_1_row0_col0 class='data row0'>1</td></tr></table>";

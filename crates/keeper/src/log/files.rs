@@ -213,10 +213,14 @@ pub(crate) fn read_records(
 pub(crate) fn read_piece(folder: &Path, offset: u64) -> io::Result<Vec<u8>> {
     let bases = bases(folder)?;
     let base = bases.into_iter().rfind(|base| *base <= offset).ok_or(io::ErrorKind::NotFound)?;
-    let file = File::open(path(folder, base))?;
-    let left = (base + file.metadata()?.len()).saturating_sub(offset);
+    read_from(&File::open(path(folder, base))?, offset - base)
+}
+
+/// The bytes of a file from `offset` on, at most [`READ_BYTES`].
+pub(super) fn read_from(file: &File, offset: u64) -> io::Result<Vec<u8>> {
+    let left = file.metadata()?.len().saturating_sub(offset);
     let mut bytes = vec![0; usize::try_from(left).unwrap_or(READ_BYTES).min(READ_BYTES)];
-    file.read_exact_at(&mut bytes, offset - base)?;
+    file.read_exact_at(&mut bytes, offset)?;
     Ok(bytes)
 }
 

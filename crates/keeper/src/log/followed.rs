@@ -1,5 +1,6 @@
-//! Follows a keeper's log without a connection: which runs it tells of, and what they have shown so far.
+//! Follows a log without a connection to its kernel: which runs it tells of, and what they have shown so far.
 
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -9,7 +10,7 @@ use kernel::log::{Channel, LogRecord, Peek, RecordReader};
 use kernel::{Event, Message, OutputArea};
 use notebook::Output;
 
-use super::files::{oldest, read_piece};
+use super::files::{oldest, read_from, read_piece};
 use super::logged_runs::{LoggedRun, LoggedRuns};
 
 /// Outputs of a run beyond this are not followed, in bytes. They are in the notebook when it has ended.
@@ -19,13 +20,45 @@ const KEPT: usize = 4;
 
 /// Reads a log from its beginning, and then what is added.
 pub struct LogFollower {
-    folder: PathBuf,
+    source: Source,
     /// `None` before the first reading, and when what was to be read is forgotten.
     offset: Option<u64>,
     records: RecordReader,
     runs: LoggedRuns,
     /// For each of the runs.
     shown: Vec<Shown>,
+}
+
+/// Where a log is.
+enum Source {
+    /// In the files of a keeper's folder.
+    Folder(PathBuf),
+    /// In one file, from this offset on.
+    File(PathBuf, u64),
+}
+
+impl Source {
+    fn oldest(&self) -> io::Result<u64> {
+        match self {
+            Self::Folder(folder) => oldest(folder),
+            Self::File(_, start) => Ok(*start),
+        }
+    }
+
+    /// What follows `offset`, at least in part; empty at the end.
+    fn read_piece(&self, offset: u64) -> io::Result<Vec<u8>> {
+        match self {
+            Self::Folder(folder) => read_piece(folder, offset),
+            Self::File(file, _) => {
+                let file = File::open(file)?;
+                if file.metadata()?.len() < offset {
+                    // It was written again without what is no longer needed.
+                    return Err(io::ErrorKind::NotFound.into());
+                }
+                read_from(&file, offset)
+            }
+        }
+    }
 }
 
 /// What a run has shown so far.
@@ -78,8 +111,17 @@ impl Shown {
 impl LogFollower {
     /// Follows the log in the folder of a keeper. Reads nothing yet.
     pub fn new(folder: &Path) -> Self {
+        Self::of(Source::Folder(folder.to_path_buf()))
+    }
+
+    /// Follows the log in a file, whose first record is at `start`. Reads nothing yet.
+    pub fn of_file(file: PathBuf, start: u64) -> Self {
+        Self::of(Source::File(file, start))
+    }
+
+    fn of(source: Source) -> Self {
         Self {
-            folder: folder.to_path_buf(),
+            source,
             offset: None,
             records: RecordReader::default(),
             runs: LoggedRuns::default(),
@@ -91,7 +133,7 @@ impl LogFollower {
     pub fn read(&mut self) -> io::Result<bool> {
         let mut offset = match self.offset {
             Some(offset) => offset,
-            None => oldest(&self.folder)?,
+            None => self.source.oldest()?,
         };
         if self.offset.is_none() {
             (self.records, self.runs, self.shown) =
@@ -99,7 +141,7 @@ impl LogFollower {
         }
         let mut is_changed = false;
         loop {
-            let piece = match read_piece(&self.folder, offset) {
+            let piece = match self.source.read_piece(offset) {
                 Ok(piece) => piece,
                 Err(error) => {
                     // The keeper has forgotten it; the next reading begins with what is there.
@@ -233,6 +275,22 @@ mod tests {
         assert_eq!((&*run.run, shown.version), ("r1", 2));
         assert!(shown.started_at.is_some() && shown.is_whole());
         assert_eq!(text(&follower, 0), "one\ntwo\n");
+    }
+
+    #[test]
+    fn a_log_in_a_file_is_read_behind_its_header_and_again_when_it_was_rewritten() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.log");
+        let all = bytes(&[note("r1", "m"), busy("m"), print("m", "one\n")]);
+        fs::write(&file, [b"header\n", &*all].concat()).unwrap();
+        let mut follower = LogFollower::of_file(file.clone(), 7);
+        follower.read().unwrap();
+        assert_eq!(text(&follower, 0), "one\n");
+        fs::write(&file, [b"header\n", &*bytes(&[note("r2", "n")])].concat()).unwrap();
+        assert!(follower.read().is_err());
+        follower.read().unwrap();
+        let runs: Vec<_> = follower.runs().map(|(run, _)| run.run.clone()).collect();
+        assert_eq!(runs, ["r2"]);
     }
 
     #[test]

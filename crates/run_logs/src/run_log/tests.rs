@@ -61,6 +61,23 @@ fn a_log_exists_while_there_are_runs() {
 }
 
 #[test]
+fn the_logs_of_programs_that_run_are_current() {
+    let Folder { logs, .. } = &folder();
+    let (log, elsewhere) = (logs.begin(SERVER, "k"), logs.begin("http://other/", "k"));
+    elsewhere.append(&note("r1", Some("m1")));
+    assert_eq!(logs.current(SERVER), []);
+    log.append(&note("r1", Some("m1")));
+    let current = logs.current(SERVER);
+    assert_eq!(current.iter().map(|log| &*log.kernel).collect::<Vec<_>>(), ["k"]);
+    let text = fs::read(&current[0].path).unwrap();
+    let start = usize::try_from(current[0].start).unwrap();
+    assert_eq!(text[start - 1], b'\n');
+    assert!(Header::read(&text[..start]).is_some());
+    log.acknowledge("r1");
+    assert_eq!(logs.current(SERVER), []);
+}
+
+#[test]
 fn a_log_that_is_left_to_another_server_is_not_replaced() {
     let Folder { path, logs, .. } = &folder();
     let log = logs.begin(SERVER, "k");

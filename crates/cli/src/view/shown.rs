@@ -1,0 +1,157 @@
+//! What the page shows: a folder or a Jupyter server, and a notebook in it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ::jupyter::{Jupyter, Source};
+use anyhow::Context as _;
+use connection::NetworkTimeout;
+use place::Place as _;
+use rest::{Address, Credentials, Secret};
+use serde::{Deserialize, Serialize};
+
+use super::address;
+use crate::args::{JupyterServer, View};
+use crate::{jupyter, serve};
+
+/// Begins the path of a notebook on a server, or is the whole path of one that is running on this machine.
+const SERVER: &str = "jupyter:";
+
+/// What the page shows.
+pub(super) struct Shown {
+    /// A folder, or the address of a server.
+    pub(super) root: String,
+    /// The path of a notebook below it.
+    pub(super) notebook: Option<String>,
+    /// Of a server.
+    pub(super) login: Option<Login>,
+}
+
+/// How the process that serves the page reaches a server.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Login {
+    pub(super) url: String,
+    token: Option<String>,
+    password: Option<String>,
+    ca_file: Option<PathBuf>,
+    network_timeout: f64,
+}
+
+impl Shown {
+    /// What the command's options name. Asks a server whether it answers.
+    pub(super) async fn of(options: &View) -> anyhow::Result<Self> {
+        let path = options.path.as_deref();
+        let text = path.and_then(Path::to_str).unwrap_or_default();
+        let is_address = text.starts_with("http://") || text.starts_with("https://");
+        let is_named = path.is_none() && options.places.server.jupyter_url.is_some();
+        if is_address || is_named || text.starts_with(SERVER) {
+            return Self::on_server(text, is_address, options).await;
+        }
+        Self::file(path.unwrap_or_else(|| Path::new(".")))
+    }
+
+    /// A folder, or a notebook in one.
+    pub(super) fn file(path: &Path) -> anyhow::Result<Self> {
+        let found = dunce::canonicalize(path).with_context(|| path.display().to_string())?;
+        if found.is_dir() {
+            return Ok(Self { root: found.display().to_string(), notebook: None, login: None });
+        }
+        let (root, name) = found.parent().zip(found.file_name()).context("the path has no folder")?;
+        let name = name.to_str().context("the name of the notebook is not UTF-8")?;
+        Ok(Self { root: root.display().to_string(), notebook: Some(name.to_owned()), login: None })
+    }
+
+    async fn on_server(text: &str, is_address: bool, options: &View) -> anyhow::Result<Self> {
+        let given = &options.places.server;
+        let url = given.jupyter_url.clone().or_else(|| is_address.then(|| text.to_owned()));
+        let server = JupyterServer { jupyter_url: url, ..given.clone() };
+        let source = match jupyter::source_beside(&server)? {
+            Some(source) => source,
+            None => Source::Discover(
+                jupyter::discovery_near(&std::env::current_dir().unwrap_or_default())
+                    .context("there is no home folder to search for a running Jupyter server")?,
+            ),
+        };
+        let timeout = options.places.network.network_timeout;
+        let reach = jupyter::reach(server.ca_file.clone(), timeout);
+        let place = serve::jupyter_place(source.clone(), &reach, None);
+        place.status().await?;
+        let (base, token) = place.address().context("the address of the server is not known")?;
+        // The address of JupyterLab with a notebook, or ours of that notebook.
+        let pasted = Address::parse(text).ok().filter(|_| is_address).and_then(|address| address.notebook);
+        let named = text.strip_prefix(SERVER).or_else(|| place.strip_name(text)).unwrap_or_default();
+        let named = Some(named.trim_start_matches('/').to_owned()).filter(|path| !path.is_empty());
+        let of_server = place.first_notebook().map(|path| path.to_string());
+        let notebook = pasted.or(named).or(of_server);
+        let password = match source {
+            Source::Given { credentials: Credentials::Password(password), .. } => {
+                Some(password.expose().to_owned())
+            }
+            _ => None,
+        };
+        let login = Login {
+            url: base.clone(),
+            token: token.map(|token| token.expose().to_owned()),
+            password,
+            ca_file: server.ca_file,
+            network_timeout: timeout.duration().as_secs_f64(),
+        };
+        Ok(Self { root: base, notebook, login: Some(login) })
+    }
+
+    /// A folder of this machine, which browsers must not be searched in.
+    pub(super) fn folder(&self) -> &Path {
+        Path::new(if self.login.is_some() { "." } else { &self.root })
+    }
+
+    /// The address of the page. Browsers never send what is behind the `#`.
+    pub(super) fn url(&self, address: &address::Address) -> String {
+        let mut fragment = form_urlencoded::Serializer::new(String::new());
+        fragment.append_pair("token", address.token.expose());
+        fragment.append_pair("root", &self.root);
+        if let Some(notebook) = &self.notebook {
+            fragment.append_pair("notebook", notebook);
+        }
+        format!("http://127.0.0.1:{}{}#{}", address.port, page::PATH, fragment.finish())
+    }
+}
+
+impl Login {
+    /// The server as a place. Contacts nothing yet.
+    pub(super) fn place(&self) -> Result<Arc<Jupyter>, &'static str> {
+        let secret = |text: &Option<String>| text.clone().and_then(Secret::new);
+        let credentials = match (secret(&self.password), secret(&self.token)) {
+            (Some(password), _) => Credentials::Password(password),
+            (None, Some(token)) => Credentials::Token(token),
+            (None, None) => Credentials::None,
+        };
+        let reach = jupyter::reach(self.ca_file.clone(), NetworkTimeout::from_seconds(self.network_timeout)?);
+        // Runs of earlier programs stay with the next one that an agent uses.
+        Ok(serve::jupyter_place(Source::Given { url: self.url.clone(), credentials }, &reach, None))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_a_folder_or_a_notebook_in_one() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        let file = root.join("a b.ipynb");
+        std::fs::write(&file, "").unwrap();
+        let shown = |path: &Path| Shown::file(path).map(|shown| (shown.root, shown.notebook)).unwrap();
+        let folder = root.display().to_string();
+        assert_eq!(shown(&root), (folder.clone(), None));
+        assert_eq!(shown(&file), (folder, Some("a b.ipynb".to_owned())));
+        assert!(Shown::file(&root.join("absent")).is_err());
+    }
+
+    #[test]
+    fn what_a_server_must_not_log_is_behind_the_hash() {
+        let shown = Shown { root: "/r".into(), notebook: Some("a&b c.ipynb".to_owned()), login: None };
+        let url = shown.url(&address::Address { port: 80, token: Secret::new("t").unwrap() });
+        assert_eq!(url, "http://127.0.0.1:80/view#token=t&root=%2Fr&notebook=a%26b+c.ipynb");
+    }
+}

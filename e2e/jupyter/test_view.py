@@ -1,0 +1,102 @@
+"""`cellbridge view` at a Jupyter server, beside an agent. What the page shows of any place is tested in `local/test_view.py`."""
+
+import asyncio
+import os
+import signal
+import subprocess
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Browser, expect
+
+from e2e.support.home import Home, new_mark
+from e2e.support.jupyter_program import jupyter_launch, reaching
+from e2e.support.jupyter_server import JupyterServer
+from e2e.support.live_page import chromium, opened, viewing
+from e2e.support.processes import command_lines, marked
+from e2e.support.program import program
+from e2e.support.stdio_client import stdio_client
+
+DRAWN = "from IPython.display import SVG\nSVG('<svg width=\"40\" height=\"40\"><rect width=\"40\" height=\"40\"/></svg>')"
+
+
+@pytest.fixture(scope="module", params=["rtc", "plain"])
+def form(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture
+async def browser() -> AsyncIterator[Browser]:
+    async with chromium() as browser:
+        yield browser
+
+
+async def test_what_an_agent_does_on_a_server_is_seen_and_taken_back(
+    browser: Browser, jupyter: JupyterServer, path: str, tmp_path: Path
+) -> None:
+    mark, gate = new_mark(), tmp_path / "gate"
+    waits = f"import pathlib, time\nwhile not pathlib.Path({str(gate)!r}).exists(): time.sleep(0.01)"
+    launch = jupyter_launch(tmp_path / "home", *reaching(jupyter), mark=mark)
+    environment = {**launch.environment, "JUPYTER_TOKEN": jupyter.token}
+    async with (
+        stdio_client(launch) as server,
+        viewing(environment, tmp_path, f"{jupyter.url}lab/tree/{path}") as url,
+    ):
+        await server.initialize()
+        await server.call("use_notebook", notebook_name="n", notebook_path=path, mode="create")
+        page, seen = await opened(browser, url)
+        assert jupyter.token not in page.url
+        assert await page.locator("#root").inner_text() == jupyter.url
+        await server.call("insert_execute_code_cell", cell_index=0, cell_source=DRAWN)
+        cell = page.locator(".v-cell").nth(0)
+        await expect(cell.locator("img")).to_be_visible()
+        await expect(page.locator("#agents")).to_contain_text(path)
+        await expect(page.locator("#kernels li")).to_contain_text("idle")
+
+        source = f"for i in range(3): print(f'\\r{{i}}/3', end='')\n{waits}"
+        running = asyncio.create_task(server.call("insert_execute_code_cell", cell_index=1, cell_source=source))
+        await expect(page.locator(".v-cell").nth(1).locator(".cb-output")).to_contain_text("2/3")
+        await page.locator("#runs").get_by_role("button", name="Interrupt").click()
+        await expect(page.locator(".v-cell").nth(1).locator(".cb-error")).to_contain_text("KeyboardInterrupt")
+        await expect(page.locator("#runs")).to_contain_text("Nothing is running")
+        ended = await running
+
+        reply = await server.call("overwrite_cell_source", cell_index=0, cell_source="print('other')")
+        assert "The person interrupted run" in ended + reply, reply
+        await expect(cell.locator(".cb-source")).to_have_text("print('other')")
+        await cell.get_by_role("button", name="changed by").click()
+        await expect(page.get_by_role("dialog")).to_contain_text("+print('other')")
+        await page.get_by_role("button", name="Take back").click()
+        await expect(page.locator("#said")).to_contain_text("Undone: o")
+        await expect(cell.locator(".cb-source")).to_contain_text("IPython.display")
+        reply = await server.call("read_cell", cell_index=0)
+        assert reply.startswith("[NOTICE] The person undid o") and "IPython.display" in reply, reply
+        assert seen.bad == []
+
+
+async def test_the_process_that_serves_all_pages_is_given_the_server(
+    browser: Browser, jupyter: JupyterServer, tmp_path: Path
+) -> None:
+    mark, home = new_mark(), Home(tmp_path / "home")
+    home.folder.mkdir()
+    environment = {**home.environment(mark), "JUPYTER_TOKEN": jupyter.token}
+
+    def address(*arguments: str) -> str:
+        command = [program(), "view", "--no-browser", *arguments]
+        return subprocess.run(command, env=environment, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+
+    folder, server = address(), address("--jupyter-url", jupyter.url)
+    assert folder.split("&root=")[0] == server.split("&root=")[0]
+    served = [pid for pid in marked(mark) if "--serve" in command_lines([pid])[0]]
+    try:
+        page, seen = await opened(browser, server)
+        await expect(page.locator("#root")).to_have_text(jupyter.url)
+        await expect(page.locator("#notebooks li").first).to_be_visible()
+        assert seen.bad == []
+        assert len(served) == 1 and jupyter.token not in command_lines(served)[0]
+        written = [file.read_bytes() for file in home.folder.rglob("*") if file.is_file()]
+        assert not any(jupyter.token.encode() in content for content in written)
+    finally:
+        for pid in served:
+            os.kill(pid, signal.SIGTERM)
