@@ -1,9 +1,13 @@
 //! Planted changes and false alarms, most of them on outputs that libraries really made.
 
+use std::io::Cursor;
+use std::ops::Range;
 use std::time::{Duration, SystemTime};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use image::{EncodableLayout, PixelWithColorType};
+use image::{ImageBuffer, ImageFormat, Luma, Pixel};
 use notebook::{Json, MimeBundle, Output};
 use serde_json::{Value, json};
 
@@ -426,6 +430,9 @@ fn a_small_change_of_a_picture_is_a_difference_and_its_place_is_told() {
             picture!("confusion_digit.png"),
             "of 115×100",
         ),
+        ("digits of light gray", picture!("faint.png"), picture!("faint_digits.png"), "x 3"),
+        ("a faint grid", picture!("faint.png"), picture!("faint_grid.png"), "of 130×100"),
+        ("one of 5000 points", picture!("dense.png"), picture!("dense_moved.png"), "of 130×100"),
         ("another picture", picture!("heat.png"), picture!("confusion.png"), "of 115×100"),
         ("another size", picture!("heat.png"), picture!("title.png"), "115×100 became 158×115"),
     ] {
@@ -442,6 +449,41 @@ fn a_small_change_of_a_picture_is_a_difference_and_its_place_is_told() {
     let page = |content: String| html(&format!("<img src='data:image/png;base64,{content}'>"));
     let words = lines(&page(picture!("scatter.png")), &page(picture!("scatter_moved.png")));
     assert!(words.contains("<img src> picture differs around"), "{words}");
+}
+
+/// A gray picture whose pixels in these columns and rows have that value.
+fn drawn<P>(side: u32, x: Range<u32>, y: Range<u32>, value: P::Subpixel) -> Output
+where
+    P: Pixel + PixelWithColorType,
+    [P::Subpixel]: EncodableLayout,
+    P::Subpixel: Default,
+{
+    let color = |at_x, at_y| if x.contains(&at_x) && y.contains(&at_y) { value } else { Default::default() };
+    let picture = ImageBuffer::from_fn(side, side, |x, y| *P::from_slice(&[color(x, y)]));
+    let mut bytes = Cursor::new(Vec::new());
+    picture.write_to(&mut bytes, ImageFormat::Png).unwrap();
+    png(STANDARD.encode(bytes.into_inner()))
+}
+
+#[test]
+fn each_pixel_of_data_shown_as_a_picture_counts() {
+    let small = drawn::<Luma<u8>>;
+    for (before, after) in [
+        (small(28, 5..6, 5..6, 250), small(28, 5..6, 5..6, 0)),
+        (small(28, 5..6, 5..6, 250), small(28, 6..7, 5..6, 250)),
+        (small(28, 5..7, 5..9, 250), small(28, 5..9, 5..7, 250)),
+        (small(200, 50..53, 50..51, 255), small(200, 51..52, 49..52, 255)),
+        (drawn::<Luma<u16>>(8, 5..6, 5..6, 40), drawn::<Luma<u16>>(8, 5..6, 5..6, 90)),
+    ] {
+        lines(&before, &after);
+    }
+    // Two bytes after each of these are the hundredths of a second that a frame is shown.
+    let mut slow = include_bytes!("../fixtures/moving.gif").to_vec();
+    let frame = slow.windows(3).position(|bytes| bytes == [0x21, 0xf9, 4]).unwrap();
+    slow[frame + 4] = 90;
+    let gif = |content: String| of("image/gif", content);
+    let words = lines(&gif(picture!("moving.gif")), &gif(STANDARD.encode(slow)));
+    assert!(words.contains("differs in duration: ") && words.contains("became 900 ms"), "{words}");
 }
 
 #[test]
