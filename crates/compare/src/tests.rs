@@ -81,7 +81,7 @@ fn streams_are_joined_and_progress_is_folded() {
     assert!(same(&[printed("stdout", "\u{1b}[32mok\u{1b}[0m")], &[printed("stdout", "ok")]));
     assert!(!same(&[printed("stdout", "a")], &[printed("stdout", "b")]));
     let red = printed("stdout", "1 \u{1b}[31mFAILED\u{1b}[0m");
-    assert!(same(&[red.clone()], &[printed("stdout", "1 \u{1b}[1;0;31mFAILED\u{1b}[m")]));
+    assert!(same(std::slice::from_ref(&red), &[printed("stdout", "1 \u{1b}[1;0;31mFAILED\u{1b}[m")]));
     assert!(lines(&red, &printed("stdout", "1 \u{1b}[32mFAILED\u{1b}[0m")).contains("other colors: FAILED"));
     assert!(!same(&[printed("stdout", "a")], &[]));
 }
