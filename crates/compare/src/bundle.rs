@@ -2,13 +2,12 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::ops::Range;
-use std::time::SystemTime;
 
 use notebook::{Json, MimeBundle};
 
 use crate::findings::Findings;
 use crate::ids::Ids;
+use crate::rerun::Rerun;
 use crate::{json, markup, picture, raw, texts};
 
 /// The end of the type of a widget's view.
@@ -39,26 +38,22 @@ impl Kind {
     }
 }
 
-pub(crate) fn compare(
-    before: &MimeBundle,
-    after: &MimeBundle,
-    during: &Range<SystemTime>,
-    findings: &mut Findings,
-) {
+pub(crate) fn compare(before: &MimeBundle, after: &MimeBundle, rerun: &Rerun, findings: &mut Findings) {
     let (had, has) = (types(before), types(after));
     for mime in had.intersection(&has) {
         if let (Some(before), Some(after)) = (before.get(mime), after.get(mime)) {
             let mut found = Findings::default();
-            content(mime, &before, &after, during, &mut found);
+            content(mime, &before, &after, rerun, &mut found);
             findings.add(found, mime);
         }
     }
-    let is_compared = had.intersection(&has).any(|mime| is_content(mime, before));
-    let one_sided = had.symmetric_difference(&has).filter(|mime| {
-        // Which types beside the content there are depends on the front end.
-        let is_beside = matches!(Kind::of(mime), Kind::Markup | Kind::Script) && !mime.starts_with("image/");
-        let is_new = has.contains(*mime) && Kind::of(mime) != Kind::Picture && !mime.starts_with("image/");
-        !(is_compared && (is_beside || is_new))
+    let common: Vec<_> = had.intersection(&has).filter(|mime| is_content(mime, before)).collect();
+    let one_sided = had.symmetric_difference(&has).filter(|mime| match Kind::of(mime) {
+        // Which renderings of a chart there are depends on the front end; text does not replace them.
+        Kind::Markup => mime.starts_with("image/") || common.iter().all(|mime| Kind::of(mime) == Kind::Text),
+        Kind::Script => common.is_empty(),
+        Kind::Json => common.is_empty() || had.contains(*mime),
+        Kind::Widget | Kind::Picture | Kind::Text => true,
     });
     for mime in one_sided {
         let sign = if had.contains(mime) { '-' } else { '+' };
@@ -78,7 +73,7 @@ fn is_content(mime: &str, bundle: &MimeBundle) -> bool {
     mime != "text/plain" || !bundle.text(mime).is_some_and(is_name)
 }
 
-fn content(mime: &str, before: &Json, after: &Json, during: &Range<SystemTime>, findings: &mut Findings) {
+fn content(mime: &str, before: &Json, after: &Json, rerun: &Rerun, findings: &mut Findings) {
     if before == after {
         return;
     }
@@ -87,20 +82,20 @@ fn content(mime: &str, before: &Json, after: &Json, during: &Range<SystemTime>, 
     match (Kind::of(mime), texts) {
         (Kind::Json | Kind::Widget, _) | (_, None) => {
             match (before.decode(), after.decode()) {
-                (Ok(before), Ok(after)) => json::compare(&before, &after, during, findings),
+                (Ok(before), Ok(after)) => json::compare(&before, &after, rerun, findings),
                 // It is nested too deep.
                 _ if before.is_equivalent(after) => {}
                 _ => findings.change("", before.as_str(), after.as_str()),
             }
         }
         (Kind::Picture, Some((before, after))) => picture::compare_base64("", &before, &after, findings),
-        (Kind::Markup, Some((before, after))) => markup::compare(&before, &after, during, findings),
+        (Kind::Markup, Some((before, after))) => markup::compare(&before, &after, rerun, findings),
         (Kind::Script, Some((before, after))) => {
-            let mut ids = Ids::of(Ids::in_script(&before), Ids::in_script(&after));
-            raw::compare("", &before, &after, &mut ids, during, findings);
+            let mut ids = Ids::of(Ids::in_script(&before), Ids::in_script(&after), rerun);
+            raw::compare("", &before, &after, &mut ids, rerun, findings);
         }
         (Kind::Text, Some((before, after))) => {
-            if !texts::are_same(&before, &after, during) {
+            if !texts::are_same(&before, &after, rerun) {
                 findings.change("", &before, &after);
             }
         }

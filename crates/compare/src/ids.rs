@@ -8,6 +8,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::rerun::Rerun;
+
 /// A UUID that is random or has the time in it, or 32 hexadecimal digits.
 static RANDOM: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
@@ -26,26 +28,30 @@ pub(crate) fn pattern(pattern: &str) -> Regex {
 }
 
 /// The ids of two contents, and which one of the first is which one of the second.
-#[derive(Debug, Default)]
-pub(crate) struct Ids {
+#[derive(Debug)]
+pub(crate) struct Ids<'r> {
+    rerun: &'r Rerun,
     before: BTreeSet<String>,
     after: BTreeSet<String>,
     pairs: HashMap<String, String>,
     back: HashMap<String, String>,
 }
 
-impl Ids {
+impl<'r> Ids<'r> {
     /// With the ids that both contents give to their parts, and those that their scripts have.
     pub(crate) fn of(
         before: impl IntoIterator<Item = String>,
         after: impl IntoIterator<Item = String>,
+        rerun: &'r Rerun,
     ) -> Self {
         // A mere number may be data elsewhere.
         let is_id = |id: &String| id.chars().any(char::is_alphabetic);
         Self {
+            rerun,
             before: before.into_iter().filter(is_id).collect(),
             after: after.into_iter().filter(is_id).collect(),
-            ..Self::default()
+            pairs: HashMap::new(),
+            back: HashMap::new(),
         }
     }
 
@@ -75,6 +81,9 @@ impl Ids {
         match (self.pairs.get(before), self.back.get(after)) {
             (None, None) => {
                 if is_new {
+                    if [before, after].iter().any(|id| self.rerun.is_constant(id)) {
+                        return false;
+                    }
                     self.pairs.insert(before.to_owned(), after.to_owned());
                     self.back.insert(after.to_owned(), before.to_owned());
                 }

@@ -1,20 +1,18 @@
 //! Compares JSON by value: neither the order of members nor the way in which a number is written counts, and ids are made equal.
 
-use std::ops::Range;
-use std::time::SystemTime;
-
 use serde_json::{Map, Value};
 
 use crate::findings::Findings;
 use crate::ids::Ids;
 use crate::raw;
+use crate::rerun::Rerun;
 
 /// The members that plotly changes with each run.
 const UID: &str = "uid";
 
-pub(crate) fn compare(before: &Value, after: &Value, during: &Range<SystemTime>, findings: &mut Findings) {
-    let ids = Ids::of(ids(before), ids(after));
-    Comparing { ids, during, findings }.values("", before, after);
+pub(crate) fn compare(before: &Value, after: &Value, rerun: &Rerun, findings: &mut Findings) {
+    let ids = Ids::of(ids(before), ids(after), rerun);
+    Comparing { ids, rerun, findings }.values("", before, after);
 }
 
 /// The ids of the objects of a document of bokeh, and of others that look like its ids.
@@ -23,8 +21,8 @@ fn ids(value: &Value) -> Vec<String> {
 }
 
 struct Comparing<'c> {
-    ids: Ids,
-    during: &'c Range<SystemTime>,
+    ids: Ids<'c>,
+    rerun: &'c Rerun,
     findings: &'c mut Findings,
 }
 
@@ -42,7 +40,7 @@ impl Comparing<'_> {
                 }
             }
             (Value::String(before), Value::String(after)) => {
-                raw::compare(path, before, after, &mut self.ids, self.during, self.findings);
+                raw::compare(path, before, after, &mut self.ids, self.rerun, self.findings);
             }
             (Value::Number(one), Value::Number(other)) if one == other || one.as_f64() == other.as_f64() => {}
             _ if before == after => {}

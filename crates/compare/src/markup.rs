@@ -3,13 +3,12 @@
 //! Like `render`, it reads token by token; the same parts in the same order are the same tree.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
-use std::time::SystemTime;
 
 use html5gum::{HtmlString, Spanned, State, Token, Tokenizer};
 
 use crate::findings::Findings;
 use crate::ids::Ids;
+use crate::rerun::Rerun;
 use crate::{picture, raw, texts};
 
 /// How deep documents within attributes are compared as documents.
@@ -35,22 +34,16 @@ enum Part {
     },
 }
 
-pub(crate) fn compare(before: &str, after: &str, during: &Range<SystemTime>, findings: &mut Findings) {
-    compare_within(before, after, during, 0, findings);
+pub(crate) fn compare(before: &str, after: &str, rerun: &Rerun, findings: &mut Findings) {
+    compare_within(before, after, rerun, 0, findings);
 }
 
-fn compare_within(
-    before: &str,
-    after: &str,
-    during: &Range<SystemTime>,
-    depth: usize,
-    findings: &mut Findings,
-) {
+fn compare_within(before: &str, after: &str, rerun: &Rerun, depth: usize, findings: &mut Findings) {
     if before == after {
         return;
     }
     let (one, other) = (parts(before), parts(after));
-    let mut ids = Ids::of(ids(&one), ids(&other));
+    let mut ids = Ids::of(ids(&one), ids(&other), rerun);
     for pair in one.iter().zip(&other) {
         match pair {
             (Part::Start { name, attributes }, Part::Start { name: other, attributes: others })
@@ -58,16 +51,16 @@ fn compare_within(
             {
                 for ((key, value), (_, other)) in attributes.iter().zip(others) {
                     let place = format!("<{name} {key}>");
-                    attribute(&place, value, other, &mut ids, during, depth, findings);
+                    attribute(&place, value, other, &mut ids, rerun, depth, findings);
                 }
             }
             (Part::Text { within, text }, Part::Text { within: other, text: changed }) if within == other => {
-                if !texts::are_same(text, changed, during) {
+                if !texts::are_same(text, changed, rerun) {
                     findings.change(&format!("<{within}>"), text, changed);
                 }
             }
             (Part::Raw { within, text }, Part::Raw { within: other, text: changed }) if within == other => {
-                raw::compare(&format!("<{within}>"), text, changed, &mut ids, during, findings);
+                raw::compare(&format!("<{within}>"), text, changed, &mut ids, rerun, findings);
             }
             (part, changed) => return findings.change("", &shown(part), &shown(changed)),
         }
@@ -81,8 +74,8 @@ fn attribute(
     place: &str,
     before: &str,
     after: &str,
-    ids: &mut Ids,
-    during: &Range<SystemTime>,
+    ids: &mut Ids<'_>,
+    rerun: &Rerun,
     depth: usize,
     findings: &mut Findings,
 ) {
@@ -93,13 +86,13 @@ fn attribute(
     }
     if depth < MAX_DEPTH {
         if place == "<iframe srcdoc>" {
-            return compare_within(before, after, during, depth + 1, findings);
+            return compare_within(before, after, rerun, depth + 1, findings);
         }
         if let (Some(before), Some(after)) = (document(before), document(after)) {
-            return compare_within(&before, &after, during, depth + 1, findings);
+            return compare_within(&before, &after, rerun, depth + 1, findings);
         }
     }
-    raw::compare(place, before, after, ids, during, findings);
+    raw::compare(place, before, after, ids, rerun, findings);
 }
 
 /// The document in a `data:` URI.

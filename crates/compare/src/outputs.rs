@@ -1,13 +1,11 @@
 //! Compares the outputs of a cell with those of another run of it.
 
-use std::ops::Range;
-use std::time::SystemTime;
-
-use notebook::{MimeBundle, Output, Text, diff};
-use render::full_text;
+use notebook::{MimeBundle, Output, Text, diff, one_line};
+use render::{Style, StyledText, full_text, styled};
 
 use crate::bundle;
 use crate::findings::{Comparison, Findings};
+use crate::rerun::Rerun;
 use crate::texts::are_same;
 
 /// The most lines that are shown beside a difference of texts.
@@ -38,28 +36,47 @@ impl<'o> Said<'o> {
     }
 }
 
-/// Compares the outputs of two runs. `after` was made `during` that time.
-pub fn compare(before: &[Output], after: &[Output], during: &Range<SystemTime>) -> Comparison {
+/// Compares the outputs of two runs. `rerun` made `after`.
+pub fn compare(before: &[Output], after: &[Output], rerun: &Rerun) -> Comparison {
     let (before, after) = (Said::of(before), Said::of(after));
     let mut findings = Findings::default();
-    if before.others.len() != after.others.len() || !are_same(&before.stdout(), &after.stdout(), during) {
+    if let Some(text) = recolored(&before.stdout, &after.stdout) {
+        findings.difference(format!(" stdout has other colors: {}", one_line(&text)));
+    }
+    if before.others.len() != after.others.len() || !are_same(&before.stdout(), &after.stdout(), rerun) {
         findings.differs();
     } else {
         for (one, other) in before.others.iter().zip(&after.others) {
-            compare_output(one, other, during, &mut findings);
+            compare_output(one, other, rerun, &mut findings);
         }
     }
     findings.into_comparison()
 }
 
-fn compare_output(before: &Output, after: &Output, during: &Range<SystemTime>, findings: &mut Findings) {
+/// The first text that has other colors, if both texts have any: whether there are colors depends on the front end.
+fn recolored(before: &Text, after: &Text) -> Option<String> {
+    let colored = |text: &Text| -> Vec<StyledText> {
+        let is_colored = |it: &StyledText| it.style != Style::default() && !it.text.trim().is_empty();
+        styled(text.pieces()).into_iter().filter(is_colored).collect()
+    };
+    let (before, after) = (colored(before), colored(after));
+    if before.is_empty() {
+        return None;
+    }
+    after.into_iter().enumerate().find_map(|(at, it)| {
+        let is_other = before.get(at).is_none_or(|was| was.style != it.style);
+        is_other.then_some(it.text)
+    })
+}
+
+fn compare_output(before: &Output, after: &Output, rerun: &Rerun, findings: &mut Findings) {
     match (before, after) {
         (
             Output::Display(before) | Output::Result { bundle: before, .. },
             Output::Display(after) | Output::Result { bundle: after, .. },
-        ) => bundle::compare(before, after, during, findings),
+        ) => bundle::compare(before, after, rerun, findings),
         (Output::Error { name: before, value: was, .. }, Output::Error { name: after, value: is, .. })
-            if before == after && are_same(was, is, during) => {}
+            if before == after && are_same(was, is, rerun) => {}
         (before, after) if before.is_equivalent(after) => {}
         _ => findings.differs(),
     }

@@ -3,6 +3,7 @@
 mod measure;
 
 use std::io::Cursor;
+use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::GeneralPurpose;
@@ -75,7 +76,7 @@ fn compare(before: &[u8], after: &[u8]) -> Option<Likeness> {
     }
     let mut worst = Likeness::Same;
     for (number, (one, other)) in one.iter().zip(&other).enumerate() {
-        match measure::compare(one, other, is_lossy) {
+        match one.compare(other, is_lossy) {
             Likeness::Same => {}
             Likeness::Close => worst = Likeness::Close,
             Likeness::Different(how) if number > 0 => {
@@ -87,8 +88,41 @@ fn compare(before: &[u8], after: &[u8]) -> Option<Likeness> {
     Some(worst)
 }
 
+/// A picture, or one of an animation.
+struct Frame {
+    pixels: Pixels,
+    /// How long it is shown.
+    delay: Duration,
+    /// Its colors, if they have more than 8 bits.
+    deep: Option<Vec<u16>>,
+}
+
+impl Frame {
+    fn of(picture: DynamicImage) -> Self {
+        let color = picture.color();
+        let is_deep = color.bytes_per_pixel() > color.channel_count();
+        let deep = is_deep.then(|| picture.to_rgba16().into_raw());
+        Self { pixels: Pixels::of(&picture.into_rgba8()), delay: Duration::ZERO, deep }
+    }
+
+    fn compare(&self, other: &Self, is_lossy: bool) -> Likeness {
+        match measure::compare(&self.pixels, &other.pixels, is_lossy) {
+            different @ Likeness::Different(_) => different,
+            _ if self.delay != other.delay => {
+                let (before, after) = (self.delay.as_millis(), other.delay.as_millis());
+                Likeness::Different(format!("in duration: {before} ms became {after} ms"))
+            }
+            // No chart is drawn with such colors: they are data.
+            _ if self.deep != other.deep => {
+                Likeness::Different("only in the lower bits of its 16-bit colors".to_owned())
+            }
+            likeness => likeness,
+        }
+    }
+}
+
 /// The picture, or those of an animation.
-fn frames(bytes: &[u8]) -> Option<Vec<Pixels>> {
+fn frames(bytes: &[u8]) -> Option<Vec<Frame>> {
     let mut limits = Limits::default();
     limits.max_alloc = Some(MAX_MEMORY);
     if let Ok(ImageFormat::Gif) = image::guess_format(bytes) {
@@ -96,9 +130,13 @@ fn frames(bytes: &[u8]) -> Option<Vec<Pixels>> {
         let mut decoder = GifDecoder::new(Cursor::new(bytes)).ok()?;
         decoder.set_limits(limits).ok()?;
         let frames = decoder.into_frames().take(MAX_FRAMES);
-        return frames.map(|frame| Some(Pixels::of(&frame.ok()?.into_buffer()))).collect();
+        let frame = |frame: image::Frame| {
+            let delay = frame.delay().into();
+            Frame { delay, ..Frame::of(frame.into_buffer().into()) }
+        };
+        return frames.map(|it| it.ok().map(frame)).collect();
     }
     let mut reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format().ok()?;
     reader.limits(limits);
-    reader.decode().ok().map(|picture: DynamicImage| vec![Pixels::of(&picture.into_rgba8())])
+    reader.decode().ok().map(|picture| vec![Frame::of(picture)])
 }

@@ -1,13 +1,12 @@
 //! Compares scripts, styles and the values of attributes: word by word, with ids made equal and pictures within compared as pictures.
 
-use std::ops::Range;
 use std::sync::LazyLock;
-use std::time::SystemTime;
 
 use regex::Regex;
 
 use crate::findings::Findings;
 use crate::ids::{Ids, pattern};
+use crate::rerun::Rerun;
 use crate::{picture, texts};
 
 static WORD: LazyLock<Regex> = LazyLock::new(|| pattern("[A-Za-z0-9_-]+"));
@@ -21,8 +20,8 @@ pub(crate) fn compare(
     place: &str,
     before: &str,
     after: &str,
-    ids: &mut Ids,
-    during: &Range<SystemTime>,
+    ids: &mut Ids<'_>,
+    rerun: &Rerun,
     findings: &mut Findings,
 ) {
     if before == after {
@@ -40,25 +39,18 @@ pub(crate) fn compare(
             picture::compare_uris(&format!("{place} picture{of}"), one.as_str(), other.as_str(), findings);
         }
         let (before, after) = (PICTURE.replace_all(before, "data:"), PICTURE.replace_all(after, "data:"));
-        return words(place, &before, &after, ids, during, findings);
+        return words(place, &before, &after, ids, rerun, findings);
     }
-    words(place, before, after, ids, during, findings);
+    words(place, before, after, ids, rerun, findings);
 }
 
-fn words(
-    place: &str,
-    before: &str,
-    after: &str,
-    ids: &mut Ids,
-    during: &Range<SystemTime>,
-    findings: &mut Findings,
-) {
-    if !texts::are_same_but(before, after, during, |one, other| are_same_words(one, other, ids)) {
+fn words(place: &str, before: &str, after: &str, ids: &mut Ids<'_>, rerun: &Rerun, findings: &mut Findings) {
+    if !texts::are_same_but(before, after, rerun, |one, other| are_same_words(one, other, ids)) {
         findings.change(place, before, after);
     }
 }
 
-fn are_same_words(before: &str, after: &str, ids: &mut Ids) -> bool {
+fn are_same_words(before: &str, after: &str, ids: &mut Ids<'_>) -> bool {
     let (mut one, mut other) = (WORD.find_iter(before), WORD.find_iter(after));
     let (mut end, mut other_end) = (0, 0);
     loop {

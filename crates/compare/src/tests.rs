@@ -1,13 +1,17 @@
 //! Planted changes and false alarms, most of them on outputs that libraries really made.
 
+use std::io::Cursor;
+use std::ops::Range;
 use std::time::{Duration, SystemTime};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use image::{EncodableLayout, PixelWithColorType};
+use image::{ImageBuffer, ImageFormat, Luma, Pixel};
 use notebook::{Json, MimeBundle, Output};
 use serde_json::{Value, json};
 
-use crate::{Comparison, compare, difference, without_pages};
+use crate::{Comparison, Rerun, compare, difference, without_pages};
 
 /// Files that matplotlib, pandas, altair and others have written: `_1` and `_2` are the same in two processes.
 macro_rules! fixture {
@@ -45,8 +49,12 @@ fn failed(value: &str) -> Output {
 
 /// The minute until 2026-11-23 12:00:00 UTC.
 fn compared(before: &[Output], after: &[Output]) -> Comparison {
+    compared_with(before, after, "")
+}
+
+fn compared_with(before: &[Output], after: &[Output], source: &str) -> Comparison {
     let end = SystemTime::UNIX_EPOCH + Duration::from_secs(1_795_435_200);
-    compare(before, after, &(end - Duration::from_secs(60)..end))
+    compare(before, after, &Rerun::new(end - Duration::from_secs(60)..end, [source]))
 }
 
 fn assert_same(before: &Output, after: &Output) {
@@ -72,6 +80,9 @@ fn streams_are_joined_and_progress_is_folded() {
     assert!(same(&[printed("stdout", " 10%\r 60%\r100%\n")], &[printed("stdout", " 33%\r100%\n")]));
     assert!(same(&[printed("stdout", "\u{1b}[32mok\u{1b}[0m")], &[printed("stdout", "ok")]));
     assert!(!same(&[printed("stdout", "a")], &[printed("stdout", "b")]));
+    let red = printed("stdout", "1 \u{1b}[31mFAILED\u{1b}[0m");
+    assert!(same(std::slice::from_ref(&red), &[printed("stdout", "1 \u{1b}[1;0;31mFAILED\u{1b}[m")]));
+    assert!(lines(&red, &printed("stdout", "1 \u{1b}[32mFAILED\u{1b}[0m")).contains("other colors: FAILED"));
     assert!(!same(&[printed("stdout", "a")], &[]));
 }
 
@@ -97,7 +108,11 @@ fn a_difference_is_shown_once() {
 #[test]
 fn types_that_depend_on_the_front_end_may_be_missing() {
     let both = json!({ "text/html": "<b>1</b>", "text/plain": "1" });
-    assert_same(&shown(&both), &of("text/plain", "1"));
+    assert_eq!(lines(&shown(&both), &of("text/plain", "1")), "-text/html");
+    assert_eq!(lines(&of("text/plain", "1"), &shown(&both)), "+text/html");
+    let (chart, figure) = ("application/vnd.plotly.v1+json", json!({ "data": [] }));
+    let with_html = shown(&json!({ chart: figure, "text/html": "<b>1</b>", "text/plain": "Figure()" }));
+    assert_same(&with_html, &shown(&json!({ chart: figure, "text/plain": "Figure()" })));
     let widget = |id: &str| {
         shown(
             &json!({ "application/vnd.jupyter.widget-view+json": { "model_id": id }, "text/plain": "Button()" }),
@@ -324,6 +339,7 @@ fn other_differences_of_html_are_told() {
             "<i id=y1></i><i id=y2></i><script>show('y2')</script>",
             "+<script> show('y2')",
         ),
+        ("<pre>a  b</pre>", "<pre>a b</pre>", "-<pre> a  b\n+<pre> a b"),
         ("<pre>a\n b</pre>", "<pre>a\nb</pre>", "<pre>"),
         ("<p>9e107d9d372bb6826bd81d3542a419d6</p>", "<p>e4d909c290d0fb1ca068ffaddf22cbd0</p>", "-<p> 9e1"),
         ("<iframe srcdoc='<b>1</b>'></iframe>", "<iframe srcdoc='<b>2</b>'></iframe>", "-<b> 1\n+<b> 2"),
@@ -335,6 +351,31 @@ fn other_differences_of_html_are_told() {
     // Nothing but the HTML of a table has the rows that the text leaves out.
     let frame = |html: &str| shown(&json!({ "text/html": html, "text/plain": "0 ... 9" }));
     lines(&frame("<td>0<td>5<td>9"), &frame("<td>0<td>6<td>9"));
+}
+
+/// What the code contains literally is not what a run has made.
+#[test]
+fn constants_of_the_code_do_not_change_with_a_run() {
+    let text = |text: &str| printed("stdout", text);
+    for (source, before, after) in [
+        (
+            "print('order 5e3f2898-69e3-4a0d-820a-c4e87987dbce')",
+            text("order 5e3f2899-69e3-4a0d-820a-c4e87987dbce"),
+            text("order 5e3f2898-69e3-4a0d-820a-c4e87987dbce"),
+        ),
+        ("print(['/tmp/a/test.csv'])", text("['/tmp/a/dev.csv']"), text("['/tmp/a/test.csv']")),
+        ("print('half-life 4.5 s')", text("half-life 9.5 s"), text("half-life 4.5 s")),
+        ("print('12.5 MB/s')", text("99.5 MB/s"), text("12.5 MB/s")),
+        ("print('release of 2026-11-23')", text("release of 2026-11-22"), text("release of 2026-11-23")),
+        ("HTML('<p id=\"row5\">')", html("<p id='row7'>"), html("<p id='row5'>")),
+        ("HTML('<p>4.5 s')", html("<p>9.5 s</p>"), html("<p>4.5 s</p>")),
+        ("JSON({'t': '4.5 s'})", of("application/json", "9.5 s"), of("application/json", "4.5 s")),
+    ] {
+        let (before, after) = ([before], [after]);
+        assert_eq!(compared(&before, &after), Comparison::Same, "{source}");
+        let found = compared_with(&before, &after, source);
+        assert!(matches!(found, Comparison::Different { .. }), "{source}");
+    }
 }
 
 #[test]
@@ -389,6 +430,9 @@ fn a_small_change_of_a_picture_is_a_difference_and_its_place_is_told() {
             picture!("confusion_digit.png"),
             "of 115×100",
         ),
+        ("digits of light gray", picture!("faint.png"), picture!("faint_digits.png"), "x 3"),
+        ("a faint grid", picture!("faint.png"), picture!("faint_grid.png"), "of 130×100"),
+        ("one of 5000 points", picture!("dense.png"), picture!("dense_moved.png"), "of 130×100"),
         ("another picture", picture!("heat.png"), picture!("confusion.png"), "of 115×100"),
         ("another size", picture!("heat.png"), picture!("title.png"), "115×100 became 158×115"),
     ] {
@@ -405,6 +449,41 @@ fn a_small_change_of_a_picture_is_a_difference_and_its_place_is_told() {
     let page = |content: String| html(&format!("<img src='data:image/png;base64,{content}'>"));
     let words = lines(&page(picture!("scatter.png")), &page(picture!("scatter_moved.png")));
     assert!(words.contains("<img src> picture differs around"), "{words}");
+}
+
+/// A gray picture whose pixels in these columns and rows have that value.
+fn drawn<P>(side: u32, x: Range<u32>, y: Range<u32>, value: P::Subpixel) -> Output
+where
+    P: Pixel + PixelWithColorType,
+    [P::Subpixel]: EncodableLayout,
+    P::Subpixel: Default,
+{
+    let color = |at_x, at_y| if x.contains(&at_x) && y.contains(&at_y) { value } else { Default::default() };
+    let picture = ImageBuffer::from_fn(side, side, |x, y| *P::from_slice(&[color(x, y)]));
+    let mut bytes = Cursor::new(Vec::new());
+    picture.write_to(&mut bytes, ImageFormat::Png).unwrap();
+    png(STANDARD.encode(bytes.into_inner()))
+}
+
+#[test]
+fn each_pixel_of_data_shown_as_a_picture_counts() {
+    let small = drawn::<Luma<u8>>;
+    for (before, after) in [
+        (small(28, 5..6, 5..6, 250), small(28, 5..6, 5..6, 0)),
+        (small(28, 5..6, 5..6, 250), small(28, 6..7, 5..6, 250)),
+        (small(28, 5..7, 5..9, 250), small(28, 5..9, 5..7, 250)),
+        (small(200, 50..53, 50..51, 255), small(200, 51..52, 49..52, 255)),
+        (drawn::<Luma<u16>>(8, 5..6, 5..6, 40), drawn::<Luma<u16>>(8, 5..6, 5..6, 90)),
+    ] {
+        lines(&before, &after);
+    }
+    // Two bytes after each of these are the hundredths of a second that a frame is shown.
+    let mut slow = include_bytes!("../fixtures/moving.gif").to_vec();
+    let frame = slow.windows(3).position(|bytes| bytes == [0x21, 0xf9, 4]).unwrap();
+    slow[frame + 4] = 90;
+    let gif = |content: String| of("image/gif", content);
+    let words = lines(&gif(picture!("moving.gif")), &gif(STANDARD.encode(slow)));
+    assert!(words.contains("differs in duration: ") && words.contains("became 900 ms"), "{words}");
 }
 
 #[test]

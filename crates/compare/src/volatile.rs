@@ -1,13 +1,12 @@
 //! What differs in texts from run to run.
 
-use std::ops::Range;
 use std::sync::LazyLock;
-use std::time::SystemTime;
 
 use regex::Regex;
 
 use crate::dates;
 use crate::ids::pattern;
+use crate::rerun::Rerun;
 
 /// What a piece of text is that may differ. The order decides which one a text is taken for.
 const KINDS: [&str; 18] = [
@@ -115,26 +114,37 @@ impl<'t> Pieces<'t> {
 }
 
 impl Piece<'_> {
+    fn is_constant(&self, rerun: &Rerun) -> bool {
+        let is_known = match self.kind {
+            "count" => false,
+            // A whole number of seconds stands in the code for other reasons, too.
+            "duration" => self.volatile.contains('.'),
+            _ => true,
+        };
+        is_known && rerun.is_constant(self.volatile)
+    }
+
     /// Whether another run may show `other` in its place.
-    pub(crate) fn may_become(&self, other: &Self, during: &Range<SystemTime>) -> bool {
+    pub(crate) fn may_become(&self, other: &Self, rerun: &Rerun) -> bool {
         if self.volatile == other.volatile {
             return true;
         }
         self.kind == other.kind
+            && ![self, other].iter().any(|piece| piece.is_constant(rerun))
             && match other.kind {
                 // Dates and times that are not those of the clock are data.
                 "named_date" | "date" | "short_date" | "constructor" => {
-                    dates::is_of_today(other.volatile, during.end)
+                    dates::is_of_today(other.volatile, rerun.during.end)
                 }
                 "stamp" => {
                     let digits = other.volatile;
                     let date = format!("{}-{}-{}", &digits[..4], &digits[4..6], &digits[6..8]);
-                    dates::is_of_today(&date, during.end)
+                    dates::is_of_today(&date, rerun.during.end)
                 }
-                "epoch" => dates::is_recent(other.volatile, during.end),
+                "epoch" => dates::is_recent(other.volatile, rerun.during.end),
                 "time" => {
                     is_measured(self.volatile) && is_measured(other.volatile)
-                        || dates::is_time_of(other.volatile, during)
+                        || dates::is_time_of(other.volatile, &rerun.during)
                 }
                 _ => true,
             }

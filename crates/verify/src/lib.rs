@@ -137,14 +137,18 @@ async fn verify(
     let count = cells.len();
     let on_cell = |position: usize| report(format!("cell {} of {count}", position + 1));
     let ran = rerun(run, &subject, &cells, options.cell_timeout, &on_cell).await?;
-    let again = if verdict::differs(&cells, &ran, &(start..SystemTime::now())) {
+    let made = || {
+        let sources = cells.iter().map(|cell| cell.source.as_str());
+        compare::Rerun::new(start..SystemTime::now(), sources)
+    };
+    let again = if verdict::differs(&cells, &ran, &made()) {
         let on_cell = |position: usize| report(format!("once more: cell {} of {count}", position + 1));
         Some(rerun(run, &subject, &cells[..ran.passed()], options.cell_timeout, &on_cell).await?)
     } else {
         None
     };
     let mut verification = Verification {
-        cells: verdict::verdicts(&cells, &ran, again.as_ref(), &(start..SystemTime::now())),
+        cells: verdict::verdicts(&cells, &ran, again.as_ref(), &made()),
         skipped,
         errors: verdict::errors(&ran),
         not_applied: Vec::new(),

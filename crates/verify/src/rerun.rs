@@ -1,8 +1,7 @@
 //! Runs the cells of a notebook in a kernel of their own, which ends afterwards.
 
-use std::ops::Range;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use compare::{Comparison, compare, without_pages};
 use kernel::{Event, Outcome, OutputArea};
@@ -56,14 +55,14 @@ pub(crate) struct Ran {
 impl Ran {
     /// Compares what a cell says now with what is saved, which was written by a front end that knows widgets or by one that does
     /// not, and by one that saves what a pager shows or by one that does not.
-    pub(crate) fn compare(&self, position: usize, cell: &Checked, during: &Range<SystemTime>) -> Comparison {
+    pub(crate) fn compare(&self, position: usize, cell: &Checked, rerun: &compare::Rerun) -> Comparison {
         let fresh = &self.outputs[position];
         let beside = self.beside_widgets.get(position).and_then(Option::as_ref);
         let mut forms: Vec<&[Output]> = std::iter::once(fresh).chain(beside).map(Vec::as_slice).collect();
         if cell.asks_for_help {
             forms.push(without_pages(fresh, cell.saved.len()));
         }
-        let mut compared = forms.into_iter().map(|form| compare(&cell.saved, form, during));
+        let mut compared = forms.into_iter().map(|form| compare(&cell.saved, form, rerun));
         let first = compared.next().unwrap_or(Comparison::Same);
         let is_different = matches!(first, Comparison::Different { .. });
         let other = compared.find(|other| is_different && !matches!(other, Comparison::Different { .. }));
@@ -339,6 +338,11 @@ mod tests {
         Event::Output { output, display_id: None }
     }
 
+    fn fresh(cell: &Checked) -> compare::Rerun {
+        let now = std::time::SystemTime::now();
+        compare::Rerun::new(now..now, [cell.source.as_str()])
+    }
+
     fn outputs(events: Vec<Event>) -> (Vec<Output>, Option<Vec<Output>>) {
         let mut areas = Areas::default();
         for event in events {
@@ -370,7 +374,7 @@ mod tests {
         let says = |text: &str| {
             let saved = Output::Stream { name: "stdout".to_owned(), text: text.into() };
             let cell = Checked::with_saved(vec![saved]);
-            ran.compare(0, &cell, &(SystemTime::now()..SystemTime::now())) == Comparison::Same
+            ran.compare(0, &cell, &fresh(&cell)) == Comparison::Same
         };
         assert!(says("a\nb\n") && says("in the widget\nb\n"));
         assert!(!says("a\nin the widget\nb\n") && !says("other\n"));
@@ -420,7 +424,7 @@ mod tests {
         };
         let says = |asks_for_help, saved: Vec<Output>| {
             let cell = Checked { asks_for_help, ..Checked::with_saved(saved) };
-            ran.compare(0, &cell, &(SystemTime::now()..SystemTime::now())) == Comparison::Same
+            ran.compare(0, &cell, &fresh(&cell)) == Comparison::Same
         };
         assert!(says(true, Vec::new()) && says(true, vec![Output::Display(bundle("Docstring"))]));
         assert!(!says(true, vec![Output::Display(bundle("another text"))]) && !says(false, Vec::new()));

@@ -1,8 +1,7 @@
 //! What a notebook that ran again says about the one that is saved.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use compare::{Comparison, compare, difference};
 use names::{Cause, nondeterminism};
@@ -95,10 +94,10 @@ pub enum Conclusion {
 
 /// Whether anything that is compared differs from what is saved: then another run has to show why. Why a cell has failed is
 /// known already.
-pub(crate) fn differs(cells: &[Checked], ran: &Ran, during: &Range<SystemTime>) -> bool {
+pub(crate) fn differs(cells: &[Checked], ran: &Ran, rerun: &compare::Rerun) -> bool {
     cells.iter().enumerate().take(ran.passed()).any(|(position, cell)| {
         cell.expectation == Expectation::WithSaved
-            && matches!(ran.compare(position, cell, during), Comparison::Different { .. })
+            && matches!(ran.compare(position, cell, rerun), Comparison::Different { .. })
     })
 }
 
@@ -113,7 +112,7 @@ pub(crate) fn verdicts(
     cells: &[Checked],
     ran: &Ran,
     again: Option<&Ran>,
-    during: &Range<SystemTime>,
+    rerun: &compare::Rerun,
 ) -> Vec<CellVerdict> {
     let mut tainted = BTreeSet::new();
     let mut verdicts = Vec::with_capacity(cells.len());
@@ -129,7 +128,7 @@ pub(crate) fn verdicts(
             match cell.expectation {
                 Expectation::Ignored | Expectation::NotWanted => Verdict::NotCompared,
                 Expectation::NoneSaved => Verdict::NoneSaved,
-                Expectation::WithSaved => match ran.compare(position, cell, during) {
+                Expectation::WithSaved => match ran.compare(position, cell, rerun) {
                     Comparison::Same => Verdict::Identical,
                     Comparison::Close { pictures } => Verdict::Close { pictures },
                     Comparison::Different { .. } if !cell.inputs.is_disjoint(&tainted) => Verdict::Follows,
@@ -138,7 +137,7 @@ pub(crate) fn verdicts(
                         let is_silent = |input: &&usize| cells[**input].saved.is_empty();
                         tainted.extend(cell.inputs.iter().filter(is_silent).copied());
                         let diff = difference(&cell.saved, &ran.outputs[position], &lines);
-                        explained(cells, position, ran, again, during, diff)
+                        explained(cells, position, ran, again, rerun, diff)
                     }
                 },
             }
@@ -157,13 +156,13 @@ fn explained(
     position: usize,
     ran: &Ran,
     again: Option<&Ran>,
-    during: &Range<SystemTime>,
+    rerun: &compare::Rerun,
     diff: String,
 ) -> Verdict {
     let Some(other) = again.and_then(|again| again.outputs.get(position)) else {
         return Verdict::Unexplained { diff };
     };
-    match compare(&ran.outputs[position], other, during) {
+    match compare(&ran.outputs[position], other, rerun) {
         Comparison::Same | Comparison::Close { .. } => {
             Verdict::Stale { diff, causes: causes(cells, position) }
         }
@@ -244,10 +243,11 @@ mod tests {
     }
 
     fn verification(cells: &[Checked], first: &Ran, again: Option<&Ran>) -> Verification {
-        let during = SystemTime::now()..SystemTime::now();
-        assert_eq!(differs(cells, first, &during), again.is_some());
+        let now = std::time::SystemTime::now();
+        let rerun = compare::Rerun::new(now..now, cells.iter().map(|cell| cell.source.as_str()));
+        assert_eq!(differs(cells, first, &rerun), again.is_some());
         Verification {
-            cells: verdicts(cells, first, again, &during),
+            cells: verdicts(cells, first, again, &rerun),
             skipped: 0,
             errors: errors(first),
             not_applied: Vec::new(),

@@ -2,10 +2,11 @@
 //!
 //! The same chart drawn by another version of a library differs in many places, wherever there is text or a slanted line, and
 //! everywhere only at edges, by less than a pixel. A change of the data differs in a few places, and all other pixels are equal. So
-//! where only few places differ, little is tolerated there: of a changed digit in small print, only some pixels are clearly others.
+//! where only few places differ, no more is tolerated there than what rounding does: a faint grid, or one of many points, changes
+//! pixels by little. The same holds for pictures of few colors, which nothing has smoothed.
 //! Where many places differ, a pixel may have any color between those around it in the other picture.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use image::RgbaImage;
 
@@ -13,14 +14,14 @@ use image::RgbaImage;
 const MARGIN: usize = 2;
 /// The places are counted in squares of this side.
 const SQUARE: usize = 6;
-/// The difference of colors from which a pixel is clearly another one.
-const STRONG: u8 = 48;
+/// By how much rounded coordinates change the colors of edges: a pixel beyond that is a difference where all else is equal.
+const ROUNDING: u8 = 10;
 /// How far a color may be outside those around it.
 const OUTSIDE: u8 = 64;
 /// By how much the means of the colors around a pixel may differ.
 const MEAN: u8 = 32;
-/// So many pixels that are clearly others are a difference where all else is equal.
-const FEW: usize = 3;
+/// A picture of so few colors has no smooth edges.
+const FEW_COLORS: usize = 8;
 /// So many pixels together that are outside the colors around them are a difference in any case.
 const SOME: usize = 5;
 /// So many pixels of an area of one color that have another color are a difference.
@@ -29,6 +30,8 @@ const AREA: usize = 9;
 const FEW_PLACES: usize = 4;
 /// In at most so many places, and of all edges at most one in so many: then the rest is drawn in the same way.
 const ELSEWHERE_EQUAL: [(usize, usize); 4] = [(2, 3), (4, 5), (8, 20), (24, 50)];
+/// A picture with so few edges shows too little to tell how it is drawn.
+const FEW_EDGES: usize = 64;
 /// A change in the colors of neighbors that is an edge.
 const EDGE: u8 = 24;
 
@@ -158,8 +161,8 @@ struct Differing<'p> {
 #[derive(Debug, Default, Clone)]
 struct Place {
     pixels: Vec<usize>,
-    /// How many are clearly others.
-    strong: usize,
+    /// How far the colors of a pixel are apart, at most.
+    distance: u8,
     /// How many are in areas of one color.
     flat: usize,
     /// How many are in such an area, and clearly of another color.
@@ -187,8 +190,12 @@ impl<'p> Differing<'p> {
                 is_few && place.flat >= AREA && place.flat * 2 >= place.pixels.len()
             });
         }
+        if self.has_few_colors() {
+            return self.result(&places, |_| true);
+        }
         if self.is_elsewhere_equal(&places) {
-            return self.result(&places, |place| place.strong >= FEW || place.flat >= AREA);
+            let rounding = ROUNDING.max(3 * self.tolerance);
+            return self.result(&places, |place| place.distance > rounding || place.flat >= AREA);
         }
         self.result(&places, |place| place.clearly_flat >= AREA || self.outside(place) >= SOME)
     }
@@ -196,6 +203,15 @@ impl<'p> Differing<'p> {
     fn result(&self, places: &[Place], differs: impl Fn(&Place) -> bool) -> Likeness {
         let different: Vec<&Place> = places.iter().filter(|place| differs(place)).collect();
         if different.is_empty() { Likeness::Close } else { Likeness::Different(self.described(&different)) }
+    }
+
+    fn has_few_colors(&self) -> bool {
+        let mut colors = BTreeSet::new();
+        let mut all = self.before.colors.iter().chain(&self.after.colors);
+        all.all(|color| {
+            colors.insert(color);
+            colors.len() <= FEW_COLORS
+        })
     }
 
     /// Whether what differs is a change of few places in a picture that is drawn in the same way otherwise.
@@ -207,7 +223,8 @@ impl<'p> Differing<'p> {
                 differing += usize::from(self.distances[at] > EDGE / 2);
             }
         }
-        ELSEWHERE_EQUAL.iter().any(|(most, share)| places.len() <= *most && differing * share <= edges)
+        edges <= FEW_EDGES
+            || ELSEWHERE_EQUAL.iter().any(|(most, share)| places.len() <= *most && differing * share <= edges)
     }
 
     /// The places with pixels that differ by more than `tolerance`.
@@ -245,7 +262,7 @@ impl<'p> Differing<'p> {
     fn count(&self, place: &mut Place) {
         for &at in &place.pixels {
             let distance = self.distances[at];
-            place.strong += usize::from(distance >= STRONG);
+            place.distance = place.distance.max(distance);
             if self.before.is_flat(at) && self.after.is_flat(at) {
                 place.flat += 1;
                 place.clearly_flat += usize::from(distance > EDGE / 2);
@@ -261,8 +278,7 @@ impl<'p> Differing<'p> {
                 && (self.before.is_outside(*at, self.after.colors[*at])
                     || self.after.is_outside(*at, self.before.colors[*at]))
         };
-        let mut left: std::collections::BTreeSet<usize> =
-            place.pixels.iter().copied().filter(is_outside).collect();
+        let mut left: BTreeSet<usize> = place.pixels.iter().copied().filter(is_outside).collect();
         let mut most = 0;
         while let Some(first) = left.pop_first() {
             let (mut open, mut count) = (vec![first], 0);
