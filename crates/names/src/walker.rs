@@ -20,6 +20,7 @@ use crate::scope::{Kind, Resolved, Scope, Scopes};
 mod arguments;
 mod branches;
 mod calls;
+mod derived;
 mod repeats;
 mod shared;
 mod streams;
@@ -28,6 +29,7 @@ mod wrappers;
 
 use branches::Branch;
 pub(crate) use branches::is_suppressing;
+use derived::Derived;
 use repeats::part_of;
 pub use shared::{CONFIGURATION, is_shared};
 
@@ -52,6 +54,8 @@ pub(crate) struct Walker {
     parameters: BTreeSet<Name>,
     /// The local names in it that were assigned from others, which have the same objects.
     local_aliases: BTreeMap<Name, Name>,
+    /// What the names of this scope are made of.
+    derived: Derived,
     /// How many bodies the walk is in that a condition chooses.
     conditions: usize,
     /// How many functions and classes the walk is in.
@@ -81,6 +85,7 @@ impl Walker {
             deferred: Effects::default(),
             parameters: BTreeSet::new(),
             local_aliases: BTreeMap::new(),
+            derived: Derived::default(),
             conditions: 0,
             definitions: 0,
             functions: 0,
@@ -225,6 +230,7 @@ impl Walker {
     }
 
     fn bind(&mut self, name: &str) {
+        self.derived.forget(name);
         if self.scopes.bind(name) == Resolved::Module {
             self.define(name);
         } else {
@@ -288,7 +294,7 @@ impl Walker {
             return;
         }
         let Some(alias) = root(part) else { return };
-        let name = self.original(alias);
+        let name = self.whole(alias);
         let changed = changed.unwrap_or_default();
         if name != alias {
             self.change_name(alias, repeat, &changed);
@@ -346,6 +352,12 @@ impl Walker {
             .unwrap_or_else(|| name.to_owned())
     }
 
+    /// The name of the object that is changed if an object with this name is: itself, or the one that it is an item of.
+    fn whole(&mut self, name: &str) -> Name {
+        let original = self.original(name);
+        self.derived.whole(&original).to_owned()
+    }
+
     /// Where the alias that a name may be is kept. What a function does with names of the module is not followed.
     fn aliases_of(&mut self, name: &str) -> Option<&mut BTreeMap<Name, Name>> {
         match (self.scopes.resolve(name), self.functions) {
@@ -396,7 +408,9 @@ impl Walker {
     /// Walks through the body of a function, which runs when it is called.
     fn called_later(&mut self, locals: Locals, walk: impl FnOnce(&mut Self)) {
         self.functions += 1;
+        let outer = std::mem::take(&mut self.derived);
         self.within(Scope::function(locals), walk);
+        self.derived = outer;
         self.functions -= 1;
     }
 
@@ -482,16 +496,19 @@ impl Walker {
         if let Some(first) = generators.first() {
             self.visit_expr(&first.iter);
         }
+        let outer = self.derived.clone();
         self.within(Scope::of(Kind::Comprehension), |walker| {
             for (index, generator) in generators.iter().enumerate() {
                 if index > 0 {
                     walker.visit_expr(&generator.iter);
                 }
                 walker.visit_expr(&generator.target);
+                walker.derive_items(&generator.target, &generator.iter);
                 walker.repeatedly(generator.ifs.iter());
             }
             walker.repeatedly(elements.iter().copied());
         });
+        self.derived = outer;
     }
 
     /// Reads what `IPython` replaces, unless it means something else, as `$HOME` does.

@@ -27,7 +27,7 @@ impl Walker {
             None => &[],
         };
         for target in targets {
-            self.change_by(target, of_other_arguments(call, target), call);
+            self.change_by(target, of_other_arguments(call, target, &self.derived), call);
         }
     }
 

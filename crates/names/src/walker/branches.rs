@@ -92,6 +92,7 @@ impl Walker {
         self.visit_expr(&block.iter);
         let branch = self.branch(|walker| {
             walker.visit_expr(&block.target);
+            walker.derive_items(&block.target, &block.iter);
             walker.visit_body(&block.body);
         });
         self.looped(branch, has_items(&block.iter) && !can_leave(&block.body));

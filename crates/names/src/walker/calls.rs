@@ -41,7 +41,10 @@ impl Walker {
                 // `groups.setdefault(key, []).append(x)`
                 let through_call = || root_of_part(&method.value).filter(|_| repeat.is_some());
                 let Some(name) = root(&method.value).or_else(through_call) else { return };
-                let name = self.original(name);
+                let (whole, name) = (self.whole(name), self.original(name));
+                let is_sure =
+                    repeat.is_some() || is_in_place(call) || TRAINING.contains(&method.attr.as_str());
+                let name = if is_sure { whole } else { name };
                 // A text that is formatted for nothing is none: a `Styler` is.
                 let is_changing = method.attr.as_str() == "format" && is_discarded;
                 let only_reads = only_reads(&method.attr) && !draws_on(&name, &method.attr) && !is_changing;
@@ -168,7 +171,7 @@ impl Walker {
         });
         for (argument, value) in by_position.chain(by_keyword) {
             let Some(name) = root(value) else { continue };
-            let passed = Passed { name: self.original(name), function: function.to_owned(), argument };
+            let passed = Passed { name: self.whole(name), function: function.to_owned(), argument };
             if self.is_from_outside(&passed.name) {
                 self.effects().passes.insert(passed);
             } else if self.is_parameter(&passed.name) {
@@ -177,6 +180,10 @@ impl Walker {
         }
     }
 }
+
+/// Methods of models that change them. Of other methods that are called of the items of an object, most only read.
+const TRAINING: [&str; 6] =
+    ["fit", "fit_transform", "fit_predict", "partial_fit", "train", "load_state_dict"];
 
 /// Functions that change the settings of their module.
 const SETTINGS: [&str; 10] = [

@@ -4,6 +4,7 @@ use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{Expr, ExprAttribute, ExprCall};
 
 use super::arguments::is_in_place_method;
+use super::derived::Derived;
 use super::root;
 use crate::names::Repeat;
 
@@ -89,9 +90,9 @@ pub(super) fn of_named_method(method: &ExprAttribute) -> Option<Repeat> {
 }
 
 /// What calling a function that writes into `target` once more does, by what else it gets.
-pub(super) fn of_other_arguments(call: &ExprCall, target: &Expr) -> Repeat {
+pub(super) fn of_other_arguments(call: &ExprCall, target: &Expr, derived: &Derived) -> Repeat {
     let Some(root) = root(target) else { return Repeat::Unknown };
-    let mut loads = Loads { root, key: None, has_same: false, has_others: false, has_all: false };
+    let mut loads = Loads::of(root, None, derived);
     call.arguments.args.iter().for_each(|argument| loads.visit_expr(argument));
     if let Expr::Attribute(method) = &*call.func {
         loads.visit_expr(&method.value);
@@ -100,22 +101,25 @@ pub(super) fn of_other_arguments(call: &ExprCall, target: &Expr) -> Repeat {
 }
 
 /// What assigning `value` to a part of an object once more does.
-pub(super) fn of_assignment(part: &Expr, value: Option<&Expr>) -> Repeat {
+pub(super) fn of_assignment(part: &Expr, value: Option<&Expr>, derived: &Derived) -> Repeat {
     let Some(root) = root(part) else { return Repeat::Unknown };
     let key = part_of(part);
-    let mut loads = Loads { root, key: key.as_deref(), has_same: false, has_others: false, has_all: false };
+    let mut loads = Loads::of(root, key.as_deref(), derived);
     if let Some(value) = value {
         loads.visit_expr(value);
     }
     if let Expr::Subscript(subscript) = part {
         loads.visit_expr(&subscript.slice);
     }
-    let is_idempotent =
-        || value.is_some_and(|value| function(value).is_some_and(|it| IDEMPOTENT.contains(&it)));
     if loads.has_same {
-        return if is_idempotent() { Repeat::Unknown } else { Repeat::Differs };
+        return if value.is_some_and(is_idempotent) { Repeat::Unknown } else { Repeat::Differs };
     }
     if loads.has_all || (loads.has_others && key.is_none()) { Repeat::Unknown } else { Repeat::Same }
+}
+
+/// Whether a value is the same if it is made of itself again.
+pub(super) fn is_idempotent(value: &Expr) -> bool {
+    function(value).is_some_and(|function| IDEMPOTENT.contains(&function))
 }
 
 /// The name of what is called last.
@@ -149,6 +153,7 @@ pub(super) fn part_of(expression: &Expr) -> Option<String> {
 struct Loads<'a> {
     root: &'a str,
     key: Option<&'a str>,
+    derived: &'a Derived,
     has_same: bool,
     has_others: bool,
     has_all: bool,
@@ -159,9 +164,17 @@ impl<'a> Visitor<'a> for Loads<'_> {
         let is_root = |value: &Expr| matches!(value, Expr::Name(name) if name.id.as_str() == self.root);
         match expression {
             Expr::Name(_) if is_root(expression) => self.has_all = true,
-            Expr::Attribute(attribute) if is_root(&attribute.value) => self.part(expression),
+            Expr::Name(name) => {
+                let (derived, root) = (self.derived, self.root);
+                for (_, part) in derived.of(&name.id).filter(|(of, _)| of == root) {
+                    self.part(part.as_deref());
+                }
+            }
+            Expr::Attribute(attribute) if is_root(&attribute.value) => {
+                self.part(part_of(expression).as_deref());
+            }
             Expr::Subscript(subscript) if is_root(&subscript.value) => {
-                self.part(expression);
+                self.part(part_of(expression).as_deref());
                 self.visit_expr(&subscript.slice);
             }
             _ => visitor::walk_expr(self, expression),
@@ -169,13 +182,16 @@ impl<'a> Visitor<'a> for Loads<'_> {
     }
 }
 
-impl Loads<'_> {
-    fn part(&mut self, expression: &Expr) {
-        match part_of(expression) {
-            Some(part) if Some(&*part) == self.key => self.has_same = true,
-            // `df.mean()` reads all of it.
-            Some(_) if expression.is_subscript_expr() => self.has_others = true,
+impl<'a> Loads<'a> {
+    fn of(root: &'a str, key: Option<&'a str>, derived: &'a Derived) -> Self {
+        Self { root, key, derived, has_same: false, has_others: false, has_all: false }
+    }
+
+    fn part(&mut self, part: Option<&str>) {
+        match part {
+            Some(part) if Some(part) == self.key => self.has_same = true,
             Some(_) => self.has_others = true,
+            // `df.mean()` reads all of it.
             None => self.has_all = true,
         }
     }

@@ -16,7 +16,7 @@ use crate::names::{Repeat, Unknown};
 impl Walker {
     /// Visits a target of an assignment.
     fn assign_part(&mut self, target: &Expr, value: &Expr) {
-        self.repeat = of_assignment(target, Some(value));
+        self.repeat = of_assignment(target, Some(value), &self.derived);
         if self.functions > 0 && target.is_subscript_expr() && part_of(target).is_none() {
             // Each call may be about another part.
             self.repeat = self.repeat.max(Repeat::Unknown);
@@ -61,6 +61,9 @@ impl<'a> Visitor<'a> for Walker {
                     }
                     visitor::walk_stmt(self, statement);
                     self.made(targets, value);
+                    if let [Expr::Name(name)] = targets {
+                        self.derive(&name.id, value);
+                    }
                 }
             },
             Stmt::AugAssign(assign) => {

@@ -114,7 +114,7 @@ fn what_an_object_suffers() {
         ("df.sort_values('a', inplace=False)", "uses df"),
         ("y = model.fit(X)", "uses X model, defines y, calls model"),
         ("'a'.join(xs)", "uses xs"),
-        ("[x.pop() for x in xs]", "uses xs"),
+        ("[x.pop() for x in xs]", "uses xs, changes xs"),
     ]);
 }
 

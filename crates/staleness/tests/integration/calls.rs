@@ -229,3 +229,147 @@ fn to_look_at_a_name_is_to_use_it() {
         ("x = 1 | print(pd.eval('x * 2'))", "a: x = 2", "edited input", "ab"),
     ]);
 }
+
+#[test]
+fn what_a_name_is_made_of_in_the_cell_counts_for_changes() {
+    check(&[
+        (
+            "xs = f() | for i, x in enumerate(xs): xs[i] = x * 2 | print(xs)",
+            "b: for i, x in enumerate(xs): xs[i] = x * 3",
+            "ok edited input",
+            "abc",
+        ),
+        (
+            "d = f() | for k, v in d.items(): d[k] = v * 2 | d",
+            "b: for k, v in d.items(): d[k] = v * 3",
+            "ok edited input",
+            "abc",
+        ),
+        (
+            "df = f() | t = df['x'] * 2\ndf['x'] = t | df",
+            "b: t = df['x'] * 3\ndf['x'] = t",
+            "ok edited input",
+            "abc",
+        ),
+        (
+            "df = f() | t = df['x']\nu = t * 2\ndf['x'] = u | df",
+            "b: t = df['x']\nu = t * 3\ndf['x'] = u",
+            "ok edited input",
+            "abc",
+        ),
+        (
+            "df = f() | t = df['y'] * 2\ndf['x'] = t | df",
+            "b: t = df['y'] * 3\ndf['x'] = t",
+            "ok edited input",
+            "bc",
+        ),
+        (
+            "df = f() | t = df['x'] * 2\nt = 5\ndf['x'] = t | df",
+            "b: t = df['x'] * 3\nt = 5\ndf['x'] = t",
+            "ok edited ok",
+            "bc",
+        ),
+        (
+            "df = f() | for i in range(len(df)): df.loc[i, 'a'] = i * 2 | df",
+            "b: for i in range(len(df)): df.loc[i, 'a'] = i * 3",
+            "ok edited input",
+            "bc",
+        ),
+        ("df = f() | for c in cols: df[c] = 0 | df", "b: for c in cols: df[c] = 1", "ok edited input", "bc"),
+    ]);
+    // A cell that ran twice has done it twice.
+    ran(
+        &["df = f()", "t = df['x'] * 2\ndf['x'] = t", "df"],
+        |story| story.run("b"),
+        &[UP, "out of order", "input changed"],
+    );
+    ran(
+        &["df = f()", "t = df['x'].fillna(0)\ndf['x'] = t", "df"],
+        |story| story.run("b"),
+        &[UP, UP, "input changed"],
+    );
+}
+
+#[test]
+fn a_change_of_an_item_changes_what_it_is_in() {
+    check(&[
+        ("ds = f() | for d in ds: d['a'] *= 2 | ds", "b: for d in ds: d['a'] *= 3", "ok edited input", "abc"),
+        (
+            "d = f() | for k, v in d.items(): v.append(2) | d",
+            "b: for k, v in d.items(): v.append(3)",
+            "ok edited input",
+            "abc",
+        ),
+        (
+            "d = f() | for v in d.values(): v.append(2) | d",
+            "b: for v in d.values(): v.append(3)",
+            "ok edited input",
+            "abc",
+        ),
+        (
+            "a = f() | for x, y in zip(a, b): x.append(y) | a",
+            "b: for x, y in zip(a, c): x.append(y)",
+            "ok edited input",
+            "abc",
+        ),
+        (
+            "a = f() | for i, x in tqdm(enumerate(a)): x.append(i) | a",
+            "b: for i, x in enumerate(a): x.append(i)",
+            "ok edited input",
+            "abc",
+        ),
+        ("a = f() | m = a['m']; m['n'] = 2 | a", "b: m = a['m']; m['n'] = 3", "ok edited input", "bc"),
+        (
+            "net = f() | part = net.layers[0]; part.rate = 2 | net",
+            "b: part = net.layers[0]; part.rate = 3",
+            "ok edited input",
+            "bc",
+        ),
+        (
+            "ms = f() | for n, m in ms.items(): m.fit(X, y) | ms",
+            "b: for n, m in ms.items(): m.fit(X, z)",
+            "ok edited input",
+            "abc",
+        ),
+        ("ms = f() | [m.fit(X) for m in ms] | ms", "b: [m.fit(Z) for m in ms]", "ok edited input", "abc"),
+        (
+            "def fit(all):\n  for m in all: m.fit(X) | ms = f() | fit(ms) | ms",
+            "c: fit(ms); fit(ms)",
+            "ok ok edited input",
+            "bcd",
+        ),
+        (
+            "def clean(d): d['a'] = 1 | ds = f() | for d in ds: clean(d) | ds",
+            "c: for d in ds: clean(d); g(d)",
+            "ok ok edited input",
+            "bcd",
+        ),
+        // These are copies, or are only read.
+        (
+            "df = f() | sub = df[df.x > 1]; sub['y'] = 1 | df",
+            "b: sub = df[df.x > 1]; sub['y'] = 2",
+            "ok edited ok",
+            "b",
+        ),
+        (
+            "df = f() | s = df['a'].copy(); s[0] = 1 | df",
+            "b: s = df['a'].copy(); s[0] = 2",
+            "ok edited ok",
+            "b",
+        ),
+        ("us = f() | for u in us: u.check() | us", "b: for u in us: u.check(1)", "ok edited ok", "b"),
+        ("row = f() | x = row[0]; x += 1 | row", "b: x = row[0]; x += 2", "ok edited ok", "b"),
+        (
+            "us = f() | [u for u in us]; u.append(1) | us",
+            "b: [u for u in us]; u.append(2)",
+            "ok edited ok",
+            "b",
+        ),
+        (
+            "df = f() | for i, row in df.iterrows(): row['a'] = 1 | df",
+            "b: for i, row in df.iterrows(): row['a'] = 2",
+            "ok edited ok",
+            "b",
+        ),
+    ]);
+}
