@@ -1,5 +1,6 @@
 """What is said of a kernel of a server that others restarted or ended. Only real servers show what they tell of that."""
 
+import asyncio
 import os
 import re
 import signal
@@ -11,7 +12,7 @@ from e2e.support.jupyter_program import reaching, started
 from e2e.support.jupyter_server import LIVE_FORMS, JupyterServer
 from e2e.support.lab_notebooks import write_notebook
 from e2e.support.stdio_client import StdioClient
-from e2e.support.waiting import until
+from e2e.support.waiting import LONG, until
 
 WAYS = ("a person's Restart", "a kernel that was killed", "a kernel that was shut down")
 
@@ -41,14 +42,25 @@ async def _replace(jupyter: JupyterServer, path: str, way: str, process: int) ->
         assert jupyter.ask("DELETE", f"api/kernels/{kernel}").status_code == 204
 
 
+async def _cells_are_of_another_kernel(server: StdioClient) -> None:
+    """Waits until both cells of the notebook are known to have run before."""
+    async with asyncio.timeout(LONG):
+        while (await server.call("read_notebook")).count("other kernel") != 2:
+            await asyncio.sleep(0.05)
+    planned = await server.call("run_cells", stale=True, preview=True)
+    assert "To run: cells 0–1 (other kernel)." in planned, planned
+
+
 @pytest.mark.parametrize("way", WAYS)
 async def test_the_first_run_on_a_new_process_says_so(
     jupyter: JupyterServer, path: str, way: str, tmp_path: Path
 ) -> None:
-    write_notebook(jupyter.root / path)
+    write_notebook(jupyter.root / path, "a = 1", "print(a)")
     async with started(tmp_path / "home", *reaching(jupyter)) as server:
         await server.call("use_notebook", notebook_path=path)
+        await server.call("run_cells", all=True)
         await _replace(jupyter, path, way, await _process(server))
+        await _cells_are_of_another_kernel(server)
         first = await server.call("execute_code", code="1 + 1")
         if jupyter.form == "jsd" and "[LOST" in first:
             # It can drop a request that comes while the kernel starts.
@@ -76,3 +88,8 @@ async def test_cells_that_ran_are_known_after_a_restart_of_the_program(
         await server.call("overwrite_cell_source", cell_index=0, cell_source="a = 2")
         text = await server.call("run_cells", stale=True)
         assert "To run: cells 0 (edited), 1 (input changed)." in text and "[2 cells run in" in text, text
+        process = await _process(server)
+    await _replace(jupyter, path, "a kernel that was killed", process)
+    async with started(tmp_path / "home", *reaching(jupyter)) as server:
+        await server.call("use_notebook", notebook_path=path)
+        await _cells_are_of_another_kernel(server)

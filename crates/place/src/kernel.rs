@@ -42,7 +42,7 @@ pub trait Kernel: Send + Sync + 'static {
         None
     }
 
-    /// Finds out which instance it is, if only a connection tells that and there is none. Returns in bounded time.
+    /// Finds out which instance it is, if no connection shows that. Returns in bounded time.
     fn identify(&self) -> BoxFuture<'_, ()> {
         Box::pin(ready(()))
     }

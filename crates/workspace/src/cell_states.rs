@@ -70,10 +70,10 @@ fn of_cell<'u>(
 }
 
 impl Workspace {
-    /// Finds out in which process the kernel of `opened` is, if that decides about runs and is not known.
+    /// Finds out which process the kernel of `opened` is, if it has run something and that is not known.
     pub async fn identify_kernel(&self, opened: &OpenNotebook) {
-        let unknown = opened.judged_kernel().filter(|kernel| kernel.instance().is_none());
-        if let Some(kernel) = unknown.filter(|kernel| self.runner().history().instance(&**kernel).is_some()) {
+        let kernel = opened.judged_kernel();
+        if let Some(kernel) = kernel.filter(|kernel| self.runner().history().instance(&**kernel).is_some()) {
             kernel.identify().await;
         }
     }

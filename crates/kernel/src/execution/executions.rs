@@ -429,7 +429,9 @@ impl Executions {
         if !request.is_idle || request.late_until.is_some() {
             return;
         }
-        let grace = self.order.grace(request.has_outputs);
+        // A kernel that is interrupted because it ends can announce that later: another thread does.
+        let may_end = self.process.may_end_with(request.number, request.error.as_ref());
+        let grace = self.order.grace(request.has_outputs).or(may_end.then_some(GRACE));
         let Some(request) = self.known.get_mut(&id) else { return };
         request.late_until = Some(now + GRACE);
         match grace {

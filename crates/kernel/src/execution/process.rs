@@ -87,6 +87,12 @@ impl ProcessWatch {
         self.announced_end = Some((requests, if is_restart { Outcome::Restarted } else { shut_down() }));
     }
 
+    /// Whether the kernel may still announce an end that is why code has ended with this error.
+    pub(super) fn may_end_with(&self, number: u64, error: Option<&(String, String)>) -> bool {
+        let is_announced = self.announced_end.as_ref().is_some_and(|(requests, _)| number <= *requests);
+        !is_announced && !self.is_end_reported && error.is_some_and(|(name, _)| name == INTERRUPT)
+    }
+
     /// How the request of this number has ended, to which the kernel replied with `outcome`: code that it interrupts because it ends
     /// fails as if a person had interrupted it.
     pub(super) fn end_of(&self, number: u64, outcome: Outcome) -> Outcome {

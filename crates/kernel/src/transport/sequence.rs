@@ -80,6 +80,12 @@ impl GapCause {
     }
 }
 
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct PublishedError {
+    ename: Short,
+}
+
 /// The numbers of a kernel's messages.
 #[derive(Default)]
 pub struct Sequence {
@@ -172,8 +178,12 @@ impl Sequence {
         }
         let parent = &message.parent;
         let status = message.status();
-        if parent.kind == "shutdown_request" {
-            // Another thread of the kernel sends this, in another order than it is numbered, and what is queued may not be sent.
+        let is_interrupt = || {
+            let error: Option<PublishedError> = message.content.decode().ok();
+            error.is_some_and(|error| error.ename.0 == "KeyboardInterrupt")
+        };
+        if parent.kind == "shutdown_request" || message.header.kind == "error" && is_interrupt() {
+            // Another thread of the kernel sends what concerns its end, in another order than it is numbered, or does not.
             self.run = None;
         }
         if let Some(run) = &mut self.run {

@@ -71,29 +71,39 @@ impl ServerKernel {
         }
     }
 
-    /// Connects, unless there was a connection that has seen the end of the kernel's process. Disturbs nobody.
+    /// Connects if no connection shows which process the kernel is. Disturbs nobody.
     pub(super) async fn connect_to_identify(&self) {
-        let is_known = self
-            .state
-            .lock()
-            .client
-            .as_ref()
-            .is_some_and(|client| !is_dead(client) || client.ended_process().is_some());
-        if is_known || self.is_gone() {
+        let client = self.state.lock().client.clone();
+        let has_ended = client.as_ref().is_some_and(|client| client.ended_process().is_some());
+        let status = client.map(|client| client.status().borrow().clone());
+        let is_live = status.as_ref().is_some_and(|status| !matches!(status, Status::Dead { .. }));
+        // Only jupyter-server-documents can lose a kernel that is restarted, until a new connection is made.
+        let is_trusted = is_live && (self.handle.is_limited() || status != Some(Status::Idle));
+        if has_ended || is_trusted || self.is_gone() {
             return;
         }
         let connecting = async {
-            let state = self.fetch().await.ok()?.execution_state;
-            let is_disturbed = match state.as_deref() {
+            match self.fetch().await?.execution_state.as_deref() {
                 // It would be restarted.
-                Some("dead") => true,
+                Some("dead") => Ok(()),
                 // The replies that others wait for would come to us.
-                Some("busy") => !self.handle.is_limited(),
-                _ => false,
-            };
-            if is_disturbed { None } else { self.client().await.ok() }
+                Some("busy") if !self.handle.is_limited() => Ok(()),
+                Some("starting" | "restarting" | "autorestarting") if is_live => self.reconnect().await,
+                _ if is_live => Ok(()),
+                _ => self.client().await.map(drop),
+            }
         };
-        let _ = timeout(IDENTIFY_TIMEOUT, connecting).await;
+        if let Ok(Err(error)) = timeout(IDENTIFY_TIMEOUT, connecting).await {
+            tracing::debug!(%error, "the process of a kernel is not known");
+        }
+    }
+
+    async fn reconnect(&self) -> Result<(), Error> {
+        let reconnecting = |this: Arc<Self>| async move {
+            let _turn = this.turn.lock().await;
+            this.connect(true).await.map(drop)
+        };
+        self.run_to_completion(reconnecting).await
     }
 
     /// Asks the server for its description. Fails if the kernel no longer exists.

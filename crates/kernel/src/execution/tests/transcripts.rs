@@ -510,6 +510,19 @@ fn what_a_restart_interrupts_has_ended_with_its_kernel() {
     );
     assert_transcript!(
         r#"
+        connected s
+        run a
+        iopub a execute_input {"execution_count": 1}
+        iopub a error {"ename": "KeyboardInterrupt", "evalue": "", "traceback": ["KeyboardInterrupt"]}
+        shell a execute_reply {"status": "error", "ename": "KeyboardInterrupt", "evalue": "", "execution_count": 7}
+        iopub a status {"execution_state": "idle"}
+        wait 100ms
+        iopub nobody shutdown_reply {"status": "ok", "restart": true}
+        wait 50ms
+        "#
+    );
+    assert_transcript!(
+        r#"
         run a
         iopub a execute_input {"execution_count": 1}
         iopub nobody shutdown_reply {"status": "ok", "restart": false}

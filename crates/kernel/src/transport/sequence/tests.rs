@@ -17,7 +17,7 @@ fn message(number: u64, line: &str) -> Message {
     };
     let header = json!({ "msg_id": format!("k-1_77_{number}"), "session": "k-1", "msg_type": words[3] });
     let parent = json!({ "msg_id": words[1], "msg_type": format!("{}_request", words[2]) });
-    let content = json!({ "execution_state": words.get(4) });
+    let content = json!({ "execution_state": words.get(4), "ename": words.get(4) });
     let [header, parent, content] = [header, parent, content].map(|part| part.to_string().into());
     Message::read(channel, header, parent, content).unwrap()
 }
@@ -55,6 +55,7 @@ fn reports(lines: &[(u64, &str)]) -> Vec<String> {
 fn nothing_is_reported_if_nothing_is_missing() {
     let (busy, reply, idle) = QUESTION;
     let shutdown = "iopub other shutdown status busy";
+    let interrupt = "iopub a execute error KeyboardInterrupt";
     for lines in [
         &[(1, BUSY), (2, PRINT), (3, REPLY), (4, IDLE)][..],
         // The reply overtakes what was published, or comes last.
@@ -72,6 +73,7 @@ fn nothing_is_reported_if_nothing_is_missing() {
         &[(1, BUSY), (2, busy), (3, REPLY), (5, IDLE), (4, reply), (6, idle)],
         // The kernel ends, and another thread has numbered messages that do not come.
         &[(1, BUSY), (2, shutdown), (5, PRINT), (6, REPLY), (7, IDLE)],
+        &[(1, BUSY), (5, interrupt), (6, REPLY), (7, IDLE), (2, shutdown)],
     ] {
         assert_eq!(reports(lines), [""; 0], "{lines:?}");
     }
