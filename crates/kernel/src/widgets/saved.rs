@@ -10,7 +10,7 @@ use super::{State, reference};
 const STATE: &str = "application/vnd.jupyter.widget-state+json";
 
 /// What a notebook keeps as `widgets` in its metadata: what it has (`present`), and `states`, which an
-/// [`OutputArea`](crate::OutputArea) gave. Only models stay that the notebook's outputs use; `shown` are those that it shows. `None`
+/// [`OutputArea`](crate::OutputArea) gave, with `null` for closed ones. Only models stay that the notebook's outputs use; `shown` are those that it shows. `None`
 /// if nothing is left.
 pub fn saved_widgets(present: Option<&Json>, states: Option<&Json>, shown: &[String]) -> Option<Json> {
     let mut widgets = match present.map(Json::to_value) {
@@ -25,6 +25,7 @@ pub fn saved_widgets(present: Option<&Json>, states: Option<&Json>, shown: &[Str
         states.and_then(|states| states.to_value().get_mut("state").map(Value::take))
     {
         models.extend(new);
+        models.retain(|_, model| !model.is_null());
     }
     let mut used = HashSet::new();
     follow(&mut used, shown.iter().map(String::as_str), &|id| models.get(id)?.get("state")?.as_object());
