@@ -35,7 +35,7 @@ pub fn saved_widgets(present: Option<&Json>, states: Option<&Json>, shown: &[Str
     if models.is_empty() {
         widgets.remove(STATE);
     } else {
-        widgets.insert(STATE.to_owned(), saved_state(models));
+        widgets.insert(STATE.to_owned(), saved_state(&models));
     }
     (!widgets.is_empty()).then(|| Json::from_value(&widgets.into()))
 }
@@ -69,7 +69,7 @@ pub fn restored_widgets(present: Option<&Json>, earlier: &Json, shown: &[String]
     follow(&mut used, shown.iter().map(String::as_str), &|id| models.get(id)?.get("state")?.as_object());
     let unused: Vec<String> =
         added.into_iter().map(|(id, _)| id).filter(|id| !used.contains(&**id)).collect();
-    unused.iter().for_each(|id| drop(models.remove(id)));
+    models.retain(|id, _| !unused.contains(id));
     let mut widgets = match (was, rest) {
         (Value::Object(was), _) => was,
         (_, Some(rest)) if !models.is_empty() => rest,
@@ -78,12 +78,12 @@ pub fn restored_widgets(present: Option<&Json>, earlier: &Json, shown: &[String]
     match widgets.get_mut(STATE) {
         Some(Value::Object(saved)) => drop(saved.insert("state".to_owned(), models.into())),
         _ if models.is_empty() => {}
-        _ => drop(widgets.insert(STATE.to_owned(), saved_state(models))),
+        _ => drop(widgets.insert(STATE.to_owned(), saved_state(&models))),
     }
     Some(Json::from_value(&widgets.into()))
 }
 
-fn saved_state(models: State) -> Value {
+fn saved_state(models: &State) -> Value {
     json!({ "state": models, "version_major": 2, "version_minor": 0 })
 }
 

@@ -170,27 +170,8 @@ impl Runner {
             self.retract(&*kernel, run);
             return Ok(());
         }
-        let died = match kernel.description().state {
-            KernelState::Dead { how } => Some(how),
-            _ => None,
-        };
-        match &died {
-            Some(how) if run.is_in_series() => {
-                let reason = format!(
-                    "{OTHER_KERNEL} died after the cell before it ({how}), so its variables are gone."
-                );
-                self.does_not_run(&*kernel, run, reason);
-                return Ok(());
-            }
-            Some(how) => {
-                // Somebody else's restart is a death of our connection, and what they said of it.
-                let cause =
-                    if how.contains("restarted") { String::new() } else { format!(" had died ({how}) and") };
-                run.note(format!("The kernel{cause} was restarted: its variables are gone."));
-                // So that the next run does not say it again.
-                self.history.restarted(&*kernel);
-            }
-            None => {}
+        if !self.runs_after_death(&*kernel, run) {
+            return Ok(());
         }
         let is_reached_again = matches!(kernel.description().state, KernelState::Unreachable { .. });
         run.set_stage("starting the kernel");
@@ -269,6 +250,23 @@ impl Runner {
         }
         run.close();
         Ok(())
+    }
+
+    /// Says that the kernel had died, if so. Returns whether the run can still run: one in a series relies on the variables.
+    fn runs_after_death(&self, kernel: &dyn Kernel, run: &Run) -> bool {
+        let KernelState::Dead { how } = kernel.description().state else { return true };
+        if run.is_in_series() {
+            let reason =
+                format!("{OTHER_KERNEL} died after the cell before it ({how}), so its variables are gone.");
+            self.does_not_run(kernel, run, reason);
+            return false;
+        }
+        // Somebody else's restart is a death of our connection, and what they said of it.
+        let cause = if how.contains("restarted") { String::new() } else { format!(" had died ({how}) and") };
+        run.note(format!("The kernel{cause} was restarted: its variables are gone."));
+        // So that the next run does not say it again.
+        self.history.restarted(kernel);
+        true
     }
 
     /// Remembers a run that is over, and adds what is known about its error.

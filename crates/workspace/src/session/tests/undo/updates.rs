@@ -91,7 +91,7 @@ async fn shown(opened: &OpenNotebook) -> (Vec<String>, serde_json::Value) {
         Output::Display(bundle) => bundle.text("text/plain").unwrap(),
         other => format!("{other:?}"),
     };
-    let texts = now.cells().iter().flat_map(|cell| cell.outputs()).map(text).collect();
+    let texts = now.cells().iter().flat_map(notebook::Cell::outputs).map(text).collect();
     (texts, now.metadata().member("widgets").map(|widgets| widgets.to_value()).unwrap_or_default())
 }
 
