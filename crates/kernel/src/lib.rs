@@ -27,4 +27,4 @@ pub use jupyter_protocol::ConnectionInfo;
 pub use memory::MemoryError;
 pub use messages::{Message, Outgoing, write_parts};
 pub use transport::{GapCause, Observation, Received, RunAnnouncement, Sequence, Transport};
-pub use widgets::{has_models, saved_widgets, shown_widgets, widget_text};
+pub use widgets::{earlier_widgets, has_models, restored_widgets, saved_widgets, shown_widgets, widget_text};

@@ -18,7 +18,7 @@ mod store;
 mod view;
 
 pub(crate) use saved::all_widgets;
-pub use saved::{has_models, saved_widgets, widget_text};
+pub use saved::{earlier_widgets, has_models, restored_widgets, saved_widgets, widget_text};
 pub(crate) use store::Widgets;
 
 use notebook::{MimeBundle, Output};

@@ -73,7 +73,7 @@ pub struct Blobs(BTreeMap<BlobId, Bytes>);
 
 impl Blobs {
     /// Adds a content and returns its name.
-    pub(crate) fn add(&mut self, content: &Bytes) -> BlobId {
+    pub fn add(&mut self, content: &Bytes) -> BlobId {
         let id = BlobId::of(content);
         self.insert(id.clone(), content.clone());
         id

@@ -51,6 +51,9 @@ pub struct Operation {
     /// What it did to the notebook's own metadata.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metadata: Vec<MetadataChange>,
+    /// What leads back to the state of widgets that the notebook kept before, if that changed with the outputs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub widgets: Option<BlobId>,
 }
 
 /// What somebody did to a run, beside starting it.

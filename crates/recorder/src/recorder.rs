@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::{Duration, SystemTime};
 
+use kernel::earlier_widgets;
 use notebook::{CellId, Edit, Notebook};
 use operations::{
     Activities, Activity, Blobs, Creation, IdRecords, KernelRun, KernelRuns, LogError, Operation,
@@ -31,6 +32,8 @@ const READ_WAIT: Duration = Duration::from_secs(10);
 /// How many records are queued; further ones are dropped.
 const CAPACITY: usize = 1024;
 
+/// A larger state of widgets is not recorded, in bytes.
+const MAX_WIDGETS: usize = 32 * 1024 * 1024;
 /// How many cells a sentence names.
 const MAX_NAMED: usize = 5;
 
@@ -283,9 +286,15 @@ impl Recorder {
 }
 
 fn append(log: &OperationLog, change: Change) -> Result<(), LogError> {
-    let Change { before, after, edits, actor, run, undoes: (undoes, only), checkpoint, .. } = change;
-    let Recorded { cells, metadata, blobs } = record(&before, &after, &edits);
-    let operation = Operation { run, undoes, only, cells, metadata, ..operation(log, actor.clone()) };
+    let Change { before, after, mut edits, actor, run, undoes: (undoes, only), checkpoint, .. } = change;
+    // Front ends change them, too, without a change that is worth a refusal.
+    edits.retain(|edit| !matches!(edit, Edit::SetMetadata { name, .. } if name == "widgets"));
+    let Recorded { cells, metadata, mut blobs } = record(&before, &after, &edits);
+    let [was, is] = [&before, &after].map(|notebook| notebook.metadata().member("widgets"));
+    let widgets = earlier_widgets(was.as_ref(), is.as_ref()).filter(|it| it.bytes().len() <= MAX_WIDGETS);
+    let widgets = widgets.map(|it| blobs.add(it.bytes()));
+    let operation =
+        Operation { run, undoes, only, cells, metadata, widgets, ..operation(log, actor.clone()) };
     if operation.is_empty() && !operation.is_undo() {
         return Ok(());
     }

@@ -8,7 +8,7 @@ use notebook::CellId;
 use parking_lot::{Mutex, MutexGuard};
 use place::{
     Document, Error, Kernel, KernelChoice, KernelRequest, KernelSelector, NotebookPath, Place, Presence,
-    SessionId,
+    RunId, SessionId,
 };
 use staleness::Judge;
 use tokio::sync::watch;
@@ -32,6 +32,8 @@ pub struct OpenNotebook {
     changed: watch::Sender<ByAgents>,
     /// What was found about its cells.
     judge: Mutex<Judge>,
+    /// The runs whose outputs were written after their end, and that no later run has recorded. Held during such a write.
+    late_writes: tokio::sync::Mutex<HashSet<RunId>>,
 }
 
 /// Whether the kernel of a notebook ends when a session closes the notebook and no other session uses it.
@@ -68,6 +70,7 @@ impl OpenNotebook {
             notices: Mutex::default(),
             changed: watch::Sender::new((0, SessionId::new(0))),
             judge: Mutex::default(),
+            late_writes: tokio::sync::Mutex::default(),
         }
     }
 
@@ -223,6 +226,10 @@ impl OpenNotebook {
     /// What was found about its cells, locked: it is asked and not held.
     pub fn judge(&self) -> MutexGuard<'_, Judge> {
         self.judge.lock()
+    }
+
+    pub(crate) async fn late_writes(&self) -> tokio::sync::MutexGuard<'_, HashSet<RunId>> {
+        self.late_writes.lock().await
     }
 
     fn binding(&self) -> MutexGuard<'_, KernelBinding> {

@@ -99,7 +99,7 @@ pub(crate) async fn set_running(notebook: &OpenNotebook, cell: &CellId, is_runni
 
 /// The outputs so far as an edit; `None` if they no longer belong to the cell. A running cell has no number yet: front
 /// ends take a cell with a number for finished.
-fn outputs(run: &Run) -> Option<Edit> {
+pub(crate) fn outputs(run: &Run) -> Option<Edit> {
     let cell = run.cell().filter(|_| !run.is_detached())?;
     let view = run.view();
     let execution_count = view.execution_count.filter(|_| view.state.is_over());
@@ -143,7 +143,7 @@ pub(crate) async fn write(
         Err(_) => None,
     };
     edits.push(outputs);
-    // The state of widgets is a part of the outputs, which an undo of them does not need.
+    // The state of widgets is recorded with the outputs, whoever else changes it.
     let all = edits.iter().cloned().chain(widgets).collect();
     let applied = notebook.document().apply(all, Vec::new()).await;
     let applied = applied.inspect_err(|error| not_stored(run, error))?;

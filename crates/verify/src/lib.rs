@@ -209,7 +209,7 @@ async fn apply(
         return Ok(("There were no other outputs to apply.".to_owned(), changed));
     }
     let count = edits.len();
-    // The state of widgets is a part of the outputs, which an undo of them does not need.
+    // The state of widgets is recorded with the outputs, whoever else changes it.
     let all = edits.iter().cloned().chain(widgets_after(&before, &edits, widgets)).collect();
     let applied = notebook.document().apply(all, expected).await?;
     let record = |recorder: &Recorder| {

@@ -71,7 +71,7 @@ pub enum Event {
     /// What a person sees of a widget that an output shows has changed, to this text.
     Widget { model_id: String, text: String },
     /// The state of the widgets that its outputs show, and of those that they use, as a notebook keeps it: an object with `state`,
-    /// by model. Comes before the end, and after later changes.
+    /// by model, which is `null` for a closed one. Comes before the end, and after later changes.
     WidgetState(Json),
     /// The kernel is done with it: its own time ends. Comes at most once, before [`Event::Finished`].
     Idle,

@@ -10,21 +10,16 @@ use super::{State, reference};
 const STATE: &str = "application/vnd.jupyter.widget-state+json";
 
 /// What a notebook keeps as `widgets` in its metadata: what it has (`present`), and `states`, which an
-/// [`OutputArea`](crate::OutputArea) gave. Only models stay that the notebook's outputs use; `shown` are those that it shows. `None`
+/// [`OutputArea`](crate::OutputArea) gave, with `null` for closed ones. Only models stay that the notebook's outputs use; `shown` are those that it shows. `None`
 /// if nothing is left.
 pub fn saved_widgets(present: Option<&Json>, states: Option<&Json>, shown: &[String]) -> Option<Json> {
-    let mut widgets = match present.map(Json::to_value) {
-        Some(Value::Object(widgets)) => widgets,
-        _ => State::new(),
-    };
-    let mut models = match widgets.get_mut(STATE).and_then(|saved| saved.get_mut("state")).map(Value::take) {
-        Some(Value::Object(models)) => models,
-        _ => State::new(),
-    };
+    let (widgets, mut models) = parts(present);
+    let mut widgets = widgets.unwrap_or_default();
     if let Some(Value::Object(new)) =
         states.and_then(|states| states.to_value().get_mut("state").map(Value::take))
     {
         models.extend(new);
+        models.retain(|_, model| !model.is_null());
     }
     let mut used = HashSet::new();
     follow(&mut used, shown.iter().map(String::as_str), &|id| models.get(id)?.get("state")?.as_object());
@@ -40,9 +35,64 @@ pub fn saved_widgets(present: Option<&Json>, states: Option<&Json>, shown: &[Str
     if models.is_empty() {
         widgets.remove(STATE);
     } else {
-        widgets.insert(STATE.to_owned(), json!({ "state": models, "version_major": 2, "version_minor": 0 }));
+        widgets.insert(STATE.to_owned(), saved_state(&models));
     }
     (!widgets.is_empty()).then(|| Json::from_value(&widgets.into()))
+}
+
+/// What leads from `after` back to `before`, both as a notebook keeps `widgets` in its metadata, for [`restored_widgets`]: each model
+/// that differs as it was, or `null` if there was none, and the rest of `before`. `None` if nothing differs.
+pub fn earlier_widgets(before: Option<&Json>, after: Option<&Json>) -> Option<Json> {
+    let is_same = match (before, after) {
+        (Some(before), Some(after)) => before.is_equivalent(after),
+        (before, after) => before.is_none() && after.is_none(),
+    };
+    if is_same {
+        return None;
+    }
+    let ((rest, was), (_, is)) = (parts(before), parts(after));
+    let added = is.keys().filter(|id| !was.contains_key(*id)).map(|id| (id.clone(), Value::Null));
+    let mut models: State = added.collect();
+    models.extend(was.into_iter().filter(|(id, model)| is.get(id) != Some(model)));
+    Some(Json::from_value(&json!({ "rest": rest, "models": models })))
+}
+
+/// What a notebook keeps instead of `present` after an undo of what [`earlier_widgets`] describes. Models that its outputs use stay;
+/// `shown` are those that it shows then.
+pub fn restored_widgets(present: Option<&Json>, earlier: &Json, shown: &[String]) -> Option<Json> {
+    let ((rest, mut models), mut earlier) = (parts(present), earlier.to_value());
+    let (was, changes) = (earlier["rest"].take(), earlier["models"].take());
+    let changes = changes.as_object().cloned().unwrap_or_default();
+    let (added, changed): (State, State) = changes.into_iter().partition(|(_, model)| model.is_null());
+    models.extend(changed);
+    let mut used = HashSet::new();
+    follow(&mut used, shown.iter().map(String::as_str), &|id| models.get(id)?.get("state")?.as_object());
+    let unused: Vec<String> =
+        added.into_iter().map(|(id, _)| id).filter(|id| !used.contains(&**id)).collect();
+    models.retain(|id, _| !unused.contains(id));
+    let mut widgets = match (was, rest) {
+        (Value::Object(was), _) => was,
+        (_, Some(rest)) if !models.is_empty() => rest,
+        _ => return None,
+    };
+    match widgets.get_mut(STATE) {
+        Some(Value::Object(saved)) => drop(saved.insert("state".to_owned(), models.into())),
+        _ if models.is_empty() => {}
+        _ => drop(widgets.insert(STATE.to_owned(), saved_state(&models))),
+    }
+    Some(Json::from_value(&widgets.into()))
+}
+
+fn saved_state(models: &State) -> Value {
+    json!({ "state": models, "version_major": 2, "version_minor": 0 })
+}
+
+/// The models that a notebook keeps, and what it keeps beside them, if anything.
+fn parts(widgets: Option<&Json>) -> (Option<State>, State) {
+    let Some(Value::Object(mut widgets)) = widgets.map(Json::to_value) else { return Default::default() };
+    let models = widgets.get_mut(STATE).and_then(|saved| saved.get_mut("state")).map(Value::take);
+    let models = if let Some(Value::Object(models)) = models { models } else { State::new() };
+    (Some(widgets), models)
 }
 
 /// What a notebook keeps as `widgets` in its metadata if the states of all models are kept, as nbclient does.

@@ -96,13 +96,15 @@ impl Widgets {
         View::text(id, &|id| self.open_model(id).map(|model| &model.state))
     }
 
-    /// The state of the open models among `shown`, and of those that they use, as a notebook keeps it; `None` if there is none.
+    /// The state of the models among `shown`, and of those that they use, as a notebook keeps it, with `null` for those that are
+    /// closed; `None` if there is none.
     pub(crate) fn saved(&self, shown: &[String]) -> Option<Value> {
         let used = self.used_by(shown);
-        let mut used: Vec<_> = used.into_iter().filter_map(|id| Some((id, self.open_model(id)?))).collect();
+        let mut used: Vec<_> = used.into_iter().filter_map(|id| Some((id, self.models.get(id)?))).collect();
         used.sort_unstable_by_key(|(_, model)| model.number);
+        let saved = |model: &Model| if model.is_closed { Some(Value::Null) } else { model.saved() };
         let states: State =
-            used.into_iter().filter_map(|(id, model)| Some((id.to_owned(), model.saved()?))).collect();
+            used.into_iter().filter_map(|(id, model)| Some((id.to_owned(), saved(model)?))).collect();
         saved_state(&states)
     }
 

@@ -211,6 +211,20 @@ fn what_the_notebook_has_stays_while_it_is_shown() {
 }
 
 #[test]
+fn a_closed_widget_is_no_longer_saved() {
+    let mut widgets = Widgets::default();
+    open(&mut widgets, "a", "IntSlider", json!({ "value": 7, "min": 0, "max": 100 }));
+    let shown = ["a".to_owned()];
+    let save = |present: Option<&Json>, widgets: &Widgets| {
+        saved_widgets(present, widgets.saved(&shown).map(|state| Json::from_value(&state)).as_ref(), &shown)
+    };
+    let saved = save(None, &widgets);
+    assert!(widget_text(saved.as_ref().unwrap(), "a").is_some());
+    widgets.handle(&message("comm_close", &json!({ "comm_id": "a" }), &[])).unwrap();
+    assert_eq!(save(saved.as_ref(), &widgets), None);
+}
+
+#[test]
 fn the_store_is_bounded() {
     let mut widgets = Widgets::default();
     for index in 0..2100 {

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use super::{LOG, blobs, operations, private, sessions};
-use crate::{Operation, id_record};
+use crate::{BlobId, Operation, id_record};
 
 /// How many operations of a notebook are kept, and how many since a named checkpoint.
 const MAX_OPERATIONS: usize = 500;
@@ -93,10 +93,12 @@ fn first_within(
 
 /// The contents that an operation names.
 fn contents(operation: &Operation) -> impl Iterator<Item = &str> {
-    operation.cells.iter().flat_map(|change| [&change.before, &change.after]).flatten().flat_map(|state| {
+    let states = operation.cells.iter().flat_map(|change| [&change.before, &change.after]).flatten();
+    let of_cells = states.flat_map(|state| {
         let outputs = state.outputs.as_ref().filter(|outputs| outputs.kept);
         [Some(state.content.as_str()), outputs.map(|outputs| outputs.digest.as_str())].into_iter().flatten()
-    })
+    });
+    of_cells.chain(operation.widgets.as_ref().map(BlobId::as_str))
 }
 
 /// Removes the logs below `root` that nobody has written for long, unless a named checkpoint in them is still kept or the ids beside
@@ -143,8 +145,8 @@ fn has_checkpoint(folder: &Path, now: SystemTime) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Blobs;
     use crate::operation::{CellChange, CellState};
-    use crate::{BlobId, Blobs};
 
     fn operation(id: u64, time: u64) -> Operation {
         let mut blobs = Blobs::default();

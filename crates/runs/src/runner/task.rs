@@ -17,7 +17,7 @@ use super::{Runner, SHUT_DOWN_BEFORE, announce_at, no_kernel};
 use crate::error_hints;
 use crate::memory_changes::MemoryChanges;
 use crate::open_notebook::OpenNotebook;
-use crate::outputs;
+use crate::outputs::{self, Written};
 use crate::run::Run;
 use crate::run_history::Begun;
 use crate::session_order::InLine;
@@ -170,27 +170,8 @@ impl Runner {
             self.retract(&*kernel, run);
             return Ok(());
         }
-        let died = match kernel.description().state {
-            KernelState::Dead { how } => Some(how),
-            _ => None,
-        };
-        match &died {
-            Some(how) if run.is_in_series() => {
-                let reason = format!(
-                    "{OTHER_KERNEL} died after the cell before it ({how}), so its variables are gone."
-                );
-                self.does_not_run(&*kernel, run, reason);
-                return Ok(());
-            }
-            Some(how) => {
-                // Somebody else's restart is a death of our connection, and what they said of it.
-                let cause =
-                    if how.contains("restarted") { String::new() } else { format!(" had died ({how}) and") };
-                run.note(format!("The kernel{cause} was restarted: its variables are gone."));
-                // So that the next run does not say it again.
-                self.history.restarted(&*kernel);
-            }
-            None => {}
+        if !self.runs_after_death(&*kernel, run) {
+            return Ok(());
         }
         let is_reached_again = matches!(kernel.description().state, KernelState::Unreachable { .. });
         run.set_stage("starting the kernel");
@@ -229,8 +210,8 @@ impl Runner {
         }
         let (home, notebook) = (notebook, notebook.filter(|notebook| !notebook.document().stores_outputs()));
         let place = notebook.zip(run.cell());
-        let before = match place {
-            Some((notebook, _)) => notebook.document().snapshot().await.ok(),
+        let before = match notebook {
+            Some(notebook) => notebook.document().snapshot().await.ok(),
             None => None,
         };
         let shown_before = before.as_ref().zip(run.cell()).and_then(|(before, cell)| before.cell(&cell.id));
@@ -249,7 +230,7 @@ impl Runner {
         let execution = executor.execute(code, self.sink(run, notebook));
         run.executing(execution.clone());
         let written = async {
-            let Some((notebook, cell)) = place else { return self.write_after(home, run).await };
+            let Some((notebook, cell)) = place else { return self.write_after(home, run, before).await };
             outputs::set_running(notebook, &cell.id, true).await;
             outputs::write_while_running(&**notebook.document(), run).await;
             let is_settled = self.write_end(notebook, run, before, &*kernel, &*executor).await;
@@ -269,6 +250,23 @@ impl Runner {
         }
         run.close();
         Ok(())
+    }
+
+    /// Says that the kernel had died, if so. Returns whether the run can still run: one in a series relies on the variables.
+    fn runs_after_death(&self, kernel: &dyn Kernel, run: &Run) -> bool {
+        let KernelState::Dead { how } = kernel.description().state else { return true };
+        if run.is_in_series() {
+            let reason =
+                format!("{OTHER_KERNEL} died after the cell before it ({how}), so its variables are gone.");
+            self.does_not_run(kernel, run, reason);
+            return false;
+        }
+        // Somebody else's restart is a death of our connection, and what they said of it.
+        let cause = if how.contains("restarted") { String::new() } else { format!(" had died ({how}) and") };
+        run.note(format!("The kernel{cause} was restarted: its variables are gone."));
+        // So that the next run does not say it again.
+        self.history.restarted(kernel);
+        true
     }
 
     /// Remembers a run that is over, and adds what is known about its error.
@@ -321,20 +319,38 @@ impl Runner {
     ) -> bool {
         self.write_others(notebook).await;
         let Ok(written) = outputs::write_end(notebook, run, kernel, executor).await else { return false };
-        if let (Some(recorder), Some(before), Some(written)) = (self.recorder(), before, written) {
-            let change = outputs::change_by(notebook, run, before, written.notebook, written.edits);
-            recorder.record(change).into_iter().for_each(|note| run.note(note));
+        if let (Some(before), Some(written)) = (before, written) {
+            self.record(notebook, run, before, written).await;
         }
         true
     }
 
-    /// Writes what code of no cell has updated, once it is over. It has no outputs of its own to store.
-    async fn write_after(&self, home: Option<&Arc<OpenNotebook>>, run: &Run) -> bool {
-        if let Some(home) = home {
-            run.over().await;
-            self.write_others(home).await;
+    /// Writes what code of no cell has updated, once it is over, and records that. It has no outputs of its own to store.
+    async fn write_after(
+        &self,
+        home: Option<&Arc<OpenNotebook>>,
+        run: &Run,
+        before: Option<Notebook>,
+    ) -> bool {
+        let Some(home) = home else { return true };
+        run.over().await;
+        self.write_others(home).await;
+        if let (Some(before), Ok(notebook)) = (before, home.document().snapshot().await) {
+            self.record(home, run, before, Written { edits: Vec::new(), notebook }).await;
         }
         true
+    }
+
+    /// Records what a run has written, also what it has updated that other cells show: an undo of the run takes that back.
+    async fn record(&self, notebook: &OpenNotebook, run: &Run, before: Notebook, written: Written) {
+        let Written { mut edits, notebook: after } = written;
+        let late = std::mem::take(&mut *notebook.late_writes().await);
+        let late = late.iter().filter(|id| *id != run.id()).filter_map(|id| self.journal.run(id).ok());
+        // What was replaced since is not its own.
+        edits.extend(late.filter_map(|late| outputs::outputs(&late)).filter(|edit| edit.is_applied(&after)));
+        let Some(recorder) = self.recorder().filter(|_| !edits.is_empty()) else { return };
+        let change = outputs::change_by(notebook, run, before, after, edits);
+        recorder.record(change).into_iter().for_each(|note| run.note(note));
     }
 
     /// Writes what a run has updated that other cells show: "saved" holds for that, too.
@@ -376,6 +392,7 @@ impl Runner {
 
     /// Writes late output now, if that is still to be done.
     async fn write_claimed(&self, notebook: &OpenNotebook, run: &Run) {
+        let mut late_writes = notebook.late_writes().await;
         if !run.release_late_write() {
             return;
         }
@@ -383,7 +400,9 @@ impl Runner {
         let latest = run.cell().and_then(|cell| self.journal.latest_of(&cell.path, &cell.id));
         if latest.is_some_and(|latest| latest.id() == run.id()) {
             // That it failed is noted.
-            let _ = outputs::write(notebook, run, Vec::new()).await;
+            if let Ok(Some(_)) = outputs::write(notebook, run, Vec::new()).await {
+                late_writes.insert(run.id().clone());
+            }
         }
     }
 }

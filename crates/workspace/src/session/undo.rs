@@ -7,7 +7,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use notebook::{CellId, Edit, Notebook};
+use bytes::Bytes;
+use kernel::{restored_widgets, shown_widgets};
+use notebook::{CellId, Edit, Json, Notebook};
 use operations::{
     Activity, LogError, Operation, Plan, RunAction, Since, by_call, changed_since, compare, diff_of, live,
     of_same_call, plan, record, since_creation,
@@ -203,9 +205,12 @@ impl Session {
         let now = opened.document().snapshot().await?;
         self.check_not_running(opened, &chosen).await?;
         let (before, question) = (now.clone(), chosen.clone());
-        let planned = move |log: &operations::OperationLog| plan(&before, &question, &|id| log.content(id));
-        let planned = self.recorder()?.ask(&identity(opened), planned).await?;
-        let Plan { mut edits, cells, mut without_outputs, .. } =
+        let planned = move |log: &operations::OperationLog| {
+            let widgets = question.iter().filter_map(|operation| log.content(operation.widgets.as_ref()?));
+            (plan(&before, &question, &|id| log.content(id)), widgets.collect::<Vec<_>>())
+        };
+        let (planned, widgets) = self.recorder()?.ask(&identity(opened), planned).await?;
+        let Plan { mut edits, cells, mut without_outputs, after } =
             planned.map_err(|them| refused(&now, &them, &all))?;
         if opened.document().stores_outputs() {
             // Only the application itself can set outputs.
@@ -224,7 +229,12 @@ impl Session {
             let undoes = chosen.iter().map(|operation| operation.id).collect();
             let only = only.map(|cells| cells.iter().map(ToString::to_string).collect());
             let expected = expected.collect();
-            Some(self.edit_as(opened, &now, edits, expected, (undoes, only)).await?)
+            if !opened.document().stores_outputs() {
+                edits.extend(restored(&after, widgets));
+            }
+            let applied = self.edit_as(opened, &now, edits, expected, (undoes, only)).await?;
+            self.detach_outputs(opened, &chosen);
+            Some(applied)
         };
         let stale =
             applied.as_ref().map(|applied| self.made_stale(opened, (&now, &applied.notebook), &cells));
@@ -232,6 +242,18 @@ impl Session {
         let operations =
             by_call(&chosen.iter().rev().cloned().collect::<Vec<_>>()).into_iter().rev().collect();
         Ok(Undone { operations, diff, cells, without_outputs, applied, stale })
+    }
+
+    /// What an ended run prints or changes later must not replace what the undo has restored.
+    fn detach_outputs(&self, opened: &OpenNotebook, undone: &[Operation]) {
+        for operation in undone {
+            for change in &operation.cells {
+                let run = self.workspace.journal().latest_of(opened.path(), &change.id.as_str().into());
+                if let Some(run) = run.filter(|run| operation.run.as_deref() == Some(run.id().as_str())) {
+                    run.detach_outputs();
+                }
+            }
+        }
     }
 
     /// The cells that are stale after a change of these, and were not before, or were themselves changed.
@@ -320,6 +342,18 @@ impl Session {
         }
         Ok(())
     }
+}
+
+/// The state of widgets before operations, of which `earlier` says how to get there, newest first. `None` if it stays as it is.
+fn restored(after: &Notebook, earlier: Vec<Bytes>) -> Option<Edit> {
+    if earlier.is_empty() {
+        return None;
+    }
+    let shown: Vec<String> = after.cells().iter().flat_map(|cell| shown_widgets(&cell.outputs())).collect();
+    let present = after.metadata().member("widgets");
+    let back = |present: Option<Json>, earlier| restored_widgets(present.as_ref(), &earlier, &shown);
+    let value = earlier.into_iter().filter_map(|text| Json::parse(text).ok()).fold(present.clone(), back);
+    (value != present).then(|| Edit::SetMetadata { name: "widgets".to_owned(), value })
 }
 
 /// The cells that other programs run now or have waiting, as far as that is known.

@@ -1,5 +1,7 @@
 //! Undo in sessions: whose operations it takes back, and what it refuses.
 
+mod updates;
+
 use super::*;
 use crate::session::{UndoTarget, Undone};
 
