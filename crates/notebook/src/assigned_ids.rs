@@ -78,7 +78,8 @@ fn file_id(cell: &CellData) -> Option<String> {
 
 fn words(source: &str) -> Vec<u32> {
     let is_between = |letter: char| !letter.is_alphanumeric() && letter != '_';
-    let words = source.split(is_between).filter(|word| !word.is_empty());
+    // Numbers tell nothing: they are what is edited most, and all cells have the same ones.
+    let words = source.split(is_between).filter(|word| word.starts_with(|first: char| !first.is_numeric()));
     let hashes: BTreeSet<u32> = words.map(fnv1a).collect();
     hashes.into_iter().take(MAX_WORDS).collect()
 }

@@ -75,6 +75,10 @@ fn an_edited_cell_is_found_beside_deleted_and_inserted_ones() {
     let inserted = carried(&old, without_ids(&inserted));
     assert!(!before.contains(&inserted[1]), "{inserted:?}");
     assert_eq!(inserted[2..], before[1..]);
+    let old = without_ids(&["x = 1", "y = 2", "z"]);
+    let numbers = carried(&old, without_ids(&["a = 1", "b = 2", "y = 3", "z"]));
+    assert_eq!(numbers[2..], ids(&old)[1..]);
+    assert!(!ids(&old).contains(&numbers[0]), "a number in common tells nothing");
 }
 
 #[test]

@@ -35,7 +35,9 @@ fn new_cells_follow_the_cells_that_they_were_placed_behind() {
         for (index, id) in others {
             insert(&mut now, *index, id, CellType::Code, "");
         }
-        edits.iter().for_each(|edit| now.apply(edit).unwrap());
+        for edit in &edits {
+            now.apply(edit).unwrap();
+        }
         now.cells().iter().map(|cell| cell.id().to_string()).collect::<Vec<_>>().concat()
     };
     assert_eq!(apply(vec![new(2, "1"), new(3, "2")], &[(2, "x")]), "abx12", "at the end");
