@@ -3,7 +3,7 @@
 (() => {
   const byId = (id) => document.getElementById(id);
   const said = byId("said"), dialog = byId("dialog"), cells = byId("cells");
-  const sections = ["runs", "agents", "kernels", "notebooks", "cells", "verified", "history"];
+  const sections = ["runs", "questions", "agents", "kernels", "notebooks", "cells", "verified", "history"];
   const libraries = new Map();
   const digests = new Map();
   const place = new URLSearchParams(location.hash.slice(1));
