@@ -13,7 +13,9 @@ from playwright.async_api import Browser, expect
 from e2e.support.home import Home, new_mark
 from e2e.support.jupyter_program import jupyter_launch, reaching
 from e2e.support.jupyter_server import JupyterServer
+from e2e.support.lab_notebooks import write_notebook
 from e2e.support.live_page import chromium, opened, viewing
+from e2e.support.notebook_server import NotebookServer, running
 from e2e.support.processes import command_lines, marked
 from e2e.support.program import program
 from e2e.support.stdio_client import stdio_client
@@ -100,3 +102,20 @@ async def test_the_process_that_serves_all_pages_is_given_the_server(
     finally:
         for pid in served:
             os.kill(pid, signal.SIGTERM)
+
+
+async def test_a_program_over_http_serves_the_page_of_its_server(
+    browser: Browser, jupyter: JupyterServer, path: str, tmp_path: Path
+) -> None:
+    write_notebook(jupyter.root / path, "print('on the server')")
+    home = Home(tmp_path / "home")
+    home.folder.mkdir()
+    for command in ["jupyter", "--no-browser"]:
+        options = (command, "--transport", "streamable-http", "--port", "0", *reaching(jupyter))
+        token = {"MCP_TOKEN": "secret", "CELLBRIDGE_TOKEN": "secret"}
+        with running(NotebookServer(tmp_path, home, command=options, environment=token)) as served:
+            page, seen = await opened(browser, f"{served.url.removesuffix('/mcp')}/view#token=secret&notebook={path}")
+            await expect(page.locator(".v-cell")).to_contain_text("on the server")
+            await expect(page.locator("#notebooks")).to_contain_text(path)
+            assert seen.bad == []
+            await page.close()

@@ -235,6 +235,65 @@ async def test_a_client_that_cannot_ask_is_answered_on_the_page(browser: Browser
         assert "asked" in machine.file.read_text() and seen.bad == []
 
 
+# Headless, Chromium shows no notifications, and every page has the focus.
+ELSEWHERE = """
+window.made = [];
+const count = () => {
+  const shown = document.getElementById("made") ?? document.body.appendChild(Object.assign(document.createElement("p"), { id: "made" }));
+  shown.textContent = made.length;
+};
+window.Notification = new Proxy(Notification, { construct: (real, [title, options]) => { made.push([title, options.body]); count(); return new real(title, options); } });
+document.hasFocus = () => window.looks;
+"""
+
+
+async def test_who_looks_elsewhere_is_notified(browser: Browser, machine: Machine) -> None:
+    machine.options = ("--ask", "delete")
+    async with machine.server() as server, view(machine) as url:
+        await server.call("use_notebook", notebook_name="n", notebook_path=NOTEBOOK, mode="create")
+        page, seen = await opened(browser, url)
+        await page.context.grant_permissions(["notifications"], origin=url.split("/view")[0])
+        await page.add_init_script(ELSEWHERE)
+        await page.reload()
+        await expect(page.locator("#connection")).to_have_text("Connected")
+        assert await page.evaluate("Notification.permission") == "granted"
+        await expect(page.get_by_role("button", name="Notify me")).to_be_hidden()
+
+        async def made(count: int) -> list[list[str]]:
+            await page.locator("#made").get_by_text(str(count), exact=True).wait_for(state="attached")
+            return await page.evaluate("made")
+
+        asking = asyncio.create_task(server.call("insert_execute_code_cell", cell_index=0, cell_source="1 / int(input('zero? '))"))
+        [[title, body]] = await made(1)
+        assert title == NOTEBOOK and body.endswith("waits for input: zero?"), body
+        await page.get_by_label("zero?").fill("0")
+        await page.get_by_role("button", name="Answer").click()
+        await asking
+        assert (await made(2))[1][1].endswith(": failed")
+        deleting = asyncio.create_task(server.call("delete_cell", cell_indices=[0]))
+        assert (await made(3))[2] == ["bare", "asks for your consent"]
+        await page.get_by_role("button", name="Decline").click()
+        await deleting
+        await page.evaluate("window.looks = true")
+        await server.call("insert_execute_code_cell", cell_index=1, cell_source="1")
+        await expect(page.locator("#agents")).to_contain_text("insert_execute_code_cell")
+        assert len(await made(3)) == 3
+        assert seen.bad == []
+
+
+async def test_notifications_are_asked_for_by_a_click(browser: Browser, machine: Machine) -> None:
+    async with view(machine) as url:
+        page, seen = await opened(browser, url)
+        await page.evaluate("void (Notification.requestPermission = async () => { window.asked = true; return 'granted' })")
+        assert await page.evaluate("window.asked") is None
+        # Headless, Chromium has refused already.
+        await page.evaluate("document.getElementById('notify').hidden = false")
+        await page.get_by_role("button", name="Notify me").click()
+        await expect(page.locator("#said")).to_contain_text("you are notified when a run ends")
+        await expect(page.get_by_role("button", name="Notify me")).to_be_hidden()
+        assert await page.evaluate("window.asked") and seen.bad == []
+
+
 async def test_keys_and_a_phone(browser: Browser, machine: Machine) -> None:
     cells = [v4.new_code_cell("print(1)"), v4.new_markdown_cell("# Title")]
     (machine.root / NOTEBOOK).write_text(json.dumps(v4.new_notebook(cells=cells)))

@@ -9,6 +9,7 @@ mod actions;
 mod cells;
 mod hub;
 mod machine;
+mod notices;
 mod now;
 mod observed;
 mod pages;

@@ -21,6 +21,7 @@ use workspace::{PastOperation, Session, StaleJudgement};
 use crate::cells::{self, Digests, Mark, Near, Viewed};
 use crate::hub::{Hub, PageGuard, Seen};
 use crate::machine::SeenRun;
+use crate::notices::Notices;
 use crate::observed::ObservedKernel;
 use crate::parts::{Known, Section, updates};
 use crate::{now, timeline};
@@ -60,6 +61,7 @@ pub(crate) fn events(
         problem: None,
         known: connect.known,
         digests: Digests::default(),
+        notices: Notices::default(),
         guard,
         is_behind: true,
     };
@@ -90,6 +92,7 @@ struct Page {
     problem: Option<String>,
     known: Known,
     digests: Digests,
+    notices: Notices,
     /// Whether there may be more to send.
     is_behind: bool,
 }
@@ -164,11 +167,13 @@ impl Page {
                 libraries: &opened.libraries,
             }
         });
+        let questions = self.guard.hub().questions().all();
+        let notices = if seen.is_known { self.notices.of(&seen.kernels, &questions) } else { Vec::new() };
         let mut sections: Vec<Section<'_>> = Vec::new();
         if seen.is_known {
             sections.extend(now::sections(&seen.kernels, &seen.notebooks, &seen.agents));
         }
-        sections.push(now::questions(&self.guard.hub().questions().all()));
+        sections.push(now::questions(&questions));
         if let (Some(viewed), Some((_, near)), Some(opened)) = (&viewed, notebook, &self.notebook) {
             sections.push(cells::section(viewed, near, &mut self.digests));
             sections.push(timeline::verified(self.guard.hub().verified(opened.notebook.path())));
@@ -177,10 +182,10 @@ impl Page {
         let (updates, is_all) = updates(&mut self.known, &sections);
         self.is_behind = !is_all || (!has_cells && notebook.is_some());
         let is_other = problem != self.problem;
-        if updates.is_empty() && !is_other {
+        if updates.is_empty() && !is_other && notices.is_empty() {
             return None;
         }
-        let mut value = json!({ "updates": updates });
+        let mut value = json!({ "updates": updates, "notices": notices });
         if is_other {
             value["problem"] = json!(problem);
             self.problem = problem;

@@ -16,6 +16,7 @@ use workspace::{Activity, Operation, PastOperation, StaleJudgement, StaleState};
 use crate::cells::{Digests, Mark, Near, Viewed};
 use crate::hub::SeenAgent;
 use crate::machine::{SeenKernel, SeenRun};
+use crate::notices::Notices;
 use crate::parts::{Known, Section, updates};
 use crate::{cells, now, timeline};
 
@@ -272,6 +273,30 @@ fn a_running_cell_shows_what_its_run_has_printed_and_changes_with_it() {
     let over = sent("one\ntwo\n", 2, RunState::Done, true);
     assert!(over.contains("two") && !over.contains("interrupt"));
     assert!(!sent("", 0, RunState::Done, false).contains("two"));
+}
+
+#[test]
+fn what_ends_or_waits_is_told_once() {
+    let mut notices = Notices::default();
+    let mut told = |runs: Vec<SeenRun>, questions: &[OpenQuestion]| {
+        let notices = notices.of(&[kernel("k", runs)], questions);
+        let lines: Vec<_> = notices.iter().map(|notice| serde_json::to_string(notice).unwrap()).collect();
+        lines.join(" ")
+    };
+    let question =
+        Question { client: "bare".to_owned(), text: String::new(), asked_at: SystemTime::UNIX_EPOCH };
+    let question = [OpenQuestion { number: 1, question }];
+    assert_eq!(told(vec![run("r1", RunState::Running), run("r2", asks("a?", false))], &[]), "");
+    assert_eq!(
+        told(vec![run("r1", asks("name? ", false)), run("r2", RunState::Running)], &question),
+        r#"{"title":"r1","body":"Cell r1 waits for input: name?"} {"title":"bare","body":"asks for your consent"}"#
+    );
+    assert_eq!(told(vec![run("r1", asks("name? ", false)), run("r2", RunState::Running)], &question), "");
+    assert_eq!(
+        told(vec![run("r1", RunState::Done), run("r2", RunState::Running)], &[]),
+        r#"{"title":"r1","body":"Cell r1: done"}"#
+    );
+    assert_eq!(told(Vec::new(), &[]), r#"{"title":"r2","body":"Cell r2: has ended"}"#);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 (() => {
   const byId = (id) => document.getElementById(id);
   const said = byId("said"), dialog = byId("dialog"), cells = byId("cells");
-  const sections = ["runs", "agents", "kernels", "notebooks", "cells", "verified", "history"];
+  const sections = ["runs", "questions", "agents", "kernels", "notebooks", "cells", "verified", "history"];
   const libraries = new Map();
   const digests = new Map();
   const place = new URLSearchParams(location.hash.slice(1));
@@ -83,6 +83,7 @@
       byId("problem").textContent = event.problem ?? "";
     }
     for (const update of event.updates ?? []) apply(update);
+    for (const notice of event.notices ?? []) notify(notice);
     tick();
   }
 
@@ -276,6 +277,22 @@
       h: () => byId("history").querySelector("button")?.focus(), "?": () => show(byId("key-help").innerHTML) }[event.key];
     if (key) { event.preventDefault(); key(); }
   });
+
+  // Notifications: asked for by a click, and only while the person looks elsewhere. A notebook has one, which the next replaces.
+
+  const offer = byId("notify");
+  offer.hidden = !("Notification" in window) || Notification.permission !== "default";
+  offer.addEventListener("click", async () => {
+    const answer = await Notification.requestPermission();
+    offer.hidden = answer !== "default";
+    if (answer === "granted") say("While you look elsewhere, you are notified when a run ends or something waits for you.");
+  });
+
+  function notify({ title, body }) {
+    if (!("Notification" in window) || Notification.permission !== "granted" || (!document.hidden && document.hasFocus())) return;
+    const shown = new Notification(title, { body, tag: `${root} ${title}` });
+    shown.onclick = () => { focus(); shown.close(); };
+  }
 
   // Times. Only text that differs is written.
 
