@@ -2,7 +2,7 @@
 
 import fnmatch
 
-from .changes import MAX_COMPARED, MAX_NAME, NOTHING, compared, is_running, marks, random_marks, runs_another
+from .changes import MAX_COMPARED, MAX_NAME, NOTHING, compared, is_running, last_result, marks, random_marks, runs_another
 from .details import details
 from .kinds import Refused, cut, full_name
 from .packages import Packages
@@ -94,7 +94,7 @@ class Answers:
         if counted != count or self.seen[0] != count + 1:
             return {}
         drawn = [library for library, mark in now[2].items() if library in random and random[library] != mark]
-        return compared(before, now[1], variables, drawn)
+        return compared(before, now[1], variables, drawn, last_result(self.shell))
 
     def is_running(self):
         return is_running(self.shell, self.idle_count)
