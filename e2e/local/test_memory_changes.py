@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars
 import pytest
 
 from e2e.support.memory_handler import Memory, ran
@@ -30,6 +31,10 @@ def test_a_run_has_changed_what_is_different_afterwards() -> None:
         "gone": ["gone"],
         "gone_count": 1,
         "random": [],
+        "exact_names": [],
+        "exact_names_count": 0,
+        "exact_cells": [],
+        "exact_cells_count": 0,
     }
     memory.shell.user_ns["new"].append(2)
     memory.ran(text="b" * 5000)
@@ -198,3 +203,55 @@ def test_too_many_variables_are_not_compared() -> None:
     assert memory.changes() == {}
     memory.ran(*(f"name_{number}" for number in range(5900, 6000)), x=1)
     assert (memory.changes()["new_count"], memory.ask("changes", count=3, request="ours")["answer"]) == (1, {})
+
+
+def test_names_and_cells_are_exact_that_pandas_shows_without_their_spaces() -> None:
+    memory = Memory()
+    frame = pd.DataFrame({" a": ["x", " N"], " b ": ["SOUTH ", "y"], "c": [1, 2]}, index=pd.Index([" r", "s"], name="i\u200b"))
+    memory.ran(frame=frame, plain=pd.DataFrame({"a": [" x"]}), api_key=pd.Series([1], name=" hush"))
+    changes = memory.changes()
+    assert changes["exact_names"] == ["' a'", "' b '", "'i\\u200b'", "' r'"]
+    assert (changes["exact_names_count"], changes["exact_cells"]) == (4, []), "nothing was shown"
+    memory.ran()
+    memory.shell.last_execution_result.result = frame
+    changes = memory.changes()
+    assert changes["exact_names"] == ["' a'", "' b '", "'i\\u200b'", "' r'"]
+    assert changes["exact_cells"] == ["' N' in ' a'", "'SOUTH ' in ' b '"]
+    memory.ran()
+    memory.shell.last_execution_result.result = pd.Series(["x ", "y"], index=["a", "b "], name=" n")
+    changes = memory.changes()
+    assert (changes["exact_names"], changes["exact_cells"]) == (["' n'", "'b '"], ["'x ' in ' n'"])
+    memory.ran(many=pd.DataFrame({f"{n} ": [n] for n in range(30)}), levels=pd.Series([1], index=pd.MultiIndex.from_tuples([("u ", 1)])))
+    changes = memory.changes()
+    assert (len(changes["exact_names"]), changes["exact_names_count"]) == (8, 30)
+    memory.ran(levels2=memory.shell.user_ns["levels"], table=polars.DataFrame({"p ": [1]}))
+    assert memory.changes()["exact_names"] == ["'u '", "'p '"]
+
+
+def test_only_what_is_shown_of_a_large_frame_is_looked_at() -> None:
+    memory = Memory()
+    labels = [f"{n} " if n in (0, 500) else f"{n}" for n in range(1000)]
+    frame = pd.DataFrame({f"c{n}": [" x" if n in (1, 15, 29) else "x"] * 1000 for n in range(30)}, index=labels)
+    memory.ran()
+    memory.shell.last_execution_result.result = frame
+    changes = memory.changes()
+    assert (changes["exact_names"], changes["exact_cells"]) == (["'0 '"], ["' x' in 'c1'", "' x' in 'c29'"])
+
+
+def test_no_code_of_the_person_runs_for_exact_names() -> None:
+    class Own(str):
+        def strip(self, *_: Any) -> str:
+            ran.append("strip")
+            return self
+
+        def __repr__(self) -> str:
+            ran.append("repr")
+            return "own"
+
+    memory = Memory()
+    labels = pd.Index([Own(" a"), " c"], dtype=object)
+    frame = pd.DataFrame([[Own(" b"), Own(" d")]], columns=labels, dtype=object)
+    memory.ran(frame=frame, own_frame=OwnFrame({" a": [1]}))
+    memory.shell.last_execution_result.result = frame
+    ran.clear()
+    assert (memory.changes()["exact_names"], ran) == (["' c'"], [])

@@ -49,10 +49,12 @@ const LABELS: [&str; 32] = [
 ];
 
 /// How lines of ours without brackets begin, in lower case.
-const WORDS: [&str; 19] = [
+const WORDS: [&str; 21] = [
     "new:",
     "changed:",
     "gone:",
+    "exact names:",
+    "exact cells:",
     "stale now",
     "note:",
     "to run:",
@@ -300,6 +302,7 @@ mod tests {
             "new: x",
             "New: x",
             "changed: y",
+            "exact names: y",
             "Stale now: cells 1",
             "Note: x",
             "[stdout]",

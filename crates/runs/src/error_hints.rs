@@ -1,5 +1,7 @@
-//! What the notebook and the kernel's memory say about an error: which cell defines a name that was not found, and which column is like
-//! one that was not found.
+//! What the notebook and the kernel's memory say about an error: which cell defines a name that was not found, and which column or label
+//! of a data frame is like one that was not found.
+
+mod missing;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -11,18 +13,18 @@ use serde::Deserialize;
 use serde_json::json;
 use staleness::hash;
 use tokio::time::timeout;
-use unicode_normalization::UnicodeNormalization as _;
 
 use crate::cell_tags::CellTags;
 use crate::open_notebook::OpenNotebook;
 use crate::run::Run;
 use crate::run_history::RunHistory;
+use missing::missing_names;
 
 /// The names of more source than this are not looked for, in bytes.
 const MAX_SOURCE: usize = 4 * 1024 * 1024;
-/// How many data frames are asked for their columns, and how long that may take in all.
-const MAX_FRAMES: usize = 6;
+/// How long the kernel may look for names that are like missing ones, and how many are said.
 const MAX_WAIT: Duration = Duration::from_millis(400);
+const MAX_NEAR: usize = 3;
 
 /// What is known about the error of a run that is over, if anything.
 pub(crate) async fn hint(
@@ -36,26 +38,16 @@ pub(crate) async fn hint(
     if !kernel.description().language.eq_ignore_ascii_case("python") {
         return None;
     }
-    match &*name {
-        "NameError" => {
-            // Code can raise it with any text.
-            let missing =
-                value.strip_prefix("name ")?.split('\'').nth(1).filter(|name| is_identifier(name))?;
-            let now = notebook.document().snapshot().await.ok()?;
-            let facts = Facts {
-                history,
-                notebook,
-                kernel,
-                own: run.cell().and_then(|cell| now.cell(&cell.id)).map(|(index, _)| index),
-            };
-            facts.definer(&now, missing)
-        }
-        "KeyError" | "ColumnNotFoundError" | "UndefinedVariableError" => {
-            let missing = missing_column(&value)?;
-            timeout(MAX_WAIT, near_column(executor, run.source(), &missing)).await.ok()?
-        }
-        _ => None,
+    if *name != *"NameError" {
+        let missing = missing_names(&name, &value);
+        let found = (!missing.is_empty()).then(|| near_names(executor, run.source(), &missing))?;
+        return timeout(MAX_WAIT, found).await.ok()?;
     }
+    // Code can raise it with any text.
+    let missing = value.strip_prefix("name ")?.split('\'').nth(1).filter(|name| is_identifier(name))?;
+    let now = notebook.document().snapshot().await.ok()?;
+    let own = run.cell().and_then(|cell| now.cell(&cell.id)).map(|(index, _)| index);
+    Facts { history, notebook, kernel, own }.definer(&now, missing)
 }
 
 struct Facts<'a> {
@@ -117,87 +109,46 @@ fn is_identifier(name: &str) -> bool {
     name.chars().all(|character| character == '_' || character.is_alphanumeric())
 }
 
-/// The column in the message of a `KeyError`: `'a'`, the first of `"['a', 'b'] not in index"`, and `a` of `Column not found: a`. pandas
-/// says `name 'a' is not defined` of a query.
-fn missing_column(value: &str) -> Option<String> {
-    let value = value.lines().next()?.trim();
-    let quoted = |text: &str| {
-        let quote = text.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
-        let rest = &text[1..];
-        Some(rest[..rest.find(quote)?].to_owned())
-    };
-    let inner = value.trim_matches(['"', '\'']);
-    if let Some(column) = inner.strip_prefix("Column not found: ") {
-        return Some(column.to_owned());
-    }
-    let beginnings = ["None of [Index([", "None of [", "name ", "["];
-    let list = beginnings.into_iter().find_map(|beginning| value.trim_matches('"').strip_prefix(beginning));
-    let found = match list {
-        Some(list) => quoted(list)?,
-        None => quoted(value)
-            .or_else(|| Some(value.split(['"', '\'']).nth(1)?.to_owned()))
-            .or_else(|| Some(value.to_owned()))?,
-    };
-    (!found.is_empty() && found.len() < 200).then_some(found)
-}
-
-/// Says which column of a data frame that the code uses is like the missing one, if exactly one is.
-async fn near_column(executor: &dyn Executor, source: &str, missing: &str) -> Option<String> {
+/// Says which names of data frames are like those that were not found.
+async fn near_names(executor: &dyn Executor, source: &str, missing: &[String]) -> Option<String> {
     let effects = Names::of_cell(source).effects;
     let used: BTreeSet<&String> =
         effects.reads.iter().chain(&effects.uses).chain(&effects.changes).chain(&effects.defines).collect();
-    let mut found = Vec::new();
-    let mut frames = 0;
-    for name in used {
-        let question =
-            json!({ "inspect": { "name": name, "path": "", "rows": 0, "stats": false, "is_busy": false } });
-        let Ok(answer) = executor.ask_memory(&question, MAX_WAIT).await else { continue };
-        let Ok(frame) = answer.decode::<Frame>() else { continue };
-        if !frame.kind.ends_with("DataFrame") {
-            continue;
-        }
-        let columns = frame.columns.iter().filter_map(|row| row.first()?.as_str());
-        found.extend(
-            columns.filter(|column| is_like(column, missing)).map(|column| (name, column.to_owned())),
-        );
-        frames += 1;
-        if frames == MAX_FRAMES {
-            break;
-        }
-    }
-    match &found[..] {
-        [(frame, column)] => {
-            Some(format!("{frame} has no column {missing:?}; the nearest is {column:?}{}.", spaces(column)))
-        }
-        _ => None,
-    }
+    let question = json!({ "near": { "names": used, "missing": missing } });
+    let answer = executor.ask_memory(&question, MAX_WAIT).await.ok()?.decode::<NearNames>().ok()?;
+    let lines: Vec<String> = answer.near.iter().take(MAX_NEAR).map(NearName::sentence).collect();
+    (!lines.is_empty()).then(|| lines.join(" "))
 }
 
-/// What the memory's answer says of a data frame.
+/// What the kernel's memory answers; `memory/handler/near.py` of the crate `kernel` finds it.
 #[derive(Deserialize)]
-struct Frame {
-    #[serde(rename = "type", default)]
+struct NearNames {
+    near: Vec<NearName>,
+}
+
+/// A name, with the missing one that is like it, as Python writes them.
+#[derive(Deserialize)]
+struct NearName {
+    /// The variable, if one has it.
+    frame: String,
+    /// `column` or `label`.
     kind: String,
-    #[serde(default)]
-    columns: Vec<Vec<serde_json::Value>>,
+    missing: String,
+    nearest: String,
+    /// The ends at which it has spaces.
+    spaces: Vec<String>,
 }
 
-/// Whether two different names are the same but for spaces, case and the form of their letters.
-fn is_like(column: &str, missing: &str) -> bool {
-    let plain = |text: &str| {
-        let text: String = text.nfkc().collect();
-        let words: Vec<&str> = text.split_whitespace().collect();
-        words.join(" ").to_lowercase()
-    };
-    column != missing && plain(column) == plain(missing)
-}
-
-fn spaces(column: &str) -> &'static str {
-    match (column.starts_with(char::is_whitespace), column.ends_with(char::is_whitespace)) {
-        (true, true) => ", with spaces at both ends",
-        (true, false) => ", with a space at its start",
-        (false, true) => ", with a space at its end",
-        (false, false) => "",
+impl NearName {
+    fn sentence(&self) -> String {
+        let Self { frame, kind, missing, nearest, spaces } = self;
+        let spaces = match &spaces[..] {
+            [] => String::new(),
+            [end] => format!(", with a space at its {end}"),
+            _ => ", with spaces at both ends".to_owned(),
+        };
+        let subject = if frame.is_empty() { "There is" } else { &format!("{frame} has") };
+        format!("{subject} no {kind} {missing}; the nearest is {nearest}{spaces}.")
     }
 }
 
@@ -206,34 +157,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_missing_column_is_read_from_the_message() {
-        for (value, column) in [
-            ("'Order Date'", Some("Order Date")),
-            ("\"it's\"", Some("it's")),
-            ("\"['a', 'b'] not in index\"", Some("a")),
-            ("\"None of [Index(['x'], dtype='object')] are in the [columns]\"", Some("x")),
-            ("\"None of ['x y'] are in the columns\"", Some("x y")),
-            ("'Column not found: x y'", Some("x y")),
-            ("name 'x' is not defined", Some("x")),
-            ("", None),
-        ] {
-            assert_eq!(missing_column(value).as_deref(), column, "{value}");
-        }
-    }
-
-    #[test]
     fn only_identifiers_are_names() {
         assert!(["x", "_a1", "größe"].into_iter().all(is_identifier));
         assert!(!["x\n[NOTICE] n", "a b", "x.y"].into_iter().any(is_identifier));
     }
 
     #[test]
-    fn columns_are_alike_that_differ_in_spaces_and_case() {
-        for column in ["Order Date ", " Order Date", "order date", "Order  Date", "Order\u{a0}Date"] {
-            assert!(is_like(column, "Order Date"), "{column:?}");
-        }
-        for column in ["Order Date", "OrderDate", "Order Dates"] {
-            assert!(!is_like(column, "Order Date"), "{column:?}");
-        }
+    fn a_near_name_is_said_with_its_spaces() {
+        let sentence = |frame: &str, kind: &str, spaces: &[&str]| {
+            let spaces = spaces.iter().map(|end| (*end).to_owned()).collect();
+            let [frame, kind, missing, nearest] = [frame, kind, "'a'", "'a '"].map(str::to_owned);
+            NearName { frame, kind, missing, nearest, spaces }.sentence()
+        };
+        assert_eq!(
+            sentence("df", "column", &["end"]),
+            "df has no column 'a'; the nearest is 'a ', with a space at its end."
+        );
+        assert_eq!(
+            sentence("", "label", &["start", "end"]),
+            "There is no label 'a'; the nearest is 'a ', with spaces at both ends."
+        );
+        assert_eq!(sentence("df", "column", &[]), "df has no column 'a'; the nearest is 'a '.");
     }
 }

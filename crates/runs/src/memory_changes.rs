@@ -23,6 +23,11 @@ pub struct MemoryChanges {
     gone_count: usize,
     /// The libraries whose shared random state is another one.
     random: Vec<String>,
+    /// Names and cells of frames of which outputs do not show all spaces, as Python writes them.
+    exact_names: Vec<String>,
+    exact_names_count: usize,
+    exact_cells: Vec<String>,
+    exact_cells_count: usize,
     /// Whether the kernel has answered.
     #[serde(skip)]
     is_known: bool,
@@ -108,16 +113,36 @@ impl MemoryChanges {
             self.gone.push(name.clone());
             self.gone_count += 1;
         }
+        extend(
+            &mut self.exact_names,
+            &mut self.exact_names_count,
+            &later.exact_names,
+            later.exact_names_count,
+        );
+        extend(
+            &mut self.exact_cells,
+            &mut self.exact_cells_count,
+            &later.exact_cells,
+            later.exact_cells_count,
+        );
         self.new_count += later.new_count.saturating_sub(later.new.len());
         self.changed_count += later.changed_count.saturating_sub(later.changed.len());
         self.gone_count += later.gone_count.saturating_sub(later.gone.len());
     }
 
-    /// One line: `new: df (DataFrame 1000×4), model (Ridge); changed: x; gone: y`. `None` if nothing has changed.
+    /// One line: `new: df (DataFrame 1000×4), model (Ridge); changed: x; gone: y; exact names: ' a'`. `None` if there is nothing to
+    /// say.
     pub fn line(&self) -> Option<String> {
-        let total = self.new_count + self.changed_count + self.gone_count;
+        let exact = self.exact_names_count + self.exact_cells_count;
+        let total = self.new_count + self.changed_count + self.gone_count + exact;
         let new: Vec<String> = self.new.iter().map(NewVariable::text).collect();
-        let headed = [("new", &new), ("changed", &self.changed), ("gone", &self.gone)];
+        let headed = [
+            ("new", &new),
+            ("changed", &self.changed),
+            ("gone", &self.gone),
+            ("exact names", &self.exact_names),
+            ("exact cells", &self.exact_cells),
+        ];
         let items = headed.iter().flat_map(|(heading, names)| {
             names.iter().enumerate().map(move |(index, name)| (heading, index == 0, on_one_line(name)))
         });
@@ -148,6 +173,17 @@ impl MemoryChanges {
 
 fn more(count: usize) -> String {
     format!(", … and {count} more")
+}
+
+/// Adds the texts that are not known yet.
+fn extend(known: &mut Vec<String>, count: &mut usize, later: &[String], later_count: usize) {
+    let before = known.len();
+    for text in later {
+        if !known.contains(text) {
+            known.push(text.clone());
+        }
+    }
+    *count += known.len() - before + later_count.saturating_sub(later.len());
 }
 
 fn remove(names: &mut Vec<String>, name: &str) -> bool {
@@ -222,6 +258,32 @@ mod tests {
         // What fits exactly is not cut.
         let exact = "x".repeat(MAX_LINE - "changed: ".len());
         assert_eq!(changes(&[], &[exact.as_str()], &[]).line().map(|line| line.len()), Some(MAX_LINE));
+    }
+
+    #[test]
+    fn the_line_spells_names_and_cells_whose_spaces_an_output_hides() {
+        let mut all = MemoryChanges {
+            exact_names: vec!["' a'".to_owned()],
+            exact_names_count: 1,
+            ..changes(&[("df", "DataFrame", "1×1")], &[], &[])
+        };
+        assert_eq!(all.line().as_deref(), Some("new: df (DataFrame 1×1); exact names: ' a'"));
+        let later = MemoryChanges {
+            exact_names: vec!["' a'".to_owned(), "'b '".to_owned()],
+            exact_names_count: 9,
+            exact_cells: vec!["'S ' in ' a'".to_owned()],
+            exact_cells_count: 1,
+            ..MemoryChanges::default()
+        };
+        assert_eq!(
+            later.line().as_deref(),
+            Some("exact names: ' a', 'b '; exact cells: 'S ' in ' a', … and 7 more")
+        );
+        all.extend(&later);
+        assert_eq!(
+            all.line().as_deref(),
+            Some("new: df (DataFrame 1×1); exact names: ' a', 'b '; exact cells: 'S ' in ' a', … and 7 more")
+        );
     }
 
     #[test]

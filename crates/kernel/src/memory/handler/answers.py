@@ -2,12 +2,13 @@
 
 import fnmatch
 
-from .changes import MAX_COMPARED, MAX_NAME, NOTHING, compared, is_running, marks, random_marks, runs_another
+from .changes import MAX_COMPARED, MAX_NAME, NOTHING, compared, is_running, last_result, marks, random_marks, runs_another
 from .details import details
 from .kinds import Refused, cut, full_name
+from .near import last_error, near_names
 from .packages import Packages
 from .paths import follow
-from .secrets import HIDDEN, is_secret_path
+from .secrets import HIDDEN, is_secret, is_secret_path
 from .values import describe, kind_of_row, row_of
 
 
@@ -76,6 +77,12 @@ class Answers:
         found.update(details(value, rows, stats, is_busy))
         return found
 
+    def near(self, names, missing):
+        """The names of columns and labels that are like those that the last execution has not found, in these variables first."""
+        variables = self.variables()
+        named = [(name, variables[name]) for name in names if name in variables and not is_secret(name)]
+        return {"near": near_names(named, missing, last_error(self.shell))}
+
     def mark(self):
         """Remembers what there is, for the next question about changes. Nothing while a cell runs."""
         count, was_running = self.shell.execution_count, self.is_running()
@@ -94,7 +101,7 @@ class Answers:
         if counted != count or self.seen[0] != count + 1:
             return {}
         drawn = [library for library, mark in now[2].items() if library in random and random[library] != mark]
-        return compared(before, now[1], variables, drawn)
+        return compared(before, now[1], variables, drawn, last_result(self.shell))
 
     def is_running(self):
         return is_running(self.shell, self.idle_count)

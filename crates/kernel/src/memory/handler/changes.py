@@ -19,6 +19,7 @@ from .kinds import (
 )
 from .plain import is_plain
 from .secrets import is_secret, is_typed
+from .spaces import exact_texts
 from .values import by_times
 
 # Comparing more variables would take long enough to be noticed.
@@ -129,7 +130,7 @@ def is_running(shell, idle_count):
         return False
 
 
-def compared(before, now, variables, random):
+def compared(before, now, variables, random, result):
     new = [name for name in now if name not in before]
     changed = [name for name, mark in now.items() if name in before and before[name] != mark]
     gone = [name for name in before if name not in now]
@@ -141,7 +142,16 @@ def compared(before, now, variables, random):
         "gone": [cut(name, MAX_NAME) for name in gone[:MAX_NAMED]],
         "gone_count": len(gone),
         "random": random,
+        **exact_texts(((name, variables[name]) for name in new), result),
     }
+
+
+def last_result(shell):
+    """What the last cell has shown as its result."""
+    try:
+        return shell.last_execution_result.result
+    except Exception:
+        return None
 
 
 def brief_row(name, value):
