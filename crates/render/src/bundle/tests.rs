@@ -100,6 +100,21 @@ fn an_empty_form_gives_way_to_one_with_text() {
         assert_eq!(rendered(&bundle(mime, "")), "Model(a=1)");
         assert_eq!(rendered(&bundle(mime, " \n")), "Model(a=1)");
     }
+    for (mime, empty) in [
+        ("text/latex", "$\\displaystyle $"),
+        ("text/latex", "$$"),
+        ("text/markdown", "<div></div>"),
+        ("text/markdown", "$$"),
+        ("text/html", "<div>&nbsp;</div>"),
+        ("text/html", "<table><tr><td></td></tr></table>"),
+        ("text/html", "\u{200b}"),
+    ] {
+        assert_eq!(rendered(&bundle(mime, empty)), "Model(a=1)", "{empty}");
+        let object = json!({ mime: empty, "text/plain": "<A object at 0x1>" });
+        assert_eq!(rendered(&object), "<A object at 0x1>", "{empty}");
+    }
+    let picture = json!({ "image/png": "", "text/latex": "$$", "text/plain": "<A>" });
+    assert_eq!(rendered(&picture), "image: image/png");
     assert_eq!(
         rendered(&json!({ "text/html": "<div></div>", "text/markdown": "**a**", "text/plain": "<A>" })),
         "**a**"
