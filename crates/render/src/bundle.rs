@@ -1,6 +1,7 @@
 //! Chooses among the MIME types of one content and renders the most informative one.
 
 mod alignment;
+mod blank;
 mod rich;
 
 use std::borrow::Cow;
@@ -11,6 +12,7 @@ use crate::data_uri::{self, without_data_uris};
 use crate::marks::marked;
 use crate::{chart, html, image, size, svg, terminal};
 use alignment::Headers;
+use blank::{is_blank, is_blank_latex, is_blank_markdown};
 
 #[derive(Debug)]
 pub(crate) enum Rendered {
@@ -51,7 +53,7 @@ pub(crate) fn render(bundle: &MimeBundle) -> Rendered {
     let forms = Forms(bundle.data.members().collect());
     // A formula that is also an image is exact, and shorter, as LaTeX.
     let picture = IMAGE_TYPES.iter().find_map(|mime| Some((*mime, forms.get(mime)?)));
-    if let Some((mime, content)) = picture.filter(|_| forms.get("text/latex").is_none()) {
+    if let Some((mime, content)) = picture.filter(|_| forms.filled("text/latex").is_none()) {
         let about = bundle.metadata.member(mime);
         let label = about.and_then(|about| Some(about.member("alt")?.text()?.into_owned()));
         let plain = forms.informative_plain();
@@ -85,9 +87,14 @@ impl Forms<'_> {
         Some(self.get(mime)?.multiline_text()?.into_owned())
     }
 
-    /// The same if it is not blank: some libraries send all forms, and fill one.
+    /// The same if it shows something: some libraries send all forms, and fill one.
     fn filled(&self, mime: &str) -> Option<String> {
-        self.text(mime).filter(|text| !text.trim().is_empty())
+        let is_empty = match mime {
+            "text/latex" => is_blank_latex,
+            "text/markdown" => is_blank_markdown,
+            _ => is_blank,
+        };
+        self.text(mime).filter(|text| !is_empty(text))
     }
 
     /// `text/plain`, as a terminal would show it.
@@ -108,7 +115,7 @@ fn text(forms: &Forms<'_>) -> Rendered {
     // Before LaTeX, in which R writes its tables and lists as well.
     if let Some(html) = forms.filled("text/html") {
         match html_or_plain(&html, forms) {
-            Rendered::Text(text) if text.trim().is_empty() => {}
+            Rendered::Text(text) if is_blank(&text) => {}
             rendered => return rendered,
         }
     }

@@ -1,10 +1,12 @@
 //! Renders HTML as text: tables as tab-separated rows, other text as it is displayed, without scripts and styles.
 
+mod drawing;
 mod flow;
 mod table;
 
 use crate::markup::{Part, State, Tag};
-use crate::{data_uri, markup, size};
+use crate::{data_uri, markup, size, svg};
+use drawing::Drawing;
 use flow::Flow;
 use table::Table;
 
@@ -39,7 +41,7 @@ pub(crate) fn readable(html: &str) -> Readable {
 }
 
 fn readable_up_to(html: &str, limit: usize) -> Readable {
-    let mut page = Page::default();
+    let mut page = Page { html, ..Page::default() };
     let unread = markup::read(html, limit, |part| page.part(part));
     page.end_table();
     let mut text = page.flow.finish();
@@ -51,7 +53,8 @@ fn readable_up_to(html: &str, limit: usize) -> Readable {
 }
 
 #[derive(Debug, Default)]
-struct Page {
+struct Page<'a> {
+    html: &'a str,
     flow: Flow,
     /// The outermost open table; inner tables become text of its cells.
     table: Option<Table>,
@@ -63,8 +66,8 @@ struct Page {
     skipped: Option<String>,
     /// The URL of the open link, and the start of its text.
     link: Option<(String, usize)>,
-    /// The start of the text of the open SVG.
-    drawing: Option<usize>,
+    /// The open SVG.
+    drawing: Option<Drawing>,
     /// The description and the URI of the last image that is embedded in its URI.
     image: Option<(String, String)>,
     /// The URIs of the first images that are embedded in theirs.
@@ -73,7 +76,7 @@ struct Page {
     is_playing: bool,
 }
 
-impl Page {
+impl Page<'_> {
     /// Returns how the content of an element without markup is read.
     fn part(&mut self, part: Part) -> Option<State> {
         match part {
@@ -137,7 +140,8 @@ impl Page {
             }
             "table" | "tr" | "td" | "th" | "caption" => self.table_tag(tag, name, is_start),
             "a" => self.link_tag(tag, is_start),
-            "svg" => self.drawing_tag(is_start),
+            "svg" => self.drawing_tag(tag, is_start),
+            "foreignobject" => self.drawing.iter_mut().for_each(Drawing::has_html),
             "text" | "tspan" | "title" | "desc" | "option" | "button" | "dt" | "dd" => self.words(" "),
             "img" | "iframe" | "audio" | "video" | "source" | "embed" | "object" if is_start => {
                 self.medium(tag, name);
@@ -220,18 +224,36 @@ impl Page {
         }
     }
 
-    /// A drawing becomes its texts.
-    fn drawing_tag(&mut self, is_start: bool) {
+    /// A drawing becomes a description, or its texts if it only decorates the page.
+    fn drawing_tag(&mut self, tag: &Tag, is_start: bool) {
         if is_start {
+            if let Some(drawing) = &mut self.drawing {
+                return drawing.opens(tag);
+            }
             self.words(" ");
             let start = self.current().text().len();
-            self.drawing = Some(start);
-        } else if let Some(start) = self.drawing.take() {
-            let text = self.current().text();
-            if text.get(start..).is_some_and(|text| !text.trim().is_empty()) {
-                self.words(" [drawing] ");
-            }
+            self.drawing = (!tag.is_self_closing).then(|| Drawing::new(tag, start));
+            return;
         }
+        let html = self.html;
+        let Some(drawing) = self.drawing.take_if(Drawing::closes) else { return };
+        let has_text = self.current().text().get(drawing.text..).is_some_and(|text| !text.trim().is_empty());
+        if let Some(svg) = drawing.content(html, tag, has_text) {
+            self.current().truncate(drawing.text);
+            let note = format!("[image: {}]", svg::described(&svg));
+            self.words(&note);
+            self.embed(note, format!("data:image/svg+xml;utf8,{svg}"));
+        } else if has_text {
+            self.words(" [drawing] ");
+        }
+    }
+
+    /// Remembers an image that the page describes by `note`.
+    fn embed(&mut self, note: String, address: String) {
+        if self.images.len() < MAX_IMAGES {
+            self.images.push(address.clone());
+        }
+        self.image = Some((note, address));
     }
 
     /// Media become a description.
@@ -257,10 +279,10 @@ impl Page {
         }
         note.push(']');
         self.words(&note);
-        if let Some(content) = content.as_ref().filter(|_| self.images.len() < MAX_IMAGES) {
-            self.images.push(content.clone());
+        match content {
+            Some(content) => self.embed(note, content),
+            None => self.image = None,
         }
-        self.image = content.map(|content| (note, content));
     }
 }
 

@@ -3,8 +3,10 @@
 //! A tree would take ten times the memory and recursion, and nothing here needs one.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 pub(crate) use html5gum::State;
+use html5gum::emitters::default::DefaultEmitter;
 use html5gum::{HtmlString, Spanned, Token, Tokenizer};
 
 pub(crate) enum Part {
@@ -20,7 +22,9 @@ pub(crate) struct Tag {
     pub(crate) is_start: bool,
     /// Whether it ends with `/>`, which means something in SVG only.
     pub(crate) is_self_closing: bool,
-    attributes: BTreeMap<HtmlString, Spanned<HtmlString, ()>>,
+    /// Where it stands in the markup, in bytes.
+    pub(crate) place: Range<usize>,
+    attributes: BTreeMap<HtmlString, Spanned<HtmlString>>,
 }
 
 impl Tag {
@@ -33,7 +37,7 @@ impl Tag {
 /// start of an element that contains no markup, `take` returns how its content is read; usually a tree builder knows that.
 pub(crate) fn read(markup: &str, limit: usize, mut take: impl FnMut(Part) -> Option<State>) -> usize {
     let read = &markup[..boundary(markup, limit)];
-    let mut tokens = Tokenizer::new(read);
+    let mut tokens = Tokenizer::new_with_emitter(read, DefaultEmitter::<usize>::new_with_span());
     while let Some(Ok(token)) = tokens.next() {
         let part = match token {
             Token::String(found) => Part::Text(text(&found)),
@@ -42,12 +46,14 @@ pub(crate) fn read(markup: &str, limit: usize, mut take: impl FnMut(Part) -> Opt
                 name: text(&tag.name),
                 is_start: true,
                 is_self_closing: tag.self_closing,
+                place: tag.span.start..tag.span.end,
                 attributes: tag.attributes,
             }),
             Token::EndTag(tag) => Part::Tag(Tag {
                 name: text(&tag.name),
                 is_start: false,
                 is_self_closing: false,
+                place: tag.span.start..tag.span.end,
                 attributes: BTreeMap::new(),
             }),
             Token::Doctype(_) | Token::Error(_) => continue,

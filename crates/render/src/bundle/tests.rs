@@ -58,6 +58,26 @@ fn html_with_nothing_but_an_image_becomes_the_image() {
 }
 
 #[test]
+fn a_drawing_in_html_is_one_as_in_its_own_type() {
+    let drawing = |inner: &str| format!("<div><svg width='40' height='30'>{inner}</svg></div>");
+    let plot = drawing("<path d='M0 0L40 30' stroke='red'/>");
+    assert_eq!(
+        rendered(&json!({ "text/html": plot, "text/plain": "<Plot at 0x7f>" })),
+        "image: image/svg+xml"
+    );
+    assert_eq!(
+        rendered(&json!({ "text/html": format!("<p>a</p>{plot}") })),
+        "a\n[image: image/svg+xml 40×30, 104 B] + 1 images"
+    );
+    let labelled = drawing("<text>left</text><text>right</text>");
+    let described = "[image: image/svg+xml 40×30, 104 B; its texts: left, right]";
+    assert_eq!(rendered(&json!({ "text/html": labelled, "text/plain": "<Plot at 0x7f>" })), described);
+    let flood = drawing(&"<path d='M0 0L40 30'/>".repeat(20_000));
+    let shown = rendered(&json!({ "text/html": format!("{flood}<p>end</p>") }));
+    assert!(shown.len() < 200 && shown.contains("end"), "{shown}");
+}
+
+#[test]
 fn html_without_a_table_is_used_if_plain_text_says_nothing() {
     let html = "<div>Hello <b>you</b></div>";
     assert_eq!(
@@ -80,6 +100,21 @@ fn an_empty_form_gives_way_to_one_with_text() {
         assert_eq!(rendered(&bundle(mime, "")), "Model(a=1)");
         assert_eq!(rendered(&bundle(mime, " \n")), "Model(a=1)");
     }
+    for (mime, empty) in [
+        ("text/latex", "$\\displaystyle $"),
+        ("text/latex", "$$"),
+        ("text/markdown", "<div></div>"),
+        ("text/markdown", "$$"),
+        ("text/html", "<div>&nbsp;</div>"),
+        ("text/html", "<table><tr><td></td></tr></table>"),
+        ("text/html", "\u{200b}"),
+    ] {
+        assert_eq!(rendered(&bundle(mime, empty)), "Model(a=1)", "{empty}");
+        let object = json!({ mime: empty, "text/plain": "<A object at 0x1>" });
+        assert_eq!(rendered(&object), "<A object at 0x1>", "{empty}");
+    }
+    let picture = json!({ "image/png": "", "text/latex": "$$", "text/plain": "<A>" });
+    assert_eq!(rendered(&picture), "image: image/png");
     assert_eq!(
         rendered(&json!({ "text/html": "<div></div>", "text/markdown": "**a**", "text/plain": "<A>" })),
         "**a**"

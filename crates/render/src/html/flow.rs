@@ -29,6 +29,13 @@ impl Flow {
         &self.text
     }
 
+    /// Forgets what follows the first `length` bytes.
+    pub(super) fn truncate(&mut self, length: usize) {
+        if self.text.is_char_boundary(length) {
+            self.text.truncate(length);
+        }
+    }
+
     /// The text without trailing whitespace.
     pub(super) fn finish(mut self) -> String {
         self.text.truncate(self.text.trim_end().len());

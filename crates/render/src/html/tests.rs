@@ -60,11 +60,53 @@ fn media_are_described() {
 }
 
 #[test]
-fn a_drawing_becomes_its_texts() {
+fn a_drawing_is_described_with_its_texts() {
     let html = "<svg><style>a{}</style><path d='M0'/><text>left</text><text>right</text></svg>after";
-    assert_eq!(text(html), "left right [drawing] after");
-    assert_eq!(text("a<svg><path d='M0'/></svg>b"), "a b");
-    assert_eq!(text("<svg><style/><text>t</text></svg>"), "t [drawing]");
+    assert_eq!(text(html), "[image: image/svg+xml, 113 B; its texts: left, right]after");
+    assert_eq!(text("<svg><style/><text>t</text></svg>"), "[image: image/svg+xml, 68 B; its texts: t]");
+    // Only a browser can draw HTML.
+    assert_eq!(text("<svg><foreignObject><p>a</p></foreignObject></svg>b"), "a\n[drawing] b");
+    // One that has no end.
+    assert_eq!(text("<svg width='90'><text>a"), "a");
+}
+
+#[test]
+fn a_drawing_is_read_as_it_is_written() {
+    let found = |html: &str| readable(html).images;
+    let body = "<linearGradient id='ä\r\n&lt;'/><svg width=\"1\"></svg><path d='M0 0L90 90'/>";
+    for (before, size) in
+        [("", "width='90' height='90'"), ("ü\r\n<b>&amp;<!-- <svg> --></b>", "viewBox='0 0 90 90'")]
+    {
+        let html = format!("{before}<SVG {size}>{body}</SVG>");
+        assert_eq!(
+            found(&html),
+            [format!(
+                "data:image/svg+xml;utf8,<svg xmlns=\"http://www.w3.org/2000/svg\" {size}>{body}</SVG>"
+            )]
+        );
+    }
+    let svg = "<svg width='90' xmlns='http://www.w3.org/2000/svg'><path d='M0'/></svg>";
+    assert_eq!(found(&format!("<script>'<svg>'</script>{svg}")), [format!("data:image/svg+xml;utf8,{svg}")]);
+    let linked = "<svg width='90' xmlns='http://www.w3.org/2000/svg'><use xlink:href='#a'/></svg>";
+    let [file] = &found(linked)[..] else { panic!() };
+    assert!(file.contains("<svg xmlns:xlink=\"http://www.w3.org/1999/xlink\" width="), "{file}");
+    let in_cell = format!("<table><tr><td>a</td><td>{svg}</td></tr></table>");
+    assert_eq!(text(&in_cell), "a\t[image: image/svg+xml, 71 B]");
+}
+
+#[test]
+fn icons_are_no_pictures() {
+    for icon in [
+        "<svg><path d='M0'/></svg>",
+        "<svg width='24' height='24'><path d='M0'/></svg>",
+        "<svg viewBox='0 0 24 24'><path d='M0'/></svg>",
+        "<svg width='100%' style='display:none'><symbol/></svg>",
+        "<svg aria-hidden='true' viewBox='0 0 512 512'><path d='M0'/></svg>",
+        "<svg class='icon xr-icon' viewBox='0 0 512 512'><use href='#a'/></svg>",
+    ] {
+        let page = readable(&format!("a{icon}b"));
+        assert_eq!((&*page.text, page.images.len()), ("a b", 0), "{icon}");
+    }
 }
 
 #[test]
