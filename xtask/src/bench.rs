@@ -36,6 +36,8 @@ pub(crate) enum Subject {
     State,
     /// What `cellbridge verify` adds to the time of the cells, beside `jupyter execute`
     Verify,
+    /// The first paint of large notebooks on the page of `cellbridge view`, and the memory of the process that serves it
+    View,
 }
 
 pub(crate) fn run(subject: Subject, options: &[String]) -> Result<()> {
@@ -47,6 +49,7 @@ pub(crate) fn run(subject: Subject, options: &[String]) -> Result<()> {
         Subject::Judgement => judge(&project, options),
         Subject::State => ask_about_memory(&project),
         Subject::Verify => rerun_notebooks(&project),
+        Subject::View => open_notebooks(&project),
         Subject::Colab => measure(&project, "colab", &[]),
         Subject::Local => {
             let environment = provision::environment(&project)?;
@@ -126,6 +129,16 @@ fn rerun_notebooks(project: &Project) -> Result<()> {
     bench
         .arg(project.target.join(PROFILE).join("cellbridge"))
         .env("CELLBRIDGE_E2E_JUPYTER_RTC", server.python);
+    command::run(&mut bench)
+}
+
+/// In Chromium, as a person opens them.
+fn open_notebooks(project: &Project) -> Result<()> {
+    let environment = provision::environment(project)?;
+    let chromium = provision::chromium()?;
+    command::run(project.cargo().args(["build", "--locked", "--profile", PROFILE, "--package", "cli"]))?;
+    let mut bench = environment.module(project, "bench.view")?;
+    bench.arg(project.target.join(PROFILE).join("cellbridge")).env("CELLBRIDGE_CHROMIUM", chromium);
     command::run(&mut bench)
 }
 

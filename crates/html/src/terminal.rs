@@ -5,18 +5,45 @@ use render::{Colour, Style, styled};
 use crate::contrast::{self, Rgb};
 use crate::fragment::Fragment;
 
+/// Text up to this length is one part, in bytes.
+const SHORT: usize = 64 * 1024;
+/// How many lines a part of longer text has: browsers lay out only the parts that are in view.
+const PART_LINES: usize = 200;
+
 /// Writes text as a terminal shows it at the end: colours as spans, progress bars in their last state.
 pub(crate) fn write<'a>(pieces: impl IntoIterator<Item = &'a str>, html: &mut Fragment) {
-    for piece in styled(pieces) {
-        if piece.style == Style::default() {
-            html.text(&piece.text);
-        } else {
+    let styled = styled(pieces);
+    if styled.iter().map(|piece| piece.text.len()).sum::<usize>() <= SHORT {
+        for piece in &styled {
             write_piece(&piece.text, piece.style, html);
         }
+        return;
     }
+    let mut lines = 0;
+    html.raw("<span class=\"cb-part\">");
+    for piece in &styled {
+        let mut rest = &*piece.text;
+        while !rest.is_empty() {
+            if lines == PART_LINES {
+                html.raw("</span><span class=\"cb-part\">");
+                lines = 0;
+            }
+            let end =
+                rest.match_indices('\n').nth(PART_LINES - lines - 1).map_or(rest.len(), |(at, _)| at + 1);
+            let (part, after) = rest.split_at(end);
+            lines += part.matches('\n').count();
+            write_piece(part, piece.style, html);
+            rest = after;
+        }
+    }
+    html.raw("</span>");
 }
 
 fn write_piece(text: &str, style: Style, html: &mut Fragment) {
+    if style == Style::default() {
+        html.text(text);
+        return;
+    }
     let (foreground, background) = if style.is_reversed {
         (style.background, style.foreground)
     } else {
@@ -77,6 +104,32 @@ fn of_palette(index: u8) -> Rgb {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_text_has_parts_of_whole_lines() {
+        let written = |text: &str| {
+            let mut html = Fragment::default();
+            write([text], &mut html);
+            html.as_str().to_owned()
+        };
+        let line = format!("{}\n", "x".repeat(400));
+        for (text, lines) in [
+            (format!("{}end", line.repeat(500)), vec![200, 200, 100]),
+            (format!("{}end", line.repeat(400)), vec![200, 200, 0]),
+            (format!("\x1b[31m{}\x1b[0mend", line.repeat(300)), vec![200, 100]),
+            ("x".repeat(SHORT + 1), vec![0]),
+        ] {
+            let html = written(&text);
+            let parts: Vec<_> = html.split("<span class=\"cb-part\">").skip(1).collect();
+            assert_eq!(parts.iter().map(|part| part.matches('\n').count()).collect::<Vec<_>>(), lines);
+            let node = &crate::testing::parsed(&format!("<pre>{html}</pre>")).all("pre")[0].clone();
+            let (mut shown, mut others) = (0, 0);
+            node.walk(&mut |node| shown += node.text.len());
+            node.walk(&mut |node| others += usize::from(node.name != "pre" && node.name != "span"));
+            assert_eq!((shown, others), (text.replace("\x1b[31m", "").replace("\x1b[0m", "").len(), 0));
+        }
+        assert!(!written(&line.repeat(100)).contains("cb-part"));
+    }
 
     #[test]
     fn colours_become_spans() {

@@ -51,6 +51,11 @@ pub(crate) fn environments(project: &Project) -> Result<Environments> {
     })
 }
 
+/// Provides the browser alone.
+pub(crate) fn chromium() -> Result<PathBuf> {
+    browser::provide()
+}
+
 /// Puts our own Python package, with what was built beside `program`, into the servers' environments.
 pub(crate) fn package(project: &Project, environments: &Environments, program: &Path) -> Result<()> {
     let Environments { plain, collaboration, documents, .. } = environments;
