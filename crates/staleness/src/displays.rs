@@ -1,6 +1,6 @@
 //! What a display shows belongs to the cell that displays it, and cells below may update it.
 
-use names::{CONFIGURATION, is_shared};
+use names::{is_configuration, is_shared};
 
 use crate::book::Book;
 use crate::facts::{CellState, State};
@@ -24,7 +24,7 @@ impl Book<'_> {
     fn displays(&self, position: usize) -> Vec<&str> {
         let made_by = &self.facts.cells[position].names.made_by;
         let is_display = |name: &str| {
-            name != CONFIGURATION && is_shared(name)
+            !is_configuration(name) && is_shared(name)
                 || made_by.get(name).is_some_and(|function| function == "display")
         };
         let effective = &self.now[position];
