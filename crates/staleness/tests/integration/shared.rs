@@ -309,9 +309,23 @@ fn what_a_display_shows_is_updated_again() {
         (
             "h = display('x', display_id=True) | h.display('y') | h.update('z')",
             "c: h.update('v')",
-            "may ok edited",
+            "may may edited",
             "abc",
         ),
+        (
+            "h = DisplayHandle() | h.display('x') | n = 1 | h.update(n)",
+            "c: n = 2",
+            "ok may edited input",
+            "cd",
+        ),
+        (
+            "h = IPython.display.DisplayHandle('a') | h.display('x') | h.update('z')",
+            "b: h.display('y')",
+            "ok edited input",
+            "abc",
+        ),
+        // What is displayed once more changes no earlier display.
+        ("h = display('x', display_id=True) | h.display('y')", "b: h.display('z')", "ok edited", "ab"),
         (
             "h = display('x', display_id=True) | h.update('z')",
             "a: h = display('y', display_id=True)",
