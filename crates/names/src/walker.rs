@@ -21,6 +21,7 @@ mod arguments;
 mod branches;
 mod calls;
 mod derived;
+mod options;
 mod repeats;
 mod shared;
 mod streams;
@@ -30,8 +31,9 @@ mod wrappers;
 use branches::Branch;
 pub(crate) use branches::is_suppressing;
 use derived::Derived;
-use repeats::part_of;
-pub use shared::{CONFIGURATION, is_shared};
+pub use options::{ARRAYS, FRAMES};
+use repeats::place_of;
+pub use shared::{CONFIGURATION, is_configuration, is_shared};
 
 pub(crate) struct Walker {
     names: Names,
@@ -285,12 +287,12 @@ impl Walker {
 
     /// The object behind an expression like `a.b[c]` is changed.
     fn change(&mut self, part: &Expr) {
-        self.change_part(part, self.repeat, part_of(part));
+        self.change_part(part, self.repeat, Some(place_of(part)));
     }
 
     /// The same; `changed` stands for the part of the object that is another one then, if it is known.
     fn change_part(&mut self, part: &Expr, repeat: Repeat, changed: Option<String>) {
-        if self.configures_part(part) {
+        if self.configures_part(part) || self.sets_option(part) {
             return;
         }
         let Some(alias) = root(part) else { return };

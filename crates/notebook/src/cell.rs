@@ -174,15 +174,16 @@ impl Cell {
             && own.iter().zip(outputs).all(|(own, other)| own.is_equivalent(other))
     }
 
-    /// Whether what the outputs show has this text, which JSON writes as it is. Nothing is decoded.
-    pub fn shows(&self, text: &str) -> bool {
-        let is_in = |output: &Output| match output {
-            Output::Display(bundle) | Output::Result { bundle, .. } => bundle.data.as_str().contains(text),
-            _ => false,
+    /// Whether what the outputs show is so. `is` gets texts as they are or as JSON writes them: nothing is decoded.
+    pub fn shows(&self, is: impl Fn(&str) -> bool) -> bool {
+        let is_so = |output: &Output| match output {
+            Output::Display(bundle) | Output::Result { bundle, .. } => is(bundle.data.as_str()),
+            Output::Stream { text, .. } => text.pieces().any(&is),
+            Output::Error { .. } | Output::Other(_) => false,
         };
         match &self.0.outputs {
-            Outputs::Read(list) => list.as_str().contains(text),
-            Outputs::Set(outputs) => outputs.iter().any(is_in),
+            Outputs::Read(list) => is(list.as_str()),
+            Outputs::Set(outputs) => outputs.iter().any(is_so),
         }
     }
 

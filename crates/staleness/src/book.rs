@@ -67,7 +67,7 @@ impl<'a> Book<'a> {
                 let assigned = run.map(|run| still_assigned(cell, run, &around(position)));
                 let assigned = assigned.unwrap_or_default();
                 let known = effective(&cell.names, cell.source, position, &cell.random, assigned);
-                Rc::new(known.with_figure(cell.shows_figure))
+                Rc::new(known.with_shown(&cell.shows))
             })
             .collect();
         let mut book = Self {

@@ -1,26 +1,34 @@
-//! The configuration of matplotlib: cells set parts of it, and what a cell draws depends on all. Nothing but a restart takes a part back.
+//! The configuration of matplotlib and the like, and of modules: cells set parts of it, and what a cell shows depends on all. Nothing
+//! but a restart takes a part back.
 
 use std::collections::BTreeMap;
 
-use names::{CONFIGURATION, Names};
+use names::{Names, is_configuration};
 
 use crate::book::{Book, Event};
 use crate::effective::Write;
-use crate::evidence::{uses, verb};
+use crate::evidence::uses;
 use crate::facts::State;
 use crate::input::{Finding, Used};
 
 impl Book<'_> {
+    /// Whether a cell binds a name to a module.
+    pub(crate) fn is_module(&self, definer: usize, name: &str) -> bool {
+        self.facts.cells[definer].names.imports.contains(name)
+    }
+
     /// A part that something else has set last than in a run of the whole notebook. If a cell above sets it as well, running that again
     /// makes it right.
     pub(crate) fn misconfigured(&self, used: Used<'_>, writers: &[(usize, Write)]) -> Option<Finding> {
-        if used.name != CONFIGURATION {
+        let name = used.name;
+        if !is_configuration(name) && !writers.first().is_some_and(|(first, _)| self.is_module(*first, name))
+        {
             return None;
         }
         let mut last = BTreeMap::<&str, (u64, &Event<'_>)>::new();
-        for event in self.events(CONFIGURATION) {
+        for event in self.events(name).iter().filter(|event| !event.write.binds()) {
             let Some(order) = event.run.last_before(used.order) else { continue };
-            for part in parts(&event.run.names) {
+            for part in parts(&event.run.names, name) {
                 let known = last.entry(part).or_insert((order, event));
                 if known.0 < order {
                     *known = (order, event);
@@ -28,9 +36,9 @@ impl Book<'_> {
             }
         }
         let names = |position: usize| &self.facts.cells[position].names;
-        let sets = |position: usize, part: &str| parts(names(position)).any(|own| own == part);
+        let sets = |position: usize, part: &str| parts(names(position), name).any(|own| own == part);
         // What the cell itself sets, it sets again.
-        if self.now[used.position].writes.contains_key(CONFIGURATION) {
+        if self.now[used.position].writes.contains_key(name) {
             last.retain(|part, _| !sets(used.position, part));
         }
         let found = last.into_iter().filter_map(|(part, (_, event))| {
@@ -45,7 +53,7 @@ impl Book<'_> {
         let source = self.source_of(event);
         let clause = match setter {
             Some(setter) => format!("{source} changed it after {} and before this ran", self.cell(setter)),
-            None => format!("{source} {} until the kernel restarts, and ran before it", verb(event.write)),
+            None => format!("{source} changes it until the kernel restarts, and ran before it"),
         };
         let evidence = format!("{}: {clause}", uses(used.name, used.through));
         Some(Finding { state, evidence, is_missing: false })
@@ -53,14 +61,14 @@ impl Book<'_> {
 }
 
 /// The parts that a cell sets itself; one without a name, if functions do.
-fn parts(names: &Names) -> impl Iterator<Item = &str> {
-    let own = names.effects.parts.get(CONFIGURATION);
+fn parts<'n>(names: &'n Names, name: &str) -> impl Iterator<Item = &'n str> {
+    let own = names.effects.parts.get(name);
     let of_functions = own.is_none().then_some("");
     own.into_iter().flatten().map(String::as_str).chain(of_functions)
 }
 
-/// Whether code sets a part, or has a function that does.
-pub(crate) fn is_set_by(names: &Names) -> bool {
+/// Whether code sets a part of these options, or has a function that does.
+pub(crate) fn is_set_by(names: &Names, options: &str) -> bool {
     let functions = names.functions.values();
-    functions.chain([&names.effects]).any(|effects| effects.changes.contains(CONFIGURATION))
+    functions.chain([&names.effects]).any(|effects| effects.changes.contains(options))
 }

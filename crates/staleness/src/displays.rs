@@ -1,6 +1,6 @@
 //! What a display shows belongs to the cell that displays it, and cells below may update it.
 
-use names::{CONFIGURATION, is_shared};
+use names::{Names, is_configuration, is_shared};
 
 use crate::book::Book;
 use crate::facts::{CellState, State};
@@ -22,20 +22,31 @@ impl Book<'_> {
 
     /// The names that stand for displays of a cell.
     fn displays(&self, position: usize) -> Vec<&str> {
-        let made_by = &self.facts.cells[position].names.made_by;
-        let is_display = |name: &str| {
-            name != CONFIGURATION && is_shared(name)
-                || made_by.get(name).is_some_and(|function| function == "display")
-        };
+        let Names { made_by, effects, .. } = &*self.facts.cells[position].names;
         let effective = &self.now[position];
-        let written = effective.writes.keys().copied();
-        // What only updates one shows none.
-        written.filter(|name| !effective.uses.contains_key(name) && is_display(name)).collect()
+        let shows = |name: &str| {
+            let is_used = effective.uses.contains_key(name);
+            // What only updates one shows none. Of a handle, the only other method is `display`.
+            is_shared(name) && !is_configuration(name) && !is_used
+                || !is_used && made_by.get(name).is_some_and(|function| function == "display")
+                || effects.calls.contains(name) && self.is_handle(name, position)
+        };
+        effective.writes.keys().copied().filter(|name| shows(name)).collect()
+    }
+
+    /// Whether a cell above has bound the name to a handle of displays.
+    fn is_handle(&self, name: &str, position: usize) -> bool {
+        let (_, definer) = self.writers_above(name, position);
+        let made_by = |definer: usize| self.facts.cells[definer].names.made_by.get(name);
+        definer
+            .and_then(made_by)
+            .is_some_and(|function| matches!(function.as_str(), "display" | "DisplayHandle"))
     }
 
     fn updated(&self, name: &str, position: usize, states: &[CellState]) -> Option<String> {
         let run = self.run(position).filter(|run| self.is_present(run))?;
-        let last = self.events(name).iter().max_by_key(|event| event.run.order);
+        let events = self.events(name).iter().filter(|event| !event.write.is_weak());
+        let last = events.max_by_key(|event| event.run.order);
         let is_above = |other: Option<usize>| other.is_none_or(|other| other < position);
         let is_wrong =
             last.filter(|last| last.run.order > run.order && is_above(last.position) && !last.write.binds());
@@ -43,7 +54,8 @@ impl Book<'_> {
             return Some(format!("shows {name}: {} has updated it since", self.source_of(event)));
         }
         let below = self.writers(name).iter().filter(|(writer, _)| *writer > position);
-        let mut updating = below.take_while(|(_, write)| !write.binds()).map(|(writer, _)| *writer);
+        let updating = below.take_while(|(_, write)| !write.binds()).filter(|(_, write)| !write.is_weak());
+        let mut updating = updating.map(|(writer, _)| *writer);
         let stale = updating.find(|writer| states[*writer].state.is_stale())?;
         let state = states[stale].state.name();
         Some(format!("shows {name}: {} updates it and is stale: {state}", self.cell(stale)))

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use names::{CONFIGURATION, Effects, Name, Names, Passed, RandomUse, Repeat, Unknown};
+use names::{Effects, Name, Names, Passed, RandomUse, Repeat, Unknown};
 
 #[derive(Debug, Default)]
 pub(crate) struct Effective<'n> {
@@ -231,11 +231,9 @@ impl<'n> Effective<'n> {
         self
     }
 
-    /// Adds what the outputs show and names do not: the cell draws.
-    pub(crate) fn with_figure(mut self, shows_figure: bool) -> Self {
-        if shows_figure {
-            self.uses.insert(CONFIGURATION, None);
-        }
+    /// Adds what the outputs show and names do not: the cell depends on these options.
+    pub(crate) fn with_shown(mut self, shown: &[&'static str]) -> Self {
+        self.uses.extend(shown.iter().map(|options| (*options, None)));
         self
     }
 

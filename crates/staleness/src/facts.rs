@@ -21,8 +21,8 @@ pub struct Cell {
     /// Whether it has no code.
     pub is_blank: bool,
     pub has_outputs: bool,
-    /// Whether a figure of matplotlib is among its outputs. It is asked only if a cell sets the configuration of matplotlib.
-    pub shows_figure: bool,
+    /// The options on which its outputs depend, as what they look like tells. They are asked for only if a cell sets the options.
+    pub shows: Vec<&'static str>,
     pub execution_count: Option<u64>,
 }
 

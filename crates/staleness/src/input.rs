@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use names::{CONFIGURATION, Repeat, is_builtin, is_history, is_shared};
+use names::{Repeat, is_builtin, is_configuration, is_history, is_shared};
 
 use crate::book::{Book, Event};
 use crate::effective::Write;
@@ -53,6 +53,12 @@ impl Book<'_> {
             worst = self.writer(used, *writer, above, limit).or(worst);
         }
         let others = match definer {
+            // Defining a module again leaves it as it is.
+            Some(definer) if self.is_module(definer, used.name) => [
+                self.overwritten(used, definer, writers).filter(|found| found.state.is_stale()),
+                self.misconfigured(used, writers),
+                None,
+            ],
             Some(definer) => [
                 self.overwritten(used, definer, writers),
                 self.repeated(used, definer, writers),
@@ -76,8 +82,9 @@ impl Book<'_> {
             let (writers, definer) = self.writers_above(name, position);
             let is_stale = |finding: Finding| finding.state.is_stale();
             let is_overwritten = definer.is_some_and(|definer| {
+                let is_module = self.is_module(definer, name);
                 self.overwritten(used, definer, writers).is_some_and(is_stale)
-                    || self.repeated(used, definer, writers).is_some()
+                    || !is_module && self.repeated(used, definer, writers).is_some()
                     || self.kept(used, definer).is_some()
             }) || self.misconfigured(used, writers).is_some_and(is_stale);
             let writers =
@@ -197,7 +204,7 @@ impl Book<'_> {
         };
         let is_same = !flow.varies && !flow.inputs.iter().any(changes);
         // A module stays the one that it is; the settings of the cell are made again.
-        let is_again = name == CONFIGURATION || run.names.imports.contains(name) && flow.inputs.is_empty();
+        let is_again = is_configuration(name) || run.names.imports.contains(name) && flow.inputs.is_empty();
         if (is_for_others || is_again) && is_same { Rerun::SameValue } else { Rerun::Unknown }
     }
 
@@ -214,8 +221,12 @@ impl Book<'_> {
             .earlier_writes(used)
             .filter(|(event, order)| *order > defined_at && !is_writer(event) && !is_same(event));
         // What an edit has removed is not done again.
+        let is_module = self.is_module(definer, used.name);
         let is_removed = |event: &Event<'_>| {
-            event.position.is_some_and(|position| self.facts.cells[position].source != event.run.source)
+            !is_module
+                && event
+                    .position
+                    .is_some_and(|position| self.facts.cells[position].source != event.run.source)
         };
         let is_weak = |event: &Event<'_>| event.write.is_weak() && !is_removed(event);
         let (event, _) = others.max_by_key(|(event, order)| (!is_weak(event), *order))?;

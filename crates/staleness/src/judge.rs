@@ -3,16 +3,14 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use names::{Undefined, is_blank, with_stack};
+use names::{ARRAYS, CONFIGURATION, FRAMES, Names, Undefined, is_blank, with_stack};
 use notebook::{Cell, CellId, Notebook};
 
 use crate::carried::{Codes, Present, carried};
 use crate::cell_names::{CellNames, MAX_SOURCE, ReadNames};
 use crate::configuration::is_set_by;
+use crate::shown::depends_on;
 use crate::{CellState, Clock, Facts, RandomUses, Run, State, add_random, hash, states};
-
-/// How the text of a figure of matplotlib begins.
-const FIGURE: &str = "<Figure size ";
 
 /// What is known of a cell's outputs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -146,10 +144,12 @@ impl Judge {
             left = left.saturating_sub(source.len());
         }
         let ran = runs.iter().map(|run| &run.names);
-        if cells.iter().map(|cell| &cell.names).chain(ran).any(|names| is_set_by(names)) {
-            for cell in &mut cells {
-                cell.shows_figure = notebook.cells()[cell.index].shows(FIGURE);
-            }
+        let known: Vec<&Names> =
+            cells.iter().map(|cell| &cell.names).chain(ran).map(|names| &**names).collect();
+        let options = [CONFIGURATION, ARRAYS, FRAMES].into_iter();
+        let options: Vec<_> = options.filter(|it| known.iter().any(|names| is_set_by(names, it))).collect();
+        for cell in &mut cells {
+            cell.shows = depends_on(&notebook.cells()[cell.index], &options);
         }
         let runs = if runs.is_empty() {
             runs
@@ -190,7 +190,7 @@ fn fact(index: usize, cell: &Cell, source: &str, language: &str) -> crate::Cell 
         // In other languages, `#` may begin code.
         is_blank: source.trim().is_empty() || (is_python(language) && is_blank(source)),
         has_outputs: cell.output_count() > 0,
-        shows_figure: false,
+        shows: Vec::new(),
         execution_count: cell.execution_count(),
     }
 }

@@ -42,6 +42,7 @@ mod kept;
 mod plan;
 mod random;
 mod rules;
+mod shown;
 
 pub use carried::{Codes, remember};
 pub use facts::{Cell, CellState, Clock, Facts, Run, State};

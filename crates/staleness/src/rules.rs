@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use names::{CONFIGURATION, Name};
+use names::{Name, is_configuration};
 
 use crate::book::Book;
 use crate::facts::{CellState, Facts, State, Written};
@@ -136,8 +136,9 @@ impl Book<'_> {
             let inputs = flow.inputs.iter().map(|input| (*input).to_owned()).collect();
             let varies = flow.varies;
             // Settings are made again with the same values.
-            let is_set_again =
-                name == CONFIGURATION && state == State::UpToDate && flow.inputs.iter().all(|it| *it == name);
+            let is_set_again = is_configuration(name)
+                && state == State::UpToDate
+                && flow.inputs.iter().all(|it| *it == name);
             let is_fixed = is_set_again || write.binds() && self.is_fixed(position, name);
             let is_weak = write.is_weak();
             (name.to_owned(), Written { state, is_weak, is_fixed, inputs, varies })

@@ -1,6 +1,6 @@
 //! Calls that may change an object, or do what cannot be known.
 
-use ruff_python_ast::{Expr, ExprCall};
+use ruff_python_ast::{Expr, ExprAttribute, ExprCall};
 
 use super::repeats::of_method;
 use super::shared::path_of;
@@ -13,7 +13,7 @@ impl Walker {
     /// After its parts have been visited.
     pub(super) fn call(&mut self, call: &ExprCall, is_discarded: bool) {
         self.varies(call);
-        if self.shares(call) {
+        if self.shares(call) || self.options(call) {
             return;
         }
         self.writes_into_arguments(call);
@@ -57,8 +57,11 @@ impl Walker {
                 let is_setting = SETTINGS.contains(&method.attr.as_str()).then_some(Repeat::Same);
                 let repeat = repeat.or(is_setting).or(is_in_place(call).then_some(Repeat::Unknown));
                 if let Some(repeat) = repeat {
-                    let code = self.text(call).to_owned();
-                    self.change_name(&name, repeat, &code);
+                    let part = match is_setting {
+                        Some(_) => setting_of(method, call),
+                        None => self.text(call).to_owned(),
+                    };
+                    self.change_name(&name, repeat, &part);
                 } else if !only_reads {
                     if is_generator(&name) {
                         self.repeats(&name, Repeat::Differs);
@@ -198,6 +201,14 @@ const SETTINGS: [&str; 10] = [
     "basicConfig",
     "register_formatter",
 ];
+
+/// What a call sets: another call with the same keywords sets it again.
+fn setting_of(method: &ExprAttribute, call: &ExprCall) -> String {
+    let mut keywords: Vec<&str> =
+        call.arguments.keywords.iter().filter_map(|keyword| Some(keyword.arg.as_ref()?.as_str())).collect();
+    keywords.sort_unstable();
+    format!("{}({})", method.attr, keywords.join(", "))
+}
 
 /// The root of an object a part of which a call gives.
 fn root_of_part(value: &Expr) -> Option<&str> {

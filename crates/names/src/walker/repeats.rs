@@ -138,15 +138,30 @@ pub(super) fn part_of(expression: &Expr) -> Option<String> {
         Expr::Attribute(attribute) if attribute.value.is_name_expr() => {
             Some(attribute.attr.to_string()).filter(|name| !INDEXERS.contains(&name.as_str()))
         }
-        Expr::Subscript(subscript) if subscript.value.is_name_expr() => match &*subscript.slice {
-            Expr::StringLiteral(text) => Some(text.value.to_str().to_owned()),
-            Expr::NumberLiteral(number) => Some(format!("{:?}", number.value)),
-            _ => None,
-        },
+        Expr::Subscript(subscript) if subscript.value.is_name_expr() => key_of(&subscript.slice),
         Expr::Attribute(attribute) => part_of(&attribute.value),
         Expr::Subscript(subscript) => part_of(&subscript.value),
         _ => None,
     }
+}
+
+fn key_of(slice: &Expr) -> Option<String> {
+    match slice {
+        Expr::StringLiteral(text) => Some(text.value.to_str().to_owned()),
+        Expr::NumberLiteral(number) => Some(format!("{:?}", number.value)),
+        _ => None,
+    }
+}
+
+/// The way to a part of an object, as far as it is fixed: `environ.A` of `os.environ["A"]`.
+pub(super) fn place_of(part: &Expr) -> String {
+    let (value, name) = match part {
+        Expr::Attribute(attribute) => (&attribute.value, Some(attribute.attr.to_string())),
+        Expr::Subscript(subscript) => (&subscript.value, key_of(&subscript.slice)),
+        _ => return String::new(),
+    };
+    let (before, name) = (place_of(value), name.unwrap_or_default());
+    if before.is_empty() || name.is_empty() { before + &name } else { format!("{before}.{name}") }
 }
 
 /// Which parts of an object an expression reads.

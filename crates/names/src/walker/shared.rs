@@ -1,7 +1,8 @@
-//! What cells share without a name for it: the configuration of matplotlib, and what a display shows. Each counts as an object.
+//! What cells share without a name for it: the configuration of matplotlib and others, and what a display shows. Each counts as an object.
 
 use ruff_python_ast::{Expr, ExprCall, ExprDict};
 
+use super::options::{ARRAYS, FRAMES, LOGS};
 use super::{Resolved, Walker};
 use crate::names::{Name, Repeat};
 
@@ -14,7 +15,12 @@ const DRAWING: [&str; 7] = ["plt", "sns", "mpl", "matplotlib", "pyplot", "pylab"
 
 /// Whether a name stands for something that cells share and that is there though no cell defines it.
 pub fn is_shared(name: &str) -> bool {
-    name == CONFIGURATION || name.starts_with(DISPLAY)
+    is_configuration(name) || name.starts_with(DISPLAY)
+}
+
+/// Whether a name stands for options, which cells set in parts.
+pub fn is_configuration(name: &str) -> bool {
+    [CONFIGURATION, ARRAYS, FRAMES, LOGS].contains(&name)
 }
 
 impl Walker {
@@ -68,6 +74,9 @@ impl Walker {
             (Some("matplotlib"), _) => {
                 self.configure(vec!["backend".to_owned(), "open figures".to_owned()]);
             }
+            (Some("precision"), _) => {
+                self.change_shared(ARRAYS.to_owned(), vec!["precision".to_owned()]);
+            }
             (Some("config"), Some(part)) if part.starts_with("InlineBackend.") => {
                 self.configure(vec![part.to_owned()]);
             }
@@ -97,12 +106,12 @@ impl Walker {
         self.change_shared(name, vec![String::new()]);
     }
 
-    fn read_shared(&mut self, name: Name) {
+    pub(super) fn read_shared(&mut self, name: Name) {
         self.effects().uses.insert(name.clone());
         self.effects().reads.insert(name);
     }
 
-    fn change_shared(&mut self, name: Name, parts: Vec<String>) {
+    pub(super) fn change_shared(&mut self, name: Name, parts: Vec<String>) {
         self.repeats(&name, Repeat::Same);
         let effects = self.effects();
         effects.parts.entry(name.clone()).or_default().extend(parts);
@@ -164,7 +173,7 @@ fn is_rc_params(expression: &Expr) -> bool {
     }
 }
 
-fn text_of(literal: &Expr) -> Option<String> {
+pub(super) fn text_of(literal: &Expr) -> Option<String> {
     literal.as_string_literal_expr().map(|text| text.value.to_str().to_owned())
 }
 

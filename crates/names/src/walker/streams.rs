@@ -74,10 +74,14 @@ impl Walker {
         {
             if is_stream(value) {
                 self.names.streams.insert(name);
-            } else if let Expr::Call(call) = value
-                && let Expr::Name(function) = &*call.func
-            {
-                self.names.made_by.insert(name, function.id.to_string());
+            } else if let Expr::Call(call) = value {
+                match &*call.func {
+                    Expr::Name(function) => drop(self.names.made_by.insert(name, function.id.to_string())),
+                    Expr::Attribute(class) if class.attr.as_str() == "DisplayHandle" => {
+                        self.names.made_by.insert(name, class.attr.to_string());
+                    }
+                    _ => {}
+                }
             }
         }
     }

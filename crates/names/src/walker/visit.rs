@@ -149,6 +149,7 @@ impl<'a> Visitor<'a> for Walker {
             Expr::Attribute(_) | Expr::Subscript(_) => {
                 visitor::walk_expr(self, expression);
                 self.reads_part(expression);
+                self.reads_option(expression);
                 self.names.binds_anything |= reaches_namespace(expression);
                 if is_changed(expression) {
                     self.change(expression);

@@ -31,7 +31,7 @@ fn after(ran: &[(&str, &str)], cells: &[(&str, &str, Option<u64>)]) -> Vec<State
         names: Arc::new(Names::of_cell(source)),
         random: BTreeMap::new(),
         is_blank: is_blank(source),
-        shows_figure: false,
+        shows: Vec::new(),
         has_outputs: false,
         execution_count: *execution_count,
     };

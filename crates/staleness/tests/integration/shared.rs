@@ -100,6 +100,114 @@ fn what_does_not_draw_is_no_matter_of_the_configuration() {
     ran(&settings, |story| story.run("a"), &[UP, UP]);
 }
 
+/// Of the cells, those show arrays and frames that name `array_` and `frame_`.
+#[test]
+fn what_shows_arrays_frames_and_logs_depends_on_their_options() {
+    check(&[
+        (
+            "np.set_printoptions(precision=2) | x = np.zeros(3) | print(array_x) | frame_x",
+            "a: np.set_printoptions(precision=3)",
+            "edited ok input ok",
+            "ac",
+        ),
+        ("k = 2 | np.set_printoptions(precision=k) | array_x", "a: k = 3", "edited input input", "abc"),
+        ("%precision 2 | array_x | x = 1", "a: %precision 3", "edited input ok", "ab"),
+        (
+            "np.set_printoptions(precision=2) | np.get_printoptions()",
+            "a: np.set_printoptions(precision=3)",
+            "edited input",
+            "ab",
+        ),
+        (
+            "pd.set_option('display.max_rows', 5) | df = pd.f() | frame_df | array_x",
+            "a: pd.set_option('display.max_rows', 6)",
+            "edited ok input ok",
+            "ac",
+        ),
+        (
+            "pd.options.display.precision = 2 | pd.f() | frame_df",
+            "a: pd.options.display.precision = 3",
+            "edited ok input",
+            "ac",
+        ),
+        (
+            "def setup(n): pd.set_option('display.max_rows', n) | setup(5) | frame_df",
+            "b: setup(6)",
+            "ok edited input",
+            "bc",
+        ),
+        (
+            "pd.set_option('display.width', 5) | pd.get_option('display.width')",
+            "a: pd.set_option('display.width', 6)",
+            "edited input",
+            "ab",
+        ),
+        // Other options of pandas may change anything that pandas does.
+        (
+            "import pandas as pd\npd.options.mode.x = 1 | pd.f() | frame_df",
+            "a: import pandas as pd\npd.options.mode.x = 2",
+            "edited input ok",
+            "ab",
+        ),
+        (
+            "log = logging.getLogger('a') | log.info('x') | log.setLevel(40) | log.info('y')",
+            "c: log.setLevel(50)",
+            "ok ok edited input",
+            "cd",
+        ),
+        (
+            "log = logging.getLogger('a') | logging.basicConfig(level=10) | log.debug('x') | log",
+            "b: logging.basicConfig(level=20)",
+            "ok edited input ok",
+            "bc",
+        ),
+        ("catalog.info(1) | log.setLevel(40)", "b: log.setLevel(50)", "ok edited", "b"),
+    ]);
+}
+
+#[test]
+fn what_a_module_keeps_of_earlier_sources_is_told() {
+    let left = "may have changed: uses sys: an earlier source of cell 1 (run 9:02) changes it until the kernel restarts, and ran before it";
+    ran(
+        &["import sys", "sys.path.append('/a')", "print(sys.path)"],
+        |story| {
+            story.edit("b", "sys.path.append('/b')");
+            story.run_each(&["b", "c"]);
+        },
+        &[UP, left, "may have changed"],
+    );
+    for (before, after) in [
+        ("os.environ['A'] = '1'", "os.environ['A'] = '2'"),
+        ("os.environ['A'] = '1'", "os.environ['A'] = '1'\nos.environ['B'] = '1'"),
+        ("os.x(precision=1)", "os.y()"),
+        ("os.set_printoptions(precision=1)", "os.set_printoptions(precision=2)"),
+        ("os.filterwarnings('ignore')", "os.filterwarnings('error')"),
+    ] {
+        ran(
+            &["import os", before, "print(os)"],
+            |story| {
+                story.edit("b", after);
+                story.run_each(&["b", "c"]);
+            },
+            &[UP, UP, UP],
+        );
+    }
+    ran(
+        &["import os", "os.environ['A'] = '1'", "print(os)"],
+        |story| {
+            story.edit("b", "print(1)");
+            story.run_each(&["b", "c"]);
+        },
+        &[UP, UP, "may have changed"],
+    );
+    // Running it again does the same again.
+    ran(
+        &["import sys", "sys.path.append('/a')", "sys.x"],
+        |story| story.run("b"),
+        &[UP, UP, "may have changed"],
+    );
+}
+
 #[test]
 fn a_configuration_that_only_a_restart_takes_back_is_told() {
     let left = "uses matplotlib's configuration: an earlier source of cell 0 (run 9:01) changes it until the kernel restarts, and ran before it";
@@ -201,9 +309,23 @@ fn what_a_display_shows_is_updated_again() {
         (
             "h = display('x', display_id=True) | h.display('y') | h.update('z')",
             "c: h.update('v')",
-            "may ok edited",
+            "may may edited",
             "abc",
         ),
+        (
+            "h = DisplayHandle() | h.display('x') | n = 1 | h.update(n)",
+            "c: n = 2",
+            "ok may edited input",
+            "cd",
+        ),
+        (
+            "h = IPython.display.DisplayHandle('a') | h.display('x') | h.update('z')",
+            "b: h.display('y')",
+            "ok edited input",
+            "abc",
+        ),
+        // What is displayed once more changes no earlier display.
+        ("h = display('x', display_id=True) | h.display('y')", "b: h.display('z')", "ok edited", "ab"),
         (
             "h = display('x', display_id=True) | h.update('z')",
             "a: h = display('y', display_id=True)",

@@ -227,7 +227,11 @@ impl Story {
             names: self.names(&cell.source),
             random: BTreeMap::new(),
             is_blank: is_blank(&cell.source),
-            shows_figure: cell.source.contains(FIGURE),
+            shows: SHOWN
+                .iter()
+                .filter(|(word, _)| cell.source.contains(word))
+                .map(|(_, what)| *what)
+                .collect(),
             has_outputs: cell.has_outputs,
             execution_count: cell.execution_count,
         }
@@ -259,8 +263,9 @@ impl Story {
     }
 }
 
-/// A cell with this text shows a figure.
-const FIGURE: &str = ".plot_";
+/// A cell with this text shows what depends on these options.
+const SHOWN: [(&str, &str); 3] =
+    [(".plot_", names::CONFIGURATION), ("array_", names::ARRAYS), ("frame_", names::FRAMES)];
 
 pub(crate) const UP: &str = "up to date";
 

@@ -690,24 +690,12 @@ fn settings_of_modules_are_followed() {
             "edited input ok",
             "ab",
         ),
-        (
-            "import pandas as pd\npd.options.display.precision = 2 | pd.f()",
-            "a: import pandas as pd\npd.options.display.precision = 3",
-            "edited input",
-            "ab",
-        ),
         ("import pandas as pd\nx = 1 | pd.f() | x", "a: import pandas as pd\nx = 2", "edited ok input", "ac"),
-        (
-            "import numpy as np | np.set_printoptions(precision=2) | print(np.array([1]))",
-            "b: np.set_printoptions(precision=3)",
-            "ok edited input",
-            "abc",
-        ),
         (
             "import warnings | warnings.filterwarnings('ignore') | warnings.warn('x')",
             "b: warnings.filterwarnings('error')",
             "ok edited input",
-            "abc",
+            "bc",
         ),
         (
             "import os\nos.environ['M'] = 'a' | y = 1 | print(os.environ['M'], y)",
