@@ -111,7 +111,7 @@ pub(crate) fn has_charts(notebook: &Notebook) -> bool {
     // JSON may escape the solidus before these.
     let charts = ["vnd.plotly", "vnd.vega", "vnd.bokeh"];
     let mut cells = notebook.cells().iter().filter(|cell| cell.is_code());
-    cells.any(|cell| charts.iter().any(|prefix| cell.shows(prefix)))
+    cells.any(|cell| cell.shows(|text| charts.iter().any(|prefix| text.contains(prefix))))
 }
 
 /// The section with the cells. Those that are not near are empty parts.
