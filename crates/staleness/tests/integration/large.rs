@@ -34,9 +34,14 @@ fn a_thousand_cells() {
     for (what, source) in [("nothing", sources[0].to_owned()), ("a seed", sources[0].replace("(0)", "(1)"))] {
         story.edit("c0", &source);
         let facts = story.prepared();
-        let begun = Instant::now();
-        let states = Story::judged(&facts);
-        let judged = begun.elapsed();
+        let mut states = Vec::new();
+        // The least of several times is that in which nothing else ran.
+        let times = (0..20).map(|_| {
+            let begun = Instant::now();
+            states = Story::judged(&facts);
+            begun.elapsed()
+        });
+        let judged = times.min().unwrap();
         let wanted: Vec<_> = (0..states.len()).collect();
         let begun = Instant::now();
         let planned = staleness::plan(&states, &wanted, true).len();
