@@ -99,11 +99,11 @@ def machine(tmp_path: Path) -> Any:
 
 
 def _notebooks() -> dict[str, list[str]]:
-    """The stories of each notebook. A failure ends a notebook; the others are told one after the other, to start fewer kernels:
+    """The stories of each notebook. A failure or an exit ends a notebook; the others are told one after the other, to start fewer kernels:
     those that differ, which run once more, and those that do not."""
     notebooks: dict[str, list[str]] = {"same": [], "different": []}
     for name, (_, expected) in STORIES.items():
-        if "failed" in expected or not expected:
+        if "failed" in expected or not expected or name == "exit_at_the_end":
             notebooks[name] = [name]
         else:
             notebooks["same" if {"identical", "none_saved"} >= set(expected) else "different"].append(name)

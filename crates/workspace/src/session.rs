@@ -404,15 +404,22 @@ impl Session {
     }
 
     async fn check_is_no_other(&self, name: &str, wanted: &Located) -> Result<(), Error> {
-        let Ok(located) = self.locate(&name.into()) else { return Ok(()) };
-        match self.workspace.open(located, Mode::Connect).await {
-            Ok(other) if **other.path() == *name && other.path() != &wanted.path => Err(Error::new(
-                ErrorKind::InvalidArgument,
-                format!("{name:?} is the path of another notebook."),
-                "Choose another notebook_name, or leave it out.",
-            )),
-            _ => Ok(()),
+        let Ok(Located { place, path }) = self.locate(&name.into()) else { return Ok(()) };
+        let path = path.trim_start_matches('/');
+        if path == wanted.path.trim_start_matches('/') {
+            return Ok(());
         }
+        // An open document may have lost its file.
+        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let files = place.list_files(folder, 0).await.unwrap_or_default();
+        if !files.iter().any(|file| file.path == path) {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::InvalidArgument,
+            format!("{name:?} is the path of another notebook."),
+            "Choose another notebook_name, or leave it out.",
+        ))
     }
 
     fn path_of(&self, name: &str) -> Option<NotebookPath> {

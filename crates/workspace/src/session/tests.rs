@@ -37,10 +37,11 @@ async fn the_current_notebook_belongs_to_one_session() {
 async fn a_name_is_not_the_path_of_another_notebook() {
     let (_, workspace) = memory();
     let session = Session::new(workspace);
+    session.use_notebook("b", &"b.ipynb".into(), Mode::Connect).await.unwrap();
     let refused = session.use_notebook("b.ipynb", &"a.ipynb".into(), Mode::Connect).await.err().unwrap();
     assert_eq!(refused.cause, "\"b.ipynb\" is the path of another notebook.");
-    assert!(session.current().is_none());
-    session.use_notebook("a.ipynb", &"a.ipynb".into(), Mode::Connect).await.unwrap();
+    assert_eq!(session.current().as_deref(), Some("b"));
+    session.use_notebook("/a.ipynb", &"a.ipynb".into(), Mode::Connect).await.unwrap();
     assert_eq!(session.notebook(Some("b.ipynb")).await.unwrap().path(), "b.ipynb");
 }
 

@@ -275,7 +275,14 @@ impl Place for Memory {
     }
 
     fn list_files(&self, _: &str, _: usize) -> Future<'_, Vec<FileEntry>> {
-        async { Ok(Vec::new()) }.boxed()
+        let entry = |path: &NotebookPath| FileEntry {
+            path: path.to_string(),
+            kind: place::FileKind::Notebook,
+            size: None,
+            modified: None,
+        };
+        let entries = self.pages.lock().unwrap().keys().map(entry).collect();
+        async { Ok(entries) }.boxed()
     }
 
     fn notebooks(&self, _: usize) -> Future<'_, FoundNotebooks> {
