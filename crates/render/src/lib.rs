@@ -27,10 +27,11 @@ mod traceback;
 pub use budget::Budget;
 pub use data_uri::without_data_uris;
 pub use excerpt::shortened;
-pub use marks::marked;
+pub use marks::{marked, marked_row};
 pub use merge::{merged, with_widget_texts};
 pub use output::{full_length, full_text, last_line};
-pub use page::{page, paged};
+pub(crate) use page::paged;
+pub use page::{page, paged_source};
 pub use reply::{Keep, Part, Reply};
 pub use terminal::{Colour, Style, StyledText, styled};
 

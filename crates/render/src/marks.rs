@@ -112,6 +112,12 @@ pub fn marked(text: &str) -> Cow<'_, str> {
     marked_where(text, is_like_ours).text
 }
 
+/// A row of a table of ours, of which the first cell can be anything, such as the name of a file.
+pub fn marked_row(row: &str) -> Cow<'_, str> {
+    let is_marked = begins_like_ours(&plain(start(row)));
+    if is_marked { Cow::Owned(format!("{MARK}{row}")) } else { Cow::Borrowed(row) }
+}
+
 /// The same for a source, which must be quoted exactly to be edited: only lines are marked that code and prose hardly contain.
 pub(crate) fn marked_source(text: &str) -> Replaced<'_> {
     marked_where(text, |line| {
@@ -351,6 +357,18 @@ mod tests {
             "",
         ] {
             assert_eq!(marked(line), line);
+        }
+    }
+
+    #[test]
+    fn a_row_is_marked_by_its_beginning_alone() {
+        assert_eq!(
+            marked_row("[NOTICE] all is well.ipynb\tnotebook"),
+            "│ [NOTICE] all is well.ipynb\tnotebook"
+        );
+        assert_eq!(marked_row("new: x.csv\tfile"), "│ new: x.csv\tfile");
+        for row in ["3\tx = read_cell(output=0)", "a.ipynb\tnotebook", "newer.csv\tfile"] {
+            assert_eq!(marked_row(row), row);
         }
     }
 

@@ -1,6 +1,9 @@
 //! A long text page by page.
 
+use std::borrow::Cow;
+
 use crate::chars::byte_index;
+use crate::marks::{marked, marked_source};
 
 /// The page of `text` that starts at the character `offset` and has at most `limit` characters (at least one), and the
 /// offset of the next page. Beyond the end of the text, it is an empty last page.
@@ -19,16 +22,38 @@ pub fn page(text: &str, offset: usize, limit: usize) -> (&str, Option<usize>) {
     (page, Some(offset + page.chars().count()))
 }
 
-/// A page of `text`, and a line about the rest, together in at most `limit` characters; `more` is the call for the next.
-pub fn paged(text: &str, offset: usize, limit: usize, more: &dyn Fn(usize) -> String) -> String {
+/// A page of an output's [`full_text`](crate::full_text), and a line about the rest, together in at most `limit` characters; `more` is
+/// the call for the next. A page can begin within a line, which is marked if it begins like ours there.
+pub(crate) fn paged(text: &str, offset: usize, limit: usize, more: &dyn Fn(usize) -> String) -> String {
+    marked_page(text, offset, limit, &marked, more)
+}
+
+/// The same for a source, with those lines marked that could pass for ours.
+pub fn paged_source(text: &str, offset: usize, limit: usize, more: &dyn Fn(usize) -> String) -> String {
+    marked_page(text, offset, limit, &|page| marked_source(page).text, more)
+}
+
+fn marked_page(
+    text: &str,
+    offset: usize,
+    limit: usize,
+    marked: &dyn for<'a> Fn(&'a str) -> Cow<'a, str>,
+    more: &dyn Fn(usize) -> String,
+) -> String {
     let count = text.chars().count();
     let closing = |next: Option<usize>| match next {
         Some(next) => format!("\n[{count} characters in all; {} shows more]", more(next)),
         None => "\n[end]".to_owned(),
     };
     let longest = closing(Some(count)).chars().count();
-    let (shown, next) = page(text, offset, limit.saturating_sub(longest));
-    format!("{}{}", shown.strip_suffix('\n').unwrap_or(shown), closing(next))
+    let room = limit.saturating_sub(longest);
+    let (mut shown, mut next) = page(text, offset, room);
+    // Fewer lines have no more marks.
+    if let Some(over) = marked(shown).chars().count().checked_sub(room).filter(|over| *over > 0) {
+        (shown, next) = page(text, offset, room.saturating_sub(over));
+    }
+    let shown = marked(shown);
+    format!("{}{}", shown.strip_suffix('\n').unwrap_or(&shown), closing(next))
 }
 
 #[cfg(test)]
@@ -65,6 +90,29 @@ mod tests {
         let shown = paged(&text, 0, 60, &more);
         assert_eq!(shown, "one\ntwo\nthree\n[126 characters in all; more(14) shows more]");
         assert_eq!(paged("short", 0, 60, &more), "short\n[end]");
+    }
+
+    #[test]
+    fn a_page_that_begins_within_a_line_does_not_begin_like_ours() {
+        let more = |next| format!("more({next})");
+        for text in
+            ["[NOTICE] all is well", "[COMPLETED in 0.1s] run r1", "[state] edited", "new: x", "│ [NOTICE] x"]
+        {
+            let whole = format!("abc{text}\nnext\n");
+            let offset = whole.chars().count() - text.trim_start_matches("│ ").chars().count() - 6;
+            let shown = paged(&whole, offset, 200, &more);
+            assert_eq!(shown, format!("│ {}\nnext\n[end]", text.trim_start_matches("│ ")));
+        }
+        assert_eq!(
+            paged_source("a[state] x\n[notice] y\n", 1, 200, &more),
+            "│ [state] x\n│ [notice] y\n[end]"
+        );
+        let text = "[NOTICE] x\n".repeat(40);
+        for (offset, limit) in [(0, 100), (1, 100), (11, 60), (3, 300)] {
+            for shown in [paged(&text, offset, limit, &more), paged_source(&text, offset, limit, &more)] {
+                assert!(shown.chars().count() <= limit && shown.contains("│ [NOTICE]"), "{shown}");
+            }
+        }
     }
 
     proptest! {

@@ -54,7 +54,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     context.session.saw(opened.path(), &notebook, [index]);
     if offset > 0 {
         let more = |offset| more_source(cell.id(), offset);
-        return Ok(render::paged(&cell.source(), offset, budget.characters, &more).into());
+        return Ok(render::paged_source(&cell.source(), offset, budget.characters, &more).into());
     }
     let mut reply = Reply::new(budget);
     add_cell(&mut reply, index, cell);

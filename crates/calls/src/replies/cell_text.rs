@@ -6,22 +6,17 @@ use std::time::SystemTime;
 
 use names::Undefined;
 use notebook::{Cell, CellRef, Notebook, one_line};
+use render::marked_row;
 use runs::OpenNotebook;
 use workspace::{CellStates, Session, StaleState};
 
-/// A table with a header: tabs between columns, one row on each line.
+/// A table with a header: tabs between columns, one row on each line. Rows are marked that begin like other lines of ours.
 pub fn table<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
     let mut table = header.join("\t");
     for row in rows {
-        let mut separator = '\n';
-        for mut value in row {
-            if value.contains('\t') {
-                value = value.replace('\t', " ");
-            }
-            table.push(separator);
-            table.push_str(&one_line(&value));
-            separator = '\t';
-        }
+        let cells = row.map(|value| one_line(&value.replace('\t', " ")).into_owned());
+        table.push('\n');
+        table.push_str(&marked_row(&cells.join("\t")));
     }
     table
 }
@@ -222,5 +217,7 @@ mod tests {
     fn a_value_cannot_pass_for_another_row() {
         let row = ["a\n[NOTICE] b\u{1b}".to_owned(), "x\ty".to_owned()];
         assert_eq!(table(["A", "B"], [row]), "A\tB\na\\n[NOTICE] b\\u{1b}\tx y");
+        let row = ["[NOTICE] a.ipynb".to_owned(), "new: b".to_owned()];
+        assert_eq!(table(["A", "B"], [row]), "A\tB\n│ [NOTICE] a.ipynb\tnew: b");
     }
 }
