@@ -101,9 +101,9 @@ pub fn rename(cells: &[(usize, &str)], old: &str, new: &str) -> Result<Renamed, 
     Ok(Renamed { cells: renamed.collect() })
 }
 
-/// Whether it is a name that code can bind.
+/// Whether it is a name that code can bind. Python refuses an assignment to `__debug__`.
 fn is_name(text: &str) -> bool {
-    parse_expression(text).is_ok_and(
+    text != "__debug__" && parse_expression(text).is_ok_and(
         |parsed| matches!(parsed.expr(), Expr::Name(name) if name.range().to_std_range() == (0..text.len())),
     )
 }

@@ -71,8 +71,17 @@ pub(super) fn same_text() -> Error {
     refused("old_string and new_string are the same.")
 }
 
-/// The source with `new` in place of `old`, which must occur once unless `all` is replaced.
+/// The source with `new` in place of `old`, which must occur once unless `all` is replaced. Where `old` occurs with other line
+/// breaks only, which clients change on some systems, both texts get those of the source.
 pub(super) fn replaced(source: &str, old: &str, new: &str, all: bool) -> Result<String, Error> {
+    if !source.contains(old) && (old.contains('\n') || old.contains('\r')) {
+        let line_break = if source.contains("\r\n") { "\r\n" } else { "\n" };
+        let adapted = |text: &str| text.replace("\r\n", "\n").replace('\n', line_break);
+        let (old, new) = (adapted(old), adapted(new));
+        if source.contains(&old) {
+            return replaced(source, &old, &new, all);
+        }
+    }
     match source.matches(old).count() {
         0 => Err(Error::new(
             ErrorKind::InvalidArgument,
@@ -92,4 +101,20 @@ fn shown(source: &str) -> String {
     let shown = shortened(source, MAX_SOURCE);
     let hint = if shown.len() < source.len() { "\n(read_cell shows all)" } else { "" };
     format!("{shown}{hint}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn line_breaks_may_differ_from_those_of_the_source() {
+        let unix = "a = 1\nb = 2\nc = 3";
+        assert_eq!(replaced(unix, "a = 1\r\nb = 2\r\n", "a = 4\r\n", false).unwrap(), "a = 4\nc = 3");
+        assert_eq!(replaced(unix, "a = 1\nb", "a = 1\r\nb", false).unwrap(), "a = 1\r\nb = 2\nc = 3");
+        let windows = unix.replace('\n', "\r\n");
+        assert_eq!(replaced(&windows, "2\nc", "2\nd", false).unwrap(), "a = 1\r\nb = 2\r\nd = 3");
+        let refused = replaced(unix, "a = 1\r\nc", "x", false).unwrap_err().to_string();
+        assert!(refused.contains("does not occur"), "{refused}");
+    }
 }

@@ -10,6 +10,9 @@ use render::marked_row;
 use runs::OpenNotebook;
 use workspace::{CellStates, Session, StaleState};
 
+/// How much of a name's clause is said, in characters.
+const MAX_CLAUSE: usize = 150;
+
 /// A table with a header: tabs between columns, one row on each line. Rows are marked that begin like other lines of ours.
 pub fn table<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
     let mut table = header.join("\t");
@@ -90,7 +93,6 @@ pub fn undefined(states: &CellStates, index: usize) -> impl Iterator<Item = Stri
 
 /// A name may be as long as a cell.
 fn clause(undefined: &Undefined) -> String {
-    const MAX_CLAUSE: usize = 150;
     let Undefined { name, function, defined_in, .. } = undefined;
     let through = function.as_ref().map(|function| format!(" in {function}()")).unwrap_or_default();
     let clause = match defined_in {
@@ -114,15 +116,22 @@ pub fn newly_undefined(
 ) -> Option<String> {
     const MAX_NAMES: usize = 5;
     let undefined = session.workspace().newly_undefined(opened, before, after);
-    let mut clauses: Vec<String> =
-        undefined.iter().map(|it| format!("cell {} {}", it.index, clause(it))).collect();
-    if clauses.is_empty() {
+    let (named, rest) = undefined.split_at(undefined.len().min(MAX_NAMES));
+    if named.is_empty() {
         return None;
     }
-    let more = clauses.len().saturating_sub(MAX_NAMES);
-    clauses.truncate(MAX_NAMES);
-    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-    Some(format!("[state] {}{more}.", clauses.join("; ")))
+    let clauses: Vec<String> = named.iter().map(|it| format!("cell {} {}", it.index, clause(it))).collect();
+    Some(format!("[state] {}{}.", clauses.join("; "), more_undefined(rest)))
+}
+
+/// `; and 3 more: n, m in cell 4, k in cell 7`, with what fits in a clause.
+fn more_undefined(rest: &[Undefined]) -> String {
+    if rest.is_empty() {
+        return String::new();
+    }
+    let names: Vec<String> =
+        rest.iter().map(|it| format!("{} in cell {}", one_line(&it.name), it.index)).collect();
+    format!("; and {} more: {}", rest.len(), shortened(&names.join(", "), MAX_CLAUSE))
 }
 
 /// Cells and those around them, for replies of tools that change something.

@@ -259,7 +259,7 @@ fn a_rename_that_would_change_what_code_means_is_refused() {
     }
     // A local variable of another function, an attribute and a keyword are no other meaning.
     assert!(renamed(&["old = 1", "def f(new): return new", "x.new", "f(new=1)"], "old", "new").is_ok());
-    for new in ["1x", "a b", "", "for", "None", "a.b", "a()", " a", "a\n", "ö-1", "lambda"] {
+    for new in ["__debug__", "1x", "a b", "", "for", "None", "a.b", "a()", " a", "a\n", "ö-1", "lambda"] {
         assert!(matches!(renamed(&["x = 1"], "x", new), Err(CannotRename::NotAName { .. })), "{new:?}");
     }
     for new in ["match", "type", "ö", "_", "x1"] {
