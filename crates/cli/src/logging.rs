@@ -78,20 +78,7 @@ pub(crate) fn start(options: &Logging, secrets: Vec<Secret>) -> anyhow::Result<(
         Level::Debug => LevelFilter::DEBUG,
         Level::Trace => LevelFilter::TRACE,
     });
-    // Libraries log whole messages, with the contents of notebooks: never log more than their errors.
-    let own = [
-        "cellbridge",
-        "colab",
-        "jupyter",
-        "kernel",
-        "local",
-        "mcp",
-        "rest",
-        "telemetry",
-        "workspace",
-        "ydoc",
-    ];
-    let own = own.map(|name| (name, level));
+    let own = telemetry::LOGGED.map(|name| (name, level));
     let targets = Targets::new().with_default(level.min(LevelFilter::ERROR)).with_targets(own);
     let mut settings = Settings::read(|name| std::env::var(name).ok(), options.otel_file.clone());
     let telemetry = Telemetry::start(&mut settings)?;

@@ -2,6 +2,8 @@
 //!
 //! Names are those of <https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/mcp.md>.
 
+use std::time::Instant;
+
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use opentelemetry::propagation::Extractor;
@@ -22,6 +24,8 @@ use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 use crate::session::{Session, is_new_era};
 use crate::tool_call::Reply;
 
+/// How much of the name of an unknown tool is logged, in characters.
+const MAX_TOOL: usize = 100;
 /// How much of a request's id is kept, in characters.
 const MAX_ID: usize = 100;
 
@@ -126,26 +130,31 @@ impl Extractor for Meta<'_> {
     }
 }
 
-/// Serves a call within its span, and records how it ends.
+/// Serves a call of the tool within its span, and records and logs how it ends.
 pub(crate) async fn traced(
+    tool: String,
     span: Span,
     call: impl Future<Output = Result<Reply, Error>>,
 ) -> Result<Reply, Error> {
-    if span.is_disabled() {
-        return call.await;
-    }
-    let open = Open(span);
-    let answer = call.instrument(open.0.clone()).await;
+    let open =
+        Open { tool: tool.chars().take(MAX_TOOL).collect(), began: Instant::now(), span, ended: false };
+    let answer = call.instrument(open.span.clone()).await;
     open.end(&answer);
     answer
 }
 
 /// A call in progress. If it is dropped before its end, it was cancelled or its agent disconnected.
-struct Open(Span);
+struct Open {
+    tool: String,
+    began: Instant,
+    span: Span,
+    ended: bool,
+}
 
 impl Open {
     fn end(mut self, answer: &Result<Reply, Error>) {
-        let span = std::mem::replace(&mut self.0, Span::none());
+        self.ended = true;
+        let span = &self.span;
         let error = match answer {
             Ok(Reply::Own(result)) => (result.is_error == Some(true)).then(|| "tool_error".to_owned()),
             Ok(Reply::Relayed(Answer::Result(result))) => is_error(result).then(|| "tool_error".to_owned()),
@@ -156,15 +165,25 @@ impl Open {
                 Some("tool_error".to_owned())
             }
         };
-        if let Some(error) = error {
-            failed(&span, &error);
+        if let Some(error) = &error {
+            failed(span, error);
         }
+        let reason = answer.as_ref().err().map(tracing::field::display);
+        let failed = error.is_some();
+        tracing::debug!(tool = ?self.tool, seconds = self.seconds(), failed, reason, "a call ended");
+    }
+
+    fn seconds(&self) -> f64 {
+        self.began.elapsed().as_secs_f64()
     }
 }
 
 impl Drop for Open {
     fn drop(&mut self) {
-        failed(&self.0, "cancelled");
+        if !self.ended {
+            failed(&self.span, "cancelled");
+            tracing::debug!(tool = ?self.tool, seconds = self.seconds(), "a call was cancelled");
+        }
     }
 }
 

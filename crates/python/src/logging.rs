@@ -46,8 +46,7 @@ pub(crate) fn start(file: Option<PathBuf>) -> PyResult<()> {
     std::thread::Builder::new().name("cellbridge-log".into()).spawn(move || {
         waiting.into_iter().for_each(Line::pass_on);
     })?;
-    let own = ["_native", "jupyter", "kernel", "mcp", "rest", "telemetry", "workspace", "ydoc"];
-    let own = own.map(|name| (name, LevelFilter::WARN));
+    let own = telemetry::LOGGED.map(|name| (name, LevelFilter::WARN));
     let targets = Targets::new().with_default(LevelFilter::ERROR).with_targets(own);
     let format = tracing_subscriber::fmt::layer().without_time().with_level(false).with_ansi(false);
     let format = format.with_writer(ToPython(lines)).with_filter(targets);

@@ -31,6 +31,33 @@ use crate::collector::CollectorClient;
 use crate::file::FileExporter;
 pub use crate::settings::Settings;
 
+/// The targets of our own log: the crates of this program that log. Libraries log whole messages, with the contents of notebooks.
+pub const LOGGED: [&str; 23] = [
+    "_native",
+    "cellbridge",
+    "calls",
+    "colab",
+    "environments",
+    "files",
+    "jupyter",
+    "keeper",
+    "kernel",
+    "local",
+    "mcp",
+    "page",
+    "place",
+    "questions",
+    "recorder",
+    "rest",
+    "run_logs",
+    "runs",
+    "telemetry",
+    "transports",
+    "verify",
+    "workspace",
+    "ydoc",
+];
+
 /// The pause between two writes to the file.
 const WRITE_INTERVAL: Duration = Duration::from_millis(500);
 

@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -117,4 +118,38 @@ fn an_absent_collector_does_not_delay_the_end() {
     let begun = std::time::Instant::now();
     telemetry.end(Duration::from_secs(30));
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn all_crates_that_log_are_logged() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut logging = BTreeSet::new();
+    for folder in std::fs::read_dir(crates).unwrap() {
+        let folder = folder.unwrap().path();
+        let name = folder.file_name().unwrap().to_str().unwrap();
+        let target = match name {
+            "cli" => "cellbridge",
+            "python" => "_native",
+            _ => name,
+        };
+        if sources(&folder.join("src")).any(|source| source.contains("tracing::")) {
+            logging.insert(target.to_owned());
+        }
+    }
+    let missing: Vec<_> = logging.iter().filter(|name| !LOGGED.contains(&name.as_str())).collect();
+    assert!(logging.len() > 15 && missing.is_empty(), "{missing:?} of {logging:?}");
+}
+
+fn sources(folder: &Path) -> impl Iterator<Item = String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path());
+    let sources: Vec<String> = entries
+        .flat_map(|path| {
+            if path.is_dir() {
+                sources(&path).collect()
+            } else {
+                vec![std::fs::read_to_string(&path).unwrap_or_default()]
+            }
+        })
+        .collect();
+    sources.into_iter()
 }

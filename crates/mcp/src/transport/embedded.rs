@@ -111,8 +111,9 @@ async fn call(
     let (reports, _ignored) = mpsc::channel(MAX_QUEUED_REPORTS);
     let name = plain.tool_name.into_owned();
     let span = telemetry::plain_call_span(&session, &name, &headers);
-    let call = Call { name, params: Arc::from(params), reports, wants_progress: false };
-    let (is_error, result) = match telemetry::traced(span, session.answer(call, Caller::with(may))).await {
+    let call = Call { name: name.clone(), params: Arc::from(params), reports, wants_progress: false };
+    let answer = session.answer(call, Caller::with(may));
+    let (is_error, result) = match telemetry::traced(name, span, answer).await {
         Ok(Reply::Relayed(Answer::Result(result))) => (is_error(&result), json!(result)),
         Ok(Reply::Relayed(Answer::Error(error))) => return failed(StatusCode::OK, error.get()),
         Ok(Reply::Own(result)) => plain_result(result),
