@@ -84,6 +84,8 @@ pub struct Effects {
     pub repeats: BTreeMap<Name, Repeat>,
     /// The parts of them that assignments replace: `["x"]`, `.x`.
     pub parts: BTreeMap<Name, SmallSet<String>>,
+    /// The names that choose these parts: `k` of `d[k] = 1`. With another value, the part of before stays.
+    pub keys: BTreeMap<Name, NameSet>,
     /// It calls something that may give another result each time, such as a clock.
     pub varies: bool,
     /// Of a function: it is a generator, so that what it gives is a stream.
@@ -139,6 +141,9 @@ impl Effects {
         }
         for (name, parts) in step.parts.iter().filter(|(name, _)| outside(name)) {
             self.parts.entry(name.clone()).or_default().extend(parts.iter().cloned());
+        }
+        for (name, keys) in step.keys.iter().filter(|(name, _)| outside(name)) {
+            self.keys.entry(name.clone()).or_default().extend(keys.iter().cloned());
         }
         self.reads.extend(step.reads.iter().cloned());
         for name in &step.deletes {

@@ -32,8 +32,8 @@ use branches::Branch;
 pub(crate) use branches::is_suppressing;
 use derived::Derived;
 pub use options::{ARRAYS, FRAMES};
-use repeats::place_of;
 pub use shared::{CONFIGURATION, is_configuration, is_shared};
+pub use streams::is_counting;
 
 pub(crate) struct Walker {
     names: Names,
@@ -285,12 +285,7 @@ impl Walker {
         }
     }
 
-    /// The object behind an expression like `a.b[c]` is changed.
-    fn change(&mut self, part: &Expr) {
-        self.change_part(part, self.repeat, Some(place_of(part)));
-    }
-
-    /// The same; `changed` stands for the part of the object that is another one then, if it is known.
+    /// The object behind an expression like `a.b[c]` is changed; `changed` stands for the part of it that is another one then, if it is known.
     fn change_part(&mut self, part: &Expr, repeat: Repeat, changed: Option<String>) {
         if self.configures_part(part) || self.sets_option(part) {
             return;

@@ -301,6 +301,10 @@ impl<'a> Surroundings<'a> for From<'_, 'a> {
         self.definers.definer(name, self.position).is_some_and(|names| names.imports.contains(name))
     }
 
+    fn maker(&self, name: &str) -> Option<&'a str> {
+        self.definers.definer(name, self.position)?.made_by.get(name).map(String::as_str)
+    }
+
     fn has_streams(&self) -> bool {
         self.definers.has_streams
     }

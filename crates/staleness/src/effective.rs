@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use names::{Effects, Name, Names, Passed, RandomUse, Repeat, Unknown};
+use names::{Effects, Name, NameSet, Names, Passed, RandomUse, Repeat, Unknown, is_counting};
 
 #[derive(Debug, Default)]
 pub(crate) struct Effective<'n> {
@@ -14,6 +14,8 @@ pub(crate) struct Effective<'n> {
     pub(crate) writes: BTreeMap<&'n str, Write>,
     /// What changing the objects of names once more does.
     pub(crate) repeats: BTreeMap<&'n str, Repeat>,
+    /// Of these, the ones of which it changes a part that other names choose, as `k` does in `d[k] = 1`.
+    pub(crate) keys: BTreeMap<&'n str, Keys<'n>>,
     /// What the values of the written names are made of.
     pub(crate) flows: BTreeMap<&'n str, Flow<'n>>,
     /// The functions of other cells that keep their results, with all names that these are made of.
@@ -32,6 +34,15 @@ pub(crate) struct Flow<'n> {
     pub(crate) code: u64,
     /// It may be another value each time, of the same input.
     pub(crate) varies: bool,
+}
+
+/// What chooses the part of an object that a cell changes.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Keys<'n> {
+    /// The names of other cells.
+    pub(crate) inputs: BTreeSet<&'n str>,
+    /// Whether the cell has a name for it itself.
+    pub(crate) is_local: bool,
 }
 
 /// How code writes a name; a later one says more about the value.
@@ -68,6 +79,8 @@ pub(crate) trait Surroundings<'n> {
     fn aliases(&self, name: &str) -> Vec<&'n str>;
     /// Whether it is the name of a module.
     fn is_import(&self, name: &str) -> bool;
+    /// The function or class whose call has made the object of a name.
+    fn maker(&self, name: &str) -> Option<&'n str>;
     /// Whether any name is one of a stream.
     fn has_streams(&self) -> bool;
     /// Whether it is the name of an object that gives each of its items once.
@@ -85,6 +98,9 @@ impl<'n> Effective<'n> {
             effective.uses.iter().filter(|(name, through)| through.is_none() && !needs.contains(**name));
         effective.own = uses.map(|(name, _)| *name).filter(|name| defines.contains(*name)).collect();
         effective.flows = flows(names, around);
+        for (name, keys) in &names.effects.keys {
+            effective.choose(name, keys, around);
+        }
         // Where statements are not known, all is one.
         for name in effective.writes.keys().copied() {
             effective.flows.entry(name).or_insert_with(|| Flow {
@@ -94,6 +110,36 @@ impl<'n> Effective<'n> {
             });
         }
         effective
+    }
+
+    /// A part of the object that these names choose is changed.
+    fn choose(&mut self, name: &'n str, keys: &'n NameSet, around: &impl Surroundings<'n>) {
+        let maker = around.maker(name);
+        if maker.is_some_and(|maker| matches!(maker, "display" | "DisplayHandle")) {
+            // An update replaces all that is shown.
+            return;
+        }
+        let mut chosen = Keys::default();
+        for key in keys {
+            match self.flows.get(key.as_str()) {
+                Some(flow) => {
+                    chosen.is_local = true;
+                    chosen.inputs.extend(&flow.inputs);
+                    if flow.varies {
+                        self.repeats.insert(name, Repeat::Differs);
+                    }
+                }
+                None => drop(chosen.inputs.insert(key)),
+            }
+        }
+        chosen.inputs.remove(name);
+        if maker.is_some_and(is_counting) {
+            self.repeat(name, Repeat::Differs);
+        }
+        for alias in around.aliases(name) {
+            self.keys.insert(alias, chosen.clone());
+        }
+        self.keys.insert(name, chosen);
     }
 
     /// Adds code of the cell, and the functions that it calls.

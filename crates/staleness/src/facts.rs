@@ -182,7 +182,8 @@ pub(crate) struct Input {
     pub(crate) writers: Vec<Writer>,
     /// Whether its object is not as its writers make it: something else has written the name since, or the cell itself has.
     pub(crate) is_overwritten: bool,
-    /// Of a function that keeps its results: the names that these are made of.
+    /// The names that its object still has the earlier values of: those that the results of a function that keeps them are made of, and
+    /// those that choose the part of it which the cell changes.
     pub(crate) keeps: Vec<Name>,
 }
 

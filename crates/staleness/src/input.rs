@@ -89,7 +89,9 @@ impl Book<'_> {
             }) || self.misconfigured(used, writers).is_some_and(is_stale);
             let writers =
                 writers.iter().map(|(writer, write)| self.writer_of(*writer, *write, name)).collect();
-            let keeps = effective.keeps.get(name).into_iter().flatten().map(|it| (*it).to_owned()).collect();
+            let keys = effective.keys.get(name).map(|keys| &keys.inputs);
+            let keeps = effective.keeps.get(name).into_iter().chain(keys).flatten();
+            let keeps = keeps.map(|it| (*it).to_owned()).collect();
             Input { name: name.to_owned(), writers, is_overwritten, keeps }
         };
         let inputs = effective.uses.iter().map(|(name, through)| input(name, *through));
@@ -256,8 +258,9 @@ impl Book<'_> {
             let times =
                 event.run.orders().filter(|order| (defined_at + 1..used.order).contains(order)).count();
             // What another source did is not done again.
-            let counts =
-                times > 0 && (is_own || !event.write.binds()) && is_lasting(event, used, is_own, self);
+            let counts = times > 0
+                && (is_own || !event.write.binds())
+                && is_lasting(event, used, is_own, defined_at, self);
             let known = changes.entry(position).or_insert((usize::from(is_own), false));
             *known = (known.0 + times, known.1 | counts);
         }
@@ -265,6 +268,15 @@ impl Book<'_> {
         let who = if position == used.position { "it".to_owned() } else { self.cell(position) };
         let clause = format!("{who} has changed it more than once since {} ran", self.cell(definer));
         Some(used.finding(State::OutOfOrder, &clause))
+    }
+
+    /// Whether the part that an event changed may not be the part that its cell changes now.
+    fn has_other_keys(&self, event: &Event<'_>, used: Used<'_>, defined_at: u64, position: usize) -> bool {
+        let Some(keys) = self.now[position].keys.get(used.name) else { return false };
+        let is_edited = event.run.source != self.facts.cells[position].source;
+        let since = event.run.orders().find(|order| *order > defined_at).unwrap_or(event.run.order);
+        let is_new = |key: &&str| self.is_written_between(key, position, (since, used.order));
+        keys.is_local && is_edited || keys.inputs.iter().any(is_new)
     }
 
     /// Where a name comes from that no cell above defines.
@@ -362,7 +374,7 @@ fn is_cut(run: &Run, name: &str) -> bool {
 }
 
 /// Whether what an event did to an object is still there after its cell has run again.
-fn is_lasting(event: &Event<'_>, used: Used<'_>, is_own: bool, book: &Book<'_>) -> bool {
+fn is_lasting(event: &Event<'_>, used: Used<'_>, is_own: bool, defined_at: u64, book: &Book<'_>) -> bool {
     if event.run.has_failed && event.run.assigned.is_some() && !event.run.has_assigned(used.name) {
         return false;
     }
@@ -377,6 +389,9 @@ fn is_lasting(event: &Event<'_>, used: Used<'_>, is_own: bool, book: &Book<'_>) 
                 |names: &names::Names| names.effects.parts.get(used.name).cloned().unwrap_or_default();
             let now = event.position.map(|position| parts(&book.facts.cells[position].names));
             now.is_some_and(|now| parts(&event.run.names).iter().any(|part| !now.contains(part)))
+                || event
+                    .position
+                    .is_some_and(|position| book.has_other_keys(event, used, defined_at, position))
         }
     }
 }

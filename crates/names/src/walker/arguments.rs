@@ -18,6 +18,10 @@ impl Walker {
     pub(super) fn writes_into_arguments(&mut self, call: &ExprCall) {
         if let Some((argument, repeat)) = first_written(call) {
             self.change_by(argument, repeat, call);
+            let others = call.arguments.args.iter().skip(1);
+            let keys: Vec<_> =
+                others.chain(call.arguments.keywords.iter().map(|keyword| &keyword.value)).collect();
+            self.choose_parts(argument, &keys);
         }
         // `np.multiply(a, 2, out=a)`. What a function of the notebook does with an argument of this name is known from its body.
         let out = call.arguments.find_keyword("out").filter(|_| call.func.is_attribute_expr());

@@ -2,7 +2,7 @@
 
 use ruff_python_ast::{Expr, ExprAttribute, ExprCall};
 
-use super::repeats::of_method;
+use super::repeats::{keys_of_method, of_method};
 use super::shared::path_of;
 use super::{Resolved, Walker, root};
 use crate::methods::only_reads;
@@ -62,6 +62,7 @@ impl Walker {
                         None => self.text(call).to_owned(),
                     };
                     self.change_name(&name, repeat, &part);
+                    self.choose_parts(&method.value, &keys_of_method(call, &method.attr));
                 } else if !only_reads {
                     if is_generator(&name) {
                         self.repeats(&name, Repeat::Differs);

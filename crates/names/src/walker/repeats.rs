@@ -5,8 +5,8 @@ use ruff_python_ast::{Expr, ExprAttribute, ExprCall};
 
 use super::arguments::is_in_place_method;
 use super::derived::Derived;
-use super::root;
-use crate::names::Repeat;
+use super::{Walker, root};
+use crate::names::{NameSet, Repeat};
 
 /// Methods whose result is of use only together with what they do to their object.
 const TAKING: [&str; 4] = ["pop", "popitem", "popleft", "setdefault"];
@@ -70,6 +70,36 @@ const IDEMPOTENT: [&str; 18] = [
 /// Attributes through which a part of an object is taken by what stands in brackets behind them.
 const INDEXERS: [&str; 6] = ["loc", "iloc", "at", "iat", "values", "flat"];
 
+impl Walker {
+    /// A part of an object is changed: `a.b[c]`.
+    pub(super) fn change(&mut self, part: &Expr) {
+        let keys = keys_of_part(part);
+        let mut place = place_of(part);
+        for key in &keys {
+            place.push_str(&format!("[{}]", self.text(*key)));
+        }
+        self.change_part(part, self.repeat, Some(place));
+        self.choose_parts(part, &keys);
+    }
+
+    /// What these keys name of the object behind an expression is changed.
+    pub(super) fn choose_parts(&mut self, object: &Expr, keys: &[&Expr]) {
+        let Some(alias) = root(object).filter(|_| !keys.is_empty()) else { return };
+        let mut chosen = NamesIn::default();
+        keys.iter().for_each(|key| chosen.visit_expr(key));
+        for name in [alias.to_owned(), self.whole(alias)] {
+            if !self.is_from_outside(&name) || !self.effects().changes.contains(&name) {
+                continue;
+            }
+            if self.functions > 0 {
+                // Each call may be about another part.
+                self.repeats(&name, Repeat::Unknown);
+            }
+            self.effects().keys.entry(name).or_default().extend(chosen.0.iter().cloned());
+        }
+    }
+}
+
 /// What a method does to its object, if that is sure.
 pub(super) fn of_method(call: &ExprCall, method: &ExprAttribute, is_discarded: bool) -> Option<Repeat> {
     let is_in_place = is_in_place_method(method);
@@ -87,6 +117,38 @@ pub(super) fn of_named_method(method: &ExprAttribute) -> Option<Repeat> {
     let method = method.attr.as_str();
     let is_sure = TAKING.contains(&method) || CHANGING.contains(&method);
     is_sure.then(|| if SAME.contains(&method) { Repeat::Unknown } else { Repeat::Differs })
+}
+
+/// Methods that set or take away the items that their arguments name.
+const FILLING: [&str; 5] = ["setdefault", "update", "add", "discard", "difference_update"];
+
+/// The arguments of a method that choose which parts of its object are another one then.
+pub(super) fn keys_of_method<'c>(call: &'c ExprCall, method: &str) -> Vec<&'c Expr> {
+    if !FILLING.contains(&method) {
+        return Vec::new();
+    }
+    let of_argument = |argument: &'c Expr| match argument {
+        Expr::Dict(dict) => dict.items.iter().map(|item| item.key.as_ref().unwrap_or(&item.value)).collect(),
+        _ => vec![argument],
+    };
+    let unnamed = call.arguments.keywords.iter().filter(|keyword| keyword.arg.is_none());
+    let unnamed = unnamed.map(|keyword| &keyword.value);
+    let keys = call.arguments.args.iter().flat_map(of_argument).chain(unnamed);
+    // Objects that count do so again also with a constant.
+    keys.filter(|key| method == "update" || constant_text(key).is_none()).collect()
+}
+
+/// What stands in the brackets of a part of an object and may be something else the next time: `k` of `d["a"][k].x`.
+pub(super) fn keys_of_part(part: &Expr) -> Vec<&Expr> {
+    match part {
+        Expr::Attribute(attribute) => keys_of_part(&attribute.value),
+        Expr::Subscript(subscript) => {
+            let mut keys = keys_of_part(&subscript.value);
+            keys.extend(Some(&*subscript.slice).filter(|slice| constant_text(slice).is_none()));
+            keys
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// What calling a function that writes into `target` once more does, by what else it gets.
@@ -145,6 +207,25 @@ pub(super) fn part_of(expression: &Expr) -> Option<String> {
     }
 }
 
+/// A constant as a text that is the same for equal ones.
+fn constant_text(expression: &Expr) -> Option<String> {
+    let all = |items: &[Expr]| items.iter().map(constant_text).collect::<Option<Vec<_>>>();
+    Some(match expression {
+        Expr::UnaryOp(unary) => format!("{} {}", unary.op, constant_text(&unary.operand)?),
+        Expr::Tuple(tuple) => all(&tuple.elts)?.join(","),
+        Expr::List(list) => format!("[{}]", all(&list.elts)?.join(",")),
+        Expr::Slice(slice) => {
+            let bounds = [&slice.lower, &slice.upper, &slice.step];
+            let bounds = bounds.map(|bound| bound.as_deref().map_or(Some(String::new()), constant_text));
+            bounds.into_iter().collect::<Option<Vec<_>>>()?.join(":")
+        }
+        Expr::BooleanLiteral(literal) => literal.value.to_string(),
+        Expr::NoneLiteral(_) => "None".to_owned(),
+        Expr::EllipsisLiteral(_) => "...".to_owned(),
+        _ => return key_of(expression),
+    })
+}
+
 fn key_of(slice: &Expr) -> Option<String> {
     match slice {
         Expr::StringLiteral(text) => Some(text.value.to_str().to_owned()),
@@ -157,7 +238,7 @@ fn key_of(slice: &Expr) -> Option<String> {
 pub(super) fn place_of(part: &Expr) -> String {
     let (value, name) = match part {
         Expr::Attribute(attribute) => (&attribute.value, Some(attribute.attr.to_string())),
-        Expr::Subscript(subscript) => (&subscript.value, key_of(&subscript.slice)),
+        Expr::Subscript(subscript) => (&subscript.value, constant_text(&subscript.slice)),
         _ => return String::new(),
     };
     let (before, name) = (place_of(value), name.unwrap_or_default());
@@ -209,5 +290,18 @@ impl<'a> Loads<'a> {
             // `df.mean()` reads all of it.
             None => self.has_all = true,
         }
+    }
+}
+
+/// All names in expressions.
+#[derive(Default)]
+struct NamesIn(NameSet);
+
+impl<'a> Visitor<'a> for NamesIn {
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        if let Expr::Name(name) = expression {
+            self.0.insert(name.id.to_string());
+        }
+        visitor::walk_expr(self, expression);
     }
 }

@@ -63,6 +63,11 @@ const LOOKS: [&str; 12] = [
 /// What `IPython` takes for a magic where nothing has the name: `ls -la`.
 const AUTOMAGIC: [&str; 6] = ["ls", "ll", "cd", "rm", "cat", "who"];
 
+/// Whether objects of a class add what `update` gets to what they have, each time.
+pub fn is_counting(class: &str) -> bool {
+    matches!(class, "Counter" | "md5" | "sha1" | "sha224" | "sha256" | "sha384" | "sha512" | "blake2b")
+}
+
 impl Walker {
     /// The targets have got this value.
     pub(super) fn made(&mut self, targets: &[Expr], value: &Expr) {
@@ -77,7 +82,9 @@ impl Walker {
             } else if let Expr::Call(call) = value {
                 match &*call.func {
                     Expr::Name(function) => drop(self.names.made_by.insert(name, function.id.to_string())),
-                    Expr::Attribute(class) if class.attr.as_str() == "DisplayHandle" => {
+                    Expr::Attribute(class)
+                        if class.attr.as_str() == "DisplayHandle" || is_counting(&class.attr) =>
+                    {
                         self.names.made_by.insert(name, class.attr.to_string());
                     }
                     _ => {}

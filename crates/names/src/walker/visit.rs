@@ -6,7 +6,7 @@ use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{ExceptHandler, Expr, ExprAttribute, ExprContext, ExprSubscript, Pattern, Stmt};
 
 use super::branches::is_suppressing;
-use super::repeats::{of_assignment, part_of};
+use super::repeats::of_assignment;
 use super::streams::{is_automagic, looks, only_looks};
 use super::wrappers::made_of;
 use super::{Kind, Resolved, Scope, Walker};
@@ -17,10 +17,6 @@ impl Walker {
     /// Visits a target of an assignment.
     fn assign_part(&mut self, target: &Expr, value: &Expr) {
         self.repeat = of_assignment(target, Some(value), &self.derived);
-        if self.functions > 0 && target.is_subscript_expr() && part_of(target).is_none() {
-            // Each call may be about another part.
-            self.repeat = self.repeat.max(Repeat::Unknown);
-        }
         self.visit_expr(target);
         self.repeat = Repeat::Unknown;
         if let (Expr::Name(name), Expr::Name(other)) = (target, value) {

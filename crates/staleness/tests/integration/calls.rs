@@ -273,9 +273,9 @@ fn what_a_name_is_made_of_in_the_cell_counts_for_changes() {
             "df = f() | for i in range(len(df)): df.loc[i, 'a'] = i * 2 | df",
             "b: for i in range(len(df)): df.loc[i, 'a'] = i * 3",
             "ok edited input",
-            "bc",
+            "abc",
         ),
-        ("df = f() | for c in cols: df[c] = 0 | df", "b: for c in cols: df[c] = 1", "ok edited input", "bc"),
+        ("df = f() | for c in cols: df[c] = 0 | df", "b: for c in cols: df[c] = 1", "ok edited input", "abc"),
     ]);
     // A cell that ran twice has done it twice.
     ran(
