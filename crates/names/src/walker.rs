@@ -21,6 +21,7 @@ mod arguments;
 mod branches;
 mod calls;
 mod derived;
+mod figures;
 mod options;
 mod repeats;
 mod shared;

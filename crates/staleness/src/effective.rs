@@ -328,6 +328,17 @@ fn flows<'n>(names: &'n Names, around: &impl Surroundings<'n>) -> BTreeMap<&'n s
             }
         }
         made.code = hash.finish();
+        let shared = |name: &'n str| names.aliases.get(name).map_or(name, String::as_str);
+        let others: Vec<&'n str> = flows
+            .keys()
+            .copied()
+            .filter(|other| !done.writes.contains_key(other))
+            .filter(|other| {
+                let mut objects = done.writes.iter().filter(|(_, write)| !write.binds());
+                objects.any(|(name, _)| shared(name) == shared(other))
+            })
+            .collect();
+        done.writes.extend(others.into_iter().map(|other| (other, Write::Changes)));
         for (name, write) in done.writes {
             let before = flows.remove(name);
             // A name that is not surely defined may have its value from before.

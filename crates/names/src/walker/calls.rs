@@ -17,6 +17,7 @@ impl Walker {
             return;
         }
         self.writes_into_arguments(call);
+        self.draws_on_arguments(call);
         match &*call.func {
             Expr::Name(function) => {
                 if matches!(function.id.as_str(), "var" | "init_session") {

@@ -40,6 +40,7 @@ impl<'a> Visitor<'a> for Walker {
                 for target in &assign.targets {
                     self.assign_part(target, &assign.value);
                 }
+                self.share_figure(&assign.targets, &assign.value);
             }
             Stmt::Assign(assign) => match (&*assign.targets, &*assign.value) {
                 ([Expr::Name(name)], Expr::Lambda(lambda)) => self.assigned_lambda(&name.id, lambda),
@@ -60,6 +61,7 @@ impl<'a> Visitor<'a> for Walker {
                     if let [Expr::Name(name)] = targets {
                         self.derive(&name.id, value);
                     }
+                    self.share_figure(targets, value);
                 }
             },
             Stmt::AugAssign(assign) => {

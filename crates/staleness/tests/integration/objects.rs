@@ -391,3 +391,76 @@ fn a_part_with_another_key_stays_unless_its_object_is_made_again() {
         ),
     ]);
 }
+
+#[test]
+fn what_draws_on_axes_changes_their_figure() {
+    let edit = "b: fig, ax = plt.subplots()\nax.plot([1, 3])";
+    let made = "import matplotlib.pyplot as plt | fig, ax = plt.subplots()\nax.plot([1, 2])";
+    let row = |then: &str| format!("{made} | {then}");
+    let (shown, titled) = (row("fig"), row("ax.set_title('a') | fig"));
+    table::check(&[
+        (&shown, edit, "ok edited input", "bc"),
+        (&titled, "c: ax.set_title('b')", "ok ok edited input", "bcd"),
+        (
+            "k = 2 | fig, ax = plt.subplots()\nax.plot([1, k])\nplt.close(fig) | ax.set_title('t') | fig",
+            "a: k = 3",
+            "edited input input input",
+            "abcd",
+        ),
+        (
+            "fig, ((ax1, ax2), (ax3, ax4)) = plt.subplots(2, 2) | v = 1 | ax3.plot(v) | fig",
+            "b: v = 2",
+            "ok edited input input",
+            "abcd",
+        ),
+        (
+            "fig, axes = plt.subplots(2) | v = 1 | axes[0].plot(v) | fig",
+            "b: v = 2",
+            "ok edited input input",
+            "abcd",
+        ),
+        (
+            "fig = plt.figure() | ax = fig.add_subplot(111) | v = 1 | ax.plot(v) | fig",
+            "c: v = 2",
+            "ok ok edited input input",
+            "abcde",
+        ),
+        (
+            "fig = plt.figure()\nax = fig.add_subplot(111)\nax.plot(1) | fig",
+            "a: fig = plt.figure()\nax = fig.add_subplot(111)\nax.plot(2)",
+            "edited input",
+            "ab",
+        ),
+        (
+            "fig, ax = plt.subplots() | v = 1 | twin = ax.twinx()\ntwin.plot(v) | fig",
+            "b: v = 2",
+            "ok edited input input",
+            "abcd",
+        ),
+        (
+            "fig, ax = plt.subplots() | df = f() | df.plot(ax=ax) | fig",
+            "b: df = g()",
+            "ok edited input input",
+            "abcd",
+        ),
+        (
+            "fig, ax = plt.subplots() | d = f() | sns.histplot(d, ax=ax) | fig",
+            "b: d = g()",
+            "ok edited input input",
+            "abcd",
+        ),
+        (
+            "def draw(v, ax): ax.plot(v) | fig, ax = plt.subplots()\ndraw(5, ax) | fig",
+            "a: def draw(v, ax): ax.plot(v, 'r')",
+            "edited input input",
+            "abc",
+        ),
+        // Another figure of the same name is not concerned.
+        (
+            "v = 1 | fig, ax = plt.subplots()\nax.plot(v) | fig, ax = plt.subplots()\nax.plot(2) | fig",
+            "a: v = 2",
+            "edited input ok ok",
+            "ab",
+        ),
+    ]);
+}
