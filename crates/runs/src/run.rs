@@ -9,6 +9,7 @@ use tokio::sync::watch;
 use tracing::Span;
 
 use crate::memory_changes::MemoryChanges;
+use crate::open_notebook::OpenNotebook;
 use crate::telemetry;
 use crate::view::{RunCell, RunView};
 
@@ -233,6 +234,13 @@ impl Run {
         let mut record = self.record.lock();
         record.span.record("cellbridge.kernel.id", kernel.id().as_str());
         record.kernel = Some(kernel);
+    }
+
+    /// It will run in the notebook's kernel if there is one by now: an interrupt of that kernel may come before the run's task.
+    pub(crate) fn expects_kernel_of(&self, notebook: &OpenNotebook) {
+        if let Some(kernel) = notebook.kernel().filter(|kernel| !kernel.is_gone()) {
+            self.set_kernel(kernel);
+        }
     }
 
     /// An interrupt is about to be sent.

@@ -168,6 +168,7 @@ impl Runner {
         if run.cell().is_none() {
             run.span().record("cellbridge.notebook.path", notebook.path().as_str());
         }
+        run.expects_kernel_of(&notebook);
         let (runner, begun) = (self.clone(), run.clone());
         let running = async move {
             if runner.wait_in_line(&notebook, std::slice::from_ref(&begun), &in_line).await {
@@ -188,6 +189,9 @@ impl Runner {
         in_line: InLine,
     ) -> Arc<Run> {
         let run = self.journal.begin(None, source);
+        if let Some(kernel) = &kernel {
+            run.set_kernel(kernel.clone());
+        }
         let (runner, begun) = (self.clone(), run.clone());
         let running = async move {
             in_line.wait().await;

@@ -27,6 +27,9 @@ impl Runner {
         let begin =
             |(id, source)| self.journal().begin(Some(RunCell { path: notebook.path().clone(), id }), source);
         let runs: Vec<_> = cells.into_iter().map(begin).collect();
+        for run in &runs {
+            run.expects_kernel_of(notebook);
+        }
         let series = Series {
             runner: self.clone(),
             notebook: notebook.clone(),

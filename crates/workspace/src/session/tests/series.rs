@@ -151,6 +151,24 @@ async fn a_kernel_that_repeats_its_count_for_blank_code_was_not_restarted() {
 }
 
 #[tokio::test]
+async fn an_interrupt_finds_a_run_whose_task_has_not_started() {
+    let (memory, workspace) = memory();
+    let session = Session::new(workspace.clone());
+    let kernel = Arc::new(Idle { executor: Some(Arc::new(Scripted::default())), ..Idle::new("kept") });
+    memory.kernels.lock().unwrap().push(kernel);
+    let (opened, before) = with_cells(&session, "a.ipynb", 1).await;
+    session.choose_kernel(&opened, KernelSelector::Existing("kept".into())).await.unwrap();
+    let cell = (before.cells()[0].id().clone(), "1".to_owned());
+    let mut runs = vec![session.run(opened.clone(), None, "1".to_owned()).unwrap()];
+    runs.extend(session.run_in_order(&opened, vec![cell], true).unwrap());
+    for run in &runs {
+        assert_eq!(run.kernel().unwrap().id(), "kept");
+        workspace.runner().interrupt_run(run).await.unwrap();
+        assert_eq!(run.state().name(), "skipped");
+    }
+}
+
+#[tokio::test]
 async fn an_error_that_the_tag_announces_ends_nothing() {
     let ended =
         series(&[("raise", &["raises-exception"]), ("2", &[]), ("raise", &[]), ("4", &[])], true).await;
