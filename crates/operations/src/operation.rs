@@ -14,6 +14,9 @@ pub struct Operation {
     pub id: u64,
     /// Milliseconds since 1970.
     pub time: u64,
+    /// When its call arrived, in microseconds since 1970; 0 if it was recorded at once. A run is recorded at its end.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub arrived: u64,
     /// What the agent calls itself.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub agent: String,
@@ -135,7 +138,18 @@ pub struct OutputsState {
     pub kept: bool,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 impl Operation {
+    /// The order in which operations were requested, whenever they ended.
+    pub fn arrival(&self) -> (u64, u64) {
+        let recorded = self.time.saturating_mul(1000).saturating_add(999);
+        (if self.arrived == 0 { recorded } else { self.arrived }, self.id)
+    }
+
     /// What it is called: `o41`.
     pub fn name(&self) -> String {
         format!("o{}", self.id)

@@ -3,6 +3,8 @@
 //! It is local to the task, so that no function between has to pass it on.
 
 use std::sync::Weak;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
 
 use operations::SessionLock;
 
@@ -17,6 +19,19 @@ pub struct Actor {
     pub tool: String,
     /// Its call, whose changes are one operation in the history; empty if each is one.
     pub call: String,
+    /// When that began, as [`now`] gives it; 0 if nobody knows.
+    pub arrived: u64,
+}
+
+/// This moment in microseconds since 1970, later than any that was given before, whatever becomes of the clock.
+pub fn now() -> u64 {
+    static LATEST: AtomicU64 = AtomicU64::new(0);
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let clock = u64::try_from(since.as_micros()).unwrap_or(u64::MAX);
+    let next = |latest: u64| Some(clock.max(latest.saturating_add(1)));
+    LATEST
+        .fetch_update(Ordering::Relaxed, Ordering::Relaxed, next)
+        .map_or(clock, |latest| clock.max(latest + 1))
 }
 
 tokio::task_local! {
@@ -41,6 +56,12 @@ pub fn carried<F: Future>(work: F) -> impl Future<Output = F::Output> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn moments_follow_each_other() {
+        let moments: Vec<u64> = std::iter::repeat_with(now).take(1000).collect();
+        assert!(moments.is_sorted_by(|one, other| one < other));
+    }
 
     #[tokio::test]
     async fn work_in_another_task_has_the_same_actor() {

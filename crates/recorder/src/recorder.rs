@@ -325,6 +325,7 @@ fn operation(log: &OperationLog, actor: Actor) -> Operation {
         session,
         tool: actor.tool,
         call: actor.call,
+        arrived: actor.arrived,
         ..Operation::default()
     }
 }

@@ -340,7 +340,11 @@ impl Session {
     /// whether they can be.
     pub async fn acting<F: Future>(&self, tool: &str, work: F) -> F::Output {
         let call = Uuid::new_v4().simple().to_string();
-        let output = actor::acting(Actor { tool: tool.to_owned(), call, ..self.own_actor() }, work).await;
+        let output = actor::acting(
+            Actor { tool: tool.to_owned(), call, arrived: actor::now(), ..self.own_actor() },
+            work,
+        )
+        .await;
         if let Some(recorder) = self.workspace.recorder() {
             recorder.settle().await;
         }

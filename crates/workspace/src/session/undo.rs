@@ -302,7 +302,11 @@ impl Session {
     /// Who acts, by the tool's call or else by the session.
     pub(super) fn actor(&self) -> Actor {
         let actor = actor::current();
-        if actor.agent.is_empty() { Actor { tool: actor.tool, ..self.own_actor() } } else { actor }
+        if actor.agent.is_empty() {
+            Actor { tool: actor.tool, arrived: actor.arrived, ..self.own_actor() }
+        } else {
+            actor
+        }
     }
 
     /// Other sessions of the same agent's name that are connected, to this server or another: what they do is not ours. Sessions

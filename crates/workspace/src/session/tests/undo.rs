@@ -3,7 +3,7 @@
 mod updates;
 
 use super::*;
-use crate::session::{UndoTarget, Undone};
+use crate::session::{PastOperation, UndoTarget, Undone};
 
 /// A workspace that records, and the folder that it needs.
 fn recording() -> (Arc<Workspace>, tempfile::TempDir) {
@@ -336,6 +336,49 @@ async fn one_call_is_one_operation() {
     undo(&session, &opened, UndoTarget::Operation(past[1].operation.id)).await.unwrap();
     assert_eq!(sources(&opened).await, ["0"]);
     assert!(opened.document().snapshot().await.unwrap().cell(&id).is_some());
+}
+
+#[tokio::test]
+async fn the_last_call_is_the_one_that_arrived_last_and_not_the_one_that_took_longest() {
+    let (workspace, _folder) = recording();
+    let (session, opened) = agent(&workspace, "one").await;
+    with_cells(&session, "a.ipynb", 3).await;
+    let (may_end, ends) = tokio::sync::oneshot::channel();
+    // As the run of a cell, which is recorded at its end.
+    let long = async {
+        ends.await.unwrap();
+        let before = opened.document().snapshot().await.unwrap();
+        let outputs = vec![notebook::Output::Stream { name: "stdout".to_owned(), text: "trained".into() }];
+        let id = before.cells()[0].id().clone();
+        let edit = Edit::SetOutputs { id, outputs: outputs.into(), execution_count: Some(1) };
+        session.edit(&opened, &before, vec![edit], Vec::new()).await.unwrap();
+    };
+    let edits = async {
+        set(&session, &opened, 1, "earlier").await;
+        set(&session, &opened, 2, "later").await;
+        may_end.send(()).unwrap();
+    };
+    let call = session.acting("execute", long);
+    tokio::join!(call, edits);
+    let tools = |past: Vec<PastOperation>| -> Vec<String> {
+        past.into_iter().map(|past| past.operation.tool).collect()
+    };
+    assert_eq!(tools(session.history(&opened, None).await.unwrap())[1..], ["set", "set", "execute"]);
+    let undone = undo(&session, &opened, UndoTarget::Last(1)).await.unwrap();
+    assert_eq!(undone.operations[0].tool, "set");
+    assert_eq!(sources(&opened).await, ["0", "earlier", "2"]);
+    let trained = async || opened.document().snapshot().await.unwrap().cells()[0].output_count();
+    assert_eq!(trained().await, 1);
+    // Its undo brings it back, and then it is the last one again.
+    let redo =
+        UndoTarget::Operation(session.history(&opened, None).await.unwrap().last().unwrap().operation.id);
+    undo(&session, &opened, redo).await.unwrap();
+    assert_eq!(sources(&opened).await, ["0", "earlier", "later"]);
+    undo(&session, &opened, UndoTarget::LastOfAll(2)).await.unwrap();
+    assert_eq!(sources(&opened).await, ["0", "1", "2"]);
+    assert_eq!(trained().await, 1);
+    undo(&session, &opened, UndoTarget::Last(1)).await.unwrap();
+    assert_eq!(trained().await, 0);
 }
 
 #[tokio::test]

@@ -17,8 +17,10 @@
 //! | o5 | o5 | an undo that nobody has undone is undone by its id alone, which does o4 again |
 //! | since o2 | o3, o2 | also those of others: a state is meant, and not an author |
 //!
-//! What one call did, as to insert a cell and to run it, is taken back together.
+//! What one call did, as to insert a cell and to run it, is taken back together. The last call is the one that arrived last: a run that
+//! started before an edit is recorded after it.
 
+use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use operations::{Operation, Since, live, of_same_call};
@@ -62,7 +64,8 @@ fn own_last(
 ) -> Result<Vec<Operation>, Error> {
     let is_own = |operation: &&Operation| operation.agent == agent && !others.contains(&operation.session);
     let own = last_calls(live.iter().filter(is_own), count);
-    let (true, Some(last)) = (own.is_empty(), live.first()) else { return Ok(own) };
+    let last = live.iter().max_by_key(|operation| operation.arrival());
+    let (true, Some(last)) = (own.is_empty(), last) else { return Ok(own) };
     let whose = match last.agent.as_str() {
         "" => "somebody else".to_owned(),
         name if others.contains(&last.session) => format!("another connected session of {name}"),
@@ -94,7 +97,7 @@ fn by_id(all: &[Operation], live: Vec<Operation>, id: u64) -> Result<Vec<Operati
     }
 }
 
-/// The operations of the last `count` calls; `live` has them newest first.
+/// The operations of the `count` calls that arrived last; `live` has them newest first.
 fn last_calls<'o>(live: impl Iterator<Item = &'o Operation> + Clone, count: usize) -> Vec<Operation> {
     let mut calls: Vec<&Operation> = Vec::new();
     for operation in live.clone() {
@@ -102,6 +105,7 @@ fn last_calls<'o>(live: impl Iterator<Item = &'o Operation> + Clone, count: usiz
             calls.push(operation);
         }
     }
+    calls.sort_by_key(|operation| Reverse(operation.arrival()));
     calls.truncate(count.max(1));
     let is_meant = |operation: &&Operation| calls.iter().any(|call| of_same_call(call, operation));
     live.filter(is_meant).cloned().collect()
