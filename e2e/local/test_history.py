@@ -179,3 +179,32 @@ async def test_a_person_undoes_nothing_while_a_cell_runs(machine: Machine) -> No
         (machine.root / "go").touch()
         await _call(server, "execute_code", code="1")
         assert _command(machine, "undo", NOTEBOOK).status == 0
+
+
+async def test_calls_are_undone_in_the_order_in_which_they_arrived(machine: Machine) -> None:
+    first = _write(machine)
+    training = "import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)\nprint('trained')"
+    async with machine.server() as server:
+        await _call(server, "overwrite_cell_source", cell_id="c0", cell_source=training)
+        await _call(server, "execute_cell", cell_id="c0", timeout=0.5)
+        await _call(server, "overwrite_cell_source", cell_id="c1", cell_source="precious = 1")
+        (machine.root / "go").touch()
+        await _call(server, "execute_code", code="1")
+        undone = await _call(server, "undo")
+        assert "overwrite_cell_source: changed #2" in undone, undone
+        assert "trained" in _text(machine) and "precious" not in _text(machine)
+        undone = await _call(server, "undo", last=2)
+        assert "new outputs of #1" in undone and "overwrite_cell_source: changed #1" in undone, undone
+        assert machine.file.read_bytes() == first
+
+
+async def test_an_undo_waits_for_the_run_before_it(machine: Machine) -> None:
+    first = _write(machine)
+    async with machine.server() as server:
+        await _call(server, "execute_code", code="1")
+        new = {"cell_index": 1, "cell_source": "import time; time.sleep(0.5); print(9)"}
+        ran, undone = await asyncio.gather(
+            _call(server, "insert_execute_code_cell", **new), _call(server, "undo")
+        )
+        assert "9" in ran and "insert_execute_code_cell" in undone, (ran, undone)
+        assert machine.file.read_bytes() == first

@@ -4,6 +4,7 @@ use chrono::Utc;
 use notebook::{CellId, CellRef, Notebook, one_line};
 use place::Error;
 use render::without_data_uris;
+use runs::Run;
 use workspace::{UndoTarget, Undone};
 
 use super::history::{line, operation_id, parse_since};
@@ -48,6 +49,9 @@ arguments! {
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let (session, opened) = (context.session, context.notebook(&arguments.notebook).await?);
     let preview = &arguments.preview;
+    let is_its = |run: &Run| run.cell().is_some_and(|cell| cell.path == *opened.path());
+    let goes_on = |ids: &str| format!("These runs are not finished, so their outputs stay: {ids}.");
+    let unfinished = context.after_earlier_runs(is_its, goes_on).await;
     let now = opened.document().snapshot().await?;
     let (target, only) = targets(&arguments, &now)?;
     if !preview.preview && context.consent.has_accepted_effect() {
@@ -76,6 +80,9 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
             kernel.push_str(&format!(" Stale now: cells {}.", ranges(&stale)));
         }
         reply.note_last(&kernel);
+    }
+    if !unfinished.is_empty() {
+        reply.note_last(unfinished.trim_start());
     }
     Ok(reply.into())
 }
