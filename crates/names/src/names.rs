@@ -32,6 +32,9 @@ pub struct Names {
     pub streams: NameSet,
     /// The names that it binds to what a function gives, with the function's name. See [`Effects::yields`].
     pub made_by: BTreeMap<Name, Name>,
+    /// What goes into the objects of names and may run when these are used: `M` and `f` after `m = M(f)`, `m` after `ms = [m]`, and the
+    /// bases of a class.
+    pub holds: BTreeMap<Name, NameSet>,
     /// Words of what could not be read. Any of them may be a name that it binds.
     pub possible: NameSet,
     /// Whether it may bind any name at all, as `from m import *`, `exec()` and `%run` do.
@@ -92,6 +95,8 @@ pub struct Effects {
     pub yields: bool,
     /// Of a function: it keeps what it gave, or the names that it used, as with `@cache` and `@jit`.
     pub keeps: bool,
+    /// Of a class, or of a function that gives a function: what it uses counts when what it gave is used.
+    pub gives_code: bool,
     /// The names whose objects are passed to functions.
     pub passes: SmallSet<Passed>,
     /// Of a function: its positional parameters, and those whose objects it changes, or calls methods of that may do so.

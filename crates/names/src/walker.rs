@@ -22,6 +22,7 @@ mod branches;
 mod calls;
 mod derived;
 mod figures;
+mod late;
 mod options;
 mod repeats;
 mod shared;
@@ -266,6 +267,7 @@ impl Walker {
         self.names.fixed.remove(name);
         self.names.streams.remove(name);
         self.names.made_by.remove(name);
+        self.names.holds.remove(name);
     }
 
     fn delete(&mut self, name: &str) {
@@ -438,6 +440,9 @@ impl Walker {
         }
         self.keep_state(function);
         self.keep_results(function);
+        if self.definitions == 0 {
+            self.gives_code(function);
+        }
     }
 
     fn enter_parameters(&mut self, parameters: &Parameters) {
@@ -459,6 +464,7 @@ impl Walker {
                 walker.within(Scope::of(Kind::Class), |walker| walker.visit_body(&class.body));
             });
         });
+        self.hold_bases(class);
     }
 
     fn with_type_params(&mut self, params: Option<&TypeParams>, walk: impl FnOnce(&mut Self)) {

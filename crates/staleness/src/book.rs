@@ -1,12 +1,13 @@
 //! The facts, arranged so that the rules find them.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use names::{Effects, Name, Names, Repeat, Unknown};
+use names::{Name, Names, Repeat, Unknown};
 use notebook::CellId;
 
-use crate::effective::{Effective, Surroundings, Write};
+use crate::definers::{Definers, From};
+use crate::effective::{Effective, Write};
 use crate::facts::{Cell, Facts, Run};
 
 pub(crate) struct Book<'a> {
@@ -280,120 +281,4 @@ fn in_fact(run: &Run, name: &str, write: Write) -> Option<Write> {
 /// What may be so, where it surely is so if nothing fails.
 fn may(write: Write) -> Write {
     if write == Write::Defines { Write::MayDefine } else { write }
-}
-
-/// The notebook as seen from one cell.
-struct From<'b, 'a> {
-    definers: &'b Definers<'a>,
-    position: usize,
-}
-
-impl<'a> Surroundings<'a> for From<'_, 'a> {
-    fn function(&self, name: &str) -> Option<&'a Effects> {
-        self.definers.function(name, self.position)
-    }
-
-    fn aliases(&self, name: &str) -> Vec<&'a str> {
-        self.definers.aliases(name, self.position)
-    }
-
-    fn is_import(&self, name: &str) -> bool {
-        self.definers.definer(name, self.position).is_some_and(|names| names.imports.contains(name))
-    }
-
-    fn maker(&self, name: &str) -> Option<&'a str> {
-        self.definers.definer(name, self.position)?.made_by.get(name).map(String::as_str)
-    }
-
-    fn has_streams(&self) -> bool {
-        self.definers.has_streams
-    }
-
-    fn is_stream(&self, name: &str) -> bool {
-        let Some(names) = self.definers.definer(name, self.position) else { return false };
-        let yields = |function: &Name| {
-            let known = names.functions.get(function).or_else(|| self.function(function));
-            known.is_some_and(|effects| effects.yields)
-        };
-        names.streams.contains(name) || names.made_by.get(name).is_some_and(yields)
-    }
-}
-
-/// The cells by the names that they themselves define.
-struct Definers<'a> {
-    facts: Facts<'a>,
-    positions: HashMap<&'a str, Vec<usize>>,
-    /// The names that share an object with another one somewhere.
-    aliased: BTreeSet<&'a str>,
-    /// Whether a cell makes an object that gives each of its items once.
-    has_streams: bool,
-}
-
-impl<'a> Definers<'a> {
-    fn new(facts: Facts<'a>) -> Self {
-        let mut positions = HashMap::<_, Vec<_>>::new();
-        for (position, cell) in facts.cells.iter().enumerate() {
-            for name in &cell.names.effects.defines {
-                positions.entry(name.as_str()).or_default().push(position);
-            }
-        }
-        let aliased = facts.cells.iter().flat_map(|cell| &cell.names.aliases);
-        let aliased = aliased.flat_map(|(alias, name)| [alias.as_str(), name.as_str()]).collect();
-        let has_streams = facts.cells.iter().any(|cell| {
-            let names = &cell.names;
-            !names.streams.is_empty() || names.functions.values().any(|function| function.yields)
-        });
-        Self { facts, positions, aliased, has_streams }
-    }
-
-    /// The other names of an object as seen from this position.
-    fn aliases(&self, name: &str, position: usize) -> Vec<&'a str> {
-        if !self.aliased.contains(name) {
-            return Vec::new();
-        }
-        let object = self.object(name, position);
-        let is_alias = |other: &&'a str| *other != name && self.object(other, position) == object;
-        self.aliased.iter().copied().filter(is_alias).collect()
-    }
-
-    /// What stands for the object of a name: the cell that made it, and the name that it has there. After `df = load()`, `a = df` and
-    /// `df = df.head()` in cells 0, 1 and 2, `a` is (0, `df`) and `df` is (2, `df`).
-    fn object<'n>(&self, name: &'n str, position: usize) -> (Option<usize>, &'n str)
-    where
-        'a: 'n,
-    {
-        let all = self.positions.get(name).map(Vec::as_slice).unwrap_or_default();
-        let Some(above) = all.partition_point(|definer| *definer < position).checked_sub(1) else {
-            return (None, name);
-        };
-        let names = &self.facts.cells[all[above]].names;
-        match names.aliases.get(name) {
-            Some(original) if names.effects.defines.contains(original) => (Some(all[above]), original),
-            Some(original) => self.object(original, all[above]),
-            None => (Some(all[above]), name),
-        }
-    }
-
-    /// What a function does as seen from this position, also after `name = function`.
-    fn function(&self, name: &str, position: usize) -> Option<&'a Effects> {
-        let definer = self.definer_at(name, position)?;
-        let names = &self.facts.cells[definer].names;
-        names.functions.get(name).or_else(|| {
-            let original = names.aliases.get(name)?;
-            // A circle of aliases has none above.
-            let above = || (definer < position).then(|| self.function(original, definer)).flatten();
-            names.functions.get(original).or_else(above)
-        })
-    }
-
-    /// The names of the cell that defines a name as seen from this position: the nearest above, else the first below.
-    fn definer(&self, name: &str, position: usize) -> Option<&'a Names> {
-        self.definer_at(name, position).map(|definer| &*self.facts.cells[definer].names)
-    }
-
-    fn definer_at(&self, name: &str, position: usize) -> Option<usize> {
-        let all = self.positions.get(name)?;
-        let above = all.partition_point(|definer| *definer < position);
-        above.checked_sub(1).map_or_else(|| all.first(), |index| all.get(index)).copied()
-    }
 }

@@ -79,6 +79,8 @@ pub(crate) trait Surroundings<'n> {
     fn aliases(&self, name: &str) -> Vec<&'n str>;
     /// Whether it is the name of a module.
     fn is_import(&self, name: &str) -> bool;
+    /// The names that the object of a name uses when it is used, and that have been written since it was made.
+    fn late(&self, name: &str) -> BTreeSet<&'n str>;
     /// The function or class whose call has made the object of a name.
     fn maker(&self, name: &str) -> Option<&'n str>;
     /// Whether any name is one of a stream.
@@ -157,6 +159,11 @@ impl<'n> Effective<'n> {
         let mut running = vec![effects];
         let mut changing: BTreeMap<&'n Name, &'n Effects> = BTreeMap::new();
         while let Some(name) = called.pop() {
+            if !is_defined(name) {
+                for late in around.late(name) {
+                    self.uses.entry(late).or_insert(Some(name));
+                }
+            }
             let elsewhere = |name: &str| around.function(name).filter(|_| !is_defined(name));
             // `h = g`
             let of_alias = || {

@@ -31,6 +31,7 @@ mod book;
 mod carried;
 mod cell_names;
 mod configuration;
+mod definers;
 mod displays;
 mod effective;
 mod evidence;

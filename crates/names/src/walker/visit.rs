@@ -62,6 +62,7 @@ impl<'a> Visitor<'a> for Walker {
                         self.derive(&name.id, value);
                     }
                     self.share_figure(targets, value);
+                    self.hold(targets, value);
                 }
             },
             Stmt::AugAssign(assign) => {

@@ -373,3 +373,59 @@ fn a_change_of_an_item_changes_what_it_is_in() {
         ),
     ]);
 }
+
+#[test]
+fn objects_use_names_when_they_are_used() {
+    // A method may change its object, so that this is made again.
+    let class = "class M:\n def go(self): return W * 2\nW = 1 | m = M() | W = 5 | m.go()";
+    let row = |then: &str| format!("{class}{then}");
+    let (alone, in_dict, in_list) =
+        (row(""), row(" | d = {'m': m} | d['m'].go()"), row(" | [x.go() for x in [m]]"));
+    let traced = "def trace(fn):\n def w(*a): return fn(*a)\n return w\nscale = 2\ndef f(x): return x * scale | traced = trace(f) | scale = 7 | traced(2)";
+    check(&[
+        (&*alone, "c: W = 6", "ok ok edited input", "abcd"),
+        (&in_dict, "c: W = 6", "ok ok edited input input input", "abcdef"),
+        (&in_list, "c: W = 6", "ok ok edited input input", "abcde"),
+        ("fns = {'a': lambda v: v * q} | q = 2 | fns['a'](3)", "b: q = 5", "ok edited input", "bc"),
+        (
+            "class Op:\n def __call__(self, x): return x * s\ns = 2 | op = Op() | s = 3 | list(map(op, [1]))",
+            "c: s = 4",
+            "ok ok edited input",
+            "cd",
+        ),
+        (traced, "c: scale = 8", "ok ok edited input", "cd"),
+        (
+            "def mk(n): return lambda x: x + n + t\nt = 1 | add = mk(2) | add(1) | t = 5 | add(1)",
+            "d: t = 6",
+            "ok ok ok edited input",
+            "de",
+        ),
+        (
+            "def mk(n): return lambda x: x + n + t\nt = 1 | add = mk(2) | add(1) | t = 5 | add(1)",
+            "a: def mk(n): return lambda x: x + n + t\nt = 2",
+            "edited input input ok input",
+            "abcde",
+        ),
+        (
+            "class A:\n r = 2\n def __init__(self, b): self.b = b\n def grow(self): return self.b * A.r | a = A(1) | A.r = 3 | a.grow()",
+            "c: A.r = 5",
+            "ok ok edited input",
+            "abcd",
+        ),
+        (
+            "class Base:\n def greet(self): return 1 | class A(Base): pass | Base.greet = lambda self: 2 | A().greet()",
+            "c: Base.greet = lambda self: 3",
+            "ok ok edited input",
+            "cd",
+        ),
+        // A result is none.
+        ("def f(x): return x * k\nk = 1 | r = f(2) | k = 5 | print(r)", "c: k = 6", "ok ok edited ok", "c"),
+        ("xs = [1] | d = {'xs': xs} | k = 2 | print(d)", "c: k = 3", "ok ok edited ok", "c"),
+    ]);
+    // What a deleted cell has written is not as in a fresh run.
+    ran(
+        &["class M:\n def go(self): return W * 2\nW = 1", "m = M()", "W = 5", "m.go()"],
+        |story| story.delete("c"),
+        &[UP, UP, "out of order"],
+    );
+}
