@@ -106,6 +106,27 @@ fn a_difference_is_shown_once() {
 }
 
 #[test]
+fn of_widgets_as_they_were_at_first_the_class_is_compared() {
+    let widget = |id: &str, plain: &str| {
+        let view = json!({ "model_id": id });
+        shown(&json!({ "application/vnd.jupyter.widget-view+json": view, "text/plain": plain }))
+    };
+    assert_same(&widget("a", "Output()"), &widget("b", "Output(outputs=({'text': 'x'},))"));
+    for (before, after) in [
+        ("Output()", "IntSlider(value=3)"),
+        ("3 (0–100)", "4 (0–100)"),
+        ("  0%|          | 0/4", "  0%|          | 0/5"),
+        ("FigureWidget({'data': [1]})", "FigureWidget({'data': [2]})"),
+    ] {
+        let found = compared(&[widget("a", before)], &[widget("b", after)]);
+        assert!(matches!(found, Comparison::Different { .. }), "{before} {after}");
+    }
+    let plain = |text: &str| of("text/plain", text);
+    let found = compared(&[plain("Output()")], &[plain("Output(outputs=())")]);
+    assert!(matches!(found, Comparison::Different { .. }), "a call that no widget shows is data");
+}
+
+#[test]
 fn types_that_depend_on_the_front_end_may_be_missing() {
     let both = json!({ "text/html": "<b>1</b>", "text/plain": "1" });
     assert_eq!(lines(&shown(&both), &of("text/plain", "1")), "-text/html");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use compare::{Comparison, compare, without_pages};
+use compare::{Comparison, compare, difference, without_pages};
 use kernel::{Event, Outcome, OutputArea};
 use notebook::{Json, Kernelspec, Output};
 use parking_lot::Mutex;
@@ -39,8 +39,8 @@ pub(crate) struct Subject {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Ran {
     pub(crate) outputs: Vec<Vec<Output>>,
-    /// The same without what went into `Output` widgets, where a cell has any: front ends that know widgets save them apart.
-    pub(crate) beside_widgets: Vec<Option<Vec<Output>>>,
+    /// The same as other front ends save them, for each cell with widgets.
+    pub(crate) other_forms: Vec<Vec<Vec<Output>>>,
     pub(crate) ended: Ended,
     /// What the notebook imports and the environment lacks, if a cell has failed for that.
     pub(crate) missing: Vec<MissingModule>,
@@ -56,17 +56,27 @@ impl Ran {
     /// Compares what a cell says now with what is saved, which was written by a front end that knows widgets or by one that does
     /// not, and by one that saves what a pager shows or by one that does not.
     pub(crate) fn compare(&self, position: usize, cell: &Checked, rerun: &compare::Rerun) -> Comparison {
-        let fresh = &self.outputs[position];
-        let beside = self.beside_widgets.get(position).and_then(Option::as_ref);
-        let mut forms: Vec<&[Output]> = std::iter::once(fresh).chain(beside).map(Vec::as_slice).collect();
-        if cell.asks_for_help {
-            forms.push(without_pages(fresh, cell.saved.len()));
-        }
-        let mut compared = forms.into_iter().map(|form| compare(&cell.saved, form, rerun));
+        let mut compared = self.forms(position, cell).map(|form| compare(&cell.saved, form, rerun));
         let first = compared.next().unwrap_or(Comparison::Same);
         let is_different = matches!(first, Comparison::Different { .. });
         let other = compared.find(|other| is_different && !matches!(other, Comparison::Different { .. }));
         other.unwrap_or(first)
+    }
+
+    /// How a cell that says something else differs, for people: from the form that is most like what is saved.
+    pub(crate) fn difference(&self, position: usize, cell: &Checked, rerun: &compare::Rerun) -> String {
+        let differences = self.forms(position, cell).map(|form| match compare(&cell.saved, form, rerun) {
+            Comparison::Different { lines } => difference(&cell.saved, form, &lines),
+            Comparison::Same | Comparison::Close { .. } => String::new(),
+        });
+        differences.min_by_key(|text| (text.lines().count(), text.len())).unwrap_or_default()
+    }
+
+    fn forms<'r>(&'r self, position: usize, cell: &'r Checked) -> impl Iterator<Item = &'r [Output]> {
+        let fresh = &self.outputs[position];
+        let others = self.other_forms.get(position).into_iter().flatten();
+        let without_pages = cell.asks_for_help.then(|| without_pages(fresh, cell.saved.len()));
+        std::iter::once(fresh).chain(others).map(Vec::as_slice).chain(without_pages)
     }
 
     /// Why the cell at that position failed, if it did.
@@ -130,8 +140,8 @@ pub(crate) async fn rerun(
     }
     if let (Some(copy), Ok(ran)) = (&copy, &mut ran) {
         ran.left_out = copy.left_out().to_vec();
-        let beside = ran.beside_widgets.iter_mut().flatten();
-        ran.outputs.iter_mut().chain(beside).for_each(|outputs| copy.restore(outputs));
+        let others = ran.other_forms.iter_mut().flatten();
+        ran.outputs.iter_mut().chain(others).for_each(|outputs| copy.restore(outputs));
     }
     ran
 }
@@ -173,9 +183,9 @@ async fn run_cells(
     let missing = if lacks_module { missing_modules(&*executor, cells).await } else { Vec::new() };
     // Only now: a later cell may have updated a display of an earlier one.
     let outputs = areas.iter().map(|area| area.lock().all.outputs().to_vec()).collect();
-    let beside_widgets = areas.iter().map(|area| area.lock().beside_widgets()).collect();
+    let other_forms = areas.iter().map(|area| area.lock().other_forms()).collect();
     let (runtime, widgets) = (runtime(&*executor), executor.widget_state().await);
-    Ok(Ran { outputs, beside_widgets, ended, missing, left_out: Vec::new(), runtime, widgets })
+    Ok(Ran { outputs, other_forms, ended, missing, left_out: Vec::new(), runtime, widgets })
 }
 
 fn is_of_missing_module(output: &Output) -> bool {
@@ -201,30 +211,62 @@ async fn missing_modules(executor: &dyn Executor, cells: &[Checked]) -> Vec<Miss
 /// The outputs of a cell.
 #[derive(Default)]
 struct Areas {
+    /// Also those that went into `Output` widgets, and widgets as they are at the end.
     all: OutputArea,
-    /// Without what went into `Output` widgets.
+    /// Of a cell with widgets.
+    others: Option<Box<OtherAreas>>,
+    asks_to_exit: bool,
+}
+
+/// The outputs of a cell as front ends save them that show its widgets.
+#[derive(Default)]
+struct OtherAreas {
+    /// As runs save them.
+    of_runs: OutputArea,
+    /// All, and widgets as they were when they were displayed.
+    at_first: OutputArea,
+    /// Without what went into `Output` widgets, and widgets as they were when they were displayed.
     beside_widgets: OutputArea,
     /// Whether a widget takes them now.
     is_captured: bool,
-    was_captured: bool,
-    asks_to_exit: bool,
+}
+
+impl OtherAreas {
+    fn apply(&mut self, event: &Event) {
+        self.of_runs.apply(event.clone());
+        match event {
+            Event::Captured(is_captured) => self.is_captured = *is_captured,
+            Event::Widget { .. } | Event::WidgetState(_) => {}
+            event => {
+                self.at_first.apply(event.clone());
+                if !self.is_captured || matches!(event, Event::UpdateDisplay { .. }) {
+                    self.beside_widgets.apply(event.clone());
+                }
+            }
+        }
+    }
 }
 
 impl Areas {
     fn apply(&mut self, event: Event) {
         match event {
-            Event::Captured(is_captured) => {
-                self.is_captured = is_captured;
-                self.was_captured |= is_captured;
-            }
             Event::ExitRequested { .. } => self.asks_to_exit = true,
             Event::Output { output: Output::Stream { .. }, .. }
                 if self.all.size_bytes() > MAX_OUTPUT_BYTES => {}
             event => {
-                if !self.is_captured || matches!(event, Event::UpdateDisplay { .. }) {
-                    self.beside_widgets.apply(event.clone());
+                if matches!(event, Event::Captured(_) | Event::Widget { .. }) {
+                    self.others.get_or_insert_with(|| {
+                        let area = || self.all.clone();
+                        let (of_runs, at_first, beside_widgets) = (area(), area(), area());
+                        Box::new(OtherAreas { of_runs, at_first, beside_widgets, is_captured: false })
+                    });
                 }
-                self.all.apply(event);
+                if let Some(others) = &mut self.others {
+                    others.apply(&event);
+                }
+                if !matches!(event, Event::Captured(_)) {
+                    self.all.apply(event);
+                }
             }
         }
     }
@@ -240,15 +282,16 @@ impl Areas {
     /// The error that the cell shows, which its reply does not tell if the code caught it: `%run` of a script that fails, or a cell
     /// that runs another. What went into a widget is shown there.
     fn error(&self) -> Option<String> {
-        self.beside_widgets.outputs().iter().find_map(|output| match output {
+        let shown = self.others.as_ref().map_or(&self.all, |others| &others.beside_widgets);
+        shown.outputs().iter().find_map(|output| match output {
             Output::Error { name, value, .. } => Some(error_line(name, value)),
             _ => None,
         })
     }
 
-    /// `None` if no widget took any.
-    fn beside_widgets(&self) -> Option<Vec<Output>> {
-        self.was_captured.then(|| self.beside_widgets.outputs().to_vec())
+    fn other_forms(&self) -> Vec<Vec<Output>> {
+        let Some(others) = &self.others else { return Vec::new() };
+        [&others.of_runs, &others.at_first, &others.beside_widgets].map(|area| area.outputs().to_vec()).into()
     }
 }
 
@@ -343,17 +386,17 @@ mod tests {
         compare::Rerun::new(now..now, [cell.source.as_str()])
     }
 
-    fn outputs(events: Vec<Event>) -> (Vec<Output>, Option<Vec<Output>>) {
+    fn outputs(events: Vec<Event>) -> (Vec<Output>, Vec<Vec<Output>>) {
         let mut areas = Areas::default();
         for event in events {
             areas.apply(event);
         }
-        (areas.all.outputs().to_vec(), areas.beside_widgets())
+        (areas.all.outputs().to_vec(), areas.other_forms())
     }
 
     #[test]
     fn what_goes_into_a_widget_may_be_saved_in_the_cell_or_with_the_widget() {
-        let (outputs, beside) = outputs(vec![
+        let (outputs, others) = outputs(vec![
             printed("a\n"),
             Event::Captured(true),
             printed("in the widget\n"),
@@ -364,7 +407,7 @@ mod tests {
         ]);
         let ran = Ran {
             outputs: vec![outputs],
-            beside_widgets: vec![beside],
+            other_forms: vec![others],
             ended: Ended::Whole,
             missing: Vec::new(),
             left_out: Vec::new(),
@@ -378,6 +421,62 @@ mod tests {
         };
         assert!(says("a\nb\n") && says("in the widget\nb\n"));
         assert!(!says("a\nin the widget\nb\n") && !says("other\n"));
+    }
+
+    #[test]
+    fn a_widget_may_be_saved_as_it_was_displayed_or_as_it_is_at_the_end() {
+        let data = |plain: &str| {
+            let view = serde_json::json!({ "model_id": "m" });
+            let data =
+                serde_json::json!({ "application/vnd.jupyter.widget-view+json": view, "text/plain": plain });
+            MimeBundle { data: Json::from_value(&data), metadata: Json::empty_object() }
+        };
+        let picture = || {
+            let data = serde_json::json!({ "image/png": "AAAA", "text/plain": "<Figure>" });
+            Output::Display(MimeBundle { data: Json::from_value(&data), metadata: Json::empty_object() })
+        };
+        let show = |output| Event::Output { output, display_id: None };
+        let widget = |text: &str| Event::Widget { model_id: "m".to_owned(), text: text.to_owned() };
+        let (outputs, others) = outputs(vec![
+            show(Output::Display(data("Output()"))),
+            widget("empty"),
+            Event::Captured(true),
+            printed("inside"),
+            show(picture()),
+            widget("inside"),
+            Event::Captured(false),
+            printed("after"),
+        ]);
+        let ran = Ran {
+            outputs: vec![outputs],
+            other_forms: vec![others],
+            ended: Ended::Whole,
+            missing: Vec::new(),
+            left_out: Vec::new(),
+            runtime: String::new(),
+            widgets: None,
+        };
+        let stdout = |text: &str| Output::Stream { name: "stdout".to_owned(), text: text.into() };
+        let shown = |plain: &str| Output::Display(data(plain));
+        let checked = |saved: Vec<Output>| Checked::with_saved(saved);
+        for (name, saved) in [
+            ("nbclient and JupyterLab", vec![shown("Output()"), stdout("after")]),
+            ("a front end that syncs", vec![shown("Output(outputs=({},))"), stdout("after")]),
+            ("no widgets", vec![shown("Output()"), stdout("inside"), picture(), stdout("after")]),
+            ("runs", vec![shown("inside"), picture(), stdout("after")]),
+            ("all", vec![shown("inside"), stdout("inside"), picture(), stdout("after")]),
+        ] {
+            let cell = checked(saved);
+            assert_eq!(ran.compare(0, &cell, &fresh(&cell)), Comparison::Same, "{name}");
+        }
+        let other = checked(vec![shown("Label()"), stdout("after")]);
+        let different = ran.compare(0, &other, &fresh(&other));
+        assert!(matches!(different, Comparison::Different { .. }), "{different:?}");
+        let shown = ran.difference(0, &other, &fresh(&other));
+        assert!(
+            shown.contains("+[widget, as it was at first: Output()]") && !shown.contains("inside"),
+            "{shown}"
+        );
     }
 
     #[test]
@@ -415,7 +514,7 @@ mod tests {
         };
         let ran = Ran {
             outputs: vec![vec![Output::Display(bundle("Docstring"))]],
-            beside_widgets: Vec::new(),
+            other_forms: Vec::new(),
             ended: Ended::Whole,
             missing: Vec::new(),
             left_out: Vec::new(),
@@ -432,7 +531,7 @@ mod tests {
 
     #[test]
     fn without_widgets_there_is_one_way_to_save_outputs() {
-        let (all, beside) = outputs(vec![printed("a")]);
-        assert_eq!((all.len(), beside), (1, None));
+        let (all, others) = outputs(vec![printed("a")]);
+        assert_eq!((all.len(), others), (1, Vec::new()));
     }
 }

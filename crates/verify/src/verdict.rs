@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use compare::{Comparison, compare, difference};
+use compare::{Comparison, compare};
 use names::{Cause, nondeterminism};
 use notebook::{CellId, Output};
 
@@ -132,11 +132,11 @@ pub(crate) fn verdicts(
                     Comparison::Same => Verdict::Identical,
                     Comparison::Close { pictures } => Verdict::Close { pictures },
                     Comparison::Different { .. } if !cell.inputs.is_disjoint(&tainted) => Verdict::Follows,
-                    Comparison::Different { lines } => {
+                    Comparison::Different { .. } => {
                         // What it uses may differ, too, without having shown it.
                         let is_silent = |input: &&usize| cells[**input].saved.is_empty();
                         tainted.extend(cell.inputs.iter().filter(is_silent).copied());
-                        let diff = difference(&cell.saved, &ran.outputs[position], &lines);
+                        let diff = ran.difference(position, cell, rerun);
                         explained(cells, position, ran, again, rerun, diff)
                     }
                 },
@@ -233,7 +233,7 @@ mod tests {
     fn ran(texts: &[&str], ended: Ended) -> Ran {
         Ran {
             outputs: texts.iter().map(|text| outputs(text)).collect(),
-            beside_widgets: Vec::new(),
+            other_forms: Vec::new(),
             ended,
             missing: Vec::new(),
             left_out: Vec::new(),
