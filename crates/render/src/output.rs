@@ -38,15 +38,18 @@ pub fn full_text(output: &Output) -> String {
     }
 }
 
-/// The length of [`full_text`], in characters. The text of a stream is not held in memory for it.
+/// The length of [`full_text`], in characters.
 pub fn full_length(output: &Output) -> usize {
+    let mut length = 0;
+    full_text_in_pieces(output, |piece| length += piece.chars().count());
+    length
+}
+
+/// Passes [`full_text`] to `sink` in pieces. The text of a stream is not held in memory for it.
+pub fn full_text_in_pieces(output: &Output, mut sink: impl FnMut(&str)) {
     match output {
-        Output::Stream { text, .. } => {
-            let mut length = 0;
-            stream_text(text, |piece| length += piece.chars().count());
-            length
-        }
-        _ => full_text(output).chars().count(),
+        Output::Stream { text, .. } => stream_text(text, sink),
+        _ => sink(&full_text(output)),
     }
 }
 

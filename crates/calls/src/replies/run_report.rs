@@ -11,7 +11,7 @@ use workspace::Session;
 use crate::answer::Answer;
 use crate::next_step::message;
 use crate::replies::cell_text::shortened;
-use crate::replies::seen_outputs::{NewOutputs, SeenOutputs};
+use crate::replies::seen_outputs::{NewPart, SeenOutputs};
 use crate::replies::{failed_install, missing_package};
 
 /// A shorter time in the queue is not worth saying.
@@ -105,16 +105,20 @@ pub async fn add_section(reply: &mut Reply, session: &Session, index: usize, run
 /// Adds the outputs, or those of them that are new since an earlier reply.
 fn add_outputs(reply: &mut Reply, run: &Run, view: &RunView, since: Option<SeenOutputs>) {
     let outputs = merged(&view.outputs);
-    let new = since.map(|since| since.new_in(&outputs));
-    let (first, start) = new.as_ref().map_or((0, 0), NewOutputs::start);
-    let shown = new.as_ref().map_or(&*outputs, |new| &new.outputs);
-    if shown.is_empty() && !outputs.is_empty() {
-        reply.note("[Nothing new since then]");
+    let Some(since) = since else {
+        let id = run.id().clone();
+        return reply.outputs(&outputs, move |output, offset| more(&id, output, offset));
+    };
+    let new = since.new_in(&outputs);
+    if new.is_empty() {
+        reply.note(if outputs.is_empty() { "[No outputs now]" } else { "[Nothing new since then]" });
     }
-    let id = run.id().clone();
-    reply.outputs(shown, move |output, offset| {
-        more(&id, first + output, if output == 0 { start + offset } else { offset })
-    });
+    for NewPart { first, offset: start, outputs } in new {
+        let id = run.id().clone();
+        reply.outputs(&outputs, move |output, offset| {
+            more(&id, first + output, if output == 0 { start + offset } else { offset })
+        });
+    }
 }
 
 /// The lines after the outputs: notes, what is lacking, and the state with the next call to make.
