@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use notebook::one_line;
+use notebook::{Output, one_line};
 use place::{Error, FoundRun, RunId, RunState};
 use render::{Budget, Reply, full_text, marked, merged};
 use runs::Run;
@@ -57,7 +57,7 @@ arguments! {
         /// Only what is new since; from the last reply
         since: Option<String>,
         output: Option<usize>,
-        /// Character to begin at
+        /// Character to begin at; with pattern, the lines to skip
         offset: usize = 0,
         /// Text to find in the output
         pattern: Option<FreeText>,
@@ -92,7 +92,10 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
             .await?;
     }
     if let Some(FreeText(pattern)) = arguments.pattern {
-        return Ok(found(&run, &pattern, arguments.output, budget.characters).into());
+        let (view, limit) = (run.view(), budget.characters);
+        let outputs = merged(&view.outputs);
+        let found = lines_with(&outputs, run.id(), &pattern, arguments.output, arguments.offset, limit);
+        return Ok(found.into());
     }
     if let Some(output) = arguments.output {
         let more = |offset| more(run.id(), output, offset);
@@ -219,11 +222,18 @@ fn latest(session: &Session, limit: usize) -> String {
     })
 }
 
-/// The lines with `pattern` in the outputs, or in one of them, as many as fit into `limit` characters.
-fn found(run: &Run, pattern: &str, wanted: Option<usize>, limit: usize) -> String {
+/// The lines with `pattern` in the outputs, or in one of them, but the first `skipped`: as many as fit into `limit` characters.
+fn lines_with(
+    outputs: &[Output],
+    id: &str,
+    pattern: &str,
+    wanted: Option<usize>,
+    skipped: usize,
+    limit: usize,
+) -> String {
     let needle = pattern.to_lowercase();
     let mut lines = Vec::new();
-    for (index, output) in merged(&run.view().outputs).iter().enumerate() {
+    for (index, output) in outputs.iter().enumerate() {
         if wanted.is_some_and(|wanted| wanted != index) {
             continue;
         }
@@ -236,7 +246,45 @@ fn found(run: &Run, pattern: &str, wanted: Option<usize>, limit: usize) -> Strin
         }
     }
     if lines.is_empty() {
-        return format!("{pattern:?} does not occur in the outputs of run {}.", run.id());
+        return format!("{pattern:?} does not occur in the outputs of run {id}.");
     }
-    whole_lines(&lines.join("\n"), "", limit, |_, left| format!("… and {left} more lines."))
+    let Some(rest) = lines.get(skipped..).filter(|rest| !rest.is_empty()) else {
+        return format!(
+            "{pattern:?} occurs in {} lines; with pattern, offset is a number of lines to skip.",
+            lines.len()
+        );
+    };
+    let same = wanted.map(|output| format!(", output={output}")).unwrap_or_default();
+    whole_lines(&rest.join("\n"), "", limit, |shown, left| {
+        let next = skipped + shown;
+        format!("… and {left} more lines: get_run(run_id=\"{id}\", pattern={pattern:?}{same}, offset={next})")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_line_that_is_found_can_be_reached() {
+        let text: String = (0..100).map(|number| format!("hit {number}\nmiss\n")).collect();
+        let stream = |text: &str| Output::Stream { name: "stdout".to_owned(), text: text.into() };
+        let error = Output::Error { name: "hit".to_owned(), value: "x".to_owned(), traceback: Vec::new() };
+        for wanted in [None, Some(0)] {
+            let outputs = [stream(&text), error.clone()];
+            let (mut found, mut skipped) = (0, 0);
+            loop {
+                let page = lines_with(&outputs, "r1", "HIT", wanted, skipped, 400);
+                assert!(page.chars().count() <= 400, "{page}");
+                found += page.lines().filter(|line| line.starts_with("output ")).count();
+                let same = wanted.map_or("", |_| ", output=0");
+                let way = format!("get_run(run_id=\"r1\", pattern=\"HIT\"{same}, offset=");
+                let Some((_, next)) = page.split_once(&way) else { break };
+                skipped = next.trim_end_matches(')').parse().unwrap();
+            }
+            assert_eq!(found, if wanted.is_some() { 100 } else { 101 });
+        }
+        let past = lines_with(&[stream(&text)], "r1", "hit", None, 100, 400);
+        assert!(past.starts_with("\"hit\" occurs in 100 lines"), "{past}");
+    }
 }
