@@ -42,4 +42,4 @@ pub use parse::with_stack;
 pub use rename::{CannotRename, Renamed, RenamedCell, rename};
 pub use small_set::SmallSet;
 pub use undefined::{Undefined, definers, undefined};
-pub use walker::{ARRAYS, CONFIGURATION, FRAMES, is_configuration, is_counting, is_shared};
+pub use walker::{ARRAYS, CONFIGURATION, FLOATS, FRAMES, is_configuration, is_counting, is_shared};

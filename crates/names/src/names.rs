@@ -62,6 +62,7 @@ pub enum Repeat {
 
 /// What running code does with the names of its module.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent facts")]
 pub struct Effects {
     /// Read before the code itself binds them.
     pub uses: NameSet,

@@ -8,7 +8,7 @@ use ruff_python_ast::{
     Comprehension, Expr, IpyEscapeKind, ParameterWithDefault, Parameters, StmtClassDef, StmtFunctionDef,
     Suite, TypeParams,
 };
-use ruff_text_size::Ranged;
+use ruff_text_size::{Ranged, TextRange};
 
 use crate::builtins::VARIABLES;
 use crate::locals::Locals;
@@ -33,7 +33,7 @@ mod wrappers;
 use branches::Branch;
 pub(crate) use branches::is_suppressing;
 use derived::Derived;
-pub use options::{ARRAYS, FRAMES};
+pub use options::{ARRAYS, FLOATS, FRAMES};
 pub use shared::{CONFIGURATION, is_configuration, is_shared};
 pub use streams::is_counting;
 
@@ -47,6 +47,8 @@ pub(crate) struct Walker {
     repeat: Repeat,
     /// Whether nothing is done with the result of the call that is visited next.
     is_discarded: bool,
+    /// What is called next.
+    callee: Option<TextRange>,
     /// Whether objects are only looked at here.
     is_looking: bool,
     /// The streams that the cell reads from a place that it has chosen.
@@ -83,6 +85,7 @@ impl Walker {
             branches: Vec::new(),
             repeat: Repeat::Unknown,
             is_discarded: false,
+            callee: None,
             is_looking: false,
             rewound: BTreeSet::new(),
             scopes: Scopes::default(),

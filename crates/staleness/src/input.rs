@@ -335,9 +335,14 @@ impl Book<'_> {
         Some(used.finding(State::MayHaveChanged, &clause))
     }
 
-    /// A name that no other cell defines any longer, unless one does of which nothing is known.
+    /// A name that no other cell defines any longer, unless one above may do so of which nothing is known.
     fn gone(&self, used: Used<'_>, clause: &str) -> Option<Finding> {
-        self.unknown().is_empty().then(|| used.finding(State::UndefinedName, clause))
+        let may_define = |position: &usize| {
+            let names = &self.facts.cells[*position].names;
+            *position < used.position && (names.binds_anything || names.possible.contains(used.name))
+        };
+        let is_defined = self.unknown().iter().any(may_define);
+        (!is_defined).then(|| used.finding(State::UndefinedName, clause))
     }
 
     /// What other code wrote to the name in this kernel before the cell ran, and when.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use names::{ARRAYS, CONFIGURATION, FRAMES, Names, Undefined, is_blank, with_stack};
+use names::{ARRAYS, CONFIGURATION, FLOATS, FRAMES, Names, Undefined, is_blank, with_stack};
 use notebook::{Cell, CellId, Notebook};
 
 use crate::carried::{Codes, Present, carried};
@@ -146,7 +146,7 @@ impl Judge {
         let ran = runs.iter().map(|run| &run.names);
         let known: Vec<&Names> =
             cells.iter().map(|cell| &cell.names).chain(ran).map(|names| &**names).collect();
-        let options = [CONFIGURATION, ARRAYS, FRAMES].into_iter();
+        let options = [CONFIGURATION, ARRAYS, FLOATS, FRAMES].into_iter();
         let options: Vec<_> = options.filter(|it| known.iter().any(|names| is_set_by(names, it))).collect();
         for cell in &mut cells {
             cell.shows = depends_on(&notebook.cells()[cell.index], &options);

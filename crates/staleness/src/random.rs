@@ -1,6 +1,6 @@
 //! Random states among the facts.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use names::{Name, Names, RandomUse, random_use};
@@ -37,8 +37,14 @@ pub fn add_random(
     sources: &[&str],
     ran: impl Fn(u64) -> Option<String>,
 ) {
-    for (cell, random) in cells.iter_mut().zip(uses.of(sources)) {
+    let elsewhere = elsewhere(cells, runs, &ran);
+    let all: Vec<&str> = sources.iter().copied().chain(elsewhere.iter().map(|(_, code)| &**code)).collect();
+    let mut found = uses.of(&all).into_iter();
+    for (cell, random) in cells.iter_mut().zip(&mut found) {
         cell.random = random;
+    }
+    for ((run, _), random) in elsewhere.iter().zip(found) {
+        runs[*run].random = random;
     }
     let last: HashMap<CellId, usize> = runs
         .iter()
@@ -64,6 +70,14 @@ pub fn add_random(
     add_hidden(cells, runs, &last);
 }
 
+/// The runs of code that is in no cell any longer, or never was, and the code.
+fn elsewhere(cells: &[Cell], runs: &[Run], ran: &impl Fn(u64) -> Option<String>) -> Vec<(usize, String)> {
+    let present: HashSet<&CellId> = cells.iter().map(|cell| &cell.id).collect();
+    let is_elsewhere = |run: &Run| run.cell.as_ref().is_none_or(|cell| !present.contains(cell));
+    let runs = runs.iter().enumerate().filter(|(_, run)| is_elsewhere(run));
+    runs.filter_map(|(index, run)| Some((index, ran(run.source)?))).collect()
+}
+
 /// Adds the draws that names do not show and that runs have made: from a state to which a cell above gives a seed. An edit of the cell
 /// hardly ever ends them.
 fn add_hidden(cells: &mut [Cell], runs: &mut [Run], last: &[Option<usize>]) {
@@ -77,6 +91,12 @@ fn add_hidden(cells: &mut [Cell], runs: &mut [Run], last: &[Option<usize>]) {
             }
         }
         seeded.extend(cell.random.iter().filter(|(_, it)| it.seeds).map(|(state, _)| state.clone()));
+    }
+    let known: BTreeSet<usize> = last.iter().copied().flatten().collect();
+    for (_, run) in runs.iter_mut().enumerate().filter(|(index, _)| !known.contains(index)) {
+        for state in run.drew.iter().filter(|state| seeded.contains(*state)) {
+            run.random.entry(state.clone()).or_insert_with(|| hidden(run.source, &run.names));
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! On which options outputs depend, by what they look like.
 
-use names::{ARRAYS, CONFIGURATION, FRAMES};
+use names::{ARRAYS, CONFIGURATION, FLOATS, FRAMES};
 use notebook::Cell;
 
 /// How the text of a figure of matplotlib begins.
@@ -11,6 +11,7 @@ pub(crate) fn depends_on(cell: &Cell, options: &[&'static str]) -> Vec<&'static 
     let depends = |options: &&'static str| match *options {
         CONFIGURATION => cell.shows(|text| text.contains(FIGURE)),
         ARRAYS => cell.shows(has_array),
+        FLOATS => cell.shows(has_float),
         FRAMES => cell.shows(has_frame),
         _ => false,
     };
@@ -27,6 +28,13 @@ fn has_array(text: &str) -> bool {
         first.is_some_and(|first| first.contains('.') || words.next().as_ref().is_some_and(is_number))
     };
     text.contains("array(") || text.split('[').skip(1).any(is_array)
+}
+
+/// A number that has a point.
+fn has_float(text: &str) -> bool {
+    text.split(|it: char| !it.is_ascii_digit() && it != '.').any(|word| {
+        word.split_once('.').is_some_and(|(whole, rest)| !whole.is_empty() && !rest.contains('.'))
+    })
 }
 
 /// A frame as HTML or as text, whose header begins with space, or a series.

@@ -32,6 +32,8 @@ pub(super) struct Finder {
     /// What the cell does with random states.
     pub(super) random: BTreeMap<Library, RandomUse>,
     pub(super) called: Called,
+    /// The loops and branches that the walk is in, outside functions: they decide how often it draws.
+    pub(super) repeated: Vec<Called>,
     /// Whether the order of items does not matter here.
     is_unordered: bool,
     /// Those of the cell, or of the function that the walk is in.

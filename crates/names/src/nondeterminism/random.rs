@@ -102,6 +102,18 @@ impl Called {
     }
 }
 
+impl Called {
+    /// What decides how often something is called.
+    fn by<'e>(headers: impl IntoIterator<Item = &'e Expr>, text: impl Fn(&Expr) -> String) -> Self {
+        let (mut hash, mut names) = (DefaultHasher::new(), Loads::default());
+        for header in headers {
+            text(header).hash(&mut hash);
+            names.visit_expr(header);
+        }
+        Self { code: hash.finish(), inputs: names.0 }
+    }
+}
+
 #[derive(Default)]
 struct Loads(NameSet);
 
@@ -115,12 +127,23 @@ impl<'a> Visitor<'a> for Loads {
 }
 
 impl Finder {
+    /// Walks where these expressions decide how often something is done.
+    pub(super) fn repeatedly<'e>(
+        &mut self,
+        headers: impl IntoIterator<Item = &'e Expr>,
+        walk: impl FnOnce(&mut Self),
+    ) {
+        let header = Called::by(headers, |header| self.text(header).to_owned());
+        self.repeated.push(header);
+        walk(self);
+        self.repeated.pop();
+    }
+
     /// The cell draws, in the call that the walk is in.
     pub(super) fn drawn(&mut self, library: Library) {
-        let called = self.called.clone();
         let known = self.random.entry(library).or_default();
         known.draws |= !known.seeds;
-        known.add(&called);
+        self.repeated.iter().chain([&self.called]).for_each(|called| known.add(called));
     }
 
     pub(super) fn sown(&mut self, library: Library) {

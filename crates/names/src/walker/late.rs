@@ -2,7 +2,7 @@
 //! holds such objects. The names that this code has are looked up then, and not where the object was made.
 
 use ruff_python_ast::visitor::{self, Visitor};
-use ruff_python_ast::{Expr, ExprLambda, Stmt, StmtClassDef, StmtFunctionDef};
+use ruff_python_ast::{Expr, Stmt, StmtClassDef, StmtFunctionDef};
 
 use super::{Resolved, Walker};
 use crate::builtins::is_builtin;
@@ -20,21 +20,20 @@ impl Walker {
         held.add(value);
         let mut names = held.names;
         names.remove(target.id.as_str());
-        if !held.lambdas.is_empty() {
-            let alias = self.names.made_by.get(target.id.as_str()).cloned();
+        if !held.code.is_empty() {
+            let maker = self.names.made_by.get(target.id.as_str()).cloned();
+            let is_stream = self.names.streams.contains(target.id.as_str());
             self.defining(&target.id, |walker| {
-                held.lambdas.iter().for_each(|lambda| walker.call_lambda(lambda))
+                for code in &held.code {
+                    walker.called_later(Locals::default(), |walker| walker.visit_expr(code));
+                }
             });
-            self.names.made_by.extend(alias.map(|maker| (target.id.to_string(), maker)));
+            self.names.made_by.extend(maker.map(|maker| (target.id.to_string(), maker)));
+            self.names.streams.extend(is_stream.then(|| target.id.to_string()));
         }
         if !names.is_empty() {
             self.names.holds.insert(target.id.to_string(), names);
         }
-    }
-
-    fn call_lambda(&mut self, lambda: &ExprLambda) {
-        let locals = Locals::of_lambda(lambda.parameters.as_deref(), &lambda.body);
-        self.called_later(locals, |walker| walker.visit_expr(&lambda.body));
     }
 
     /// After a class has been defined.
@@ -67,14 +66,15 @@ impl Walker {
 #[derive(Default)]
 struct Held<'a> {
     names: NameSet,
-    lambdas: Vec<&'a ExprLambda>,
+    /// Lambdas and generators, which run later.
+    code: Vec<&'a Expr>,
 }
 
 impl<'a> Held<'a> {
     fn add(&mut self, value: &'a Expr) {
         match value {
             Expr::Name(name) => drop(self.names.insert(name.id.to_string())),
-            Expr::Lambda(lambda) => self.lambdas.push(lambda),
+            Expr::Lambda(_) | Expr::Generator(_) => self.code.push(value),
             Expr::List(list) => list.elts.iter().for_each(|item| self.add(item)),
             Expr::Tuple(tuple) => tuple.elts.iter().for_each(|item| self.add(item)),
             Expr::Set(set) => set.elts.iter().for_each(|item| self.add(item)),
@@ -115,7 +115,7 @@ impl<'a> Visitor<'a> for Gives {
             Stmt::Return(returned) => {
                 let mut held = Held::default();
                 returned.value.iter().for_each(|value| held.add(value));
-                self.lambda |= !held.lambdas.is_empty();
+                self.lambda |= !held.code.is_empty();
                 self.returned.extend(held.names.iter().cloned());
             }
             _ => visitor::walk_stmt(self, statement),

@@ -1,7 +1,7 @@
 //! Options that change what cells below show, though nothing names them there: how `NumPy` prints arrays, how pandas shows frames, and
 //! what loggers write.
 
-use ruff_python_ast::{Expr, ExprCall};
+use ruff_python_ast::{Expr, ExprCall, ExprSubscript};
 
 use super::shared::{path_of, text_of};
 use super::{Resolved, Walker};
@@ -9,6 +9,10 @@ use super::{Resolved, Walker};
 /// What the options of `NumPy`, of pandas and of `logging` are called in messages.
 pub const ARRAYS: &str = "NumPy's print options";
 pub const FRAMES: &str = "pandas' display options";
+/// What `%precision` sets is called in messages.
+pub const FLOATS: &str = "IPython's precision";
+/// What the variables of the process are called in messages.
+pub(super) const ENVIRONMENT: &str = "the environment";
 pub(super) const LOGS: &str = "the configuration of logging";
 
 /// How the options of pandas begin that only change how it shows things.
@@ -30,6 +34,8 @@ impl Walker {
             ("logging", "basicConfig" | "dictConfig" | "fileConfig" | "disable" | "captureWarnings") => {
                 (LOGS, vec![(*last).to_owned()])
             }
+            ("os", "getenv") => (ENVIRONMENT, Vec::new()),
+            ("os", "get" | "items" | "copy" | "keys") if path[1] == "environ" => (ENVIRONMENT, Vec::new()),
             (name, "setLevel") if is_logger(name) => (LOGS, vec![format!("{name}.{last}")]),
             (name, "addHandler" | "removeHandler" | "addFilter" | "removeFilter") if is_logger(name) => {
                 (LOGS, vec![self.text(call).to_owned()])
@@ -68,6 +74,36 @@ impl Walker {
             self.read_shared(FRAMES.to_owned());
         }
     }
+}
+
+impl Walker {
+    /// `%env NAME=value`, `%set_env NAME value`; without a value, it is shown.
+    pub(super) fn sets_environment_by_magic(&mut self, text: &str) {
+        let text = text.trim();
+        match text.split_once(|it: char| it == '=' || it.is_whitespace()) {
+            Some((name, _)) => self.change_shared(ENVIRONMENT.to_owned(), vec![name.to_owned()]),
+            None => self.read_shared(ENVIRONMENT.to_owned()),
+        }
+    }
+
+    /// `os.environ["NAME"] = "value"`, whose target is given.
+    pub(super) fn sets_environment(&mut self, target: &Expr) {
+        if let Some(part) = variable_of(target) {
+            self.change_shared(ENVIRONMENT.to_owned(), vec![text_of(&part.slice).unwrap_or_default()]);
+        }
+    }
+
+    /// `os.environ["NAME"]`
+    pub(super) fn reads_environment(&mut self, expression: &Expr) {
+        if variable_of(expression).is_some_and(|part| part.ctx.is_load()) {
+            self.read_shared(ENVIRONMENT.to_owned());
+        }
+    }
+}
+
+fn variable_of(part: &Expr) -> Option<&ExprSubscript> {
+    part.as_subscript_expr()
+        .filter(|part| matches!(path_of(&part.value)[..], ["os", "environ"] | ["environ"]))
 }
 
 fn option_of(part: &Expr) -> Option<String> {

@@ -79,6 +79,7 @@ impl Walker {
             place.push_str(&format!("[{}]", self.text(*key)));
         }
         self.change_part(part, self.repeat, Some(place));
+        self.sets_environment(part);
         self.choose_parts(part, &keys);
     }
 
@@ -86,7 +87,9 @@ impl Walker {
     pub(super) fn choose_parts(&mut self, object: &Expr, keys: &[&Expr]) {
         let Some(alias) = root(object).filter(|_| !keys.is_empty()) else { return };
         let mut chosen = NamesIn::default();
-        keys.iter().for_each(|key| chosen.visit_expr(key));
+        for key in keys {
+            chosen.visit_expr(key);
+        }
         for name in [alias.to_owned(), self.whole(alias)] {
             if !self.is_from_outside(&name) || !self.effects().changes.contains(&name) {
                 continue;

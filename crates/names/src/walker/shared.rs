@@ -2,7 +2,7 @@
 
 use ruff_python_ast::{Expr, ExprCall, ExprDict};
 
-use super::options::{ARRAYS, FRAMES, LOGS};
+use super::options::{ARRAYS, ENVIRONMENT, FLOATS, FRAMES, LOGS};
 use super::{Resolved, Walker};
 use crate::names::{Name, Repeat};
 
@@ -20,7 +20,7 @@ pub fn is_shared(name: &str) -> bool {
 
 /// Whether a name stands for options, which cells set in parts.
 pub fn is_configuration(name: &str) -> bool {
-    [CONFIGURATION, ARRAYS, FRAMES, LOGS].contains(&name)
+    [CONFIGURATION, ARRAYS, FRAMES, FLOATS, LOGS, ENVIRONMENT].contains(&name)
 }
 
 impl Walker {
@@ -76,6 +76,10 @@ impl Walker {
             }
             (Some("precision"), _) => {
                 self.change_shared(ARRAYS.to_owned(), vec!["precision".to_owned()]);
+                self.change_shared(FLOATS.to_owned(), vec!["precision".to_owned()]);
+            }
+            (Some(magic @ ("env" | "set_env")), Some(_)) => {
+                self.sets_environment_by_magic(&text[magic.len()..]);
             }
             (Some("config"), Some(part)) if part.starts_with("InlineBackend.") => {
                 self.configure(vec![part.to_owned()]);

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{ExceptHandler, Expr, ExprAttribute, ExprContext, ExprSubscript, Pattern, Stmt};
 
+use ruff_text_size::Ranged as _;
+
 use super::branches::is_suppressing;
 use super::repeats::of_assignment;
 use super::streams::{is_automagic, looks, only_looks};
@@ -23,6 +25,13 @@ impl Walker {
             self.alias(&name.id, &other.id);
         }
     }
+}
+
+/// The name of a class, by its look, of which an expression reads an attribute: `Model.layers` calls nothing.
+fn class_of(expression: &Expr) -> Option<&str> {
+    let attribute = expression.as_attribute_expr().filter(|attribute| attribute.ctx.is_load())?;
+    let name = attribute.value.as_name_expr()?.id.as_str();
+    name.starts_with(char::is_uppercase).then_some(name)
 }
 
 /// Whether all targets are names.
@@ -146,9 +155,13 @@ impl<'a> Visitor<'a> for Walker {
                 }
             }
             Expr::Attribute(_) | Expr::Subscript(_) => {
-                visitor::walk_expr(self, expression);
+                match class_of(expression).filter(|_| self.callee != Some(expression.range())) {
+                    Some(class) => self.hand_on(class),
+                    None => visitor::walk_expr(self, expression),
+                }
                 self.reads_part(expression);
                 self.reads_option(expression);
+                self.reads_environment(expression);
                 self.names.binds_anything |= reaches_namespace(expression);
                 if is_changed(expression) {
                     self.change(expression);
@@ -176,6 +189,7 @@ impl<'a> Visitor<'a> for Walker {
             }
             Expr::Call(call) => {
                 let is_discarded = std::mem::take(&mut self.is_discarded);
+                self.callee = Some(call.func.range());
                 if only_looks(call) {
                     self.looking(|walker| visitor::walk_expr(walker, expression));
                 } else {

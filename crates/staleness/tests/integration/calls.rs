@@ -429,3 +429,17 @@ fn objects_use_names_when_they_are_used() {
         &[UP, UP, "out of order"],
     );
 }
+
+#[test]
+fn generators_use_names_when_they_run() {
+    let lazy = "scale = 2\ng = (i * scale for i in range(5)) | scale = 10 | print(next(g)) | print(list(g))";
+    check(&[(lazy, "b: scale = 20", "ok edited input input", "abcd")]);
+    check(&[(lazy, "a: scale = 2\ng = (i * scale for i in range(6))", "edited ok input input", "abcd")]);
+    // What is shown with a function of another cell's value is not run alone with a later one.
+    check(&[(
+        "scale = 2\np = {'a': lambda v: v + scale} | print({k: f(1) for k, f in p.items()}) | scale = 7 | print(scale)",
+        "b: print({k: f(2) for k, f in p.items()})",
+        "ok edited ok ok",
+        "ab",
+    )]);
+}

@@ -363,3 +363,33 @@ fn a_display_that_something_else_has_updated_is_told() {
         &[UP, "out of order", "may have changed: shows h: cell 1 (run 9:05) has updated it since"],
     );
 }
+
+#[test]
+fn the_environment_is_shared() {
+    check(&[
+        ("%env A=abc | import os\nprint(os.environ.get('A'))", "a: %env A=abd", "edited input", "ab"),
+        ("%set_env A abc | import os\nprint(os.getenv('A'))", "a: %set_env A abd", "edited input", "ab"),
+        (
+            "import os\nos.environ['A'] = '1' | import os\nprint(os.environ['A'])",
+            "a: import os\nos.environ['A'] = '2'",
+            "edited input",
+            "ab",
+        ),
+        (
+            "%env A=1 | import os\nprint(os.environ['A'])",
+            "b: import os\nprint(os.environ['A'] + '1')",
+            "ok edited",
+            "b",
+        ),
+    ]);
+}
+
+#[test]
+fn an_attribute_of_a_class_is_read_without_a_call() {
+    let class =
+        "class R:\n items = []\n def __init__(self, b):\n  self.b = b\n  R.items.append(self) | a = R(1)";
+    check(&[
+        (&format!("{class} | print(R.items) | len(R.items)"), "c: print(R.items) ", "ok ok edited ok", "c"),
+        (&format!("{class} | print(R.items) | len(R.items)"), "b: a = R(2)", "ok edited input input", "abcd"),
+    ]);
+}

@@ -790,3 +790,59 @@ fn objects_are_changed_through_calls_too() {
         ("t = 'x{}' | print(t.format(1)) | t", "b: print(t.format(2))", "ok edited ok", "b"),
     ]);
 }
+
+#[test]
+fn draws_count_as_often_as_they_are_made() {
+    let est = "import random; random.seed(0) | def est(n): return sum(random.random() < 0.5 for _ in range(n)) | s = [est(5) for _ in range(3)] | random.random()";
+    check(&[
+        (est, "c: s = [est(5) for _ in range(2)]", "ok ok edited input", "acd"),
+        (
+            "import random; random.seed(0) | s = [random.random() for _ in range(3)] | random.random()",
+            "b: s = [random.random() for _ in range(2)]",
+            "ok edited input",
+            "abc",
+        ),
+        (
+            "import random; random.seed(0) | k = 3 | for _ in range(k): random.random() | random.random()",
+            "b: k = 2",
+            "ok edited input input",
+            "abcd",
+        ),
+    ]);
+    // A draw that a fresh run does not make any longer.
+    let rand = "print(np.random.rand(2))";
+    let mut story = Story::ran(&["import numpy as np\nnp.random.seed(3)", rand, rand]);
+    story.delete("b");
+    let states: Vec<_> = story.states().into_iter().map(|state| state.state).collect();
+    assert_eq!(states, [State::UpToDate, State::OutOfOrder]);
+    assert_eq!(story.planned(&["a", "c"], true), ["a", "c"]);
+    story.run_each(&["a", "c"]);
+    assert!(story.states().iter().all(|state| state.state == State::UpToDate));
+    // One that only its run has shown.
+    let mut story = Story::of(&["import numpy as np\nnp.random.seed(3)", "fit(X)", rand]);
+    story.run("a");
+    story.run_drawing("b");
+    story.run("c");
+    story.delete("b");
+    let states: Vec<_> = story.states().into_iter().map(|state| state.state).collect();
+    assert_eq!(states, [State::UpToDate, State::OutOfOrder]);
+}
+
+#[test]
+fn unknown_code_elsewhere_hides_no_undefined_name() {
+    let words = |cells: &[&str], id: &str, source: &str| {
+        let mut story = Story::ran(cells);
+        story.edit(id, source);
+        story.states().iter().map(|state| short(state.state)).collect::<Vec<_>>().join(" ")
+    };
+    let asked = "if 'MS' in globals(): print('there')";
+    for below in ["print(eval('1 + 1'))", asked, "exec('y = 1')", "from m import *"] {
+        let states = words(&["k = 3", "print(k)", below], "a", "j = 3");
+        assert_eq!(states, "edited undefined unknown", "{below}");
+    }
+    for above in ["%%writefile m.py\ny = 1", "print(eval('1 + 1'))"] {
+        let states = words(&[above, "import math as M", "print(M.pi)"], "b", "import math as N");
+        assert_eq!(states, "unknown edited undefined", "{above}");
+    }
+    assert_eq!(words(&["exec(code)", "k = 3", "print(k)"], "b", "j = 3"), "unknown edited ok");
+}

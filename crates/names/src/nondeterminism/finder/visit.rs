@@ -1,10 +1,17 @@
 //! Which part of the walk a node is for.
 
 use ruff_python_ast::visitor::{self, Visitor};
-use ruff_python_ast::{Expr, ExprContext, Stmt, StmtFunctionDef};
+use ruff_python_ast::{Comprehension, Expr, ExprContext, Stmt, StmtFunctionDef};
 
 use super::{Cause, Finder, Locals};
 use crate::locals::imported;
+
+impl Finder {
+    fn comprehension(&mut self, expression: &Expr, generators: &[Comprehension]) {
+        let headers = generators.iter().flat_map(|it| [&it.iter].into_iter().chain(&it.ifs));
+        self.repeatedly(headers, |finder| visitor::walk_expr(finder, expression));
+    }
+}
 
 impl<'a> Visitor<'a> for Finder {
     fn visit_stmt(&mut self, statement: &'a Stmt) {
@@ -48,6 +55,15 @@ impl<'a> Visitor<'a> for Finder {
                     }
                 }
             }
+            Stmt::For(block) => {
+                self.repeatedly([&*block.iter], |finder| visitor::walk_stmt(finder, statement));
+            }
+            Stmt::While(block) => {
+                self.repeatedly([&*block.test], |finder| visitor::walk_stmt(finder, statement));
+            }
+            Stmt::If(block) => {
+                self.repeatedly([&*block.test], |finder| visitor::walk_stmt(finder, statement));
+            }
             Stmt::IpyEscapeCommand(escape) => self.escape(escape.kind, &escape.value),
             _ => visitor::walk_stmt(self, statement),
         }
@@ -74,9 +90,12 @@ impl<'a> Visitor<'a> for Finder {
                 }
                 visitor::walk_expr(self, expression);
             }
-            Expr::SetComp(_) => {
+            Expr::ListComp(comprehension) => self.comprehension(expression, &comprehension.generators),
+            Expr::Generator(comprehension) => self.comprehension(expression, &comprehension.generators),
+            Expr::DictComp(comprehension) => self.comprehension(expression, &comprehension.generators),
+            Expr::SetComp(comprehension) => {
                 self.set("{…}");
-                self.ordered(true, |finder| visitor::walk_expr(finder, expression));
+                self.ordered(true, |finder| finder.comprehension(expression, &comprehension.generators));
             }
             // `x in {"a", "b"}`
             Expr::Compare(_) => self.ordered(true, |finder| visitor::walk_expr(finder, expression)),
