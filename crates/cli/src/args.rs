@@ -15,10 +15,13 @@ mod unsupported;
 mod verify;
 mod view;
 
+use std::borrow::Cow;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use notebook::visible;
 
 use environment::variable_name;
 pub(crate) use environment::{either, given, variable};
@@ -35,6 +38,8 @@ pub(crate) use serving::{Level, Logging, Network, Recording, Replies, Serving, T
 pub(crate) use unsupported::refused;
 pub(crate) use verify::Verify;
 pub(crate) use view::View;
+
+use crate::terminal;
 
 /// Gives any AI agent a notebook, over the Model Context Protocol
 ///
@@ -55,15 +60,31 @@ impl Cli {
     pub(crate) fn read() -> Self {
         let matches = environment::skip_empty_variables(Self::command()).try_get_matches();
         matches.and_then(|matches| Self::from_arg_matches(&matches)).unwrap_or_else(|error| {
-            // For `verify`, the usual status of a wrong command line means that a cell fails.
-            if error.exit_code() == 2 && std::env::args_os().nth(1).is_some_and(|command| command == "verify")
-            {
-                let _ = error.print();
-                std::process::exit(3);
+            match visible_error(&error, std::env::args_os()) {
+                None => drop(error.print()),
+                Some(text) if error.use_stderr() => terminal::note(text.trim_end()),
+                Some(text) => drop(terminal::say(text.trim_end())),
             }
-            error.exit()
+            let is_verify = std::env::args_os().nth(1).is_some_and(|command| command == "verify");
+            // For `verify`, the usual status of a wrong command line means that a cell fails.
+            std::process::exit(if error.exit_code() == 2 && is_verify { 3 } else { error.exit_code() })
         })
     }
+}
+
+/// The error without colours, if something in it is no plain text: a shell puts any file name in place of `*.ipynb`, and clap would
+/// print it as it is.
+fn visible_error(error: &clap::Error, arguments: impl IntoIterator<Item = OsString>) -> Option<String> {
+    let hides = |text: &str| matches!(visible(text), Cow::Owned(_));
+    let arguments: Vec<String> =
+        arguments.into_iter().map(|argument| argument.to_string_lossy().into_owned()).collect();
+    if !hides(&error.to_string()) && !arguments.iter().any(|argument| hides(argument)) {
+        return None;
+    }
+    // Clap removes what looks like colours, so the names are made visible before.
+    let arguments = arguments.iter().map(|argument| visible(argument).into_owned());
+    let again = environment::skip_empty_variables(Cli::command()).try_get_matches_from(arguments);
+    Some(again.err().map_or_else(|| error.to_string(), |again| again.to_string()))
 }
 
 #[derive(Debug, Subcommand)]

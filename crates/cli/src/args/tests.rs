@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{CommandFactory as _, Parser as _};
 
-use super::{Cli, Command};
+use super::{Cli, Command, visible_error};
 
 /// Options of other programs and CSS variables.
 const OTHERS: [&str; 25] = [
@@ -102,6 +102,18 @@ fn every_option_that_is_named_anywhere_exists() {
         .map(|(place, name)| format!("{place}: {name}"))
         .collect();
     assert!(unknown.is_empty(), "options that do not exist:\n{}", unknown.join("\n"));
+}
+
+#[test]
+fn errors_about_the_command_line_show_what_file_names_hide() {
+    let shown = |name: &str| {
+        let arguments = ["cellbridge", "run", "a.ipynb", name];
+        let error = Cli::try_parse_from(arguments).unwrap_err();
+        visible_error(&error, arguments.map(Into::into))
+    };
+    assert_eq!(shown("b.ipynb"), None);
+    let text = shown("b\u{1b}]0;T\u{7}\u{1b}[2J\u{202e}.ipynb").unwrap();
+    assert!(text.contains(r"'b\u{1b}]0;T\u{7}\u{1b}[2J\u{202e}.ipynb'"), "{text}");
 }
 
 #[test]
