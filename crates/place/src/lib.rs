@@ -47,7 +47,7 @@ pub use ids::{KernelId, NotebookPath, RunId, SessionId};
 pub use kernel_request::{KernelRequest, KernelSelector};
 pub use leftovers::{FoundRun, LeftoverKernel, LeftoverRun, Leftovers, sentence};
 pub use memory::{ask_memory, nothing_in_memory};
-pub use near::{Near, nearest};
+pub use near::{Near, is_same_text, nearest};
 pub use next_step::NextStep;
 pub use orphan::{Orphan, OrphanedExecution};
 pub use place::{FileEntry, FileKind, FoundNotebooks, Frontend, Mode, Place, SearchExtent};

@@ -49,6 +49,11 @@ pub fn nearest<'c>(wanted: &str, candidates: impl IntoIterator<Item = &'c str>) 
     Some(Near { names, is_same_text: rank == 0 })
 }
 
+/// Whether two names are the same text, though perhaps in different Unicode forms.
+pub fn is_same_text(one: &str, other: &str) -> bool {
+    one.nfc().eq(other.nfc())
+}
+
 struct Wanted {
     text: String,
     plain: String,
@@ -101,7 +106,23 @@ fn plain(text: &str) -> String {
     let path = &path[..end.unwrap_or(path.len())];
     let path = percent_encoding::percent_decode_str(path).decode_utf8().unwrap_or_default();
     let path: String = if path.is_empty() { text.to_owned() } else { path.nfc().collect() };
-    path.replace('\\', "/").trim_start_matches("./").to_owned()
+    with_ending(path.replace('\\', "/").trim_start_matches("./"))
+}
+
+/// The path with the ending of a notebook, if its own has the same letters.
+fn with_ending(path: &str) -> String {
+    const ENDING: &str = "ipynb";
+    let sorted = |text: &str| {
+        let mut letters: Vec<char> = text.to_lowercase().chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    match path.rsplit_once('.') {
+        Some((stem, ending)) if ending != ENDING && sorted(ending) == sorted(ENDING) => {
+            format!("{stem}.{ENDING}")
+        }
+        _ => path.to_owned(),
+    }
 }
 
 fn name(path: &str) -> &str {
@@ -143,6 +164,8 @@ mod tests {
             ("other/model.ipynb", "sub/model.ipynb"),
             ("sub\\model.ipynb", "sub/model.ipynb"),
             ("Anaylsis.ipynb", "Analysis.ipynb"),
+            ("Analysis.ipnyb", "Analysis.ipynb"),
+            ("model.ipybn", "sub/model.ipynb"),
             ("\"my data.ipynb\"", "my data.ipynb"),
             ("`my data.ipynb`", "my data.ipynb"),
             ("file:my data.ipynb", "my data.ipynb"),

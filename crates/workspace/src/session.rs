@@ -221,9 +221,12 @@ impl Session {
     /// Opens a notebook. One that is not found is opened if exactly one is there under the same name in another Unicode form;
     /// otherwise the error names the nearest.
     async fn open(&self, located: Located, mode: Mode) -> Result<Arc<OpenNotebook>, Error> {
+        let located = if mode == Mode::Create { copy::spelled(located).await } else { located };
         let Located { place, path } = &located;
         let mut error = match self.workspace.open(located.clone(), mode).await {
             Err(error) if mode == Mode::Connect => error,
+            // Without the ending of a notebook, an existing one may be meant.
+            Err(error) if mode == Mode::Create && error.kind == ErrorKind::InvalidArgument => error,
             other => return other,
         };
         if !matches!(error.kind, ErrorKind::NotFound | ErrorKind::InvalidArgument | ErrorKind::Forbidden) {

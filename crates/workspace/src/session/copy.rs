@@ -6,6 +6,7 @@ use bytes::Bytes;
 use notebook::{Edit, NewCell, Notebook};
 use place::{
     Error, ErrorKind, Existing, Expected, FileContent, Mode, NextStep, NotebookPath, Place, SaveStatus,
+    is_same_text,
 };
 use runs::OpenNotebook;
 
@@ -53,7 +54,7 @@ pub struct FilePreview {
 impl Session {
     /// Copies a file of any kind. A path that ends with `/` or `:` is the folder for a copy of the same name.
     pub async fn copy_file(&self, from: &str, to: &str, existing: Existing) -> Result<CopiedFile, Error> {
-        let (source, target) = (self.locate(&from.into())?, self.copy_target(&in_folder(to, from))?);
+        let (source, target) = (self.locate(&from.into())?, self.copy_target(&in_folder(to, from)).await?);
         let content = source.place.read_file(&source.path).await?;
         let (content, passed) = counted(content);
         let path = target.place.write_file(&target.path, content, existing).await?;
@@ -67,7 +68,7 @@ impl Session {
 
     /// What copying a file would do. Fails as that would, and touches nothing.
     pub async fn preview_file(&self, from: &str, to: &str, existing: Existing) -> Result<FilePreview, Error> {
-        let (source, target) = (self.locate(&from.into())?, self.copy_target(&in_folder(to, from))?);
+        let (source, target) = (self.locate(&from.into())?, self.copy_target(&in_folder(to, from)).await?);
         let size = source.place.read_file(&source.path).await?.size;
         let (path, replaces) = target.place.check_write(&target.path, existing).await?;
         let executed_later = executed_later_in(&*target.place, &path).await;
@@ -84,7 +85,7 @@ impl Session {
         existing: Existing,
     ) -> Result<CopiedNotebook, Error> {
         let notebook = from.document().snapshot().await?;
-        let target = self.notebook_target(from, to)?;
+        let target = self.notebook_target(from, to).await?;
         if target.place.has_files() {
             let content = FileContent::whole(Bytes::from(notebook.to_bytes()));
             match target.place.write_file(&target.path, content, Existing::Keep).await {
@@ -109,7 +110,7 @@ impl Session {
         existing: Existing,
     ) -> Result<CopyPreview, Error> {
         let notebook = from.document().snapshot().await?;
-        let target = self.notebook_target(from, to)?;
+        let target = self.notebook_target(from, to).await?;
         if target.place.has_files() {
             match target.place.check_write(&target.path, Existing::Keep).await {
                 Ok((path, _)) => {
@@ -131,7 +132,7 @@ impl Session {
 
     /// Fails if no notebook can be created at `path`, as far as that is known before. Returns the path as it is shown.
     pub async fn check_new(&self, path: &NotebookPath) -> Result<NotebookPath, Error> {
-        let Located { place, path } = self.locate(path)?;
+        let Located { place, path } = spelled(self.locate(path)?).await;
         if !place.has_files() {
             return Ok(path);
         }
@@ -140,10 +141,11 @@ impl Session {
     }
 
     /// The place and path of a copy of a notebook.
-    fn notebook_target(&self, from: &OpenNotebook, to: &NotebookPath) -> Result<Located, Error> {
-        let mut target = self.copy_target(to)?;
+    async fn notebook_target(&self, from: &OpenNotebook, to: &NotebookPath) -> Result<Located, Error> {
+        let mut target = self.copy_target(to).await?;
         if target.place.has_files() {
             target.path = in_folder(&target.path, from.path());
+            target = spelled(target).await;
             if !target.path.to_lowercase().ends_with(".ipynb") {
                 return Err(Error::not_a_notebook(&target.path, "its name does not end in .ipynb"));
             }
@@ -153,8 +155,8 @@ impl Session {
 
     /// What a path to be written means. One that begins like the name of a place is refused if there is no such place: a file
     /// of that name is hardly meant.
-    fn copy_target(&self, path: &NotebookPath) -> Result<Located, Error> {
-        let located = self.locate(path)?;
+    async fn copy_target(&self, path: &NotebookPath) -> Result<Located, Error> {
+        let located = spelled(self.locate(path)?).await;
         if self.workspace.places().are_named_by(path) {
             return Ok(located);
         }
@@ -195,6 +197,25 @@ impl Session {
         let is_reduced = opened.document().stores_outputs();
         let edits = replacing(&before, notebook, is_reduced);
         Ok(Replacement { place, opened, before, edits, is_reduced })
+    }
+}
+
+/// The path as the file there spells it, if exactly one differs from it in its Unicode form only: a second one would look the same, and
+/// each path would lead to another of them.
+pub(super) async fn spelled(located: Located) -> Located {
+    let Located { place, path } = &located;
+    if path.is_ascii() {
+        return located;
+    }
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let files = place.list_files(folder, 0).await.unwrap_or_default();
+    let mut same = files.iter().map(|file| file_name(&file.path)).filter(|there| is_same_text(there, name));
+    match (same.next(), same.next()) {
+        (Some(there), None) => {
+            let path = format!("{}{there}", &path[..path.len() - name.len()]).into();
+            Located { place: place.clone(), path }
+        }
+        _ => located,
     }
 }
 

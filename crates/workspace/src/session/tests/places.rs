@@ -6,6 +6,7 @@ use futures_util::FutureExt as _;
 use place::{Connected, Connector, Future, ServerSpec};
 
 use super::*;
+use crate::session::copy::spelled;
 
 /// Connects to a place of which the address is the prefix.
 struct NewServer;
@@ -174,6 +175,23 @@ async fn a_place_that_can_end_a_kernel_comes_before_one_that_lists_it_as_foreign
     let session = Session::new(Workspace::with_places(folder, vec![server], Settings::default(), None));
     assert_eq!(session.kernel("both").await.unwrap().description().foreign, None);
     assert!(session.kernel("console").await.unwrap().description().foreign.is_some());
+}
+
+#[tokio::test]
+async fn no_notebook_is_created_that_differs_from_another_in_its_unicode_form_only() {
+    let (_, workspace) = memory();
+    let session = Session::new(workspace);
+    session.use_notebook("a", &"x/cafe\u{301}.ipynb".into(), Mode::Create).await.unwrap();
+    let meant = spelled(session.locate(&"x/caf\u{e9}.ipynb".into()).unwrap()).await;
+    assert_eq!(meant.path, "x/cafe\u{301}.ipynb");
+    let twin = session.use_notebook("b", &"x/caf\u{e9}.ipynb".into(), Mode::Create).await.unwrap();
+    assert_eq!(twin.path(), "x/cafe\u{301}.ipynb");
+    // Of two, each is its own.
+    for path in ["e\u{301}.ipynb", "\u{e9}.ipynb"] {
+        session.use_notebook(path, &path.into(), Mode::Connect).await.unwrap();
+    }
+    let meant = spelled(session.locate(&"\u{e9}.ipynb".into()).unwrap()).await;
+    assert_eq!(meant.path, "\u{e9}.ipynb");
 }
 
 #[tokio::test]
