@@ -33,8 +33,10 @@ pub(crate) async fn run(options: &Export) -> anyhow::Result<()> {
     let page = page(options, &notebook, &libraries);
     match &target {
         Target::StandardOutput => write_document(&page.html)?,
-        Target::File(file) => replace_file(file, page.html.as_bytes())
-            .with_context(|| format!("{} cannot be written", file.display()))?,
+        Target::File(file) => {
+            replace_file(file, page.html.as_bytes(), &source.file().into_iter().collect::<Vec<_>>())
+                .with_context(|| format!("{} cannot be written", file.display()))?
+        }
     }
     for line in notes(&page) {
         note(&format!("cellbridge: {line}"));

@@ -60,7 +60,7 @@ impl Named {
         Ok(Self::File(absolute(file).with_context(|| path.display().to_string())?))
     }
 
-    fn file(&self) -> Option<&Path> {
+    pub(crate) fn file(&self) -> Option<&Path> {
         match self {
             Self::File(file) => Some(file),
             Self::OnServer(_) => None,

@@ -62,12 +62,14 @@ async fn verify_all(options: &Verify) -> anyhow::Result<u8> {
         let list: Vec<Value> = all.iter().map(to_json).collect();
         say_json(&list)?;
     }
+    let named: Vec<Named> = options.paths.iter().filter_map(|path| Named::existing(path).ok()).collect();
+    let made_from: Vec<&Path> = named.iter().filter_map(Named::file).collect();
     if let Some(file) = &options.junit {
-        replace_file(file, junit::report(&all).as_bytes())
+        replace_file(file, junit::report(&all).as_bytes(), &made_from)
             .with_context(|| format!("{} cannot be written", file.display()))?;
     }
     if let Some(file) = &options.html {
-        replace_file(file, report::page(&all).as_bytes())
+        replace_file(file, report::page(&all).as_bytes(), &made_from)
             .with_context(|| format!("{} cannot be written", file.display()))?;
     }
     Ok(all.iter().map(status).max().unwrap_or_default())

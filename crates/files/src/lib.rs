@@ -24,7 +24,7 @@ pub use root::{Root, lies_in, uppercase};
 pub use stamp::Stamp;
 pub use store::{FileDocument, FileStore};
 pub use temporary::private_folder;
-pub use transfer::{check, check_replaceable, is_program, read, replace_file, write};
+pub use transfer::{check, check_replaceable, is_program, mode_of, read, replace_file, write};
 
 /// Whether the tests run under wine, which cannot say where files deeper than 260 characters are.
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Files of any kind: read and written piece by piece.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -23,15 +23,15 @@ const PIECE: usize = 1 << 20;
 /// Reads a file below the root.
 pub async fn read(root: Root, path: String) -> Result<FileContent, Error> {
     let asked = path.clone();
-    let (file, size) = on_disk(move || open(&root, &asked)).await?;
+    let (file, metadata) = on_disk(move || open(&root, &asked)).await?;
     let pieces = try_unfold(file, move |file| {
         let path = path.clone();
         on_disk(move || next_piece(file).map_err(|error| unreadable(&path, &error)))
     });
-    Ok(FileContent { size: Some(size), pieces: pieces.boxed() })
+    Ok(FileContent { size: Some(metadata.len()), mode: mode(&metadata), pieces: pieces.boxed() })
 }
 
-fn open(root: &Root, path: &str) -> Result<(File, u64), Error> {
+fn open(root: &Root, path: &str) -> Result<(File, Metadata), Error> {
     let error = match open_exactly(root, path) {
         Err(error) if error.kind == ErrorKind::NotFound => error,
         opened => return opened,
@@ -42,9 +42,9 @@ fn open(root: &Root, path: &str) -> Result<(File, u64), Error> {
     }
 }
 
-fn open_exactly(root: &Root, path: &str) -> Result<(File, u64), Error> {
+fn open_exactly(root: &Root, path: &str) -> Result<(File, Metadata), Error> {
     let file = root.resolve(path)?;
-    let opened = || -> io::Result<(File, u64)> {
+    let opened = || -> io::Result<(File, Metadata)> {
         // Checked first: opening a named pipe would block.
         let metadata = fs::metadata(&file)?;
         if metadata.is_dir() {
@@ -53,7 +53,7 @@ fn open_exactly(root: &Root, path: &str) -> Result<(File, u64), Error> {
         if !metadata.is_file() {
             return Err(io::Error::other("it is not a regular file"));
         }
-        Ok((File::open(&file)?, metadata.len()))
+        Ok((File::open(&file)?, metadata))
     };
     opened().map_err(|error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
@@ -77,8 +77,8 @@ pub async fn write(
     mut content: FileContent,
     existing: Existing,
 ) -> Result<String, Error> {
-    let asked = path.clone();
-    let (target, shown, mut file) = on_disk(move || begin(&root, &asked, existing)).await?;
+    let (asked, new) = (path.clone(), new_mode([content.mode]));
+    let (target, shown, mut file) = on_disk(move || begin(&root, &asked, existing, new)).await?;
     while let Some(piece) = content.pieces.next().await {
         let piece = piece?;
         let shown = shown.clone();
@@ -96,12 +96,41 @@ pub async fn write(
     .await
 }
 
-/// Writes a whole file under a temporary name, which then replaces the file there, whatever that is. Nobody ever sees a part of it.
-pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mode = if path.exists() { replacement::REPLACING } else { replacement::NEW };
+/// Writes a whole file under a temporary name, which then replaces the file there, whatever that is. Nobody ever sees a part of it. If
+/// there is none, the new one is not more readable than those it was made from.
+pub fn replace_file(path: &Path, content: &[u8], made_from: &[&Path]) -> io::Result<()> {
+    let new = new_mode(made_from.iter().map(|source| mode_of(source)));
+    let mode = if path.exists() { replacement::REPLACING } else { new };
     let mut file = replacement::temporary(path, mode)?;
     file.write_all(content)?;
     finish(file, path, Existing::Replace)
+}
+
+/// The permission bits of a file, where there are any.
+pub fn mode_of(path: &Path) -> Option<u32> {
+    fs::metadata(path).ok().as_ref().and_then(mode)
+}
+
+#[cfg_attr(unix, expect(clippy::unnecessary_wraps, reason = "elsewhere there is none"))]
+fn mode(metadata: &Metadata) -> Option<u32> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        Some(metadata.permissions().mode() & 0o777)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        None
+    }
+}
+
+/// The mode of a new file that is made from files with these. This user may write it in any case.
+fn new_mode(sources: impl IntoIterator<Item = Option<u32>>) -> u32 {
+    sources
+        .into_iter()
+        .flatten()
+        .fold(replacement::NEW, |mode, source| mode & (source | replacement::REPLACING))
 }
 
 /// Whether there is a file that may be executed.
@@ -145,11 +174,16 @@ pub fn check(root: &Root, path: &str, existing: Existing) -> Result<(String, boo
     Ok((shown, target.exists()))
 }
 
-fn begin(root: &Root, path: &str, existing: Existing) -> Result<(PathBuf, String, NamedTempFile), Error> {
+fn begin(
+    root: &Root,
+    path: &str,
+    existing: Existing,
+    new: u32,
+) -> Result<(PathBuf, String, NamedTempFile), Error> {
     let (target, shown) = target(root, path, existing)?;
     let file = (|| {
         target.parent().map_or(Ok(()), fs::create_dir_all)?;
-        let mode = if target.exists() { replacement::REPLACING } else { replacement::NEW };
+        let mode = if target.exists() { replacement::REPLACING } else { new };
         replacement::temporary(&target, mode)
     })();
     let file = file.map_err(|error| unwritable(&shown, &error))?;
@@ -262,6 +296,26 @@ mod tests {
         assert_eq!(fs::read_to_string(&file).unwrap(), "22");
     }
 
+    #[tokio::test]
+    async fn a_new_file_is_not_more_readable_than_what_it_is_made_from() {
+        let (_folder, root) = root();
+        let path = |name: &str| root.real().join(name);
+        let mode = |name: &str| fs::metadata(path(name)).unwrap().permissions().mode() & 0o777;
+        fs::write(path("open"), "").unwrap();
+        let usual = mode("open");
+        for (source, copy) in [(0o600, 0o600), (0o640, 0o640 & usual), (0o777, usual), (0o400, 0o600)] {
+            fs::write(path("secret"), "1").unwrap();
+            fs::set_permissions(path("secret"), fs::Permissions::from_mode(source)).unwrap();
+            let content = read(root.clone(), "secret".to_owned()).await.unwrap();
+            written(&root, "copy", content, Existing::Keep).await.unwrap();
+            replace_file(&path("made"), b"1", &[&path("open"), &path("secret")]).unwrap();
+            assert_eq!((mode("copy"), mode("made")), (copy, copy), "{source:o}");
+            for name in ["secret", "copy", "made"] {
+                fs::remove_file(path(name)).unwrap();
+            }
+        }
+    }
+
     #[test]
     fn a_file_is_checked_before_it_is_replaced() {
         let (_folder, root) = root();
@@ -269,12 +323,12 @@ mod tests {
         check_replaceable(&file).unwrap();
         assert_eq!(names(&root), Vec::<String>::new());
         for text in ["one", "two"] {
-            replace_file(&file, text.as_bytes()).unwrap();
+            replace_file(&file, text.as_bytes(), &[]).unwrap();
             check_replaceable(&file).unwrap();
             assert_eq!(fs::read_to_string(&file).unwrap(), text);
         }
         fs::set_permissions(&file, fs::Permissions::from_mode(0o440)).unwrap();
-        assert!(check_replaceable(&file).is_err() && replace_file(&file, b"three").is_err());
+        assert!(check_replaceable(&file).is_err() && replace_file(&file, b"three", &[]).is_err());
         for path in [root.real().to_path_buf(), root.real().join("no/a.ipynb")] {
             assert!(check_replaceable(&path).is_err(), "{}", path.display());
         }
@@ -289,7 +343,8 @@ mod tests {
         let (_folder, root) = root();
         let failure = Error::new(ErrorKind::Disconnected, "The server is gone.", NextStep::TryAgain);
         let pieces = futures_util::stream::iter([Ok(Bytes::from_static(b"half")), Err(failure)]).boxed();
-        let refused = written(&root, "a.csv", FileContent { size: Some(9), pieces }, Existing::Keep).await;
+        let refused =
+            written(&root, "a.csv", FileContent { size: Some(9), mode: None, pieces }, Existing::Keep).await;
         assert_eq!(refused.unwrap_err().kind, ErrorKind::Disconnected);
         assert_eq!(names(&root), Vec::<String>::new());
     }

@@ -236,7 +236,7 @@ impl Place for Jupyter {
             let path = &*path?;
             let download = self.handle.call(|server| async move { server.download(path).await }).await;
             let Download { size, pieces } = self.note_answer(download)?;
-            Ok(FileContent { size, pieces: pieces.map_err(failure::of).boxed() })
+            Ok(FileContent { size, mode: None, pieces: pieces.map_err(failure::of).boxed() })
         }
         .boxed()
     }

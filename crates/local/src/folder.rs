@@ -271,6 +271,11 @@ impl Place for Folder {
         files::on_disk(move || Ok(files::is_program(&root.resolve(&path)?))).boxed()
     }
 
+    fn mode_of(&self, path: &str) -> Future<'_, Option<u32>> {
+        let (root, path) = (self.root.clone(), path.to_owned());
+        files::on_disk(move || Ok(files::mode_of(&root.resolve(&path)?))).boxed()
+    }
+
     fn kernelspecs(&self) -> Future<'_, Vec<KernelspecInfo>> {
         async { Ok(self.chooser.list(self.root.real()).await) }.boxed()
     }

@@ -9,6 +9,8 @@ use crate::Error;
 pub struct FileContent {
     /// The size in bytes, if it is known.
     pub size: Option<u64>,
+    /// The permission bits of the file that it is from, if it has any: a copy is not more readable.
+    pub mode: Option<u32>,
     pub pieces: BoxStream<'static, Result<Bytes, Error>>,
 }
 
@@ -25,6 +27,6 @@ impl FileContent {
     /// Content that is in memory already.
     pub fn whole(bytes: Bytes) -> Self {
         let size = u64::try_from(bytes.len()).ok();
-        Self { size, pieces: stream::iter([Ok(bytes)]).boxed() }
+        Self { size, mode: None, pieces: stream::iter([Ok(bytes)]).boxed() }
     }
 }

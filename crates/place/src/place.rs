@@ -89,12 +89,17 @@ pub trait Place: Send + Sync + 'static {
         Box::pin(ready(Err(self.no_files())))
     }
 
-    /// The refusal of a place whose files cannot be reached.
     /// Whether the file at this path may be executed as a program, as far as the place knows.
     fn is_program(&self, _path: &str) -> Future<'_, bool> {
         Box::pin(ready(Ok(false)))
     }
 
+    /// The permission bits of the file at this path, if the place knows them.
+    fn mode_of(&self, _path: &str) -> Future<'_, Option<u32>> {
+        Box::pin(ready(Ok(None)))
+    }
+
+    /// The refusal of a place whose files cannot be reached.
     fn no_files(&self) -> Error {
         Error::new(
             ErrorKind::Unsupported,

@@ -32,7 +32,7 @@ pub(crate) struct Passed {
 /// long as its size says.
 pub(crate) fn counted(content: FileContent) -> (FileContent, Arc<Mutex<Passed>>) {
     let passed = Arc::new(Mutex::new(Passed::default()));
-    let (counter, size) = (passed.clone(), content.size);
+    let (counter, size, mode) = (passed.clone(), content.size, content.mode);
     let pieces = content.pieces.map(move |piece| {
         let piece = piece?;
         counter.lock().add(&piece, size);
@@ -41,7 +41,7 @@ pub(crate) fn counted(content: FileContent) -> (FileContent, Arc<Mutex<Passed>>)
     let counter = passed.clone();
     let end = stream::once(async move { counter.lock().check(size) });
     let end = end.filter_map(|checked| async move { checked.err().map(Err) });
-    (FileContent { size, pieces: pieces.chain(end).boxed() }, passed)
+    (FileContent { size, mode, pieces: pieces.chain(end).boxed() }, passed)
 }
 
 impl Passed {

@@ -1,6 +1,7 @@
 //! Which notebook runs, and which of its cells.
 
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow, bail};
@@ -109,7 +110,9 @@ pub(super) async fn prepare(
     let target = match target {
         None => source.clone(),
         Some((Named::File(file), path)) => {
-            let written = replace_file(file, &notebook.to_bytes());
+            let named = Named::existing(&options.path)?;
+            let made_from: Vec<&Path> = named.file().into_iter().collect();
+            let written = replace_file(file, &notebook.to_bytes(), &made_from);
             written.with_context(|| format!("{} cannot be written", file.display()))?;
             let target = session.use_notebook("target", path, Mode::Connect).await?;
             session.copied(&target, source.path());

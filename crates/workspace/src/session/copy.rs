@@ -87,7 +87,8 @@ impl Session {
         let notebook = from.document().snapshot().await?;
         let target = self.notebook_target(from, to).await?;
         if target.place.has_files() {
-            let content = FileContent::whole(Bytes::from(notebook.to_bytes()));
+            let mode = from.place().mode_of(from.path()).await.unwrap_or_default();
+            let content = FileContent { mode, ..FileContent::whole(Bytes::from(notebook.to_bytes())) };
             match target.place.write_file(&target.path, content, Existing::Keep).await {
                 Ok(path) => {
                     let path = self.shown(&target.place, &path.into());
