@@ -24,6 +24,7 @@ pub(crate) const MANAGED: &str = "cellbridge-python";
 
 /// The name in nearly every Python notebook, whatever machine it is from.
 const GENERIC: &str = "python3";
+const GENERIC_DISPLAYED: &str = "Python 3 (ipykernel)";
 
 /// What a Python is called on `PATH`. On Windows, `python3` often is what opens the Store.
 pub(super) const ON_PATH: [&str; 2] =
@@ -109,11 +110,22 @@ impl KernelspecChooser {
         }
         let project = self.project(query.folder);
         let installed = self.installed(&project).await;
+        let displayed = match query.name.map(str::trim) {
+            Some(name) => self.displayed_as(name, &installed),
+            None => None,
+        };
+        let wanted = displayed.as_deref().or(wanted);
+        if wanted == Some(MANAGED) {
+            return self.make(query).await;
+        }
         let other_language = query.preferred.filter(|_| wanted.is_none()).and_then(language_of);
         if let Some(language) = other_language.filter(|language| language != "python") {
             let same = |choice: &&KernelChoice| choice.kernelspec.language.eq_ignore_ascii_case(&language);
             let found = installed.iter().find(same).cloned().map(Some);
-            return found.ok_or_else(|| no_kernel_of(&language, self.names(&installed)));
+            if found.is_none() {
+                return Err(no_kernel_of(&language, self.names(query.folder, &installed).await));
+            }
+            return Ok(found.flatten());
         }
         let mut missing = None;
         if let Some(name) = wanted.filter(|name| !name.eq_ignore_ascii_case(GENERIC)) {
@@ -129,9 +141,10 @@ impl KernelspecChooser {
                     let same =
                         |choice: &&KernelChoice| Some(&choice.kernelspec.language) == language.as_ref();
                     let other = installed.iter().find(same).map(|other| other.in_place_of(name));
-                    return other
-                        .map(Some)
-                        .ok_or_else(|| self.unknown(name, language.as_deref(), query, &installed));
+                    if other.is_none() {
+                        return Err(self.unknown(name, language.as_deref(), query, &installed).await);
+                    }
+                    return Ok(other);
                 }
             }
         }
@@ -284,13 +297,37 @@ impl KernelspecChooser {
         })
     }
 
-    /// The names of the kernelspecs that an agent can choose.
-    fn names(&self, installed: &[KernelChoice]) -> Vec<String> {
-        let installed = installed.iter().map(|choice| choice.kernelspec.name.clone());
-        installed.chain(self.managed.folder().map(|_| MANAGED.to_owned())).collect()
+    /// The names of the kernelspecs that an agent can choose. No kernelspec describes the Python of a project or on `PATH`.
+    async fn names(&self, folder: &Path, installed: &[KernelChoice]) -> Vec<String> {
+        let mut names: Vec<String> = installed.iter().map(|choice| choice.kernelspec.name.clone()).collect();
+        if !names.iter().any(|name| name == GENERIC)
+            && self.existing_python(folder).await.is_some_and(|choice| choice.kernelspec.name == GENERIC)
+        {
+            names.push(GENERIC.to_owned());
+        }
+        names.extend(self.managed.folder().map(|_| MANAGED.to_owned()));
+        names
     }
 
-    fn unknown(
+    /// The name of the only kernelspec that is shown under this one and has another.
+    fn displayed_as(&self, shown: &str, installed: &[KernelChoice]) -> Option<String> {
+        let specs =
+            || installed.iter().map(|choice| (&*choice.kernelspec.name, &*choice.kernelspec.display_name));
+        if specs().any(|(name, _)| name.eq_ignore_ascii_case(shown)) {
+            return None;
+        }
+        let generic = (!specs().any(|(name, _)| name == GENERIC)).then_some((GENERIC, GENERIC_DISPLAYED));
+        let managed = self.managed_info();
+        let managed = managed.as_ref().map(|info| (&*info.name, &*info.display_name));
+        let same =
+            specs().chain(generic).chain(managed).filter(|(_, display)| display.eq_ignore_ascii_case(shown));
+        match same.map(|(name, _)| name.to_owned()).collect::<Vec<_>>().as_slice() {
+            [one] => Some(one.clone()),
+            _ => None,
+        }
+    }
+
+    async fn unknown(
         &self,
         name: &str,
         language: Option<&str>,
@@ -300,7 +337,7 @@ impl KernelspecChooser {
         let origin = if query.name.is_some() { "" } else { ", named in the notebook," };
         let language =
             language.map(|language| format!(" (language {})", one_line(language))).unwrap_or_default();
-        let names = self.names(installed);
+        let names = self.names(query.folder, installed).await;
         let displayed = installed.iter().map(|choice| &*choice.kernelspec.display_name);
         let nearest = match place::nearest(name, names.iter().map(String::as_str)) {
             Some(near) => near.sentence(),
@@ -366,7 +403,7 @@ fn python_at(interpreter: &Path) -> KernelChoice {
         name: GENERIC.to_owned(),
         resources: PathBuf::new(),
         argv: argv.to_vec(),
-        display_name: "Python 3 (ipykernel)".to_owned(),
+        display_name: GENERIC_DISPLAYED.to_owned(),
         language: "python".to_owned(),
         env: std::collections::BTreeMap::new(),
         interrupt_mode: InterruptMode::Signal,

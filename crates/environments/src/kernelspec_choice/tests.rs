@@ -156,7 +156,7 @@ async fn a_missing_language_is_an_error_that_lists_what_is_installed() {
         [(None, Some(("ir", Some("R")))), (None, Some(("ir", None))), (Some("gone"), None)]
     {
         let error = machine.choose(name, preferred).await.unwrap_err();
-        let available = vec!["bash".to_owned(), MANAGED.to_owned()];
+        let available = ["bash", GENERIC, MANAGED].map(str::to_owned).to_vec();
         assert_eq!(error.next, NextStep::ChooseKernelspec { available });
     }
 }
@@ -167,14 +167,30 @@ async fn an_unknown_name_names_the_nearest_kernelspec() {
     program(&machine.at("bin/r"), &[]);
     machine.install("ir-4", "r", "R");
     machine.install("julia-1.11", "r", "julia");
-    for (asked, nearest) in
-        [("The ir-4", "ir-4"), ("the IR-4", "ir-4"), ("jluia-1.11", "julia-1.11"), ("ir_4", "ir-4")]
-    {
+    for (asked, nearest) in [("Teh ir-4", "ir-4"), ("jluia-1.11", "julia-1.11"), ("ir_4", "ir-4")] {
         let error = machine.choose(Some(asked), None).await.unwrap_err();
         assert!(error.cause.ends_with(&format!("The nearest is {nearest:?}.")), "{asked}: {error}");
     }
     let error = machine.choose(Some("scala"), None).await.unwrap_err();
     assert!(!error.cause.contains("nearest"), "{error}");
+}
+
+#[tokio::test]
+async fn a_kernel_can_be_named_as_it_is_shown() {
+    let machine = Machine::new();
+    program(&machine.at("bin/r"), &[]);
+    machine.install("ir-4", "r", "R");
+    machine.python(1);
+    let named = async |shown: &str| machine.choose(Some(shown), None).await.map(|it| it.kernelspec.name);
+    for (shown, name) in [("the IR-4", "ir-4"), ("Python 3 (ipykernel)", GENERIC)] {
+        assert_eq!(named(shown).await.unwrap(), name);
+    }
+    // Another with the same title.
+    let spec = machine.at("jupyter/kernels").join("ir-4/kernel.json");
+    fs::create_dir_all(machine.at("jupyter/kernels/ir-5")).unwrap();
+    fs::copy(spec, machine.at("jupyter/kernels/ir-5/kernel.json")).unwrap();
+    let error = named("The ir-4").await.unwrap_err();
+    assert!(error.cause.ends_with("The nearest are \"ir-4\", \"ir-5\"."), "{error}");
 }
 
 #[tokio::test]
