@@ -90,9 +90,19 @@ pub(crate) fn prepare(file: &File, old: &Metadata) -> io::Result<()> {
 #[cfg(unix)]
 pub(crate) fn replace(file: NamedTempFile, path: &Path) -> io::Result<Stamp> {
     unlock(&file);
+    let written = Stamp::of_file(file.as_file())?;
     let file = file.persist(path).map_err(|error| error.error)?;
+    let stamp = stamp_of(&file, written);
     sync_folder(path);
-    Stamp::of_file(&file)
+    stamp
+}
+
+/// The stamp of a file of ours under its new name, where an editor may write it at once. With the stamp `written` from before, which is
+/// no longer right, it is read again.
+#[cfg(unix)]
+fn stamp_of(file: &File, written: Stamp) -> io::Result<Stamp> {
+    let now = Stamp::of_file(file)?;
+    Ok(if now.has_same_content(&written) { now } else { written })
 }
 
 /// The same, but only if the file that loses its name `is_expected`: `is_expected` gets the temporary name that it has then. Otherwise all
@@ -106,6 +116,7 @@ pub(crate) fn replace_if(
     is_expected: impl FnOnce(&Path) -> io::Result<bool>,
 ) -> io::Result<Option<Stamp>> {
     unlock(&file);
+    let written = Stamp::of_file(file.as_file())?;
     match exchange(path, file.path()) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -117,8 +128,9 @@ pub(crate) fn replace_if(
         return put_back(&file, name, path).map(|()| None);
     }
     name.close()?;
+    let stamp = stamp_of(&file, written)?;
     sync_folder(path);
-    Stamp::of_file(&file).map(Some)
+    Ok(Some(stamp))
 }
 
 /// Undoes the exchange of `ours` for the file that is called `name` now. Somebody may have renamed a newer file to `path` since: the
@@ -249,6 +261,24 @@ mod tests {
         assert!(replaced.unwrap().is_none());
         assert_eq!(fs::read(&path).unwrap(), b"second");
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+    }
+
+    /// The change of an editor that opens our file as soon as it has its name is not taken for ours.
+    #[cfg(unix)]
+    #[test]
+    fn what_others_write_into_a_new_file_at_once_is_not_ours() {
+        use std::io::Write as _;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.ipynb");
+        fs::write(&path, "old").unwrap();
+        let mut file = temporary(&path, REPLACING).unwrap();
+        file.write_all(b"ours").unwrap();
+        let stamp = replace_if(file, &path, |_| {
+            fs::write(&path, "a person's").unwrap();
+            Ok(true)
+        });
+        assert_ne!(stamp.unwrap().unwrap(), Stamp::of(&path).unwrap());
+        assert_eq!(fs::read(&path).unwrap(), b"a person's");
     }
 
     /// What editors that watch the folder rely on.
