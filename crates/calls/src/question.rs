@@ -2,14 +2,18 @@
 //!
 //! Parts of a question come from agents, code and files. [`QuestionText`] is the only type that becomes a question: it makes
 //! control and bidi characters visible, indents what is not ours below a line that says whose it is, and keeps room for
-//! sources, so that nothing else can push them out.
+//! sources, so that nothing else can push them out. If they do not all fit, the longest are cut: a long text cannot push out a short
+//! one, whichever of them runs.
 
 use futures_util::future::BoxFuture;
+use unicode_normalization::char::is_combining_mark;
 
 use crate::replies::cell_text::shortened;
 
 /// The most characters of sources in one question.
 const MAX_SOURCES: usize = 20_000;
+/// The most sources in one question.
+const MAX_LISTED: usize = 200;
 /// The most characters of everything else that is not ours.
 const MAX_VALUES: usize = 2000;
 /// The most characters of one value.
@@ -17,6 +21,8 @@ const MAX_VALUE: usize = 400;
 /// Longer rows of spaces, and of empty lines, are counted, not shown: they could push code out of sight.
 const MAX_SPACES: usize = 100;
 const MAX_EMPTY_LINES: usize = 5;
+/// Further marks on one character are shown as codes: by the dozen, they cover the lines around it.
+const MAX_MARKS: usize = 4;
 
 /// What a person is asked.
 #[derive(Debug, Clone)]
@@ -65,10 +71,19 @@ pub enum Speaker {
 #[derive(Debug)]
 pub struct Draft {
     heading: String,
-    body: String,
+    body: Vec<Part>,
     speaker: Option<Speaker>,
-    sources: Room,
+    /// The characters of sources that are not listed, and how many sources these are.
+    unlisted: (usize, usize),
     values: Room,
+}
+
+#[derive(Debug)]
+enum Part {
+    /// Lines as they will be shown.
+    Lines(String),
+    /// A source, of which as much is shown as there is room for.
+    Source(String),
 }
 
 /// How many characters may still be shown, and how many were left out.
@@ -89,13 +104,12 @@ impl Question {
 impl QuestionText {
     /// Starts with our own sentence, which may contain foreign names.
     pub fn begin(sentence: &str) -> Draft {
-        let room = |left| Room { left, hidden: 0 };
         Draft {
             heading: visible(sentence),
-            body: String::new(),
+            body: Vec::new(),
             speaker: None,
-            sources: room(MAX_SOURCES),
-            values: room(MAX_VALUES),
+            unlisted: (0, 0),
+            values: Room { left: MAX_VALUES, hidden: 0 },
         }
     }
 
@@ -106,7 +120,7 @@ impl QuestionText {
         }
         let mut draft = Self::begin("Running code waits for a line of input.");
         draft.says(Speaker::Code);
-        draft.block("    ", prompt, false);
+        draft.block("    ", prompt);
         draft.finish()
     }
 }
@@ -125,8 +139,18 @@ impl Speaker {
 impl Draft {
     /// Our own line, which may contain foreign names.
     pub fn line(&mut self, line: &str) {
-        self.body.push_str(&visible(&shortened(line, MAX_VALUE)));
-        self.body.push('\n');
+        self.push(&visible(&shortened(line, MAX_VALUE)));
+    }
+
+    /// Adds a line that is safe to be shown.
+    fn push(&mut self, line: &str) {
+        if !matches!(self.body.last(), Some(Part::Lines(_))) {
+            self.body.push(Part::Lines(String::new()));
+        }
+        if let Some(Part::Lines(lines)) = self.body.last_mut() {
+            lines.push_str(line);
+            lines.push('\n');
+        }
     }
 
     /// What follows is said by somebody else.
@@ -149,64 +173,98 @@ impl Draft {
         if text.contains('\n') {
             self.line(&format!("    {name}:"));
             self.values.left += text.chars().count().min(MAX_VALUE);
-            self.block("        ", text, false);
+            self.block("        ", text);
             return;
         }
         let (text, rest) =
             text.char_indices().nth(MAX_VALUE).map_or((text, ""), |(end, _)| text.split_at(end));
-        self.body.push_str(&format!("    {}: {}\n", visible(&name), visible(text)));
+        self.push(&format!("    {}: {}", visible(&name), visible(text)));
         if !rest.is_empty() {
-            self.body.push_str(&format!("        {}\n", not_shown(rest)));
+            self.push(&format!("        {}", not_shown(rest)));
         }
     }
 
     /// Code, or another text that somebody else says and that matters as a whole.
     pub fn source(&mut self, name: &str, text: &str) {
-        if self.sources.left == 0 && !text.is_empty() {
-            self.sources.hidden += text.chars().count();
+        let listed = self.body.iter().filter(|part| matches!(part, Part::Source(_))).count();
+        if listed >= MAX_LISTED && !text.is_empty() {
+            self.unlisted = (self.unlisted.0 + text.chars().count(), self.unlisted.1 + 1);
             return;
         }
         self.line(&format!("    {name}:"));
-        self.block("        ", text, true);
+        self.body.push(Part::Source(compact(text)));
     }
 
     pub fn finish(self) -> QuestionText {
-        let Self { heading, body, sources, values, .. } = self;
+        let Self { heading, body, unlisted: (mut hidden, unlisted), values, .. } = self;
+        let lengths = body.iter().filter_map(|part| match part {
+            Part::Source(text) => Some(text.chars().count()),
+            Part::Lines(_) => None,
+        });
+        let most = most_of_each(lengths.collect());
+        let mut shown = String::new();
+        for part in &body {
+            match part {
+                Part::Lines(lines) => shown.push_str(lines),
+                Part::Source(text) => hidden += add(&mut shown, "        ", text, most),
+            }
+        }
         let mut text = format!("{heading}\n");
         // It stands where nobody can overlook it.
-        if sources.hidden > 0 {
+        if hidden > 0 {
             text.push_str(&format!(
-                "Warning: not all of the code fits into this question. {} characters of it are not shown.\n",
-                sources.hidden
+                "Warning: not all of the code fits into this question. {hidden} characters of it are not shown.\n"
             ));
         }
-        text.push_str(&body);
+        text.push_str(&shown);
+        if unlisted > 0 {
+            text.push_str(&format!("[… {unlisted} more sources are not shown]\n"));
+        }
         if values.hidden > 0 {
             text.push_str(&format!("[… {} more values are not shown]\n", values.hidden));
         }
         QuestionText(text)
     }
 
-    /// Lines of somebody else. They are indented, so that they cannot pass for another part of the question.
-    fn block(&mut self, indent: &str, text: &str, is_source: bool) {
+    /// Lines of somebody else that are no source.
+    fn block(&mut self, indent: &str, text: &str) {
         let text = compact(text);
-        let (room, most) =
-            if is_source { (&mut self.sources, MAX_SOURCES) } else { (&mut self.values, MAX_VALUE) };
-        let (shown, rest) = match text.char_indices().nth(room.left.min(most)) {
-            Some((end, _)) => text.split_at(end),
-            None => (&*text, ""),
-        };
-        room.left -= shown.chars().count();
-        if is_source {
-            room.hidden += rest.chars().count();
-        }
-        for line in shown.split('\n').filter(|_| !shown.is_empty()) {
-            self.body.push_str(&format!("{indent}{}\n", visible(line)));
-        }
-        if !rest.is_empty() {
-            self.body.push_str(&format!("{indent}{}\n", not_shown(rest)));
+        let most = self.values.left.min(MAX_VALUE);
+        self.values.left -= text.chars().count().min(most);
+        let mut lines = String::new();
+        add(&mut lines, indent, &text, most);
+        if let Some(lines) = lines.strip_suffix('\n') {
+            self.push(lines);
         }
     }
+}
+
+/// How many characters of each source are shown, for sources of these lengths: all of the shorter ones, and as much of each longer one
+/// as is left for it.
+fn most_of_each(mut lengths: Vec<usize>) -> usize {
+    lengths.sort_unstable();
+    let (mut left, mut count) = (MAX_SOURCES, lengths.len());
+    for length in lengths {
+        if length > left / count {
+            return left / count;
+        }
+        left -= length;
+        count -= 1;
+    }
+    MAX_SOURCES
+}
+
+/// Adds at most so many characters of a text, indented, so that no line can pass for another part of the question. Returns how many
+/// are left out.
+fn add(shown: &mut String, indent: &str, text: &str, most: usize) -> usize {
+    let (text, rest) = text.char_indices().nth(most).map_or((text, ""), |(end, _)| text.split_at(end));
+    for line in text.split('\n').filter(|_| !text.is_empty()) {
+        shown.push_str(&format!("{indent}{}\n", visible(line)));
+    }
+    if !rest.is_empty() {
+        shown.push_str(&format!("{indent}{}\n", not_shown(rest)));
+    }
+    rest.chars().count()
 }
 
 fn not_shown(rest: &str) -> String {
@@ -270,8 +328,10 @@ fn is_hidden(c: char) -> bool {
 /// The text without characters that could change how the rest of it looks.
 fn visible(text: &str) -> String {
     let mut visible = String::with_capacity(text.len());
+    let mut marks = 0;
     for c in text.chars() {
-        if is_hidden(c) {
+        marks = if !c.is_ascii() && is_combining_mark(c) { marks + 1 } else { 0 };
+        if is_hidden(c) || marks > MAX_MARKS {
             visible.extend(c.escape_unicode());
         } else {
             visible.push(c);
@@ -361,7 +421,42 @@ mod tests {
         });
         let warning = "Allow it?\nWarning: not all of the code fits into this question. 13 characters of it are not shown.\n";
         assert!(shown.starts_with(warning), "{shown}");
-        assert!(shown.contains("[… 7 more characters are not shown]"));
+        assert!(shown.contains("[… 13 more characters are not shown]"));
+        assert!(shown.ends_with("    more:\n        hidden\n"), "{shown}");
+    }
+
+    #[test]
+    fn long_texts_push_no_short_one_out_of_sight() {
+        let shown = text(|draft| {
+            for index in 0..15 {
+                draft.source(&format!("cells[{index}]"), &"words ".repeat(500));
+            }
+            draft.source("cells[15]", "evil()");
+            draft.says(Speaker::Notebook);
+            draft.source("cell 3", "dependent()");
+        });
+        for whole in
+            ["    cells[15]:\n        evil()\n", "The notebook has:\n    cell 3:\n        dependent()\n"]
+        {
+            assert!(shown.contains(whole), "{shown}");
+        }
+        assert_eq!(shown.matches("more characters are not shown]").count(), 15);
+        let many =
+            text(|draft| (0..1000).for_each(|index| draft.source(&format!("{index}"), &"x".repeat(100))));
+        assert!(many.contains("[… 800 more sources are not shown]\n"), "{many}");
+        assert!(many.starts_with("Allow it?\nWarning: not all of the code"), "{many}");
+        assert!(many.chars().count() < 3 * MAX_SOURCES, "{}", many.chars().count());
+    }
+
+    #[test]
+    fn a_few_marks_on_a_character_stay_and_more_are_codes() {
+        let shown = text(|draft| {
+            draft.source("code", &format!("e{}vil() \u{915}\u{94d}\u{937}", "\u{301}".repeat(6)))
+        });
+        assert!(
+            shown.contains("e\u{301}\u{301}\u{301}\u{301}\\u{301}\\u{301}vil() \u{915}\u{94d}\u{937}\n"),
+            "{shown}"
+        );
     }
 
     #[test]
