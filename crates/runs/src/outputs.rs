@@ -72,6 +72,10 @@ pub(crate) async fn write_end(
 ) -> Result<Option<Written>, Error> {
     let mut edits = Vec::new();
     if let Ok(present) = notebook.document().snapshot().await {
+        let cell = run.cell().and_then(|cell| present.cell(&cell.id));
+        if cell.is_some_and(|(_, cell)| cell.source() != run.source()) {
+            run.note("The cell was changed after this run was requested; the earlier source ran.");
+        }
         if present.kernelspec().is_none() {
             let kernel = kernel.description();
             edits.push(Edit::set_kernelspec(&Kernelspec {

@@ -445,7 +445,7 @@ pub(crate) fn is_started(kernel: &dyn Kernel) -> bool {
 }
 
 /// The cell of a run that `session` has requested as it is now, and its index; `None` if it no longer exists, with the run ended unless
-/// that session has deleted the cell. Notes if its source has changed.
+/// that session has deleted the cell.
 pub(crate) async fn cell_of(notebook: &OpenNotebook, run: &Run, session: SessionId) -> Option<(usize, Cell)> {
     let cell = run.cell()?;
     // If the notebook cannot be read, the run says so.
@@ -459,8 +459,5 @@ pub(crate) async fn cell_of(notebook: &OpenNotebook, run: &Run, session: Session
         }
         return None;
     };
-    if cell.source() != run.source() {
-        run.note("The cell was changed after this run was requested; the earlier source ran.");
-    }
     Some((index, cell.clone()))
 }

@@ -249,6 +249,31 @@ async fn deleting_the_second(is_own: bool) -> (Vec<String>, Vec<&'static str>, S
 }
 
 #[tokio::test]
+async fn a_cell_that_is_changed_while_it_runs_says_so() {
+    let (memory, workspace) = memory();
+    let session = Session::new(workspace);
+    let scripted = Arc::new(Scripted::default());
+    let kernel = Arc::new(Idle { executor: Some(scripted.clone()), language: "python", ..Idle::new("kept") });
+    memory.kernels.lock().unwrap().push(kernel);
+    let opened = session.use_notebook("a", &"a.ipynb".into(), Mode::Connect).await.unwrap();
+    session.choose_kernel(&opened, KernelSelector::Existing("kept".into())).await.unwrap();
+    let cell = NewCell::new(CellType::Code, "hold");
+    let id = cell.id.clone();
+    let insert = vec![Edit::Insert { index: 0, cell }];
+    let before = opened.document().apply(insert, Vec::new()).await.unwrap().notebook;
+    let run = session.run(opened.clone(), Some(id.clone()), "hold".to_owned()).unwrap();
+    while scripted.held.lock().unwrap().is_none() {
+        tokio::task::yield_now().await;
+    }
+    let edit = vec![Edit::SetSource { id, source: "other".to_owned() }];
+    session.edit(&opened, &before, edit, Vec::new()).await.unwrap();
+    let mut held = scripted.held.lock().unwrap().take().unwrap();
+    held(Event::Finished(Outcome::Done { execution_count: Some(1), next_input: None }));
+    run.ended().await;
+    assert!(said(&run).contains("changed after this run was requested"), "{}", said(&run));
+}
+
+#[tokio::test]
 async fn a_cell_that_its_own_session_deletes_later_runs_in_its_turn() {
     let (ran, states, note) = deleting_the_second(true).await;
     assert_eq!(ran, ["hold", "second", "third"]);
