@@ -9,7 +9,8 @@ use crate::facts::{CellState, Input, State, Writer};
 /// The positions of the cells to run, in order: of the `wanted` ones those that are stale, with the cells above that they
 /// need. With `all`, also the cells that would be stale afterwards, because one of these changes their input.
 ///
-/// A cell that changes its own input needs it as it was: `df = load()`, `df["x"] *= 2` in cells 0 and 1 run together.
+/// A cell that changes its own input needs it as it was: `df = load()`, `df["x"] *= 2` in cells 0 and 1 run together. A cell that runs
+/// now, or waits for its turn, runs again only if it uses what one of the planned cells makes again.
 pub fn plan(states: &[CellState], wanted: &[usize], all: bool) -> Vec<usize> {
     let mut plan = Plan { states, planned: BTreeSet::new() };
     plan.planned.extend(wanted.iter().filter(|position| states[**position].state.is_stale()));
@@ -21,7 +22,7 @@ pub fn plan(states: &[CellState], wanted: &[usize], all: bool) -> Vec<usize> {
         let known = plan.planned.len();
         plan.planned.extend(more);
         if plan.planned.len() == known {
-            return plan.planned.into_iter().collect();
+            return plan.without_running();
         }
     }
 }
@@ -32,6 +33,21 @@ struct Plan<'s> {
 }
 
 impl Plan<'_> {
+    fn without_running(&self) -> Vec<usize> {
+        let mut kept = Vec::with_capacity(self.planned.len());
+        for position in &self.planned {
+            let state = &self.states[*position];
+            let uses_one = || {
+                let mut writers = state.inputs.iter().flat_map(|input| &input.writers);
+                writers.any(|writer| kept.binary_search(&writer.position).is_ok())
+            };
+            if state.state != State::Running || uses_one() {
+                kept.push(*position);
+            }
+        }
+        kept
+    }
+
     /// The cells that planned ones need.
     fn needed(&self) -> Vec<usize> {
         let mut needed = Vec::new();

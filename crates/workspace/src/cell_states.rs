@@ -100,7 +100,8 @@ impl Workspace {
     }
 
     /// The indices of the cells to run so that the stale ones among `wanted` are up to date, in order. With `all`, also
-    /// of those that would be stale afterwards. Left out are cells that are running, and those with the tag `skip-execution`.
+    /// of those that would be stale afterwards. Left out are cells that are running, unless they have to run again, and those with the
+    /// tag `skip-execution`.
     pub fn cells_to_run(
         &self,
         opened: &OpenNotebook,
@@ -122,7 +123,7 @@ impl Workspace {
         let wanted: Vec<_> = wanted.filter_map(position).collect();
         let planned = plan(&states, &wanted, all).into_iter().map(|position| known.cells[position].index);
         let is_skipped = |index: usize| CellTags::of(&notebook.cells()[index]).is_skipped;
-        planned.filter(|index| !running.contains_key(index) && !is_skipped(*index)).collect()
+        planned.filter(|index| !is_skipped(*index)).collect()
     }
 
     /// What cells of `after` use and no cell above defines, where that was not so in `before`, in a fresh kernel.

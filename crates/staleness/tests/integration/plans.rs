@@ -60,3 +60,16 @@ fn after_the_plan_nothing_is_stale() {
     }
     assert!(story.states().iter().all(|state| !state.state.is_stale()), "{:#?}", story.states());
 }
+
+#[test]
+fn what_waits_for_its_turn_runs_again_only_after_new_input() {
+    let mut story = Story::ran(&["a = 1", "b = a + 1", "print(b)", "c = 1"]);
+    story.edit("a", "a = 800");
+    let mut states = story.states();
+    for position in [1, 2, 3] {
+        states[position].runs("run r1 is queued".to_owned());
+    }
+    assert_eq!(staleness::plan(&states, &[0, 1, 2, 3], true), [0, 1, 2]);
+    states[0].runs("run r1 is running".to_owned());
+    assert!(staleness::plan(&states, &[0, 1, 2, 3], true).is_empty());
+}

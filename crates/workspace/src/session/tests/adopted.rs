@@ -180,3 +180,24 @@ async fn numbers_decide_where_an_earlier_version_has_noted_nothing_else() {
         assert_eq!(left.adopted().await.0, shown);
     }
 }
+
+#[tokio::test]
+async fn a_run_of_this_server_that_was_lost_is_found_again_and_is_of_no_earlier_one() {
+    let left = Earlier::new(("before", Some(1)), 2).await;
+    let place = left.session.place();
+    let runner = left.session.workspace().runner();
+    let (mut lost, _) = orphan(&left.note, 2);
+    let (sender, events) = mpsc::unbounded_channel();
+    let outcome = Outcome::Lost { is_started: true, cause: kernel::LossCause::Disconnected };
+    sender.send((SystemTime::now(), Event::Finished(outcome))).unwrap();
+    lost.execution.as_mut().unwrap().events = events;
+    let mut notices = Vec::new();
+    for orphan in [lost, orphan(&left.note, 2).0] {
+        let kernel = Idle { orphans: Mutex::new(vec![orphan]), ..Idle::new("kept") };
+        let kernel: Arc<dyn place::Kernel> = Arc::new(kernel);
+        notices.extend(runner.adopt_at(&kernel, &place, None).await);
+    }
+    assert!(notices[0].starts_with("From an earlier server: run r1-earlier of cell"), "{notices:?}");
+    assert!(notices[1].starts_with("Found again: run r1-earlier of cell"), "{notices:?}");
+    assert!(notices[1].ends_with(" completed."), "{notices:?}");
+}
