@@ -58,9 +58,23 @@ pub fn sentence(
     notebook: Option<&NotebookPath>,
     outcome: &str,
 ) -> String {
+    format!("From an earlier server: {}", clause(run, cell, notebook, outcome))
+}
+
+/// The same for a run whose end could not be seen when it was lost: it may be one of this server.
+pub fn found_again(
+    run: &RunId,
+    cell: Option<&CellId>,
+    notebook: Option<&NotebookPath>,
+    outcome: &str,
+) -> String {
+    format!("Found again: {}", clause(run, cell, notebook, outcome))
+}
+
+fn clause(run: &RunId, cell: Option<&CellId>, notebook: Option<&NotebookPath>, outcome: &str) -> String {
     let cell = cell.map(|cell| format!(" of cell {cell}")).unwrap_or_default();
     let notebook = notebook.map(|path| format!(" in {}", one_line(path))).unwrap_or_default();
-    format!("From an earlier server: run {run}{cell}{notebook} {outcome}.")
+    format!("run {run}{cell}{notebook} {outcome}.")
 }
 
 /// A run of another server.

@@ -45,7 +45,7 @@ pub use file::{Existing, FileContent};
 pub use folder_copy::FolderCopy;
 pub use ids::{KernelId, NotebookPath, RunId, SessionId};
 pub use kernel_request::{KernelRequest, KernelSelector};
-pub use leftovers::{FoundRun, LeftoverKernel, LeftoverRun, Leftovers, sentence};
+pub use leftovers::{FoundRun, LeftoverKernel, LeftoverRun, Leftovers, found_again, sentence};
 pub use memory::{ask_memory, nothing_in_memory};
 pub use near::{Near, is_same_text, nearest};
 pub use next_step::NextStep;

@@ -7,7 +7,7 @@ use kernel::Event;
 use notebook::{Cell, Notebook};
 use place::{
     Error, ErrorKind, Executor, Kernel, Mode, Orphan, OrphanedExecution, Place, RunState, SkipReason,
-    sentence,
+    found_again, sentence,
 };
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -56,6 +56,7 @@ impl Runner {
                 }
                 continue;
             };
+            let news_of = |run| self.news_of(run, was_lost);
             if was_lost {
                 self.reported.lock().remove(&id);
                 self.history.found(notebook, &id);
@@ -65,7 +66,7 @@ impl Runner {
                 run.skip(SkipReason::ServerEnded);
                 if !is_acknowledged {
                     executor.acknowledge(run.id());
-                    notices.extend(self.news_of(&run));
+                    notices.extend(news_of(&run));
                 }
                 continue;
             };
@@ -77,7 +78,7 @@ impl Runner {
                 run.close();
                 continue;
             }
-            notices.extend(self.news_of(&run));
+            notices.extend(news_of(&run));
             let adopted = Adopted { run: run.clone(), shown_before, is_out_of_reach, events, executor };
             if run.is_finished()
                 && let Ok(Some(home)) = self.home(&adopted, place, notebook.cloned()).await
@@ -110,10 +111,14 @@ impl Runner {
         notices
     }
 
-    /// The outcome of a run, unless it was already reported to an agent.
-    fn news_of(&self, run: &Run) -> Option<String> {
+    /// The outcome of a run, unless it was already reported to an agent. One that `was_lost` is of this server.
+    fn news_of(&self, run: &Run, was_lost: bool) -> Option<String> {
         let is_known = self.reported.lock().get(run.id()) == Some(&run.state().is_over());
-        (!is_known).then(|| described(run))
+        (!is_known).then(|| {
+            let (cell, outcome) = (run.cell().map(|cell| &cell.id), run.state().outcome());
+            let text = if was_lost { found_again } else { sentence };
+            text(run.id(), cell, None, &outcome)
+        })
     }
 
     /// Follows a run to its end, and stores its outputs.
@@ -257,9 +262,4 @@ impl Adopted {
 fn not_stored(run: &Run, error: &Error) -> bool {
     outputs::not_stored(run, error);
     error.kind == ErrorKind::NotFound
-}
-
-/// What became of a run, for an agent.
-fn described(run: &Run) -> String {
-    sentence(run.id(), run.cell().map(|cell| &cell.id), None, &run.state().outcome())
 }
