@@ -451,7 +451,7 @@ mod tests {
     #[test]
     fn a_few_marks_on_a_character_stay_and_more_are_codes() {
         let shown = text(|draft| {
-            draft.source("code", &format!("e{}vil() \u{915}\u{94d}\u{937}", "\u{301}".repeat(6)))
+            draft.source("code", &format!("e{}vil() \u{915}\u{94d}\u{937}", "\u{301}".repeat(6)));
         });
         assert!(
             shown.contains("e\u{301}\u{301}\u{301}\u{301}\\u{301}\\u{301}vil() \u{915}\u{94d}\u{937}\n"),
