@@ -127,6 +127,15 @@ impl Content {
         Item::note(&format!("… {count} outputs left out, {way} shows the first of them"))
     }
 
+    /// The fewest characters with which it is of use: with the line about outputs that are left out.
+    pub(super) fn least(&self) -> usize {
+        let (skipped, first) = self.skipped;
+        let left_out = self.items.len() + skipped;
+        let gap =
+            if left_out > 2 || skipped > 0 { self.gap(left_out, first.max(left_out)).size() } else { 0 };
+        self.size().min(MIN_OUTPUT + gap)
+    }
+
     pub(super) fn has_images(&self) -> bool {
         self.items.iter().any(|(_, item)| !item.images.is_empty())
     }

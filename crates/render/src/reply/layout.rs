@@ -42,9 +42,9 @@ pub(super) fn parts(reply: Reply) -> Vec<Part> {
         })
         .collect();
     let notes: usize = gap_notes.iter().map(|note| cost(note)).chain(blocks.iter().map(Block::notes)).sum();
-    let claims: Vec<Claim> = blocks.iter().map(Block::claim).collect();
+    let available = writer.remaining.saturating_sub(notes);
     let mut gap_notes = gap_notes.into_iter();
-    for (block, share) in blocks.iter().zip(shares(writer.remaining.saturating_sub(notes), &claims)) {
+    for (block, share) in blocks.iter().zip(block_shares(&blocks, available)) {
         match block {
             Block::Gap(first, _) => {
                 writer.left_out(|| more_sections.call(*first, 0));
@@ -54,6 +54,21 @@ pub(super) fn parts(reply: Reply) -> Vec<Part> {
         }
     }
     writer.finish(&last, hint)
+}
+
+/// What each block gets of the available characters: at least what makes it of use, if there is enough for that.
+fn block_shares(blocks: &[Block<'_>], available: usize) -> Vec<usize> {
+    let mut least: Vec<usize> = blocks.iter().map(Block::least).collect();
+    let left = available.checked_sub(least.iter().sum()).unwrap_or_else(|| {
+        least.fill(0);
+        available
+    });
+    let claim = |(block, least): (&Block<'_>, &usize)| {
+        let claim = block.claim();
+        Claim { size: claim.size - least, ..claim }
+    };
+    let claims: Vec<Claim> = blocks.iter().zip(&least).map(claim).collect();
+    shares(left, &claims).into_iter().zip(least).map(|(share, least)| share + least).collect()
 }
 
 /// What stands in a reply: a section, or a line in place of adjacent ones about these cells.
@@ -66,6 +81,13 @@ impl Block<'_> {
     fn notes(&self) -> usize {
         match self {
             Self::Section(section) => section.notes(),
+            Self::Gap(..) => 0,
+        }
+    }
+
+    fn least(&self) -> usize {
+        match self {
+            Self::Section(section) => section.least_content(),
             Self::Gap(..) => 0,
         }
     }
@@ -183,7 +205,9 @@ impl Writer {
             }
             Shown::Gap(first, note) => {
                 self.left_out(|| content.more(*first, 0));
-                self.add(&note.render(limit, &|_| String::new()).0);
+                let is_room = note.characters() <= limit;
+                let text = if is_room { note.render(limit, &|_| String::new()).0 } else { "…".to_owned() };
+                self.add(if limit > 0 { &text } else { "" });
             }
         }
     }

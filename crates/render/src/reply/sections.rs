@@ -1,7 +1,7 @@
 //! The parts of a reply, and which of those about cells fit.
 
 use super::Keep;
-use super::content::{Content, MIN_OUTPUT, More};
+use super::content::{Content, More};
 use super::layout::cost;
 use crate::budget::Claim;
 
@@ -72,7 +72,12 @@ impl Section {
 
     /// The fewest characters with which it is of use.
     fn least(&self) -> usize {
-        self.notes() + self.contents().map(Content::size).sum::<usize>().min(MIN_OUTPUT)
+        self.notes() + self.least_content()
+    }
+
+    /// The same of its contents.
+    pub(super) fn least_content(&self) -> usize {
+        self.contents().map(Content::least).sum()
     }
 
     pub(super) fn mentions(&self, text: &str) -> bool {

@@ -345,6 +345,29 @@ fn a_source_is_shown_without_its_images() {
     assert!(text.ends_with(&format!("\nline 98\n[left out above: raw({offset}) shows it]")), "{text}");
 }
 
+#[test]
+fn a_line_about_outputs_that_are_left_out_is_never_cut() {
+    let way = |output: usize, offset: usize| {
+        format!("get_run(run_id=\"r1234567\", output={output}, offset={offset})")
+    };
+    for characters in (400..6000).step_by(137) {
+        let mut reply = Reply::new(Budget::new(characters, 0));
+        for cell in 0..40 {
+            reply.section(cell, if cell % 3 == 0 { Keep::First } else { Keep::IfRoom });
+            reply.note(&format!("=====Cell {cell}====="));
+            let count = cell % 5 + 1;
+            let outputs: Vec<Output> =
+                (0..count).map(|number| display(&numbered("line", 9 + number))).collect();
+            reply.outputs(&outputs, way);
+        }
+        let text = text_of(reply);
+        for line in text.lines().filter(|line| line.contains("outputs left") || line.ends_with("of them")) {
+            let is_whole = line.starts_with("… ") && line.ends_with(") shows the first of them");
+            assert!(is_whole && line.matches('…').count() == 1, "{characters}: {line}");
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn no_reply_exceeds_its_budget(
