@@ -27,6 +27,8 @@ use calls::waiting::WaitingArguments;
 const DID_NOT_RUN: &str = "It did not run:";
 /// In fewer characters, the part about a cell that failed may have no room beside the last lines.
 const TIGHT: usize = 1000;
+/// The cells that failed take at most this part of a reply in its last line.
+const FAILED: usize = 8;
 /// Of more queued runs, only the first and the last are named.
 const MAX_IDS: usize = 8;
 
@@ -184,7 +186,7 @@ impl<'a> Series<'a> {
         if !heading.is_empty() {
             reply.note(heading);
         }
-        let (mut is_failure, mut shown, mut rest) = (false, 0, None);
+        let (mut is_failure, mut shown, mut rest, mut failed) = (false, 0, None, Vec::new());
         for (index, run) in self.cells.iter().copied().zip(&self.runs) {
             waiting.timeout = deadline.saturating_duration_since(Instant::now());
             let waited = waiting.wait(run, context).await;
@@ -203,7 +205,10 @@ impl<'a> Series<'a> {
                 reply.note(&message(&error));
                 is_failure = true;
             }
-            is_failure |= run.has_failed();
+            if run.has_failed() {
+                is_failure = true;
+                failed.push(index);
+            }
             if is_tight
                 && run.has_failed()
                 && let Some(line) = failed_line(index, run)
@@ -220,7 +225,7 @@ impl<'a> Series<'a> {
             reply.note_last(&why.replacen(DID_NOT_RUN, "The rest did not run:", 1));
         }
         reply.sections_left_out(|index| format!("read_notebook(start_index={index}, include_outputs=true)"));
-        reply.note_last(&self.summary(shown));
+        reply.note_last(&self.summary(shown, &failed_cells(&failed, budget.characters / FAILED)));
         // Of the last lines, the first ones give way.
         let changes = self.changes(shown).filter(|_| !(is_tight && is_failure));
         if let Some(line) = changes.and_then(|changes| changes.line()) {
@@ -240,24 +245,39 @@ impl<'a> Series<'a> {
     }
 
     /// The last line about the cells, after `shown` of them.
-    fn summary(&self, shown: usize) -> String {
+    fn summary(&self, shown: usize, failed: &str) -> String {
         let (path, count) = (one_line(self.opened.path()), self.cells.len());
         let is_skipped = |run: &&Arc<Run>| matches!(run.state(), RunState::Skipped { .. });
         let skipped = self.runs[..shown].iter().filter(is_skipped).count();
         let ran = shown - skipped;
         let skipped = if skipped > 0 { format!(", {skipped} skipped") } else { String::new() };
         let Some(next) = self.cells.get(shown) else {
-            return format!("[{ran} cells run{skipped} in {path}]");
+            return format!("[{ran} cells run{skipped} in {path}{failed}]");
         };
         let next = label(*next, &self.notebook.cells()[*next]);
         let is_waiting = self.runs[..shown].last().is_some_and(|run| !run.state().is_over());
         if !is_waiting {
-            return format!("[{ran} of {count} cells run{skipped} in {path}; not run: from {next} on]");
+            return format!(
+                "[{ran} of {count} cells run{skipped} in {path}{failed}; not run: from {next} on]"
+            );
         }
         // They are queued, and run whether somebody waits or not.
         let ids = ids(&self.runs[shown..]);
-        format!("[{shown} of {count} cells shown; {next} and the rest run after them: runs {ids}]")
+        format!("[{shown} of {count} cells shown{failed}; {next} and the rest run after them: runs {ids}]")
     }
+}
+
+/// The cells that failed, for the last line: in at most `room` characters beside the call that lists the others.
+fn failed_cells(failed: &[usize], room: usize) -> String {
+    if failed.is_empty() {
+        return String::new();
+    }
+    let fits = |count: &usize| ranges(&failed[..*count]).chars().count() <= room;
+    let named = (1..=failed.len()).rev().find(fits).unwrap_or(1);
+    let more = failed.len() - named;
+    let rest =
+        if more == 0 { String::new() } else { format!(" and {more} more: read_notebook(only=\"errors\")") };
+    format!("; failed: {}{rest}", ranges(&failed[..named]))
 }
 
 /// The ids of runs; of many only those at both ends.
@@ -268,5 +288,23 @@ fn ids(runs: &[Arc<Run>]) -> String {
             format!("{} to {} ({} runs)", id(first), id(last), runs.len())
         }
         _ => runs.iter().map(id).collect::<Vec<_>>().join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_that_failed_are_named_with_the_call_for_more_of_them() {
+        assert_eq!(failed_cells(&[], 40), "");
+        assert_eq!(failed_cells(&[1], 0), "; failed: 1");
+        assert_eq!(failed_cells(&[1, 5, 6, 7, 9], 40), "; failed: 1, 5–7, 9");
+        let every_other: Vec<usize> = (0..300).map(|number| 2 * number).collect();
+        let line = failed_cells(&every_other, 40);
+        assert_eq!(
+            line,
+            "; failed: 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20 and 289 more: read_notebook(only=\"errors\")"
+        );
     }
 }
