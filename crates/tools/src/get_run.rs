@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn each_line_that_is_found_can_be_reached() {
-        let text: String = (0..100).map(|number| format!("hit {number}\nmiss\n")).collect();
+        let text = (0..100).map(|number| format!("hit {number}\nmiss")).collect::<Vec<_>>().join("\n");
         let stream = |text: &str| Output::Stream { name: "stdout".to_owned(), text: text.into() };
         let error = Output::Error { name: "hit".to_owned(), value: "x".to_owned(), traceback: Vec::new() };
         for wanted in [None, Some(0)] {

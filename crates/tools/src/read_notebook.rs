@@ -5,7 +5,7 @@ mod selection;
 use std::cell::Cell;
 
 use notebook::{Notebook, Output, one_line};
-use render::{Budget, Reply};
+use render::Reply;
 use runs::OpenNotebook;
 use workspace::{CellStates, StaleState};
 
@@ -52,7 +52,7 @@ arguments! {
         response_format: Format = Format::Brief,
         start_index: usize = 0,
         /// 0: all
-        limit: usize = 20,
+        limit: usize = LIMIT,
         selection: Selection,
         /// Implies detailed
         include_outputs: bool = false,
@@ -68,6 +68,23 @@ enum Format {
 
 impl Choice for Format {
     const CHOICES: &'static [(&'static str, Self)] = &[("brief", Self::Brief), ("detailed", Self::Detailed)];
+}
+
+/// How many cells are listed unless the call has another limit.
+const LIMIT: usize = 20;
+
+impl Arguments {
+    /// All but where it starts, as arguments of a call for the cells after it.
+    fn as_arguments(&self) -> String {
+        let format = match (self.include_outputs, self.response_format) {
+            (true, _) => ", include_outputs=true",
+            (false, Format::Detailed) => ", response_format=\"detailed\"",
+            (false, Format::Brief) => "",
+        };
+        let limit = if self.limit == LIMIT { String::new() } else { format!(", limit={}", self.limit) };
+        let notebook = self.notebook.as_arguments();
+        format!("{}{format}{limit}{}{notebook}", self.selection.as_arguments(), self.budget.as_arguments())
+    }
 }
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
@@ -91,20 +108,22 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     if let Some(states) = states.filter(|_| selection.is_of_stale()) {
         reply.note_last(&doubtful(states, count));
     }
+    let same = arguments.as_arguments();
+    let reserved = RESERVED + same.len();
     let shown = if arguments.response_format == Format::Detailed || arguments.include_outputs {
         let with_outputs = arguments.include_outputs;
         let states = (all_states, shows_states);
-        read_detailed(&mut reply, budget, context, (&opened, &notebook), &rest[..limit], states, with_outputs)
+        let room = budget.characters.saturating_sub(reserved);
+        read_detailed(&mut reply, room, context, (&opened, &notebook), &rest[..limit], states, with_outputs)
     } else {
         let undefined = undefined(all_states, &rest[..limit]);
         if !undefined.is_empty() {
             reply.note_last(&undefined);
         }
-        read_brief(&mut reply, context, (&opened, &notebook), &rest[..limit], states)
+        read_brief(&mut reply, reserved, context, (&opened, &notebook), &rest[..limit], states)
     };
     if let Some(next) = rest.get(shown) {
         let left = rest.len() - shown;
-        let same = selection.as_arguments();
         reply.note_last(&format!("{left} more cells: read_notebook(start_index={next}{same}) shows them."));
     }
     Ok(reply.into())
@@ -113,14 +132,13 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
 /// Shows the sources of as many cells as fit; returns how many. A long cell does not take the room of those after it.
 fn read_detailed(
     reply: &mut Reply,
-    budget: Budget,
+    room: usize,
     context: &Context<'_>,
     (opened, notebook): (&OpenNotebook, &Notebook),
     indices: &[usize],
     (states, shows_states): (&CellStates, bool),
     with_outputs: bool,
 ) -> usize {
-    let room = budget.characters.saturating_sub(RESERVED);
     let mut claimed = 0;
     for (shown, index) in indices.iter().copied().enumerate() {
         let cell = &notebook.cells()[index];
@@ -159,6 +177,7 @@ fn claim(output: &Output) -> usize {
 /// Shows the first lines of as many cells as fit; returns how many.
 fn read_brief(
     reply: &mut Reply,
+    reserved: usize,
     context: &Context<'_>,
     (opened, notebook): (&OpenNotebook, &Notebook),
     indices: &[usize],
@@ -173,7 +192,7 @@ fn read_brief(
         reply.note_last(&format!("Changed since you read them: cells {}.", ranges(&changed)));
     }
     let shown = Cell::new(rows.lines().count());
-    let table = whole_lines(&rows, "", reply.left().saturating_sub(RESERVED), |lines, _| {
+    let table = whole_lines(&rows, "", reply.left().saturating_sub(reserved), |lines, _| {
         shown.set(lines);
         String::new()
     });
@@ -200,4 +219,26 @@ fn doubtful(states: &CellStates, count: usize) -> String {
     };
     let lines = [StaleState::MayHaveChanged, StaleState::NothingKnown].map(line);
     lines.into_iter().flatten().collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::tests::given;
+
+    #[test]
+    fn a_call_for_further_cells_has_the_arguments_of_the_first() {
+        let same = |values: &Value| given(values).read::<Arguments>().unwrap().as_arguments();
+        assert_eq!(same(&json!({ "start_index": 3, "response_format": "brief" })), "");
+        assert_eq!(
+            same(&json!({ "only": "errors", "include_outputs": true, "max_characters": 1000 })),
+            ", only=\"errors\", include_outputs=true, max_characters=1000"
+        );
+        assert_eq!(
+            same(&json!({ "response_format": "detailed", "limit": 0, "notebook_name": "b" })),
+            ", response_format=\"detailed\", limit=0, notebook_name=\"b\""
+        );
+    }
 }

@@ -14,6 +14,13 @@ arguments! {
     }
 }
 
+impl NotebookArgument {
+    /// As arguments of a further call: `, notebook_name="b"`.
+    pub fn as_arguments(&self) -> String {
+        self.notebook_name.as_ref().map(|name| format!(", notebook_name={name:?}")).unwrap_or_default()
+    }
+}
+
 arguments! {
     /// Whether the call only shows what it would do.
     pub struct PreviewArgument {
@@ -26,6 +33,16 @@ arguments! {
     pub struct BudgetArguments {
         max_characters: Option<usize>,
         max_images: Option<usize>,
+    }
+}
+
+impl BudgetArguments {
+    /// As arguments of a further call.
+    pub fn as_arguments(&self) -> String {
+        let argument = |name: &str, value: Option<usize>| {
+            value.map(|value| format!(", {name}={value}")).unwrap_or_default()
+        };
+        argument("max_characters", self.max_characters) + &argument("max_images", self.max_images)
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use notebook::one_line;
 use place::{LossCause, RunState, SaveStatus, SkipReason};
-use render::{Budget, Keep, Reply, merged};
+use render::{Budget, Keep, Reply, merged, without_data_uris};
 use runs::{Run, RunView};
 use workspace::Session;
 
@@ -18,6 +18,9 @@ use crate::replies::{failed_install, missing_package};
 const MIN_QUEUED: Duration = Duration::from_secs(1);
 /// How much of an exception's message, or of a prompt, the last line shows, in characters.
 const MAX_ERROR: usize = 200;
+/// The same in a reply of fewer characters than this, which must have room for the next call.
+const TIGHT: usize = 600;
+const MAX_TIGHT_ERROR: usize = 60;
 
 /// The run as an agent reads it: `heading`, outputs, notes, a line with its state and the next call to make, and one with what
 /// it has changed in memory. `place` says where it belongs.
@@ -52,7 +55,8 @@ async fn whole(
         reply.note("[No output generated]");
     }
     add_outputs(&mut reply, run, &view, since);
-    for line in closing(session, run, &view, place).await {
+    let shown = if budget.characters < TIGHT { MAX_TIGHT_ERROR } else { MAX_ERROR };
+    for line in closing(session, run, &view, place, shown).await {
         reply.note_last(&line);
     }
     let is_expected = view.may_fail && matches!(view.state, RunState::Error { .. });
@@ -77,7 +81,8 @@ async fn may_fail(session: &Session, run: &Run) -> bool {
 pub fn failed_line(index: usize, run: &Run) -> Option<String> {
     const MAX_SHOWN: usize = 80;
     let RunState::Error { name, value } = run.state() else { return None };
-    let error = one_line(&format!("{name}: {}", value.lines().next().unwrap_or_default())).into_owned();
+    let value = without_data_uris(value.lines().next().unwrap_or_default());
+    let error = one_line(&format!("{name}: {value}")).into_owned();
     Some(format!("[ERROR {}] cell {index}, run {}", shortened(&error, MAX_SHOWN), run.id()))
 }
 
@@ -97,7 +102,7 @@ pub async fn add_section(reply: &mut Reply, session: &Session, index: usize, run
     reply.section(index, keep);
     reply.note(&format!("=====Cell {index}====="));
     add_outputs(reply, run, &view, None);
-    for line in closing(session, run, &view, place).await {
+    for line in closing(session, run, &view, place, MAX_ERROR).await {
         reply.note(&line);
     }
 }
@@ -122,12 +127,12 @@ fn add_outputs(reply: &mut Reply, run: &Run, view: &RunView, since: Option<SeenO
 }
 
 /// The lines after the outputs: notes, what is lacking, and the state with the next call to make.
-async fn closing(session: &Session, run: &Run, view: &RunView, place: &str) -> Vec<String> {
+async fn closing(session: &Session, run: &Run, view: &RunView, place: &str, max_error: usize) -> Vec<String> {
     let mut lines = view.notes.clone();
     lines.extend(missing_package::line(session, run, &view.state).await);
     lines.extend(failed_install::line(run, view).map(str::to_owned));
     let stop = stop(run);
-    let mut end = end_line(run.id(), view, place, &stop);
+    let mut end = end_line(run.id(), view, place, &stop, max_error);
     if let Some(saved) = view.saved.as_ref().filter(|_| view.state.is_over()) {
         end.push_str(&format!(" · outputs {saved}"));
     }
@@ -150,7 +155,7 @@ fn stop(run: &Run) -> String {
     }
 }
 
-fn end_line(id: &str, view: &RunView, place: &str, stop: &str) -> String {
+fn end_line(id: &str, view: &RunView, place: &str, stop: &str, max_error: usize) -> String {
     let state = &view.state;
     let seconds = view.elapsed.as_secs_f64();
     let queued = queued(view);
@@ -169,7 +174,7 @@ fn end_line(id: &str, view: &RunView, place: &str, stop: &str) -> String {
         }
         RunState::WaitingForInput { prompt, is_password } => {
             let secret = if *is_password { " (a secret: ask the person)" } else { "" };
-            let prompt = shortened(prompt, MAX_ERROR);
+            let prompt = shortened(&without_data_uris(prompt), max_error);
             format!(
                 "[WAITING FOR INPUT: {prompt:?}{secret}] {label}. answer_input(run_id=\"{id}\", value=…) answers. \
                  {stop}"
@@ -177,7 +182,7 @@ fn end_line(id: &str, view: &RunView, place: &str, stop: &str) -> String {
         }
         RunState::Done => format!("[COMPLETED in {seconds:.2}s{queued}] {label}"),
         RunState::Error { name, value } => {
-            let value = shortened(value.lines().next().unwrap_or_default(), MAX_ERROR);
+            let value = shortened(&without_data_uris(value.lines().next().unwrap_or_default()), max_error);
             let (name, value) = (one_line(name), one_line(&value));
             let expected = if view.may_fail { ", expected" } else { "" };
             format!("[ERROR {name}: {value}{expected}] after {seconds:.2}s{queued} · {label}")
@@ -236,7 +241,7 @@ mod tests {
 
     #[test]
     fn the_time_in_the_queue_is_said_apart() {
-        let line = |view: &RunView| end_line("r1", view, "", "stop");
+        let line = |view: &RunView| end_line("r1", view, "", "stop", MAX_ERROR);
         assert_eq!(line(&view(RunState::Done)), "[COMPLETED in 0.01s (queued 2.04s)] run r1");
         let brief = RunView { queued: Duration::from_millis(200), ..view(RunState::Done) };
         assert_eq!(line(&brief), "[COMPLETED in 0.01s] run r1");
@@ -251,7 +256,7 @@ mod tests {
     fn a_run_that_never_ran_has_a_reason_and_no_time() {
         let skipped = view(RunState::Skipped { reason: SkipReason::Cancelled });
         assert_eq!(
-            end_line("r1", &skipped, " · cell c", "stop"),
+            end_line("r1", &skipped, " · cell c", "stop", MAX_ERROR),
             "[SKIPPED] run r1 · cell c. It was cancelled before it ran."
         );
     }
@@ -259,11 +264,22 @@ mod tests {
     #[test]
     fn a_long_prompt_leaves_room_for_the_next_call() {
         let state = RunState::WaitingForInput { prompt: "q".repeat(9000), is_password: false };
-        let line = end_line("r1", &view(state), "", "stop");
+        let line = end_line("r1", &view(state), "", "stop", MAX_ERROR);
         assert!(
             line.contains("…") && line.contains("answer_input(run_id=\"r1\"") && line.len() < 400,
             "{line}"
         );
+    }
+
+    #[test]
+    fn a_data_uri_is_described() {
+        let uri = format!("data:image/png;base64,{}", "iVBORw0K".repeat(1500));
+        let error = RunState::Error { name: "E".to_owned(), value: format!("no {uri}") };
+        let input = RunState::WaitingForInput { prompt: uri, is_password: false };
+        for state in [error, input] {
+            let line = end_line("r1", &view(state), "", "stop", MAX_ERROR);
+            assert!(line.contains("data:image/png;base64,… (9 kB)") && !line.contains("iVBOR"), "{line}");
+        }
     }
 
     #[test]
@@ -274,7 +290,7 @@ mod tests {
                 queued: Duration::ZERO,
                 ..view(RunState::Lost { is_started: false, cause })
             };
-            end_line("r1", &view, "", "")
+            end_line("r1", &view, "", "", MAX_ERROR)
         };
         assert_eq!(
             line(LossCause::Disconnected),
