@@ -203,8 +203,9 @@ async def test_an_undo_waits_for_the_run_before_it(machine: Machine) -> None:
     async with machine.server() as server:
         await _call(server, "execute_code", code="1")
         new = {"cell_index": 1, "cell_source": "import time; time.sleep(0.5); print(9)"}
-        ran, undone = await asyncio.gather(
-            _call(server, "insert_execute_code_cell", **new), _call(server, "undo")
-        )
+        insert = {"name": "insert_execute_code_cell", "arguments": {"notebook_name": NOTEBOOK, **new}}
+        undo = {"name": "undo", "arguments": {"notebook_name": NOTEBOOK}}
+        sent = [server.send("tools/call", call) for call in (insert, undo)]
+        ran, undone = [str(await server.answer(number)) for number in sent]
         assert "9" in ran and "insert_execute_code_cell" in undone, (ran, undone)
         assert machine.file.read_bytes() == first
