@@ -35,7 +35,7 @@ pub(crate) async fn run(options: &Export) -> anyhow::Result<()> {
         Target::StandardOutput => write_document(&page.html)?,
         Target::File(file) => {
             replace_file(file, page.html.as_bytes(), &source.file().into_iter().collect::<Vec<_>>())
-                .with_context(|| format!("{} cannot be written", file.display()))?
+                .with_context(|| format!("{} cannot be written", file.display()))?;
         }
     }
     for line in notes(&page) {
