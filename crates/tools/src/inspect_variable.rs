@@ -135,7 +135,9 @@ fn shown(found: &Inspected) -> String {
             lines.extend(stats.rows.iter().map(|row| cells(row)));
         }
     }
-    lines.extend(found.items.iter().map(|row| cells(row)));
+    // These are what Python's `repr` gives.
+    let item = |value: &Value| without_data_uris(&bare(value)).replace(['\t', '\n', '\r'], " ");
+    lines.extend(found.items.iter().map(|row| line(&row.iter().map(item).collect::<Vec<_>>().join("\t"))));
     if let Some(text) = &found.text {
         lines.push(visible(&marked(&without_data_uris(text))).into_owned());
         let rest = found.text_length.unwrap_or_default().saturating_sub(text.chars().count());
@@ -154,9 +156,10 @@ fn line(text: &str) -> String {
 
 fn cells(row: &[Value]) -> String {
     let cell = |value: &Value| {
-        let text = without_data_uris(&bare(value)).replace(['\t', '\n', '\r'], " ");
-        // Spaces at the ends would not be seen.
-        if text.trim() == text { text } else { format!("{text:?}") }
+        let text = without_data_uris(&bare(value)).into_owned();
+        // Other white space than single spaces within the text would not be seen.
+        let is_seen = text.split(' ').all(|word| !word.is_empty() && !word.contains(char::is_whitespace));
+        if is_seen || text.is_empty() { text } else { format!("{text:?}") }
     };
     line(&row.iter().map(cell).collect::<Vec<_>>().join("\t"))
 }
@@ -187,7 +190,7 @@ mod tests {
         });
         assert_eq!(
             shown(&serde_json::from_value(found).unwrap()),
-            "df: pandas.DataFrame\nrows: 2, columns: 2\ncolumn\ttype\tnulls\na\tint64\t0\nb\tstr\t1\nfirst rows:\na\tb\n1\tx y\n\
+            "df: pandas.DataFrame\nrows: 2, columns: 2\ncolumn\ttype\tnulls\na\tint64\t0\nb\tstr\t1\nfirst rows:\na\tb\n1\t\"x\\ty\"\n\
              2\tnan\ncolumn\tmin (of a sample)\na\t1"
         );
     }
