@@ -88,7 +88,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let opened = context.notebook(&notebook).await?;
     if opened.kernel().is_none_or(|kernel| plan_starts(&*kernel)) {
         // A kernel that starts runs files of its environment.
-        let what = "add_packages, whose plan starts the kernel,";
+        let what = "the start of the kernel for add_packages";
         if preview {
             context.permit(TOOL.groups, TOOL.permission, what).await?;
         } else {

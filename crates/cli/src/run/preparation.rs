@@ -72,7 +72,7 @@ pub(super) async fn choose(
     }
     let range = range(&notebook, options)?;
     for warning in parameters::warnings(&notebook, &options.parameters, &range) {
-        let end = if warning.ends_with('?') { "" } else { "." };
+        let end = if warning.ends_with(['?', '.']) { "" } else { "." };
         note(&format!("cellbridge: warning: {warning}{end}"));
     }
     Ok(Chosen { source, notebook, range })
