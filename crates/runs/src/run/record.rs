@@ -154,6 +154,9 @@ impl Record {
             }
             Event::ExitRequested { keeps_kernel } => {
                 self.exit = Some(Exit { keeps_kernel });
+                if !keeps_kernel {
+                    self.changes = None;
+                }
                 self.note_once(if keeps_kernel { EXIT_OF_FRONTEND } else { EXIT });
             }
             Event::InputWanted { prompt, password } => {
@@ -164,6 +167,8 @@ impl Record {
                     self.state = RunState::Running;
                 }
             }
+            // With the kernel, its variables go.
+            Event::Changed(_) if self.exit.is_some_and(|exit| !exit.keeps_kernel) => {}
             Event::Changed(answer) => self.changes = Some(MemoryChanges::read(&answer)),
             Event::Finished(outcome) => self.on_outcome(outcome, at),
             Event::Output { output: Output::Stream { .. }, .. }

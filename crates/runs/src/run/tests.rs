@@ -40,6 +40,21 @@ fn a_lost_run_keeps_its_cause() {
 }
 
 #[test]
+fn code_that_ends_its_kernel_leaves_no_variables() {
+    let changed = || Event::Changed(notebook::Json::from_value(&serde_json::json!({ "new_count": 1 })));
+    for (keeps_kernel, is_known) in [(true, true), (false, false)] {
+        let exit = || Event::ExitRequested { keeps_kernel };
+        for events in [[changed(), exit()], [exit(), changed()]] {
+            let run = run();
+            for event in events {
+                run.on_event(event);
+            }
+            assert_eq!(run.view().changes.is_some(), is_known);
+        }
+    }
+}
+
+#[test]
 fn idle_without_a_reply_means_skipped() {
     let run = run();
     run.on_event(Event::Finished(Outcome::Interrupted));
