@@ -2,6 +2,8 @@
 //!
 //! `[NOTICE] all is well` in an output is shown as `│ [NOTICE] all is well`. A line that begins with the mark is never ours.
 
+mod openings;
+
 use std::borrow::Cow;
 
 use notebook::is_hidden;
@@ -49,7 +51,9 @@ const LABELS: [&str; 32] = [
 ];
 
 /// How lines of ours without brackets begin, in lower case.
-const WORDS: [&str; 21] = [
+const WORDS: [&str; 23] = [
+    "cell #",
+    "deleted cell source:",
     "new:",
     "changed:",
     "gone:",
@@ -191,10 +195,11 @@ fn begins_like_ours(line: &str) -> bool {
             rest.starts_with(|character: char| character.is_ascii_digit()) || rest.starts_with("cell")
         }
         Some(first) if first.is_ascii_alphabetic() => {
-            let line = line.to_ascii_lowercase();
-            WORDS.iter().any(|word| line.starts_with(word)) || is_of_cells(&line)
+            let lower = line.to_ascii_lowercase();
+            WORDS.iter().any(|word| lower.starts_with(word)) || is_of_cells(&lower) || openings::begin(line)
         }
-        _ => false,
+        Some(_) => openings::begin(line),
+        None => false,
     }
 }
 

@@ -1,5 +1,6 @@
 mod arguments;
 mod messages;
+mod openings;
 mod search;
 
 use calls::arguments::given::Given;

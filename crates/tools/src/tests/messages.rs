@@ -128,8 +128,13 @@ fn unknown_parameters(message: &str, tools: &BTreeMap<String, BTreeSet<String>>)
     unknown
 }
 
-/// The string literals with more than one word in the code of all crates, test code left out.
+/// The string literals with more than one word in the code of all crates, test code left out; a space stands for what is filled in.
 fn messages() -> Vec<(PathBuf, String)> {
+    literals().into_iter().map(|(file, literal)| (file, plain(&literal))).collect()
+}
+
+/// The same as they are in the code.
+pub(super) fn literals() -> Vec<(PathBuf, String)> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut files = Vec::new();
     for folder in std::fs::read_dir(crates).unwrap() {
@@ -188,7 +193,7 @@ fn collect_literals(code: TokenStream, take: &mut impl FnMut(String)) {
                 let is_message = |text: &&str| text.contains(' ') && !text.contains("import ");
                 let text = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
                 if let Some(text) = text.filter(is_message) {
-                    take(plain(text));
+                    take(text.to_owned());
                 }
             }
             TokenTree::Ident(_) => {}
@@ -198,6 +203,11 @@ fn collect_literals(code: TokenStream, take: &mut impl FnMut(String)) {
 
 /// The text of a literal without escapes and without what is filled in at run time.
 fn plain(literal: &str) -> String {
+    filled(literal, ' ')
+}
+
+/// The text of a literal without escapes, with this in place of what is filled in at run time.
+pub(super) fn filled(literal: &str, placeholder: char) -> String {
     let mut text = String::new();
     let mut characters = literal.chars().peekable();
     while let Some(character) = characters.next() {
@@ -207,9 +217,10 @@ fn plain(literal: &str) -> String {
                 Some('n') => text.push('\n'),
                 other => text.extend(other),
             },
+            '{' if characters.next_if_eq(&'{').is_some() => text.push('{'),
             '{' => {
                 characters.find(|next| *next == '}');
-                text.push(' ');
+                text.push(placeholder);
             }
             _ => text.push(character),
         }
