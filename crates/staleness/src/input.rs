@@ -62,7 +62,7 @@ impl Book<'_> {
             Some(definer) => [
                 self.overwritten(used, definer, writers),
                 self.repeated(used, definer, writers),
-                self.kept(used, definer),
+                self.kept(used, definer).or_else(|| self.left_over(used, writers)),
             ],
             None if used.is_own => [const { None }; 3],
             None if is_shared(used.name) => [self.misconfigured(used, writers), None, None],
@@ -277,6 +277,37 @@ impl Book<'_> {
         let since = event.run.orders().find(|order| *order > defined_at).unwrap_or(event.run.order);
         let is_new = |key: &&str| self.is_written_between(key, position, (since, used.order));
         keys.is_local && is_edited || keys.inputs.iter().any(is_new)
+    }
+
+    /// Cells that may define the name have run again with other values, and have not defined it: it is that of an earlier run. The memory
+    /// does not show an assignment of the same object, so that this is not sure.
+    fn left_over(&self, used: Used<'_>, writers: &[(usize, Write)]) -> Option<Finding> {
+        let mut last = None;
+        for (writer, _) in writers.iter().filter(|(_, write)| write.binds()) {
+            let run = self.run(*writer).filter(|run| self.is_present(run) && !run.has_failed)?;
+            let is_left = run.assigned.is_some()
+                && !run.has_assigned(used.name)
+                && self.now[*writer].writes.get(used.name) == Some(&Write::MayDefine)
+                && run.source == self.facts.cells[*writer].source
+                && run.order < used.order;
+            let before = run.earlier.last().filter(|_| is_left)?;
+            let inputs = &self.now[*writer].flows.get(used.name)?.inputs;
+            let between = (*before, run.order);
+            let is_new = |input: &&str| *input != used.name && self.is_assigned_between(input, between);
+            inputs.iter().find(|input| is_new(input))?;
+            last = Some((writer, run));
+        }
+        let (writer, run) = last?;
+        let clause = format!("{} may define it and did not ({})", self.cell(*writer), self.at(run));
+        Some(used.finding(State::MayHaveChanged, &clause))
+    }
+
+    /// Whether a run has given a name another object between two others, as far as the memory shows it.
+    fn is_assigned_between(&self, name: &str, (from, to): (u64, u64)) -> bool {
+        self.events(name).iter().any(|event| {
+            event.run.last_before(to).is_some_and(|order| order > from)
+                && (event.run.assigned.is_none() || event.run.has_assigned(name))
+        })
     }
 
     /// Where a name comes from that no cell above defines.

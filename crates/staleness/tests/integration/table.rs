@@ -846,3 +846,24 @@ fn unknown_code_elsewhere_hides_no_undefined_name() {
     }
     assert_eq!(words(&["exec(code)", "k = 3", "print(k)"], "b", "j = 3"), "unknown edited ok");
 }
+
+#[test]
+fn a_name_that_a_branch_has_left_is_no_longer_sure() {
+    let mut story = Story::of(&["big = True", "if big: label = 'big'", "print(label)"]);
+    story.run_assigning("a", &["big"]);
+    story.run_assigning("b", &["label"]);
+    story.run_assigning("c", &[]);
+    assert!(story.states().iter().all(|state| state.state == State::UpToDate));
+    // The same objects again, which the memory does not show.
+    for id in ["a", "b", "c"] {
+        story.run_assigning(id, &[]);
+    }
+    assert!(story.states().iter().all(|state| state.state == State::UpToDate));
+    story.edit("a", "big = False");
+    story.run_assigning("a", &["big"]);
+    story.run_assigning("b", &[]);
+    story.run_assigning("c", &[]);
+    let states = story.states();
+    assert_eq!(states[2].state, State::MayHaveChanged);
+    assert_eq!(states[2].evidence, "uses label: cell 1 may define it and did not (run 9:08)");
+}
