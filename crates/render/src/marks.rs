@@ -51,7 +51,8 @@ const LABELS: [&str; 32] = [
 ];
 
 /// How lines of ours without brackets begin, in lower case.
-const WORDS: [&str; 23] = [
+const WORDS: [&str; 24] = [
+    "index type count id",
     "cell #",
     "deleted cell source:",
     "new:",
@@ -161,7 +162,9 @@ fn plain(line: &str) -> Cow<'_, str> {
         _ if is_blank(character) => ' ',
         _ => character,
     };
-    line.chars().filter(|character| !is_hidden(*character)).map(narrow).collect()
+    // Joiners matter in some scripts, and cannot be seen between letters of ours.
+    let is_seen = |character: &char| !is_hidden(*character) && !matches!(character, '\u{200c}' | '\u{200d}');
+    line.chars().filter(is_seen).map(narrow).collect()
 }
 
 /// The start of a line, without what cannot be seen before it.
@@ -332,6 +335,8 @@ mod tests {
             "7 more cells: read_notebook(start_index=3)",
             "[\u{200b}NOTICE] x",
             "=====\u{200b}Cell 3=====",
+            "[N\u{200c}OTICE] x",
+            "Index\tType\tCount\tID\tRevision\tFirst Line",
             "\u{2800}[NOTICE] x",
             "\u{ff3b}\u{ff2e}\u{ff2f}TICE] x",
             "[widget: 100%]",

@@ -31,7 +31,7 @@ const PLACEHOLDER: char = '\u{1}';
 /// So many words of a message, beside those that are filled in, make its beginning.
 const FIXED: usize = 4;
 /// Words of this program.
-const TERMS: [&str; 18] = [
+const TERMS: [&str; 19] = [
     "cell",
     "cells",
     "cell(s)",
@@ -42,6 +42,7 @@ const TERMS: [&str; 18] = [
     "history",
     "kernel",
     "kernels",
+    "nearest",
     "notebook",
     "notebook's",
     "notebooks",
@@ -71,6 +72,7 @@ fn the_list_of_beginnings_is_that_of_the_messages() {
 fn an_output_that_begins_like_a_message_is_marked() {
     for line in [
         "The cell was changed after this run was requested; the earlier source ran.",
+        "df has no column 'Region'; the nearest is ' Region', with a space at its start.",
         "No other cell of the notebook defines noindex.",
         "1 cell(s) edited successfully! Cells 0 in a.ipynb; saved to disk",
         "Cell inserted successfully at index 0 (code)! id d6b2c840 in Analysis.ipynb; saved to disk",
