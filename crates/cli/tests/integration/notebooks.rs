@@ -163,7 +163,10 @@ async fn selected_cells_keep_their_indices() -> Result<()> {
     let page = client.call("read_notebook", json!({ "only": "code", "limit": 2 })).await?;
     assert!(page.contains("has 5 cells, 3 of them selected"), "{page}");
     assert!(page.contains("\n0\tcode") && page.contains("\n3\tcode") && !page.contains("# a"), "{page}");
-    assert!(page.contains(r#"1 more cells: read_notebook(start_index=4, only="code") shows them"#), "{page}");
+    assert!(
+        page.contains(r#"1 more cells: read_notebook(start_index=4, only="code", limit=2) shows them"#),
+        "{page}"
+    );
     let rest = client.call("read_notebook", json!({ "only": "code", "start_index": 4 })).await?;
     assert!(rest.contains("\n4\tcode") && !rest.contains("\n3\t") && !rest.contains("more cells"), "{rest}");
     let near = json!({ "around": "3", "before": 1, "after": 0, "response_format": "detailed" });

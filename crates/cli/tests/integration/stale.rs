@@ -25,7 +25,7 @@ async fn stale_cells_are_shown_explained_and_run() -> Result<()> {
         assert!(brief.contains(row), "{row:?} {brief}");
     }
     let only = client.call("read_notebook", json!({ "only": "stale", "limit": 1 })).await?;
-    assert!(only.contains("1 more cells: read_notebook(start_index=1, only=\"stale\")"), "{only}");
+    assert!(only.contains("1 more cells: read_notebook(start_index=1, only=\"stale\", limit=1)"), "{only}");
     let explained = "[state] input changed: uses x: cell 0 defines it and was edited since its run ";
     let read = client.call("read_cell", json!({ "cell_index": 1 })).await?;
     assert!(read.contains(explained), "{read}");
