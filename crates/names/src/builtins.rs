@@ -1,6 +1,6 @@
 //! The names that Python and `IPython` define.
 
-use crate::walker::is_shared;
+use crate::walker::shared::is_shared;
 
 const BUILTINS: &str = include_str!("builtins.txt");
 

@@ -33,7 +33,9 @@ impl<'a> Visitor<'a> for Imports {
             Stmt::FunctionDef(function) => self.visit_body(&function.body),
             Stmt::ClassDef(class) => self.visit_body(&class.body),
             Stmt::For(block) => self.visit_body(&block.body),
-            Stmt::With(block) if !crate::walker::is_suppressing(block) => self.visit_body(&block.body),
+            Stmt::With(block) if !crate::walker::branches::is_suppressing(block) => {
+                self.visit_body(&block.body);
+            }
             Stmt::Try(block) if block.handlers.is_empty() => visitor::walk_stmt(self, statement),
             _ => {}
         }

@@ -20,6 +20,7 @@
 //!   have changed it, unless methods of that name only read in the libraries that people use most.
 
 mod builtins;
+mod cell;
 mod imports;
 mod locals;
 mod magics;
@@ -42,4 +43,6 @@ pub use parse::with_stack;
 pub use rename::{CannotRename, Renamed, RenamedCell, rename};
 pub use small_set::SmallSet;
 pub use undefined::{Undefined, definers, undefined};
-pub use walker::{ARRAYS, CONFIGURATION, FLOATS, FRAMES, is_configuration, is_counting, is_shared};
+pub use walker::options::{ARRAYS, FLOATS, FRAMES};
+pub use walker::shared::{CONFIGURATION, is_configuration, is_shared};
+pub use walker::streams::is_counting;

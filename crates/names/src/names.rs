@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use crate::magics;
 use crate::small_set::SmallSet;
-use crate::{magics, parse};
 
 pub type Name = String;
 pub type NameSet = SmallSet<Name>;
@@ -204,37 +204,6 @@ pub enum Unknown {
 }
 
 impl Names {
-    /// The names of a cell in this language.
-    pub fn in_language(source: &str, language: &str) -> Self {
-        if language.eq_ignore_ascii_case("python") {
-            Self::of_cell(source)
-        } else {
-            Self::unknown(Unknown::NotPython)
-        }
-    }
-
-    /// The names of a cell with this source.
-    pub fn of_cell(source: &str) -> Self {
-        match magics::split(source) {
-            magics::Cell::Blank => Self::default(),
-            magics::Cell::Other { magic } => {
-                let mut names = Self::unknown(Unknown::CellMagic { magic });
-                if !magics::binds_nothing(source) {
-                    names.may_bind(source);
-                }
-                names
-            }
-            magics::Cell::Python { body, magics } => {
-                let mut names = parse::names(body, &magics);
-                if magics.contains(&magics::CellMagic::Timeit) {
-                    // What stands behind the magic is code that runs before the body.
-                    names.may_bind(&source[..source.len() - body.len()]);
-                }
-                names
-            }
-        }
-    }
-
     /// A cell of which nothing is known.
     pub fn unknown(why: Unknown) -> Self {
         let binds_anything = why.binds_anything();

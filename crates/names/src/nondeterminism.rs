@@ -13,23 +13,8 @@ mod table;
 
 use finder::Finder;
 pub use random::{RandomUse, random_state, random_use};
+pub use table::Cause;
 pub(crate) use table::may_vary;
-
-/// Why a cell may give another result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Cause {
-    /// It draws random numbers, and no seed is in sight.
-    Random,
-    /// It reads a clock, or measures how long something takes.
-    Clock,
-    File,
-    Network,
-    /// It asks the machine, the environment or a person, or runs a command.
-    System,
-    /// It depends on how often code has run, on addresses in memory, or on the order of a set, which is another one in each process if its
-    /// items are texts.
-    Counter,
-}
 
 /// The causes of a cell, each with the first code that is one: `np.random.rand()`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Parses source and walks through it, within bounds.
+//! Parses source, within bounds of length, depth and stack.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -6,9 +6,7 @@ use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{Expr, Mod, Pattern, Stmt, Suite};
 use ruff_python_parser::{Mode, ParseOptions, parse_unchecked};
 
-use crate::magics::CellMagic;
-use crate::names::{Names, Unknown};
-use crate::walker::Walker;
+use crate::names::Unknown;
 
 /// A longer source is data rather than code, in bytes.
 const MAX_LENGTH: usize = 64 * 1024;
@@ -20,15 +18,6 @@ pub(crate) const MAX_NESTED: usize = 4;
 const STACK_OF_WALK: usize = MAX_NESTED * 2 * 1024 * 1024;
 /// What dropping a tree needs of the stack for each level, of which a source has at most one for each byte.
 const STACK_OF_LEVEL: usize = 1024;
-
-/// The names of a cell's body. It has been freed of its cell magics, which are given from the outermost inwards.
-pub(crate) fn names(body: &str, magics: &[CellMagic]) -> Names {
-    bounded(body, || Walker::walk_cell(body, magics)).unwrap_or_else(|why| {
-        let mut names = Names::unknown(why);
-        names.may_bind(body);
-        names
-    })
-}
 
 /// Calls `read`, which reads many sources, with enough stack for each: to get a stack takes as long as to read a short source.
 pub fn with_stack<T>(read: impl FnOnce() -> T) -> T {

@@ -3,10 +3,9 @@
 use ruff_python_ast::visitor::Visitor;
 use ruff_python_ast::{Expr, ExprCall};
 
-use super::Cause;
 use super::finder::Finder;
 use super::random::Called;
-use super::table::{Action, Library, lookup};
+use super::table::{Action, Cause, Library, lookup};
 
 /// Arguments that make what a function draws the same each time.
 const SEEDS: [&str; 5] = ["random_state", "seed", "generator", "rng", "key"];

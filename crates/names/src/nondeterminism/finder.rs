@@ -6,9 +6,8 @@ use ruff_python_ast::visitor::Visitor;
 use ruff_python_ast::{Expr, IpyEscapeKind, Parameters};
 use ruff_text_size::Ranged;
 
-use super::Cause;
 use super::random::{Called, RandomUse};
-use super::table::{Action, Library, lookup};
+use super::table::{Action, Cause, Library, lookup};
 use crate::locals::Locals;
 use crate::magics::{self, LineMagic};
 use crate::names::Name;

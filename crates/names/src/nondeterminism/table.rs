@@ -3,9 +3,23 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
-use super::Cause;
-
 const TABLE: &str = include_str!("table.txt");
+
+/// Why a cell may give another result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cause {
+    /// It draws random numbers, and no seed is in sight.
+    Random,
+    /// It reads a clock, or measures how long something takes.
+    Clock,
+    File,
+    Network,
+    /// It asks the machine, the environment or a person, or runs a command.
+    System,
+    /// It depends on how often code has run, on addresses in memory, or on the order of a set, which is another one in each process if its
+    /// items are texts.
+    Counter,
+}
 
 /// Whose random numbers: a seed is for those of one library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -9,16 +9,7 @@ use ruff_python_ast::{
 };
 
 use super::Walker;
-use crate::names::Name;
-
-/// The names that code binds, as far as the walk has come.
-#[derive(Debug, Default)]
-pub(super) struct Branch {
-    /// It binds them whenever it runs.
-    pub(super) surely: BTreeSet<Name>,
-    /// They count as bound in what follows: also what a loop binds, which hardly ever runs not once.
-    pub(super) likely: BTreeSet<Name>,
-}
+use super::known::Branch;
 
 impl Walker {
     /// Walks through code that may not run.

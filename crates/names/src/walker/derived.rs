@@ -1,44 +1,17 @@
 //! What the names of a cell are made of: the parts of other objects that their values come from, and the objects of which they are
 //! items. To assign `x` to `df["a"]` after `x = df["a"] * 2` reads what it changes, and to change `d` in `for d in ds` changes `ds`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{Expr, ExprCall};
 
+use super::known::Part;
 use super::repeats::{is_idempotent, part_of};
 use super::{Walker, root};
-use crate::names::Name;
 
 /// Of a value that is made of more parts, the others are not followed.
 const MAX_PARTS: usize = 32;
-
-/// An object by its name, and a part of it, if that is known.
-pub(super) type Part = (Name, Option<String>);
-
-/// What is known of names, as far as the walk has come.
-#[derive(Debug, Default, Clone)]
-pub(super) struct Derived {
-    parts: BTreeMap<Name, BTreeSet<Part>>,
-    items: BTreeMap<Name, Name>,
-}
-
-impl Derived {
-    pub(super) fn forget(&mut self, name: &str) {
-        self.parts.remove(name);
-        self.items.remove(name);
-    }
-
-    /// The parts that the value of a name is made of.
-    pub(super) fn of(&self, name: &str) -> impl Iterator<Item = &Part> {
-        self.parts.get(name).into_iter().flatten()
-    }
-
-    /// The object that a name is an item of; the name itself if it is none.
-    pub(super) fn whole<'n>(&'n self, name: &'n str) -> &'n str {
-        self.items.get(name).map_or(name, String::as_str)
-    }
-}
 
 impl Walker {
     /// A name gets a value, which has been visited.

@@ -4,7 +4,7 @@ use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{Expr, ExprAttribute, ExprCall};
 
 use super::arguments::is_in_place_method;
-use super::derived::Derived;
+use super::known::Derived;
 use super::{Walker, root};
 use crate::names::{NameSet, Repeat};
 

@@ -1,0 +1,64 @@
+//! Changes of objects that a cell has got from outside, or as arguments of its functions.
+
+use ruff_python_ast::Expr;
+
+use super::aliases::forget_alias;
+use super::{Resolved, Walker, root};
+use crate::names::Repeat;
+
+impl Walker {
+    /// The object behind an expression like `a.b[c]` is changed; `changed` stands for the part of it that is another one then, if it is known.
+    pub(super) fn change_part(&mut self, part: &Expr, repeat: Repeat, changed: Option<String>) {
+        if self.configures_part(part) || self.sets_option(part) {
+            return;
+        }
+        let Some(alias) = root(part) else { return };
+        let name = self.whole(alias);
+        let changed = changed.unwrap_or_default();
+        if name != alias {
+            self.change_name(alias, repeat, &changed);
+        }
+        self.change_name(&name, repeat, &changed);
+        self.change_parameter(&name);
+    }
+
+    pub(super) fn change_name(&mut self, name: &str, repeat: Repeat, part: &str) {
+        if self.is_from_outside(name) {
+            let effects = self.effects();
+            effects.augments.remove(name);
+            effects.changes.insert(name.to_owned());
+            effects.parts.entry(name.to_owned()).or_default().insert(part.to_owned());
+            self.repeats(name, repeat);
+        }
+    }
+
+    /// What changing the object once more does.
+    pub(super) fn repeats(&mut self, name: &str, repeat: Repeat) {
+        let known = self.effects().repeats.entry(name.to_owned()).or_insert(repeat);
+        *known = (*known).max(repeat);
+    }
+
+    /// `name += …` changes the object, or gives the name another one.
+    pub(super) fn augment(&mut self, name: &str) {
+        if self.is_from_outside(name) {
+            if self.effects().changes.insert(name.to_owned()) {
+                self.effects().augments.insert(name.to_owned());
+            }
+            self.repeats(name, Repeat::Differs);
+        }
+        self.change_parameter(name);
+        if let Some(aliases) = self.aliases_of(name) {
+            forget_alias(aliases, name);
+        }
+    }
+
+    pub(super) fn change_parameter(&mut self, name: &str) {
+        if self.is_parameter(name) {
+            self.deferred.changed_parameters.insert(name.to_owned());
+        }
+    }
+
+    pub(super) fn is_parameter(&self, name: &str) -> bool {
+        self.parameters.contains(name) && self.scopes.resolve(name) == Resolved::Local
+    }
+}
