@@ -1,4 +1,6 @@
-//! Methods that only read, by name.
+//! Methods by name: those that only read, and what the others do to their object.
+
+use crate::names::Repeat;
 
 /// Methods of the types that cells use most (of Python, pandas, polars, numpy, plots) that leave their object as it is.
 /// A type with another method of the same name is rare enough.
@@ -9,4 +11,64 @@ pub(crate) fn only_reads(method: &str) -> bool {
     const PREFIXES: [&str; 7] = ["__", "get_", "is_", "has_", "to_", "predict", "summary"];
     PREFIXES.iter().any(|prefix| method.starts_with(prefix))
         || READING.split_ascii_whitespace().any(|known| known == method)
+}
+
+/// What a method does to its object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Change {
+    pub(crate) when: When,
+    /// What calling it once more does.
+    pub(crate) again: Repeat,
+    /// It sets or takes away the items that its arguments name.
+    pub(crate) is_by_key: bool,
+}
+
+/// When a method of this name changes its object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum When {
+    /// Its result is of use only together with the change.
+    Always,
+    /// Types that only read with it give a result.
+    IfDiscarded,
+    /// If it is in place by the convention of `PyTorch`.
+    InPlace,
+}
+
+pub(crate) fn change_by(method: &str) -> Option<Change> {
+    let (when, again, is_by_key) = match method {
+        "pop" | "popitem" | "popleft" => (When::Always, Repeat::Differs, false),
+        "setdefault" => (When::Always, Repeat::Same, true),
+        "update" | "add" | "discard" | "difference_update" => (When::IfDiscarded, Repeat::Same, true),
+        "sort" | "clear" | "fill" => (When::IfDiscarded, Repeat::Same, false),
+        "append"
+        | "appendleft"
+        | "extend"
+        | "extendleft"
+        | "insert"
+        | "remove"
+        | "reverse"
+        | "intersection_update"
+        | "symmetric_difference_update" => (When::IfDiscarded, Repeat::Differs, false),
+        "copy_" | "fill_" | "normal_" | "requires_grad_" | "uniform_" | "zero_" => {
+            (When::InPlace, Repeat::Same, false)
+        }
+        _ => return None,
+    };
+    Some(Change { when, again, is_by_key })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn each_method_is_listed_once() {
+        let mut seen = BTreeSet::new();
+        for method in READING.split_ascii_whitespace() {
+            assert!(seen.insert(method), "{method} is listed twice");
+            assert_eq!(change_by(method), None, "{method} is said to read and to change");
+        }
+    }
 }

@@ -6,46 +6,9 @@ use ruff_python_ast::{Expr, ExprAttribute, ExprCall};
 use super::arguments::is_in_place_method;
 use super::known::Derived;
 use super::{Walker, root};
+use crate::methods::{When, change_by};
 use crate::names::{NameSet, Repeat};
 
-/// Methods whose result is of use only together with what they do to their object.
-const TAKING: [&str; 4] = ["pop", "popitem", "popleft", "setdefault"];
-/// Methods that change their object, if nothing is done with their result: types that only read with them give one.
-const CHANGING: [&str; 16] = [
-    "append",
-    "appendleft",
-    "extend",
-    "extendleft",
-    "insert",
-    "remove",
-    "reverse",
-    "sort",
-    "clear",
-    "update",
-    "add",
-    "discard",
-    "fill",
-    "difference_update",
-    "intersection_update",
-    "symmetric_difference_update",
-];
-/// Of these, the ones that do the same each time.
-const SAME: [&str; 14] = [
-    "setdefault",
-    "sort",
-    "clear",
-    "update",
-    "add",
-    "discard",
-    "fill",
-    "difference_update",
-    "copy_",
-    "fill_",
-    "normal_",
-    "requires_grad_",
-    "uniform_",
-    "zero_",
-];
 /// Functions and methods that give a value of their kind for such a value, too.
 const IDEMPOTENT: [&str; 18] = [
     "to_datetime",
@@ -105,29 +68,28 @@ impl Walker {
 
 /// What a method does to its object, if that is sure.
 pub(super) fn of_method(call: &ExprCall, method: &ExprAttribute, is_discarded: bool) -> Option<Repeat> {
-    let is_in_place = is_in_place_method(method);
-    let method = method.attr.as_str();
-    let is_sure = TAKING.contains(&method) || (is_discarded && CHANGING.contains(&method)) || is_in_place;
+    let change = change_by(&method.attr);
+    let is_sure = match change.map(|change| change.when) {
+        Some(When::Always) => true,
+        Some(When::IfDiscarded) => is_discarded,
+        Some(When::InPlace) | None => is_in_place_method(method),
+    };
     // polars' `df.sort("x")` gives another frame; `xs.sort()` takes nothing by position.
-    if !is_sure || (method == "sort" && !call.arguments.args.is_empty()) {
+    if !is_sure || (method.attr.as_str() == "sort" && !call.arguments.args.is_empty()) {
         return None;
     }
-    Some(if SAME.contains(&method) { Repeat::Same } else { Repeat::Differs })
+    Some(change.map_or(Repeat::Differs, |change| change.again))
 }
 
 /// What a method does to its object that has got a name of its own: `add = xs.append`. Each call may give it something else.
 pub(super) fn of_named_method(method: &ExprAttribute) -> Option<Repeat> {
-    let method = method.attr.as_str();
-    let is_sure = TAKING.contains(&method) || CHANGING.contains(&method);
-    is_sure.then(|| if SAME.contains(&method) { Repeat::Unknown } else { Repeat::Differs })
+    let change = change_by(&method.attr).filter(|change| change.when != When::InPlace)?;
+    Some(if change.again == Repeat::Same { Repeat::Unknown } else { Repeat::Differs })
 }
-
-/// Methods that set or take away the items that their arguments name.
-const FILLING: [&str; 5] = ["setdefault", "update", "add", "discard", "difference_update"];
 
 /// The arguments of a method that choose which parts of its object are another one then.
 pub(super) fn keys_of_method<'c>(call: &'c ExprCall, method: &str) -> Vec<&'c Expr> {
-    if !FILLING.contains(&method) {
+    if !change_by(method).is_some_and(|change| change.is_by_key) {
         return Vec::new();
     }
     let of_argument = |argument: &'c Expr| match argument {
