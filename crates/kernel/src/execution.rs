@@ -1,9 +1,12 @@
 //! The state machine of executions: requests, messages and the time go in; events and messages to the kernel come out.
 //!
-//! No I/O. [`executions`] is the whole connection, [`request`] one execution.
+//! No I/O. [`executions`] is the whole connection, [`incoming`] handles its messages, [`ending`] ends executions; [`request`] is one of
+//! them.
 
+mod ending;
 mod event;
 mod executions;
+mod incoming;
 mod late_output;
 mod loss_check;
 mod outcome;
