@@ -1,0 +1,70 @@
+//! Renaming a name in all code cells, after the edits of the same call.
+
+use std::collections::BTreeMap;
+
+use calls::arguments::given::refused;
+use names::{Renamed, RenamedCell, rename};
+use notebook::Notebook;
+use place::Error;
+use runs::OpenNotebook;
+
+use super::edits::invalid;
+
+/// Renames a name in the code cells; returns what to say about it.
+pub(super) fn rename_in(
+    notebook: &Notebook,
+    sources: &mut BTreeMap<usize, String>,
+    old: &str,
+    new: &str,
+) -> Result<Vec<String>, Error> {
+    let code = notebook.cells().iter().enumerate().filter(|(_, cell)| cell.is_code());
+    let code: Vec<(usize, String)> = code
+        .map(|(index, cell)| {
+            (index, sources.get(&index).cloned().unwrap_or_else(|| cell.source().into_owned()))
+        })
+        .collect();
+    let cells: Vec<(usize, &str)> = code.iter().map(|(index, source)| (*index, source.as_str())).collect();
+    let Renamed { cells } = rename(&cells, old.trim(), new.trim())
+        .map_err(|error| invalid(format!("{old} cannot be renamed: {error}.")))?;
+    if let Some((cell, why)) = cells.iter().find_map(|cell| Some((cell, cell.unread.as_ref()?))) {
+        return Err(invalid(format!("Cell {} has {old} and cannot be read ({why}).", cell.index)));
+    }
+    let count: usize = cells.iter().map(|cell| cell.count).sum();
+    let mut notes = vec![format!("{old} was renamed to {new} in {count} place(s).")];
+    notes.extend(remaining(&cells, old));
+    sources.extend(cells.into_iter().filter(|cell| cell.count > 0).map(|cell| (cell.index, cell.source)));
+    Ok(notes)
+}
+
+/// Where the word stays.
+fn remaining(cells: &[RenamedCell], old: &str) -> Vec<String> {
+    let places = |lines: &dyn Fn(&RenamedCell) -> Option<String>| {
+        cells.iter().filter_map(lines).collect::<Vec<_>>().join("; ")
+    };
+    let locals = places(&|cell| (cell.locals > 0).then(|| format!("cell {}", cell.index)));
+    let mentions = places(&|cell| {
+        let lines: Vec<_> = cell.mentions.iter().map(ToString::to_string).collect();
+        (!lines.is_empty()).then(|| format!("cell {}, line {}", cell.index, lines.join(", ")))
+    });
+    let notes = [
+        (locals, format!("{old} stays in functions that have a local variable of that name")),
+        (mentions, format!("{old} stays in strings and comments")),
+    ];
+    notes
+        .into_iter()
+        .filter(|(places, _)| !places.is_empty())
+        .map(|(places, what)| format!("{what}: {places}."))
+        .collect()
+}
+
+/// Fails unless the notebook's code is Python.
+pub(super) fn check_language(opened: &OpenNotebook, notebook: &Notebook) -> Result<(), Error> {
+    let language =
+        opened.kernel().map(|kernel| kernel.description().language).or_else(|| notebook.language());
+    match language {
+        Some(language) if !language.is_empty() && language != "python" => {
+            Err(refused(format!("rename reads Python, and {} is a notebook of {language}.", opened.path())))
+        }
+        _ => Ok(()),
+    }
+}
