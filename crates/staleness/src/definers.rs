@@ -136,11 +136,13 @@ impl<'a> Definers<'a> {
         let is_between = |name: &str, changed: bool| {
             let defined = self.positions.get(name).map(Vec::as_slice).unwrap_or_default();
             let written = self.written.get(name).map(Vec::as_slice).unwrap_or_default();
+            // What is written below the user counts if that runs once more.
+            let is_defined = defined.first().is_some_and(|at| *at <= maker);
             self.gone.contains(name)
                 || written[written.partition_point(|at| *at <= maker)..]
                     .iter()
-                    .take_while(|at| **at < position)
-                    .any(|at| !changed || !defined.contains(at))
+                    .take_while(|at| **at < position || is_defined)
+                    .any(|at| *at != position && (!changed || !defined.contains(at)))
         };
         let (mut objects, mut known) = (vec![(name, maker)], BTreeSet::new());
         while let Some((name, at)) = objects.pop() {

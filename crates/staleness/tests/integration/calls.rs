@@ -418,6 +418,12 @@ fn objects_use_names_when_they_are_used() {
             "ok ok edited input",
             "cd",
         ),
+        (
+            "s = 2 | class Op:\n def __call__(self, x): return x * s\nop = Op() | list(map(op, [1])) | s = 7 | print(s)",
+            "c: list(map(op, [1])) # again",
+            "ok ok edited ok ok",
+            "abc",
+        ),
         // A result is none.
         ("def f(x): return x * k\nk = 1 | r = f(2) | k = 5 | print(r)", "c: k = 6", "ok ok edited ok", "c"),
         ("xs = [1] | d = {'xs': xs} | k = 2 | print(d)", "c: k = 3", "ok ok edited ok", "c"),
