@@ -29,6 +29,7 @@ use tokio::time::timeout;
 use crate::protocol::{ClientFrame, FramedRead, FramedWrite, Hello, KeeperFrame, VERSION, Welcome};
 
 mod liveness;
+mod log_reader;
 mod transport;
 
 use liveness::Liveness;

@@ -1,33 +1,30 @@
-//! The transport: reads a keeper's log, and writes what clients want.
+//! The transport: gets a keeper's log from its socket, and writes what clients want.
 
-use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use kernel::log::{Channel, LogEvent, LogRecord, Note, Peek, RecordReader};
+use kernel::log::{Note, RecordReader};
 use kernel::{
-    ExecutionId, GapCause, KernelError, LossCause, Message, Outcome, Outgoing, Received, RunAnnouncement,
-    Sequence, Sink, Transport, write_parts,
+    ExecutionId, KernelError, LossCause, Outgoing, Received, RunAnnouncement, Transport, write_parts,
 };
 use notebook::Json;
-use parking_lot::Mutex;
 use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{sleep_until, timeout};
 
 use super::liveness::{Liveness, Silence};
+use super::log_reader::LogReader;
 use super::{
-    Control, FINISH_TIMEOUT, Halves, KEEPER_ENDED, KeeperHandle, MAX_OTHERS, OrphanedExecution, Others,
-    ReadLog, hello, unusable,
+    Control, FINISH_TIMEOUT, Halves, KEEPER_ENDED, KeeperHandle, OrphanedExecution, Others, ReadLog, hello,
+    unusable,
 };
-use crate::protocol::{ClientFrame, KeeperFrame, KernelPhase, KernelStatus};
+use crate::protocol::{ClientFrame, KeeperFrame, KernelPhase};
 
 /// How long what is here already takes to read.
 const READ_TIMEOUT: Duration = Duration::from_millis(50);
-const RESTARTED: &str = "it was restarted";
 
 /// A connection to a keeper that reads its log.
 pub(super) struct LogTransport {
@@ -35,38 +32,20 @@ pub(super) struct LogTransport {
     control: mpsc::UnboundedReceiver<Control>,
     /// Who waits until everything queued is sent.
     flushing: Vec<oneshot::Sender<()>>,
-    orphaned: watch::Sender<u64>,
-    records: RecordReader,
+    log: LogReader,
     pub(super) read_log: Option<ReadLog>,
     /// The offset of what is read next from the log itself, once the keeper has gone.
     unsent: Option<u64>,
-    /// The time of the record that was read last.
-    time: Arc<Mutex<SystemTime>>,
     session: String,
-    kernel: KernelStatus,
-    /// The adopted executions that are not reached in the log yet, by request.
-    adopted: HashMap<String, Sink>,
-    /// The requests that this has noted, and the runs that other clients have noted since it began.
-    own: HashSet<String>,
-    others: Others,
-    liveness: Liveness,
     /// Why the keeper will not say how executions end.
     loss: Option<LossCause>,
     is_lost: Arc<AtomicBool>,
     /// Where the log ends because the keeper could not write to it, and why.
     log_failed: Option<(u64, LossCause)>,
-    /// What was in the log when this began.
-    end: u64,
-    sequence: Sequence,
-    /// The id of the last request on the shell channel.
-    last_request: String,
-    /// What follows the report of a loss.
-    held: Option<Message>,
     /// Whether [`Received::CaughtUp`] was returned.
     has_caught_up: bool,
     /// Why the kernel could not be started.
     pub(super) failed: Option<String>,
-    how_it_ended: Option<String>,
     is_closed: bool,
 }
 
@@ -76,7 +55,7 @@ impl LogTransport {
     pub(super) async fn open(
         stream: UnixStream,
         restart: bool,
-        mut liveness: Liveness,
+        liveness: Liveness,
     ) -> Result<Opened, KernelError> {
         let mut halves = Halves::new(stream);
         halves.greet().await?;
@@ -91,20 +70,12 @@ impl LogTransport {
         };
         let follow = ClientFrame::Follow { offset: runs.from };
         halves.send(&follow).await.map_err(|error| unusable(&error))?;
-        let mut adopted = HashMap::new();
-        let time = Arc::new(Mutex::new(SystemTime::now()));
+        let (sender, orphaned) = watch::channel(0);
+        let (control, commands) = mpsc::unbounded_channel();
+        let (others, is_lost) = (Others::default(), Arc::<AtomicBool>::default());
+        let mut log = LogReader::new(runs.from, runs.end, runs.kernel, sender, others.clone(), liveness);
         let orphans = runs.runs.into_iter().map(|run| {
-            let execution = run.note.message.as_deref().map(|message| {
-                let (sender, events) = mpsc::unbounded_channel();
-                let time = time.clone();
-                let sink: Sink = Box::new(move |event| {
-                    // Nobody may want to know any longer.
-                    let _ = sender.send((*time.lock(), event));
-                });
-                adopted.insert(message.to_owned(), sink);
-                liveness.begin(message.to_owned(), Instant::now());
-                (ExecutionId::new(message), events)
-            });
+            let execution = run.note.message.as_deref().map(|message| log.adopt(message));
             OrphanedExecution {
                 note: run.note,
                 noted_at: run.noted_at,
@@ -114,34 +85,19 @@ impl LogTransport {
             }
         });
         let orphans = orphans.collect();
-        let (control, commands) = mpsc::unbounded_channel();
-        let (sender, orphaned) = watch::channel(0);
-        let (others, is_lost) = (Others::default(), Arc::<AtomicBool>::default());
         let connection = Self {
             halves,
             control: commands,
             flushing: Vec::new(),
-            orphaned: sender,
-            records: RecordReader::at(runs.from),
+            log,
             read_log: None,
             unsent: None,
-            time: time.clone(),
             session: uuid::Uuid::new_v4().to_string(),
-            kernel: runs.kernel,
-            adopted,
-            own: HashSet::new(),
-            liveness,
             loss: None,
             is_lost: is_lost.clone(),
             log_failed: None,
-            others: others.clone(),
-            end: runs.end,
-            sequence: Sequence::of_direct_connection(),
-            last_request: String::new(),
-            held: None,
             has_caught_up: false,
             failed: None,
-            how_it_ended: None,
             is_closed: false,
         };
         Ok((connection, KeeperHandle { control, orphaned, others, is_lost }, orphans))
@@ -149,120 +105,9 @@ impl LogTransport {
 
     /// What the kernel reported as its `language_info`.
     pub(super) fn language_info(&self) -> Json {
-        match &self.kernel.language_info {
+        match &self.log.kernel.language_info {
             object @ serde_json::Value::Object(_) => Json::from_value(object),
             _ => Json::empty_object(),
-        }
-    }
-
-    fn has_read_the_past(&self) -> bool {
-        self.records.offset() >= self.end
-    }
-
-    fn on_record(&mut self, record: LogRecord) -> Option<Received> {
-        match record {
-            LogRecord::FromKernel { channel, parts } => {
-                Some(self.on_message(Message::of_parts(channel, parts)?))
-            }
-            LogRecord::ToKernel { channel, parts } => self.on_request(channel, &parts),
-            LogRecord::Note(note) => self.on_note(note),
-            LogRecord::Event(event) => self.on_event(event),
-            LogRecord::Stored { .. } | LogRecord::Acknowledged { .. } => None,
-        }
-    }
-
-    fn on_note(&mut self, note: Note) -> Option<Received> {
-        let message = note.message.clone()?;
-        if let Some(sink) = self.adopted.remove(&message) {
-            return Some(Received::Adopted(ExecutionId::new(&message), sink));
-        }
-        if !self.own.remove(&message) && !self.is_past() {
-            let mut others = self.others.lock();
-            others.push_back(note);
-            if others.len() > MAX_OTHERS {
-                others.pop_front();
-            }
-        }
-        None
-    }
-
-    fn on_message(&mut self, message: Message) -> Received {
-        if message.status().as_deref() == Some("idle") {
-            self.liveness.end(message.parent_id());
-        }
-        let next = match self.sequence.observe(&message, &self.last_request).notice {
-            Some(notice) => {
-                self.held = Some(message);
-                notice
-            }
-            None => message,
-        };
-        Received::Message(Box::new(next))
-    }
-
-    /// What a client sent: this one or another.
-    fn on_request(&mut self, channel: Channel, parts: &[Bytes]) -> Option<Received> {
-        let request = Peek::of(channel, parts);
-        match channel {
-            Channel::Shell => self.last_request = request.id,
-            Channel::Stdin if request.kind == "input_reply" => {
-                return Some(Received::InputAnswered { request: request.parent });
-            }
-            _ => {}
-        }
-        None
-    }
-
-    fn on_event(&mut self, event: LogEvent) -> Option<Received> {
-        match event {
-            LogEvent::Ready { language_info } => {
-                if !self.is_past() {
-                    self.kernel.phase = KernelPhase::Running;
-                }
-                self.kernel.language_info = language_info;
-                None
-            }
-            LogEvent::Restarting => {
-                self.liveness.end_all();
-                self.end_unless_past(RESTARTED);
-                Some(Received::Ended(Outcome::Restarted))
-            }
-            LogEvent::Died { how } => {
-                self.liveness.end_all();
-                self.end_unless_past(&how);
-                Some(Received::Ended(Outcome::KernelDied { how }))
-            }
-            LogEvent::Orphaned => {
-                self.orphaned.send_modify(|count| *count += 1);
-                None
-            }
-            LogEvent::Cut { message } => {
-                let notice = self.sequence.server_dropped(GapCause::LogLimit, &message)?;
-                Some(Received::Message(Box::new(notice)))
-            }
-            LogEvent::Withdrawn { message } => {
-                self.liveness.end(&message);
-                Some(Received::Withdrawn(ExecutionId::new(&message)))
-            }
-            LogEvent::LogFailed { os_error } => {
-                self.liveness.end_all();
-                let cause = LossCause::LogFailed { os_error };
-                Some(Received::Ended(Outcome::Lost { is_started: true, cause }))
-            }
-            // Its executions ask the kernel themselves.
-            LogEvent::Ended { .. } | LogEvent::Unknown => None,
-        }
-    }
-
-    /// Whether the record that was read last was there before this began: what the kernel did then, its keeper has said.
-    fn is_past(&self) -> bool {
-        self.records.offset() <= self.end
-    }
-
-    /// What happens now ends this connection; what happened before, to an earlier process of the kernel, does not.
-    fn end_unless_past(&mut self, how: &str) {
-        if !self.is_past() {
-            self.how_it_ended = Some(how.to_owned());
         }
     }
 
@@ -308,23 +153,23 @@ impl LogTransport {
     /// removed its log.
     fn read_unsent(&mut self) -> bool {
         let Some(read_log) = &mut self.read_log else { return false };
-        let from = self.unsent.unwrap_or_else(|| self.records.offset());
+        let from = self.unsent.unwrap_or_else(|| self.log.records.offset());
         if self.unsent.is_none() {
             // A part of a record may have arrived.
-            self.records = RecordReader::at(from);
+            self.log.records = RecordReader::at(from);
         }
         let Ok(bytes) = read_log(from) else { return false };
-        self.records.push(&bytes);
+        self.log.records.push(&bytes);
         self.unsent = Some(from + bytes.len() as u64);
         !bytes.is_empty()
     }
 
     fn on_frame(&mut self, frame: io::Result<Option<Bytes>>) -> io::Result<()> {
         let frame = frame?.ok_or(io::ErrorKind::UnexpectedEof)?;
-        self.liveness.received(Instant::now());
+        self.log.liveness.received(Instant::now());
         let frame = KeeperFrame::read(frame);
         match frame.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))? {
-            KeeperFrame::Records { bytes, .. } => self.records.push(&bytes),
+            KeeperFrame::Records { bytes, .. } => self.log.records.push(&bytes),
             KeeperFrame::Failed { cause } => self.failed = Some(cause),
             KeeperFrame::LogFailed { end, os_error } => {
                 self.log_failed = Some((end, LossCause::LogFailed { os_error }));
@@ -340,7 +185,7 @@ impl LogTransport {
         if let Ok(frame) = timeout(READ_TIMEOUT, self.halves.read.receive()).await {
             return self.on_frame(frame);
         }
-        match self.liveness.tick(Instant::now()) {
+        match self.log.liveness.tick(Instant::now()) {
             // Every version answers a greeting.
             Some(Silence::Ask) => self.halves.write.queue(&ClientFrame::Hello(hello()).write()),
             Some(Silence::GiveUp) => self.give_up_silent(),
@@ -350,11 +195,11 @@ impl LogTransport {
     }
 
     fn give_up_silent(&mut self) {
-        self.give_up(LossCause::KeeperSilent { process: self.liveness.process });
+        self.give_up(LossCause::KeeperSilent { process: self.log.liveness.process });
     }
 
     fn give_up(&mut self, cause: LossCause) {
-        self.how_it_ended = Some(cause.to_string());
+        self.log.how_it_ended = Some(cause.to_string());
         self.loss = Some(cause);
         self.is_lost.store(true, Ordering::Relaxed);
     }
@@ -362,14 +207,14 @@ impl LogTransport {
     /// Sends a frame. An end of the connection shows when it is read.
     async fn pass_on(&mut self, frame: &ClientFrame) {
         // A keeper that reads nothing must not keep the executions from ending.
-        if timeout(self.liveness.timeout, self.halves.send(frame)).await.is_err() {
+        if timeout(self.log.liveness.timeout, self.halves.send(frame)).await.is_err() {
             self.give_up_silent();
         }
     }
 
     /// Receives the next part of the log, or does what was asked.
     async fn progress(&mut self) -> io::Result<()> {
-        let deadline = self.liveness.deadline();
+        let deadline = self.log.liveness.deadline();
         tokio::select! {
             frame = self.halves.read.receive() => self.on_frame(frame),
             () = sleep_until(deadline.unwrap_or_else(Instant::now).into()), if deadline.is_some() => {
@@ -389,44 +234,41 @@ impl LogTransport {
 
 impl Transport for LogTransport {
     async fn receive(&mut self) -> Option<Received> {
-        if let Some(message) = self.held.take() {
+        if let Some(message) = self.log.held.take() {
             return Some(Received::Message(Box::new(message)));
         }
         loop {
-            if self.how_it_ended.is_some() || self.failed.is_some() {
+            if self.log.how_it_ended.is_some() || self.failed.is_some() {
                 self.is_closed = true;
                 return None;
             }
-            match self.records.next_record() {
-                Ok(Some((time, record))) => {
-                    *self.time.lock() = time;
-                    match self.on_record(record) {
-                        Some(received) => return Some(received),
-                        None => continue,
-                    }
-                }
+            match self.log.records.next_record() {
+                Ok(Some((time, record))) => match self.log.on_record(time, record) {
+                    Some(received) => return Some(received),
+                    None => continue,
+                },
                 Ok(None) if !self.has_caught_up && self.is_caught_up() => {
                     self.has_caught_up = true;
                     return Some(Received::CaughtUp);
                 }
                 Ok(None) => {}
                 Err(error) => {
-                    self.how_it_ended = Some(format!("the log of its keeper cannot be read: {error}"));
+                    self.log.how_it_ended = Some(format!("the log of its keeper cannot be read: {error}"));
                     continue;
                 }
             }
-            if let Some((_, cause)) = self.log_failed.filter(|(end, _)| *end <= self.records.offset()) {
+            if let Some((_, cause)) = self.log_failed.filter(|(end, _)| *end <= self.log.records.offset()) {
                 self.give_up(cause);
                 continue;
             }
-            if self.has_read_the_past()
-                && let KernelPhase::Dead { how } = &self.kernel.phase
+            if self.log.has_read_the_past()
+                && let KernelPhase::Dead { how } = &self.log.kernel.phase
             {
-                self.how_it_ended = Some(how.clone());
+                self.log.how_it_ended = Some(how.clone());
                 continue;
             }
             if self.progress().await.is_err() && !self.read_unsent() {
-                self.how_it_ended = Some(KEEPER_ENDED.to_owned());
+                self.log.how_it_ended = Some(KEEPER_ENDED.to_owned());
             }
         }
     }
@@ -446,8 +288,8 @@ impl Transport for LogTransport {
 
     async fn note(&mut self, id: &ExecutionId, RunAnnouncement { run, data }: RunAnnouncement) {
         let note = Note { run, message: Some(id.as_str().to_owned()), data };
-        self.own.insert(id.as_str().to_owned());
-        self.liveness.begin(id.as_str().to_owned(), Instant::now());
+        self.log.own.insert(id.as_str().to_owned());
+        self.log.liveness.begin(id.as_str().to_owned(), Instant::now());
         self.pass_on(&ClientFrame::Note(note)).await;
     }
 
@@ -464,12 +306,12 @@ impl Transport for LogTransport {
     }
 
     fn is_caught_up(&self) -> bool {
-        let is_settled = self.kernel.phase == KernelPhase::Running || self.how_it_ended.is_some();
-        self.failed.is_some() || (self.has_read_the_past() && is_settled)
+        let is_settled = self.log.kernel.phase == KernelPhase::Running || self.log.how_it_ended.is_some();
+        self.failed.is_some() || (self.log.has_read_the_past() && is_settled)
     }
 
     fn is_busy(&self) -> bool {
-        self.kernel.is_busy
+        self.log.kernel.is_busy
     }
 
     fn knows_process_end(&self) -> bool {
@@ -481,6 +323,6 @@ impl Transport for LogTransport {
     }
 
     fn how_it_ended(&self) -> Option<String> {
-        self.how_it_ended.clone()
+        self.log.how_it_ended.clone()
     }
 }

@@ -1,0 +1,192 @@
+//! What the records of a keeper's log mean: what each is for the driver, and what is known of the kernel and its runs by then. No I/O.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::{Instant, SystemTime};
+
+use bytes::Bytes;
+use kernel::log::{Channel, LogEvent, LogRecord, Note, Peek, RecordReader};
+use kernel::{ExecutionId, GapCause, LossCause, Message, Outcome, Received, Sequence, Sink, TimedEvents};
+use parking_lot::Mutex;
+use tokio::sync::{mpsc, watch};
+
+use super::liveness::Liveness;
+use super::{MAX_OTHERS, Others};
+use crate::protocol::{KernelPhase, KernelStatus};
+
+const RESTARTED: &str = "it was restarted";
+
+/// The log from an offset on, as far as it has been read.
+pub(super) struct LogReader {
+    pub(super) records: RecordReader,
+    /// What was in the log when the connection was made.
+    end: u64,
+    /// The time of the record that was read last.
+    time: Arc<Mutex<SystemTime>>,
+    pub(super) kernel: KernelStatus,
+    orphaned: watch::Sender<u64>,
+    /// The adopted executions that are not reached in the log yet, by request.
+    adopted: HashMap<String, Sink>,
+    /// The requests that this client has noted, and the runs that others have noted since it connected.
+    pub(super) own: HashSet<String>,
+    others: Others,
+    pub(super) liveness: Liveness,
+    sequence: Sequence,
+    /// The id of the last request on the shell channel.
+    last_request: String,
+    /// What follows the report of a loss.
+    pub(super) held: Option<Message>,
+    pub(super) how_it_ended: Option<String>,
+}
+
+impl LogReader {
+    pub(super) fn new(
+        from: u64,
+        end: u64,
+        kernel: KernelStatus,
+        orphaned: watch::Sender<u64>,
+        others: Others,
+        liveness: Liveness,
+    ) -> Self {
+        Self {
+            records: RecordReader::at(from),
+            end,
+            time: Arc::new(Mutex::new(SystemTime::now())),
+            kernel,
+            orphaned,
+            adopted: HashMap::new(),
+            own: HashSet::new(),
+            others,
+            liveness,
+            sequence: Sequence::of_direct_connection(),
+            last_request: String::new(),
+            held: None,
+            how_it_ended: None,
+        }
+    }
+
+    /// Follows the execution of an earlier client's request.
+    pub(super) fn adopt(&mut self, message: &str) -> (ExecutionId, TimedEvents) {
+        let (sender, events) = mpsc::unbounded_channel();
+        let time = self.time.clone();
+        let sink: Sink = Box::new(move |event| {
+            // Nobody may want to know any longer.
+            let _ = sender.send((*time.lock(), event));
+        });
+        self.adopted.insert(message.to_owned(), sink);
+        self.liveness.begin(message.to_owned(), Instant::now());
+        (ExecutionId::new(message), events)
+    }
+
+    pub(super) fn has_read_the_past(&self) -> bool {
+        self.records.offset() >= self.end
+    }
+
+    pub(super) fn on_record(&mut self, time: SystemTime, record: LogRecord) -> Option<Received> {
+        *self.time.lock() = time;
+        match record {
+            LogRecord::FromKernel { channel, parts } => {
+                Some(self.on_message(Message::of_parts(channel, parts)?))
+            }
+            LogRecord::ToKernel { channel, parts } => self.on_request(channel, &parts),
+            LogRecord::Note(note) => self.on_note(note),
+            LogRecord::Event(event) => self.on_event(event),
+            LogRecord::Stored { .. } | LogRecord::Acknowledged { .. } => None,
+        }
+    }
+
+    fn on_note(&mut self, note: Note) -> Option<Received> {
+        let message = note.message.clone()?;
+        if let Some(sink) = self.adopted.remove(&message) {
+            return Some(Received::Adopted(ExecutionId::new(&message), sink));
+        }
+        if !self.own.remove(&message) && !self.is_past() {
+            let mut others = self.others.lock();
+            others.push_back(note);
+            if others.len() > MAX_OTHERS {
+                others.pop_front();
+            }
+        }
+        None
+    }
+
+    fn on_message(&mut self, message: Message) -> Received {
+        if message.status().as_deref() == Some("idle") {
+            self.liveness.end(message.parent_id());
+        }
+        let next = match self.sequence.observe(&message, &self.last_request).notice {
+            Some(notice) => {
+                self.held = Some(message);
+                notice
+            }
+            None => message,
+        };
+        Received::Message(Box::new(next))
+    }
+
+    /// What a client sent: this one or another.
+    fn on_request(&mut self, channel: Channel, parts: &[Bytes]) -> Option<Received> {
+        let request = Peek::of(channel, parts);
+        match channel {
+            Channel::Shell => self.last_request = request.id,
+            Channel::Stdin if request.kind == "input_reply" => {
+                return Some(Received::InputAnswered { request: request.parent });
+            }
+            _ => {}
+        }
+        None
+    }
+
+    fn on_event(&mut self, event: LogEvent) -> Option<Received> {
+        match event {
+            LogEvent::Ready { language_info } => {
+                if !self.is_past() {
+                    self.kernel.phase = KernelPhase::Running;
+                }
+                self.kernel.language_info = language_info;
+                None
+            }
+            LogEvent::Restarting => {
+                self.liveness.end_all();
+                self.end_unless_past(RESTARTED);
+                Some(Received::Ended(Outcome::Restarted))
+            }
+            LogEvent::Died { how } => {
+                self.liveness.end_all();
+                self.end_unless_past(&how);
+                Some(Received::Ended(Outcome::KernelDied { how }))
+            }
+            LogEvent::Orphaned => {
+                self.orphaned.send_modify(|count| *count += 1);
+                None
+            }
+            LogEvent::Cut { message } => {
+                let notice = self.sequence.server_dropped(GapCause::LogLimit, &message)?;
+                Some(Received::Message(Box::new(notice)))
+            }
+            LogEvent::Withdrawn { message } => {
+                self.liveness.end(&message);
+                Some(Received::Withdrawn(ExecutionId::new(&message)))
+            }
+            LogEvent::LogFailed { os_error } => {
+                self.liveness.end_all();
+                let cause = LossCause::LogFailed { os_error };
+                Some(Received::Ended(Outcome::Lost { is_started: true, cause }))
+            }
+            // Its executions ask the kernel themselves.
+            LogEvent::Ended { .. } | LogEvent::Unknown => None,
+        }
+    }
+
+    /// Whether the record that was read last was there before this began: what the kernel did then, its keeper has said.
+    fn is_past(&self) -> bool {
+        self.records.offset() <= self.end
+    }
+
+    /// What happens now ends this connection; what happened before, to an earlier process of the kernel, does not.
+    fn end_unless_past(&mut self, how: &str) {
+        if !self.is_past() {
+            self.how_it_ended = Some(how.to_owned());
+        }
+    }
+}
