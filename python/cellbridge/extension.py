@@ -14,14 +14,14 @@ from traitlets.config import Config
 from . import metrics
 from ._native import Core, check_tools
 from .folders import history_folder
-from .handler import McpHandler
+from .handler import McpHandler, ViewDataHandler, ViewHandler
 from .managers import connection_file, kernels, notebook_file
 from .installed import has_commands, has_rooms
 from .private_socket import PrivateSocket
 
 
 class CellbridgeApp(ExtensionApp):
-    """Serves agents at /mcp, over the Model Context Protocol."""
+    """Serves agents at /mcp, over the Model Context Protocol, and their person at /cellbridge/view."""
 
     name = "cellbridge"
 
@@ -173,7 +173,8 @@ class CellbridgeApp(ExtensionApp):
             os.close(os.open(self.otel_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600))
 
     def initialize_handlers(self) -> None:
-        self.handlers.append((McpHandler.pattern, McpHandler, {"extension": self}))
+        for handler in (McpHandler, ViewHandler, ViewDataHandler):
+            self.handlers.append((handler.pattern, handler, {"extension": self}))
 
     def core(self) -> Core:
         """The native core; made for the first request, so that an unused extension costs nothing."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from jupyter_server.base.handlers import APIHandler
+from jupyter_server.base.handlers import APIHandler, JupyterHandler
 from jupyter_server.utils import ensure_async
 from tornado import web
 from tornado.iostream import StreamClosedError
@@ -94,3 +94,42 @@ class McpHandler(APIHandler):
         # APIHandler.finish would set the content type to JSON.
         self.update_api_activity()
         return super(APIHandler, self).finish(*arguments, **options)
+
+
+class ViewHandler(McpHandler):
+    """The page on which a person watches agents. Jupyter's login stands before all of it."""
+
+    pattern = r"/cellbridge/view(/page\.js|/page\.css|/frame)?"
+
+    @web.authenticated
+    async def get(self, part: str | None) -> None:
+        if not part:
+            # Sets the cookie that the page's own requests repeat in a header.
+            _ = self.xsrf_token
+        await self._relay(f"/view{part or ''}")
+
+    post = delete = JupyterHandler._unimplemented_method
+
+    async def _permissions(self) -> tuple[bool, ...]:
+        may = await super()._permissions()
+        if not may[0]:
+            raise web.HTTPError(403)
+        return may
+
+    def get_login_url(self) -> str:
+        if self.path_args and self.path_args[0]:
+            return super().get_login_url()
+        # A person opens the page, so they see the form for the login instead of an error.
+        return super(APIHandler, self).get_login_url()
+
+
+class ViewDataHandler(ViewHandler):
+    """What the page requests by its script."""
+
+    pattern = r"/cellbridge/view(/events|/act)"
+
+    @web.authenticated
+    async def post(self, part: str) -> None:
+        await self._relay(f"/view{part}")
+
+    get = JupyterHandler._unimplemented_method

@@ -15,6 +15,7 @@ mod observed;
 mod pages;
 mod parts;
 mod routes;
+mod server_kernels;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -24,4 +25,5 @@ mod words;
 pub use hub::{Hub, Rights};
 pub use machine::{Machine, SeenKernel, SeenRun};
 pub use pages::{OpenPage, Pages};
-pub use routes::{Hubs, PATH, is_open, only, routes};
+pub use routes::{Hubs, Login, PATH, data, files, is_open, only, routes};
+pub use server_kernels::ServerKernels;

@@ -64,17 +64,45 @@ impl Hubs for Only {
     }
 }
 
+/// How a person proves to be the one whom the page serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Login {
+    /// By the token in the address of the page.
+    Token,
+    /// By the login of the server in which the page is.
+    Server,
+}
+
 /// The routes of the page.
 pub fn routes(hubs: Arc<dyn Hubs>) -> Router {
+    files(Login::Token).merge(data(hubs))
+}
+
+/// The routes without data.
+pub fn files(login: Login) -> Router {
     let style = [html::STYLE, STYLE].concat();
+    let shell = shell(login);
     Router::new()
-        .route(PATH, get(|| async { file("text/html; charset=utf-8", SHELL, POLICY) }))
+        .route(PATH, get(|| async move { file("text/html; charset=utf-8", shell.clone(), POLICY) }))
         .route("/view/page.js", get(|| async { file("text/javascript; charset=utf-8", SCRIPT, POLICY) }))
         .route(
             "/view/page.css",
             get(|| async move { file("text/css; charset=utf-8", style.clone(), POLICY) }),
         )
         .route("/view/frame", get(|| async { file("text/html; charset=utf-8", FRAME, FRAME_POLICY) }))
+        .layer(from_fn(check))
+}
+
+fn shell(login: Login) -> String {
+    match login {
+        Login::Token => SHELL.to_owned(),
+        Login::Server => SHELL.replacen("<html ", "<html data-login=\"server\" ", 1),
+    }
+}
+
+/// The routes with data.
+pub fn data(hubs: Arc<dyn Hubs>) -> Router {
+    Router::new()
         .route("/view/events", post(stream))
         .route("/view/act", post(action))
         .route("/view/places", post(add_place))
@@ -202,5 +230,13 @@ mod tests {
             let all: Vec<_> = site.into_iter().chain(others.iter().copied()).collect();
             assert_eq!(is_own(&headers(&all), is_shell), is_allowed, "{all:?}");
         }
+    }
+    #[test]
+    fn the_shell_names_the_login_of_a_server() {
+        // Where the script reads it.
+        assert_eq!(SHELL.matches("<html ").count(), 1);
+        assert!(SCRIPT.contains("document.documentElement.dataset.login === \"server\""));
+        assert!(shell(Login::Server).contains("<html data-login=\"server\" lang=\"en\">"));
+        assert!(!shell(Login::Token).contains("data-login"));
     }
 }

@@ -60,6 +60,12 @@ impl<S> Callers<S> {
         self.states.values().map(|(_, state)| state.clone()).collect()
     }
 
+    /// The states of all credentials of a user.
+    pub(crate) fn of_user(&self, user: &str) -> Vec<Arc<S>> {
+        let of_user = self.states.iter().filter(|(caller, _)| caller.user == user);
+        of_user.map(|(_, (_, state))| state.clone()).collect()
+    }
+
     pub(crate) fn count_users(&self) -> usize {
         self.states.keys().map(|caller| &caller.user).collect::<HashSet<_>>().len()
     }

@@ -6,11 +6,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use calls::permissions::Permissions;
 use futures_util::future::join_all;
-use mcp::Metrics;
+use mcp::{Metrics, PageFiles};
 use parking_lot::{Mutex, MutexGuard};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
+use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 use crate::callers::{Caller, Callers};
@@ -36,6 +37,7 @@ struct Shared {
     callers: Mutex<Callers<User>>,
     shutdown: CancellationToken,
     metrics: Arc<Metrics>,
+    files: PageFiles,
 }
 
 /// Users, sessions, runs, and for each tool its calls.
@@ -59,6 +61,7 @@ impl Core {
                 callers: Mutex::default(),
                 shutdown: CancellationToken::new(),
                 metrics: Arc::default(),
+                files: PageFiles::default(),
             }))))
         })
     }
@@ -85,19 +88,19 @@ impl Core {
                 return Err(PyRuntimeError::new_err("cellbridge is shut down"));
             }
             let request = http::request(method, path, &headers, Bytes::from_owner(body))?;
+            // A browser asks for them without its XSRF token, which must not take the place of the other requests' headers.
+            if let Some(answer) = shared.files.answer(&request) {
+                let answer = async move { Answer::collect(answer.await).await };
+                return pass_on(event_loop, runtime, answer, shared.shutdown.clone());
+            }
             let caller = Caller { user: user.to_owned(), credential: credential.to_owned(), may };
             let user = {
                 let _entered = runtime.enter();
                 shared.user(caller, &headers, event_loop)
             };
-            let (read, write, execute, _) = may;
-            let may = Permissions { read, write, execute };
-            let shutdown = shared.shutdown.clone();
+            let may = permissions(may);
             let answer = async move { Answer::collect(user.embedded.answer(request, may).await).await };
-            future::spawn(event_loop, runtime, answer, move |py, answer| match answer {
-                Ok(answer) => answer.into_python(py, &shutdown),
-                Err(error) => Err(PyRuntimeError::new_err(format!("the answer was cut off: {error}"))),
-            })
+            pass_on(event_loop, runtime, answer, shared.shutdown.clone())
         })
     }
 
@@ -158,9 +161,31 @@ impl Drop for Core {
     }
 }
 
+fn permissions((read, write, execute, _): (bool, bool, bool, bool)) -> Permissions {
+    Permissions { read, write, execute }
+}
+
+/// A future of the answer for Python.
+fn pass_on<'py>(
+    event_loop: &Bound<'py, PyAny>,
+    runtime: &Handle,
+    answer: impl Future<Output = Result<Answer, axum::Error>> + Send + 'static,
+    shutdown: CancellationToken,
+) -> PyResult<Bound<'py, PyAny>> {
+    future::spawn(event_loop, runtime, answer, move |py, answer| match answer {
+        Ok(answer) => answer.into_python(py, &shutdown),
+        Err(error) => Err(PyRuntimeError::new_err(format!("the answer was cut off: {error}"))),
+    })
+}
+
 impl Shared {
     /// The state of a caller, whose requests to the server carry `headers` from now on. Call it within the runtime.
-    fn user(&self, caller: Caller, headers: &[(String, String)], event_loop: &Bound<'_, PyAny>) -> Arc<User> {
+    fn user(
+        self: &Arc<Self>,
+        caller: Caller,
+        headers: &[(String, String)],
+        event_loop: &Bound<'_, PyAny>,
+    ) -> Arc<User> {
         let mut callers = self.callers();
         if let Some(user) = callers.get(&caller) {
             user.identity.replace(headers);
@@ -168,8 +193,14 @@ impl Shared {
         }
         let (_, _, _, sees_kernels) = caller.may;
         let managers = Managers::new(event_loop, &self.callbacks, sees_kernels);
-        let user = Arc::new(User::new(&self.config, headers, managers, self.metrics.clone(), &self.shutdown));
-        if let Some(unused) = callers.insert(caller, user.clone(), |user| user.active_runs() == 0) {
+        let (this, name, may) = (Arc::downgrade(self), caller.user.clone(), permissions(caller.may));
+        let runs = Box::new(move || {
+            let users = this.upgrade().map(|this| this.callers().of_user(&name)).unwrap_or_default();
+            users.iter().map(|user| user.workspace.journal().runs()).collect()
+        });
+        let metrics = self.metrics.clone();
+        let user = Arc::new(User::new(&self.config, headers, may, managers, runs, metrics, &self.shutdown));
+        if let Some(unused) = callers.insert(caller, user.clone(), User::is_unused) {
             tokio::spawn(async move { unused.workspace.shutdown().await });
         }
         user

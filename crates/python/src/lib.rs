@@ -10,6 +10,7 @@ mod core;
 mod future;
 mod http;
 mod logging;
+mod machine;
 mod managers;
 mod runtime;
 mod stream;

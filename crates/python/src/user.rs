@@ -2,14 +2,18 @@
 
 use std::sync::Arc;
 
+use calls::permissions::{Group, Permission, Permissions};
 use jupyter::{InProcessServer, Jupyter, Settings, Source};
 use mcp::{Embedded, Metrics, Server};
+use page::{Hub, Rights};
 use render::Budget;
-use rest::{Credentials, Forwarded, Options, Proxies};
+use rest::{Credentials, Forwarded, Options, Proxies, Secret};
+use runs::RunSuffix;
 use tokio_util::sync::CancellationToken;
 use workspace::{Limits, Workspace};
 
 use crate::config::{Config, ServerUrl};
+use crate::machine::{Runs, ServerMachine};
 use crate::managers::Managers;
 
 pub(crate) struct User {
@@ -17,14 +21,17 @@ pub(crate) struct User {
     pub(crate) identity: Arc<Forwarded>,
     pub(crate) embedded: Embedded,
     pub(crate) workspace: Arc<Workspace>,
+    hub: Arc<Hub>,
 }
 
 impl User {
-    /// Contacts nothing. Call it within the runtime.
+    /// Contacts nothing. `runs` are those of the same user, with whichever credential. Call it within the runtime.
     pub(crate) fn new(
         config: &Config,
         headers: &[(String, String)],
+        may: Permissions,
         managers: Managers,
+        runs: Runs,
         metrics: Arc<Metrics>,
         shutdown: &CancellationToken,
     ) -> Self {
@@ -59,20 +66,48 @@ impl User {
             default_timeout: config.execution_timeout.min(config.max_execution_timeout),
             max_timeout: config.max_execution_timeout,
             limits: Limits { notebooks: config.max_notebooks, runs: config.max_runs },
-            run_suffix: runs::RunSuffix::default(),
+            run_suffix: run_suffix(),
             asks_for_changes: !config.no_changes,
         };
-        let workspace = Workspace::new(place, settings);
+        let workspace = Workspace::new(place.clone(), settings);
         if let Some(folder) = &config.history {
             workspace.keep_history(folder.clone());
         }
-        let server =
-            Server::with_workspace(workspace.clone(), None).offering(config.policy()).counting(metrics);
+        let machine = Arc::new(ServerMachine::new(place, runs));
+        let hub = Hub::new(workspace.clone(), machine, rights(config, may), Arc::default());
+        let server = Server::with_workspace(workspace.clone(), None)
+            .offering(config.policy())
+            .counting(metrics)
+            .with_page(hub.clone());
         let embedded = Embedded::new(&server, shutdown);
-        Self { identity, embedded, workspace }
+        Self { identity, embedded, workspace, hub }
+    }
+
+    /// Whether nothing would be lost with it.
+    pub(crate) fn is_unused(&self) -> bool {
+        self.active_runs() == 0 && *self.hub.open_pages().borrow() == 0
     }
 
     pub(crate) fn active_runs(&self) -> usize {
         self.workspace.journal().runs().iter().filter(|run| !run.state().is_over()).count()
     }
+}
+
+/// What the page of a user with these permissions may do. An agent may have the same credential, so what it would be asked about is
+/// not done there.
+fn rights(config: &Config, may: Permissions) -> Rights {
+    let policy = config.policy();
+    let offers = |group, permission| {
+        may.permit(permission, "").is_ok()
+            && policy.offers("", &[group], permission)
+            && !policy.asks_about(group)
+    };
+    Rights { edits: offers(Group::Edit, Permission::Write), runs: offers(Group::Run, Permission::Execute) }
+}
+
+/// What distinguishes the runs of one credential from those of another, for the page that shows them together.
+fn run_suffix() -> RunSuffix {
+    let random = Secret::generate().ok();
+    let bytes = random.and_then(|random| random.expose().as_bytes().first_chunk().copied());
+    bytes.map_or_else(RunSuffix::default, RunSuffix::of_random)
 }

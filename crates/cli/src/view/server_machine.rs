@@ -3,61 +3,38 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use keeper::LogFollower;
-use page::{Machine, SeenKernel, SeenRun};
+use page::{Machine, SeenKernel, SeenRun, ServerKernels};
 use parking_lot::Mutex;
 use place::{Error, ErrorKind, Future, Kernel, KernelState, NotebookPath, Place, RunId, RunState};
 use run_logs::{CurrentLog, RunLogs};
 
 use super::followed::Followed;
 
-/// How often the server is asked for its kernels.
-const PAUSE: Duration = Duration::from_secs(2);
 /// How long a run may be unfinished on an idle kernel: then the program that requested it has ended.
 const IDLE: Duration = Duration::from_secs(5);
 
 pub(crate) struct ServerMachine {
     place: Arc<dyn Place>,
     logs: Option<RunLogs>,
-    kernels: tokio::sync::Mutex<Option<Listed>>,
+    kernels: ServerKernels,
     followed: Arc<Mutex<HashMap<PathBuf, Followed>>>,
-}
-
-/// What the server listed.
-struct Listed {
-    at: Instant,
-    kernels: Vec<Arc<dyn Kernel>>,
 }
 
 impl ServerMachine {
     /// `run_logs` is the folder of the logs.
     pub(crate) fn new(place: Arc<dyn Place>, run_logs: Option<PathBuf>) -> Self {
         let logs = run_logs.map(RunLogs::new);
-        Self { place, logs, kernels: tokio::sync::Mutex::default(), followed: Arc::default() }
-    }
-
-    /// The kernels, as the server has listed them lately.
-    async fn kernels(&self) -> Vec<Arc<dyn Kernel>> {
-        let mut known = self.kernels.lock().await;
-        match &*known {
-            Some(listed) if listed.at.elapsed() < PAUSE => listed.kernels.clone(),
-            _ => {
-                let kernels = self.place.kernels().await.unwrap_or_else(|error| {
-                    tracing::debug!(%error, "the kernels of the server are not known");
-                    Vec::new()
-                });
-                *known = Some(Listed { at: Instant::now(), kernels: kernels.clone() });
-                kernels
-            }
-        }
+        let kernels = ServerKernels::new(place.clone());
+        Self { place, logs, kernels, followed: Arc::default() }
     }
 
     async fn seen(&self) -> Vec<SeenKernel> {
-        let kernels = self.kernels().await;
+        let kernels = self.kernels.all().await;
         let mut runs = self.runs().await;
         let seen = |kernel: &Arc<dyn Kernel>| {
             seen_kernel(&**kernel, runs.remove(&**kernel.id()).unwrap_or_default())
@@ -89,7 +66,7 @@ impl ServerMachine {
             let cause = format!("Run {run} waits for its turn in the program of its agent.");
             return Err(Error::new(ErrorKind::Unsupported, cause, "Interrupt the run before it."));
         }
-        let kernels = self.kernels().await;
+        let kernels = self.kernels.all().await;
         kernels.into_iter().find(|known| **known.id() == **kernel).ok_or_else(|| Error::no_kernel(kernel))
     }
 }
@@ -111,29 +88,12 @@ fn read(current: &[CurrentLog], followed: &mut HashMap<PathBuf, Followed>) -> Ha
 }
 
 fn seen_kernel(kernel: &dyn Kernel, mut runs: Vec<SeenRun>) -> SeenKernel {
-    let description = kernel.description();
-    let is_idle = description.state != KernelState::Busy;
+    let is_idle = kernel.description().state != KernelState::Busy;
     let is_old = |run: &SeenRun| {
         run.since.and_then(|at| SystemTime::now().duration_since(at).ok()).is_some_and(|age| age > IDLE)
     };
     runs.retain(|run| run.state.is_over() || !(is_idle && is_old(run)));
-    SeenKernel {
-        id: kernel.id().to_string(),
-        display_name: description.display_name,
-        state: match description.state {
-            KernelState::NotStarted | KernelState::Starting => "starting".to_owned(),
-            KernelState::Idle => "idle".to_owned(),
-            KernelState::Busy => "busy".to_owned(),
-            KernelState::Unreachable { how } | KernelState::Dead { how } => how,
-        },
-        process: None,
-        language: Some(description.language).filter(|language| !language.is_empty()),
-        notebook: runs.iter().rev().find_map(|run| run.notebook.clone()),
-        started_at: None,
-        memory: None,
-        servers: description.connections.and_then(|count| usize::try_from(count).ok()).unwrap_or(0),
-        runs,
-    }
+    SeenKernel::of_server(kernel, runs)
 }
 
 impl Machine for ServerMachine {

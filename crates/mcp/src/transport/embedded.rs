@@ -46,17 +46,50 @@ impl Embedded {
             .route("/mcp/tools/call", post(call))
             .layer(DefaultBodyLimit::max(MAX_BODY))
             .with_state(session);
-        Self { router: protocol(server, shutdown).merge(plain) }
+        let router = protocol(server, shutdown).merge(plain);
+        let page = server.page.clone().map(|hub| page::data(page::only(hub)));
+        Self { router: page.map_or(router.clone(), |page| router.merge(page)) }
     }
 
-    /// Answers a request at `/mcp` or below it, for a user with these permissions. The body of the answer may be a long
-    /// stream.
+    /// Answers a request at `/mcp` or below it, or one for data of the page, for a user with these permissions. The body of the
+    /// answer may be a long stream.
     pub async fn answer(&self, mut request: Request<Bytes>, may: Permissions) -> Response<Body> {
         request.extensions_mut().insert(may);
         match self.router.clone().call(request.map(Body::from)).await {
             Ok(response) => response,
             Err(never) => match never {},
         }
+    }
+}
+
+/// What is in the page for all users, in a server that knows them by its own login.
+pub struct PageFiles {
+    router: Router,
+}
+
+impl Default for PageFiles {
+    fn default() -> Self {
+        Self { router: page::files(page::Login::Server) }
+    }
+}
+
+impl PageFiles {
+    /// Answers a request if it asks for one of the files.
+    pub fn answer(
+        &self,
+        request: &Request<Bytes>,
+    ) -> Option<impl Future<Output = Response<Body>> + Send + use<>> {
+        if !page::is_open(request.uri().path()) {
+            return None;
+        }
+        let mut router = self.router.clone();
+        let request = request.clone().map(Body::from);
+        Some(async move {
+            match router.call(request).await {
+                Ok(response) => response,
+                Err(never) => match never {},
+            }
+        })
     }
 }
 

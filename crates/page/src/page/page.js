@@ -7,7 +7,10 @@
   const libraries = new Map();
   const digests = new Map();
   const place = new URLSearchParams(location.hash.slice(1));
-  const token = takeToken();
+  // Whether the page is in a server that knows the person by its own login.
+  const hasLogin = document.documentElement.dataset.login === "server";
+  const token = hasLogin ? null : takeToken();
+  if (hasLogin) takeQuery();
   const root = place.get("root") ?? "";
   let notebook = place.get("notebook") ?? "";
   let page = null, stream = null, near = null, pending = null;
@@ -23,10 +26,24 @@
     return sessionStorage.getItem("token");
   }
 
+  // A login page keeps the query of an address, and not what is behind the "#". Jupyter's own token can be in it.
+  function takeQuery() {
+    const given = new URLSearchParams(location.search).get("notebook");
+    if (given && !place.has("notebook")) place.set("notebook", given);
+    if (location.search) history.replaceState(null, "", `${location.pathname}#${place}`);
+  }
+
+  function cookie(name) {
+    const found = document.cookie.split("; ").find((each) => each.startsWith(`${name}=`));
+    return found ? found.slice(name.length + 1) : "";
+  }
+
   function request(path, body, signal) {
     const headers = { "Content-Type": "application/json" };
     if (token) headers.Authorization = `Bearer ${token}`;
-    return fetch(`view/${path}`, { method: "POST", headers, body: JSON.stringify({ ...body, root }), signal, credentials: "omit" });
+    if (hasLogin) headers["X-XSRFToken"] = cookie("_xsrf");
+    const credentials = hasLogin ? "same-origin" : "omit";
+    return fetch(`view/${path}`, { method: "POST", headers, body: JSON.stringify({ ...body, root }), signal, credentials });
   }
 
   // The stream.
@@ -37,7 +54,8 @@
       try {
         const answer = await request("events", { notebook, known: known(), near }, stream.signal);
         if (answer.status === 401 || answer.status === 403) {
-          connection("This address is no longer valid. Run `cellbridge view` again.");
+          connection(hasLogin ? "You are not logged in, or may not see this. Log in to the Jupyter server, then load this page again."
+            : "This address is no longer valid. Run `cellbridge view` again.");
           return;
         }
         if (answer.status === 409) {
