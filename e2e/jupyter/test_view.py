@@ -72,6 +72,8 @@ async def test_what_an_agent_does_on_a_server_is_seen_and_taken_back(
         await page.get_by_role("button", name="Take back").click()
         await expect(page.locator("#said")).to_contain_text("Undone: o")
         await expect(cell.locator(".cb-source")).to_contain_text("IPython.display")
+        # It is recorded.
+        await expect(page.locator("#history li").first).to_contain_text("you")
         reply = await server.call("read_cell", cell_index=0)
         assert reply.startswith("[NOTICE] The person undid o") and "IPython.display" in reply, reply
         assert seen.bad == []
