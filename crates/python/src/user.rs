@@ -93,14 +93,13 @@ impl User {
     }
 }
 
-/// What the page of a user with these permissions may do. An agent may have the same credential, so what it would be asked about is
-/// not done there.
+/// What the page of a user with these permissions may do: nothing if the person is asked about anything, because an agent with the same
+/// credential could do it there unasked.
 fn rights(config: &Config, may: Permissions) -> Rights {
     let policy = config.policy();
     let offers = |group, permission| {
-        may.permit(permission, "").is_ok()
-            && policy.offers("", &[group], permission)
-            && !policy.asks_about(group)
+        let is_permitted = may.permit(permission, "").is_ok() && policy.asked.is_empty();
+        is_permitted && policy.offers("", &[group], permission)
     };
     Rights { edits: offers(Group::Edit, Permission::Write), runs: offers(Group::Run, Permission::Execute) }
 }
