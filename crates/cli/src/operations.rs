@@ -9,7 +9,7 @@ use environments::ProcessEnv;
 use notebook::{CellId, one_line};
 use place::Mode;
 use runs::OpenNotebook;
-use workspace::{Operation, Session, Since, UndoTarget, Undone, summary};
+use workspace::{Operation, OperationId, Session, Since, UndoTarget, Undone, summary};
 
 use crate::args::{DiffSince, History, Places, Undo};
 use crate::pager::show;
@@ -79,9 +79,11 @@ async fn open(path: &Path, places: &Places) -> anyhow::Result<(Session, Arc<Open
 }
 
 /// The number in `o12`.
-fn operation_id(text: &str) -> anyhow::Result<u64> {
+fn operation_id(text: &str) -> anyhow::Result<OperationId> {
     let number = text.strip_prefix('o').unwrap_or(text).parse();
-    number.with_context(|| format!("{text:?} is not the id of an operation, such as o12"))
+    number
+        .map(OperationId::new)
+        .with_context(|| format!("{text:?} is not the id of an operation, such as o12"))
 }
 
 /// An operation, a time on the person's clock, or the name of a checkpoint.
@@ -89,7 +91,7 @@ fn since(text: &str) -> Since {
     let number = text.strip_prefix('o').and_then(|digits| digits.parse().ok());
     let time = || u64::try_from(time(text, Local::now().date_naive())?.timestamp_millis()).ok();
     match (number, number.is_none().then(time).flatten()) {
-        (Some(id), _) => Since::Operation(id),
+        (Some(id), _) => Since::Operation(OperationId::new(id)),
         (None, Some(time)) => Since::Time(time),
         (None, None) => Since::Checkpoint(text.to_owned()),
     }

@@ -1,12 +1,10 @@
 //! The operations of one call of a tool, which the history shows as one.
 
-use crate::Operation;
+use crate::{Operation, OperationKind};
 
 /// Whether two operations are parts of one call. Checkpoints and undos are none.
 pub fn of_same_call(one: &Operation, other: &Operation) -> bool {
-    let is_change = |it: &Operation| {
-        it.checkpoint.is_none() && it.created.is_none() && it.action.is_none() && !it.is_undo()
-    };
+    let is_change = |it: &Operation| it.kind() == OperationKind::Change;
     let are_changes = is_change(one) && is_change(other);
     one.id == other.id || (are_changes && !one.call.is_empty() && one.call == other.call)
 }
@@ -67,8 +65,8 @@ mod tests {
     use notebook::{CellType, Edit, NewCell, Output};
 
     use super::*;
-    use crate::summary;
     use crate::testing::Story;
+    use crate::{OperationId, summary};
 
     fn printed(text: &str) -> Arc<[Output]> {
         vec![Output::Stream { name: "stdout".to_owned(), text: text.into() }].into()
@@ -95,15 +93,19 @@ mod tests {
 
     #[test]
     fn operations_without_a_call_checkpoints_and_undos_stay_apart() {
-        let of_call = |id, call: &str| Operation { id, call: call.to_owned(), ..Operation::default() };
+        let of_call = |id, call: &str| Operation {
+            id: OperationId::new(id),
+            call: call.to_owned(),
+            ..Operation::default()
+        };
         let all = [
             of_call(1, ""),
             of_call(2, ""),
             Operation { checkpoint: Some("c".to_owned()), ..of_call(3, "x") },
             of_call(4, "x"),
-            Operation { undoes: vec![4], ..of_call(5, "y") },
-            Operation { undoes: vec![2], ..of_call(6, "y") },
+            Operation { undoes: vec![OperationId::new(4)], ..of_call(5, "y") },
+            Operation { undoes: vec![OperationId::new(2)], ..of_call(6, "y") },
         ];
-        assert_eq!(by_call(&all).iter().map(|it| it.id).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6]);
+        assert_eq!(by_call(&all).iter().map(|it| it.id.number()).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6]);
     }
 }

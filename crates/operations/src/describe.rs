@@ -4,33 +4,33 @@ use bytes::Bytes;
 use notebook::{Json, diff};
 
 use crate::BlobId;
-use crate::operation::{CellChange, CellState, Creation, MetadataChange, Operation, RunAction};
+use crate::operation::{
+    CellChange, CellState, Creation, MetadataChange, Operation, OperationKind, RunAction,
+};
 
 /// How many cells a line names.
 const NAMED: usize = 3;
 
 /// What an operation did, in a few words: `edited #7 (id df-clean), deleted #9 (id 3f2a)`.
 pub fn summary(operation: &Operation) -> String {
-    if let Some(name) = &operation.checkpoint {
-        return format!("checkpoint \"{name}\"");
-    }
-    match &operation.created {
-        Some(Creation { copy_of: Some(path) }) => return format!("copied from {path}"),
-        Some(Creation { copy_of: None }) => return "created".to_owned(),
-        None => {}
-    }
-    if let Some(action) = operation.action {
-        let run = operation.run.as_deref().unwrap_or_default();
-        return match action {
-            RunAction::Interrupted => format!("interrupted run {run}"),
-            RunAction::AnsweredInput => format!("answered the input() of run {run}"),
-            RunAction::Unknown => format!("did something to run {run}"),
-        };
-    }
     let mut parts = Vec::new();
-    if operation.is_undo() {
-        let undone: Vec<_> = operation.undoes.iter().map(|id| format!("o{id}")).collect();
-        parts.push(format!("undid {}", undone.join(", ")));
+    match operation.kind() {
+        OperationKind::Checkpoint { name, .. } => return format!("checkpoint \"{name}\""),
+        OperationKind::Creation(Creation { copy_of: Some(path) }) => return format!("copied from {path}"),
+        OperationKind::Creation(Creation { copy_of: None }) => return "created".to_owned(),
+        OperationKind::OnRun(action) => {
+            let run = operation.run.as_deref().unwrap_or_default();
+            return match action {
+                RunAction::Interrupted => format!("interrupted run {run}"),
+                RunAction::AnsweredInput => format!("answered the input() of run {run}"),
+                RunAction::Unknown => format!("did something to run {run}"),
+            };
+        }
+        OperationKind::Undo => {
+            let undone: Vec<_> = operation.undoes.iter().map(ToString::to_string).collect();
+            parts.push(format!("undid {}", undone.join(", ")));
+        }
+        OperationKind::Change => {}
     }
     for change in operation.cells.iter().take(NAMED) {
         let index = change.state().map_or(0, |state| state.index);

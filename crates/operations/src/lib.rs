@@ -26,7 +26,8 @@ pub use id_record::{IdRecord, IdRecords, LockedIds};
 pub use live::{Since, live, since_creation};
 pub use log::{Activities, Activity, LogError, OperationLog, SessionLock, prune};
 pub use operation::{
-    CellChange, CellState, Creation, MetadataChange, Operation, OutputsState, PERSON, RunAction,
+    CellChange, CellState, Creation, MetadataChange, Operation, OperationId, OperationKind, OutputsState,
+    PERSON, RunAction, UndoScope,
 };
 pub use others::changed_since;
 pub use plan::{Obstacle, Part, Plan, Refusal, plan};

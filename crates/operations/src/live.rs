@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::Operation;
+use crate::{Operation, OperationId, OperationKind};
 
 /// Where a part of a notebook's history begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub enum Since {
     /// After the latest checkpoint of this name.
     Checkpoint(String),
     /// With this operation.
-    Operation(u64),
+    Operation(OperationId),
     /// At this time, in milliseconds since 1970.
     Time(u64),
 }
@@ -45,12 +45,16 @@ pub fn live(operations: &[Operation]) -> Vec<Operation> {
     let mut live = Vec::new();
     let operations = since_creation(operations);
     for operation in operations.iter().rev() {
-        if undone.whole.contains(&operation.id) || operation.checkpoint.is_some() {
+        if undone.whole.contains(&operation.id) {
             continue;
         }
-        if operation.is_undo() {
-            undone.add(operation, operations);
-            continue;
+        match operation.kind() {
+            OperationKind::Checkpoint { .. } => continue,
+            OperationKind::Undo => {
+                undone.add(operation, operations);
+                continue;
+            }
+            OperationKind::Change | OperationKind::Creation(_) | OperationKind::OnRun(_) => {}
         }
         let mut left = operation.clone();
         left.cells.retain(|change| !undone.has_cell(operation.id, &change.id));
@@ -67,13 +71,13 @@ pub fn live(operations: &[Operation]) -> Vec<Operation> {
 /// What later operations have undone, by the ids of operations.
 #[derive(Default)]
 struct Undone<'o> {
-    whole: HashSet<u64>,
-    cells: HashSet<(u64, &'o str)>,
-    metadata: HashSet<u64>,
+    whole: HashSet<OperationId>,
+    cells: HashSet<(OperationId, &'o str)>,
+    metadata: HashSet<OperationId>,
 }
 
 impl<'o> Undone<'o> {
-    fn has_cell(&self, id: u64, cell: &str) -> bool {
+    fn has_cell(&self, id: OperationId, cell: &str) -> bool {
         self.cells.contains(&(id, cell))
     }
 
@@ -105,16 +109,18 @@ mod tests {
 
     fn change(id: u64, cells: &[&str]) -> Operation {
         let cell = |id: &&str| CellChange { id: (*id).to_owned(), before: None, after: None, moved: false };
-        Operation { id, time: id * 10, cells: cells.iter().map(cell).collect(), ..Operation::default() }
+        let (id, time) = (OperationId::new(id), id * 10);
+        Operation { id, time, cells: cells.iter().map(cell).collect(), ..Operation::default() }
     }
 
     fn undo(id: u64, undoes: &[u64], only: Option<&[&str]>) -> Operation {
         let only = only.map(|only| only.iter().map(|cell| (*cell).to_owned()).collect());
-        Operation { undoes: undoes.to_vec(), only, ..change(id, &["a"]) }
+        let undoes = undoes.iter().copied().map(OperationId::new).collect();
+        Operation { undoes, only, ..change(id, &["a"]) }
     }
 
     fn ids(operations: &[Operation]) -> Vec<u64> {
-        live(operations).iter().map(|it| it.id).collect()
+        live(operations).iter().map(|it| it.id.number()).collect()
     }
 
     #[test]
@@ -133,7 +139,8 @@ mod tests {
 
     #[test]
     fn what_was_before_the_notebook_was_made_is_not_undone() {
-        let made = Operation { id: 2, created: Some(Creation::default()), ..Operation::default() };
+        let made =
+            Operation { id: OperationId::new(2), created: Some(Creation::default()), ..Operation::default() };
         let all = [change(1, &["a"]), made, change(3, &["a"])];
         assert_eq!(ids(&all), [3]);
         assert_eq!(ids(&all[..2]), [0_u64; 0]);
@@ -153,9 +160,9 @@ mod tests {
     fn cells_that_were_brought_back_are_live_again() {
         let cells = |operations: &[Operation]| -> Vec<(u64, Vec<String>)> {
             let cells = |it: &Operation| it.cells.iter().map(|change| change.id.clone()).collect();
-            live(operations).iter().map(|it| (it.id, cells(it))).collect()
+            live(operations).iter().map(|it| (it.id.number(), cells(it))).collect()
         };
-        let both = || Operation { undoes: vec![1], ..change(2, &["a", "b"]) };
+        let both = || Operation { undoes: vec![OperationId::new(1)], ..change(2, &["a", "b"]) };
         let (a, b) = (|| "a".to_owned(), || "b".to_owned());
         // One cell of an undo of both, and then the other.
         let mut all = vec![change(1, &["a", "b"]), both(), undo(3, &[2], Some(&["a"]))];
@@ -185,11 +192,13 @@ mod tests {
     fn a_part_begins_at_an_operation_a_time_or_after_a_checkpoint() {
         let mut all = vec![change(1, &["a"]), change(2, &["a"]), change(3, &["a"])];
         all[1].checkpoint = Some("tidy".to_owned());
-        let of = |since: Since| since.of(&all).map(|part| part.iter().map(|it| it.id).collect::<Vec<_>>());
+        let of = |since: Since| {
+            since.of(&all).map(|part| part.iter().map(|it| it.id.number()).collect::<Vec<_>>())
+        };
         assert_eq!(of(Since::Checkpoint("tidy".to_owned())), Some(vec![3]));
         assert_eq!(of(Since::Checkpoint("none".to_owned())), None);
-        assert_eq!(of(Since::Operation(2)), Some(vec![2, 3]));
-        assert_eq!(of(Since::Operation(9)), None);
+        assert_eq!(of(Since::Operation(OperationId::new(2))), Some(vec![2, 3]));
+        assert_eq!(of(Since::Operation(OperationId::new(9))), None);
         assert_eq!(of(Since::Time(30)), Some(vec![3]));
         assert_eq!(of(Since::Time(31)), Some(vec![]));
     }

@@ -16,7 +16,7 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-use crate::{BlobId, Blobs, Operation};
+use crate::{BlobId, Blobs, Operation, OperationId};
 
 pub use activity::{Activities, Activity};
 pub use limits::prune;
@@ -57,7 +57,7 @@ pub struct OperationLog {
 #[derive(Debug, Clone, Copy, Default)]
 struct Known {
     length: u64,
-    last_id: u64,
+    last_id: OperationId,
     operations: usize,
     /// How many were left when it was last trimmed here.
     kept: usize,
@@ -88,7 +88,7 @@ impl OperationLog {
     }
 
     /// Adds an operation and the contents that it names. Returns its id.
-    pub fn append(&self, mut operation: Operation, blobs: &Blobs) -> Result<u64, LogError> {
+    pub fn append(&self, mut operation: Operation, blobs: &Blobs) -> Result<OperationId, LogError> {
         let mut known = self.known.lock();
         create_folder(&self.folder).map_err(|error| self.failed(error))?;
         let _lock = self.lock()?;
@@ -105,7 +105,7 @@ impl OperationLog {
             *known = Known { kept: known.kept, ..self.scan(&mut file)? };
         }
         let written = blobs::write(&self.folder, blobs).map_err(|error| self.failed(error))?;
-        operation.id = known.last_id + 1;
+        operation.id = known.last_id.next();
         let is_torn = length > 0 && !ends_with_line(&mut file).map_err(|error| self.failed(error))?;
         write_line(&mut file, &operation, is_torn).map_err(|error| self.failed(error))?;
         known.last_id = operation.id;
@@ -178,8 +178,10 @@ impl OperationLog {
         file.seek(SeekFrom::Start(0)).map_err(|error| self.failed(error))?;
         file.read_to_end(&mut text).map_err(|error| self.failed(error))?;
         self.check_version(&text)?;
-        let (last_id, operations) =
-            operations(&text).fold((0, 0), |(last, count), operation| (operation.id.max(last), count + 1));
+        let (last_id, operations) = operations(&text)
+            .fold((OperationId::default(), 0), |(last, count), operation| {
+                (operation.id.max(last), count + 1)
+            });
         Ok(Known {
             length: text.len() as u64,
             last_id,
@@ -208,7 +210,7 @@ impl OperationLog {
 fn operations(text: &[u8]) -> impl Iterator<Item = Operation> {
     text.split(|byte| *byte == b'\n')
         .filter_map(|line| serde_json::from_slice::<Operation>(line).ok())
-        .filter(|operation| operation.id > 0)
+        .filter(|operation| operation.id > OperationId::default())
 }
 
 /// Writes a line in one piece, after a line break if the line before was torn.

@@ -1,5 +1,8 @@
 //! One operation, as a line of the log.
 
+use std::fmt;
+
+use notebook::CellId;
 use serde::{Deserialize, Serialize};
 
 use crate::BlobId;
@@ -7,11 +10,57 @@ use crate::BlobId;
 /// Whom the record names for what a person did on the page or by a command.
 pub const PERSON: &str = "person";
 
+/// Which operation of a notebook, counted from 1. It is called `o41`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct OperationId(u64);
+
+impl OperationId {
+    pub fn new(number: u64) -> Self {
+        Self(number)
+    }
+
+    pub fn number(self) -> u64 {
+        self.0
+    }
+
+    pub(crate) fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+impl fmt::Display for OperationId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "o{}", self.0)
+    }
+}
+
+/// What an undo takes back.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UndoScope {
+    pub operations: Vec<OperationId>,
+    /// If only what they did to some cells: to which.
+    pub only: Option<Vec<CellId>>,
+}
+
+/// What an operation is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OperationKind<'o> {
+    Change,
+    Undo,
+    /// The program made it by itself, or somebody asked for it.
+    Checkpoint {
+        name: &'o str,
+        is_automatic: bool,
+    },
+    Creation(&'o Creation),
+    OnRun(RunAction),
+}
+
 /// One change of a notebook, or a checkpoint, which changes nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Operation {
-    /// Counted from 1 in each notebook.
-    pub id: u64,
+    pub id: OperationId,
     /// Milliseconds since 1970.
     pub time: u64,
     /// When its call arrived, in microseconds since 1970; 0 if it was recorded at once. A run is recorded at its end.
@@ -45,7 +94,7 @@ pub struct Operation {
     pub created: Option<Creation>,
     /// The operations that this one undoes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub undoes: Vec<u64>,
+    pub undoes: Vec<OperationId>,
     /// If it undoes only some cells of them: which.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only: Option<Vec<String>>,
@@ -145,18 +194,28 @@ fn is_zero(number: &u64) -> bool {
 
 impl Operation {
     /// The order in which operations were requested, whenever they ended.
-    pub fn arrival(&self) -> (u64, u64) {
+    pub fn arrival(&self) -> (u64, OperationId) {
         let recorded = self.time.saturating_mul(1000).saturating_add(999);
         (if self.arrived == 0 { recorded } else { self.arrived }, self.id)
     }
 
     /// What it is called: `o41`.
     pub fn name(&self) -> String {
-        format!("o{}", self.id)
+        self.id.to_string()
+    }
+
+    pub fn kind(&self) -> OperationKind<'_> {
+        match (&self.checkpoint, &self.created, self.action) {
+            (Some(name), ..) => OperationKind::Checkpoint { name, is_automatic: self.is_automatic },
+            (_, Some(creation), _) => OperationKind::Creation(creation),
+            (.., Some(action)) => OperationKind::OnRun(action),
+            _ if self.undoes.is_empty() => OperationKind::Change,
+            _ => OperationKind::Undo,
+        }
     }
 
     pub fn is_undo(&self) -> bool {
-        !self.undoes.is_empty()
+        self.kind() == OperationKind::Undo
     }
 
     /// Whether it changed nothing that could be undone.

@@ -4,12 +4,12 @@ use std::collections::HashSet;
 
 use notebook::{CellId, Notebook};
 
-use crate::Operation;
 use crate::live::since_creation;
 use crate::record::{are_equivalent, json};
+use crate::{Operation, OperationId};
 
 /// The operations that left something else than is there, although no later operation changed it.
-pub fn changed_since(operations: &[Operation], now: &Notebook) -> HashSet<u64> {
+pub fn changed_since(operations: &[Operation], now: &Notebook) -> HashSet<OperationId> {
     let (mut known, mut names, mut changed) = (HashSet::new(), HashSet::new(), HashSet::new());
     for operation in since_creation(operations).iter().rev() {
         for change in operation.cells.iter().filter(|change| change.changes_content()) {
@@ -47,8 +47,8 @@ mod tests {
         story.make(&[set("c1", "3")]);
         assert!(changed_since(&story.operations, &story.now).is_empty());
         story.change(&[set("c0", "theirs")]);
-        assert_eq!(changed_since(&story.operations, &story.now), HashSet::from([2]));
+        assert_eq!(changed_since(&story.operations, &story.now), HashSet::from([OperationId::new(2)]));
         story.change(&[Edit::Delete { ids: vec!["c1".into()] }]);
-        assert_eq!(changed_since(&story.operations, &story.now), HashSet::from([2, 3]));
+        assert_eq!(changed_since(&story.operations, &story.now), HashSet::from([2, 3].map(OperationId::new)));
     }
 }

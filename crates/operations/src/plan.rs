@@ -4,7 +4,7 @@ use bytes::Bytes;
 use notebook::{Cell, CellId, CellType, Edit, Json, NewCell, Notebook, Output, diff, other_members};
 
 use crate::BlobId;
-use crate::operation::{CellChange, CellState, MetadataChange, Operation, OutputsState};
+use crate::operation::{CellChange, CellState, MetadataChange, Operation, OperationId, OutputsState};
 use crate::record::{are_equivalent, digest, json};
 
 /// How to undo operations: all of it, or nothing is done.
@@ -22,7 +22,7 @@ pub struct Plan {
 /// What keeps an operation from being undone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    pub operation: u64,
+    pub operation: OperationId,
     pub part: Part,
     pub obstacle: Obstacle,
 }

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use notebook::{CellType, Edit, NewCell, Notebook};
 
-use crate::{Blobs, Operation, Plan, Refusal, live, plan, record};
+use crate::{Blobs, Operation, OperationId, Plan, Refusal, live, plan, record};
 
 /// A notebook with its history.
 pub(crate) struct Story {
@@ -39,7 +39,7 @@ impl Story {
         self.change(edits);
         let recorded = record(&before, &self.now, edits);
         self.blobs.extend(recorded.blobs);
-        let id = self.operations.len() as u64 + 1;
+        let id = OperationId::new(self.operations.len() as u64 + 1);
         self.operations.push(Operation {
             id,
             cells: recorded.cells,

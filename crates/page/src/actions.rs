@@ -9,7 +9,7 @@ use questions::Answer;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use verify::VerifyOptions;
-use workspace::{RunAction, Session, Since, UndoTarget, Undone};
+use workspace::{OperationId, RunAction, Session, Since, UndoTarget, Undone};
 
 use crate::cells::Near;
 use crate::hub::{Hub, Rights};
@@ -38,7 +38,7 @@ pub(crate) enum Action {
     /// What an operation changed; with a cell: what taking it back there would change.
     Difference {
         notebook: String,
-        operation: u64,
+        operation: OperationId,
         cell: Option<String>,
     },
     /// What an undo would change.
@@ -70,7 +70,7 @@ pub(crate) enum Action {
 #[derive(Debug, Deserialize)]
 pub(crate) struct Undo {
     notebook: String,
-    operation: u64,
+    operation: OperationId,
     /// Only what it did to this cell.
     cell: Option<String>,
     /// Also all later ones.
@@ -193,7 +193,12 @@ async fn record(hub: &Hub, notebook: Option<NotebookPath>, run: &RunId, action: 
     session.acting(COMMAND, recording).await;
 }
 
-async fn difference(hub: &Hub, notebook: &str, operation: u64, cell: Option<String>) -> Result<Value, Error> {
+async fn difference(
+    hub: &Hub,
+    notebook: &str,
+    operation: OperationId,
+    cell: Option<String>,
+) -> Result<Value, Error> {
     let session = hub.session();
     let opened = session.notebook(Some(notebook)).await?;
     let (operation, diff) = session.operation_diff(&opened, operation).await?;
@@ -207,7 +212,7 @@ async fn difference(hub: &Hub, notebook: &str, operation: u64, cell: Option<Stri
             None => ("Undo…", "preview"),
         };
         html.raw("<button type=\"button\"").attribute("data-do", action);
-        html.attribute("data-operation", &operation.id.to_string());
+        html.attribute("data-operation", &operation.id.number().to_string());
         if let Some(cell) = &cell {
             html.attribute("data-cell", cell);
         }
@@ -249,7 +254,7 @@ async fn preview(hub: &Hub, undo: Undo) -> Result<Value, Error> {
         html.raw("<p>Outputs that are not restored: ").text(&one_line(&cells.join(", "))).raw("</p>");
     }
     html.raw("<p class=\"v-actions\"><button type=\"button\" data-do=\"undo\"");
-    html.attribute("data-operation", &undo.operation.to_string());
+    html.attribute("data-operation", &undo.operation.number().to_string());
     if let Some(cell) = &undo.cell {
         html.attribute("data-cell", cell);
     }

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use html::{Context, Fragment, Libraries};
 use notebook::{Cell, CellId, Edit, MimeBundle, Notebook, Output, one_line};
-use workspace::{StaleJudgement, StaleState, widget_text};
+use workspace::{OperationId, StaleJudgement, StaleState, widget_text};
 
 use crate::machine::SeenRun;
 use crate::now::controls;
@@ -18,7 +18,7 @@ const FIRST: usize = 20;
 /// The last change of a cell that is still in effect.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Mark {
-    pub(crate) operation: u64,
+    pub(crate) operation: OperationId,
     /// Who has made it.
     pub(crate) by: String,
     /// Milliseconds since 1970.
@@ -220,7 +220,7 @@ fn bar(
     }
     if let Some(mark) = mark {
         html.raw("<button type=\"button\" class=\"v-mark\" data-do=\"difference\" data-operation=\"")
-            .number(mark.operation);
+            .number(mark.operation.number());
         html.raw("\"").attribute("data-cell", &cell.id().to_string()).raw(">changed by ");
         html.text(&one_line(&mark.by)).raw(", ");
         ago(mark.at, html);

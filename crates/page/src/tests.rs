@@ -11,7 +11,7 @@ use markup5ever_rcdom::{Handle, NodeData, RcDom};
 use notebook::{CellId, CellType, NewCell, Notebook, Output};
 use place::{FoundNotebooks, NotebookPath, RunId, RunState, SearchExtent};
 use questions::{OpenQuestion, Question};
-use workspace::{Activity, Operation, PastOperation, StaleJudgement, StaleState};
+use workspace::{Activity, Operation, OperationId, PastOperation, StaleJudgement, StaleState};
 
 use crate::cells::{Digests, Mark, Near, Viewed};
 use crate::hub::SeenAgent;
@@ -108,7 +108,7 @@ fn now(text: &str) -> Vec<(String, String)> {
 
 fn past(id: u64, agent: &str) -> PastOperation {
     let operation = Operation {
-        id,
+        id: OperationId::new(id),
         agent: agent.to_owned(),
         tool: agent.to_owned(),
         checkpoint: (id == 1).then(|| agent.to_owned()),
@@ -131,7 +131,7 @@ fn notebook(source: &str) -> Notebook {
 fn bars(text: &str) -> Vec<(String, String)> {
     let notebook = notebook("x");
     let ids: Vec<_> = notebook.cells().iter().map(|cell| cell.id().clone()).collect();
-    let mark = Mark { operation: 1, by: text.to_owned(), at: 1 };
+    let mark = Mark { operation: OperationId::new(1), by: text.to_owned(), at: 1 };
     let (asking, libraries) = (run(text, asks(text, true)), Libraries::default());
     let viewed = Viewed {
         notebook: &notebook,
@@ -318,7 +318,7 @@ fn a_change_is_marked_until_it_is_taken_back() {
     let change = |id: &str| workspace_change(id);
     let edit = |id: u64, agent: &str, cells: &[&str]| PastOperation {
         operation: Operation {
-            id,
+            id: OperationId::new(id),
             agent: agent.to_owned(),
             cells: cells.iter().map(|cell| change(cell)).collect(),
             ..Operation::default()
@@ -328,13 +328,13 @@ fn a_change_is_marked_until_it_is_taken_back() {
     };
     let undo = |id: u64, undoes: u64, cells: &[&str]| {
         let mut past = edit(id, "person", cells);
-        past.operation.undoes = vec![undoes];
+        past.operation.undoes = vec![OperationId::new(undoes)];
         past
     };
     let marked = |past: &[PastOperation]| {
         let marks = timeline::marks(past);
         let mut marked: Vec<_> =
-            marks.iter().map(|(cell, mark)| format!("{cell} o{}", mark.operation)).collect();
+            marks.iter().map(|(cell, mark)| format!("{cell} {}", mark.operation)).collect();
         marked.sort();
         marked.join(", ")
     };

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use html::Fragment;
 use notebook::one_line;
-use workspace::{Operation, PERSON, PastOperation, summary};
+use workspace::{Operation, OperationId, PERSON, PastOperation, summary};
 
 use crate::cells::Mark;
 use crate::parts::{Part, Section};
@@ -39,7 +39,7 @@ pub(crate) fn verified(verified: Option<(SystemTime, String)>) -> Section<'stati
 
 fn entry(past: &PastOperation) -> Part<'static> {
     let operation = &past.operation;
-    let id = format!("history-{}", operation.id);
+    let id = format!("history-{}", operation.id.number());
     let mut html = Fragment::default();
     html.raw(if past.is_undone { "<li class=\"v-op v-undone\"" } else { "<li class=\"v-op\"" });
     html.attribute("id", &id).raw(">");
@@ -78,7 +78,7 @@ fn button(
 ) {
     html.raw(" <button type=\"button\"")
         .attribute("data-do", action)
-        .attribute("data-operation", &operation.id.to_string());
+        .attribute("data-operation", &operation.id.number().to_string());
     if is_since {
         html.raw(" data-since-operation=\"true\"");
     }
@@ -110,7 +110,7 @@ pub(crate) fn marks(past: &[PastOperation]) -> HashMap<String, Mark> {
         }
     }
     // An undo of some cells leaves the operation in effect elsewhere, and one that was itself undone leaves all.
-    let mut undone: HashSet<u64> = HashSet::new();
+    let mut undone: HashSet<OperationId> = HashSet::new();
     for operation in past.iter().rev().map(|past| &past.operation).filter(|operation| operation.is_undo()) {
         if undone.contains(&operation.id) {
             continue;

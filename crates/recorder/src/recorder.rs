@@ -12,7 +12,7 @@ use kernel::earlier_widgets;
 use notebook::{CellId, Edit, Notebook};
 use operations::{
     Activities, Activity, Blobs, Creation, IdRecords, KernelRun, KernelRuns, LogError, Operation,
-    OperationLog, Recorded, RunAction, prune, record, too_large,
+    OperationLog, Recorded, RunAction, UndoScope, prune, record, too_large,
 };
 use parking_lot::Mutex;
 use place::{Error, ErrorKind, KernelId};
@@ -48,8 +48,7 @@ pub struct Change {
     pub after: Notebook,
     pub edits: Vec<Edit>,
     pub run: Option<String>,
-    /// The operations that it undoes, and if not in all cells: in which.
-    pub undoes: (Vec<u64>, Option<Vec<String>>),
+    pub undoes: UndoScope,
     /// A checkpoint to be made before it.
     pub checkpoint: Option<String>,
 }
@@ -286,13 +285,15 @@ impl Recorder {
 }
 
 fn append(log: &OperationLog, change: Change) -> Result<(), LogError> {
-    let Change { before, after, mut edits, actor, run, undoes: (undoes, only), checkpoint, .. } = change;
+    let Change { before, after, mut edits, actor, run, undoes, checkpoint, .. } = change;
     // Front ends change them, too, without a change that is worth a refusal.
     edits.retain(|edit| !matches!(edit, Edit::SetMetadata { name, .. } if name == "widgets"));
     let Recorded { cells, metadata, mut blobs } = record(&before, &after, &edits);
     let [was, is] = [&before, &after].map(|notebook| notebook.metadata().member("widgets"));
     let widgets = earlier_widgets(was.as_ref(), is.as_ref()).filter(|it| it.bytes().len() <= MAX_WIDGETS);
     let widgets = widgets.map(|it| blobs.add(it.bytes()));
+    let UndoScope { operations: undoes, only } = undoes;
+    let only = only.map(|cells| cells.iter().map(ToString::to_string).collect());
     let operation =
         Operation { run, undoes, only, cells, metadata, widgets, ..operation(log, actor.clone()) };
     if operation.is_empty() && !operation.is_undo() {

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use kernel::{saved_widgets, shown_widgets};
 use notebook::{CellId, Edit, Kernelspec, Notebook};
+use operations::UndoScope;
 use place::{Document, Error, Executor, Kernel};
 use recorder::{Change, actor};
 use tokio::time::sleep;
@@ -125,7 +126,7 @@ pub fn change_by(
         after,
         edits,
         run: Some(run.id().to_string()),
-        undoes: (Vec::new(), None),
+        undoes: UndoScope::default(),
         checkpoint: None,
     }
 }

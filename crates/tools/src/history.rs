@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use notebook::one_line;
 use place::Error;
 use render::without_data_uris;
-use workspace::{Operation, PastOperation, Since, summary};
+use workspace::{Operation, OperationId, PastOperation, Since, summary};
 
 use calls::answer::Outcome;
 use calls::arguments::declare::{InputSchema, arguments};
@@ -93,10 +93,12 @@ pub(super) fn line(operation: &Operation) -> String {
 }
 
 /// The number in `o12`.
-pub(super) fn operation_id(text: &str) -> Result<u64, Error> {
+pub(super) fn operation_id(text: &str) -> Result<OperationId, Error> {
     let text = text.trim();
     let number = text.strip_prefix('o').unwrap_or(text).parse();
-    number.map_err(|_| refused(format!("{text:?} is not the id of an operation, such as o12.")))
+    number
+        .map(OperationId::new)
+        .map_err(|_| refused(format!("{text:?} is not the id of an operation, such as o12.")))
 }
 
 /// An operation's id, a time of today or of another day, or the name of a checkpoint.
@@ -137,7 +139,7 @@ mod tests {
             Since::Time(u64::try_from(time.timestamp_millis()).unwrap())
         };
         for (text, since) in [
-            ("o12", Since::Operation(12)),
+            ("o12", Since::Operation(OperationId::new(12))),
             ("12", Since::Checkpoint("12".to_owned())),
             ("14:05", at("2026-11-23T14:05:00Z")),
             ("14:05:09", at("2026-11-23T14:05:09Z")),
@@ -155,7 +157,7 @@ mod tests {
     #[test]
     fn an_operation_is_one_line() {
         let operation = Operation {
-            id: 4,
+            id: OperationId::new(4),
             time: 1_000,
             agent: "agent".to_owned(),
             tool: "run_cells".to_owned(),

@@ -19,7 +19,9 @@ pub use copied_file::CopiedFile;
 pub use executed_later::executed_later;
 pub use kernel::widget_text;
 pub use limits::Limits;
-pub use operations::{Activity, CellChange as OperationChange, Operation, PERSON, RunAction, Since, summary};
+pub use operations::{
+    Activity, CellChange as OperationChange, Operation, OperationId, PERSON, RunAction, Since, summary,
+};
 pub use places::{ConnectScope, Located};
 pub use session::{CopiedNotebook, CopyPreview, FilePreview, PastOperation, Session, UndoTarget, Undone};
 pub use staleness::{Judgement as StaleJudgement, State as StaleState};

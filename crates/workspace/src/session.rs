@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Weak};
 
 use notebook::{CellId, Edit, Notebook, placed};
-use operations::{PERSON, SessionLock};
+use operations::{PERSON, SessionLock, UndoScope};
 use parking_lot::{Mutex, MutexGuard};
 use place::{
     Applied, Error, ErrorKind, Expected, Kernel, Mode, NextStep, NotebookPath, Place, SessionId, nearest,
@@ -265,7 +265,7 @@ impl Session {
         edits: Vec<Edit>,
         expected: Vec<Expected>,
     ) -> Result<Applied, Error> {
-        self.edit_as(notebook, before, edits, expected, (Vec::new(), None)).await
+        self.edit_as(notebook, before, edits, expected, UndoScope::default()).await
     }
 
     /// The same for edits that undo operations: all that they did, or what they did to some cells.
@@ -275,7 +275,7 @@ impl Session {
         before: &Notebook,
         edits: Vec<Edit>,
         expected: Vec<Expected>,
-        undoes: (Vec<u64>, Option<Vec<String>>),
+        undoes: UndoScope,
     ) -> Result<Applied, Error> {
         let path = notebook.path();
         let edits = placed(before, edits);

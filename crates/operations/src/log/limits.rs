@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use super::{LOG, blobs, operations, private, sessions};
-use crate::{BlobId, Operation, id_record};
+use crate::{BlobId, Operation, OperationKind, id_record};
 
 /// How many operations of a notebook are kept, and how many since a named checkpoint.
 const MAX_OPERATIONS: usize = 500;
@@ -63,7 +63,7 @@ fn first_kept(all: &[Operation], sizes: &HashMap<String, u64>, now: u64) -> usiz
 }
 
 fn is_named(operation: &Operation) -> bool {
-    operation.checkpoint.is_some() && !operation.is_automatic
+    matches!(operation.kind(), OperationKind::Checkpoint { is_automatic: false, .. })
 }
 
 /// The index of the oldest of so many operations that are as young, and whose contents fit into as many bytes.
@@ -145,8 +145,8 @@ fn has_checkpoint(folder: &Path, now: SystemTime) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Blobs;
     use crate::operation::{CellChange, CellState};
+    use crate::{Blobs, OperationId};
 
     fn operation(id: u64, time: u64) -> Operation {
         let mut blobs = Blobs::default();
@@ -160,7 +160,7 @@ mod tests {
             outputs: None,
         };
         let change = CellChange { id: "a".to_owned(), before: None, after: Some(state), moved: false };
-        Operation { id, time, cells: vec![change], ..Operation::default() }
+        Operation { id: OperationId::new(id), time, cells: vec![change], ..Operation::default() }
     }
 
     #[test]

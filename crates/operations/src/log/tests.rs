@@ -11,11 +11,11 @@ fn operation(text: &str) -> (Operation, Blobs) {
 
 fn append(log: &OperationLog, text: &str) -> u64 {
     let (operation, blobs) = operation(text);
-    log.append(operation, &blobs).unwrap()
+    log.append(operation, &blobs).unwrap().number()
 }
 
 fn tools(log: &OperationLog) -> Vec<(u64, String)> {
-    log.read().unwrap().into_iter().map(|operation| (operation.id, operation.tool)).collect()
+    log.read().unwrap().into_iter().map(|operation| (operation.id.number(), operation.tool)).collect()
 }
 
 fn file(root: &Path, log: &OperationLog) -> PathBuf {
@@ -140,7 +140,7 @@ fn several_programs_append_at_once() {
         thread.join().unwrap();
     }
     let log = OperationLog::new(root.path(), "x");
-    let ids: Vec<u64> = log.read().unwrap().iter().map(|operation| operation.id).collect();
+    let ids: Vec<u64> = log.read().unwrap().iter().map(|operation| operation.id.number()).collect();
     assert_eq!(ids, (1..=200).collect::<Vec<_>>());
 }
 

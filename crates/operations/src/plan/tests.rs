@@ -293,7 +293,7 @@ fn what_somebody_else_changed_is_refused() {
         story.make(&[own]);
         story.change(&[others]);
         let before = story.bytes();
-        let expected = Refusal { operation: 1, part: Part::Cell(id(cell)), obstacle };
+        let expected = Refusal { operation: OperationId::new(1), part: Part::Cell(id(cell)), obstacle };
         assert_eq!(story.undo_last().unwrap_err(), [expected]);
         assert_eq!(story.bytes(), before);
     }
@@ -365,7 +365,7 @@ fn metadata_of_the_notebook_that_somebody_else_has_changed_is_refused() {
     let mut story = story();
     let made = story.make(&[kernel("r"), source("plot", "b")]);
     story.change(&[kernel("julia")]);
-    assert_eq!(changed_since(&story.operations, &story.now), [1].into());
+    assert_eq!(changed_since(&story.operations, &story.now), [OperationId::new(1)].into());
     let refusals = story.undo_last().unwrap_err();
     assert_eq!((refusals.len(), &refusals[0].part), (1, &Part::Metadata("kernelspec".to_owned())));
     let Obstacle::Changed { diff } = &refusals[0].obstacle else { panic!("{refusals:?}") };

@@ -1,7 +1,7 @@
 //! What the person does on the page or by a command, for the agents whose notebooks it concerns.
 
 use notebook::one_line;
-use operations::{Operation, PERSON, summary};
+use operations::{Operation, OperationKind, PERSON, summary};
 use place::NotebookPath;
 
 use super::Session;
@@ -39,7 +39,9 @@ impl Session {
 
 /// What the person did to a notebook, if anything.
 fn sentence(path: &NotebookPath, operations: &[Operation]) -> Option<String> {
-    let by_person = operations.iter().filter(|it| it.agent == PERSON && it.checkpoint.is_none());
+    let by_person = operations
+        .iter()
+        .filter(|it| it.agent == PERSON && !matches!(it.kind(), OperationKind::Checkpoint { .. }));
     let mut actions: Vec<_> =
         by_person.map(|it| format!("{} ({})", one_line(&summary(it)), it.name())).collect();
     if actions.is_empty() {
@@ -55,12 +57,13 @@ fn sentence(path: &NotebookPath, operations: &[Operation]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use operations::RunAction;
+    use operations::{OperationId, RunAction};
 
     use super::*;
 
     fn by(agent: &str, id: u64, action: RunAction) -> Operation {
         let (agent, run) = (agent.to_owned(), Some(format!("r{id}")));
+        let id = OperationId::new(id);
         Operation { id, agent, run, action: Some(action), ..Operation::default() }
     }
 

@@ -11,8 +11,8 @@ use bytes::Bytes;
 use kernel::{restored_widgets, shown_widgets};
 use notebook::{CellId, Edit, Json, Notebook};
 use operations::{
-    Activity, LogError, Operation, Plan, RunAction, Since, by_call, changed_since, compare, diff_of, live,
-    of_same_call, plan, record, since_creation,
+    Activity, LogError, Operation, OperationId, OperationKind, Plan, RunAction, Since, UndoScope, by_call,
+    changed_since, compare, diff_of, live, of_same_call, plan, record, since_creation,
 };
 use place::{Applied, Error, ErrorKind, Expected, KernelState, NotebookPath, Place, RunId};
 use recorder::{
@@ -31,7 +31,7 @@ pub enum UndoTarget {
     Last(usize),
     /// The latest operations, of any author.
     LastOfAll(usize),
-    Operation(u64),
+    Operation(OperationId),
     /// All operations since then that are still in effect, of any author.
     Since(Since),
 }
@@ -76,12 +76,10 @@ impl Session {
         };
         let now = opened.document().snapshot().await?;
         let (changed, live) = (changed_since(&all, &now), live(&all));
-        let is_own = |id: u64| since_creation(&all).first().is_some_and(|first| first.id <= id);
+        let is_own = |id: OperationId| since_creation(&all).first().is_some_and(|first| first.id <= id);
         let past = |operation: Operation| PastOperation {
             is_undone: is_own(operation.id)
-                && !operation.is_undo()
-                && operation.checkpoint.is_none()
-                && operation.action.is_none()
+                && operation.kind() == OperationKind::Change
                 && live.iter().all(|live| !of_same_call(live, &operation)),
             is_changed_since: part.iter().any(|it| changed.contains(&it.id) && of_same_call(it, &operation)),
             operation,
@@ -100,7 +98,11 @@ impl Session {
     }
 
     /// What an operation changed, as a diff for each cell.
-    pub async fn operation_diff(&self, opened: &OpenNotebook, id: u64) -> Result<(Operation, String), Error> {
+    pub async fn operation_diff(
+        &self,
+        opened: &OpenNotebook,
+        id: OperationId,
+    ) -> Result<(Operation, String), Error> {
         let all = self.operations(opened).await?;
         let meant = all.iter().find(|operation| operation.id == id).cloned();
         let of_call =
@@ -226,13 +228,13 @@ impl Session {
         } else {
             let expected =
                 cells.iter().filter_map(|id| now.cell(id)).map(|(_, cell)| Expected::unchanged(cell));
-            let undoes = chosen.iter().map(|operation| operation.id).collect();
-            let only = only.map(|cells| cells.iter().map(ToString::to_string).collect());
+            let operations = chosen.iter().map(|operation| operation.id).collect();
+            let only = only.map(<[CellId]>::to_vec);
             let expected = expected.collect();
             if !opened.document().stores_outputs() {
                 edits.extend(restored(&after, widgets));
             }
-            let applied = self.edit_as(opened, &now, edits, expected, (undoes, only)).await?;
+            let applied = self.edit_as(opened, &now, edits, expected, UndoScope { operations, only }).await?;
             self.detach_outputs(opened, &chosen);
             Some(applied)
         };

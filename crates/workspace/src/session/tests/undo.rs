@@ -2,6 +2,8 @@
 
 mod updates;
 
+use operations::OperationId;
+
 use super::*;
 use crate::session::{PastOperation, UndoTarget, Undone};
 
@@ -222,9 +224,9 @@ async fn a_notebook_begins_with_the_operation_that_made_it_which_is_not_undone()
         error.cause,
         "There is nothing to undo: o3 created this notebook; undo never deletes a notebook."
     );
-    let error = undo(&session, &made, UndoTarget::Operation(3)).await.unwrap_err();
+    let error = undo(&session, &made, UndoTarget::Operation(OperationId::new(3))).await.unwrap_err();
     assert_eq!(error.cause, "o3 created this notebook; undo never deletes a notebook.");
-    let error = undo(&session, &made, UndoTarget::Operation(2)).await.unwrap_err();
+    let error = undo(&session, &made, UndoTarget::Operation(OperationId::new(2))).await.unwrap_err();
     assert_eq!(error.cause, "o2 belongs to an earlier notebook at this path; o3 created this one.");
     set(&session, &made, 0, "new").await;
     undo(&session, &made, UndoTarget::Last(1)).await.unwrap();
@@ -260,9 +262,11 @@ async fn a_refusal_names_the_later_operation_that_stands_in_the_way() {
     set(&session, &opened, 0, "x").await;
     set(&session, &opened, 0, "y").await;
     let last = session.history(&opened, None).await.unwrap().last().unwrap().operation.id;
-    let error = undo(&session, &opened, UndoTarget::Operation(last - 1)).await.unwrap_err();
+    let error = undo(&session, &opened, UndoTarget::Operation(OperationId::new(last.number() - 1)))
+        .await
+        .unwrap_err();
     assert!(!error.cause.contains("somebody else"), "{error}");
-    assert!(error.cause.contains(&format!("by o{last}")), "{error}");
+    assert!(error.cause.contains(&format!("by {last}")), "{error}");
 }
 
 #[tokio::test]

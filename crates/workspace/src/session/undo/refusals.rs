@@ -7,7 +7,7 @@ use place::{Error, ErrorKind};
 pub(super) fn unknown(since: &Since) -> Error {
     let what = match since {
         Since::Checkpoint(name) => format!("There is no checkpoint {name:?}"),
-        Since::Operation(id) => format!("There is no operation o{id}"),
+        Since::Operation(id) => format!("There is no operation {id}"),
         Since::Time(_) => "There is no such time".to_owned(),
     };
     Error::new(
@@ -27,7 +27,7 @@ pub(super) fn refused(now: &Notebook, refusals: &[Refusal], all: &[Operation]) -
     let later = |refusal: &Refusal| {
         let is_later = |it: &&Operation| it.id > refusal.operation && refusal.part.is_changed_by(it);
         let later = live.iter().find(is_later);
-        later.map(|it| format!(" by o{}", it.id))
+        later.map(|it| format!(" by {}", it.id))
     };
     let is_recorded = refusals.iter().all(|refusal| later(refusal).is_some());
     let who = if is_recorded { "later operations have" } else { "somebody else has" };
@@ -37,9 +37,9 @@ pub(super) fn refused(now: &Notebook, refusals: &[Refusal], all: &[Operation]) -
         match part {
             Part::Cell(id) => {
                 let index = now.cell(id).map(|(index, _)| format!("#{index}, ")).unwrap_or_default();
-                cause.push_str(&format!("\n- cell {id} ({index}o{operation}) "));
+                cause.push_str(&format!("\n- cell {id} ({index}{operation}) "));
             }
-            Part::Metadata(name) => cause.push_str(&format!("\n- the notebook's {name} (o{operation}) ")),
+            Part::Metadata(name) => cause.push_str(&format!("\n- the notebook's {name} ({operation}) ")),
         }
         match obstacle {
             Obstacle::Changed { diff } => cause.push_str(&format!("has changed{by}:\n{}", diff.trim_end())),

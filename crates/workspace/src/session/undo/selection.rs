@@ -23,7 +23,7 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
-use operations::{Operation, Since, live, of_same_call};
+use operations::{Operation, OperationId, OperationKind, Since, live, of_same_call};
 use place::Error;
 
 use super::UndoTarget;
@@ -48,12 +48,16 @@ pub(super) fn chosen(
         }
     };
     if chosen.is_empty() {
-        let made = all.iter().rfind(|operation| operation.created.is_some());
+        let made = all.iter().rfind(|operation| is_creation(operation));
         let made = made
             .map(|made| format!(": {} created this notebook; undo never deletes a notebook", made.name()));
         return Err(nothing(format!("There is nothing to undo{}.", made.unwrap_or_default())));
     }
     Ok(chosen)
+}
+
+fn is_creation(operation: &Operation) -> bool {
+    matches!(operation.kind(), OperationKind::Creation(_))
 }
 
 /// The last ones of this agent. Sessions of its name that have ended are those before a restart, and so its own.
@@ -71,28 +75,28 @@ fn own_last(
         name if others.contains(&last.session) => format!("another connected session of {name}"),
         name => name.to_owned(),
     };
-    Err(nothing(format!("You have nothing left to undo. The latest operation is o{}, by {whose}.", last.id)))
+    Err(nothing(format!("You have nothing left to undo. The latest operation is {}, by {whose}.", last.id)))
 }
 
-fn by_id(all: &[Operation], live: Vec<Operation>, id: u64) -> Result<Vec<Operation>, Error> {
+fn by_id(all: &[Operation], live: Vec<Operation>, id: OperationId) -> Result<Vec<Operation>, Error> {
     let found = all.iter().find(|operation| operation.id == id);
     let found = found.ok_or_else(|| unknown(&Since::Operation(id)))?;
-    if found.checkpoint.is_some() {
-        return Err(nothing(format!("o{id} is a checkpoint, which changed nothing.")));
+    if matches!(found.kind(), OperationKind::Checkpoint { .. }) {
+        return Err(nothing(format!("{id} is a checkpoint, which changed nothing.")));
     }
     // What was done before the file was made is of another notebook, whose cells are gone.
-    if let Some(made) = all.iter().rfind(|it| it.created.is_some() && it.id >= id) {
+    if let Some(made) = all.iter().rfind(|it| is_creation(it) && it.id >= id) {
         let cause = if made.id == id {
-            format!("o{id} created this notebook; undo never deletes a notebook.")
+            format!("{id} created this notebook; undo never deletes a notebook.")
         } else {
-            format!("o{id} belongs to an earlier notebook at this path; {} created this one.", made.name())
+            format!("{id} belongs to an earlier notebook at this path; {} created this one.", made.name())
         };
         return Err(nothing(cause));
     }
     let of_call: Vec<_> = live.into_iter().filter(|live| of_same_call(live, found)).collect();
     match &of_call[..] {
         [] if found.is_undo() => Ok(vec![found.clone()]),
-        [] => Err(nothing(format!("o{id} is already undone."))),
+        [] => Err(nothing(format!("{id} is already undone."))),
         _ => Ok(of_call),
     }
 }
