@@ -140,7 +140,7 @@ impl Rights {
             return Ok(());
         }
         let cause = "The operator of this server does not offer that.";
-        Err(Error::new(ErrorKind::Forbidden, cause, "`cellbridge view` in the folder can do it."))
+        Err(Error::new(ErrorKind::Forbidden, cause, "Who runs this server can do it."))
     }
 }
 
