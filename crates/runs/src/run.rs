@@ -157,6 +157,11 @@ impl Run {
         self.record.lock().exit
     }
 
+    /// The run before it has said that the kernel was restarted.
+    pub(crate) fn restart_is_said(&self) {
+        self.record.lock().is_restart_said = true;
+    }
+
     /// Says once that the kernel was restarted since the last run, unless another reason was given.
     pub(crate) fn note_restart(&self) {
         self.record.lock().note_restart();

@@ -119,6 +119,8 @@ pub(crate) struct Begun {
     pub(crate) instance: u64,
     /// The kernel was restarted since the last run, and nobody asked this server for it.
     pub(crate) is_restarted: bool,
+    /// The run before has said so, before the new process was known: that it speaks up now is no news.
+    pub(crate) is_said: bool,
 }
 
 impl Default for RunHistory {

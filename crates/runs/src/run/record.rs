@@ -78,6 +78,8 @@ pub(super) struct Record {
     pub(super) is_in_series: bool,
     /// Another process of the kernel runs it than the one before.
     pub(super) was_restarted: bool,
+    /// The run before it has said so.
+    pub(super) is_restart_said: bool,
     /// The code has asked for the end of the kernel.
     pub(super) exit: Option<Exit>,
     /// None once the run has ended.
@@ -116,6 +118,7 @@ impl Record {
             may_fail: false,
             is_in_series: false,
             was_restarted: false,
+            is_restart_said: false,
             exit: None,
             span,
         }
@@ -150,7 +153,9 @@ impl Record {
             Event::Idle => self.idle_at = Some(at),
             Event::Restarted => {
                 self.was_restarted = true;
-                self.note_restart();
+                if !self.is_restart_said {
+                    self.note_restart();
+                }
             }
             Event::ExitRequested { keeps_kernel } => {
                 self.exit = Some(Exit { keeps_kernel });

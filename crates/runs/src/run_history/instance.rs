@@ -56,6 +56,8 @@ pub(super) struct KnownKernel {
     present: Option<Present>,
     /// The instance that the last run here, or an agent who restarted it, knows of.
     noticed: Option<u64>,
+    /// The same, of the last run, if the instance had no name yet.
+    noticed_unnamed: Option<u64>,
     /// The process that a restart has ended, or is about to.
     ended: Option<String>,
     /// How far its file was read, and what other servers have written there.
@@ -78,7 +80,10 @@ impl KnownKernel {
     pub(super) fn begin(&mut self, process: Option<String>, instances: &mut Instances) -> Begun {
         let instance = self.present_or_new(process, instances);
         let is_restarted = self.noticed.replace(instance).is_some_and(|noticed| noticed != instance);
-        Begun { instance, is_restarted }
+        let is_said = self.noticed_unnamed.take() == Some(instance);
+        let is_unnamed = self.present.as_ref().is_some_and(|present| present.name.starts_with(MADE_UP));
+        self.noticed_unnamed = Some(instance).filter(|_| is_restarted && is_unnamed);
+        Begun { instance, is_restarted, is_said }
     }
 
     pub(super) fn present_or_new(&mut self, process: Option<String>, instances: &mut Instances) -> u64 {

@@ -1,7 +1,7 @@
 use super::*;
 
 fn begin(known: &mut KnownKernel, process: Option<&str>, instances: &mut Instances) -> (u64, bool) {
-    let Begun { instance, is_restarted } = known.begin(process.map(str::to_owned), instances);
+    let Begun { instance, is_restarted, .. } = known.begin(process.map(str::to_owned), instances);
     (instance, is_restarted)
 }
 
@@ -131,4 +131,20 @@ fn what_the_kernel_said_of_a_run_is_known_to_other_servers_too() {
     let [known] = home.history.runs() else { panic!("one run") };
     assert_eq!((known.assigned.as_deref(), &known.drew), (run.assigned.as_ref(), &run.drew));
     assert!(known.is_interrupted);
+}
+
+#[test]
+fn a_restart_is_said_once_though_its_process_is_known_later() {
+    fn begin(known: &mut KnownKernel, process: Option<&str>, instances: &mut Instances) -> (bool, bool) {
+        let begun = known.begin(process.map(str::to_owned), instances);
+        (begun.is_restarted, begun.is_said)
+    }
+    let (mut known, mut instances) = (KnownKernel::default(), Instances::default());
+    assert_eq!(begin(&mut known, Some("p"), &mut instances), (false, false));
+    known.ended("p".to_owned(), &mut instances);
+    assert_eq!(begin(&mut known, None, &mut instances), (true, false));
+    assert_eq!(begin(&mut known, Some("q"), &mut instances), (false, true));
+    assert_eq!(begin(&mut known, Some("q"), &mut instances), (false, false));
+    assert_eq!(begin(&mut known, Some("r"), &mut instances), (true, false));
+    assert_eq!(begin(&mut known, Some("r"), &mut instances), (false, false));
 }

@@ -223,6 +223,8 @@ impl Runner {
         }
         if begun.is_restarted {
             run.note_restart();
+        } else if begun.is_said {
+            run.restart_is_said();
         }
         let note = RunDetails { shown_before, ..run.to_note() };
         let code = Code { source: run.source(), cell: run.cell().map(|cell| &cell.id), note: &note };
