@@ -26,4 +26,4 @@ pub use hub::{Hub, Rights};
 pub use machine::{Machine, SeenKernel, SeenRun};
 pub use pages::{OpenPage, Pages};
 pub use routes::{Hubs, Login, PATH, data, files, is_open, only, routes};
-pub use server_kernels::ServerKernels;
+pub use server_kernels::{ServerKernels, answered_elsewhere};

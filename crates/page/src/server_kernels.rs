@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use place::{Kernel, KernelState, Place};
+use place::{Error, ErrorKind, Kernel, KernelState, Place, RunId};
 use tokio::sync::Mutex;
 
 use crate::machine::{SeenKernel, SeenRun};
@@ -67,4 +67,10 @@ impl SeenKernel {
             runs,
         }
     }
+}
+
+/// Why a run of a Jupyter server gets no answer from the page.
+pub fn answered_elsewhere(run: &RunId) -> Error {
+    let cause = format!("Run {run} of a Jupyter server is answered by the client of its agent.");
+    Error::new(ErrorKind::Unsupported, cause, "Answer it there.")
 }

@@ -107,7 +107,6 @@ impl Machine for ServerMachine {
     }
 
     fn answer_input(&self, run: &RunId, _line: String) -> Future<'_, ()> {
-        let cause = format!("Run {run} of a Jupyter server is answered by the client of its agent.");
-        std::future::ready(Err(Error::new(ErrorKind::Unsupported, cause, "Answer it there."))).boxed()
+        std::future::ready(Err(page::answered_elsewhere(run))).boxed()
     }
 }
