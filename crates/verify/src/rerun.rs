@@ -394,6 +394,19 @@ mod tests {
         (areas.all.outputs().to_vec(), areas.other_forms())
     }
 
+    /// A run of one cell to its end.
+    fn whole(outputs: Vec<Output>, others: Vec<Vec<Output>>) -> Ran {
+        Ran {
+            outputs: vec![outputs],
+            other_forms: vec![others],
+            ended: Ended::Whole,
+            missing: Vec::new(),
+            left_out: Vec::new(),
+            runtime: String::new(),
+            widgets: None,
+        }
+    }
+
     #[test]
     fn what_goes_into_a_widget_may_be_saved_in_the_cell_or_with_the_widget() {
         let (outputs, others) = outputs(vec![
@@ -405,15 +418,7 @@ mod tests {
             Event::Captured(false),
             printed("b\n"),
         ]);
-        let ran = Ran {
-            outputs: vec![outputs],
-            other_forms: vec![others],
-            ended: Ended::Whole,
-            missing: Vec::new(),
-            left_out: Vec::new(),
-            runtime: String::new(),
-            widgets: None,
-        };
+        let ran = whole(outputs, others);
         let says = |text: &str| {
             let saved = Output::Stream { name: "stdout".to_owned(), text: text.into() };
             let cell = Checked::with_saved(vec![saved]);
@@ -447,15 +452,7 @@ mod tests {
             Event::Captured(false),
             printed("after"),
         ]);
-        let ran = Ran {
-            outputs: vec![outputs],
-            other_forms: vec![others],
-            ended: Ended::Whole,
-            missing: Vec::new(),
-            left_out: Vec::new(),
-            runtime: String::new(),
-            widgets: None,
-        };
+        let ran = whole(outputs, others);
         let stdout = |text: &str| Output::Stream { name: "stdout".to_owned(), text: text.into() };
         let shown = |plain: &str| Output::Display(data(plain));
         let checked = |saved: Vec<Output>| Checked::with_saved(saved);
