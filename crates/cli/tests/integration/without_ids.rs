@@ -131,26 +131,26 @@ async fn an_id_that_was_told_names_no_other_cell_after_a_restart() -> Result<()>
     let machine = Machine::new()?;
     machine.save(4, &["a = 1", "b = 2", "c = 3"])?;
     let mut server = machine.start().await?;
-    let told = server.ids().await?;
-    server.call("overwrite_cell_source", json!({ "cell_id": told[1], "cell_source": "b = 5" })).await?;
+    let seen = server.ids().await?;
+    server.call("overwrite_cell_source", json!({ "cell_id": seen[1], "cell_source": "b = 5" })).await?;
     server
         .call("insert_cell", json!({ "cell_index": -1, "cell_type": "code", "cell_source": "b = 2" }))
         .await?;
-    let told = server.ids().await?;
+    let seen = server.ids().await?;
     server.end().await?;
     let mut server = machine.start().await?;
-    assert_eq!(server.ids().await?, told);
-    server.call("overwrite_cell_source", json!({ "cell_id": told[1], "cell_source": "b = 6" })).await?;
+    assert_eq!(server.ids().await?, seen);
+    server.call("overwrite_cell_source", json!({ "cell_id": seen[1], "cell_source": "b = 6" })).await?;
     assert_eq!(machine.sources()?, ["a = 1", "b = 6", "c = 3", "b = 2"]);
-    server.call("delete_cell", json!({ "cell_ids_to_delete": [told[0]] })).await?;
+    server.call("delete_cell", json!({ "cell_ids_to_delete": [seen[0]] })).await?;
     server.end().await?;
 
     // A person adds what was there before.
     machine.save(4, &["b = 6", "c = 3", "b = 2", "a = 1", "b = 2"])?;
     let mut server = machine.start().await?;
     let now = server.ids().await?;
-    assert_eq!(now[..3], told[1..]);
-    assert!(!told.contains(&now[3]) && !told.contains(&now[4]), "{told:?} {now:?}");
+    assert_eq!(now[..3], seen[1..]);
+    assert!(!seen.contains(&now[3]) && !seen.contains(&now[4]), "{seen:?} {now:?}");
     server.end().await
 }
 
@@ -159,15 +159,15 @@ async fn an_id_that_two_cells_have_names_the_same_one_after_a_restart() -> Resul
     let machine = Machine::new()?;
     machine.save(5, &["c0:x = 1", "same:old = 1", "c2:y", "same:precious = 1"])?;
     let mut server = machine.start().await?;
-    let told = server.ids().await?;
-    assert_eq!(told[1], "same");
+    let seen = server.ids().await?;
+    assert_eq!(seen[1], "same");
     server.end().await?;
     machine.save(5, &["c0:x = 1", "c2:y", "same:precious = 1"])?;
     let mut server = machine.start().await?;
     let arguments = json!({ "cell_ids_to_delete": ["same"] });
     server.0.call_tool_expecting_failure("delete_cell", &arguments).await?;
     assert_eq!(machine.sources()?, ["x = 1", "y", "precious = 1"]);
-    server.call("delete_cell", json!({ "cell_ids_to_delete": [told[3]] })).await?;
+    server.call("delete_cell", json!({ "cell_ids_to_delete": [seen[3]] })).await?;
     assert_eq!(machine.sources()?, ["x = 1", "y"]);
     server.end().await
 }
@@ -179,11 +179,11 @@ async fn programs_on_one_notebook_call_a_new_cell_the_same() -> Result<()> {
     let (mut one, mut other) = (machine.start().await?, machine.start().await?);
     assert_eq!(one.ids().await?, other.ids().await?);
     one.call("insert_cell", json!({ "cell_index": 0, "cell_type": "code", "cell_source": "b = 2" })).await?;
-    let told = one.ids().await?;
-    assert_eq!(other.ids().await?, told);
-    other.call("overwrite_cell_source", json!({ "cell_id": told[0], "cell_source": "b = 3" })).await?;
+    let seen = one.ids().await?;
+    assert_eq!(other.ids().await?, seen);
+    other.call("overwrite_cell_source", json!({ "cell_id": seen[0], "cell_source": "b = 3" })).await?;
     assert_eq!(machine.sources()?, ["b = 3", "a = 1", "b = 2"]);
-    assert_eq!(one.ids().await?, told);
+    assert_eq!(one.ids().await?, seen);
     one.end().await?;
     other.end().await
 }
