@@ -68,7 +68,7 @@ pub struct Effects {
     pub uses: NameSet,
     /// Of these, the ones without which it fails: not those in a `try` that handles the error, in annotations and in commands.
     pub needs: NameSet,
-    /// Read at all.
+    /// Read, also after the code has bound them, and not only handed on: what they call when they are called counts here.
     pub reads: NameSet,
     /// Of the used names, the ones whose objects give the next of their items, if they are streams.
     pub takes: NameSet,

@@ -154,7 +154,9 @@ fn link(cells: &mut [Checked]) {
         for name in names.effects.changes.iter().chain(called) {
             writers.entry(name.clone()).or_default().insert(position);
         }
-        functions.extend(names.functions.into_iter().map(|(name, effects)| (name, effects.reads)));
+        for (name, effects) in names.functions {
+            functions.insert(name, effects.reads.iter().chain(&effects.uses).cloned().collect::<Vec<_>>());
+        }
     }
 }
 

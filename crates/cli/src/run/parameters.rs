@@ -69,6 +69,8 @@ pub(super) fn warnings(
         .collect();
     let effects: BTreeMap<usize, &Effects> =
         names.iter().map(|(index, cell)| (*index, &cell.effects)).collect();
+    let used: NameSet =
+        effects.values().flat_map(|cell| cell.reads.iter().chain(&cell.uses)).cloned().collect();
     let set_at = tagged(notebook, INJECTED).or(defaults).map(|(index, _)| index);
     for (name, _) in parameters {
         match defaults.and_then(|(index, _)| Some((index, effects.get(&index)?))) {
@@ -78,8 +80,7 @@ pub(super) fn warnings(
                     meant(name, &known.defines)
                 ));
             }
-            None if !effects.values().any(|cell| cell.reads.contains(name) || cell.unknown.is_some()) => {
-                let used = effects.values().flat_map(|cell| &cell.reads).cloned().collect();
+            None if effects.values().all(|cell| cell.unknown.is_none()) && !used.contains(name) => {
                 warnings.push(format!("no cell uses {name}{}", meant(name, &used)));
             }
             _ => {}
@@ -210,6 +211,7 @@ mod tests {
             warned(&fine, &["n"]),
             ["the cell with the tag `parameters` (cell 0) does not set n. The nearest is \"N\"."]
         );
+        assert_eq!(warned(&[("print(N.real)", "a")], &["N"]), [no_tag], "as if it were a class");
         assert_eq!(warned(&[("print(N)", "a")], &["n"]), [no_tag, "no cell uses n. The nearest is \"N\"."]);
         let global = [("N = 1", "parameters"), ("def f():\n    global N\n    N = 9", "a"), ("f()", "b")];
         assert_eq!(
