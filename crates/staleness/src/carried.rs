@@ -152,10 +152,12 @@ impl Carrier<'_> {
             let later = group.parts[number + 1..].iter().filter(is_of_last).count() as u64;
             let count = group.parts.iter().filter(is_of_last).count() as u64;
             let shown = self.cells[part.position].execution_count;
-            let is_of_another = runs.iter().any(|run| run.execution_count == shown);
+            let is_of_another =
+                shown.is_some_and(|shown| runs.iter().any(|run| run.counts().any(|it| it == shown)));
             let run = Run {
                 has_failed: within.iter().any(|run| run.has_failed),
                 execution_count: last.execution_count.filter(|count| !is_of_another || shown == Some(*count)),
+                merged_counts: within.iter().flat_map(Run::counts).collect(),
                 assigned: self.assigned(part.position, within),
                 drew: within.iter().flat_map(|run| run.drew.iter().cloned()).collect(),
                 ..last.clone()
@@ -200,8 +202,10 @@ impl Carrier<'_> {
                     group.parts.push(Part { position: position?, runs: begin..group.runs.len() });
                 }
             }
-            // One cell and one run are no group, but a merge that was split again at its border begins with such a pair.
-            if cell.is_empty() && (group.parts.len() > 1 || group.runs.len() > 1) {
+            // One cell and one run are no group, but a merge that was split again at its border begins with such a pair, and a cell may
+            // have been split and merged back.
+            let is_pair = group.parts.len() == 1 && group.runs.len() == 1;
+            if cell.is_empty() && (!is_pair || self.is_merged_back(from, &self.runs[index])) {
                 whole = Some((group.parts.len(), group.runs.len()));
             }
         }
@@ -209,6 +213,13 @@ impl Carrier<'_> {
         group.parts.truncate(parts);
         group.runs.truncate(runs);
         Some(group)
+    }
+
+    /// Whether the cell is one that ran, with other empty lines, and shows as little as after a merge.
+    fn is_merged_back(&self, position: usize, run: &Run) -> bool {
+        let cell = &self.cells[position];
+        let shows_nothing = cell.execution_count.is_none() && !cell.has_outputs;
+        shows_nothing && !run.is_superseded && run.cell.as_ref() == Some(&cell.id)
     }
 
     /// Whether the runs may be those of the cells: what ran each is gone or another now, or the cells are copies that show its number.

@@ -55,6 +55,8 @@ pub struct Run {
     /// The random states that it has changed, if its kernel could tell.
     pub drew: BTreeSet<Name>,
     pub execution_count: Option<u64>,
+    /// Those of the runs that it was put together from, when their cells were merged.
+    pub merged_counts: BTreeSet<u64>,
     /// See [`Cell::random`]. Only needed if its source is no longer that of its cell.
     pub random: BTreeMap<Name, RandomUse>,
 }
@@ -63,6 +65,11 @@ impl Run {
     /// Whether the memory of its kernel shows that it has bound the name.
     pub(crate) fn has_assigned(&self, name: &str) -> bool {
         self.assigned.as_ref().is_some_and(|assigned| assigned.contains(name))
+    }
+
+    /// The execution counts that its cells may show.
+    pub(crate) fn counts(&self) -> impl Iterator<Item = u64> {
+        self.merged_counts.iter().copied().chain(self.execution_count)
     }
 
     /// All numbers of its runs with this source, the last one included.

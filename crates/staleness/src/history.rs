@@ -83,6 +83,7 @@ impl History {
             assigned,
             drew,
             execution_count,
+            merged_counts: BTreeSet::new(),
             random: BTreeMap::new(),
         });
         while self.runs.len() > MAX_RUNS {

@@ -6,8 +6,15 @@ use names::{Names, is_blank};
 use super::*;
 use crate::{Ended, Facts, History, State, states};
 
+type Shown<'a> = (&'a str, &'a str, Option<u64>);
+
 /// The states of cells, given as id, source and number, after these have run.
-fn after(ran: &[(&str, &str)], cells: &[(&str, &str, Option<u64>)]) -> Vec<State> {
+fn after(ran: &[(&str, &str)], cells: &[Shown<'_>]) -> Vec<State> {
+    in_turn(ran, &[cells])
+}
+
+/// The states of the last of several notebooks, each of which is looked at, after these have run.
+fn in_turn(ran: &[(&str, &str)], notebooks: &[&[Shown<'_>]]) -> Vec<State> {
     let (mut history, mut codes) = (History::default(), Codes::new());
     for (count, (id, source)) in (1..).zip(ran) {
         history.add(Ended {
@@ -24,7 +31,17 @@ fn after(ran: &[(&str, &str)], cells: &[(&str, &str, Option<u64>)]) -> Vec<State
         });
         remember(&mut codes, source, history.runs());
     }
-    let cell = |(index, (id, source, execution_count)): (usize, &(&str, &str, Option<u64>))| Cell {
+    let mut runs = history.runs().to_vec();
+    let mut found = Vec::new();
+    for cells in notebooks {
+        (found, runs) = look(cells, runs, &mut codes);
+    }
+    found
+}
+
+/// The states of the cells, and the runs that count from then on.
+fn look(cells: &[Shown<'_>], runs: Vec<Run>, codes: &mut Codes) -> (Vec<State>, Vec<Run>) {
+    let cell = |(index, (id, source, execution_count)): (usize, &Shown<'_>)| Cell {
         index,
         id: (*id).into(),
         source: hash(source),
@@ -39,10 +56,11 @@ fn after(ran: &[(&str, &str)], cells: &[(&str, &str, Option<u64>)]) -> Vec<State
     let cells: Vec<Cell> = cells.iter().enumerate().map(cell).collect();
     let names = |at: usize| cells[at].names.clone();
     let present = Present { cells: &cells, sources: &sources, names: &names };
-    let (runs, _) = carried(&present, history.runs().to_vec(), &codes, Some(1));
+    let (runs, given) = carried(&present, runs, codes, Some(1));
+    codes.extend(given.into_iter().map(|at| (cells[at].source, code(&sources[at]))));
     let clock = |_| String::new();
     let facts = Facts { cells: &cells, runs: &runs, instance: Some(1), clock: &clock };
-    states(facts).into_iter().map(|state| state.state).collect()
+    (states(facts).into_iter().map(|state| state.state).collect(), runs)
 }
 
 use State::{Edited, InputChanged, MayHaveChanged, NeverRun, OutOfOrder, OutputsFromElsewhere, UpToDate};
@@ -163,4 +181,22 @@ fn what_changed_before_a_part_still_counts() {
     let ran = [("f", "n = f()"), ("a", "x = n\nprint(x)"), ("f", "n = f()")];
     let parts = [("f", "n = f()", Some(3)), ("a", "x = n", Some(2)), ("n", "print(x)", None)];
     assert_eq!(after(&ran, &parts), [UpToDate, InputChanged, InputChanged]);
+}
+
+#[test]
+fn a_split_that_was_merged_back_has_run() {
+    let ran = [("a", "x = f()\nprint(x)"), ("b", "x")];
+    let merged = |shown| [("a", "x = f()\n\nprint(x)", shown), ("b", "x", Some(2))];
+    assert_eq!(after(&ran, &merged(None)), [UpToDate; 2], "it was split before this server knew of it");
+    assert_eq!(after(&ran, &merged(Some(1)))[0], Edited, "a blank line may be one of a text");
+}
+
+#[test]
+fn cells_have_run_after_their_merge_is_undone() {
+    let ran = [("a", "x = f()"), ("b", "print(x)")];
+    let merged: &[_] = &[("a", "x = f()\n\nprint(x)", None)];
+    let undone: &[_] = &[("a", "x = f()", Some(1)), ("b", "print(x)", Some(2))];
+    assert_eq!(in_turn(&ran, &[merged, undone]), [UpToDate; 2]);
+    let outdated: &[_] = &[("a", "x = f()", Some(1)), ("b", "print(x)", Some(7))];
+    assert_eq!(in_turn(&ran, &[merged, outdated]), [UpToDate, OutputsFromElsewhere]);
 }

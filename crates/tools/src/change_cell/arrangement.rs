@@ -13,7 +13,8 @@ pub(super) enum Arrangement {
     /// that a run of it still belongs to it.
     Split { line: usize },
     /// The next cell becomes a part of this one. Outputs are removed, and metadata that nbformat does not define is kept: that of
-    /// this cell where both have it.
+    /// this cell where both have it. The id is that of this cell, or of the next if only that has run, such as the rest of a cell that
+    /// was split: the run belongs to it.
     Merge,
     /// A copy becomes the next cell.
     Duplicate,
@@ -90,23 +91,30 @@ fn merge(index: usize, cell: &Cell, next: Option<&Cell>) -> Result<Vec<Edit>, Er
     if next.has_attachments() {
         return Err(refused(format!("{other} has attachments, which would be lost.")));
     }
-    let id = cell.id().clone();
     let source = format!("{}\n\n{}", cell.source(), next.source());
+    let is_like_next = cell.others() == next.others() && !cell.has_attachments();
+    let (kept, gone) =
+        if !has_run(cell) && has_run(next) && is_like_next { (next, cell) } else { (cell, next) };
+    let id = kept.id().clone();
     let mut edits = vec![Edit::SetSource { id: id.clone(), source }];
-    let own = cell.metadata();
     // What is said of one cell, such as that it is hidden, is not true of both.
-    let metadata = next.metadata();
-    let kept =
-        metadata.members().filter(|(name, _)| own.member(name).is_none() && !is_defined_metadata(name));
-    let patch = Json::object(&kept.collect::<Vec<_>>());
+    let (own, other) = (cell.metadata(), next.metadata());
+    let added = other.members().filter(|(name, _)| own.member(name).is_none() && !is_defined_metadata(name));
+    let metadata = Json::object(&own.members().chain(added).collect::<Vec<_>>());
+    let patch = kept.metadata().patch_to(&metadata);
     if patch.members().next().is_some() {
         edits.push(Edit::MergeMetadata { id: id.clone(), patch });
     }
     if cell.is_code() {
         edits.push(Edit::SetOutputs { id, outputs: Arc::new([]), execution_count: None });
     }
-    edits.push(Edit::Delete { ids: vec![next.id().clone()] });
+    edits.push(Edit::Delete { ids: vec![gone.id().clone()] });
     Ok(edits)
+}
+
+/// Whether the cell shows that it has run.
+fn has_run(cell: &Cell) -> bool {
+    cell.execution_count().is_some() || !cell.outputs().is_empty()
 }
 
 fn duplicate(index: usize, cell: &Cell) -> Vec<Edit> {
@@ -207,6 +215,20 @@ mod tests {
             let cause = arranged(&Arrangement::Merge, index).unwrap_err();
             assert!(cause.contains(expected), "{cause}");
         }
+    }
+
+    #[test]
+    fn the_id_of_a_split_cell_is_left_when_it_is_merged_back() {
+        let original = notebook();
+        let mut notebook = notebook();
+        for arrangement in [Arrangement::Split { line: 4 }, Arrangement::Merge] {
+            for edit in arrangement.edits(&notebook, 0).unwrap() {
+                notebook.apply(&edit).unwrap();
+            }
+        }
+        let cell = &notebook.cells()[0];
+        assert_eq!((cell.id().as_str(), &*cell.source()), ("c0", "a\n\nb\nc"));
+        assert!(cell.metadata().is_equivalent(&original.cells()[0].metadata()));
     }
 
     #[test]

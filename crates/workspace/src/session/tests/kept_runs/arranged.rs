@@ -121,3 +121,22 @@ async fn what_was_arranged_ran_before_the_kernel_was_restarted() {
     server.merge(3, "e = 5\n\nf = 6").await;
     assert_eq!(server.states().await, [UpToDate, OtherKernel, OtherKernel, OtherKernel]);
 }
+
+#[tokio::test]
+async fn the_next_server_knows_a_cell_that_was_split_and_merged_back() {
+    let (machine, server) = ran(&["a = 1\nprint(a)", "print(a)"]).await;
+    server.split(0, "a = 1", "print(a)").await;
+    let upper = server.snapshot().await.cells()[0].id().clone();
+    // As `change_cell` does: the half that has run keeps its id.
+    server
+        .edit_cell(1, |id| {
+            vec![
+                Edit::SetSource { id: id.clone(), source: "a = 1\n\nprint(a)".to_owned() },
+                Edit::SetOutputs { id, outputs: Arc::new([]), execution_count: None },
+                Edit::Delete { ids: vec![upper] },
+            ]
+        })
+        .await;
+    drop(server);
+    assert_eq!(machine.server().await.states().await, [UpToDate; 2]);
+}
