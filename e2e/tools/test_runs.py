@@ -208,8 +208,10 @@ async def test_long_output_is_cut_and_can_be_read_in_full(opened: OpenPlace) -> 
         tail = await client.do("get_run", run_id=run_in(ran), output=0, offset=499_990)
         assert tail.text.startswith("." * 10 + "z")
         assert len(printed((await client.cells())[0])) == 500_002
-        small = await client.call("read_cell", cell_index=0, max_characters=2000)
+        given = {"cell_index": 0, "max_characters": 2000, "notebook_name": client.path}
+        small = await client.call("read_cell", **given)
         assert len(small.text) <= 2500
+        assert f'notebook_name="{client.path}")' in small.text, "the next page is of the same notebook"
 
         many = await client.run(f"{SHOW_PIXEL}\nfor _ in range(8): display(Image(base64.b64decode({PIXEL!r})))")
         assert len(many.images) == 4

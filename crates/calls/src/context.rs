@@ -67,6 +67,24 @@ impl Called<'_> {
     }
 }
 
+/// The calls that a reply names to show the rest of what it shows.
+#[derive(Clone)]
+pub struct NextCalls {
+    /// The notebook, as one more argument.
+    notebook: String,
+}
+
+impl NextCalls {
+    /// Shows a cell, with other arguments: `, offset=20`.
+    pub fn read_cell(&self, id: &CellId, others: &str) -> String {
+        format!("read_cell(cell_id=\"{}\"{others}{})", one_line(id), self.notebook)
+    }
+
+    pub fn read_notebook(&self, arguments: &str) -> String {
+        format!("read_notebook({arguments}{})", self.notebook)
+    }
+}
+
 /// The first cell of the notebook that edits change or delete.
 fn first_edited<'e>(notebook: &Notebook, edits: &'e [Edit]) -> Option<&'e CellId> {
     let ids = edits.iter().flat_map(|edit| match edit {
@@ -181,7 +199,14 @@ impl Context<'_> {
             // What stands around it has room, too.
             return format!("max_characters={}", (text.chars().count() / 1000 + 2) * 1000);
         }
-        cell.map(|id| format!("read_cell(cell_id=\"{}\")", one_line(id))).unwrap_or_default()
+        cell.map(|id| self.next_calls().read_cell(id, "")).unwrap_or_default()
+    }
+
+    /// Further calls on the notebook that this call has named.
+    pub fn next_calls(&self) -> NextCalls {
+        let given = self.called.arguments().ok();
+        let notebook_name = given.and_then(|given| given.optional_text("notebook_name").ok().flatten());
+        NextCalls { notebook: NotebookArgument { notebook_name }.as_arguments() }
     }
 
     /// Answers what edits would change, and whether their cells would run afterwards, and touches nothing. Fails as the edits
@@ -236,7 +261,7 @@ impl Context<'_> {
             };
             text.push_str(&format!("{}, {outputs}: {}\n", label(*index, cell), first_line(cell)));
         }
-        reply.say_or(&text, "read_notebook(limit=0)".to_owned());
+        reply.say_or(&text, self.next_calls().read_notebook("limit=0"));
         reply.into()
     }
 

@@ -180,7 +180,7 @@ fn describe_set(context: &Context<'_>, opened: &OpenNotebook, old: &Cell, applie
         )
     };
     reply.note(&done);
-    let more = format!("read_cell(cell_id=\"{}\")", one_line(cell.id()));
+    let more = context.next_calls().read_cell(cell.id(), "");
     reply.say_or(&format!("[metadata] {}", without_data_uris(cell.metadata().as_str())), more);
     reply
 }
@@ -198,6 +198,9 @@ fn describe_arranged(
     let around = surroundings(context.session, opened, notebook, index..=index);
     let mut reply = context.reply();
     reply.note(&format!("{done} {}; {saved}\n", one_line(opened.path())));
-    reply.say_or(&around, format!("read_notebook(start_index={})", index.saturating_sub(3)));
+    reply.say_or(
+        &around,
+        context.next_calls().read_notebook(&format!("start_index={}", index.saturating_sub(3))),
+    );
     reply
 }

@@ -110,7 +110,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let diff =
         if diff.is_empty() { diff } else { format!("\n\n```diff\n{}\n```", diff.trim_end_matches('\n')) };
     let more = plan.changed().next().map(|(index, _)| before.cells()[index].id());
-    let more = more.map(|id| format!("read_cell(cell_id=\"{}\")", one_line(id))).unwrap_or_default();
+    let more = more.map(|id| context.next_calls().read_cell(id, "")).unwrap_or_default();
     if !arguments.run_stale {
         let mut reply = context.reply();
         reply.say_or(&format!("{done}{diff}"), more);

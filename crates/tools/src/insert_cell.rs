@@ -116,7 +116,9 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         format!(
             "{} cell(s) inserted successfully at index {first} to {last}! ids {} in {path}; {saved}",
             ids.len(),
-            named_ids(ids, context.budget(&run.waiting.budget).characters / 4, first)
+            named_ids(ids, context.budget(&run.waiting.budget).characters / 4, || {
+                context.next_calls().read_notebook(&format!("start_index={first}, limit={}", ids.len()))
+            })
         )
     } else {
         let id = &inserted.ids[0];
@@ -132,7 +134,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
             let around = surroundings(context.session, &opened, &inserted.notebook, first..=last);
             let mut reply = Reply::new(context.budget(&run.waiting.budget));
             reply.note(&format!("{done}\n"));
-            reply.say_or(&around, format!("read_notebook(start_index={first})"));
+            reply.say_or(&around, context.next_calls().read_notebook(&format!("start_index={first}")));
             if let Some(line) =
                 newly_undefined(context.session, &opened, &inserted.before, &inserted.notebook)
             {
@@ -144,11 +146,11 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
 }
 
 /// The ids of new cells, or how to see them if they take more than `room` characters: they must not push out what the cells did.
-fn named_ids(ids: &[CellId], room: usize, start: usize) -> String {
+fn named_ids(ids: &[CellId], room: usize, listed: impl Fn() -> String) -> String {
     let all = ids.join(", ");
     match ids {
         [first, .., last] if all.len() > room => {
-            format!("{first} … {last} (read_notebook(start_index={start}, limit={}) lists all)", ids.len())
+            format!("{first} … {last} ({} lists all)", listed())
         }
         _ => all,
     }
@@ -294,11 +296,9 @@ mod tests {
     #[test]
     fn many_ids_are_not_all_named() {
         let ids: Vec<CellId> = (0..150).map(|id| CellId::from(format!("id{id}"))).collect();
-        assert_eq!(named_ids(&ids[..2], 20, 0), "id0, id1");
-        assert_eq!(
-            named_ids(&ids, 250, 3),
-            "id0 … id149 (read_notebook(start_index=3, limit=150) lists all)"
-        );
+        let listed = || "read_notebook()".to_owned();
+        assert_eq!(named_ids(&ids[..2], 20, listed), "id0, id1");
+        assert_eq!(named_ids(&ids, 250, listed), "id0 … id149 (read_notebook() lists all)");
     }
 
     #[test]

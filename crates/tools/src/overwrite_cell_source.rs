@@ -109,7 +109,7 @@ pub(super) async fn replace(
     let undefined = newly_undefined(session, opened, &before, &after);
     let mut reply = context.reply();
     reply.note(&format!("{done}\n\n```diff"));
-    let more = format!("read_cell(cell_id=\"{}\")", one_line(cell.id()));
+    let more = context.next_calls().read_cell(cell.id(), "");
     reply.say_or(&without_data_uris(diff.trim_end_matches('\n')), more);
     reply.note("```");
     if let Some(line) = undefined {

@@ -1,6 +1,6 @@
 //! `read_cell`: one cell with its outputs, or one output in full.
 
-use notebook::{Cell, CellId, Notebook, one_line};
+use notebook::{Cell, CellId, Notebook};
 use place::{Error, ErrorKind};
 use render::{Budget, Reply, merged, with_widget_texts, without_data_uris};
 use workspace::widget_text;
@@ -8,7 +8,7 @@ use workspace::widget_text;
 use calls::answer::Outcome;
 use calls::arguments::declare::{InputSchema, arguments};
 use calls::arguments::parameters::{BudgetArguments, CellArguments, NotebookArgument};
-use calls::context::Context;
+use calls::context::{Context, NextCalls};
 use calls::permissions::{Group, Permission};
 use calls::replies::cell_text::{banner, cell_states, state_line, undefined_lines};
 use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
@@ -42,27 +42,27 @@ arguments! {
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let (reference, offset) = (arguments.cell.named()?, arguments.offset);
-    let budget = context.budget(&arguments.budget);
+    let (budget, calls) = (context.budget(&arguments.budget), context.next_calls());
     let (opened, notebook) = context.notebook_and_cells(&arguments.notebook).await?;
     let index = reference.index(|cell| context.session.find(opened.path(), &notebook, cell))?;
     let cell = &notebook.cells()[index];
     if let Some(output) = arguments.output {
         let outputs = cell.outputs();
-        let more = |offset| more(cell.id(), output, offset);
+        let more = |offset| more(&calls, cell.id(), output, offset);
         return paged(&merged(&outputs), output, offset, budget, &more);
     }
     context.session.saw(opened.path(), &notebook, [index]);
     if offset > 0 {
-        let more = |offset| more_source(cell.id(), offset);
+        let more = |offset| more_source(&calls, cell.id(), offset);
         return Ok(render::paged_source(&cell.source(), offset, budget.characters, &more).into());
     }
     let mut reply = Reply::new(budget);
-    add_cell(&mut reply, index, cell);
+    add_cell(&mut reply, &calls, index, cell);
     let metadata = cell.metadata();
     if metadata.as_str() != "{}" {
         let text = format!("[metadata] {}", without_data_uris(metadata.as_str()));
         let room = 2 * (budget.characters + text.chars().count());
-        reply.say_or(&text, format!("read_cell(cell_id=\"{}\", max_characters={room})", one_line(cell.id())));
+        reply.say_or(&text, calls.read_cell(cell.id(), &format!(", max_characters={room}")));
     }
     let states = cell_states(context.session, &opened, &notebook);
     if let Some(line) = state_line(&states, index) {
@@ -72,37 +72,37 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         reply.note(&line);
     }
     if arguments.include_outputs {
-        add_outputs(&mut reply, &notebook, cell);
+        add_outputs(&mut reply, &calls, &notebook, cell);
     }
     Ok(reply.into())
 }
 
 /// Adds the banner and the source of a cell.
-pub(super) fn add_cell(reply: &mut Reply, index: usize, cell: &Cell) {
+pub(super) fn add_cell(reply: &mut Reply, calls: &NextCalls, index: usize, cell: &Cell) {
     reply.note(&banner(index, cell));
-    let id = cell.id().clone();
-    reply.source(&cell.source(), move |offset| more_source(&id, offset));
+    let (calls, id) = (calls.clone(), cell.id().clone());
+    reply.source(&cell.source(), move |offset| more_source(&calls, &id, offset));
 }
 
 /// Adds the outputs of a cell of `notebook`, and the images that are attached to it.
-pub(super) fn add_outputs(reply: &mut Reply, notebook: &Notebook, cell: &Cell) {
+pub(super) fn add_outputs(reply: &mut Reply, calls: &NextCalls, notebook: &Notebook, cell: &Cell) {
     let widgets = notebook.metadata().member("widgets");
     let text_of = |model: &str| widget_text(widgets.as_ref()?, model);
     let outputs = cell.outputs();
-    let id = cell.id().clone();
-    reply.outputs(&with_widget_texts(&outputs, &text_of), move |output, offset| more(&id, output, offset));
-    let id = cell.id().clone();
-    reply.attachments(cell, move || format!("read_cell(cell_id=\"{}\", max_images=8)", one_line(&id)));
+    let (calls, id) = (calls.clone(), cell.id().clone());
+    let (shown, images) = (with_widget_texts(&outputs, &text_of), calls.read_cell(&id, ", max_images=8"));
+    reply.outputs(&shown, move |output, offset| more(&calls, &id, output, offset));
+    reply.attachments(cell, move || images.clone());
 }
 
 /// The call that shows the source of a cell from a character on.
-fn more_source(id: &CellId, offset: usize) -> String {
-    format!("read_cell(cell_id=\"{}\", offset={offset})", one_line(id))
+fn more_source(calls: &NextCalls, id: &CellId, offset: usize) -> String {
+    calls.read_cell(id, &format!(", offset={offset}"))
 }
 
 /// The call that shows an output of a cell from a character on.
-fn more(id: &CellId, output: usize, offset: usize) -> String {
-    format!("read_cell(cell_id=\"{}\", output={output}, offset={offset})", one_line(id))
+fn more(calls: &NextCalls, id: &CellId, output: usize, offset: usize) -> String {
+    calls.read_cell(id, &format!(", output={output}, offset={offset}"))
 }
 
 /// A page of one output's text, the first with its images; `more` words the call for the next.

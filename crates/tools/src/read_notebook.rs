@@ -139,7 +139,7 @@ fn read_detailed(
     (states, shows_states): (&CellStates, bool),
     with_outputs: bool,
 ) -> usize {
-    let mut claimed = 0;
+    let (mut claimed, calls) = (0, context.next_calls());
     for (shown, index) in indices.iter().copied().enumerate() {
         let cell = &notebook.cells()[index];
         let outputs = if with_outputs { cell.outputs().iter().map(claim).sum() } else { 0 };
@@ -149,7 +149,7 @@ fn read_detailed(
         if shown > 0 && claimed > room {
             return shown;
         }
-        add_cell(reply, index, cell);
+        add_cell(reply, &calls, index, cell);
         if let Some(line) = shows_states.then(|| state_line(states, index)).flatten() {
             reply.note(line.trim_end());
         }
@@ -158,7 +158,7 @@ fn read_detailed(
         }
         context.session.saw(opened.path(), notebook, [index]);
         if with_outputs {
-            add_outputs(reply, notebook, cell);
+            add_outputs(reply, &calls, notebook, cell);
         }
     }
     indices.len()

@@ -224,8 +224,13 @@ impl<'a> Series<'a> {
         if let Some(why) = rest {
             reply.note_last(&why.replacen(DID_NOT_RUN, "The rest did not run:", 1));
         }
-        reply.sections_left_out(|index| format!("read_notebook(start_index={index}, include_outputs=true)"));
-        reply.note_last(&self.summary(shown, &failed_cells(&failed, budget.characters / FAILED)));
+        let calls = context.next_calls();
+        let others = || calls.read_notebook("only=\"errors\"");
+        let failed = failed_cells(&failed, budget.characters / FAILED, others);
+        reply.sections_left_out(move |index| {
+            calls.read_notebook(&format!("start_index={index}, include_outputs=true"))
+        });
+        reply.note_last(&self.summary(shown, &failed));
         // Of the last lines, the first ones give way.
         let changes = self.changes(shown).filter(|_| !(is_tight && is_failure));
         if let Some(line) = changes.and_then(|changes| changes.line()) {
@@ -267,16 +272,15 @@ impl<'a> Series<'a> {
     }
 }
 
-/// The cells that failed, for the last line: in at most `room` characters beside the call that lists the others.
-fn failed_cells(failed: &[usize], room: usize) -> String {
+/// The cells that failed, for the last line: in at most `room` characters beside the call that lists `others`.
+fn failed_cells(failed: &[usize], room: usize, others: impl Fn() -> String) -> String {
     if failed.is_empty() {
         return String::new();
     }
     let fits = |count: &usize| ranges(&failed[..*count]).chars().count() <= room;
     let named = (1..=failed.len()).rev().find(fits).unwrap_or(1);
     let more = failed.len() - named;
-    let rest =
-        if more == 0 { String::new() } else { format!(" and {more} more: read_notebook(only=\"errors\")") };
+    let rest = if more == 0 { String::new() } else { format!(" and {more} more: {}", others()) };
     format!("; failed: {}{rest}", ranges(&failed[..named]))
 }
 
@@ -297,14 +301,12 @@ mod tests {
 
     #[test]
     fn cells_that_failed_are_named_with_the_call_for_more_of_them() {
-        assert_eq!(failed_cells(&[], 40), "");
-        assert_eq!(failed_cells(&[1], 0), "; failed: 1");
-        assert_eq!(failed_cells(&[1, 5, 6, 7, 9], 40), "; failed: 1, 5–7, 9");
+        let others = || "read_notebook()".to_owned();
+        assert_eq!(failed_cells(&[], 40, others), "");
+        assert_eq!(failed_cells(&[1], 0, others), "; failed: 1");
+        assert_eq!(failed_cells(&[1, 5, 6, 7, 9], 40, others), "; failed: 1, 5–7, 9");
         let every_other: Vec<usize> = (0..300).map(|number| 2 * number).collect();
-        let line = failed_cells(&every_other, 40);
-        assert_eq!(
-            line,
-            "; failed: 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20 and 289 more: read_notebook(only=\"errors\")"
-        );
+        let line = failed_cells(&every_other, 40, others);
+        assert_eq!(line, "; failed: 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20 and 289 more: read_notebook()");
     }
 }

@@ -2,6 +2,8 @@
 
 use std::time::Instant;
 
+use staleness::RandomUses;
+
 use crate::story::Story;
 
 #[test]
@@ -31,9 +33,12 @@ fn a_thousand_cells() {
     }
     let sources: Vec<&str> = sources.iter().map(String::as_str).collect();
     let mut story = Story::ran(&sources);
+    // As a server does that has judged the notebook before: it keeps what cells do with random states.
+    let mut random = RandomUses::default();
+    println!("at first: random states {:?}", story.prepared(&mut random).2);
     for (what, source) in [("nothing", sources[0].to_owned()), ("a seed", sources[0].replace("(0)", "(1)"))] {
         story.edit("c0", &source);
-        let facts = story.prepared();
+        let facts = story.prepared(&mut random);
         let mut states = Vec::new();
         // The least of several times is that in which nothing else ran.
         let times = (0..20).map(|_| {

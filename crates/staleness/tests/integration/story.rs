@@ -173,20 +173,18 @@ impl Story {
     }
 
     pub(crate) fn states(&self) -> Vec<CellState> {
-        Self::judged(&self.prepared())
+        Self::judged(&self.prepared(&mut RandomUses::default()))
     }
 
     /// The facts, and how long the random states took.
-    pub(crate) fn prepared(&self) -> (Vec<Cell>, Vec<Run>, Duration, Option<u64>) {
+    pub(crate) fn prepared(&self, random: &mut RandomUses) -> (Vec<Cell>, Vec<Run>, Duration, Option<u64>) {
         let cells = self.cells.iter().enumerate();
         let mut cells: Vec<Cell> = cells.map(|(index, cell)| self.fact(index, cell)).collect();
         let mut runs = self.history.runs().to_vec();
         let sources: Vec<&str> = self.cells.iter().map(|cell| cell.source.as_str()).collect();
         let begun = Instant::now();
         names::with_stack(|| {
-            add_random(&mut RandomUses::default(), &mut cells, &mut runs, &sources, |hash| {
-                self.ran.get(&hash).cloned()
-            });
+            add_random(random, &mut cells, &mut runs, &sources, |hash| self.ran.get(&hash).cloned());
         });
         (cells, runs, begun.elapsed(), self.instance)
     }
