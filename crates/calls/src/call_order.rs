@@ -165,6 +165,17 @@ impl Turn {
         runs
     }
 
+    /// Waits a short while until those runs of earlier calls have begun for which `concerns` holds.
+    pub async fn after_earlier_starts(&self, concerns: impl Fn(&Run) -> bool) {
+        let runs: Vec<_> = self.0.earlier.iter().flat_map(|runs| runs.lock().clone()).collect();
+        let all = async {
+            for run in runs.iter().filter(|run| concerns(run)) {
+                run.started().await;
+            }
+        };
+        let _ = timeout(EARLIER_LIMIT, all).await;
+    }
+
     /// Lets all later calls start: the changes of this one are made, or are sure to come before theirs.
     pub fn finish(&self) {
         self.0.finish();

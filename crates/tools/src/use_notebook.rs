@@ -94,6 +94,10 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let wanted = kernel_selector(session, arguments.kernel_id.as_deref(), arguments.kernel_name).await?;
     let name = arguments.notebook_name.unwrap_or_else(|| path.to_string());
     let opened = session.use_notebook(&name, &path, arguments.mode).await?;
+    if names_kernel {
+        // The runs of earlier calls belong to the kernel of before.
+        context.turn.after_earlier_starts(|run| run.kernel().is_none()).await;
+    }
     let kernel = if names_kernel || context.consent.may(&[Group::Run], Permission::Execute) {
         kernel(context, &opened, &name, wanted).await?
     } else {

@@ -52,7 +52,8 @@ impl Runner {
         if in_line.is_first() {
             return true;
         }
-        let kernel = notebook.kernel().filter(|kernel| is_started(&**kernel));
+        let expected = runs.first().and_then(|run| run.kernel()).or_else(|| notebook.kernel());
+        let kernel = expected.filter(|kernel| is_started(&**kernel));
         for run in runs {
             run.set_stage("waiting for earlier runs of this session");
             match &kernel {
@@ -124,7 +125,12 @@ impl Runner {
             if run.is_in_series() && (is_retry || notebook.kernel().is_none_or(|kernel| kernel.is_gone())) {
                 return run.skip(GONE);
             }
-            let (kernel, is_new) = match choose_kernel(notebook, run, session).await {
+            let expected = if is_retry { None } else { expected_kernel(notebook, run) };
+            let chosen = match expected {
+                Some(kernel) => Ok((kernel, false)),
+                None => choose_kernel(notebook, run, session).await,
+            };
+            let (kernel, is_new) = match chosen {
                 Ok(chosen) => chosen,
                 Err(error) => return run.end(RunState::Failed(error)),
             };
@@ -425,6 +431,13 @@ async fn exited(kernel: &dyn Kernel, executor: &dyn Executor) {
         }
     };
     let _ = timeout(EXIT_WAIT, either).await;
+}
+
+/// The kernel that the notebook had when the run was requested, if it has got another since and the first one lives.
+fn expected_kernel(notebook: &OpenNotebook, run: &Run) -> Option<Arc<dyn Kernel>> {
+    let expected = run.kernel().filter(|kernel| !kernel.is_gone())?;
+    let present = notebook.kernel().filter(|kernel| !kernel.is_gone())?;
+    (present.id() != expected.id()).then_some(expected)
 }
 
 /// Chooses the notebook's kernel for a run. Returns also whether it is new.

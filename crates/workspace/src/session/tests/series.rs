@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 
 use kernel::{Event, Outcome, Sink, Status};
 use notebook::Json;
-use place::{Code, Execution, Executor, RunState};
+use place::{Code, Execution, Executor, KernelChoice, RunState};
 use runs::Run;
 use serde_json::json;
 use tokio::sync::watch;
@@ -284,4 +284,26 @@ async fn a_cell_that_its_own_session_deletes_later_runs_in_its_turn() {
     assert_eq!(ran, ["hold", "third"]);
     assert_eq!(states, ["done", "skipped", "done"]);
     assert!(note.contains("deleted before its turn"), "{note}");
+}
+
+/// A later call of the same turn may choose another kernel before the task of the run has begun.
+#[tokio::test]
+async fn a_run_is_in_the_kernel_that_its_notebook_had_when_it_was_requested() {
+    let (memory, workspace) = memory();
+    let session = Session::new(workspace);
+    for id in ["first", "second"] {
+        let executor = Some(Arc::new(Scripted::default()) as Arc<dyn Executor>);
+        memory.kernels.lock().unwrap().push(Arc::new(Idle { executor, ..Idle::new(id) }));
+    }
+    let opened = session.use_notebook("a", &"a.ipynb".into(), Mode::Connect).await.unwrap();
+    let mut runs = Vec::new();
+    for id in ["first", "second"] {
+        let choice = session.choose_kernel(&opened, KernelSelector::Existing(id.into())).await.unwrap();
+        assert!(matches!(choice, KernelChoice::Kernel { .. }));
+        runs.push(session.run(opened.clone(), None, "1".to_owned()).unwrap());
+    }
+    for (run, id) in runs.iter().zip(["first", "second"]) {
+        run.ended().await;
+        assert_eq!(&**run.kernel().unwrap().id(), id);
+    }
 }
