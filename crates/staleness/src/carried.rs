@@ -225,18 +225,19 @@ impl Carrier<'_> {
     /// Whether the runs may be those of the cells: what ran each is gone or another now, or the cells are copies that show its number.
     fn can_have_run(&self, group: &Group, texts: &HashMap<usize, Arc<str>>) -> bool {
         let is_in = |id: &CellId| group.parts.iter().any(|part| self.cells[part.position].id == *id);
-        let is_shown = |run: &Run| {
-            run.execution_count.is_some()
-                && group
-                    .parts
-                    .iter()
-                    .any(|part| self.cells[part.position].execution_count == run.execution_count)
+        let is_shown_by_copy = |run: &Run| {
+            let mut cells = group.parts.iter().map(|part| &self.cells[part.position]);
+            let is_copy = |cell: &Cell| {
+                cell.execution_count == run.execution_count && run.cell.as_ref() != Some(&cell.id)
+            };
+            run.execution_count.is_some() && cells.any(is_copy)
         };
         group.runs.iter().map(|index| &self.runs[*index]).all(|run| {
             let Some(id) = &run.cell else { return false };
             let is_gone = !self.cells.iter().any(|cell| cell.id == *id);
-            let is_changed = !run.is_superseded && texts.keys().any(|part| self.cells[*part].id == *id);
-            is_gone || is_in(id) || is_changed || is_shown(run)
+            let is_changed = texts.keys().any(|part| self.cells[*part].id == *id);
+            // What the cell has run since has replaced it.
+            !run.is_superseded && (is_gone || is_in(id) || is_changed) || is_shown_by_copy(run)
         })
     }
 

@@ -9,10 +9,12 @@ use std::time::{Duration, SystemTime};
 use super::{LOG, blobs, operations, private, sessions};
 use crate::{BlobId, Operation, OperationKind, id_record};
 
-/// How many operations of a notebook are kept, and how many since a named checkpoint.
-const MAX_OPERATIONS: usize = 500;
-const MAX_SINCE_CHECKPOINT: usize = 2000;
-/// How many there may be above the limit before the oldest are removed together.
+/// How many calls' operations of a notebook are kept, and how many since a named checkpoint: a run of many cells is one call.
+const MAX_CALLS: usize = 500;
+const MAX_CALLS_SINCE_CHECKPOINT: usize = 2000;
+/// How many operations these may have.
+const MAX_OPERATIONS: usize = 5000;
+/// How many operations there may be above the limit before the oldest are removed together.
 const SLACK: usize = 100;
 /// How many bytes of contents are kept for a notebook.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
@@ -25,7 +27,7 @@ const DAY: u64 = 24 * 3600;
 
 /// Whether a log must be trimmed that has grown to this size since it was trimmed to `kept` operations.
 pub(super) fn is_exceeded(count: usize, bytes: u64, kept: usize) -> bool {
-    count > kept.max(MAX_OPERATIONS) + SLACK || bytes > MAX_BYTES
+    count > kept.max(MAX_CALLS) + SLACK || bytes > MAX_BYTES
 }
 
 /// Removes the oldest operations of a log, and the contents that no other names. Returns how many operations are left. The log
@@ -56,8 +58,8 @@ pub(super) fn trim(folder: &Path, now: u64) -> io::Result<usize> {
 /// The index of the oldest operation that stays. The newest always does.
 fn first_kept(all: &[Operation], sizes: &HashMap<String, u64>, now: u64) -> usize {
     // Some room, so that not every operation exceeds it again.
-    let first = first_within(all, sizes, now, (MAX_OPERATIONS, MAX_AGE, MAX_BYTES / 4 * 3));
-    let limits = (MAX_SINCE_CHECKPOINT, MAX_AGE_SINCE_CHECKPOINT, MAX_BYTES / 8 * 7);
+    let first = first_within(all, sizes, now, (MAX_CALLS, MAX_AGE, MAX_BYTES / 4 * 3));
+    let limits = (MAX_CALLS_SINCE_CHECKPOINT, MAX_AGE_SINCE_CHECKPOINT, MAX_BYTES / 8 * 7);
     let far = first_within(all, sizes, now, limits);
     all[far..].iter().position(is_named).map_or(first, |index| first.min(far + index))
 }
@@ -66,7 +68,8 @@ fn is_named(operation: &Operation) -> bool {
     matches!(operation.kind(), OperationKind::Checkpoint { is_automatic: false, .. })
 }
 
-/// The index of the oldest of so many operations that are as young, and whose contents fit into as many bytes.
+/// The index of the oldest operation of so many calls that are as young, and whose contents fit into as many bytes. Of a call, all
+/// operations stay or none, but for the newest call.
 fn first_within(
     all: &[Operation],
     sizes: &HashMap<String, u64>,
@@ -75,8 +78,14 @@ fn first_within(
 ) -> usize {
     let oldest = now.saturating_sub(u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
     let (mut bytes, mut counted) = (0, HashSet::new());
+    let (mut calls, mut named) = (0, HashSet::new());
     let mut first = all.len();
-    for (index, operation) in all.iter().enumerate().rev().take(count) {
+    for (index, operation) in all.iter().enumerate().rev().take(MAX_OPERATIONS) {
+        let is_new = operation.call.is_empty() || named.insert(operation.call.as_str());
+        calls += usize::from(is_new);
+        if calls > count {
+            break;
+        }
         for name in contents(operation) {
             if counted.insert(name) {
                 bytes += sizes.get(name).copied().unwrap_or_default();
@@ -88,7 +97,18 @@ fn first_within(
         }
         first = index;
     }
-    first
+    without_parts(all, first)
+}
+
+/// The same index, or a later one from which no operation belongs to a call that began before it.
+fn without_parts(all: &[Operation], first: usize) -> usize {
+    let newest = all.last().map(|operation| operation.call.as_str());
+    let cut: HashSet<&str> = all[..first].iter().map(|operation| operation.call.as_str()).collect();
+    let is_cut = |operation: &Operation| {
+        let call = operation.call.as_str();
+        !call.is_empty() && Some(call) != newest && cut.contains(call)
+    };
+    all[first..].iter().rposition(is_cut).map_or(first, |last| first + last + 1)
 }
 
 /// The contents that an operation names.
@@ -173,6 +193,19 @@ mod tests {
         let size = |id: u64| (BlobId::of(id.to_string().as_bytes()).as_str().to_owned(), MAX_BYTES / 4);
         let sizes = (0..601).map(size).collect();
         assert_eq!(first_kept(&all, &sizes, 700), 598);
+    }
+
+    #[test]
+    fn a_call_is_kept_whole_and_counts_once() {
+        let of_call = |id: u64, call: &str| Operation { call: call.to_owned(), ..operation(id, id) };
+        let run: Vec<_> = (0..800).map(|id| of_call(id, if id < 3 { "" } else { "run" })).collect();
+        assert_eq!(first_kept(&run, &HashMap::new(), 900), 0, "four operations for the agent");
+        let calls = |of_each: u64| (0..6000).map(move |id| of_call(id, &format!("c{}", id / of_each)));
+        assert_eq!(first_kept(&calls(4).collect::<Vec<_>>(), &HashMap::new(), 6000), 4000);
+        let all: Vec<_> = calls(700).collect();
+        assert_eq!(first_kept(&all, &HashMap::new(), 6000), 1400, "the rest of the one that is cut goes");
+        let all: Vec<_> = calls(6000).collect();
+        assert_eq!(first_kept(&all, &HashMap::new(), 6000), 1000, "but not of the newest");
     }
 
     #[test]

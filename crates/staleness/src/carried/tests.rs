@@ -200,3 +200,15 @@ fn cells_have_run_after_their_merge_is_undone() {
     let outdated: &[_] = &[("a", "x = f()", Some(1)), ("b", "print(x)", Some(7))];
     assert_eq!(in_turn(&ran, &[merged, outdated]), [UpToDate, OutputsFromElsewhere]);
 }
+
+#[test]
+fn cells_whose_edits_are_undone_have_not_run_again() {
+    let old = [("a", "x = 1"), ("b", "print(x)"), ("c", "x")];
+    let ran = [old[0], old[1], old[2], ("a", "x = 7"), ("b", "print(x, 2)"), old[2]];
+    let shown = |counts: [u64; 3]| {
+        let cells = old.iter().zip(counts).map(|((id, source), count)| (*id, *source, Some(count)));
+        after(&ran, &cells.collect::<Vec<_>>())
+    };
+    assert_eq!(shown([1, 2, 3]), [OutputsFromElsewhere; 3], "the outputs were undone, too");
+    assert_eq!(shown([4, 5, 6]), [Edited, Edited, InputChanged]);
+}
