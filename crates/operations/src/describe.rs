@@ -5,7 +5,7 @@ use notebook::{Json, diff};
 
 use crate::BlobId;
 use crate::operation::{
-    CellChange, CellState, Creation, MetadataChange, Operation, OperationKind, RunAction,
+    CellChange, CellState, Creation, MetadataChange, Operation, OperationId, OperationKind, RunAction,
 };
 
 /// How many cells a line names.
@@ -27,8 +27,7 @@ pub fn summary(operation: &Operation) -> String {
             };
         }
         OperationKind::Undo => {
-            let undone: Vec<_> = operation.undoes.iter().map(ToString::to_string).collect();
-            parts.push(format!("undid {}", undone.join(", ")));
+            parts.push(format!("undid {}", ids(&operation.undoes)));
         }
         OperationKind::Change => {}
     }
@@ -44,6 +43,18 @@ pub fn summary(operation: &Operation) -> String {
         parts.push(format!("changed the notebook's {}", names.join(", ")));
     }
     parts.join(", ")
+}
+
+/// Three or more that follow each other, as a call has them, are named by the first and the last.
+fn ids(operations: &[OperationId]) -> String {
+    let mut sorted = operations.to_vec();
+    sorted.sort();
+    let groups = sorted.chunk_by(|one, next| one.next() == *next);
+    let named = groups.map(|group| match group {
+        [first, _, .., last] => format!("{first}–{last}"),
+        others => others.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+    });
+    named.collect::<Vec<_>>().join(", ")
 }
 
 fn verb(change: &CellChange) -> &'static str {
@@ -144,6 +155,14 @@ mod tests {
 
     use super::*;
     use crate::testing::Story;
+
+    #[test]
+    fn many_operations_are_named_by_the_first_and_the_last() {
+        let ids = |numbers: &[u64]| ids(&numbers.iter().copied().map(OperationId::new).collect::<Vec<_>>());
+        assert_eq!(ids(&[7]), "o7");
+        assert_eq!(ids(&[9, 4, 3]), "o3, o4, o9");
+        assert_eq!(ids(&[12, 11, 10, 7, 5, 4, 3]), "o3–o5, o7, o10–o12");
+    }
 
     #[test]
     fn an_operation_is_shown_by_its_cells() {
