@@ -4,7 +4,7 @@ use notebook::Json;
 use serde_json::{Value, json};
 
 use super::view::View;
-use super::{State, reference};
+use super::{State, VIEW, reference};
 
 /// The member of `metadata.widgets` that holds the state.
 const STATE: &str = "application/vnd.jupyter.widget-state+json";
@@ -131,6 +131,8 @@ pub(super) fn references(state: &State) -> Vec<&str> {
                 }
             }
             Value::Object(members) if depth > 0 => {
+                // An output in an `Output` widget.
+                found.extend(members.get(VIEW).and_then(|view| view["model_id"].as_str()));
                 for value in members.values() {
                     collect(value, depth - 1, found);
                 }

@@ -102,6 +102,23 @@ fn controls_show_their_value() {
 }
 
 #[test]
+fn a_widget_in_an_output_widget_is_shown_and_kept_as_it_is_now() {
+    let mut widgets = Widgets::default();
+    open(&mut widgets, "age", "IntSlider", json!({ "value": 1, "description": "Age", "min": 0, "max": 9 }));
+    let shown = |id: &str| {
+        let data = json!({ "text/plain": "IntSlider(value=1)", VIEW: { "model_id": id } });
+        json!({ "output_type": "display_data", "data": data })
+    };
+    open(&mut widgets, "out", "Output", json!({ "outputs": [shown("age"), shown("unknown")] }));
+    update(&mut widgets, "age", &json!({ "value": 7 }));
+    assert_eq!(widgets.text("out").unwrap(), "Age: 7 (0–9)\nIntSlider(value=1)");
+    let saved = widgets.saved(&["out".to_owned()]).unwrap();
+    assert_eq!(saved["state"]["age"]["state"]["value"], 7);
+    open(&mut widgets, "loop", "Output", json!({ "outputs": [shown("loop")] }));
+    assert_eq!(widgets.text("loop").unwrap(), "");
+}
+
+#[test]
 fn html_is_text() {
     let cases = [
         ("a<br>b<p>c</p>d", "a\nb\nc\nd"),

@@ -1,7 +1,7 @@
 use serde_json::Value;
 
 use super::html::text_of;
-use super::{State, reference};
+use super::{State, VIEW, reference};
 
 /// How deep boxes may contain boxes, and how many models one text shows.
 const MAX_DEPTH: usize = 16;
@@ -46,8 +46,20 @@ impl<'a, 's, F: Fn(&str) -> Option<&'s State>> View<'a, F> {
                 self.column(state, depth)
             }
             "Tab" | "Accordion" | "Stack" => self.selected_child(name, state, depth),
+            "Output" => self.outputs(state, depth),
             _ => model.shown(name),
         }
+    }
+
+    /// The outputs that code has put into an `Output` widget. Widgets among them are shown as they are now.
+    fn outputs(&mut self, state: &State, depth: usize) -> String {
+        let outputs = state.get("outputs").and_then(Value::as_array);
+        let text = |output: &Value| match output["data"][VIEW]["model_id"].as_str() {
+            Some(id) if (self.state)(id).is_some() => self.model(id, depth - 1),
+            _ => captured_text(output),
+        };
+        let texts = outputs.into_iter().flatten().map(text).map(|text| text.trim_end().to_owned());
+        texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
     }
 
     /// Whether its layout hides it.
@@ -86,6 +98,17 @@ impl<'a, 's, F: Fn(&str) -> Option<&'s State>> View<'a, F> {
         let child = child.map(|id| self.model(id, depth - 1)).unwrap_or_default();
         let titles = if name == "Stack" { String::new() } else { titles.join(" | ") };
         [titles, child].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// The text of an output in an `Output` widget.
+fn captured_text(output: &Value) -> String {
+    let text = [&output["text"], &output["data"]["text/plain"]].into_iter().find(|text| !text.is_null());
+    match (text, output["ename"].as_str()) {
+        (Some(Value::Array(lines)), _) => lines.iter().filter_map(Value::as_str).collect::<String>(),
+        (Some(text), _) => text.as_str().unwrap_or_default().to_owned(),
+        (None, Some(name)) => format!("{name}: {}", output["evalue"].as_str().unwrap_or_default()),
+        (None, None) => String::new(),
     }
 }
 
@@ -137,7 +160,6 @@ impl Model<'_> {
                 self.described(self.selection())
             }
             "SelectMultiple" | "SelectionRangeSlider" => self.described(self.selections()),
-            "Output" => self.outputs(),
             "Image" | "Audio" | "Video" => format!(
                 "[{}]",
                 [&name.to_lowercase(), &self.text("format")].map(String::as_str).join(" ").trim()
@@ -249,23 +271,6 @@ impl Model<'_> {
         let selected =
             if selected.is_empty() { "(nothing selected)".to_owned() } else { selected.join(", ") };
         format!("{selected} (of {})", list(&options))
-    }
-
-    /// The outputs that code has put into an `Output` widget.
-    fn outputs(&self) -> String {
-        let outputs = self.0.get("outputs").and_then(Value::as_array);
-        let text = |output: &Value| {
-            let text =
-                [&output["text"], &output["data"]["text/plain"]].into_iter().find(|text| !text.is_null());
-            match (text, output["ename"].as_str()) {
-                (Some(Value::Array(lines)), _) => lines.iter().filter_map(Value::as_str).collect::<String>(),
-                (Some(text), _) => text.as_str().unwrap_or_default().to_owned(),
-                (None, Some(name)) => format!("{name}: {}", output["evalue"].as_str().unwrap_or_default()),
-                (None, None) => String::new(),
-            }
-        };
-        let texts = outputs.into_iter().flatten().map(text).map(|text| text.trim_end().to_owned());
-        texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
     }
 }
 
