@@ -16,8 +16,7 @@ use calls::arguments::parameters::{BudgetArguments, NotebookArgument};
 use calls::context::Context;
 use calls::permissions::{Group, Permission};
 use calls::replies::cell_text::{
-    banner, brief, brief_with_states, cell_states, ranges, state_line, undefined as undefined_of,
-    undefined_lines,
+    banner, brief, brief_with_states, cell_states, ranges, state_line, undefined_lines, undefined_sentence,
 };
 use calls::replies::whole_lines::whole_lines;
 use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
@@ -27,8 +26,6 @@ use selection::Selection;
 const RESERVED: usize = 200;
 /// A cell takes at most this part of a reply, if there are others.
 const LONG_CELLS: usize = 4;
-/// How many names without a definition are listed.
-const MAX_UNDEFINED: usize = 5;
 /// How much room is kept for an output that is no text, in characters.
 const MAX_CLAIM: usize = 2000;
 
@@ -116,9 +113,9 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         let room = budget.characters.saturating_sub(reserved);
         read_detailed(&mut reply, room, context, (&opened, &notebook), &rest[..limit], states, with_outputs)
     } else {
-        let undefined = undefined(all_states, &rest[..limit]);
-        if !undefined.is_empty() {
-            reply.note_last(&undefined);
+        let undefined: Vec<_> = rest[..limit].iter().flat_map(|index| all_states.undefined(*index)).collect();
+        if let Some(sentence) = undefined_sentence(&undefined) {
+            reply.note_last(&sentence);
         }
         read_brief(&mut reply, reserved, context, (&opened, &notebook), &rest[..limit], states)
     };
@@ -199,15 +196,6 @@ fn read_brief(
     reply.note(table.trim_end_matches('\n'));
     // The first line is the header.
     shown.get().saturating_sub(1)
-}
-
-/// The names that these cells use and no cell above defines, in a line; empty if there are none.
-fn undefined(states: &CellStates, indices: &[usize]) -> String {
-    let of_cell = |index: &usize| -> Vec<String> {
-        undefined_of(states, *index).map(|clause| format!("cell {index} {clause}")).collect()
-    };
-    let clauses: Vec<String> = indices.iter().flat_map(of_cell).take(MAX_UNDEFINED).collect();
-    if clauses.is_empty() { String::new() } else { format!("[state] {}.", clauses.join("; ")) }
 }
 
 /// The cells that are neither stale nor up to date, in lines; empty if there are none.

@@ -114,8 +114,12 @@ pub fn newly_undefined(
     before: &Notebook,
     after: &Notebook,
 ) -> Option<String> {
+    undefined_sentence(&session.workspace().newly_undefined(opened, before, after).iter().collect::<Vec<_>>())
+}
+
+/// The names that cells use and no cell above defines, in a sentence; `None` if there are none.
+pub fn undefined_sentence(undefined: &[&Undefined]) -> Option<String> {
     const MAX_NAMES: usize = 5;
-    let undefined = session.workspace().newly_undefined(opened, before, after);
     let (named, rest) = undefined.split_at(undefined.len().min(MAX_NAMES));
     if named.is_empty() {
         return None;
@@ -125,7 +129,7 @@ pub fn newly_undefined(
 }
 
 /// `; and 3 more: n, m in cell 4, k in cell 7`, with what fits in a clause.
-fn more_undefined(rest: &[Undefined]) -> String {
+fn more_undefined(rest: &[&Undefined]) -> String {
     if rest.is_empty() {
         return String::new();
     }
@@ -220,6 +224,19 @@ mod tests {
         {
             assert_eq!(ranges(indices), shown);
         }
+    }
+
+    #[test]
+    fn no_undefined_name_is_left_out_silently() {
+        let name = |index| {
+            let name = format!("n{index}");
+            Undefined { index, name, function: None, defined_in: None }
+        };
+        let names: Vec<Undefined> = (0..7).map(name).collect();
+        let sentence = |count: usize| undefined_sentence(&names[..count].iter().collect::<Vec<_>>());
+        assert_eq!(sentence(0), None);
+        assert_eq!(sentence(1).unwrap(), "[state] cell 0 uses n0, which no cell defines.");
+        assert!(sentence(7).unwrap().ends_with("no cell defines; and 2 more: n5 in cell 5, n6 in cell 6."));
     }
 
     #[test]

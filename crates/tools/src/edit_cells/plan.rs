@@ -151,7 +151,8 @@ impl Plan {
             seen.revision.get_or_insert_with(|| cell.revision().to_owned());
             if let Err(error) = seen.check(before) {
                 session.saw(opened.path(), before, [index]);
-                return Err(error);
+                let next = "Decide on the new source, then call edit_cells again.";
+                return Err(Error { next: next.into(), ..error });
             }
             Ok(seen)
         };
