@@ -186,6 +186,12 @@ pub(crate) fn of_response(request: &FailedRequest<'_>, response: &FailedResponse
             "See the server's log.",
         ),
         200..=299 => not_jupyter(request.base),
+        // jupyter_server's words for any other encoding.
+        400 if reason.contains("is not UTF-8 encoded") => RestError::new(
+            Kind::Refused,
+            format!("{server} cannot read {subject}{reason}: it is in another encoding, such as UTF-16."),
+            "Save it as UTF-8 in an editor, or convert it on the server (`iconv -f UTF-16 -t UTF-8`), then open it again.",
+        ),
         status => RestError::new(
             Kind::Refused,
             format!("{server} refuses {subject}{reason} (status {status})."),
