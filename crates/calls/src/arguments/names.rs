@@ -28,7 +28,7 @@ const OTHER_NAMES: [(&str, &str, &str); 8] = [
 pub const SOURCE: [&str; 4] = ["source", "code", "content", "text"];
 
 /// Names that are unlike those that may be meant, the likeliest first.
-const MEANT: [(&str, &[&str]); 16] = [
+const MEANT: [(&str, &[&str]); 21] = [
     ("index", &["cell_index", "cell_indices"]),
     ("cell_number", &["cell_index", "cell_indices"]),
     ("number", &["cell_index", "cell_indices"]),
@@ -36,6 +36,11 @@ const MEANT: [(&str, &[&str]); 16] = [
     ("id", &["cell_id", "cell_ids_to_delete", "run_id"]),
     ("from", &["source_index"]),
     ("from_index", &["source_index"]),
+    ("start", &["start_index", "from"]),
+    ("start_index", &["from"]),
+    ("end", &["through"]),
+    ("end_index", &["through"]),
+    ("stop", &["through"]),
     ("to", &["target_index"]),
     ("to_index", &["target_index"]),
     ("dry_run", &["preview"]),

@@ -266,7 +266,9 @@ fn read(file: &Path, known: Option<Version>) -> Result<Content<Version>, ReadErr
     if let Some(encoding) = encoding_of(&contents.bytes) {
         return Err(ReadError::Encoded(encoding));
     }
-    let notebook = Notebook::parse(contents.bytes).map_err(|error| ReadError::Unusable(error.to_string()))?;
+    let is_other = no_notebook(&contents.bytes);
+    let notebook = Notebook::parse(contents.bytes)
+        .map_err(|error| ReadError::Unusable(is_other.map_or_else(|| error.to_string(), str::to_owned)))?;
     Ok(Content::Changed { notebook, version })
 }
 
@@ -285,6 +287,19 @@ fn encoding_of(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
+/// What a file is that other programs leave in a notebook's place.
+fn no_notebook(bytes: &[u8]) -> Option<&'static str> {
+    let begins =
+        |with: &str| bytes.get(..with.len()).is_some_and(|it| it.eq_ignore_ascii_case(with.as_bytes()));
+    if begins("version https://git-lfs.github.com/") {
+        Some("the file is a pointer of Git LFS, and `git lfs pull` gets the notebook")
+    } else if begins("<!doctype html") || begins("<html") {
+        Some("the file is a web page, such as one that shows the notebook or asks for a login")
+    } else {
+        None
+    }
+}
+
 /// Whether a folder or the file itself, which was no link, is one by now, perhaps to somewhere outside the root. The real path also
 /// differs where case makes no difference, if somebody has renamed a folder in case only.
 fn is_replaced_by_link(file: &Path, real: &Path) -> bool {
@@ -294,6 +309,18 @@ fn is_replaced_by_link(file: &Path, real: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_in_place_of_notebooks_are_recognised() {
+        for (text, expected) in [
+            ("version https://git-lfs.github.com/spec/v1\noid sha256:00\n", "git lfs pull"),
+            ("<!DOCTYPE html><title>x", "web page"),
+            ("<HTML>", "web page"),
+        ] {
+            assert!(no_notebook(text.as_bytes()).unwrap().contains(expected), "{text}");
+        }
+        assert_eq!([no_notebook(b"{}"), no_notebook(b"")], [None; 2]);
+    }
 
     #[test]
     fn encodings_of_other_programs_are_recognised() {

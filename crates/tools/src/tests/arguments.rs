@@ -71,6 +71,8 @@ fn what_a_tool_does_not_have_is_refused_with_the_nearest() {
         ("read_cell", "cell_number", "did you mean \"cell_index\"?"),
         ("delete_cell", "index", "did you mean \"cell_indices\"?"),
         ("delete_cell", "dry_run", "did you mean \"preview\"?"),
+        ("run_cells", "start", "did you mean \"from\"?"),
+        ("read_notebook", "start", "did you mean \"start_index\"?"),
         ("move_cell", "from_index", "did you mean \"source_index\"?"),
         ("execute_cell", "preview_only", "did you mean \"preview\"?"),
         ("execute_code", "qqq", "It takes: code, timeout"),
