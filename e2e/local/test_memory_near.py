@@ -27,6 +27,10 @@ def near(memory: Memory, missing: str, *names: str) -> list[tuple[str, str, str,
         ("SOUTH", ("frame", "column", "'SOUTH '", ["end"])),
         ("order_date", ("frame", "column", "'Order Date'", [])),
         ("Ｏｒｄｅｒ\u200b Date", ("frame", "column", "'Order Date'", [])),
+        ("OrderDate", ("frame", "column", "'Order Date'", [])),
+        ("Regoin", ("frame", "column", "' Region'", ["start"])),
+        ("Order Dates", ("frame", "column", "'Order Date'", [])),
+        ("Ordr Dat", ("frame", "column", "'Order Date'", [])),
         ("r1", ("frame", "label", "' r1 '", ["start", "end"])),
         ("idx", ("frame", "column", "'idx '", ["end"])),
     ],
@@ -44,6 +48,8 @@ def test_the_nearest_name_of_a_variable_is_found(missing: str, nearest: tuple[st
 def test_nothing_is_near_that_is_there_or_could_be_two() -> None:
     memory = Memory(frame=pd.DataFrame({"a ": [1], " a": [2], "b": [3], "B": [4]}))
     assert [near(memory, name, "frame") for name in ("a", "b", "c")] == [[], [], []]
+    memory = Memory(frame=pd.DataFrame({"north_1": [1], "north_2": [2], "price": [3]}))
+    assert [near(memory, name, "frame") for name in ("north_3", "pr", "quantity")] == [[], [], []]
 
 
 def test_levels_of_names_and_other_libraries_are_looked_at() -> None:

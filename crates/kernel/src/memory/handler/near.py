@@ -1,4 +1,5 @@
-# Names and labels of frames that are like one that code has not found: other spaces, another case, another form of their letters.
+# Names and labels of frames that are like one that code has not found: other spaces, another case, another form of their letters, or a
+# slip in one or two of them.
 
 import unicodedata
 from itertools import islice
@@ -13,6 +14,8 @@ MAX_VARIABLES = 12
 MAX_STEPS = 60
 MAX_TEXTS = 20_000
 MAX_TEXT = 120
+# Among more names, slips are not looked for.
+MAX_COMPARED = 500
 
 
 def near_names(named, missing, error):
@@ -30,17 +33,51 @@ def near_names(named, missing, error):
 
 
 def nearest_in(groups, missing):
-    """Columns before labels."""
-    looked_for = loose(missing)
+    """Columns before labels, and the kinds of likeness in turn."""
     for kind in ("column", "label"):
-        found = {}
-        for frame, _, texts in (group for group in groups if group[1] == kind):
-            if missing not in texts:
-                found.update({text: frame for text in texts if loose(text) == looked_for})
-        if found:
-            [(text, frame), *others] = found.items()
-            return None if others else answer_about(frame, kind, missing, text)
+        of_kind = [(frame, texts) for frame, its, texts in groups if its == kind and missing not in texts]
+        for is_like in (is_loosely, is_without_spaces, is_with_slips):
+            found = {text: frame for frame, texts in of_kind for text in is_like(missing, texts)}
+            if found:
+                [(text, frame), *others] = found.items()
+                return None if others else answer_about(frame, kind, missing, text)
     return None
+
+
+def is_loosely(missing, texts):
+    looked_for = loose(missing)
+    return [text for text in texts if loose(text) == looked_for]
+
+
+def is_without_spaces(missing, texts):
+    looked_for = loose(missing).replace(" ", "")
+    return [text for text in texts if loose(text).replace(" ", "") == looked_for]
+
+
+def is_with_slips(missing, texts):
+    """In names of four letters one slip, in those of eight two."""
+    looked_for = loose(missing)[:MAX_TEXT]
+    most = min(len(looked_for) // 4, 2)
+    if not most or len(texts) > MAX_COMPARED:
+        return []
+    return [text for text in texts if slips(looked_for, loose(text), most)]
+
+
+def slips(one, other, most):
+    """Whether so many letters that are added, left out, replaced or exchanged with the next make one of the other."""
+    if one == other:
+        return True
+    if not most or abs(len(one) - len(other)) > most:
+        return False
+    at = next((at for at, (a, b) in enumerate(zip(one, other)) if a != b), min(len(one), len(other)))
+    one, other = one[at:], other[at:]
+    is_exchanged = len(one) > 1 and one[1::-1] == other[:2] and slips(one[2:], other[2:], most - 1)
+    return (
+        is_exchanged
+        or slips(one[1:], other, most - 1)
+        or slips(one, other[1:], most - 1)
+        or slips(one[1:], other[1:], most - 1)
+    )
 
 
 def answer_about(frame, kind, missing, text):
