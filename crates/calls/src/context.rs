@@ -1,5 +1,6 @@
 //! What a tool gets besides its arguments.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
@@ -85,8 +86,8 @@ impl NextCalls {
     }
 }
 
-/// The first cell of the notebook that edits change or delete.
-fn first_edited<'e>(notebook: &Notebook, edits: &'e [Edit]) -> Option<&'e CellId> {
+/// The cells of the notebook that edits change or delete.
+fn edited<'e>(notebook: &Notebook, edits: &'e [Edit]) -> Vec<&'e CellId> {
     let ids = edits.iter().flat_map(|edit| match edit {
         Edit::Delete { ids } => ids.as_slice(),
         Edit::SetSource { id, .. }
@@ -96,7 +97,8 @@ fn first_edited<'e>(notebook: &Notebook, edits: &'e [Edit]) -> Option<&'e CellId
         | Edit::MergeMetadata { id, .. } => std::slice::from_ref(id),
         _ => &[],
     });
-    ids.filter_map(|id| Some((notebook.cell(id)?.0, id))).min().map(|(_, id)| id)
+    let ids: BTreeSet<_> = ids.filter(|id| notebook.cell(id).is_some()).collect();
+    ids.into_iter().collect()
 }
 
 impl Context<'_> {
@@ -193,13 +195,17 @@ impl Context<'_> {
         self.budget(&BudgetArguments { max_characters, max_images: None })
     }
 
-    /// The argument with which this call shows a text of that length as a whole, or else the call that shows a cell.
-    fn more_of(&self, text: &str, cell: Option<&CellId>) -> String {
+    /// The argument with which this call shows such a text as a whole, or else the call that shows these cells.
+    pub fn more_of(&self, text: &str, cells: &[&CellId]) -> String {
         if self.called.tool.schema.takes("max_characters") {
             // What stands around it has room, too.
             return format!("max_characters={}", (text.chars().count() / 1000 + 2) * 1000);
         }
-        cell.map(|id| self.next_calls().read_cell(id, "")).unwrap_or_default()
+        match cells {
+            [] => String::new(),
+            [cell] => self.next_calls().read_cell(cell, ""),
+            _ => self.next_calls().read_notebook("include_outputs=true"),
+        }
     }
 
     /// Further calls on the notebook that this call has named.
@@ -229,7 +235,7 @@ impl Context<'_> {
         } else {
             reply.note(&format!("Would change, in {path} (nothing was changed{ids}):"));
             let diff = without_data_uris(&diff);
-            reply.say_or(&diff, self.more_of(&diff, first_edited(before, edits)));
+            reply.say_or(&diff, self.more_of(&diff, &edited(before, edits)));
         }
         if runs {
             reply.note_last("Would run afterwards, with new outputs.");

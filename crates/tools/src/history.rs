@@ -36,18 +36,20 @@ arguments! {
         /// Checkpoint, id, or time (UTC)
         since: Option<String>,
         limit: usize = 20,
+        max_characters: Option<usize>,
         notebook: NotebookArgument,
     }
 }
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let Arguments { id, since, limit, notebook } = arguments;
+    let Arguments { id, since, limit, notebook, .. } = arguments;
     let (session, opened) = (context.session, context.notebook(&notebook).await?);
     if let Some(id) = id.filter(|id| !id.trim().is_empty()) {
         let (operation, diff) = session.operation_diff(&opened, operation_id(&id)?).await?;
         let mut reply = context.reply();
         reply.note(&line(&operation));
-        reply.say(&without_data_uris(&diff));
+        let diff = without_data_uris(&diff);
+        reply.say_or(&diff, context.more_of(&diff, &[]));
         return Ok(reply.into());
     }
     let since = since.filter(|since| !since.trim().is_empty()).map(|since| parse_since(&since, Utc::now()));

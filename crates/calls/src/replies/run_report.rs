@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use notebook::one_line;
+use notebook::{Output, one_line};
 use place::{LossCause, RunState, SaveStatus, SkipReason};
 use render::{Budget, Keep, Reply, merged, without_data_uris};
 use runs::{Run, RunView};
@@ -112,7 +112,8 @@ fn add_outputs(reply: &mut Reply, run: &Run, view: &RunView, since: Option<SeenO
     let outputs = merged(&view.outputs);
     let Some(since) = since else {
         let id = run.id().clone();
-        return reply.outputs(&outputs, move |output, offset| more(&id, output, offset));
+        let shown = without_said_error(&outputs);
+        return reply.outputs(shown, move |output, offset| more(&id, output, offset));
     };
     let new = since.new_in(&outputs);
     if new.is_empty() {
@@ -123,6 +124,19 @@ fn add_outputs(reply: &mut Reply, run: &Run, view: &RunView, since: Option<SeenO
         reply.outputs(&outputs, move |output, offset| {
             more(&id, first + output, if output == 0 { start + offset } else { offset })
         });
+    }
+}
+
+/// The outputs without an error at their end that has no more to say than the line after them: `%nosuchmagic`.
+fn without_said_error(outputs: &[Output]) -> &[Output] {
+    match outputs.split_last() {
+        Some((Output::Error { name, value, traceback }, others)) => {
+            let said = format!("{name}: {value}");
+            let is_said = |line: &String| line.trim().is_empty() || line.trim() == said;
+            let is_short = said.len() < MAX_ERROR && !said.contains('\n');
+            if is_short && traceback.iter().all(is_said) { others } else { outputs }
+        }
+        _ => outputs,
     }
 }
 
@@ -237,6 +251,16 @@ mod tests {
             saved: None,
             changes: None,
         }
+    }
+
+    #[test]
+    fn an_error_of_one_line_is_only_said_at_the_end() {
+        let error = |lines: &[&str]| {
+            let traceback = lines.iter().map(ToString::to_string).collect();
+            [Output::Error { name: "UsageError".into(), value: "no %x".into(), traceback }]
+        };
+        assert_eq!(without_said_error(&error(&["UsageError: no %x\n"])).len(), 0);
+        assert_eq!(without_said_error(&error(&["Traceback", "UsageError: no %x"])).len(), 1);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What the person does on the page or by a command, for the agents whose notebooks it concerns.
 
 use notebook::one_line;
-use operations::{Operation, OperationKind, PERSON, summary};
+use operations::{Operation, OperationKind, PERSON, by_call, summary};
 use place::NotebookPath;
 
 use super::Session;
@@ -39,11 +39,10 @@ impl Session {
 
 /// What the person did to a notebook, if anything.
 fn sentence(path: &NotebookPath, operations: &[Operation]) -> Option<String> {
-    let by_person = operations
-        .iter()
-        .filter(|it| it.agent == PERSON && !matches!(it.kind(), OperationKind::Checkpoint { .. }));
-    let mut actions: Vec<_> =
-        by_person.map(|it| format!("{} ({})", one_line(&summary(it)), it.name())).collect();
+    let is_action =
+        |it: &&Operation| it.agent == PERSON && !matches!(it.kind(), OperationKind::Checkpoint { .. });
+    let by_person: Vec<_> = operations.iter().filter(is_action).cloned().collect();
+    let mut actions: Vec<_> = by_call(&by_person).iter().map(action).collect();
     if actions.is_empty() {
         return None;
     }
@@ -55,9 +54,16 @@ fn sentence(path: &NotebookPath, operations: &[Operation]) -> Option<String> {
     Some(format!("The person {} in {}.", actions.join(", then "), one_line(path)))
 }
 
+/// What one call or one click did, as the end of a sentence about the person.
+fn action(operation: &Operation) -> String {
+    let done = summary(operation);
+    let verb = if done.starts_with("new outputs of") { "made " } else { "" };
+    format!("{verb}{} ({})", one_line(&done), operation.name())
+}
+
 #[cfg(test)]
 mod tests {
-    use operations::{OperationId, RunAction};
+    use operations::{CellChange, OperationId, RunAction};
 
     use super::*;
 
@@ -65,6 +71,19 @@ mod tests {
         let (agent, run) = (agent.to_owned(), Some(format!("r{id}")));
         let id = OperationId::new(id);
         Operation { id, agent, run, action: Some(action), ..Operation::default() }
+    }
+
+    #[test]
+    fn what_one_command_did_is_one_action() {
+        let inserted = |id: u64| {
+            let cells = vec![CellChange { id: format!("c{id}"), before: None, after: None, moved: false }];
+            let (id, agent) = (OperationId::new(id), PERSON.to_owned());
+            Operation { id, agent, call: "k".to_owned(), cells, ..Operation::default() }
+        };
+        assert_eq!(
+            sentence(&"a.ipynb".into(), &[inserted(1), inserted(2)]).unwrap(),
+            "The person inserted #0 (id c1), inserted #0 (id c2) (o1) in a.ipynb."
+        );
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 use bytes::Bytes;
 use kernel::{restored_widgets, shown_widgets};
-use notebook::{CellId, Edit, Json, Notebook};
+use notebook::{Cell, CellId, Edit, Json, Notebook};
 use operations::{
     Activity, LogError, Operation, OperationId, OperationKind, Plan, RunAction, Since, UndoScope, by_call,
     changed_since, compare, diff_of, live, of_same_call, plan, record, since_creation,
@@ -238,8 +238,7 @@ impl Session {
             self.detach_outputs(opened, &chosen);
             Some(applied)
         };
-        let stale =
-            applied.as_ref().map(|applied| self.made_stale(opened, (&now, &applied.notebook), &cells));
+        let stale = applied.as_ref().map(|applied| self.made_stale(opened, &now, &applied.notebook));
         let stale = stale.unwrap_or_default();
         let operations =
             by_call(&chosen.iter().rev().cloned().collect::<Vec<_>>()).into_iter().rev().collect();
@@ -258,26 +257,22 @@ impl Session {
         }
     }
 
-    /// The cells that are stale after a change of these, and were not before, or were themselves changed.
-    fn made_stale(
-        &self,
-        opened: &OpenNotebook,
-        (before, after): (&Notebook, &Notebook),
-        changed: &[CellId],
-    ) -> Vec<usize> {
+    /// The cells that are stale after a change and were not before, or have another source or other outputs.
+    fn made_stale(&self, opened: &OpenNotebook, before: &Notebook, after: &Notebook) -> Vec<usize> {
         let states = |notebook| self.workspace.cell_states(opened, notebook, &|_| String::new());
         let (was, is) = (states(before), states(after));
         if !is.has_runs() {
             return Vec::new();
         }
         let were_stale = was.stale_cells();
-        let changed: HashSet<&CellId> = changed.iter().collect();
-        let is_new = |id: &CellId| !were_stale.contains(id) || changed.contains(id);
+        let is_changed = |cell: &Cell| {
+            before.cell(cell.id()).is_none_or(|(_, was)| {
+                was.source() != cell.source() || !was.has_outputs(&cell.outputs(), cell.execution_count())
+            })
+        };
+        let is_new = |cell: &Cell| !were_stale.contains(cell.id()) || is_changed(cell);
         let cells = after.cells().iter().enumerate();
-        cells
-            .filter(|(index, cell)| is_new(cell.id()) && is.is_stale(*index))
-            .map(|(index, _)| index)
-            .collect()
+        cells.filter(|(index, cell)| is_new(cell) && is.is_stale(*index)).map(|(index, _)| index).collect()
     }
 
     async fn operations(&self, opened: &OpenNotebook) -> Result<Vec<Operation>, Error> {
