@@ -199,8 +199,8 @@ pub(crate) struct Input {
 pub(crate) struct Writer {
     /// In [`Facts::cells`].
     pub(crate) position: usize,
-    /// Whether it has to run again because it has failed.
-    pub(crate) has_failed: bool,
+    /// Whether it has to run again, because it has failed or what it has changed was made again since.
+    pub(crate) is_undone: bool,
     pub(crate) defines: bool,
 }
 

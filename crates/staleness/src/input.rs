@@ -46,11 +46,12 @@ impl Book<'_> {
     /// The worst of what is wrong with a used name; of equal ones, the first. `above` has the states of the cells above.
     pub(crate) fn worst(&self, used: Used<'_>, above: &[CellState]) -> Option<Finding> {
         let (writers, definer) = self.writers_above(used.name, used.position);
+        let made = definer.and_then(|definer| self.made(used, definer));
         let mut worst = None;
         for writer in writers {
             // A random state has hundreds of writers: only what becomes the answer is worded.
             let limit = worst.as_ref().map_or(State::UpToDate, |worst: &Finding| worst.state);
-            worst = self.writer(used, *writer, above, limit).or(worst);
+            worst = self.writer(used, *writer, made, above, limit).or(worst);
         }
         let others = match definer {
             // Defining a module again leaves it as it is.
@@ -87,8 +88,9 @@ impl Book<'_> {
                     || !is_module && self.repeated(used, definer, writers).is_some()
                     || self.kept(used, definer).is_some()
             }) || self.misconfigured(used, writers).is_some_and(is_stale);
+            let made = definer.and_then(|definer| self.made(used, definer));
             let writers =
-                writers.iter().map(|(writer, write)| self.writer_of(*writer, *write, name)).collect();
+                writers.iter().map(|(writer, write)| self.writer_of(*writer, *write, used, made)).collect();
             let keys = effective.keys.get(name).map(|keys| &keys.inputs);
             let keeps = effective.keeps.get(name).into_iter().chain(keys).flatten();
             let keeps = keeps.map(|it| (*it).to_owned()).collect();
@@ -98,12 +100,25 @@ impl Book<'_> {
         inputs.filter(|input| !input.writers.is_empty()).collect()
     }
 
-    fn writer_of(&self, position: usize, write: Write, name: &str) -> Writer {
+    fn writer_of(&self, position: usize, write: Write, used: Used<'_>, made: Option<Made>) -> Writer {
+        let is_undone =
+            |run: &Run| is_cut(run, used.name) || made.is_some_and(|made| made.loses(run, write, used));
         Writer {
             position,
-            has_failed: self.run(position).is_some_and(|run| is_cut(run, name)),
+            is_undone: self.run(position).is_some_and(is_undone),
             defines: write == Write::Defines,
         }
+    }
+
+    /// When the definer of a name last made its object, before the cell ran.
+    fn made(&self, used: Used<'_>, definer: usize) -> Option<Made> {
+        let run = self.run(definer).filter(|run| self.is_present(run))?;
+        let is_made = match &run.assigned {
+            Some(assigned) => assigned.contains(used.name),
+            None => !run.has_failed,
+        };
+        let order = run.last_before(used.order).filter(|_| is_made && !self.is_module(definer, used.name))?;
+        Some(Made { definer, order })
     }
 
     /// What is wrong with one writer, if it is worse than `limit`.
@@ -111,6 +126,7 @@ impl Book<'_> {
         &self,
         used: Used<'_>,
         (writer, write): (usize, Write),
+        made: Option<Made>,
         above: &[CellState],
         limit: State,
     ) -> Option<Finding> {
@@ -144,6 +160,11 @@ impl Book<'_> {
         let at = || self.at(run);
         if run.first > used.order {
             return finding(State::OutOfOrder, &|| format!("ran after it ({})", at()));
+        }
+        if let Some(made) = made.filter(|made| made.loses(run, write, used)) {
+            return finding(State::OutOfOrder, &|| {
+                format!("has not done so since {} ran", self.cell(made.definer))
+            });
         }
         if run.order == used.order && self.adds_to(writer, write, used.name) {
             return finding(State::OutOfOrder, &|| {
@@ -387,6 +408,21 @@ impl Book<'_> {
             }
             Some((event, event.run.last_before(used.order)?))
         })
+    }
+}
+
+/// When the object of a name was made.
+#[derive(Clone, Copy)]
+struct Made {
+    definer: usize,
+    /// The number of the run.
+    order: u64,
+}
+
+impl Made {
+    /// Whether a run has changed an object of before, so that this one is without the change.
+    fn loses(self, run: &Run, write: Write, used: Used<'_>) -> bool {
+        !write.binds() && run.last_before(used.order).is_some_and(|order| order < self.order)
     }
 }
 

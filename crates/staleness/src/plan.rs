@@ -65,7 +65,7 @@ impl Plan<'_> {
                 let again = input.writers.iter().position(|writer| self.planned.contains(&writer.position));
                 for (index, writer) in input.writers.iter().enumerate() {
                     let is_made_again = again.is_some_and(|again| again < index && !writer.defines);
-                    if is_lost || is_made_again || writer.has_failed || self.is_stale(writer, &input.name) {
+                    if is_lost || is_made_again || writer.is_undone || self.is_stale(writer, &input.name) {
                         needed.push(writer.position);
                     }
                 }

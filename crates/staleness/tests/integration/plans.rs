@@ -73,3 +73,25 @@ fn what_waits_for_its_turn_runs_again_only_after_new_input() {
     states[0].runs("run r1 is running".to_owned());
     assert!(staleness::plan(&states, &[0, 1, 2, 3], true).is_empty());
 }
+
+/// What cells below have changed in an object is gone once the cell that makes it has run again.
+#[test]
+fn changes_of_an_object_that_was_made_again_are_lost() {
+    let cells = ["xs = []\nk = 1", "xs.append(1)", "xs.append(2)", "print(xs)", "print(k)"];
+    let mut story = Story::ran(&cells);
+    story.edit("a", "xs = []\nk = 2");
+    for id in ["a", "e"] {
+        story.run(id);
+    }
+    let all = ["a", "b", "c", "d", "e"];
+    check(&story, &all, true, &[]);
+    story.insert(5, "f", "print(len(xs))");
+    check(&story, &["f"], true, &["b", "c", "d", "f"]);
+    story.delete("f");
+    story.edit("c", "xs.append(3)");
+    check(&story, &all, true, &["b", "c", "d"]);
+    let mut story = Story::ran(&cells);
+    story.run("a");
+    story.run("d");
+    check(&story, &all, true, &["b", "c", "d", "e"]);
+}
