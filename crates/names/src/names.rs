@@ -84,6 +84,8 @@ pub struct Effects {
     pub augments: NameSet,
     /// A method was called that may change their object.
     pub calls: NameSet,
+    /// Used without the name of a method, which may change them, by what their class says.
+    pub implicit: SmallSet<(Name, Implicit)>,
     /// What changing them once more does; see `changes`.
     pub repeats: BTreeMap<Name, Repeat>,
     /// The parts of them that assignments replace: `["x"]`, `.x`.
@@ -98,6 +100,8 @@ pub struct Effects {
     pub keeps: bool,
     /// Of a class, or of a function that gives a function: what it uses counts when what it gave is used.
     pub gives_code: bool,
+    /// Of a class: the uses without the name of a method that change its objects, and what doing so once more does.
+    pub changing: BTreeMap<Implicit, Repeat>,
     /// The names whose objects are passed to functions.
     pub passes: SmallSet<Passed>,
     /// Of a function: its positional parameters, and those whose objects it changes, or calls methods of that may do so.
@@ -107,6 +111,17 @@ pub struct Effects {
     pub passed_parameters: SmallSet<Passed>,
     /// Why the sets may not be complete.
     pub unknown: Option<Unknown>,
+}
+
+/// A use of an object that calls a method of its class without naming it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Implicit {
+    /// `tick()`
+    Call,
+    /// `with tracker:`
+    With,
+    /// `a >> b`
+    Operator,
 }
 
 /// A name that is an argument of a call.
@@ -132,6 +147,7 @@ impl Effects {
         self.uses.extend(step.uses.iter().filter(outside).cloned());
         self.takes.extend(step.takes.iter().filter(outside).cloned());
         self.calls.extend(step.calls.iter().filter(outside).cloned());
+        self.implicit.extend(step.implicit.iter().filter(|(name, _)| outside(&name)).cloned());
         self.passes.extend(step.passes.iter().filter(|passed| outside(&&passed.name)).cloned());
         for name in step.changes.iter().filter(outside) {
             let is_first = self.changes.insert(name.clone());

@@ -23,12 +23,14 @@ mod definitions;
 mod derived;
 mod escapes;
 mod figures;
+mod implicit;
 mod known;
 mod late;
 pub(crate) mod options;
 mod repeats;
 pub(crate) mod shared;
 pub(crate) mod streams;
+mod unpacking;
 mod visit;
 mod wrappers;
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use names::{Effects, Name, Names};
+use names::{Effects, Implicit, Name, Names, Repeat};
 use notebook::CellId;
 
 use crate::effective::Surroundings;
@@ -35,6 +35,14 @@ impl<'a> Surroundings<'a> for From<'_, 'a> {
         self.definers.definer(name, self.position)?.made_by.get(name).map(String::as_str)
     }
 
+    fn has_implicit(&self) -> bool {
+        self.definers.has_implicit
+    }
+
+    fn changed_by(&self, name: &str, how: Implicit) -> Option<Repeat> {
+        self.definers.changed_by(name, how, self.position)
+    }
+
     fn has_streams(&self) -> bool {
         self.definers.has_streams
     }
@@ -61,6 +69,8 @@ pub(crate) struct Definers<'a> {
     aliased: BTreeSet<&'a str>,
     /// Whether a cell makes an object that gives each of its items once.
     has_streams: bool,
+    /// Whether a class says that a use of its objects without the name of a method changes them.
+    has_implicit: bool,
 }
 
 impl<'a> Definers<'a> {
@@ -86,7 +96,9 @@ impl<'a> Definers<'a> {
             let names = &cell.names;
             !names.streams.is_empty() || names.functions.values().any(|function| function.yields)
         });
-        Self { facts, positions, written, gone, aliased, has_streams }
+        let mut functions = facts.cells.iter().flat_map(|cell| cell.names.functions.values());
+        let has_implicit = functions.any(|function| !function.changing.is_empty());
+        Self { facts, positions, written, gone, aliased, has_streams, has_implicit }
     }
 
     /// The other names of an object as seen from this position.
@@ -178,6 +190,24 @@ impl<'a> Definers<'a> {
             let called = function.reads.iter().filter(|name| known.insert(name.as_str()));
             functions.extend(called.filter_map(|name| self.function_at(name, at)));
         }
+    }
+
+    /// See [`Surroundings::changed_by`]. The class may have the method from a base.
+    fn changed_by(&self, name: &str, how: Implicit, position: usize) -> Option<Repeat> {
+        let (Some(at), name) = self.object(name, position) else { return None };
+        let class = self.facts.cells[at].names.made_by.get(name)?;
+        let (mut classes, mut known) = (vec![(class, at)], BTreeSet::new());
+        while let Some((class, at)) = classes.pop().filter(|class| known.insert(*class)) {
+            let own = self.facts.cells[at].names.functions.contains_key(class).then_some(at);
+            let Some(at) = own.or_else(|| self.definer_above(class, at)) else { continue };
+            let names = &self.facts.cells[at].names;
+            let changing = names.functions.get(class).and_then(|class| class.changing.get(&how));
+            if changing.is_some() {
+                return changing.copied();
+            }
+            classes.extend(names.holds.get(class).into_iter().flatten().map(|base| (base, at)));
+        }
+        None
     }
 
     /// What a function does as seen from within this cell.

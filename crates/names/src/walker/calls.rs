@@ -6,7 +6,7 @@ use super::repeats::{keys_of_method, of_method};
 use super::shared::path_of;
 use super::{Resolved, Walker, root};
 use crate::methods::only_reads;
-use crate::names::{Argument, Passed, Repeat, Unknown};
+use crate::names::{Argument, Implicit, Passed, Repeat, Unknown};
 use crate::nondeterminism::may_vary;
 
 impl Walker {
@@ -120,6 +120,7 @@ impl Walker {
         if self.scopes.resolve(name) != Resolved::Module {
             return;
         }
+        self.use_implicitly(name, Implicit::Call);
         self.pass(name, call);
         if self.has_defined(name) {
             return;

@@ -50,6 +50,9 @@ impl Walker {
             });
         });
         self.hold_bases(class);
+        if self.definitions == 0 {
+            self.notes_changing_uses(class);
+        }
     }
 
     /// `name = lambda …`

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use ruff_python_ast::visitor::{self, Visitor};
-use ruff_python_ast::{ExceptHandler, Expr, ExprAttribute, ExprContext, ExprSubscript, Pattern, Stmt};
+use ruff_python_ast::{
+    ExceptHandler, Expr, ExprAttribute, ExprContext, ExprSubscript, Pattern, Stmt, WithItem,
+};
 
 use ruff_text_size::Ranged as _;
 
@@ -16,6 +18,16 @@ use crate::locals::{Locals, captured, imported};
 use crate::names::{Repeat, Unknown};
 
 impl Walker {
+    /// An assignment to other targets than names.
+    fn assign_parts(&mut self, targets: &[Expr], value: &Expr) {
+        self.visit_expr(value);
+        for target in targets {
+            self.assign_part(target, value);
+            self.unpack(target, value);
+        }
+        self.share_figure(targets, value);
+    }
+
     /// Visits a target of an assignment.
     fn assign_part(&mut self, target: &Expr, value: &Expr) {
         self.repeat = of_assignment(target, Some(value), &self.derived);
@@ -45,11 +57,7 @@ impl<'a> Visitor<'a> for Walker {
             Stmt::FunctionDef(function) => self.function(function),
             Stmt::ClassDef(class) => self.class(class),
             Stmt::Assign(assign) if !is_simple(&assign.targets) => {
-                self.visit_expr(&assign.value);
-                for target in &assign.targets {
-                    self.assign_part(target, &assign.value);
-                }
-                self.share_figure(&assign.targets, &assign.value);
+                self.assign_parts(&assign.targets, &assign.value);
             }
             Stmt::Assign(assign) => match (&*assign.targets, &*assign.value) {
                 ([Expr::Name(name)], Expr::Lambda(lambda)) => self.assigned_lambda(&name.id, lambda),
@@ -133,6 +141,10 @@ impl<'a> Visitor<'a> for Walker {
                 self.is_discarded = true;
                 self.visit_expr(&expression.value);
             }
+            Stmt::Expr(expression) if expression.value.is_bin_op_expr() => {
+                self.visit_expr(&expression.value);
+                expression.value.as_bin_op_expr().into_iter().for_each(|operation| self.operate(operation));
+            }
             Stmt::Global(global) => {
                 self.scopes.declare_global(global.names.iter().map(ToString::to_string));
             }
@@ -198,6 +210,10 @@ impl<'a> Visitor<'a> for Walker {
                 self.rewind(call);
                 self.call(call, is_discarded);
             }
+            Expr::BinOp(operation) => {
+                visitor::walk_expr(self, expression);
+                self.shift(operation);
+            }
             Expr::BoolOp(operation) => {
                 let (first, rest) = operation.values.split_at(1);
                 for value in first {
@@ -234,6 +250,11 @@ impl<'a> Visitor<'a> for Walker {
     /// Not evaluated in Python 3.14 and after.
     fn visit_annotation(&mut self, annotation: &'a Expr) {
         self.tolerant(|walker| visitor::walk_annotation(walker, annotation));
+    }
+
+    fn visit_with_item(&mut self, item: &'a WithItem) {
+        visitor::walk_with_item(self, item);
+        self.enter(item);
     }
 
     fn visit_except_handler(&mut self, handler: &'a ExceptHandler) {

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails here has said enough")]
 
 mod calls;
+mod classes;
 mod fresh_run;
 mod large;
 mod objects;
