@@ -43,6 +43,7 @@ pub use parse::with_stack;
 pub use rename::{CannotRename, Renamed, RenamedCell, rename};
 pub use small_set::SmallSet;
 pub use undefined::{Undefined, definers, undefined};
+pub use walker::figures::FIGURE;
 pub use walker::options::{ARRAYS, FLOATS, FRAMES};
 pub use walker::shared::{CONFIGURATION, is_configuration, is_shared};
 pub use walker::streams::is_counting;

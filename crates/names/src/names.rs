@@ -113,7 +113,7 @@ pub struct Effects {
     pub unknown: Option<Unknown>,
 }
 
-/// A use of an object that calls a method of its class without naming it.
+/// A use of an object of which its class says whether it changes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Implicit {
     /// `tick()`
@@ -122,6 +122,8 @@ pub enum Implicit {
     With,
     /// `a >> b`
     Operator,
+    /// `left.plot(x)`, which draws on axes and only reads from data.
+    Draw,
 }
 
 /// A name that is an argument of a call.

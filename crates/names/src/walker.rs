@@ -22,7 +22,7 @@ mod changes;
 mod definitions;
 mod derived;
 mod escapes;
-mod figures;
+pub(crate) mod figures;
 mod implicit;
 mod known;
 mod late;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use names::{Effects, Implicit, Name, Names, Repeat};
+use names::{Effects, FIGURE, Implicit, Name, Names, Repeat};
 use notebook::CellId;
 
 use crate::effective::Surroundings;
@@ -39,8 +39,8 @@ impl<'a> Surroundings<'a> for From<'_, 'a> {
         self.definers.has_implicit
     }
 
-    fn changed_by(&self, name: &str, how: Implicit) -> Option<Repeat> {
-        self.definers.changed_by(name, how, self.position)
+    fn changed_by(&self, name: &str, how: Implicit, is_own: bool) -> Option<Repeat> {
+        self.definers.changed_by(name, how, self.position + usize::from(is_own))
     }
 
     fn has_streams(&self) -> bool {
@@ -97,7 +97,9 @@ impl<'a> Definers<'a> {
             !names.streams.is_empty() || names.functions.values().any(|function| function.yields)
         });
         let mut functions = facts.cells.iter().flat_map(|cell| cell.names.functions.values());
-        let has_implicit = functions.any(|function| !function.changing.is_empty());
+        let mut makers = facts.cells.iter().flat_map(|cell| cell.names.made_by.values());
+        let has_implicit =
+            functions.any(|function| !function.changing.is_empty()) || makers.any(|maker| maker == FIGURE);
         Self { facts, positions, written, gone, aliased, has_streams, has_implicit }
     }
 
@@ -196,6 +198,9 @@ impl<'a> Definers<'a> {
     fn changed_by(&self, name: &str, how: Implicit, position: usize) -> Option<Repeat> {
         let (Some(at), name) = self.object(name, position) else { return None };
         let class = self.facts.cells[at].names.made_by.get(name)?;
+        if how == Implicit::Draw {
+            return (class == FIGURE).then_some(Repeat::Unknown);
+        }
         let (mut classes, mut known) = (vec![(class, at)], BTreeSet::new());
         while let Some((class, at)) = classes.pop().filter(|class| known.insert(*class)) {
             let own = self.facts.cells[at].names.functions.contains_key(class).then_some(at);

@@ -85,8 +85,9 @@ pub(crate) trait Surroundings<'n> {
     fn maker(&self, name: &str) -> Option<&'n str>;
     /// Whether any class says that a use of its objects without the name of a method changes them.
     fn has_implicit(&self) -> bool;
-    /// What such a use does to the object of a name if it is made once more, if it changes it.
-    fn changed_by(&self, name: &str, how: Implicit) -> Option<Repeat>;
+    /// What such a use does to the object of a name if it is made once more, if it changes it. Whether the cell may have defined the name
+    /// itself is said.
+    fn changed_by(&self, name: &str, how: Implicit, is_own: bool) -> Option<Repeat>;
     /// Whether any name is one of a stream.
     fn has_streams(&self) -> bool;
     /// Whether it is the name of an object that gives each of its items once.
@@ -201,7 +202,7 @@ impl<'n> Effective<'n> {
             objects.extend(passes.chain(calls).chain(changes).filter(|(name, _)| is_elsewhere(name)));
             let implicit = effects.implicit.iter().filter(|_| around.has_implicit());
             for (name, how) in implicit.filter(|(name, _)| is_elsewhere(name)) {
-                let Some(repeat) = around.changed_by(name, *how) else { continue };
+                let Some(repeat) = around.changed_by(name, *how, is_defined(name)) else { continue };
                 let is_other = repeat == Repeat::Differs;
                 objects.insert((name, if is_other { Write::Changes } else { Write::Calls }));
                 if is_other {

@@ -2,6 +2,7 @@
 
 use ruff_python_ast::{Expr, ExprAttribute, ExprCall};
 
+use super::figures::is_drawn_on;
 use super::repeats::{keys_of_method, of_method};
 use super::shared::path_of;
 use super::{Resolved, Walker, root};
@@ -41,14 +42,18 @@ impl Walker {
                 let repeat = of_method(call, method, is_discarded);
                 // `groups.setdefault(key, []).append(x)`
                 let through_call = || root_of_part(&method.value).filter(|_| repeat.is_some());
-                let Some(name) = root(&method.value).or_else(through_call) else { return };
-                let (whole, name) = (self.whole(name), self.original(name));
-                let is_sure =
-                    repeat.is_some() || is_in_place(call) || TRAINING.contains(&method.attr.as_str());
-                let name = if is_sure { whole } else { name };
+                let Some(root) = root(&method.value).or_else(through_call) else { return };
+                let (whole, name) = (self.whole(root), self.original(root));
+                let is_sure = repeat.is_some() || is_in_place(call) || changes_items(&method.attr);
+                let is_drawing = [root, &whole].into_iter().any(is_drawn_on);
+                let name = if is_sure || is_drawing { whole.clone() } else { name };
                 // A text that is formatted for nothing is none: a `Styler` is.
                 let is_changing = method.attr.as_str() == "format" && is_discarded;
-                let only_reads = only_reads(&method.attr) && !draws_on(&name, &method.attr) && !is_changing;
+                let draws = is_drawing && DRAWING.contains(&method.attr.as_str());
+                let only_reads = only_reads(&method.attr) && !draws && !is_changing;
+                if DRAWING.contains(&method.attr.as_str()) && !draws {
+                    self.use_implicitly(&whole, Implicit::Draw);
+                }
                 if is_in_place(call) || !only_reads {
                     self.change_parameter(&name);
                 }
@@ -187,7 +192,12 @@ impl Walker {
     }
 }
 
-/// Methods of models that change them. Of other methods that are called of the items of an object, most only read.
+/// Whether a method changes the items of an object of which it is called. Most others only read.
+fn changes_items(method: &str) -> bool {
+    TRAINING.contains(&method) || method.starts_with("set_")
+}
+
+/// Methods of models that change them.
 const TRAINING: [&str; 6] =
     ["fit", "fit_transform", "fit_predict", "partial_fit", "train", "load_state_dict"];
 
@@ -220,11 +230,8 @@ fn root_of_part(value: &Expr) -> Option<&str> {
     matches!(method.attr.as_str(), "get" | "setdefault").then(|| root(&method.value)).flatten()
 }
 
-/// Whether a method that only reads from data draws on an object that is, by its name, one of matplotlib: `ax.plot(x)`.
-fn draws_on(name: &str, method: &str) -> bool {
-    (name.starts_with("ax") || name.starts_with("fig"))
-        && matches!(method, "plot" | "hist" | "title" | "clip")
-}
+/// Methods that draw on objects of matplotlib, and only read from data.
+const DRAWING: [&str; 4] = ["plot", "hist", "title", "clip"];
 
 /// Whether a name is one that people give to generators of random numbers.
 fn is_generator(name: &str) -> bool {

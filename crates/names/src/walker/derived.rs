@@ -37,9 +37,15 @@ impl Walker {
                 ("zip", all, Some(items)) => {
                     items.iter().zip(all).for_each(|(item, all)| self.derive_items(item, all));
                 }
-                ("reversed" | "sorted" | "list" | "tqdm", [all, ..], _) => self.derive_items(target, all),
+                ("reversed" | "sorted" | "list" | "ravel" | "tqdm", [all, ..], _) => {
+                    self.derive_items(target, all);
+                }
                 ("items", [], Some([_, item])) => self.derive_items_of(item, &call.func),
-                ("values" | "flatten" | "ravel" | "parameters" | "modules" | "children", [], _) => {
+                (
+                    "values" | "flatten" | "ravel" | "get_axes" | "parameters" | "modules" | "children",
+                    [],
+                    _,
+                ) => {
                     self.derive_items_of(target, &call.func);
                 }
                 _ => {}

@@ -5,6 +5,8 @@ use ruff_python_ast::{Expr, ExprCall};
 use super::shared::path_of;
 use super::{Walker, root};
 
+/// What is said to have made a figure with its axes.
+pub const FIGURE: &str = "subplots";
 /// Functions that give a figure and its axes.
 const MAKING: [&str; 2] = ["subplots", "subplot_mosaic"];
 /// Methods of a figure, or of its axes, that give axes, or the figure, of the same figure.
@@ -39,6 +41,9 @@ impl Walker {
             (Expr::Tuple(both), Some(method)) if MAKING.contains(&method) => {
                 if let [Expr::Name(figure), axes] = &*both.elts {
                     self.of_figure(axes, &figure.id);
+                    if self.functions == 0 {
+                        self.names.made_by.insert(figure.id.to_string(), FIGURE.to_owned());
+                    }
                 }
             }
             (Expr::Name(name), _) => {
@@ -47,7 +52,8 @@ impl Walker {
                 }
             }
             (Expr::Tuple(_) | Expr::List(_), _) => {
-                if let Some(other) = of_same_figure(value) {
+                let all = value.as_name_expr().map(|all| all.id.as_str()).filter(|all| is_drawn_on(all));
+                if let Some(other) = of_same_figure(value).or(all) {
                     self.of_figure(target, other);
                 }
             }
@@ -72,13 +78,18 @@ impl Walker {
             .iter()
             .filter(|keyword| keyword.arg.as_ref().is_some_and(|name| DRAWN_ON.contains(&name.as_str())));
         for name in axes.filter_map(|keyword| root(&keyword.value)) {
-            let name = self.original(name);
+            let name = self.whole(name);
             self.change_parameter(&name);
             if self.is_from_outside(&name) {
                 self.effects().calls.insert(name);
             }
         }
     }
+}
+
+/// Whether an object is, by its name, one of matplotlib.
+pub(super) fn is_drawn_on(name: &str) -> bool {
+    name.starts_with("ax") || name.starts_with("fig")
 }
 
 /// The name of a figure, or of axes, whose figure an expression gives, or axes of it.
@@ -91,6 +102,7 @@ fn of_same_figure(value: &Expr) -> Option<&str> {
             }
             _ => None,
         },
+        Expr::Subscript(part) => root(&part.value).filter(|root| is_drawn_on(root)),
         Expr::Attribute(attribute) if GIVEN.contains(&attribute.attr.as_str()) => root(&attribute.value),
         _ => None,
     }

@@ -8,8 +8,10 @@ use super::{Resolved, Walker};
 impl Walker {
     /// After the parts of a target have got those of a value.
     pub(super) fn unpack(&mut self, target: &Expr, value: &Expr) {
-        let (Some(targets), false) = (items(target), value.is_name_expr()) else { return };
+        let Some(targets) = items(target) else { return };
         match value {
+            // What is done to an item, is done to the whole.
+            Expr::Name(_) => self.derive_items(target, value),
             Expr::If(choice) => {
                 self.unpack(target, &choice.body);
                 self.unpack(target, &choice.orelse);

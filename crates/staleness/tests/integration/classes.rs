@@ -28,6 +28,12 @@ fn a_call_of_an_object_changes_it() {
     );
     check(&[
         (
+            "k = 1 | class A:\n    def __call__(self, n): self.n += n | a = A()\na(k) | print(a.n)",
+            "a: k = 2",
+            "edited ok input input",
+            "acd",
+        ),
+        (
             "class A:\n    def __call__(self, n): self.add(n)\n    def add(self, n): self.n += n | class B(A): pass | b = B() | b(5) | print(b.n)",
             "d: b(6)",
             "ok ok ok edited input",

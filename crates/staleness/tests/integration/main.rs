@@ -1,6 +1,7 @@
 //! What is said of cells after people and agents have worked on a notebook.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails here has said enough")]
 
+mod axes;
 mod calls;
 mod classes;
 mod fresh_run;
