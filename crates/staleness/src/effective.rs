@@ -262,6 +262,9 @@ impl<'n> Effective<'n> {
             }
             let known = it.inputs.iter().map(String::as_str).filter(|name| self.uses.contains_key(name));
             inputs.extend(known);
+            if !it.changes {
+                continue;
+            }
             self.flows.insert(state, Flow { inputs, code: it.code, varies: false });
             self.write(state, if it.seeds { Write::Defines } else { Write::Changes });
             self.repeat(state, Repeat::Differs);

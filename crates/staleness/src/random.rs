@@ -101,5 +101,6 @@ fn add_hidden(cells: &mut [Cell], runs: &mut [Run], last: &[Option<usize>]) {
 }
 
 fn hidden(code: u64, names: &Names) -> RandomUse {
-    RandomUse { draws: true, seeds: false, code, inputs: names.effects.uses.clone(), is_hidden: true }
+    let inputs = names.effects.uses.clone();
+    RandomUse { draws: true, changes: true, seeds: false, code, inputs, is_hidden: true }
 }

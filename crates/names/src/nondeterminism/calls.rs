@@ -59,6 +59,8 @@ impl Finder {
                 let libraries = library.as_ref().map_or(&Library::SEEDED[..], std::slice::from_ref);
                 self.seeds(libraries, has_value(call));
             }
+            Action::Reads(library) => self.reads(library),
+            Action::Sets(library) => self.sets(library),
             Action::Generator if !has_value(call) => self.draws(Library::System, code),
             Action::Has(Cause::File) if writes(path, call) => {}
             Action::Has(Cause::File) if first_text(call).is_some_and(|text| is_url(&text)) => {

@@ -10,7 +10,7 @@ use super::random::{Called, RandomUse};
 use super::table::{Action, Cause, Library, lookup};
 use crate::locals::Locals;
 use crate::magics::{self, LineMagic};
-use crate::names::Name;
+use crate::names::{Name, NameSet};
 use crate::parse::{MAX_NESTED, bounded, with_statements};
 
 mod visit;
@@ -50,6 +50,8 @@ pub(super) struct Facts {
     /// Of a function: what it draws, which a seed before its call may fix.
     pub(super) draws: BTreeMap<Library, String>,
     pub(super) seeds: BTreeSet<Library>,
+    /// Of a function: the names of the notebook that its seeds are made of, or that decide how much it draws.
+    pub(super) inputs: NameSet,
 }
 
 /// The local names of a function.
@@ -115,6 +117,7 @@ impl Finder {
             }
         } else if !self.facts.seeds.contains(&library) {
             self.facts.draws.entry(library).or_insert(code);
+            self.called_in_function();
         }
     }
 
@@ -123,6 +126,8 @@ impl Finder {
             for library in libraries {
                 self.sown(*library);
             }
+        } else if is_fixed {
+            self.called_in_function();
         }
         let seeded = if self.frames.is_empty() { &mut self.seeded } else { &mut self.facts.seeds };
         for library in libraries {
@@ -132,6 +137,10 @@ impl Finder {
                 seeded.remove(library);
             }
         }
+    }
+
+    pub(super) fn is_in_function(&self) -> bool {
+        !self.frames.is_empty()
     }
 
     /// Whether code has set a seed of any library.
@@ -216,6 +225,8 @@ impl Finder {
         }
         let Some(facts) = self.functions.get(name).cloned() else { return };
         let code = format!("{name}()");
+        // Seeds and draws of a function depend on what it reads, too.
+        self.called.depends_on(&facts.inputs);
         for cause in facts.causes.into_keys() {
             self.found(cause, code.clone());
         }
@@ -265,13 +276,15 @@ impl Finder {
         let outer = std::mem::take(&mut self.facts);
         self.frames.push(Frame { bound: locals.bound, paths: BTreeMap::new() });
         body(self);
-        self.frames.pop();
-        let facts = std::mem::replace(&mut self.facts, outer);
+        let locals = self.frames.pop().unwrap_or_default().bound;
+        let mut facts = std::mem::replace(&mut self.facts, outer);
+        facts.inputs = facts.inputs.iter().filter(|name| !locals.contains(*name)).cloned().collect();
         if self.frames.is_empty() {
             self.functions.insert(name.to_owned(), facts);
         } else {
             // A function inside another one counts as called.
             self.facts.seeds.extend(facts.seeds);
+            self.facts.inputs.extend(facts.inputs.iter().cloned());
             facts.causes.into_iter().for_each(|(cause, code)| self.found(cause, code));
             facts.draws.into_iter().for_each(|(library, code)| self.draws(library, code));
         }

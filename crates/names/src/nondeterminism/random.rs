@@ -12,9 +12,12 @@ use crate::names::{Name, NameSet};
 
 /// What a cell does with one random state.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent facts")]
 pub struct RandomUse {
-    /// It draws from the state that it finds.
+    /// It draws from the state that it finds, or reads it.
     pub draws: bool,
+    /// It leaves another state behind.
+    pub changes: bool,
     /// It sets the state to a fixed one.
     pub seeds: bool,
     /// Stands for the calls that do so.
@@ -103,6 +106,10 @@ impl Called {
 }
 
 impl Called {
+    pub(super) fn depends_on(&mut self, names: &NameSet) {
+        self.inputs.extend(names.iter().cloned());
+    }
+
     /// What decides how often something is called.
     fn by<'e>(headers: impl IntoIterator<Item = &'e Expr>, text: impl Fn(&Expr) -> String) -> Self {
         let (mut hash, mut names) = (DefaultHasher::new(), Loads::default());
@@ -139,17 +146,43 @@ impl Finder {
         self.repeated.pop();
     }
 
+    /// The function that the walk is in seeds or draws.
+    pub(super) fn called_in_function(&mut self) {
+        for called in self.repeated.iter().chain([&self.called]) {
+            self.facts.inputs.extend(called.inputs.iter().cloned());
+        }
+    }
+
     /// The cell draws, in the call that the walk is in.
     pub(super) fn drawn(&mut self, library: Library) {
         let known = self.random.entry(library).or_default();
         known.draws |= !known.seeds;
+        known.changes = true;
         self.repeated.iter().chain([&self.called]).for_each(|called| known.add(called));
+    }
+
+    /// The cell keeps the state, for [`Self::sets`].
+    pub(super) fn reads(&mut self, library: Library) {
+        if self.is_in_function() {
+            return;
+        }
+        let called = self.called.clone();
+        let known = self.random.entry(library).or_default();
+        known.draws |= !known.seeds;
+        known.add(&called);
+    }
+
+    /// The state is as repeatable after this as that which is set.
+    pub(super) fn sets(&mut self, library: Library) {
+        if !self.is_in_function() {
+            self.sown(library);
+        }
     }
 
     pub(super) fn sown(&mut self, library: Library) {
         let called = self.called.clone();
         let known = self.random.entry(library).or_default();
-        known.seeds = true;
+        (known.seeds, known.changes) = (true, true);
         known.add(&called);
     }
 }

@@ -43,6 +43,10 @@ pub(super) enum Action {
     Draws(Library),
     /// `None`: for all libraries.
     Seeds(Option<Library>),
+    /// Gives the state, as it is now.
+    Reads(Library),
+    /// Sets it to one that `Reads` gave.
+    Sets(Library),
     /// Makes a generator of random numbers, which takes its seed.
     Generator,
     Has(Cause),
@@ -77,6 +81,8 @@ fn action(word: &str) -> Option<Action> {
         ("nothing", _) => Action::Nothing,
         ("draws", _) => Action::Draws(library?),
         ("seeds", _) => Action::Seeds(library),
+        ("reads", _) => Action::Reads(library?),
+        ("sets", _) => Action::Sets(library?),
         ("generator", _) => Action::Generator,
         ("clock", "empty") => Action::ClockIfEmpty,
         ("clock", "format") => Action::ClockByFormat,
@@ -118,7 +124,10 @@ pub(super) fn lookup(path: &str) -> Option<Action> {
 
 /// The last names of functions that may give another result each time, and of modules with many such functions.
 static VARYING: LazyLock<HashSet<&str>> = LazyLock::new(|| {
-    let varies = |action: &Action| !matches!(action, Action::Nothing | Action::Seeds(_) | Action::Generator);
+    let varies = |action: &Action| {
+        matches!(action, Action::Draws(_) | Action::Has(_))
+            || matches!(action, Action::ClockIfEmpty | Action::ClockByFormat | Action::ClockByWord)
+    };
     let paths = ACTIONS.iter().filter(|(_, action)| varies(action)).map(|(path, _)| *path);
     let last = |path: &'static str| path.trim_end_matches(".**").trim_end_matches(".*").rsplit('.').next();
     paths.filter_map(last).collect()

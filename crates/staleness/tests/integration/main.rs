@@ -8,6 +8,7 @@ mod fresh_run;
 mod large;
 mod objects;
 mod plans;
+mod seeds;
 mod shared;
 mod stories;
 mod story;
