@@ -5,6 +5,7 @@ use std::fmt;
 
 use crate::magics;
 use crate::small_set::SmallSet;
+use crate::walker::streams::is_class_maker;
 
 pub type Name = String;
 pub type NameSet = SmallSet<Name>;
@@ -100,6 +101,7 @@ pub struct Effects {
     pub keeps: bool,
     /// Of a class, or of a function that gives a function: what it uses counts when what it gave is used.
     pub gives_code: bool,
+    pub is_class: bool,
     /// Of a class: the uses without the name of a method that change its objects, and what doing so once more does.
     pub changing: BTreeMap<Implicit, Repeat>,
     /// The names whose objects are passed to functions.
@@ -236,6 +238,19 @@ impl Names {
         } else {
             self.possible.extend(magics::words(text).map(ToOwned::to_owned));
         }
+    }
+
+    /// The classes that it defines: each time, they are other ones.
+    pub fn classes(&self) -> impl Iterator<Item = &str> {
+        let by_statement =
+            self.functions.iter().filter(|(_, effects)| effects.is_class).map(|(name, _)| name);
+        let by_call = self.made_by.iter().filter(|(_, maker)| is_class_maker(maker)).map(|(name, _)| name);
+        by_statement.chain(by_call).map(String::as_str)
+    }
+
+    pub fn is_class(&self, name: &str) -> bool {
+        self.functions.get(name).is_some_and(|effects| effects.is_class)
+            || self.made_by.get(name).is_some_and(|maker| is_class_maker(maker))
     }
 
     /// Whether running the cell does nothing with names, which holds for one without code.

@@ -1,6 +1,6 @@
 //! The facts, arranged so that the rules find them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use names::{Name, Names, Repeat, Unknown};
@@ -9,6 +9,7 @@ use notebook::CellId;
 use crate::definers::{Definers, From};
 use crate::effective::{Effective, Write};
 use crate::facts::{Cell, Facts, Run};
+use crate::identity::comparable;
 
 pub(crate) struct Book<'a> {
     pub(crate) facts: Facts<'a>,
@@ -30,6 +31,8 @@ pub(crate) struct Book<'a> {
     rewritten: HashSet<&'a str>,
     /// For each name, the runs that define it, in any instance.
     defining: HashMap<&'a str, Vec<&'a Run>>,
+    /// The classes and functions that objects may be compared with.
+    pub(crate) comparable: BTreeSet<&'a str>,
     /// The cells of whose names not all can be known.
     unknown: Vec<usize>,
 }
@@ -82,6 +85,7 @@ impl<'a> Book<'a> {
             events: HashMap::new(),
             rewritten: HashSet::new(),
             defining: HashMap::new(),
+            comparable: comparable(facts),
             unknown: Vec::new(),
         };
         for run in facts.runs {

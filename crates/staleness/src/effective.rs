@@ -163,11 +163,10 @@ impl<'n> Effective<'n> {
         let mut known = BTreeSet::new();
         let mut running = vec![effects];
         let mut changing: BTreeMap<&'n Name, &'n Effects> = BTreeMap::new();
+        let mut late = Vec::new();
         while let Some(name) = called.pop() {
             if !is_defined(name) {
-                for late in around.late(name) {
-                    self.uses.entry(late).or_insert(Some(name));
-                }
+                late.extend(around.late(name).into_iter().map(|used| (used, name.as_str())));
             }
             let elsewhere = |name: &str| around.function(name).filter(|_| !is_defined(name));
             // `h = g`
@@ -181,6 +180,9 @@ impl<'n> Effective<'n> {
             called.extend(&function.reads);
             running.push(function);
             changing.insert(name, function);
+        }
+        for (used, through) in late {
+            self.uses.entry(used).or_insert(Some(through));
         }
         if around.has_streams() {
             let own = running.iter().take(1).flat_map(|effects| &effects.takes);

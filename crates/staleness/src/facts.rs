@@ -7,6 +7,8 @@ use std::time::SystemTime;
 use names::{Name, Names, RandomUse};
 use notebook::CellId;
 
+use crate::identity::Kin;
+
 /// A code cell as it is now.
 #[derive(Debug, Clone)]
 pub struct Cell {
@@ -192,6 +194,8 @@ pub(crate) struct Input {
     /// The names that its object still has the earlier values of: those that the results of a function that keeps them are made of, and
     /// those that choose the part of it which the cell changes.
     pub(crate) keeps: Vec<Name>,
+    /// The classes that it was made with, if the cell may compare it with them.
+    pub(crate) kin: Vec<Kin>,
 }
 
 /// A cell that a used name depends on.

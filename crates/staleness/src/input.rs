@@ -63,7 +63,9 @@ impl Book<'_> {
             Some(definer) => [
                 self.overwritten(used, definer, writers),
                 self.repeated(used, definer, writers),
-                self.kept(used, definer).or_else(|| self.left_over(used, writers)),
+                self.kept(used, definer)
+                    .or_else(|| self.of_earlier_class(used))
+                    .or_else(|| self.left_over(used, writers)),
             ],
             None if used.is_own => [const { None }; 3],
             None if is_shared(used.name) => [self.misconfigured(used, writers), None, None],
@@ -77,6 +79,7 @@ impl Book<'_> {
     /// What a cell depends on, if it runs next.
     pub(crate) fn inputs(&self, position: usize) -> Vec<Input> {
         let effective = &self.now[position];
+        let kinds = self.kinds(position);
         let input = |name: &str, through: Option<&str>| {
             let is_own = effective.own.contains(name);
             let used = Used { position, order: u64::MAX, execution_count: None, name, through, is_own };
@@ -94,7 +97,8 @@ impl Book<'_> {
             let keys = effective.keys.get(name).map(|keys| &keys.inputs);
             let keeps = effective.keeps.get(name).into_iter().chain(keys).flatten();
             let keeps = keeps.map(|it| (*it).to_owned()).collect();
-            Input { name: name.to_owned(), writers, is_overwritten, keeps }
+            let kin = self.kin(used, &kinds);
+            Input { name: name.to_owned(), writers, is_overwritten, keeps, kin }
         };
         let inputs = effective.uses.iter().map(|(name, through)| input(name, *through));
         inputs.filter(|input| !input.writers.is_empty()).collect()

@@ -37,6 +37,7 @@ mod effective;
 mod evidence;
 mod facts;
 mod history;
+mod identity;
 mod input;
 mod judge;
 mod kept;

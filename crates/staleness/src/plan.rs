@@ -60,6 +60,11 @@ impl Plan<'_> {
         for position in &self.planned {
             for input in &self.states[*position].inputs {
                 let is_kept = || input.keeps.iter().any(|name| is_written(&writing, name, *position));
+                for kin in &input.kin {
+                    if kin.is_outdated || self.planned.contains(&kin.definer) {
+                        needed.extend(&kin.makers);
+                    }
+                }
                 let is_lost = input.is_overwritten || overwrites(&writing, input, *position) || is_kept();
                 // What changes the object that an earlier writer makes again has to change it again.
                 let again = input.writers.iter().position(|writer| self.planned.contains(&writer.position));

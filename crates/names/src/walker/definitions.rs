@@ -8,10 +8,12 @@ use ruff_python_ast::{
 
 use super::{Kind, Scope, Walker};
 use crate::locals::Locals;
+use crate::names::Repeat;
 
 impl Walker {
     pub(super) fn function(&mut self, function: &StmtFunctionDef) {
         function.decorator_list.iter().for_each(|decorator| self.visit_decorator(decorator));
+        function.decorator_list.iter().for_each(|decorator| self.registers(&decorator.expression));
         self.defining(&function.name, |walker| {
             walker.with_type_params(function.type_params.as_deref(), |walker| {
                 walker.visit_parameters(&function.parameters);
@@ -38,6 +40,16 @@ impl Walker {
         self.keep_results(function);
         if self.definitions == 0 {
             self.gives_code(function);
+        }
+    }
+
+    /// `@show.register` adds to what `show` does.
+    fn registers(&mut self, decorator: &Expr) {
+        let function = decorator.as_call_expr().map_or(decorator, |call| &*call.func);
+        if let Some(method) = function.as_attribute_expr().filter(|method| method.attr.as_str() == "register")
+        {
+            let code = self.text(decorator).to_owned();
+            self.change_part(&method.value, Repeat::Same, Some(code));
         }
     }
 

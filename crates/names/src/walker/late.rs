@@ -42,7 +42,7 @@ impl Walker {
             return;
         }
         if let Some(effects) = self.names.functions.get_mut(class.name.as_str()) {
-            effects.gives_code = true;
+            (effects.gives_code, effects.is_class) = (true, true);
         }
         let bases = class.arguments.iter().flat_map(|arguments| &arguments.args);
         let bases: NameSet = bases.filter_map(Expr::as_name_expr).map(|base| base.id.to_string()).collect();
@@ -78,7 +78,12 @@ impl<'a> Held<'a> {
             Expr::List(list) => list.elts.iter().for_each(|item| self.add(item)),
             Expr::Tuple(tuple) => tuple.elts.iter().for_each(|item| self.add(item)),
             Expr::Set(set) => set.elts.iter().for_each(|item| self.add(item)),
-            Expr::Dict(dict) => dict.items.iter().for_each(|item| self.add(&item.value)),
+            Expr::Dict(dict) => {
+                for item in &dict.items {
+                    item.key.iter().filter(|key| key.is_name_expr()).for_each(|key| self.add(key));
+                    self.add(&item.value);
+                }
+            }
             Expr::ListComp(list) => self.add(&list.elt),
             Expr::DictComp(dict) => self.add(&dict.value),
             Expr::If(choice) => {

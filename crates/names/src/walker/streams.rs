@@ -68,6 +68,14 @@ pub fn is_counting(class: &str) -> bool {
     matches!(class, "Counter" | "md5" | "sha1" | "sha224" | "sha256" | "sha384" | "sha512" | "blake2b")
 }
 
+/// Whether a function gives a class, another one each time.
+pub(crate) fn is_class_maker(function: &str) -> bool {
+    matches!(
+        function,
+        "namedtuple" | "NamedTuple" | "make_dataclass" | "Enum" | "IntEnum" | "NewType" | "type"
+    )
+}
+
 impl Walker {
     /// The targets have got this value.
     pub(super) fn made(&mut self, targets: &[Expr], value: &Expr) {
@@ -83,7 +91,9 @@ impl Walker {
                 match &*call.func {
                     Expr::Name(function) => drop(self.names.made_by.insert(name, function.id.to_string())),
                     Expr::Attribute(class)
-                        if class.attr.as_str() == "DisplayHandle" || is_counting(&class.attr) =>
+                        if class.attr.as_str() == "DisplayHandle"
+                            || is_counting(&class.attr)
+                            || is_class_maker(&class.attr) =>
                     {
                         self.names.made_by.insert(name, class.attr.to_string());
                     }

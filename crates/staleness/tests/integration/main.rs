@@ -5,6 +5,7 @@ mod axes;
 mod calls;
 mod classes;
 mod fresh_run;
+mod identity;
 mod large;
 mod objects;
 mod plans;

@@ -1,0 +1,151 @@
+//! Objects that were made with a class are none of the class once its cell has run again: `isinstance` and `is` say so, and so do dictionaries
+//! that have functions as keys. That matters to cells that use both.
+
+use std::collections::BTreeSet;
+
+use names::{Name, Names};
+
+use crate::book::Book;
+use crate::evidence::uses;
+use crate::facts::{Facts, State};
+use crate::input::{Finding, Used};
+
+/// So many values are looked through for one that was made with a class.
+const MAX_VALUES: usize = 64;
+
+/// What looks a class up by its name to store its objects.
+const STORING: [&str; 7] =
+    ["pickle", "cloudpickle", "dill", "joblib", "shelve", "multiprocessing", "ProcessPoolExecutor"];
+
+/// The classes of a notebook, and its functions that are items of other objects.
+pub(crate) fn comparable(facts: Facts<'_>) -> BTreeSet<&str> {
+    let names = || facts.cells.iter().map(|cell| &*cell.names);
+    let held = names().flat_map(|names| {
+        // What a function gives is none of it.
+        let is_meant = |name: &Name, held: &Name| names.made_by.get(name) != Some(held);
+        let held = names.holds.iter().flat_map(|(name, held)| held.iter().map(move |held| (name, held)));
+        held.filter(move |(name, held)| is_meant(name, held)).map(|(_, held)| held.as_str())
+    });
+    let held: BTreeSet<&str> = held.collect();
+    let functions = names().flat_map(|names| names.functions.keys().map(String::as_str));
+    let functions = functions.filter(|name| held.contains(name));
+    functions.chain(names().flat_map(Names::classes)).collect()
+}
+
+/// A class or a function, and the cell that defines it.
+type Kind<'a> = (&'a str, usize);
+
+/// A class or a function that the object of a used name was made with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Kin {
+    pub(crate) of: Name,
+    pub(crate) definer: usize,
+    /// The cells that make the object with it, and those between them and the cell that uses it.
+    pub(crate) makers: BTreeSet<usize>,
+    /// Whether it was defined again since.
+    pub(crate) is_outdated: bool,
+}
+
+impl<'a> Book<'a> {
+    /// The classes and functions of other cells that a cell may compare objects with.
+    pub(crate) fn kinds(&self, position: usize) -> Vec<Kind<'a>> {
+        if self.comparable.is_empty() {
+            return Vec::new();
+        }
+        let uses = &self.now[position].uses;
+        let imports = &self.facts.cells[position].names.imports;
+        let is_stored = STORING.iter().any(|name| uses.contains_key(name) || imports.contains(*name));
+        // What an object uses of its own is no matter of comparing it.
+        let is_meant = |name: &str| match uses.get(name) {
+            Some(through) => through.is_none_or(|through| self.is_code(through, position)),
+            None => false,
+        };
+        let used = self.comparable.iter().filter(|name| is_stored || is_meant(name));
+        used.filter_map(|name| Some((*name, self.writers_above(name, position).1?))).collect()
+    }
+
+    /// Whether a name is one of a function, also of the cell itself.
+    fn is_code(&self, name: &str, position: usize) -> bool {
+        let definer = self.writers_above(name, position + 1).1;
+        definer.is_some_and(|definer| self.facts.cells[definer].names.functions.contains_key(name))
+    }
+
+    /// Which of the kinds that a cell uses the object of another used name was made with.
+    pub(crate) fn kin(&self, used: Used<'_>, kinds: &[Kind<'a>]) -> Vec<Kin> {
+        let others = kinds.iter().filter(|(of, _)| *of != used.name);
+        let kin = others.filter_map(|kind| {
+            let mut search =
+                Search { book: self, kind: *kind, seen: BTreeSet::new(), makers: BTreeSet::new() };
+            search.value(used.name, used.position);
+            let makers = search.makers;
+            let is_outdated = makers.iter().any(|maker| self.is_outdated(*maker, kind.1, used.order));
+            (!makers.is_empty()).then(|| Kin { of: kind.0.to_owned(), definer: kind.1, makers, is_outdated })
+        });
+        kin.collect()
+    }
+
+    /// Whether a cell ran last before the cell that defines a class did.
+    fn is_outdated(&self, maker: usize, definer: usize, until: u64) -> bool {
+        let last = |position| {
+            self.run(position).filter(|run| self.is_present(run)).and_then(|run| run.last_before(until))
+        };
+        last(maker).zip(last(definer)).is_some_and(|(made, defined)| made < defined)
+    }
+
+    /// What was made with a class of before, in a cell that uses the class, too.
+    pub(crate) fn of_earlier_class(&self, used: Used<'_>) -> Option<Finding> {
+        let is_remade =
+            |(_, definer): &Kind<'_>| self.run(*definer).is_some_and(|run| run.first != run.order);
+        let mut kinds = self.kinds(used.position);
+        kinds.retain(is_remade);
+        let kin = self.kin(used, &kinds).into_iter().find(|kin| kin.is_outdated)?;
+        let clause = format!("it was made with {} before that was defined again", kin.of);
+        let evidence = format!("{}: {clause}", uses(used.name, used.through));
+        Some(Finding { state: State::OutOfOrder, evidence, is_missing: false })
+    }
+}
+
+/// The search for the cells that make a value with a class.
+struct Search<'b, 'a> {
+    book: &'b Book<'a>,
+    kind: Kind<'a>,
+    seen: BTreeSet<usize>,
+    makers: BTreeSet<usize>,
+}
+
+impl Search<'_, '_> {
+    /// Whether the value of a name in a cell is made with it.
+    fn value(&mut self, name: &str, position: usize) -> bool {
+        let (of, definer) = self.kind;
+        let mut is_any = false;
+        for (writer, _) in self.book.writers_above(name, position).0 {
+            let is_searched = *writer > definer && self.seen.len() < MAX_VALUES && self.seen.insert(*writer);
+            let Some(flow) = self.book.now[*writer].flows.get(name).filter(|_| is_searched) else {
+                is_any |= self.makers.contains(writer);
+                continue;
+            };
+            let mut is_made = flow.inputs.contains(of) && self.is_made(name, *writer);
+            for input in flow.inputs.iter().filter(|input| **input != name && **input != of) {
+                is_made |= self.value(input, *writer);
+            }
+            if is_made {
+                self.makers.insert(*writer);
+            }
+            is_any |= is_made;
+        }
+        is_any
+    }
+
+    /// Whether a cell that uses the class makes the value with it. What a function gives is not made with it in this sense, but what has the
+    /// function itself.
+    fn is_made(&self, name: &str, writer: usize) -> bool {
+        let (of, definer) = self.kind;
+        let names = &self.book.facts.cells[writer].names;
+        let has_function = || {
+            names.holds.get(name).is_some_and(|held| held.contains(of))
+                && names.made_by.get(name).is_none_or(|maker| maker != of)
+        };
+        let is_class = self.book.facts.cells[definer].names.is_class(of);
+        self.book.writers_above(of, writer).1 == Some(definer) && (is_class || has_function())
+    }
+}
