@@ -230,7 +230,7 @@ pub(crate) struct Every {
     #[command(flatten)]
     pub(crate) network: Network,
 
-    /// Never open a browser for the Colab tab
+    /// Never open a browser for the Colab tab, or for notebooks
     #[arg(long)]
     pub(crate) no_browser: bool,
 }

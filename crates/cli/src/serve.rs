@@ -84,8 +84,9 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
         Some(_) => local::Folder::beside_another(root, process_env, keeping),
         None => local::Folder::new(root, process_env, keeping),
     };
-    if let Some(frontend) = PageFrontend::of(&page_root, &state_env, browser(options.no_browser)) {
-        folder.shown_by(frontend);
+    if let Some(frontend) = PageFrontend::of(&page_root, &state_env, &options) {
+        folder.shown_by(frontend.clone());
+        connector.shown_by(frontend);
     }
     let (first, others, machine): (Arc<dyn Place>, Vec<Arc<dyn Place>>, _) = match server {
         Some(server) => (server.clone(), vec![folder], view::of_server(server, &state_env)),

@@ -15,9 +15,11 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::jupyter::{ServerNotebook, Viewer};
 use anyhow::{Context as _, bail};
 use calls::permissions::{Group, Permission, Policy};
 use colab::{Browser, BrowserCommand};
+use connection::NetworkTimeout;
 use environments::ProcessEnv;
 use futures_util::FutureExt as _;
 use page::{Hub, Machine, Rights};
@@ -32,7 +34,7 @@ use self::machine::ServerMachine;
 #[cfg(unix)]
 use self::server_machine::ServerMachine;
 use self::shown::{Login, Shown};
-use crate::args::View;
+use crate::args::{Every, View};
 use crate::endpoint::HttpEndpoint;
 use crate::terminal::{note, say};
 use crate::{jupyter, person, serve};
@@ -121,14 +123,13 @@ pub(crate) async fn show(path: &Path) {
     let showing = async {
         let shown = Shown::file(path)?;
         let frontend = PageFrontend {
-            root: shown.root.into(),
+            root: shown.root.clone().into(),
             process_env: person::process_env(),
             browser: serve::browser(false),
+            ca_file: None,
+            network_timeout: NetworkTimeout::default(),
         };
-        frontend
-            .show(&NotebookPath::from(shown.notebook.unwrap_or_default()))
-            .await
-            .map_err(anyhow::Error::from)
+        frontend.show(shown).await.map_err(anyhow::Error::from)
     };
     if let Err(error) = showing.await {
         note(&format!("cellbridge: {error:#}"));
@@ -175,36 +176,42 @@ pub(crate) fn of_server(place: Arc<dyn Place>, process_env: &ProcessEnv) -> Arc<
     Arc::new(ServerMachine::new(place, jupyter::run_logs(process_env)))
 }
 
-/// Shows notebooks of a folder on the page.
+/// Shows notebooks in the person's browser: those of a folder on the page, those of servers in `JupyterLab` or on the page.
 pub(crate) struct PageFrontend {
     root: PathBuf,
     process_env: ProcessEnv,
     browser: Browser,
+    /// How servers are reached.
+    ca_file: Option<PathBuf>,
+    network_timeout: NetworkTimeout,
 }
 
 impl PageFrontend {
     /// `None` if no browser may be opened.
-    pub(crate) fn of(root: &Path, process_env: &ProcessEnv, browser: Browser) -> Option<Arc<dyn Frontend>> {
+    pub(crate) fn of(root: &Path, process_env: &ProcessEnv, options: &Every) -> Option<Arc<Self>> {
+        let browser = serve::browser(options.no_browser);
         // A process of its own needs a session of its own.
         if browser == Browser::Never || cfg!(not(unix)) {
             return None;
         }
+        let ca_file = options.server.ca_file.clone();
+        let network_timeout = options.network.network_timeout;
         let (root, process_env) = (root.to_path_buf(), process_env.clone());
-        Some(Arc::new(Self { root, process_env, browser }))
+        Some(Arc::new(Self { root, process_env, browser, ca_file, network_timeout }))
     }
 
-    async fn show(&self, path: &NotebookPath) -> Result<(), Error> {
-        let failed = |cause: String| {
-            let next = "Ask the person to run `cellbridge view` in the folder.";
-            Error::new(ErrorKind::Unavailable, format!("The page was not opened: {cause}."), next)
-        };
-        let address = running(&self.process_env).await.map_err(|error| failed(format!("{error:#}")))?;
-        let notebook = path.strip_prefix("local:").unwrap_or(path).to_owned();
-        let shown = Shown { root: self.root.display().to_string(), notebook: Some(notebook), login: None };
-        let url = shown.url(&address);
-        let opening = open(&self.browser, &url, &self.process_env, &self.root);
-        let problem = |problem: String| failed(problem.trim_end_matches('.').to_owned());
-        if let Some(opened) = opening.await.map_err(problem)? {
+    async fn show(&self, shown: Shown) -> Result<(), Error> {
+        let failed = |error: anyhow::Error| not_opened(&format!("{error:#}"));
+        let address = running(&self.process_env).await.map_err(failed)?;
+        if let Some(login) = &shown.login {
+            add(&address, login).await.map_err(failed)?;
+        }
+        self.open_url(&shown.url(&address)).await
+    }
+
+    async fn open_url(&self, url: &str) -> Result<(), Error> {
+        let opening = open(&self.browser, url, &self.process_env, &self.root);
+        if let Some(opened) = opening.await.map_err(|problem| not_opened(problem.trim_end_matches('.')))? {
             // Ends with what the browser reads.
             tokio::spawn(async move {
                 sleep(BROWSER_TIMEOUT).await;
@@ -215,9 +222,34 @@ impl PageFrontend {
     }
 }
 
+fn not_opened(cause: &str) -> Error {
+    let next = "Ask the person to run `cellbridge view` in the folder, or with the address of the server.";
+    Error::new(ErrorKind::Unavailable, format!("The page was not opened: {cause}."), next)
+}
+
 impl Frontend for PageFrontend {
     fn open(&self, path: &NotebookPath) -> Future<'_, ()> {
-        let path = path.clone();
-        async move { self.show(&path).await }.boxed()
+        let notebook = path.strip_prefix("local:").unwrap_or(path).to_owned();
+        let root = self.root.display().to_string();
+        self.show(Shown { root, notebook: Some(notebook), login: None }).boxed()
+    }
+}
+
+impl Viewer for PageFrontend {
+    fn show(&self, notebook: ServerNotebook) -> Future<'_, ()> {
+        async move {
+            let ServerNotebook { base, token, path, lab } = notebook;
+            if let Some(lab) = lab {
+                // The person may not be logged in. The browser reads this from a file that only they can read.
+                let login = token.map(|token| {
+                    let mut query = form_urlencoded::Serializer::for_suffix("?".to_owned(), 1);
+                    query.append_pair("token", token.expose()).finish()
+                });
+                return self.open_url(&format!("{lab}{}", login.unwrap_or_default())).await;
+            }
+            let login = Login::by_token(&base, token.as_ref(), self.ca_file.clone(), self.network_timeout);
+            Self::show(self, Shown { root: base, notebook: Some(path), login: Some(login) }).await
+        }
+        .boxed()
     }
 }

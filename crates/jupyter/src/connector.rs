@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use connection::NextStep as ServerStep;
@@ -17,6 +17,7 @@ use crate::paths::SCHEME;
 use crate::place::Jupyter;
 use crate::running_server::discover;
 use crate::settings::{Capabilities, Settings, Source};
+use crate::viewer::Viewer;
 
 /// The only document provider that is supported.
 const PROVIDER: &str = "jupyter";
@@ -32,6 +33,7 @@ pub struct JupyterConnector {
     first: Option<Arc<Jupyter>>,
     run_logs: Option<PathBuf>,
     known: Mutex<HashMap<String, KnownServer>>,
+    viewer: OnceLock<Arc<dyn Viewer>>,
 }
 
 struct KnownServer {
@@ -48,7 +50,22 @@ impl JupyterConnector {
         first: Option<Arc<Jupyter>>,
         run_logs: Option<PathBuf>,
     ) -> Arc<Self> {
-        Arc::new(Self { options, discovery, first, run_logs, known: Mutex::default() })
+        Arc::new(Self {
+            options,
+            discovery,
+            first,
+            run_logs,
+            known: Mutex::default(),
+            viewer: OnceLock::new(),
+        })
+    }
+
+    /// Shows notebooks of all servers where no open `JupyterLab` does, from now on.
+    pub fn shown_by(&self, viewer: Arc<dyn Viewer>) {
+        if let Some(first) = &self.first {
+            first.shown_by(viewer.clone());
+        }
+        let _ = self.viewer.set(viewer);
     }
 
     /// The address and token of the server that is asked for, and how it was chosen.
@@ -114,6 +131,9 @@ impl JupyterConnector {
                 capabilities: Capabilities::default(),
             })
         });
+        if let Some(viewer) = self.viewer.get() {
+            place.shown_by(viewer.clone());
+        }
         // Both servers have to answer before the place is usable.
         place.status().await?;
         place.kernel_status().await?;

@@ -13,8 +13,10 @@ mod server_handle;
 mod settings;
 #[cfg(test)]
 mod testing;
+mod viewer;
 
 pub use ::kernel::ConnectionInfo;
 pub use connector::JupyterConnector;
 pub use place::Jupyter;
 pub use settings::{Capabilities, InProcessServer, Settings, Source};
+pub use viewer::{ServerNotebook, Viewer};

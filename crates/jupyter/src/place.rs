@@ -1,6 +1,6 @@
 //! A Jupyter server as a place.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, join3, ready};
@@ -21,6 +21,7 @@ use crate::listing::{self, NotebookSearch};
 use crate::paths::{Prefix, SCHEME, is_notebook, strip_address};
 use crate::server_handle::ServerHandle;
 use crate::settings::Settings;
+use crate::viewer::{LabOrViewer, Viewer};
 
 /// Time limit for ending our kernels and uploads, and leaving all rooms.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(4);
@@ -39,6 +40,7 @@ pub struct Jupyter {
     notebook_search: NotebookSearch,
     kernels: Kernels,
     jupyterlab: Arc<JupyterLab>,
+    viewer: OnceLock<Arc<dyn Viewer>>,
     /// The configured one, or the one that the server's address leads to.
     notebook: Option<String>,
 }
@@ -71,11 +73,17 @@ impl Jupyter {
             notebook_search: NotebookSearch::new(handle.clone(), prefix.clone()),
             kernels: Kernels::new(kernel_handle.clone(), prefix.clone(), kernel, run_logs),
             jupyterlab: JupyterLab::new(handle.clone(), prefix.clone()),
+            viewer: OnceLock::new(),
             notebook: notebook.or_else(|| handle.notebook()),
             prefix,
             handle,
             kernel_handle,
         })
+    }
+
+    /// Shows its notebooks where no open `JupyterLab` does, from now on.
+    pub fn shown_by(&self, viewer: Arc<dyn Viewer>) {
+        let _ = self.viewer.set(viewer);
     }
 
     /// The pause between two attempts to connect, if it was set.
@@ -302,7 +310,10 @@ impl Place for Jupyter {
     }
 
     fn frontend(&self) -> Option<Arc<dyn Frontend>> {
-        self.jupyterlab.frontend()
+        let lab = self.jupyterlab.frontend();
+        let Some(viewer) = self.viewer.get().cloned() else { return lab };
+        let (handle, prefix) = (self.handle.clone(), self.prefix.clone());
+        Some(Arc::new(LabOrViewer { lab, viewer, handle, prefix }))
     }
 
     fn frontend_changes(&self) -> Option<watch::Receiver<u64>> {

@@ -89,13 +89,7 @@ impl Shown {
             }
             _ => None,
         };
-        let login = Login {
-            url: base.clone(),
-            token: token.map(|token| token.expose().to_owned()),
-            password,
-            ca_file: server.ca_file,
-            network_timeout: timeout.duration().as_secs_f64(),
-        };
+        let login = Login { password, ..Login::by_token(&base, token.as_ref(), server.ca_file, timeout) };
         Ok(Self { root: base, notebook, login: Some(login) })
     }
 
@@ -117,6 +111,17 @@ impl Shown {
 }
 
 impl Login {
+    pub(super) fn by_token(
+        base: &str,
+        token: Option<&Secret>,
+        ca_file: Option<PathBuf>,
+        timeout: NetworkTimeout,
+    ) -> Self {
+        let token = token.map(|token| token.expose().to_owned());
+        let network_timeout = timeout.duration().as_secs_f64();
+        Self { url: base.to_owned(), token, password: None, ca_file, network_timeout }
+    }
+
     /// The server as a place. Contacts nothing yet.
     pub(super) fn place(&self) -> Result<Arc<Jupyter>, &'static str> {
         let secret = |text: &Option<String>| text.clone().and_then(Secret::new);

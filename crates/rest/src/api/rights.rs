@@ -6,7 +6,7 @@ use reqwest::{Method, StatusCode};
 use serde::Deserialize;
 
 use crate::request::Request;
-use crate::{Result, Server};
+use crate::{Result, Server, path as paths};
 
 /// What our credentials allow on a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,6 +77,12 @@ impl Server {
         Ok(is_documents.then_some(LiveExtension::ServerDocuments))
     }
 
+    /// The address of a notebook in the server's `JupyterLab`, without a token; `None` if the server has none.
+    pub async fn lab_address(&self, path: &str) -> Result<Option<String>> {
+        let address = format!("{}lab/tree/{}", self.base(), paths::file(path)?);
+        Ok(self.has_route("lab").await?.then_some(address))
+    }
+
     async fn has_route(&self, path: &str) -> Result<bool> {
         let request = Request::new(Method::HEAD, path, "extensions").idempotent();
         Ok(self.send(&request).await?.status() == StatusCode::METHOD_NOT_ALLOWED)
@@ -103,6 +109,16 @@ mod tests {
         assert_eq!(rights(200, reader).await, Ok(Some(few)));
         assert_eq!(rights(404, "").await, Ok(None));
         assert!(rights(500, "").await.is_err());
+    }
+
+    #[tokio::test]
+    async fn the_lab_of_a_server_has_an_address() {
+        for (status, expected) in [(405, Some("lab/tree/a%20b/c.ipynb")), (404, None)] {
+            let server = Fake::new(move |_| reply(status, &[], "")).await;
+            let client = server.client("");
+            let expected = expected.map(|rest| format!("{}{rest}", client.base()));
+            assert_eq!(client.lab_address("a b/c.ipynb").await, Ok(expected));
+        }
     }
 
     #[tokio::test]
