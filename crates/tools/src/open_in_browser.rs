@@ -31,7 +31,7 @@ async fn call(notebook: NotebookArgument, context: &Context<'_>) -> Outcome {
         return Err(Error::new(
             ErrorKind::Unsupported,
             format!("{place} cannot open notebooks in a browser."),
-            "Ask the person to open the notebook. A server whose JupyterLab accepts commands can do it \
+            "Ask the person to open the notebook. A server whose front end accepts commands can do it \
              (connect_to_jupyter), and so can `cellbridge` without --no-browser.",
         ));
     };
