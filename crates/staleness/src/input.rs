@@ -235,12 +235,19 @@ impl Book<'_> {
         if (is_for_others || is_again) && is_same { Rerun::SameValue } else { Rerun::Unknown }
     }
 
+    /// When a cell last ran before another one used what it defines, with any source.
+    fn defined_at(&self, definer: usize, used: Used<'_>) -> Option<u64> {
+        let run = self.run(definer).filter(|run| self.is_present(run))?;
+        let earlier = || self.ran_before(definer, used.order).map(|(_, order, _)| order);
+        run.last_before(used.order).or_else(earlier)
+    }
+
     /// What wrote the name after its writers had, and before the cell ran.
     fn overwritten(&self, used: Used<'_>, definer: usize, writers: &[(usize, Write)]) -> Option<Finding> {
         let defined = self.run(definer).filter(|run| self.is_present(run))?;
         // What failed before it defined the name has left it as it was.
         let is_defined = !defined.has_failed || defined.has_assigned(used.name);
-        let defined_at = if is_defined { defined.last_before(used.order)? } else { 0 };
+        let defined_at = if is_defined { self.defined_at(definer, used)? } else { 0 };
         let is_writer = |event: &Event<'_>| event.position.is_some_and(|position| has(writers, position));
         let fixed = defined.names.fixed.get(used.name);
         let is_same = |event: &Event<'_>| fixed.is_some() && event.run.names.fixed.get(used.name) == fixed;
@@ -268,7 +275,7 @@ impl Book<'_> {
 
     /// Whether the cell itself, or a cell that changes the object, has done so more often than a run of the notebook does.
     fn repeated(&self, used: Used<'_>, definer: usize, writers: &[(usize, Write)]) -> Option<Finding> {
-        let defined_at = self.run(definer).filter(|run| self.is_present(run))?.last_before(used.order)?;
+        let defined_at = self.defined_at(definer, used)?;
         let is_writer = |position: usize| position != definer && has(writers, position);
         // Of the others, none has: this is asked of each user of a random state, which has hundreds of writers.
         let is_rewritten = self.is_rewritten(used.name);
@@ -464,7 +471,11 @@ fn is_lasting(event: &Event<'_>, used: Used<'_>, is_own: bool, defined_at: u64, 
             let parts =
                 |names: &names::Names| names.effects.parts.get(used.name).cloned().unwrap_or_default();
             let now = event.position.map(|position| parts(&book.facts.cells[position].names));
+            // What the cell did with another source is part of what it changes now.
+            let is_used =
+                |position: usize| book.now[position].repeats.get(used.name) == Some(&Repeat::Differs);
             now.is_some_and(|now| parts(&event.run.names).iter().any(|part| !now.contains(part)))
+                || is_own && event.position.is_some_and(is_used)
                 || event
                     .position
                     .is_some_and(|position| book.has_other_keys(event, used, defined_at, position))

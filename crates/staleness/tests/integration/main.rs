@@ -4,6 +4,7 @@
 mod axes;
 mod calls;
 mod classes;
+mod edits;
 mod fresh_run;
 mod identity;
 mod large;
