@@ -95,7 +95,11 @@ struct Carrier<'a> {
 
 impl Carrier<'_> {
     fn carry(&mut self) {
-        let open: Vec<usize> = (0..self.cells.len()).filter(|position| self.is_open(*position)).collect();
+        let runs = self.runs.iter().filter(|run| !run.is_superseded);
+        let last: HashMap<&CellId, &Run> =
+            runs.rev().filter_map(|run| Some((run.cell.as_ref()?, run))).collect();
+        let is_open = |position: &usize| self.is_open(*position, &last);
+        let open: Vec<usize> = (0..self.cells.len()).filter(is_open).collect();
         let text = |position: &usize| (*position, code(&self.present.sources[*position]));
         let texts: HashMap<usize, Arc<str>> = open.iter().map(text).collect();
         let mut done = HashSet::new();
@@ -109,19 +113,15 @@ impl Carrier<'_> {
         }
     }
 
-    fn last(&self, id: &CellId) -> Option<usize> {
-        self.runs.iter().position(|run| !run.is_superseded && run.cell.as_ref() == Some(id))
-    }
-
     /// Whether no run of the cell with its present source is known in this instance, and none in a later one.
-    fn is_open(&self, position: usize) -> bool {
+    fn is_open(&self, position: usize, last: &HashMap<&CellId, &Run>) -> bool {
         let cell = &self.cells[position];
         let is_past = self.instance != self.now;
         let is_known = |run: &Run| {
             let (is_now, is_same) = (Some(run.instance) == self.now, run.source == cell.source);
             if is_past { is_now || is_same } else { is_now && is_same }
         };
-        !cell.is_blank && !self.last(&cell.id).is_some_and(|last| is_known(&self.runs[last]))
+        !cell.is_blank && !last.get(&cell.id).is_some_and(|run| is_known(run))
     }
 
     fn text(&self, run: &Run) -> Option<&Arc<str>> {
