@@ -37,7 +37,7 @@ mod walker;
 pub use builtins::{is_builtin, is_history};
 pub use imports::imported_modules;
 pub use magics::is_blank;
-pub use names::{Argument, Effects, Implicit, Name, NameSet, Names, Passed, Repeat, Step, Unknown};
+pub use names::{Added, Argument, Effects, Implicit, Name, NameSet, Names, Passed, Repeat, Step, Unknown};
 pub use nondeterminism::{Cause, Nondeterminism, RandomUse, nondeterminism, random_state, random_use};
 pub use parse::with_stack;
 pub use rename::{CannotRename, Renamed, RenamedCell, rename};

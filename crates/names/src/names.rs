@@ -36,6 +36,10 @@ pub struct Names {
     /// What goes into the objects of names and may run when these are used: `M` and `f` after `m = M(f)`, `m` after `ms = [m]`, and the
     /// bases of a class.
     pub holds: BTreeMap<Name, NameSet>,
+    /// What goes into the objects of names that the cell changes, and may run when these are used: `f` after `fs.append(f)`.
+    pub added: BTreeMap<Name, Added>,
+    /// The functions and classes that decorators get, which may keep them: `@on("a")`.
+    pub registered: BTreeMap<Name, NameSet>,
     /// Words of what could not be read. Any of them may be a name that it binds.
     pub possible: NameSet,
     /// Whether it may bind any name at all, as `from m import *`, `exec()` and `%run` do.
@@ -49,6 +53,15 @@ pub struct Step {
     pub effects: Effects,
     /// The number stands for its text.
     pub code: u64,
+}
+
+/// Code that goes into an object.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Added {
+    /// What its lambdas use.
+    pub code: Effects,
+    /// Names that are functions, if they are any.
+    pub functions: NameSet,
 }
 
 /// What changing an object once more does, compared with changing it once.

@@ -24,6 +24,7 @@ mod derived;
 mod escapes;
 pub(crate) mod figures;
 mod implicit;
+mod kept;
 mod known;
 mod late;
 pub(crate) mod options;
@@ -34,6 +35,7 @@ mod unpacking;
 mod visit;
 mod wrappers;
 
+use kept::Pending;
 use known::{Branch, Derived};
 
 pub(crate) struct Walker {
@@ -73,6 +75,10 @@ pub(crate) struct Walker {
     sources: usize,
     /// In how many places the walk is where a name that nothing defines is no error.
     tolerant: usize,
+    /// In how many lambdas the walk is that go into an object.
+    kept: usize,
+    /// What these use.
+    pending: Vec<Pending>,
 }
 
 impl Walker {
@@ -98,12 +104,15 @@ impl Walker {
             source: String::new(),
             sources: 0,
             tolerant: 0,
+            kept: 0,
+            pending: Vec::new(),
         };
         if magics.contains(&CellMagic::Timeit) {
             walker.step(body, |walker| walker.walk_as_function(body));
         } else {
             walker.walk_steps(body);
         }
+        walker.use_pending();
         for magic in magics {
             if let CellMagic::Capture(name) = magic {
                 walker.step(body, |walker| walker.capture(name));
@@ -123,6 +132,7 @@ impl Walker {
         walk(self);
         let bound = self.branches.pop().unwrap_or_default();
         let mut effects = std::mem::take(&mut self.step);
+        self.pending.retain(|pending| !bound.surely.contains(&pending.name));
         let defines = effects.defines.iter().filter(|name| !bound.surely.contains(*name));
         effects.may_define = defines.cloned().collect();
         effects.binds = bound.likely.into_iter().collect();

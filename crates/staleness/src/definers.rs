@@ -1,6 +1,7 @@
 //! What other cells say about a name, as seen from a cell.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ops::Range;
 
 use names::{Effects, FIGURE, Implicit, Name, Names, Repeat};
 use notebook::CellId;
@@ -57,6 +58,13 @@ impl<'a> Surroundings<'a> for From<'_, 'a> {
     }
 }
 
+/// Code that a cell puts into an object.
+#[derive(Clone, Copy)]
+enum Code<'a> {
+    Lambdas(&'a Effects),
+    Function(&'a str),
+}
+
 /// The cells by the names that they themselves define.
 pub(crate) struct Definers<'a> {
     facts: Facts<'a>,
@@ -67,6 +75,8 @@ pub(crate) struct Definers<'a> {
     gone: HashSet<&'a str>,
     /// The names that share an object with another one somewhere.
     aliased: BTreeSet<&'a str>,
+    /// The code that cells put into the objects of names.
+    added: HashMap<&'a str, Vec<(usize, Code<'a>)>>,
     /// Whether a cell makes an object that gives each of its items once.
     has_streams: bool,
     /// Whether a class says that a use of its objects without the name of a method changes them.
@@ -100,7 +110,41 @@ impl<'a> Definers<'a> {
         let mut makers = facts.cells.iter().flat_map(|cell| cell.names.made_by.values());
         let has_implicit =
             functions.any(|function| !function.changing.is_empty()) || makers.any(|maker| maker == FIGURE);
-        Self { facts, positions, written, gone, aliased, has_streams, has_implicit }
+        let added = HashMap::new();
+        let mut definers =
+            Self { facts, positions, written, gone, aliased, added, has_streams, has_implicit };
+        definers.add_kept();
+        definers
+    }
+
+    fn add_kept(&mut self) {
+        let mut all = Vec::new();
+        for (at, cell) in self.facts.cells.iter().enumerate() {
+            for (name, added) in &cell.names.added {
+                all.push((name.as_str(), at, Code::Lambdas(&added.code)));
+                all.extend(
+                    added.functions.iter().map(|function| (name.as_str(), at, Code::Function(function))),
+                );
+            }
+            for (decorator, functions) in &cell.names.registered {
+                let objects = self.keeping(decorator, at);
+                for function in functions {
+                    all.extend(objects.iter().map(|name| (*name, at, Code::Function(function))));
+                }
+            }
+        }
+        for (name, at, code) in all {
+            self.added.entry(name).or_default().push((at, code));
+        }
+    }
+
+    /// The objects that a decorator of a cell changes.
+    fn keeping(&self, decorator: &'a Name, at: usize) -> Vec<&'a str> {
+        if let Some(function) = self.function_at(decorator, at).filter(|function| !function.is_class) {
+            return function.changes.iter().map(String::as_str).collect();
+        }
+        let is_object = self.definer(decorator, at).is_some_and(|names| !names.imports.contains(decorator));
+        if is_object { vec![decorator] } else { Vec::new() }
     }
 
     /// The other names of an object as seen from this position.
@@ -160,6 +204,7 @@ impl<'a> Definers<'a> {
         };
         let (mut objects, mut known) = (vec![(name, maker)], BTreeSet::new());
         while let Some((name, at)) = objects.pop() {
+            self.find_added(name, at..position, &mut found);
             let names = &self.facts.cells[at].names;
             let maker = names.made_by.get(name).map(|maker| self.function_at(maker, at));
             let gives_code = maker.is_none_or(|maker| maker.is_some_and(|effects| effects.gives_code));
@@ -176,6 +221,20 @@ impl<'a> Definers<'a> {
             }
         }
         found
+    }
+
+    /// What code uses that these cells put into the object of a name.
+    fn find_added(&self, name: &str, cells: Range<usize>, found: &mut BTreeSet<&'a str>) {
+        let added = self.added.get(name).into_iter().flatten();
+        for (at, code) in added.filter(|(at, _)| cells.contains(at)) {
+            let code = match code {
+                Code::Lambdas(effects) => Some(*effects),
+                Code::Function(function) => self.function_at(function, *at),
+            };
+            if let Some(code) = code {
+                self.add_late(code, *at, &|_| true, found);
+            }
+        }
     }
 
     /// What a function uses, and those that it calls, as seen from the cell at `at`.

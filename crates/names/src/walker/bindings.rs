@@ -24,7 +24,10 @@ impl Walker {
 
     /// The object of a name goes into another one. If it is a function, it is not called here.
     pub(super) fn hand_on(&mut self, name: &str) {
-        if self.scopes.resolve(name) == Resolved::Module && self.is_from_outside(name) {
+        if self.scopes.resolve(name) == Resolved::Module
+            && self.is_from_outside(name)
+            && !self.use_later(name)
+        {
             self.effects().uses.insert(name.to_owned());
             self.take(name);
             if self.tolerant == 0 && (self.functions > 0 || !self.step.defines.contains(name)) {

@@ -37,6 +37,7 @@ impl Walker {
             self.fix(&function.name, &text, self.branches.len() > 1);
         }
         self.keep_state(function);
+        self.keep_decorated(&function.decorator_list, &function.name);
         self.keep_results(function);
         if self.definitions == 0 {
             self.gives_code(function);
@@ -62,6 +63,7 @@ impl Walker {
             });
         });
         self.hold_bases(class);
+        self.keep_decorated(&class.decorator_list, &class.name);
         if self.definitions == 0 {
             self.notes_changing_uses(class);
         }

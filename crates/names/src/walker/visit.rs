@@ -20,9 +20,13 @@ use crate::names::{Repeat, Unknown};
 impl Walker {
     /// An assignment to other targets than names.
     fn assign_parts(&mut self, targets: &[Expr], value: &Expr) {
-        self.visit_expr(value);
+        match targets {
+            [Expr::Subscript(_) | Expr::Attribute(_)] => self.visit_added(value),
+            _ => self.visit_kept(value),
+        }
         for target in targets {
             self.assign_part(target, value);
+            self.keep_part(target, value);
             self.unpack(target, value);
         }
         self.share_figure(targets, value);
@@ -73,7 +77,10 @@ impl<'a> Visitor<'a> for Walker {
                     if let ([Expr::Name(name)], Some(made)) = (targets, made_of(value)) {
                         return self.assigned_function(&name.id, &made);
                     }
-                    visitor::walk_stmt(self, statement);
+                    self.visit_kept(value);
+                    for target in targets {
+                        self.visit_expr(target);
+                    }
                     self.made(targets, value);
                     if let [Expr::Name(name)] = targets {
                         self.derive(&name.id, value);
@@ -166,6 +173,15 @@ impl<'a> Visitor<'a> for Walker {
                     self.change(expression);
                 }
             }
+            Expr::Subscript(part) if part.value.is_name_expr() && is_changed(expression) => {
+                // What is in the object already does not run.
+                if let Expr::Name(object) = &*part.value {
+                    self.hand_on(&object.id);
+                }
+                self.visit_expr(&part.slice);
+                self.names.binds_anything |= reaches_namespace(expression);
+                self.change(expression);
+            }
             Expr::Attribute(_) | Expr::Subscript(_) => {
                 match class_of(expression).filter(|_| self.callee != Some(expression.range())) {
                     Some(class) => self.hand_on(class),
@@ -204,9 +220,10 @@ impl<'a> Visitor<'a> for Walker {
                 self.callee = Some(call.func.range());
                 if only_looks(call) {
                     self.looking(|walker| visitor::walk_expr(walker, expression));
-                } else {
+                } else if !self.visit_keeping_call(call, is_discarded) {
                     visitor::walk_expr(self, expression);
                 }
+                self.keep_arguments(call);
                 self.rewind(call);
                 self.call(call, is_discarded);
             }

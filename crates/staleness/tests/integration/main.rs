@@ -7,6 +7,7 @@ mod classes;
 mod edits;
 mod fresh_run;
 mod identity;
+mod kept;
 mod large;
 mod objects;
 mod plans;
