@@ -56,6 +56,9 @@ async def test_what_is_stale_survives_the_server(machine: Machine) -> None:
         assert "No code cell there is stale" in await server.call("run_cells", stale=True)
         await server.call("overwrite_cell_source", cell_index=1, cell_source="y = x + 2")
     async with machine.server() as server:
+        # Models may name the notebook in each call instead of opening it.
+        planned = await server.call("run_cells", notebook_name=NOTEBOOK, stale=True, preview=True)
+        assert "cells 1 (edited), 2 (input changed)" in planned, planned
         await server.call("use_notebook", notebook_path=NOTEBOOK)
         planned = await server.call("run_cells", stale=True, preview=True)
         assert "cells 1 (edited), 2 (input changed)" in planned, planned

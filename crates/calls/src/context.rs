@@ -141,6 +141,9 @@ impl Context<'_> {
     pub async fn notebook(&self, argument: &NotebookArgument) -> Result<Arc<OpenNotebook>, Error> {
         let opened = self.session.notebook(argument.notebook_name.as_deref()).await?;
         self.consent.check_notebook(opened.path())?;
+        if self.consent.may(&[Group::Run], Permission::Execute) {
+            self.session.take_running_kernel(&opened).await;
+        }
         Ok(opened)
     }
 

@@ -256,6 +256,11 @@ impl Kernels {
     }
 
     /// The session of a notebook.
+    /// Whether the server has a kernel for the notebook.
+    pub(crate) async fn has_session(&self, notebook: &str) -> Result<bool, Error> {
+        Ok(self.session(notebook).await?.is_some_and(|session| session.kernel.is_some()))
+    }
+
     async fn session(&self, notebook: &str) -> Result<Option<SessionModel>, Error> {
         Ok(self.sessions().await?.into_iter().find(|session| is_of(session, notebook)))
     }

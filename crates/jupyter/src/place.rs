@@ -305,6 +305,11 @@ impl Place for Jupyter {
         .boxed()
     }
 
+    fn has_running_kernel(&self, notebook: &NotebookPath) -> Future<'_, bool> {
+        let notebook = self.prefix.strip(notebook);
+        async move { self.kernels.has_session(&notebook?).await }.boxed()
+    }
+
     fn kernel(&self, request: KernelRequest) -> Future<'_, KernelChoice> {
         self.kernels.choose(request).boxed()
     }

@@ -296,6 +296,12 @@ impl Place for Folder {
     }
 
     #[cfg(unix)]
+    fn has_running_kernel(&self, notebook: &NotebookPath) -> Future<'_, bool> {
+        let notebook = self.root.resolve(notebook);
+        async move { Ok(self.keeps_kernel_of(&notebook?)) }.boxed()
+    }
+
+    #[cfg(unix)]
     fn earlier_runs(&self) -> Option<&dyn EarlierRuns> {
         Some(self)
     }

@@ -123,6 +123,11 @@ pub trait Place: Send + Sync + 'static {
         None
     }
 
+    /// Whether a kernel runs for a notebook that is not used here yet: of an earlier server or of another program. Starts nothing.
+    fn has_running_kernel(&self, _notebook: &NotebookPath) -> Future<'_, bool> {
+        Box::pin(ready(Ok(false)))
+    }
+
     /// Chooses a kernel, and installs or starts what it needs.
     fn kernel(&self, request: KernelRequest) -> Future<'_, KernelChoice>;
 

@@ -51,6 +51,8 @@ struct KernelBinding {
     kernel: Option<Arc<dyn Kernel>>,
     /// One that other programs use, of which only is known what they have run.
     observed: Option<Arc<dyn Kernel>>,
+    /// A kernel was chosen for it, or looked for.
+    is_looked_for: bool,
     /// The session that started the kernel; `None` if it existed before.
     started_by: Option<SessionId>,
     users: HashSet<SessionId>,
@@ -95,6 +97,13 @@ impl OpenNotebook {
     /// The kernel, if one has been chosen.
     pub fn kernel(&self) -> Option<Arc<dyn Kernel>> {
         self.binding().kernel.clone()
+    }
+
+    /// Whether nobody has looked yet for a kernel that other programs have left for it. The caller does so now.
+    pub fn looks_for_kernel(&self) -> bool {
+        let mut binding = self.binding();
+        let is_known = std::mem::replace(&mut binding.is_looked_for, true);
+        !is_known && binding.kernel.is_none()
     }
 
     /// Other programs use this kernel for the notebook: its cells are judged by it, as long as none is chosen here.

@@ -17,7 +17,7 @@ pub(crate) struct LeftoverReport {
 impl LeftoverReport {
     /// `None` if there is nothing to tell.
     pub(crate) async fn unreported(&self, places: &[Arc<dyn Place>]) -> Option<Arc<Leftovers>> {
-        if self.is_reported.load(Ordering::Relaxed) {
+        if self.is_reported() {
             return None;
         }
         let find = async {
@@ -32,6 +32,10 @@ impl LeftoverReport {
             Arc::new(all)
         };
         Some(self.found.get_or_init(|| find).await.clone())
+    }
+
+    pub(crate) fn is_reported(&self) -> bool {
+        self.is_reported.load(Ordering::Relaxed)
     }
 
     /// `false` if it was reported before.

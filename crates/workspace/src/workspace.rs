@@ -174,6 +174,10 @@ impl Workspace {
         self.left.unreported(&self.places.all()).await
     }
 
+    pub(crate) fn has_reported_leftovers(&self) -> bool {
+        self.left.is_reported()
+    }
+
     /// What was left is about to be reported to an agent. `false` if that was done before.
     pub fn report_leftovers(&self, left: &Leftovers) -> bool {
         let is_first = self.left.report();

@@ -61,6 +61,15 @@ impl Folder {
         Err(UnusedKernels { refused, others: left.into_iter().chain(self.unused_folders()).collect() })
     }
 
+    /// Whether a kept kernel runs for the notebook, or has left what it did.
+    pub(super) fn keeps_kernel_of(&self, notebook: &Path) -> bool {
+        self.keeping.is_some()
+            && keepers(&self.process_env.state_folder()).into_iter().any(|(folder, record)| {
+                let is_usable = if folder.is_kept() { record.is_ready() } else { record.is_readable() };
+                record.notebook.as_deref() == Some(notebook) && is_usable
+            })
+    }
+
     /// Whether a kernel is that of this folder or of a notebook in it.
     pub(super) fn is_here(&self, record: &KernelFile) -> bool {
         let home = record.notebook.as_ref().unwrap_or(&record.folder);

@@ -1,6 +1,7 @@
 //! What a session runs, and the kernels that it chooses for that.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use notebook::CellId;
 use place::{
@@ -8,6 +9,7 @@ use place::{
     NextStep, Place, RunId,
 };
 use runs::{InLine, InSeries, OpenNotebook, Run, RunTarget, Slot};
+use tokio::time::timeout;
 use verify::{VerifyOptions, Verifying};
 
 use super::Session;
@@ -15,6 +17,8 @@ use crate::places::Located;
 
 /// How many kernels are named where one is not found.
 const MAX_NEAR: usize = 3;
+/// How long a call waits until a kernel of before is found.
+const KERNEL_LIMIT: Duration = Duration::from_secs(5);
 
 impl Session {
     /// The kernel of a notebook. Chooses one if it has none yet.
@@ -29,6 +33,27 @@ impl Session {
             self.workspace.identify_kernel(notebook).await;
         }
         Ok(choice)
+    }
+
+    /// Takes the kernel that an earlier server or another program runs for a notebook, so that it is known what has run. Starts none. A
+    /// failure is that of the run that needs the kernel.
+    pub async fn take_running_kernel(&self, notebook: &Arc<OpenNotebook>) {
+        if !notebook.looks_for_kernel() {
+            return;
+        }
+        let taking = async {
+            if notebook.place().has_running_kernel(notebook.path()).await? {
+                self.choose_kernel(notebook, KernelSelector::Any).await?;
+                if !self.workspace.has_reported_leftovers() {
+                    // The first reply tells of these runs.
+                    notebook.take_notices();
+                }
+            }
+            Ok::<_, Error>(())
+        };
+        if let Ok(Err(error)) = timeout(KERNEL_LIMIT, taking).await {
+            tracing::debug!(%error, "no running kernel of the notebook was found");
+        }
     }
 
     /// Looks for a run that this server does not know on the kernels of all places, and takes it over if its server has ended.
