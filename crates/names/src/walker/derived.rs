@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use ruff_python_ast::visitor::{self, Visitor};
-use ruff_python_ast::{Expr, ExprCall};
+use ruff_python_ast::{Expr, ExprAttribute, ExprCall, ExprList, ExprTuple};
 
 use super::known::Part;
 use super::repeats::{is_idempotent, part_of};
@@ -40,7 +40,15 @@ impl Walker {
                 ("reversed" | "sorted" | "list" | "ravel" | "tqdm", [all, ..], _) => {
                     self.derive_items(target, all);
                 }
-                ("items", [], Some([_, item])) => self.derive_items_of(item, &call.func),
+                ("items", [], Some([_, item])) => match &*call.func {
+                    Expr::Attribute(ExprAttribute { value, .. }) if value.is_dict_expr() => {
+                        let first = value.as_dict_expr().and_then(|dict| dict.items.first());
+                        if let Some(first) = first {
+                            self.derive_items_of(item, &first.value);
+                        }
+                    }
+                    items => self.derive_items_of(item, items),
+                },
                 (
                     "values" | "flatten" | "ravel" | "get_axes" | "parameters" | "modules" | "children",
                     [],
@@ -50,6 +58,16 @@ impl Walker {
                 }
                 _ => {}
             },
+            (Expr::Tuple(ExprTuple { elts, .. }) | Expr::List(ExprList { elts, .. }), targets) => {
+                // Of several objects, such as axes of one figure, the first stands for all.
+                match (elts.first(), targets) {
+                    (Some(Expr::Tuple(first)), Some(targets)) => {
+                        targets.iter().zip(&first.elts).for_each(|(it, of)| self.derive_items_of(it, of));
+                    }
+                    (Some(first), None) => self.derive_items_of(target, first),
+                    _ => {}
+                }
+            }
             (_, targets) => {
                 for target in targets.unwrap_or(std::slice::from_ref(target)) {
                     self.derive_items_of(target, iterable);

@@ -84,6 +84,10 @@ fn what_a_loop_over_axes_draws_changes_their_figure() {
         ),
         ("for ax in axes: n = 1", "c: for ax in axes: n = 2", "ok ok edited ok", "c"),
     ]);
+}
+
+#[test]
+fn what_a_loop_over_other_items_changes() {
     check(&[
         (
             "k = 1 | f, axs = plt.subplots(2)\nfor a in axs: a.plot(k) | f",
@@ -92,6 +96,25 @@ fn what_a_loop_over_axes_draws_changes_their_figure() {
             "abc",
         ),
         ("k = 1 | f, ax = plt.subplots()\nax.plot(k) | f", "a: k = 2", "edited input input", "abc"),
+        (
+            "fig, (p, q) = plt.subplots(2) | for ax in (p, q): ax.grid(True) | fig",
+            "b: for ax in (p, q): ax.grid(False)",
+            "ok edited input",
+            "abc",
+        ),
+        (
+            "fig, (p, q) = plt.subplots(2) | for k, ax in {'p': p, 'q': q}.items(): ax.set_title(k) | fig",
+            "b: for k, ax in {'r': p, 'q': q}.items(): ax.set_title(k)",
+            "ok edited input",
+            "abc",
+        ),
+        (
+            "fig, (p, q) = plt.subplots(2) | for k, ax in [('p', p), ('q', q)]: ax.set_title(k) | fig",
+            "b: for k, ax in [('r', p), ('q', q)]: ax.set_title(k)",
+            "ok edited input",
+            "abc",
+        ),
+        ("d = f() | for x in (d, 2): print(x) | d", "b: for x in (d, 3): print(x)", "ok edited ok", "b"),
         (
             "f, (left, right) = plt.subplots(2) | left.plot(1) | f",
             "b: left.plot(2)",
