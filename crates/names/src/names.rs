@@ -40,6 +40,8 @@ pub struct Names {
     pub added: BTreeMap<Name, Added>,
     /// The functions and classes that decorators get, which may keep them: `@on("a")`.
     pub registered: BTreeMap<Name, NameSet>,
+    /// The attributes that it reads, also in its functions, as numbers: see [`attribute`](crate::attribute).
+    pub attributes: SmallSet<u32>,
     /// Words of what could not be read. Any of them may be a name that it binds.
     pub possible: NameSet,
     /// Whether it may bind any name at all, as `from m import *`, `exec()` and `%run` do.

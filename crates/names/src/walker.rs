@@ -28,6 +28,7 @@ mod kept;
 mod known;
 mod late;
 pub(crate) mod options;
+pub(crate) mod patches;
 mod repeats;
 pub(crate) mod shared;
 pub(crate) mod streams;
@@ -230,6 +231,11 @@ fn root(part: &Expr) -> Option<&str> {
         Expr::Name(name) => Some(&name.id),
         Expr::Attribute(attribute) => root(&attribute.value),
         Expr::Subscript(subscript) => root(&subscript.value),
+        // `vars(a)["b"]`
+        Expr::Call(call) => match (&*call.func, &*call.arguments.args) {
+            (Expr::Name(function), [object]) if function.id.as_str() == "vars" => root(object),
+            _ => None,
+        },
         _ => None,
     }
 }

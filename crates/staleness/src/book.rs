@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
-use names::{Name, Names, Repeat, Unknown};
+use names::{Name, Names, Repeat, Unknown, attribute, patched};
 use notebook::CellId;
 
 use crate::definers::{Definers, From};
@@ -60,9 +60,11 @@ impl<'a> Book<'a> {
         let definers = Definers::new(facts);
         let around = |position| From { definers: &definers, position };
         let is_defined = |name: &str| definers.positions.contains_key(name);
+        let patches = patches(facts);
         let effective = |names: &'a Names, source, position, random, assigned: Vec<&'a Name>| {
             let effective = Effective::of(names, source, &around(position));
-            effective.with_assigned(assigned, source, &is_defined).with_random(random)
+            let effective = effective.with_assigned(assigned, source, &is_defined).with_random(random);
+            effective.with_patched(names, &patches)
         };
         let cells = facts.cells.iter().enumerate();
         let now: Vec<_> = cells
@@ -233,6 +235,13 @@ impl<'a> Book<'a> {
         let now = self.facts.cells[position].names.fixed.get(name);
         now.is_some() && self.run(position).is_some_and(|run| run.names.fixed.get(name) == now)
     }
+}
+
+/// The attributes that cells set of classes of libraries.
+fn patches(facts: Facts<'_>) -> Vec<(&str, u32)> {
+    let changes = facts.cells.iter().flat_map(|cell| &cell.names.effects.changes);
+    let patches = changes.filter_map(|name| Some((name.as_str(), attribute(patched(name)?))));
+    patches.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// For each run, where its cell is.

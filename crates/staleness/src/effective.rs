@@ -309,6 +309,18 @@ impl<'n> Effective<'n> {
         self
     }
 
+    /// Adds that the cell reads attributes which cells set of classes of libraries.
+    pub(crate) fn with_patched(mut self, names: &Names, patches: &[(&'n str, u32)]) -> Self {
+        let read = patches.iter().filter(|(_, attribute)| names.attributes.contains(attribute));
+        for (patch, _) in read {
+            self.uses.entry(patch).or_insert(None);
+            for flow in self.flows.values_mut() {
+                flow.inputs.insert(patch);
+            }
+        }
+        self
+    }
+
     fn write(&mut self, name: &'n str, write: Write) {
         let known = self.writes.entry(name).or_insert(write);
         *known = (*known).max(write);

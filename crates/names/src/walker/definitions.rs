@@ -65,6 +65,7 @@ impl Walker {
         self.hold_bases(class);
         self.keep_decorated(&class.decorator_list, &class.name);
         if self.definitions == 0 {
+            self.patch_by_decorators(&class.decorator_list, &class.name);
             self.notes_changing_uses(class);
         }
     }

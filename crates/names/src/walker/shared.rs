@@ -3,6 +3,7 @@
 use ruff_python_ast::{Expr, ExprCall, ExprDict};
 
 use super::options::{ARRAYS, ENVIRONMENT, FLOATS, FRAMES, LOGS};
+use super::patches::patched;
 use super::{Resolved, Walker};
 use crate::names::{Name, Repeat};
 
@@ -15,7 +16,7 @@ const DRAWING: [&str; 7] = ["plt", "sns", "mpl", "matplotlib", "pyplot", "pylab"
 
 /// Whether a name stands for something that cells share and that is there though no cell defines it.
 pub fn is_shared(name: &str) -> bool {
-    is_configuration(name) || name.starts_with(DISPLAY)
+    is_configuration(name) || name.starts_with(DISPLAY) || patched(name).is_some()
 }
 
 /// Whether a name stands for options, which cells set in parts.

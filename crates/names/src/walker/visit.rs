@@ -21,12 +21,15 @@ impl Walker {
     /// An assignment to other targets than names.
     fn assign_parts(&mut self, targets: &[Expr], value: &Expr) {
         match targets {
-            [Expr::Subscript(_) | Expr::Attribute(_)] => self.visit_added(value),
+            [target @ (Expr::Subscript(_) | Expr::Attribute(_))] if !self.is_patch(target) => {
+                self.visit_added(value);
+            }
             _ => self.visit_kept(value),
         }
         for target in targets {
             self.assign_part(target, value);
             self.keep_part(target, value);
+            self.patch(target);
             self.unpack(target, value);
         }
         self.share_figure(targets, value);
@@ -161,6 +164,7 @@ impl<'a> Visitor<'a> for Walker {
     }
 
     fn visit_expr(&mut self, expression: &'a Expr) {
+        self.reads_attribute(expression);
         match expression {
             Expr::Name(name) => match name.ctx {
                 ExprContext::Store => self.bind(&name.id),

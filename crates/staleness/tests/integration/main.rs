@@ -10,6 +10,7 @@ mod identity;
 mod kept;
 mod large;
 mod objects;
+mod patches;
 mod plans;
 mod seeds;
 mod shared;

@@ -1,0 +1,76 @@
+//! Functions that the notebook gives to classes of libraries: `pd.DataFrame.total = total`, and accessors of pandas. Cells use them by their
+//! name as an attribute, whatever object that is of.
+
+use ruff_python_ast::{Decorator, Expr};
+
+use super::shared::{path_of, text_of};
+use super::{Resolved, Walker, hash};
+use crate::names::Name;
+
+/// What an attribute is called in messages.
+const ATTRIBUTE: &str = "the attribute ";
+
+/// Stands for an attribute that a cell reads.
+pub fn attribute(name: &str) -> u32 {
+    // Another one with the same number is rare, and only means that a cell is run once more.
+    u32::try_from(hash(name) & u64::from(u32::MAX)).unwrap_or_default()
+}
+
+/// The attribute whose name for messages this is.
+pub fn patched(name: &str) -> Option<&str> {
+    name.strip_prefix(ATTRIBUTE)
+}
+
+impl Walker {
+    pub(super) fn reads_attribute(&mut self, expression: &Expr) {
+        if let Some(part) = expression.as_attribute_expr().filter(|part| part.ctx.is_load()) {
+            self.names.attributes.insert(attribute(&part.attr));
+        }
+    }
+
+    /// `pd.DataFrame.total = …`, whose target is given. Whether it is one.
+    pub(super) fn is_patch(&self, target: &Expr) -> bool {
+        target.is_attribute_expr()
+            && match path_of(target)[..] {
+                [module, .., class, _] => self.is_class_of_module(module, class),
+                [class, _] => self.is_class_of_module(class, class),
+                _ => false,
+            }
+    }
+
+    fn is_class_of_module(&self, module: &str, class: &str) -> bool {
+        let is_of_module = module != class || self.names.imports.contains(module);
+        is_of_module
+            && module != "self"
+            && class.starts_with(char::is_uppercase)
+            && self.scopes.resolve(module) == Resolved::Module
+    }
+
+    /// After the target of an assignment has been visited.
+    pub(super) fn patch(&mut self, target: &Expr) {
+        if self.is_patch(target)
+            && let Some(part) = target.as_attribute_expr()
+        {
+            self.change_shared(name_of(&part.attr), vec![String::new()]);
+        }
+    }
+
+    /// `@pd.api.extensions.register_dataframe_accessor("stats")`, after the class has been defined.
+    pub(super) fn patch_by_decorators(&mut self, decorators: &[Decorator], class: &str) {
+        for decorator in decorators {
+            let Expr::Call(call) = &decorator.expression else { continue };
+            let is_accessor = path_of(&call.func).last().is_some_and(|last| {
+                last.starts_with("register_") && (last.ends_with("_accessor") || last.ends_with("_namespace"))
+            });
+            if let Some(attribute) = call.arguments.args.first().and_then(text_of).filter(|_| is_accessor) {
+                // What its methods use, is used where they are called.
+                self.read(class);
+                self.change_shared(name_of(&attribute), vec![String::new()]);
+            }
+        }
+    }
+}
+
+fn name_of(attribute: &str) -> Name {
+    format!("{ATTRIBUTE}{attribute}")
+}
