@@ -148,7 +148,8 @@ impl Turn {
 
     /// Waits a short while for those runs of earlier calls for which `concerns` holds. Returns the ones that go on.
     pub async fn after_earlier_runs(&self, concerns: impl Fn(&Run) -> bool) -> Vec<Arc<Run>> {
-        let goes_on = |run: &Arc<Run>| !run.state().is_over() && concerns(run);
+        // One that is over may still have outputs to store.
+        let goes_on = |run: &Arc<Run>| !run.is_closed() && concerns(run);
         let mut runs: Vec<_> =
             self.0.earlier.iter().flat_map(|runs| runs.lock().clone()).filter(goes_on).collect();
         if runs.is_empty() {

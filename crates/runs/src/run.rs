@@ -373,7 +373,7 @@ impl Run {
         self.record.lock().is_detached
     }
 
-    pub(crate) fn is_closed(&self) -> bool {
+    pub fn is_closed(&self) -> bool {
         self.record.lock().is_closed
     }
 
