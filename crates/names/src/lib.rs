@@ -44,7 +44,7 @@ pub use rename::{CannotRename, Renamed, RenamedCell, rename};
 pub use small_set::SmallSet;
 pub use undefined::{Undefined, definers, undefined};
 pub use walker::figures::FIGURE;
-pub use walker::options::{ARRAYS, FLOATS, FRAMES};
+pub use walker::options::{ARRAYS, FLOATS, FRAMES, INTERACTIVITY};
 pub use walker::patches::{attribute, patched};
 pub use walker::shared::{CONFIGURATION, is_configuration, is_shared};
 pub use walker::streams::is_counting;

@@ -42,6 +42,8 @@ pub struct Names {
     pub registered: BTreeMap<Name, NameSet>,
     /// The attributes that it reads, also in its functions, as numbers: see [`attribute`](crate::attribute).
     pub attributes: SmallSet<u32>,
+    /// Whether expressions stand above its last statement, which `IPython` may show.
+    pub has_inner_expressions: bool,
     /// Words of what could not be read. Any of them may be a name that it binds.
     pub possible: NameSet,
     /// Whether it may bind any name at all, as `from m import *`, `exec()` and `%run` do.

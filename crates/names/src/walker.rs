@@ -151,6 +151,7 @@ impl Walker {
 
     fn walk_steps(&mut self, source: &str) {
         let walked = self.nested(source, |walker, statements| {
+            walker.names.has_inner_expressions = options::has_inner_expressions(statements);
             for statement in statements {
                 let text = source.get(statement.range().to_std_range()).unwrap_or_default();
                 walker.step(text, |walker| walker.visit_stmt(statement));

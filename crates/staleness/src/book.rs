@@ -3,9 +3,10 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
-use names::{Name, Names, Repeat, Unknown, attribute, patched};
+use names::{INTERACTIVITY, Name, Names, Repeat, Unknown, attribute, patched};
 use notebook::CellId;
 
+use crate::configuration::is_set_by;
 use crate::definers::{Definers, From};
 use crate::effective::{Effective, Write};
 use crate::facts::{Cell, Facts, Run};
@@ -61,6 +62,9 @@ impl<'a> Book<'a> {
         let around = |position| From { definers: &definers, position };
         let is_defined = |name: &str| definers.positions.contains_key(name);
         let patches = patches(facts);
+        let mut known =
+            facts.cells.iter().map(|cell| &cell.names).chain(facts.runs.iter().map(|run| &run.names));
+        let is_interactive = known.any(|names| is_set_by(names, INTERACTIVITY));
         let effective = |names: &'a Names, source, position, random, assigned: Vec<&'a Name>| {
             let effective = Effective::of(names, source, &around(position));
             let effective = effective.with_assigned(assigned, source, &is_defined).with_random(random);
@@ -73,6 +77,8 @@ impl<'a> Book<'a> {
                 let assigned = run.map(|run| still_assigned(cell, run, &around(position)));
                 let assigned = assigned.unwrap_or_default();
                 let known = effective(&cell.names, cell.source, position, &cell.random, assigned);
+                let shows = cell.names.has_inner_expressions && is_interactive;
+                let known = known.with_shown(if shows { &[INTERACTIVITY] } else { &[] });
                 Rc::new(known.with_shown(&cell.shows))
             })
             .collect();

@@ -1,16 +1,20 @@
 //! Options that change what cells below show, though nothing names them there: how `NumPy` prints arrays, how pandas shows frames, and
 //! what loggers write.
 
-use ruff_python_ast::{Expr, ExprCall, ExprSubscript};
+use ruff_python_ast::{Expr, ExprCall, ExprSubscript, Stmt};
 
 use super::shared::{path_of, text_of};
 use super::{Resolved, Walker};
+use crate::methods::change_by;
 
 /// What the options of `NumPy`, of pandas and of `logging` are called in messages.
 pub const ARRAYS: &str = "NumPy's print options";
 pub const FRAMES: &str = "pandas' display options";
 /// What `%precision` sets is called in messages.
 pub const FLOATS: &str = "IPython's precision";
+/// Which expressions of a cell `IPython` shows, is called in messages.
+pub const INTERACTIVITY: &str = "IPython's ast_node_interactivity";
+const INTERACTIVITY_PART: &str = "ast_node_interactivity";
 /// What the variables of the process are called in messages.
 pub(super) const ENVIRONMENT: &str = "the environment";
 pub(super) const LOGS: &str = "the configuration of logging";
@@ -60,6 +64,10 @@ impl Walker {
 
     /// `pd.options.display.precision = 3`, whose target is given. Whether it is one.
     pub(super) fn sets_option(&mut self, target: &Expr) -> bool {
+        if path_of(target).last() == Some(&INTERACTIVITY_PART) {
+            self.change_shared(INTERACTIVITY.to_owned(), vec![INTERACTIVITY_PART.to_owned()]);
+            return true;
+        }
         let part = option_of(target);
         if let Some(part) = &part {
             self.change_shared(FRAMES.to_owned(), vec![part.clone()]);
@@ -99,6 +107,23 @@ impl Walker {
             self.read_shared(ENVIRONMENT.to_owned());
         }
     }
+}
+
+/// Whether `IPython` shows more of a cell than its last expression, if it is told to show all.
+pub(super) fn has_inner_expressions(statements: &[Stmt]) -> bool {
+    let inner = statements.split_last().map(|(_, inner)| inner).unwrap_or_default();
+    inner.iter().any(|statement| {
+        let Some(expression) = statement.as_expr_stmt() else { return false };
+        match &*expression.value {
+            Expr::Call(call) => !path_of(&call.func).last().is_some_and(|last| gives_nothing(last)),
+            value => !value.is_none_literal_expr(),
+        }
+    })
+}
+
+fn gives_nothing(function: &str) -> bool {
+    matches!(function, "print" | "display" | "show" | "seed" | "set_option" | "filterwarnings")
+        || change_by(function).is_some()
 }
 
 fn variable_of(part: &Expr) -> Option<&ExprSubscript> {

@@ -30,7 +30,9 @@ impl Walker {
 
     /// `pd.DataFrame.total = …`, whose target is given. Whether it is one.
     pub(super) fn is_patch(&self, target: &Expr) -> bool {
+        let is_option = path_of(target).last() == Some(&"ast_node_interactivity");
         target.is_attribute_expr()
+            && !is_option
             && match path_of(target)[..] {
                 [module, .., class, _] => self.is_class_of_module(module, class),
                 [class, _] => self.is_class_of_module(class, class),

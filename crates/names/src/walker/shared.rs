@@ -2,7 +2,7 @@
 
 use ruff_python_ast::{Expr, ExprCall, ExprDict};
 
-use super::options::{ARRAYS, ENVIRONMENT, FLOATS, FRAMES, LOGS};
+use super::options::{ARRAYS, ENVIRONMENT, FLOATS, FRAMES, INTERACTIVITY, LOGS};
 use super::patches::patched;
 use super::{Resolved, Walker};
 use crate::names::{Name, Repeat};
@@ -21,7 +21,7 @@ pub fn is_shared(name: &str) -> bool {
 
 /// Whether a name stands for options, which cells set in parts.
 pub fn is_configuration(name: &str) -> bool {
-    [CONFIGURATION, ARRAYS, FRAMES, FLOATS, LOGS, ENVIRONMENT].contains(&name)
+    [CONFIGURATION, ARRAYS, FRAMES, FLOATS, LOGS, ENVIRONMENT, INTERACTIVITY].contains(&name)
 }
 
 impl Walker {
@@ -81,6 +81,9 @@ impl Walker {
             }
             (Some(magic @ ("env" | "set_env")), Some(_)) => {
                 self.sets_environment_by_magic(&text[magic.len()..]);
+            }
+            (Some("config"), Some("InteractiveShell.ast_node_interactivity")) => {
+                self.change_shared(INTERACTIVITY.to_owned(), vec!["ast_node_interactivity".to_owned()]);
             }
             (Some("config"), Some(part)) if part.starts_with("InlineBackend.") => {
                 self.configure(vec![part.to_owned()]);

@@ -64,3 +64,19 @@ fn what_vars_gives_is_the_object_itself() {
         ("c = C() | print(vars(c)) | print(c.depth)", "b: print(vars(c), 1)", "ok edited ok", "b"),
     ]);
 }
+
+#[test]
+fn what_ipython_shows_of_a_cell_is_an_option() {
+    let set = |value: &str| {
+        format!(
+            "from IPython.core.interactiveshell import InteractiveShell\nInteractiveShell.ast_node_interactivity = '{value}'"
+        )
+    };
+    let (all, last) = (set("all"), format!("a: {}", set("last_expr")));
+    let rest = "x = 5 | x + 1\nx + 2 | print(x)\nx | xs = []\nxs.append(1)\nxs";
+    let magic = "%config InteractiveShell.ast_node_interactivity = 'all' | df.head()\ndf.tail() | df.head()";
+    check(&[
+        (&format!("{all} | {rest}"), &last, "edited ok input ok ok", "ac"),
+        (magic, "a: %config InteractiveShell.ast_node_interactivity = 'last_expr'", "edited input ok", "ab"),
+    ]);
+}
