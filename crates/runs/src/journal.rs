@@ -94,10 +94,10 @@ impl Journal {
         self.entries.lock().runs.iter().rev().cloned().collect()
     }
 
-    /// The runs of a notebook's cells that have not ended, the oldest first.
+    /// The runs of a notebook's cells that have not ended, or of which the history may not know yet, the oldest first.
     pub fn unfinished(&self, path: &NotebookPath) -> Vec<Arc<Run>> {
         let entries = self.entries.lock();
-        let is_of = |run: &&Arc<Run>| run.is_in(path) && !run.state().is_over();
+        let is_of = |run: &&Arc<Run>| run.is_in(path) && !run.is_closed();
         entries.runs.iter().filter(is_of).cloned().collect()
     }
 
@@ -155,6 +155,18 @@ mod tests {
         assert!(journal.latest_of(&"b.ipynb".into(), &"c1".into()).is_none());
         let error = journal.run(&"r99".into()).err().unwrap();
         assert_eq!(error.next, NextStep::GetRun { latest: vec!["r2".into(), "r1".into()] });
+    }
+
+    #[test]
+    fn a_run_that_is_over_is_unfinished_until_it_is_closed() {
+        let journal = Journal::default();
+        let cell = RunCell { path: "a.ipynb".into(), id: "c1".into() };
+        let run = journal.begin(Some(cell), "1".into());
+        run.on_event(Event::Finished(Outcome::Done { execution_count: Some(1), next_input: None }));
+        assert!(run.state().is_over());
+        assert_eq!(journal.unfinished(&"a.ipynb".into()).len(), 1, "nobody knows yet what it has done");
+        run.close();
+        assert_eq!(journal.unfinished(&"a.ipynb".into()).len(), 0);
     }
 
     fn note(run: &str) -> RunDetails {

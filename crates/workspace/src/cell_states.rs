@@ -175,7 +175,11 @@ impl Workspace {
         let of_cell = |run: &Arc<runs::Run>| {
             let (index, cell) = cells.get(&run.cell()?.id)?;
             let is_as_it_ran = hash(run.source()) == hash(&cell.source());
-            is_as_it_ran.then(|| (*index, format!("run {} is {}", run.id(), run.state().name())))
+            let evidence = || match run.state() {
+                state if state.is_over() => format!("run {} has just ended", run.id()),
+                state => format!("run {} is {}", run.id(), state.name()),
+            };
+            is_as_it_ran.then(|| (*index, evidence()))
         };
         unfinished.iter().filter_map(of_cell).collect()
     }

@@ -103,7 +103,11 @@ pub(crate) fn all_widgets(states: &Value) -> Json {
 /// What a person sees of a model whose state a notebook keeps: `widgets` is the member of its metadata. `None` if it is not there.
 pub fn widget_text(widgets: &Json, model: &str) -> Option<String> {
     let saved = widgets.member(STATE)?.member("state")?.to_value();
-    View::text(model, &|id| saved.get(id)?.get("state")?.as_object())
+    let closed = State::new();
+    View::text(model, &|id| {
+        let model = saved.get(id)?;
+        if model.is_null() { Some(&closed) } else { model.get("state")?.as_object() }
+    })
 }
 
 /// Adds the ids of `models` and of all models that they refer to.

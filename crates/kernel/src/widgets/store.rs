@@ -93,7 +93,11 @@ impl Widgets {
             // Front ends remove what showed it.
             return Some(String::new());
         }
-        View::text(id, &|id| self.open_model(id).map(|model| &model.state))
+        let closed = State::new();
+        View::text(id, &|id| {
+            let model = self.models.get(id)?;
+            Some(if model.is_closed { &closed } else { &model.state })
+        })
     }
 
     /// The state of the models among `shown`, and of those that they use, as a notebook keeps it, with `null` for those that are

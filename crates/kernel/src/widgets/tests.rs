@@ -114,6 +114,16 @@ fn a_widget_in_an_output_widget_is_shown_and_kept_as_it_is_now() {
     assert_eq!(widgets.text("out").unwrap(), "Age: 7 (0–9)\nIntSlider(value=1)");
     let saved = widgets.saved(&["out".to_owned()]).unwrap();
     assert_eq!(saved["state"]["age"]["state"]["value"], 7);
+    widgets.handle(&message("comm_close", &json!({ "comm_id": "age" }), &[])).unwrap();
+    assert_eq!(widgets.text("out").unwrap(), "IntSlider(value=1)", "what is closed is gone");
+    let html = json!({ "text/plain": "<IPython.core.display.HTML object>", "text/html": "<b>n</b> is 2" });
+    open(
+        &mut widgets,
+        "html",
+        "Output",
+        json!({ "outputs": [{ "output_type": "display_data", "data": html }] }),
+    );
+    assert_eq!(widgets.text("html").unwrap(), "n is 2");
     open(&mut widgets, "loop", "Output", json!({ "outputs": [shown("loop")] }));
     assert_eq!(widgets.text("loop").unwrap(), "");
 }

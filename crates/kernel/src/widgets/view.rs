@@ -103,13 +103,27 @@ impl<'a, 's, F: Fn(&str) -> Option<&'s State>> View<'a, F> {
 
 /// The text of an output in an `Output` widget.
 fn captured_text(output: &Value) -> String {
-    let text = [&output["text"], &output["data"]["text/plain"]].into_iter().find(|text| !text.is_null());
+    let data = &output["data"];
+    if data["text/plain"].as_str().is_some_and(is_bare_repr) {
+        if let Some(markdown) = data["text/markdown"].as_str() {
+            return markdown.to_owned();
+        }
+        if let Some(html) = data["text/html"].as_str() {
+            return text_of(html);
+        }
+    }
+    let text = [&output["text"], &data["text/plain"]].into_iter().find(|text| !text.is_null());
     match (text, output["ename"].as_str()) {
         (Some(Value::Array(lines)), _) => lines.iter().filter_map(Value::as_str).collect::<String>(),
         (Some(text), _) => text.as_str().unwrap_or_default().to_owned(),
         (None, Some(name)) => format!("{name}: {}", output["evalue"].as_str().unwrap_or_default()),
         (None, None) => String::new(),
     }
+}
+
+/// Whether a text only names its object: `<IPython.core.display.HTML object>`.
+fn is_bare_repr(text: &str) -> bool {
+    text.starts_with('<') && text.trim_end().ends_with(" object>")
 }
 
 /// In ipywidgets 8 a list, before an object whose names are numbers.
