@@ -54,8 +54,10 @@ def test_nothing_is_near_that_is_there_or_could_be_two() -> None:
 
 def test_levels_of_names_and_other_libraries_are_looked_at() -> None:
     levels = pd.DataFrame([[1, 2]], columns=pd.MultiIndex.from_tuples([("u", "x "), ("v", "y")]))
+    levels.index = ["U"]
     memory = Memory(levels=levels, table=polars.DataFrame({"p ": [1]}), column=pd.Series([1], index=["s "]))
     assert near(memory, "x", "levels") == [("levels", "column", "'x '", ["end"])]
+    assert near(memory, "u", "levels") == [], "it has that one"
     assert near(memory, "p", "table") == [("table", "column", "'p '", ["end"])]
     assert near(memory, "s", "column") == [("column", "label", "'s '", ["end"])]
 

@@ -4,7 +4,7 @@
 //! other.
 
 use futures_util::future::BoxFuture;
-use place::{Error, progress};
+use place::{Error, NextStep, progress};
 use serde_json::{Value, json};
 
 use crate::answer::Outcome;
@@ -196,7 +196,7 @@ impl Tool {
         };
         let workspace = context.session.workspace();
         let left = workspace.leftovers().await;
-        let mut answer = progress::follow(call, reported).await.map_err(as_sentence)?;
+        let mut answer = progress::follow(call, reported).await.map_err(|error| self.worded(error))?;
         if let Some(left) = left.filter(|left| workspace.report_leftovers(left))
             && let Some(report) = leftovers::described(&left, |id| answer.mentions(id))
         {
@@ -214,6 +214,16 @@ impl Tool {
             }
         }
         Ok(answer)
+    }
+
+    /// The error as a sentence, with a next step that the tool can take.
+    fn worded(&self, error: Error) -> Error {
+        let error = as_sentence(error);
+        if matches!(error.next, NextStep::EditRevision { .. }) && !self.schema.takes("if_revision") {
+            let next = format!("Look at what it is now, then call {} again.", self.name);
+            return Error { next: next.into(), ..error };
+        }
+        error
     }
 }
 

@@ -7,8 +7,8 @@ use notebook::{MimeBundle, Output};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::State;
 use super::view::View;
+use super::{State, VIEW};
 use crate::messages::Message;
 use crate::messages::json_string::Lenient;
 
@@ -109,7 +109,7 @@ impl Widgets {
         let saved = |model: &Model| if model.is_closed { Some(Value::Null) } else { model.saved() };
         let states: State =
             used.into_iter().filter_map(|(id, model)| Some((id.to_owned(), saved(model)?))).collect();
-        saved_state(&states)
+        saved_state(&self.without_closed(states))
     }
 
     /// The state of all models that this connection has seen, also the closed ones, as nbclient keeps it.
@@ -118,7 +118,21 @@ impl Widgets {
         all.sort_unstable_by_key(|(_, model)| model.number);
         let states: State =
             all.into_iter().filter_map(|(id, model)| Some((id.clone(), model.saved()?))).collect();
-        saved_state(&states)
+        saved_state(&self.without_closed(states))
+    }
+
+    /// The states without what showed a closed model in an `Output` widget.
+    fn without_closed(&self, mut states: State) -> State {
+        let is_closed = |output: &Value| {
+            let shown = output["data"][VIEW]["model_id"].as_str().and_then(|id| self.models.get(id));
+            shown.is_some_and(|model| model.is_closed)
+        };
+        for state in states.values_mut() {
+            if let Some(Value::Array(outputs)) = state.get_mut("state").and_then(|it| it.get_mut("outputs")) {
+                outputs.retain(|output| !is_closed(output));
+            }
+        }
+        states
     }
 
     /// Whether this is an open `Output` widget.

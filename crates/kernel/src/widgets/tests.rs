@@ -116,6 +116,8 @@ fn a_widget_in_an_output_widget_is_shown_and_kept_as_it_is_now() {
     assert_eq!(saved["state"]["age"]["state"]["value"], 7);
     widgets.handle(&message("comm_close", &json!({ "comm_id": "age" }), &[])).unwrap();
     assert_eq!(widgets.text("out").unwrap(), "IntSlider(value=1)", "what is closed is gone");
+    let saved = widgets.saved(&["out".to_owned()]).unwrap();
+    assert_eq!(saved["state"]["out"]["state"]["outputs"], json!([shown("unknown")]));
     let html = json!({ "text/plain": "<IPython.core.display.HTML object>", "text/html": "<b>n</b> is 2" });
     open(
         &mut widgets,

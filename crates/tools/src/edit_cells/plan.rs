@@ -151,8 +151,7 @@ impl Plan {
             seen.revision.get_or_insert_with(|| cell.revision().to_owned());
             if let Err(error) = seen.check(before) {
                 session.saw(opened.path(), before, [index]);
-                let next = "Decide on the new source, then call edit_cells again.";
-                return Err(Error { next: next.into(), ..error });
+                return Err(error);
             }
             Ok(seen)
         };

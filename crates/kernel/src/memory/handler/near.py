@@ -34,8 +34,11 @@ def near_names(named, missing, error):
 
 def nearest_in(groups, missing):
     """Columns before labels, and the kinds of likeness in turn."""
+    # A part of a tuple that a variable has is not what it lacks.
+    having = {frame for frame, _, texts in groups if frame and missing in texts}
+    lacking = [group for group in groups if group[0] not in having and missing not in group[2]]
     for kind in ("column", "label"):
-        of_kind = [(frame, texts) for frame, its, texts in groups if its == kind and missing not in texts]
+        of_kind = [(frame, texts) for frame, its, texts in lacking if its == kind]
         for is_like in (is_loosely, is_without_spaces, is_with_slips):
             found = {text: frame for frame, texts in of_kind for text in is_like(missing, texts)}
             if found:
