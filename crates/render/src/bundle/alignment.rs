@@ -292,9 +292,11 @@ impl Table {
         if !self.unplaced.is_empty() {
             self.unplaced.sort_unstable();
             self.unplaced.dedup();
-            let names = self.unplaced.iter().map(|index| self.name(*index));
+            let mut names: Vec<_> = self.unplaced.iter().map(|index| self.name(*index)).collect();
+            // Each level of an index has the same.
+            names.dedup();
             notes.push_str("\n[Texts begin or end with spaces that are not shown in or beside: ");
-            notes.push_str(&(listed(names) + "]"));
+            notes.push_str(&(listed(names.into_iter()) + "]"));
         }
         let blank = self.blank_names();
         if !blank.is_empty() {
