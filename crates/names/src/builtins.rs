@@ -1,12 +1,16 @@
 //! The names that Python and `IPython` define.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use crate::walker::shared::is_shared;
 
-const BUILTINS: &str = include_str!("builtins.txt");
+static BUILTINS: LazyLock<HashSet<&str>> =
+    LazyLock::new(|| include_str!("builtins.txt").split_ascii_whitespace().collect());
 
 /// Whether a name is there in every kernel, though no cell defines it.
 pub fn is_builtin(name: &str) -> bool {
-    is_history(name) || is_shared(name) || BUILTINS.split_ascii_whitespace().any(|builtin| builtin == name)
+    BUILTINS.contains(name) || is_history(name) || is_shared(name)
 }
 
 /// What stands for all variables, which `%whos` shows.

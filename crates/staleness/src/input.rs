@@ -236,8 +236,7 @@ impl Book<'_> {
     }
 
     /// When a cell last ran before another one used what it defines, with any source.
-    fn defined_at(&self, definer: usize, used: Used<'_>) -> Option<u64> {
-        let run = self.run(definer).filter(|run| self.is_present(run))?;
+    fn defined_at(&self, definer: usize, run: &Run, used: Used<'_>) -> Option<u64> {
         let earlier = || self.ran_before(definer, used.order).map(|(_, order, _)| order);
         run.last_before(used.order).or_else(earlier)
     }
@@ -247,7 +246,7 @@ impl Book<'_> {
         let defined = self.run(definer).filter(|run| self.is_present(run))?;
         // What failed before it defined the name has left it as it was.
         let is_defined = !defined.has_failed || defined.has_assigned(used.name);
-        let defined_at = if is_defined { self.defined_at(definer, used)? } else { 0 };
+        let defined_at = if is_defined { self.defined_at(definer, defined, used)? } else { 0 };
         let is_writer = |event: &Event<'_>| event.position.is_some_and(|position| has(writers, position));
         let fixed = defined.names.fixed.get(used.name);
         let is_same = |event: &Event<'_>| fixed.is_some() && event.run.names.fixed.get(used.name) == fixed;
@@ -275,7 +274,8 @@ impl Book<'_> {
 
     /// Whether the cell itself, or a cell that changes the object, has done so more often than a run of the notebook does.
     fn repeated(&self, used: Used<'_>, definer: usize, writers: &[(usize, Write)]) -> Option<Finding> {
-        let defined_at = self.defined_at(definer, used)?;
+        let defined = self.run(definer).filter(|run| self.is_present(run))?;
+        let defined_at = self.defined_at(definer, defined, used)?;
         let is_writer = |position: usize| position != definer && has(writers, position);
         // Of the others, none has: this is asked of each user of a random state, which has hundreds of writers.
         let is_rewritten = self.is_rewritten(used.name);

@@ -10,17 +10,40 @@ use ruff_python_ast::{
 };
 
 use super::{Walker, root};
-use crate::builtins::is_builtin;
 use crate::methods::change_by;
 use crate::names::{Implicit, Repeat};
 
 /// Functions that change their first argument.
 const CHANGING: [&str; 7] = ["next", "setattr", "delattr", "heappush", "heappop", "heapify", "insort"];
 
+/// Functions of Python that cells call most.
+const COMMON: [&str; 16] = [
+    "print",
+    "len",
+    "range",
+    "display",
+    "str",
+    "int",
+    "float",
+    "list",
+    "dict",
+    "set",
+    "sorted",
+    "zip",
+    "enumerate",
+    "sum",
+    "max",
+    "min",
+];
+
 impl Walker {
     pub(super) fn use_implicitly(&mut self, name: &str, how: Implicit) {
+        // It is asked of each call; other built-in functions are rare.
+        if COMMON.contains(&name) || self.names.functions.contains_key(name) {
+            return;
+        }
         let name = self.original(name);
-        if self.is_from_outside(&name) && !is_builtin(&name) && !self.names.functions.contains_key(&name) {
+        if self.is_from_outside(&name) {
             self.effects().implicit.insert((name, how));
         }
     }
