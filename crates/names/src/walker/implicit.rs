@@ -94,7 +94,8 @@ impl Walker {
             .collect();
         let mut changing = BTreeMap::<Implicit, Repeat>::new();
         for (name, method) in &methods {
-            if let Some((how, repeat)) = used_by(name).zip(Changing::by(method, &methods)) {
+            let Some(how) = used_by(name) else { continue };
+            if let Some(repeat) = Changing::by(method, &methods) {
                 let known = changing.entry(how).or_insert(repeat);
                 *known = (*known).max(repeat);
             }
