@@ -11,10 +11,11 @@ use crate::list::list;
 use calls::arguments::older_names;
 use calls::tool::Capabilities;
 
-/// Members of JSON bodies, and a word of HTML.
-const OTHERS: [&str; 7] = [
+/// Members of JSON bodies, a word of HTML, and an option of IPython.
+const OTHERS: [&str; 8] = [
     "_blank",
     "_meta",
+    "ast_node_interactivity",
     "code_sandbox_url",
     "document_url",
     "kernel_info_reply",
