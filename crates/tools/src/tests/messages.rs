@@ -11,7 +11,7 @@ use crate::list::list;
 use calls::arguments::older_names;
 use calls::tool::Capabilities;
 
-/// Members of JSON bodies, a word of HTML, and an option of IPython.
+/// Members of JSON bodies, a word of HTML, and an option of `IPython`.
 const OTHERS: [&str; 8] = [
     "_blank",
     "_meta",
