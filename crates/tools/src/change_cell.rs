@@ -24,7 +24,7 @@ use properties::{NOTHING_HIDDEN, Properties};
 pub(crate) static TOOL: Tool = Tool {
     name: "change_cell",
     title: "Change a cell",
-    description: "Change a notebook cell's type (code, markdown), tags, metadata, hide its source or output; or split it, merge it with the next, or duplicate it.",
+    description: "Change a notebook cell's type (code, markdown), tags, metadata; hide source or output; split, duplicate, or merge it with the next.",
     discovery: Discovery::FoundBy("convert, split, merge, copy, tag, fold notebook cells"),
     effect: Effect::Changes,
     groups: &[Group::Edit],

@@ -18,8 +18,8 @@ use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
 pub(crate) static TOOL: Tool = Tool {
     name: "history",
     title: "Notebook history",
-    description: "History of changes that agents made to a notebook, newest first; with id, the diff of one.",
-    discovery: Discovery::FoundBy("what changed, who changed it, log of edits, diff"),
+    description: "Changes by agents to a notebook, newest first; with id, the diff of one.",
+    discovery: Discovery::FoundBy("what changed, who changed it, history, diff"),
     effect: Effect::Reads,
     groups: &[Group::Read],
     permission: Permission::Read,
@@ -33,7 +33,7 @@ arguments! {
     struct Arguments {
         /// Such as o12
         id: Option<String>,
-        /// Checkpoint, id, or time (UTC)
+        /// Checkpoint, id or time (UTC)
         since: Option<String>,
         limit: usize = 20,
         max_characters: Option<usize>,
