@@ -150,8 +150,7 @@ impl Turn {
     pub async fn after_earlier_runs(&self, concerns: impl Fn(&Run) -> bool) -> Vec<Arc<Run>> {
         // One that is over may still have outputs to store.
         let goes_on = |run: &Arc<Run>| !run.is_closed() && concerns(run);
-        let mut runs: Vec<_> =
-            self.0.earlier.iter().flat_map(|runs| runs.lock().clone()).filter(goes_on).collect();
+        let mut runs: Vec<_> = self.earlier_runs().filter(goes_on).collect();
         if runs.is_empty() {
             return runs;
         }
@@ -168,13 +167,18 @@ impl Turn {
 
     /// Waits a short while until those runs of earlier calls have begun for which `concerns` holds.
     pub async fn after_earlier_starts(&self, concerns: impl Fn(&Run) -> bool) {
-        let runs: Vec<_> = self.0.earlier.iter().flat_map(|runs| runs.lock().clone()).collect();
+        let runs: Vec<_> = self.earlier_runs().filter(|run| concerns(run)).collect();
         let all = async {
-            for run in runs.iter().filter(|run| concerns(run)) {
+            for run in &runs {
                 run.started().await;
             }
         };
         let _ = timeout(EARLIER_LIMIT, all).await;
+    }
+
+    /// The runs of calls that were not answered when this one arrived.
+    fn earlier_runs(&self) -> impl Iterator<Item = Arc<Run>> {
+        self.0.earlier.iter().flat_map(|runs| runs.lock().clone())
     }
 
     /// Lets all later calls start: the changes of this one are made, or are sure to come before theirs.

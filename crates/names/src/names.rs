@@ -86,7 +86,7 @@ pub struct Effects {
     pub uses: NameSet,
     /// Of these, the ones without which it fails: not those in a `try` that handles the error, in annotations and in commands.
     pub needs: NameSet,
-    /// Read, also after the code has bound them, and not only handed on: what they call when they are called counts here.
+    /// Read, whether or not the code itself has bound them. A name that is only put into another object is not.
     pub reads: NameSet,
     /// Of the used names, the ones whose objects give the next of their items, if they are streams.
     pub takes: NameSet,
@@ -209,6 +209,11 @@ impl Effects {
         if self.unknown.is_none() {
             self.unknown.clone_from(&step.unknown);
         }
+    }
+
+    /// The names that it reads or puts into other objects.
+    pub fn mentioned(&self) -> impl Iterator<Item = &Name> {
+        self.reads.iter().chain(&self.uses)
     }
 
     /// The parameter of a function with these effects that gets an argument.

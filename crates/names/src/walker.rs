@@ -13,6 +13,7 @@ use crate::names::{Effects, Name, Names, Repeat, Step, Unknown};
 use crate::parse::{MAX_NESTED, with_statements};
 use crate::scope::{Kind, Resolved, Scope, Scopes};
 
+mod added;
 mod aliases;
 mod arguments;
 mod bindings;
@@ -24,7 +25,6 @@ mod derived;
 mod escapes;
 pub(crate) mod figures;
 mod implicit;
-mod kept;
 mod known;
 mod late;
 pub(crate) mod options;
@@ -36,7 +36,7 @@ mod unpacking;
 mod visit;
 mod wrappers;
 
-use kept::Pending;
+use added::Pending;
 use known::{Branch, Derived};
 
 pub(crate) struct Walker {

@@ -123,7 +123,7 @@ pub trait Place: Send + Sync + 'static {
         None
     }
 
-    /// Whether a kernel runs for a notebook that is not used here yet: of an earlier server or of another program. Starts nothing.
+    /// Whether an earlier server or another program has a kernel for the notebook, which runs or has left what it did. Starts nothing.
     fn has_running_kernel(&self, _notebook: &NotebookPath) -> Future<'_, bool> {
         Box::pin(ready(Ok(false)))
     }

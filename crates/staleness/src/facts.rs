@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use names::{Name, Names, RandomUse};
 use notebook::CellId;
 
-use crate::identity::Kin;
+use crate::identity::MadeWith;
 
 /// A code cell as it is now.
 #[derive(Debug, Clone)]
@@ -195,7 +195,7 @@ pub(crate) struct Input {
     /// those that choose the part of it which the cell changes.
     pub(crate) keeps: Vec<Name>,
     /// The classes that it was made with, if the cell may compare it with them.
-    pub(crate) kin: Vec<Kin>,
+    pub(crate) made_with: Vec<MadeWith>,
 }
 
 /// A cell that a used name depends on.
@@ -204,7 +204,7 @@ pub(crate) struct Writer {
     /// In [`Facts::cells`].
     pub(crate) position: usize,
     /// Whether it has to run again, because it has failed or what it has changed was made again since.
-    pub(crate) is_undone: bool,
+    pub(crate) must_run: bool,
     pub(crate) defines: bool,
 }
 

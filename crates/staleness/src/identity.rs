@@ -33,11 +33,11 @@ pub(crate) fn comparable(facts: Facts<'_>) -> BTreeSet<&str> {
 }
 
 /// A class or a function, and the cell that defines it.
-type Kind<'a> = (&'a str, usize);
+type Definition<'a> = (&'a str, usize);
 
 /// A class or a function that the object of a used name was made with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Kin {
+pub(crate) struct MadeWith {
     pub(crate) of: Name,
     pub(crate) definer: usize,
     /// The cells that make the object with it, and those between them and the cell that uses it.
@@ -48,7 +48,7 @@ pub(crate) struct Kin {
 
 impl<'a> Book<'a> {
     /// The classes and functions of other cells that a cell may compare objects with.
-    pub(crate) fn kinds(&self, position: usize) -> Vec<Kind<'a>> {
+    pub(crate) fn definitions(&self, position: usize) -> Vec<Definition<'a>> {
         if self.comparable.is_empty() {
             return Vec::new();
         }
@@ -70,18 +70,27 @@ impl<'a> Book<'a> {
         definer.is_some_and(|definer| self.facts.cells[definer].names.functions.contains_key(name))
     }
 
-    /// Which of the kinds that a cell uses the object of another used name was made with.
-    pub(crate) fn kin(&self, used: Used<'_>, kinds: &[Kind<'a>]) -> Vec<Kin> {
-        let others = kinds.iter().filter(|(of, _)| *of != used.name);
-        let kin = others.filter_map(|kind| {
-            let mut search =
-                Search { book: self, kind: *kind, seen: BTreeSet::new(), makers: BTreeSet::new() };
+    /// Which of the classes and functions that a cell uses the object of another used name was made with.
+    pub(crate) fn made_with(&self, used: Used<'_>, definitions: &[Definition<'a>]) -> Vec<MadeWith> {
+        let others = definitions.iter().filter(|(of, _)| *of != used.name);
+        let made_with = others.filter_map(|definition| {
+            let mut search = Search {
+                book: self,
+                definition: *definition,
+                seen: BTreeSet::new(),
+                makers: BTreeSet::new(),
+            };
             search.value(used.name, used.position);
             let makers = search.makers;
-            let is_outdated = makers.iter().any(|maker| self.is_outdated(*maker, kind.1, used.order));
-            (!makers.is_empty()).then(|| Kin { of: kind.0.to_owned(), definer: kind.1, makers, is_outdated })
+            let is_outdated = makers.iter().any(|maker| self.is_outdated(*maker, definition.1, used.order));
+            (!makers.is_empty()).then(|| MadeWith {
+                of: definition.0.to_owned(),
+                definer: definition.1,
+                makers,
+                is_outdated,
+            })
         });
-        kin.collect()
+        made_with.collect()
     }
 
     /// Whether a cell ran last before the cell that defines a class did.
@@ -95,11 +104,12 @@ impl<'a> Book<'a> {
     /// What was made with a class of before, in a cell that uses the class, too.
     pub(crate) fn of_earlier_class(&self, used: Used<'_>) -> Option<Finding> {
         let is_remade =
-            |(_, definer): &Kind<'_>| self.run(*definer).is_some_and(|run| run.first != run.order);
-        let mut kinds = self.kinds(used.position);
-        kinds.retain(is_remade);
-        let kin = self.kin(used, &kinds).into_iter().find(|kin| kin.is_outdated)?;
-        let clause = format!("it was made with {} before that was defined again", kin.of);
+            |(_, definer): &Definition<'_>| self.run(*definer).is_some_and(|run| run.first != run.order);
+        let mut definitions = self.definitions(used.position);
+        definitions.retain(is_remade);
+        let made_with =
+            self.made_with(used, &definitions).into_iter().find(|made_with| made_with.is_outdated)?;
+        let clause = format!("it was made with {} before that was defined again", made_with.of);
         let evidence = format!("{}: {clause}", uses(used.name, used.through));
         Some(Finding { state: State::OutOfOrder, evidence, is_missing: false })
     }
@@ -108,7 +118,7 @@ impl<'a> Book<'a> {
 /// The search for the cells that make a value with a class.
 struct Search<'b, 'a> {
     book: &'b Book<'a>,
-    kind: Kind<'a>,
+    definition: Definition<'a>,
     seen: BTreeSet<usize>,
     makers: BTreeSet<usize>,
 }
@@ -116,7 +126,7 @@ struct Search<'b, 'a> {
 impl Search<'_, '_> {
     /// Whether the value of a name in a cell is made with it.
     fn value(&mut self, name: &str, position: usize) -> bool {
-        let (of, definer) = self.kind;
+        let (of, definer) = self.definition;
         let mut is_any = false;
         for (writer, _) in self.book.writers_above(name, position).0 {
             let is_searched = *writer > definer && self.seen.len() < MAX_VALUES && self.seen.insert(*writer);
@@ -139,7 +149,7 @@ impl Search<'_, '_> {
     /// Whether a cell that uses the class makes the value with it. What a function gives is not made with it in this sense, but what has the
     /// function itself.
     fn is_made(&self, name: &str, writer: usize) -> bool {
-        let (of, definer) = self.kind;
+        let (of, definer) = self.definition;
         let names = &self.book.facts.cells[writer].names;
         let has_function = || {
             names.holds.get(name).is_some_and(|held| held.contains(of))

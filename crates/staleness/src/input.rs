@@ -79,7 +79,7 @@ impl Book<'_> {
     /// What a cell depends on, if it runs next.
     pub(crate) fn inputs(&self, position: usize) -> Vec<Input> {
         let effective = &self.now[position];
-        let kinds = self.kinds(position);
+        let definitions = self.definitions(position);
         let input = |name: &str, through: Option<&str>| {
             let is_own = effective.own.contains(name);
             let used = Used { position, order: u64::MAX, execution_count: None, name, through, is_own };
@@ -97,19 +97,19 @@ impl Book<'_> {
             let keys = effective.keys.get(name).map(|keys| &keys.inputs);
             let keeps = effective.keeps.get(name).into_iter().chain(keys).flatten();
             let keeps = keeps.map(|it| (*it).to_owned()).collect();
-            let kin = self.kin(used, &kinds);
-            Input { name: name.to_owned(), writers, is_overwritten, keeps, kin }
+            let made_with = self.made_with(used, &definitions);
+            Input { name: name.to_owned(), writers, is_overwritten, keeps, made_with }
         };
         let inputs = effective.uses.iter().map(|(name, through)| input(name, *through));
         inputs.filter(|input| !input.writers.is_empty()).collect()
     }
 
     fn writer_of(&self, position: usize, write: Write, used: Used<'_>, made: Option<Made>) -> Writer {
-        let is_undone =
+        let must_run =
             |run: &Run| is_cut(run, used.name) || made.is_some_and(|made| made.loses(run, write, used));
         Writer {
             position,
-            is_undone: self.run(position).is_some_and(is_undone),
+            must_run: self.run(position).is_some_and(must_run),
             defines: write == Write::Defines,
         }
     }

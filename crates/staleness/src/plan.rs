@@ -60,9 +60,9 @@ impl Plan<'_> {
         for position in &self.planned {
             for input in &self.states[*position].inputs {
                 let is_kept = || input.keeps.iter().any(|name| is_written(&writing, name, *position));
-                for kin in &input.kin {
-                    if kin.is_outdated || self.planned.contains(&kin.definer) {
-                        needed.extend(&kin.makers);
+                for made_with in &input.made_with {
+                    if made_with.is_outdated || self.planned.contains(&made_with.definer) {
+                        needed.extend(&made_with.makers);
                     }
                 }
                 let is_lost = input.is_overwritten || overwrites(&writing, input, *position) || is_kept();
@@ -70,7 +70,7 @@ impl Plan<'_> {
                 let again = input.writers.iter().position(|writer| self.planned.contains(&writer.position));
                 for (index, writer) in input.writers.iter().enumerate() {
                     let is_made_again = again.is_some_and(|again| again < index && !writer.defines);
-                    if is_lost || is_made_again || writer.is_undone || self.is_stale(writer, &input.name) {
+                    if is_lost || is_made_again || writer.must_run || self.is_stale(writer, &input.name) {
                         needed.push(writer.position);
                     }
                 }

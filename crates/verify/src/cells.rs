@@ -155,7 +155,7 @@ fn link(cells: &mut [Checked]) {
             writers.entry(name.clone()).or_default().insert(position);
         }
         for (name, effects) in names.functions {
-            functions.insert(name, effects.reads.iter().chain(&effects.uses).cloned().collect::<Vec<_>>());
+            functions.insert(name, effects.mentioned().cloned().collect::<Vec<_>>());
         }
     }
 }

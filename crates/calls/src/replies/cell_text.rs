@@ -13,7 +13,7 @@ use workspace::{CellStates, Session, StaleState};
 /// How much of a name's clause is said, in characters.
 const MAX_CLAUSE: usize = 150;
 
-/// A table with a header: tabs between columns, one row on each line. A row that begins like another line of ours is marked.
+/// A table with a header: tabs between columns, one row on each line. A row that begins like another line of Cellbridge is marked.
 pub fn table<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
     let mut table = header.join("\t");
     for row in rows {

@@ -127,7 +127,7 @@ fn add_outputs(reply: &mut Reply, run: &Run, view: &RunView, since: Option<SeenO
     }
 }
 
-/// The outputs without an error at their end that has no more to say than the line after them: `%nosuchmagic`.
+/// The outputs without a final error that only repeats the last line of the reply, such as that of `%nosuchmagic`.
 fn without_said_error(outputs: &[Output]) -> &[Output] {
     match outputs.split_last() {
         Some((Output::Error { name, value, traceback }, others)) => {

@@ -69,8 +69,7 @@ pub(super) fn warnings(
         .collect();
     let effects: BTreeMap<usize, &Effects> =
         names.iter().map(|(index, cell)| (*index, &cell.effects)).collect();
-    let used: NameSet =
-        effects.values().flat_map(|cell| cell.reads.iter().chain(&cell.uses)).cloned().collect();
+    let used: NameSet = effects.values().flat_map(|cell| cell.mentioned()).cloned().collect();
     let set_at = tagged(notebook, INJECTED).or(defaults).map(|(index, _)| index);
     for (name, _) in parameters {
         match defaults.and_then(|(index, _)| Some((index, effects.get(&index)?))) {

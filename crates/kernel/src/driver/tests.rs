@@ -24,7 +24,7 @@ impl Transport for Script {
         match self.lines.pop_front() {
             Some(line) => Some(Received::Message(Box::new(printed(request, line)))),
             None if self.is_held => pending().await,
-            // What a client has said before is heard first.
+            // Commands that were sent before are handled first.
             None => {
                 tokio::task::yield_now().await;
                 None

@@ -42,7 +42,7 @@ impl Walker {
     }
 }
 
-fn first_written(call: &ExprCall) -> Option<(&Expr, Repeat)> {
+pub(super) fn first_written(call: &ExprCall) -> Option<(&Expr, Repeat)> {
     let path = path_of(&call.func);
     let (first, last) = (call.arguments.args.first()?, *path.last()?);
     let is_of_numpy = || matches!(path.first(), Some(&("np" | "numpy" | "jnp")));

@@ -9,12 +9,13 @@ use ruff_python_ast::{
     StmtFunctionDef, WithItem,
 };
 
+use super::arguments::first_written;
 use super::{Walker, root};
 use crate::methods::change_by;
 use crate::names::{Implicit, Repeat};
 
-/// Functions that change their first argument.
-const CHANGING: [&str; 7] = ["next", "setattr", "delattr", "heappush", "heappop", "heapify", "insort"];
+/// Functions of Python that change their first argument.
+const CHANGING: [&str; 3] = ["next", "setattr", "delattr"];
 
 /// Functions of Python that cells call most.
 const COMMON: [&str; 16] = [
@@ -174,6 +175,9 @@ impl<'a> Visitor<'a> for Changing<'a, '_> {
                 if *ctx != ExprContext::Load =>
             {
                 self.changes(expression, Repeat::Same);
+            }
+            Expr::Call(call) if let Some((argument, repeat)) = first_written(call) => {
+                self.changes(argument, repeat);
             }
             Expr::Call(call) => match &*call.func {
                 Expr::Name(function) if CHANGING.contains(&function.id.as_str()) => {

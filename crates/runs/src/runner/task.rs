@@ -433,7 +433,7 @@ async fn exited(kernel: &dyn Kernel, executor: &dyn Executor) {
     let _ = timeout(EXIT_WAIT, either).await;
 }
 
-/// The kernel that the notebook had when the run was requested, if it has got another since and the first one lives.
+/// The kernel that the notebook had when the run was requested, if the notebook has another one now and the first still runs.
 fn expected_kernel(notebook: &OpenNotebook, run: &Run) -> Option<Arc<dyn Kernel>> {
     let expected = run.kernel().filter(|kernel| !kernel.is_gone())?;
     let present = notebook.kernel().filter(|kernel| !kernel.is_gone())?;

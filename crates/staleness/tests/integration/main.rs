@@ -1,13 +1,13 @@
 //! What is said of cells after people and agents have worked on a notebook.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails here has said enough")]
 
+mod added;
 mod axes;
 mod calls;
 mod classes;
 mod edits;
 mod fresh_run;
 mod identity;
-mod kept;
 mod large;
 mod objects;
 mod patches;

@@ -97,7 +97,7 @@ impl Walker {
         }
     }
 
-    /// A part of an object has got this value.
+    /// After a part of an object was set to this value.
     pub(super) fn keep_part(&mut self, part: &Expr, value: &Expr) {
         if part.is_subscript_expr() || part.is_attribute_expr() {
             self.keep_in(part, std::iter::once(value));
