@@ -22,6 +22,9 @@ const MAX_SOCKET_PATH: usize = 100;
 /// How long the log of a keeper that has ended is kept if nobody has read all of it.
 const UNREAD_TTL: Duration = Duration::from_secs(7 * 24 * 3600);
 
+/// How often a folder is removed in which others make files meanwhile.
+const REMOVALS: usize = 10;
+
 const LOCK: &str = "lock";
 const SOCKET: &str = "s";
 /// The runs that the first reply of a server reported, an id a line.
@@ -125,7 +128,7 @@ impl KeeperFolder {
 
     /// Takes the lock, which is held until the result is dropped. `None` if its keeper lives, or somebody else reads what it has left.
     pub fn lock(&self) -> io::Result<Option<FolderLock>> {
-        let file = self.open_lock()?;
+        let file = self.open_lock(true)?;
         match file.try_lock() {
             Ok(()) => {
                 // The id of a keeper that has ended.
@@ -137,9 +140,9 @@ impl KeeperFolder {
         }
     }
 
-    fn open_lock(&self) -> io::Result<File> {
+    fn open_lock(&self, create: bool) -> io::Result<File> {
         let mut options = File::options();
-        options.read(true).write(true).create(true).truncate(false).mode(0o600).open(self.path.join(LOCK))
+        options.read(true).write(true).create(create).truncate(false).mode(0o600).open(self.path.join(LOCK))
     }
 
     /// Whether something was logged.
@@ -150,8 +153,8 @@ impl KeeperFolder {
 
     /// Whether its keeper lives, or somebody reads what it has left.
     pub fn is_kept(&self) -> bool {
-        // Not exclusively: two that look at the same time are no keeper for each other.
-        let locked = self.open_lock().map(|file| file.try_lock_shared());
+        // Not created: its folder may be being removed. Not exclusively: two that look at the same time are no keeper for each other.
+        let locked = self.open_lock(false).map(|file| file.try_lock_shared());
         matches!(locked, Ok(Err(fs::TryLockError::WouldBlock)))
     }
 
@@ -200,7 +203,17 @@ impl KeeperFolder {
         {
             let _ = fs::remove_dir_all(folder);
         }
-        if let Err(error) = fs::remove_dir_all(&self.path)
+        // A server that wants to read it may create the lock again meanwhile.
+        let mut removed = fs::remove_dir_all(&self.path);
+        for _ in 1..REMOVALS {
+            match &removed {
+                Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {
+                    removed = fs::remove_dir_all(&self.path);
+                }
+                _ => break,
+            }
+        }
+        if let Err(error) = removed
             && error.kind() != io::ErrorKind::NotFound
         {
             tracing::warn!(%error, folder = %self.path.display(), "the folder of a kernel cannot be removed");
@@ -219,6 +232,7 @@ impl KeeperFolder {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
     use crate::kernel_file::tests::record;
@@ -309,6 +323,31 @@ mod tests {
         assert!(!folder.is_abandoned(SystemTime::now()));
         folder.remove();
         assert!(!folder.path.exists());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_folder_that_others_look_at_is_removed() {
+        let temporary = tempfile::tempdir().unwrap();
+        let (_, folder) = made(temporary.path());
+        let is_over = AtomicBool::new(false);
+        let is_left = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    folder.is_kept();
+                }
+            });
+            let is_left = (0..500).any(|_| {
+                folder.remove();
+                let is_left = folder.path.exists();
+                let _ = folder.create();
+                let _ = folder.set_record(&record(folder.path.join(SOCKET)));
+                is_left
+            });
+            is_over.store(true, Ordering::Relaxed);
+            is_left
+        });
+        assert!(!is_left);
     }
 
     #[cfg(target_os = "linux")]
