@@ -1,3 +1,3 @@
 mod interleavings;
-mod losses;
+mod process_end;
 mod transcripts;
