@@ -8,28 +8,23 @@
 //! | `store` | follows the models |
 //! | `view` | what a person sees of a model, as text |
 //! | `html` | text of the HTML in a model |
+//! | `format` | how outputs and models refer to models |
 //! | `saved` | the state as a notebook keeps it in its metadata |
 //!
 //! The protocol is <https://github.com/jupyter-widgets/ipywidgets/blob/main/packages/schema/messages.md>.
 
+mod format;
 mod html;
 mod saved;
 mod store;
 mod view;
 
+pub(crate) use format::VIEW;
 pub(crate) use saved::all_widgets;
 pub use saved::{earlier_widgets, has_models, restored_widgets, saved_widgets, widget_text};
 pub(crate) use store::Widgets;
 
 use notebook::{MimeBundle, Output};
-use serde_json::{Map, Value};
-
-/// Shows a widget: an object with its `model_id`.
-pub(crate) const VIEW: &str = "application/vnd.jupyter.widget-view+json";
-
-/// The members of a model's state.
-pub(crate) type State = Map<String, Value>;
-
 /// The ids of the models that outputs show, in order.
 pub fn shown_widgets<'a>(outputs: impl IntoIterator<Item = &'a Output>) -> Vec<String> {
     outputs.into_iter().filter_map(shown_widget).collect()
@@ -45,11 +40,6 @@ pub(crate) fn shown_widget(output: &Output) -> Option<String> {
 
 pub(crate) fn shown_in(bundle: &MimeBundle) -> Option<String> {
     Some(bundle.data.member(VIEW)?.member("model_id")?.text()?.into_owned())
-}
-
-/// The id in a reference of one model to another: `IPY_MODEL_<id>`.
-fn reference(value: &Value) -> Option<&str> {
-    value.as_str()?.strip_prefix("IPY_MODEL_")
 }
 
 #[cfg(test)]

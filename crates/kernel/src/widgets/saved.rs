@@ -3,8 +3,8 @@ use std::collections::HashSet;
 use notebook::Json;
 use serde_json::{Value, json};
 
+use super::format::{State, VIEW, reference};
 use super::view::View;
-use super::{State, VIEW, reference};
 
 /// The member of `metadata.widgets` that holds the state.
 const STATE: &str = "application/vnd.jupyter.widget-state+json";

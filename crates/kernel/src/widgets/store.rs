@@ -7,8 +7,8 @@ use notebook::{MimeBundle, Output};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::format::{State, VIEW};
 use super::view::View;
-use super::{State, VIEW};
 use crate::messages::Message;
 use crate::messages::json_string::Lenient;
 

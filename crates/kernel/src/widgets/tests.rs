@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use notebook::Json;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::messages::{Channel, Message};

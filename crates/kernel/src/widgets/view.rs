@@ -1,7 +1,7 @@
 use serde_json::Value;
 
+use super::format::{State, VIEW, reference};
 use super::html::text_of;
-use super::{State, VIEW, reference};
 
 /// How deep boxes may contain boxes, and how many models one text shows.
 const MAX_DEPTH: usize = 16;
