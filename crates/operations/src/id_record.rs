@@ -4,7 +4,7 @@
 //! that see a new cell call it the same.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -12,7 +12,7 @@ use notebook::AssignedIds;
 use serde::{Deserialize, Serialize};
 
 use crate::BlobId;
-use crate::log::{create_folder, private};
+use crate::private_files::{create_folder, lock, replace};
 
 /// The version of the file that this program writes. One of a later version is left alone.
 const VERSION: u32 = 1;
@@ -68,9 +68,7 @@ impl IdRecord {
             return Ok(None);
         }
         create_folder(&self.folder)?;
-        let lock = private(OpenOptions::new().write(true).create(true).truncate(false))
-            .open(self.folder.join(LOCK))?;
-        lock.lock()?;
+        let lock = lock(&self.folder.join(LOCK))?;
         let ids = read(&path, self.is_read_only)?;
         Ok(Some(LockedIds { path, ids, is_read_only: self.is_read_only, _lock: lock }))
     }
@@ -101,11 +99,7 @@ impl LockedIds {
             return fs::remove_file(&self.path);
         };
         let content = Content { version: VERSION, ids };
-        let temporary = self.path.with_extension("new");
-        private(OpenOptions::new().write(true).create(true).truncate(true))
-            .open(&temporary)?
-            .write_all(&serde_json::to_vec(&content)?)?;
-        fs::rename(&temporary, &self.path)?;
+        replace(&self.path, &self.path.with_extension("new"), &serde_json::to_vec(&content)?)?;
         self.ids = Some(content.ids);
         Ok(())
     }

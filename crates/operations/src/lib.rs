@@ -14,6 +14,7 @@ mod log;
 mod operation;
 mod others;
 mod plan;
+mod private_files;
 mod record;
 mod runs;
 #[cfg(test)]

@@ -6,34 +6,25 @@
 mod activity;
 mod blobs;
 mod limits;
+mod lines;
 mod sessions;
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
-use serde::{Deserialize, Serialize};
 
+use crate::private_files::{create_folder, ends_with_line, lock, private, whole_lines, write_line};
 use crate::{BlobId, Blobs, Operation, OperationId};
+use lines::{Header, LOG, VERSION, operations};
 
 pub use activity::{Activities, Activity};
 pub use limits::prune;
 pub use sessions::SessionLock;
 
-/// The version of the log that this program writes.
-const VERSION: u32 = 1;
-const LOG: &str = "log";
 const LOCK: &str = "lock";
-
-/// The first line of a log.
-#[derive(Debug, Serialize, Deserialize)]
-struct Header {
-    version: u32,
-    /// What identifies the notebook.
-    notebook: String,
-}
 
 /// Why operations cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -91,7 +82,7 @@ impl OperationLog {
     pub fn append(&self, mut operation: Operation, blobs: &Blobs) -> Result<OperationId, LogError> {
         let mut known = self.known.lock();
         create_folder(&self.folder).map_err(|error| self.failed(error))?;
-        let _lock = self.lock()?;
+        let _lock = lock(&self.folder.join(LOCK)).map_err(|error| self.failed(error))?;
         let path = self.folder.join(LOG);
         let mut file = private(OpenOptions::new().read(true).append(true).create(true))
             .open(&path)
@@ -154,23 +145,14 @@ impl OperationLog {
             io::Result::Ok(text)
         };
         let text = read().unwrap_or_default();
-        // Somebody may be writing the last line.
-        let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        *length = before + whole as u64;
-        operations(&text[..whole]).collect()
+        let lines = whole_lines(&text);
+        *length = before + lines.len() as u64;
+        operations(lines).collect()
     }
 
     /// A content, if it is still kept and whole.
     pub fn content(&self, id: &BlobId) -> Option<Bytes> {
         blobs::read(&self.folder, id)
-    }
-
-    fn lock(&self) -> Result<File, LogError> {
-        let lock = private(OpenOptions::new().write(true).create(true).truncate(false))
-            .open(self.folder.join(LOCK))
-            .map_err(|error| self.failed(error))?;
-        lock.lock().map_err(|error| self.failed(error))?;
-        Ok(lock)
     }
 
     fn scan(&self, file: &mut File) -> Result<Known, LogError> {
@@ -204,53 +186,6 @@ impl OperationLog {
     fn failed(&self, source: io::Error) -> LogError {
         LogError::Io { path: self.folder.clone(), source }
     }
-}
-
-/// The operations in the text of a log. What is no operation is skipped.
-fn operations(text: &[u8]) -> impl Iterator<Item = Operation> {
-    text.split(|byte| *byte == b'\n')
-        .filter_map(|line| serde_json::from_slice::<Operation>(line).ok())
-        .filter(|operation| operation.id > OperationId::default())
-}
-
-/// Writes a line in one piece, after a line break if the line before was torn.
-pub(crate) fn write_line(file: &mut File, value: &impl Serialize, is_torn: bool) -> io::Result<()> {
-    let mut line = if is_torn { vec![b'\n'] } else { Vec::new() };
-    serde_json::to_writer(&mut line, value)?;
-    line.push(b'\n');
-    file.write_all(&line)
-}
-
-pub(crate) fn ends_with_line(file: &mut File) -> io::Result<bool> {
-    let mut last = [0];
-    file.seek(SeekFrom::End(-1))?;
-    file.read_exact(&mut last)?;
-    Ok(last == *b"\n")
-}
-
-/// A folder for this user alone.
-pub(crate) fn create_folder(folder: &Path) -> io::Result<()> {
-    if folder.is_dir() {
-        return Ok(());
-    }
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::DirBuilderExt as _;
-        builder.mode(0o700);
-    }
-    builder.create(folder)
-}
-
-/// Files that are created are for this user alone.
-pub(crate) fn private(options: &mut OpenOptions) -> &mut OpenOptions {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt as _;
-        options.mode(0o600);
-    }
-    options
 }
 
 #[cfg(test)]

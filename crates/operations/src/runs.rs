@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::BlobId;
-use crate::log::{create_folder, ends_with_line, private, write_line};
+use crate::private_files::{create_folder, ends_with_line, lock, private, replace, whole_lines, write_line};
 
 /// The version of the file that this program writes. One of a later version is left alone.
 const VERSION: u32 = 1;
@@ -93,9 +93,7 @@ impl KernelRuns {
         if let Some(folder) = self.path.parent() {
             create_folder(folder)?;
         }
-        let lock = private(OpenOptions::new().write(true).create(true).truncate(false))
-            .open(self.path.with_extension("lock"))?;
-        lock.lock()?;
+        let _lock = lock(&self.path.with_extension("lock"))?;
         let mut file = private(OpenOptions::new().read(true).append(true).create(true)).open(&self.path)?;
         let length = file.metadata()?.len();
         if length == 0 {
@@ -129,10 +127,9 @@ impl KernelRuns {
         file.seek(SeekFrom::Start(position.offset))?;
         let mut text = Vec::new();
         file.read_to_end(&mut text)?;
-        // Somebody may be writing the last line.
-        let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        position.offset += whole as u64;
-        Ok(runs(&text[..whole]).collect())
+        let lines = whole_lines(&text);
+        position.offset += lines.len() as u64;
+        Ok(runs(lines).collect())
     }
 
     /// Removes runs that others have replaced, then the oldest. The file must be locked.
@@ -155,11 +152,7 @@ impl KernelRuns {
             text.extend_from_slice(line);
             text.push(b'\n');
         }
-        let temporary = self.path.with_extension("new");
-        private(OpenOptions::new().write(true).create(true).truncate(true))
-            .open(&temporary)?
-            .write_all(&text)?;
-        fs::rename(&temporary, &self.path)
+        replace(&self.path, &self.path.with_extension("new"), &text)
     }
 }
 
@@ -227,6 +220,8 @@ pub(crate) fn prune(root: &Path, now: SystemTime) {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
     use super::*;
 
     fn run(cell: &str, source: &str, instance: &str) -> KernelRun {

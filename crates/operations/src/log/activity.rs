@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::{Header, LOG, operations, sessions};
+use super::lines::{Header, LOG, operations};
+use super::sessions;
 
 /// What the record of a notebook tells of one agent.
 #[derive(Debug, Clone, PartialEq, Eq)]

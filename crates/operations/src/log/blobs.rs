@@ -1,7 +1,7 @@
 //! The contents beside a log: a compressed file for each, named by its digest.
 
 use std::cell::RefCell;
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 
-use super::{create_folder, private};
+use crate::private_files::{create_folder, replace};
 use crate::{BlobId, Blobs};
 
 const FOLDER: &str = "contents";
@@ -46,12 +46,8 @@ pub(super) fn write(log: &Path, blobs: &Blobs) -> io::Result<u64> {
             encoder.write_all(content)?;
             encoder.finish()?
         };
-        // Renamed, so that a content is whole or not there. The log's lock keeps others from the same name.
-        let temporary = folder.join("new");
-        private(OpenOptions::new().write(true).create(true).truncate(true))
-            .open(&temporary)?
-            .write_all(&compressed)?;
-        fs::rename(&temporary, &path)?;
+        // The log's lock keeps others from the same name.
+        replace(&path, &folder.join("new"), &compressed)?;
         written += compressed.len() as u64;
     }
     Ok(written)

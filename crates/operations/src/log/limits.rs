@@ -1,12 +1,14 @@
 //! How much is kept: of each notebook, and in all. What leads back to a checkpoint that somebody has named is kept longest.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write as _};
+use std::fs;
+use std::io;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use super::{LOG, blobs, operations, private, sessions};
+use super::lines::{LOG, operations};
+use super::{blobs, sessions};
+use crate::private_files::replace;
 use crate::{BlobId, Operation, OperationKind, id_record};
 
 /// How many calls' operations of a notebook are kept, and how many since a named checkpoint: a run of many cells is one call.
@@ -45,9 +47,7 @@ pub(super) fn trim(folder: &Path, now: u64) -> io::Result<usize> {
         serde_json::to_writer(&mut new, operation)?;
         new.push(b'\n');
     }
-    let temporary = folder.join("log.new");
-    private(OpenOptions::new().write(true).create(true).truncate(true)).open(&temporary)?.write_all(&new)?;
-    fs::rename(&temporary, &path)?;
+    replace(&path, &folder.join("log.new"), &new)?;
     let named: HashSet<&str> = kept.iter().flat_map(contents).collect();
     for name in sizes.keys().filter(|name| !named.contains(name.as_str())) {
         blobs::remove(folder, name);

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use parking_lot::Mutex;
 use uuid::Uuid;
 
-use super::{create_folder, private};
+use crate::private_files::{create_folder, private};
 
 /// Beside the logs.
 const FOLDER: &str = "sessions";
