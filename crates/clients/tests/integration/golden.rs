@@ -71,6 +71,9 @@ fn sections(client: &'static Client) -> String {
         section("over HTTP", &new_text(client, Scope::User, &over_http(&[]))),
         section("over HTTP, with a token", &new_text(client, Scope::User, &over_http(&["CELLBRIDGE_TOKEN"]))),
     ];
+    // What is around the entry depends on the format alone.
+    let shows_surroundings =
+        CLIENTS.iter().find(|it| it.format == client.format).is_some_and(|it| it.id == client.id);
     for (title, text) in found(client.format) {
         let home = Home::new();
         let file = home.file(client);
@@ -78,11 +81,15 @@ fn sections(client: &'static Client) -> String {
         std::fs::write(&file, &text).unwrap();
         home.install(client);
         let installed = read(&file).unwrap();
+        let configured = client.configured(&home.machine, Scope::User).unwrap();
+        assert!(configured.is_some(), "{}: {title}: {installed}", client.id);
         home.install(client);
         assert_eq!(read(&file).unwrap(), installed, "{}: {title}: installed twice", client.id);
         home.uninstall(client);
         assert_eq!(read(&file).unwrap(), text, "{}: {title}: uninstalled", client.id);
-        sections.push(section(title, &installed));
+        if shows_surroundings {
+            sections.push(section(title, &installed));
+        }
     }
     sections.concat()
 }
