@@ -4,7 +4,7 @@ mod agents;
 mod desktop;
 mod editors;
 
-use crate::client::{Client, Command, Constant, Http, Secrets, Stdio};
+use crate::client::{Client, Command, Constant, Format, Http, Secrets, Stdio, WorkingFolder};
 
 /// In the order in which they are listed.
 pub const CLIENTS: &[Client] = &[
@@ -28,9 +28,24 @@ pub const CLIENTS: &[Client] = &[
     desktop::LM_STUDIO,
 ];
 
-const SERVERS: &[&str] = &["mcpServers"];
-
 /// What most clients have in common.
+const USUAL: Client = Client {
+    id: "",
+    name: "",
+    user_files: &[],
+    project_file: None,
+    format: Format::Json,
+    keys: &["mcpServers"],
+    stdio: STDIO,
+    http: Some(HTTP),
+    secrets: Secrets::None,
+    extras: &[],
+    working_folder: WorkingFolder::Unrelated,
+    folders: &[],
+    programs: &[],
+    then: "",
+    then_in_project: "",
+};
 const STDIO: Stdio =
     Stdio { command: Command::Split { program: "command", arguments: "args" }, env: "env", constants: &[] };
 const HTTP: Http = Http { url: "url", constants: &[] };
@@ -66,6 +81,7 @@ mod tests {
                 assert!(client.user_files.iter().any(|it| it.systems.contains(&system)), "{}", client.id);
                 assert!(client.folders.iter().any(|it| it.systems.contains(&system)), "{}", client.id);
             }
+            assert!(!client.name.is_empty() && !client.then.is_empty(), "{}", client.id);
             assert_eq!(client.project_file.is_none(), client.then_in_project.is_empty(), "{}", client.id);
         }
     }

@@ -1,6 +1,6 @@
 //! Agents on the command line.
 
-use super::{BRACES, HTTP, SERVERS, STDIO, TEN_MINUTES_IN_MILLISECONDS, TEN_MINUTES_IN_SECONDS};
+use super::{BRACES, HTTP, STDIO, TEN_MINUTES_IN_MILLISECONDS, TEN_MINUTES_IN_SECONDS, USUAL};
 use crate::client::{Client, Command, Constant, Format, Http, Secrets, Stdio, WorkingFolder};
 use crate::location::{Base, Location, System};
 
@@ -15,9 +15,6 @@ pub(super) const CLAUDE_CODE: Client = Client {
         Location::new(Base::Home, ".claude.json"),
     ],
     project_file: Some(".mcp.json"),
-    format: Format::Json,
-    keys: SERVERS,
-    stdio: STDIO,
     http: Some(Http { constants: &[("type", Constant::Text("http"))], ..HTTP }),
     secrets: Secrets::Template { required: "${NAME}", optional: "${NAME:-}" },
     // Not `timeout`: it ends a call even while there is progress. Not `alwaysLoad`: it would put all tools into each
@@ -32,6 +29,7 @@ pub(super) const CLAUDE_CODE: Client = Client {
     programs: &["claude"],
     then: "Start a new session. `/mcp` shows the server.",
     then_in_project: "Start a new session in the project and approve the server. `/mcp` shows it.",
+    ..USUAL
 };
 
 pub(super) const CODEX: Client = Client {
@@ -44,8 +42,6 @@ pub(super) const CODEX: Client = Client {
     project_file: Some(".codex/config.toml"),
     format: Format::Toml,
     keys: &["mcp_servers"],
-    stdio: STDIO,
-    http: Some(HTTP),
     // A token in any entry makes Codex refuse the whole file.
     secrets: Secrets::Keys { token: "bearer_token_env_var", inherited: "env_vars" },
     // The default of 60 seconds ends calls that wait for a run.
@@ -55,6 +51,7 @@ pub(super) const CODEX: Client = Client {
     programs: &["codex"],
     then: "Start a new session. `codex mcp list` shows the server.",
     then_in_project: "Trust the project in Codex, and start a new session in it. `codex mcp list` shows the server.",
+    ..USUAL
 };
 
 pub(super) const COPILOT: Client = Client {
@@ -66,8 +63,6 @@ pub(super) const COPILOT: Client = Client {
     ],
     // It also reads `.mcp.json`, which is where Claude Code's entry is.
     project_file: Some(".github/mcp.json"),
-    format: Format::Json,
-    keys: SERVERS,
     stdio: Stdio {
         constants: &[("type", Constant::Text("local")), ("tools", Constant::List(&["*"]))],
         ..STDIO
@@ -76,13 +71,12 @@ pub(super) const COPILOT: Client = Client {
         constants: &[("type", Constant::Text("http")), ("tools", Constant::List(&["*"]))],
         ..HTTP
     }),
-    secrets: Secrets::None,
-    extras: &[],
     working_folder: WorkingFolder::Project,
     folders: &[Location::new(Base::Variable("COPILOT_HOME"), ""), Location::new(Base::Home, ".copilot")],
     programs: &["copilot"],
     then: "Start a new session. `/mcp show` lists the server.",
     then_in_project: "Start a new session in the project. `/mcp show` lists the server.",
+    ..USUAL
 };
 
 pub(super) const GEMINI: Client = Client {
@@ -90,9 +84,6 @@ pub(super) const GEMINI: Client = Client {
     name: "Gemini CLI",
     user_files: &[Location::new(Base::Home, ".gemini/settings.json")],
     project_file: Some(".gemini/settings.json"),
-    format: Format::Json,
-    keys: SERVERS,
-    stdio: STDIO,
     // Under `url` it would speak the older SSE transport.
     http: Some(Http { url: "httpUrl", ..HTTP }),
     secrets: BRACES,
@@ -102,6 +93,7 @@ pub(super) const GEMINI: Client = Client {
     programs: &["gemini"],
     then: "Start a new session. `/mcp` shows the server.",
     then_in_project: "Trust the folder, and start a new session in it. `/mcp` shows the server.",
+    ..USUAL
 };
 
 pub(super) const GOOSE: Client = Client {
@@ -111,7 +103,6 @@ pub(super) const GOOSE: Client = Client {
         Location::on(UNIX, Base::Xdg, "goose/config.yaml"),
         Location::on(WINDOWS, Base::Config, "Block/goose/config/config.yaml"),
     ],
-    project_file: None,
     format: Format::Yaml,
     keys: &["extensions"],
     stdio: Stdio {
@@ -123,7 +114,6 @@ pub(super) const GOOSE: Client = Client {
         url: "uri",
         constants: &[("name", Constant::Text("cellbridge")), ("type", Constant::Text("streamable_http"))],
     }),
-    secrets: Secrets::None,
     extras: &[
         ("enabled", Constant::Truth(true)),
         ("description", Constant::Text("Jupyter notebooks")),
@@ -133,7 +123,7 @@ pub(super) const GOOSE: Client = Client {
     folders: &[Location::on(UNIX, Base::Xdg, "goose"), Location::on(WINDOWS, Base::Config, "Block/goose")],
     programs: &["goose"],
     then: "Start a new session.",
-    then_in_project: "",
+    ..USUAL
 };
 
 pub(super) const OPENCODE: Client = Client {
@@ -144,7 +134,6 @@ pub(super) const OPENCODE: Client = Client {
         Location::new(Base::Xdg, "opencode/opencode.jsonc"),
     ],
     project_file: Some("opencode.json"),
-    format: Format::Json,
     keys: &["mcp"],
     stdio: Stdio {
         command: Command::Joined("command"),
@@ -163,6 +152,7 @@ pub(super) const OPENCODE: Client = Client {
     programs: &["opencode"],
     then: "Start a new session. `opencode mcp list` shows the server.",
     then_in_project: "Start a new session in the project. `opencode mcp list` shows the server.",
+    ..USUAL
 };
 
 pub(super) const AMP: Client = Client {
@@ -173,16 +163,13 @@ pub(super) const AMP: Client = Client {
         Location::on(WINDOWS, Base::Config, "amp/settings.json"),
     ],
     project_file: Some(".amp/settings.json"),
-    format: Format::Json,
     // One key with a dot.
     keys: &["amp.mcpServers"],
-    stdio: STDIO,
-    http: Some(HTTP),
     secrets: BRACES,
-    extras: &[],
     working_folder: WorkingFolder::Project,
     folders: &[Location::on(UNIX, Base::Xdg, "amp"), Location::on(WINDOWS, Base::Config, "amp")],
     programs: &["amp"],
     then: "Start a new session.",
     then_in_project: "Start a new session in the project, and approve the server (`amp mcp approve cellbridge`).",
+    ..USUAL
 };

@@ -1,7 +1,7 @@
 //! Editors and their extensions.
 
-use super::{BRACES, ENV_BRACES, HTTP, SERVERS, STDIO, TEN_MINUTES_IN_MILLISECONDS, TEN_MINUTES_IN_SECONDS};
-use crate::client::{Client, Constant, Format, Http, Secrets, Stdio, WorkingFolder};
+use super::{BRACES, ENV_BRACES, HTTP, STDIO, TEN_MINUTES_IN_MILLISECONDS, TEN_MINUTES_IN_SECONDS, USUAL};
+use crate::client::{Client, Constant, Http, Secrets, Stdio, WorkingFolder};
 use crate::location::{Base, Location, System};
 
 pub(super) const CURSOR: Client = Client {
@@ -9,17 +9,13 @@ pub(super) const CURSOR: Client = Client {
     name: "Cursor",
     user_files: &[Location::new(Base::Home, ".cursor/mcp.json")],
     project_file: Some(".cursor/mcp.json"),
-    format: Format::Json,
-    keys: SERVERS,
-    stdio: STDIO,
-    http: Some(HTTP),
     secrets: ENV_BRACES,
-    extras: &[],
     working_folder: WorkingFolder::Variable { name: "${workspaceFolder}", in_user_file: false },
     folders: &[Location::new(Base::Home, ".cursor")],
     programs: &["cursor"],
     then: "Turn the server on in Settings → MCP.",
     then_in_project: "Open the project, and turn the server on in Settings → MCP.",
+    ..USUAL
 };
 
 pub(super) const VS_CODE: Client = Client {
@@ -30,17 +26,16 @@ pub(super) const VS_CODE: Client = Client {
         Location::new(Base::Config, "Code - Insiders/User/mcp.json"),
     ],
     project_file: Some(".vscode/mcp.json"),
-    format: Format::Json,
     keys: &["servers"],
     stdio: Stdio { constants: &[("type", Constant::Text("stdio"))], ..STDIO },
     http: Some(Http { constants: &[("type", Constant::Text("http"))], ..HTTP }),
     secrets: Secrets::Prompt,
-    extras: &[],
     working_folder: WorkingFolder::Variable { name: "${workspaceFolder}", in_user_file: true },
     folders: &[Location::new(Base::Config, "Code/User"), Location::new(Base::Config, "Code - Insiders/User")],
     programs: &["code", "code-insiders"],
     then: "Open a folder, start the server (command `MCP: List Servers`), and trust it.",
     then_in_project: "Open the project, start the server (command `MCP: List Servers`), and trust it.",
+    ..USUAL
 };
 
 pub(super) const WINDSURF: Client = Client {
@@ -51,21 +46,15 @@ pub(super) const WINDSURF: Client = Client {
         // Its plugin for JetBrains IDEs.
         Location::new(Base::Home, ".codeium/mcp_config.json"),
     ],
-    project_file: None,
-    format: Format::Json,
-    keys: SERVERS,
-    stdio: STDIO,
     http: Some(Http { url: "serverUrl", ..HTTP }),
     secrets: ENV_BRACES,
-    extras: &[],
-    working_folder: WorkingFolder::Unrelated,
     folders: &[
         Location::new(Base::Home, ".codeium/windsurf"),
         Location::new(Base::Home, ".codeium/mcp_config.json"),
     ],
     programs: &["windsurf"],
     then: "Refresh the list of servers in Cascade.",
-    then_in_project: "",
+    ..USUAL
 };
 
 pub(super) const ZED: Client = Client {
@@ -76,12 +65,7 @@ pub(super) const ZED: Client = Client {
         Location::on(&[System::MacOs, System::Windows], Base::Config, "Zed/settings.json"),
     ],
     project_file: Some(".zed/settings.json"),
-    format: Format::Json,
     keys: &["context_servers"],
-    stdio: STDIO,
-    http: Some(HTTP),
-    secrets: Secrets::None,
-    extras: &[],
     working_folder: WorkingFolder::Project,
     folders: &[
         Location::on(&[System::Linux, System::MacOs], Base::Xdg, "zed"),
@@ -90,6 +74,7 @@ pub(super) const ZED: Client = Client {
     programs: &["zed", "zeditor"],
     then: "The server is in the settings of the agent panel; a green dot shows that it runs.",
     then_in_project: "Trust the project. The server is in the settings of the agent panel.",
+    ..USUAL
 };
 
 pub(super) const ANTIGRAVITY: Client = Client {
@@ -101,13 +86,7 @@ pub(super) const ANTIGRAVITY: Client = Client {
         Location::new(Base::Home, ".gemini/antigravity-cli/mcp_config.json"),
     ],
     project_file: Some(".agents/mcp_config.json"),
-    format: Format::Json,
-    keys: SERVERS,
-    stdio: STDIO,
     http: Some(Http { url: "serverUrl", ..HTTP }),
-    secrets: Secrets::None,
-    extras: &[],
-    working_folder: WorkingFolder::Unrelated,
     folders: &[
         Location::new(Base::Home, ".gemini/config"),
         Location::new(Base::Home, ".gemini/antigravity"),
@@ -116,6 +95,7 @@ pub(super) const ANTIGRAVITY: Client = Client {
     programs: &["agy", "antigravity"],
     then: "Refresh the list under Manage MCP Servers, or start a new session.",
     then_in_project: "Open the project, and refresh the list under Manage MCP Servers.",
+    ..USUAL
 };
 
 pub(super) const JUNIE: Client = Client {
@@ -123,17 +103,12 @@ pub(super) const JUNIE: Client = Client {
     name: "Junie",
     user_files: &[Location::new(Base::Home, ".junie/mcp/mcp.json")],
     project_file: Some(".junie/mcp/mcp.json"),
-    format: Format::Json,
-    keys: SERVERS,
-    stdio: STDIO,
     http: None,
-    secrets: Secrets::None,
-    extras: &[],
-    working_folder: WorkingFolder::Unrelated,
     folders: &[Location::new(Base::Home, ".junie")],
     programs: &["junie"],
     then: "The server is in Settings → Tools → Junie → MCP Settings.",
     then_in_project: "Open the project. The server is in Settings → Tools → Junie → MCP Settings.",
+    ..USUAL
 };
 
 pub(super) const CLINE: Client = Client {
@@ -147,15 +122,9 @@ pub(super) const CLINE: Client = Client {
         ),
         Location::new(Base::Home, ".cline/data/settings/cline_mcp_settings.json"),
     ],
-    project_file: None,
-    format: Format::Json,
-    keys: SERVERS,
-    stdio: STDIO,
     http: Some(Http { constants: &[("type", Constant::Text("streamableHttp"))], ..HTTP }),
-    secrets: Secrets::None,
     // It gives up after 60 seconds otherwise.
     extras: &[("timeout", TEN_MINUTES_IN_SECONDS)],
-    working_folder: WorkingFolder::Unrelated,
     folders: &[
         Location::new(Base::Variable("CLINE_DIR"), ""),
         Location::new(Base::Config, "Code/User/globalStorage/saoudrizwan.claude-dev"),
@@ -163,7 +132,7 @@ pub(super) const CLINE: Client = Client {
     ],
     programs: &["cline"],
     then: "The server appears under MCP Servers → Configure.",
-    then_in_project: "",
+    ..USUAL
 };
 
 pub(super) const CONTINUE: Client = Client {
@@ -172,18 +141,14 @@ pub(super) const CONTINUE: Client = Client {
     // A file of our own, in the form of other clients, which Continue reads there as well.
     user_files: &[Location::new(Base::Home, ".continue/mcpServers/cellbridge.json")],
     project_file: Some(".continue/mcpServers/cellbridge.json"),
-    format: Format::Json,
-    keys: SERVERS,
-    stdio: STDIO,
     http: Some(Http { constants: &[("type", Constant::Text("http"))], ..HTTP }),
     // It makes a secret of each variable.
     secrets: BRACES,
-    extras: &[],
-    working_folder: WorkingFolder::Unrelated,
     folders: &[Location::new(Base::Home, ".continue")],
     programs: &["cn"],
     then: "Open Continue in agent mode; it reads its configuration again by itself.",
     then_in_project: "Open the project, and Continue in agent mode.",
+    ..USUAL
 };
 
 pub(super) const KIRO: Client = Client {
@@ -191,15 +156,11 @@ pub(super) const KIRO: Client = Client {
     name: "Kiro",
     user_files: &[Location::new(Base::Home, ".kiro/settings/mcp.json")],
     project_file: Some(".kiro/settings/mcp.json"),
-    format: Format::Json,
-    keys: SERVERS,
-    stdio: STDIO,
-    http: Some(HTTP),
     secrets: BRACES,
     extras: &[("timeout", TEN_MINUTES_IN_MILLISECONDS)],
-    working_folder: WorkingFolder::Unrelated,
     folders: &[Location::new(Base::Home, ".kiro")],
     programs: &["kiro", "kiro-cli"],
     then: "The server appears under MCP Servers in the Kiro panel.",
     then_in_project: "Open the project. The server appears under MCP Servers in the Kiro panel.",
+    ..USUAL
 };
