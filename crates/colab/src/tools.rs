@@ -75,16 +75,6 @@ mod tests {
     }
 
     #[test]
-    fn the_built_in_definitions_are_an_interface() {
-        let definitions: Vec<serde_json::Value> = built_in()
-            .unwrap()
-            .iter()
-            .map(|tool| serde_json::from_str(tool.definition.get()).unwrap())
-            .collect();
-        insta::assert_json_snapshot!(definitions);
-    }
-
-    #[test]
     fn a_server_with_several_tabs_lets_calls_name_one() {
         let mut tools = built_in().unwrap();
         let before = tools.clone();
