@@ -143,7 +143,10 @@ def main():
     for make in (standard, plain_outputs, text_as_list, history, version_4_4):
         document = make()
         (folder / f"{make.__name__}.update").write_bytes(document.get_update())
-        (folder / f"{make.__name__}.ipynb").write_text(saved(document))
+        if make is plain_outputs:
+            assert saved(document) == (folder / "standard.ipynb").read_text()
+        else:
+            (folder / f"{make.__name__}.ipynb").write_text(saved(document))
     document = Doc()
     document.apply_update((folder / "javascript.update").read_bytes())
     (folder / "javascript.ipynb").write_text(saved(document))
