@@ -70,7 +70,8 @@ impl Book<'_> {
             None if used.is_own => [const { None }; 3],
             None if is_shared(used.name) => [self.misconfigured(used, writers), None, None],
             None => {
-                [self.without_definer(used).map(|found| Finding { is_missing: true, ..found }), None, None]
+                let is_missing = !is_builtin(used.name);
+                [self.without_definer(used).map(|found| Finding { is_missing, ..found }), None, None]
             }
         };
         worst.into_iter().chain(others.into_iter().flatten()).min_by_key(|finding| finding.state)
@@ -355,6 +356,15 @@ impl Book<'_> {
                 let from = self.source_of(event);
                 let clause = format!("it came from {from}, and only {} defines it, below", self.cell(*below));
                 Some(used.finding(State::OutOfOrder, &clause))
+            }
+            (Some((event, order)), None) if is_builtin(used.name) && !is_history(used.name) => {
+                // It is there in each kernel, but hidden in this one, unless the name was deleted since.
+                let is_deleted = self
+                    .earlier_writes(used)
+                    .any(|(other, at)| at > order && other.run.names.effects.deletes.contains(used.name));
+                let from = self.source_of(event);
+                let clause = format!("{from} defines it until the kernel restarts, and ran before it");
+                (!is_deleted).then(|| used.finding(State::MayHaveChanged, &clause))
             }
             (Some((event, ..)), None) => {
                 let clause = format!("it came from {}, and no cell defines it", self.source_of(event));

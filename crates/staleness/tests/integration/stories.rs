@@ -217,5 +217,35 @@ fn insertions_moves_and_deletions() {
         &["undefined name: uses x: it came from code that is in no cell (run 9:01), and no cell defines it"],
     );
     ran(&["unknown_to_all"], |_| {}, &[UP]);
+    // A fresh kernel has the built-in one.
+    ran(
+        &["sum = 1", "sum(xs)", "print(xs)"],
+        |story| {
+            story.delete("a");
+            story.run("b");
+        },
+        &[
+            "may have changed: uses sum: a cell that was deleted (run 9:01) defines it until the kernel restarts, and ran before it",
+            UP,
+        ],
+    );
+    ran(
+        &["sum = 1", "sum(xs)"],
+        |story| {
+            story.delete("a");
+            story.run_code("del sum");
+            story.run("b");
+        },
+        &[UP],
+    );
+    ran(
+        &["sum = 1", "sum(xs)"],
+        |story| {
+            story.delete("a");
+            story.restart();
+            story.run("b");
+        },
+        &[UP],
+    );
     ran(&["del x", "x = 1", "del x"], |story| story.edit("b", "x = 2"), &[UP, "edited", "input changed"]);
 }
