@@ -1,16 +1,24 @@
 //! Methods by name: those that only read, and what the others do to their object.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use crate::names::Repeat;
 
-/// Methods of the types that cells use most (of Python, pandas, polars, numpy, plots) that leave their object as it is.
-/// A type with another method of the same name is rare enough.
-const READING: &str = include_str!("methods.txt");
+/// Methods of the types that cells use most (of Python, pandas, polars, numpy, plots) that leave their object as it is. A name that
+/// changes the object in another common library is not here: `search` (of a tuner), `to` and `float` (of a model), `extract` (of a tag).
+static READING: LazyLock<HashSet<&str>> = LazyLock::new(|| words().collect());
+
+fn words() -> impl Iterator<Item = &'static str> {
+    include_str!("methods.txt").split_ascii_whitespace()
+}
 
 pub(crate) fn only_reads(method: &str) -> bool {
     // What Python itself calls to show or compare, and what gives a value by its name.
-    const PREFIXES: [&str; 7] = ["__", "get_", "is_", "has_", "to_", "predict", "summary"];
-    PREFIXES.iter().any(|prefix| method.starts_with(prefix))
-        || READING.split_ascii_whitespace().any(|known| known == method)
+    const PREFIXES: [&str; 8] = ["__", "get_", "is_", "has_", "to_", "as_", "predict", "summary"];
+    let has_prefix = PREFIXES.iter().any(|prefix| method.starts_with(prefix));
+    // Of a queue, it takes the item away.
+    has_prefix && method != "get_nowait" || READING.contains(method)
 }
 
 /// What a method does to its object.
@@ -66,7 +74,7 @@ mod tests {
     #[test]
     fn each_method_is_listed_once() {
         let mut seen = BTreeSet::new();
-        for method in READING.split_ascii_whitespace() {
+        for method in words() {
             assert!(seen.insert(method), "{method} is listed twice");
             assert_eq!(change_by(method), None, "{method} is said to read and to change");
         }

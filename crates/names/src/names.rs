@@ -100,10 +100,10 @@ pub struct Effects {
     pub changes: NameSet,
     /// Of these, the ones that may have got another object instead: `n += 1`.
     pub augments: NameSet,
-    /// A method was called that may change their object.
+    /// A method of a part of them was called, or a function of a library got them, that may change their object.
     pub calls: NameSet,
-    /// Used without the name of a method, which may change them, by what their class says.
-    pub implicit: SmallSet<(Name, Implicit)>,
+    /// Used in a way that may change them, by what their class says.
+    pub object_uses: SmallSet<(Name, ObjectUse)>,
     /// What changing them once more does; see `changes`.
     pub repeats: BTreeMap<Name, Repeat>,
     /// The parts of them that assignments replace: `["x"]`, `.x`.
@@ -119,8 +119,8 @@ pub struct Effects {
     /// Of a class, or of a function that gives a function: what it uses counts when what it gave is used.
     pub gives_code: bool,
     pub is_class: bool,
-    /// Of a class: the uses without the name of a method that change its objects, and what doing so once more does.
-    pub changing: BTreeMap<Implicit, Repeat>,
+    /// Of a class: what its methods do to their object if they are used once more, if they change it.
+    pub methods: BTreeMap<ObjectUse, Option<Repeat>>,
     /// The names whose objects are passed to functions.
     pub passes: SmallSet<Passed>,
     /// Of a function: its positional parameters, and those whose objects it changes, or calls methods of that may do so.
@@ -134,7 +134,7 @@ pub struct Effects {
 
 /// A use of an object of which its class says whether it changes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Implicit {
+pub enum ObjectUse {
     /// `tick()`
     Call,
     /// `with tracker:`
@@ -143,6 +143,17 @@ pub enum Implicit {
     Operator,
     /// `left.plot(x)`, which draws on axes and only reads from data.
     Draw,
+    /// `m.advance()`, which may change it, if its class does not say. The number stands for the name.
+    Method(u32),
+    /// `m.mean()`, which only reads, if its class does not say.
+    Reading(u32),
+}
+
+impl ObjectUse {
+    /// Whether it may change an object of a class of which nothing is known.
+    pub fn may_change(self) -> bool {
+        matches!(self, Self::Method(_))
+    }
 }
 
 /// A name that is an argument of a call.
@@ -168,7 +179,7 @@ impl Effects {
         self.uses.extend(step.uses.iter().filter(outside).cloned());
         self.takes.extend(step.takes.iter().filter(outside).cloned());
         self.calls.extend(step.calls.iter().filter(outside).cloned());
-        self.implicit.extend(step.implicit.iter().filter(|(name, _)| outside(&name)).cloned());
+        self.object_uses.extend(step.object_uses.iter().filter(|(name, _)| outside(&name)).cloned());
         self.passes.extend(step.passes.iter().filter(|passed| outside(&&passed.name)).cloned());
         for name in step.changes.iter().filter(outside) {
             let is_first = self.changes.insert(name.clone());
@@ -209,6 +220,12 @@ impl Effects {
         if self.unknown.is_none() {
             self.unknown.clone_from(&step.unknown);
         }
+    }
+
+    /// The names of which it calls methods that may change their objects.
+    pub fn called(&self) -> impl Iterator<Item = &Name> {
+        let methods = self.object_uses.iter().filter(|(_, how)| how.may_change());
+        self.calls.iter().chain(methods.map(|(name, _)| name))
     }
 
     /// The names that it reads or puts into other objects.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
-use names::{Effects, FIGURE, Implicit, Name, Names, Repeat};
+use names::{Effects, FIGURE, Name, Names, ObjectUse, Repeat, is_pattern_maker};
 use notebook::CellId;
 
 use crate::effective::Surroundings;
@@ -36,11 +36,7 @@ impl<'a> Surroundings<'a> for From<'_, 'a> {
         self.definers.definer(name, self.position)?.made_by.get(name).map(String::as_str)
     }
 
-    fn has_implicit(&self) -> bool {
-        self.definers.has_implicit
-    }
-
-    fn changed_by(&self, name: &str, how: Implicit, is_own: bool) -> Option<Repeat> {
+    fn changed_by(&self, name: &str, how: ObjectUse, is_own: bool) -> Option<Repeat> {
         self.definers.changed_by(name, how, self.position + usize::from(is_own))
     }
 
@@ -79,8 +75,8 @@ pub(crate) struct Definers<'a> {
     added: HashMap<&'a str, Vec<(usize, Code<'a>)>>,
     /// Whether a cell makes an object that gives each of its items once.
     has_streams: bool,
-    /// Whether a class says that a use of its objects without the name of a method changes them.
-    has_implicit: bool,
+    /// Whether a cell makes an object of which the uses are known that change it.
+    has_known_objects: bool,
 }
 
 impl<'a> Definers<'a> {
@@ -108,11 +104,11 @@ impl<'a> Definers<'a> {
         });
         let mut functions = facts.cells.iter().flat_map(|cell| cell.names.functions.values());
         let mut makers = facts.cells.iter().flat_map(|cell| cell.names.made_by.values());
-        let has_implicit =
-            functions.any(|function| !function.changing.is_empty()) || makers.any(|maker| maker == FIGURE);
+        let has_known_objects = functions.any(|function| !function.methods.is_empty())
+            || makers.any(|maker| maker == FIGURE || is_pattern_maker(maker));
         let added = HashMap::new();
         let mut definers =
-            Self { facts, positions, written, gone, aliased, added, has_streams, has_implicit };
+            Self { facts, positions, written, gone, aliased, added, has_streams, has_known_objects };
         definers.add_kept();
         definers
     }
@@ -253,25 +249,53 @@ impl<'a> Definers<'a> {
         }
     }
 
-    /// See [`Surroundings::changed_by`]. The class may have the method from a base.
-    fn changed_by(&self, name: &str, how: Implicit, position: usize) -> Option<Repeat> {
-        let (Some(at), name) = self.object(name, position) else { return None };
-        let class = self.facts.cells[at].names.made_by.get(name)?;
-        if how == Implicit::Draw {
-            return (class == FIGURE).then_some(Repeat::Unknown);
+    /// See [`Surroundings::changed_by`].
+    fn changed_by(&self, name: &str, how: ObjectUse, position: usize) -> Option<Repeat> {
+        let (how, otherwise) = match how {
+            ObjectUse::Reading(method) => (ObjectUse::Method(method), None),
+            ObjectUse::Method(_) => (how, Some(Repeat::Unknown)),
+            _ => (how, None),
+        };
+        let maker = self.has_known_objects.then(|| self.maker_of(name, position)).flatten();
+        match maker {
+            None => otherwise,
+            Some((FIGURE, _)) if how == ObjectUse::Draw => Some(Repeat::Unknown),
+            Some((maker, _)) if is_pattern_maker(maker) => None,
+            Some((class, at)) => self.changed_by_class(class, at, how, otherwise),
         }
+    }
+
+    /// The function or class that has made the object of a name, and the cell that called it.
+    fn maker_of(&self, name: &str, position: usize) -> Option<(&'a str, usize)> {
+        let (Some(at), name) = self.object(name, position) else { return None };
+        self.facts.cells[at].names.made_by.get(name).map(|maker| (maker.as_str(), at))
+    }
+
+    /// What a class, as seen from the cell at `at`, says of a use of its objects. It may have the method from a base.
+    fn changed_by_class(
+        &self,
+        class: &'a str,
+        at: usize,
+        how: ObjectUse,
+        otherwise: Option<Repeat>,
+    ) -> Option<Repeat> {
         let (mut classes, mut known) = (vec![(class, at)], BTreeSet::new());
+        let mut has_changing = false;
         while let Some((class, at)) = classes.pop().filter(|class| known.insert(*class)) {
             let own = self.facts.cells[at].names.functions.contains_key(class).then_some(at);
             let Some(at) = own.or_else(|| self.definer_above(class, at)) else { continue };
             let names = &self.facts.cells[at].names;
-            let changing = names.functions.get(class).and_then(|class| class.changing.get(&how));
-            if changing.is_some() {
-                return changing.copied();
+            let methods = names.functions.get(class).map(|class| &class.methods);
+            if let Some(change) = methods.and_then(|methods| methods.get(&how)) {
+                // The method of a base may call what a class below it has in place of the base's.
+                let may_change = has_changing && matches!(how, ObjectUse::Method(_));
+                return change.or(may_change.then_some(Repeat::Unknown));
             }
-            classes.extend(names.holds.get(class).into_iter().flatten().map(|base| (base, at)));
+            has_changing |= methods.is_some_and(|methods| methods.values().any(Option::is_some));
+            let bases = names.holds.get(class).into_iter().flatten();
+            classes.extend(bases.map(|base| (base.as_str(), at)));
         }
-        None
+        otherwise
     }
 
     /// What a function does as seen from within this cell.

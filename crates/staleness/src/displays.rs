@@ -29,7 +29,7 @@ impl Book<'_> {
             // What only updates one shows none. Of a handle, the only other method is `display`.
             is_shared(name) && !is_configuration(name) && !is_used
                 || !is_used && made_by.get(name).is_some_and(|function| function == "display")
-                || effects.calls.contains(name) && self.is_handle(name, position)
+                || effects.called().any(|called| called == name) && self.is_handle(name, position)
         };
         effective.writes.keys().copied().filter(|name| shows(name)).collect()
     }

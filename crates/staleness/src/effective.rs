@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use names::{Effects, Implicit, Name, NameSet, Names, Passed, RandomUse, Repeat, Unknown, is_counting};
+use names::{Effects, Name, NameSet, Names, ObjectUse, Passed, RandomUse, Repeat, Unknown, is_counting};
 
 #[derive(Debug, Default)]
 pub(crate) struct Effective<'n> {
@@ -83,11 +83,9 @@ pub(crate) trait Surroundings<'n> {
     fn late(&self, name: &str) -> BTreeSet<&'n str>;
     /// The function or class whose call has made the object of a name.
     fn maker(&self, name: &str) -> Option<&'n str>;
-    /// Whether any class says that a use of its objects without the name of a method changes them.
-    fn has_implicit(&self) -> bool;
-    /// What such a use does to the object of a name if it is made once more, if it changes it. Whether the cell may have defined the name
-    /// itself is said.
-    fn changed_by(&self, name: &str, how: Implicit, is_own: bool) -> Option<Repeat>;
+    /// What a use of the object of a name does to it if it is made once more, if it may change it. Whether the cell may have defined the
+    /// name itself is said.
+    fn changed_by(&self, name: &str, how: ObjectUse, is_own: bool) -> Option<Repeat>;
     /// Whether any name is one of a stream.
     fn has_streams(&self) -> bool;
     /// Whether it is the name of an object that gives each of its items once.
@@ -202,8 +200,7 @@ impl<'n> Effective<'n> {
             let changes = effects.changes.iter().filter(|name| !effects.augments.contains(*name));
             let changes = changes.map(|name| (name, Write::Changes));
             objects.extend(passes.chain(calls).chain(changes).filter(|(name, _)| is_elsewhere(name)));
-            let implicit = effects.implicit.iter().filter(|_| around.has_implicit());
-            for (name, how) in implicit.filter(|(name, _)| is_elsewhere(name)) {
+            for (name, how) in effects.object_uses.iter().filter(|(name, _)| is_elsewhere(name)) {
                 let Some(repeat) = around.changed_by(name, *how, is_defined(name)) else { continue };
                 let is_other = repeat == Repeat::Differs;
                 objects.insert((name, if is_other { Write::Changes } else { Write::Calls }));

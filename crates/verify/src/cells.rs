@@ -150,7 +150,7 @@ fn link(cells: &mut [Checked]) {
             }
         }
         // To call a function of a module changes no name of it.
-        let called = names.effects.calls.iter().filter(|name| !fixed.contains(*name));
+        let called = names.effects.called().filter(|name| !fixed.contains(*name));
         for name in names.effects.changes.iter().chain(called) {
             writers.entry(name.clone()).or_default().insert(position);
         }

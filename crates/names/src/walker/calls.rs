@@ -1,13 +1,14 @@
 //! Calls that may change an object, or do what cannot be known.
 
-use ruff_python_ast::{Expr, ExprAttribute, ExprCall};
+use ruff_python_ast::{Expr, ExprAttribute, ExprCall, ExprName};
 
 use super::figures::is_drawn_on;
+use super::patches::attribute;
+use super::reading::{is_in_place, is_reading};
 use super::repeats::{keys_of_method, of_method};
 use super::shared::path_of;
 use super::{Resolved, Walker, root};
-use crate::methods::only_reads;
-use crate::names::{Argument, Implicit, Passed, Repeat, Unknown};
+use crate::names::{Argument, Name, ObjectUse, Passed, Repeat, Unknown};
 use crate::nondeterminism::may_vary;
 
 impl Walker {
@@ -47,12 +48,10 @@ impl Walker {
                 let is_sure = repeat.is_some() || is_in_place(call) || changes_items(&method.attr);
                 let is_drawing = [root, &whole].into_iter().any(is_drawn_on);
                 let name = if is_sure || is_drawing { whole.clone() } else { name };
-                // A text that is formatted for nothing is none: a `Styler` is.
-                let is_changing = method.attr.as_str() == "format" && is_discarded;
                 let draws = is_drawing && DRAWING.contains(&method.attr.as_str());
-                let only_reads = only_reads(&method.attr) && !draws && !is_changing;
+                let only_reads = is_reading(call, method, is_discarded) && !draws;
                 if DRAWING.contains(&method.attr.as_str()) && !draws {
-                    self.use_implicitly(&whole, Implicit::Draw);
+                    self.use_object(&whole, ObjectUse::Draw);
                 }
                 if is_in_place(call) || !only_reads {
                     self.change_parameter(&name);
@@ -73,7 +72,9 @@ impl Walker {
                     if is_generator(&name) {
                         self.repeats(&name, Repeat::Differs);
                     }
-                    self.effects().calls.insert(name);
+                    self.call_of_method(name, method, ObjectUse::Method);
+                } else if !MODULES.contains(&root) {
+                    self.call_of_method(name, method, ObjectUse::Reading);
                 }
             }
             _ => {}
@@ -125,7 +126,7 @@ impl Walker {
         if self.scopes.resolve(name) != Resolved::Module {
             return;
         }
-        self.use_implicitly(name, Implicit::Call);
+        self.use_object(name, ObjectUse::Call);
         self.pass(name, call);
         if self.has_defined(name) {
             return;
@@ -143,6 +144,17 @@ impl Walker {
             ("setattr" | "delattr", Some(part)) => self.change(part),
             ("shuffle", _) => self.may_change_first(call),
             _ => {}
+        }
+    }
+
+    /// What a method does to the object of a name may be in its class.
+    fn call_of_method(&mut self, name: Name, method: &ExprAttribute, how: fn(u32) -> ObjectUse) {
+        let how = how(attribute(&method.attr));
+        let is_of_name = |object: &ExprName| self.original(&object.id) == name;
+        if method.value.as_name_expr().is_some_and(is_of_name) {
+            self.effects().object_uses.insert((name, how));
+        } else if how.may_change() {
+            self.effects().calls.insert(name);
         }
     }
 
@@ -196,6 +208,9 @@ impl Walker {
 fn changes_items(method: &str) -> bool {
     TRAINING.contains(&method) || method.starts_with("set_")
 }
+
+/// Modules of which cells call functions most. None is an object of a class of the notebook.
+const MODULES: [&str; 9] = ["np", "pd", "plt", "sns", "tf", "torch", "pl", "os", "math"];
 
 /// Methods of models that change them.
 const TRAINING: [&str; 6] =
@@ -255,12 +270,4 @@ fn is_ipython(value: &Expr) -> bool {
 fn runs_code(method: &str) -> bool {
     method.starts_with("run_")
         || matches!(method, "ex" | "ev" | "magic" | "push" | "reset" | "drop_by_id" | "safe_execfile")
-}
-
-/// `inplace=True`, as methods of pandas take it.
-fn is_in_place(call: &ExprCall) -> bool {
-    call.arguments.keywords.iter().any(|keyword| {
-        keyword.arg.as_ref().is_some_and(|name| name.as_str() == "inplace")
-            && matches!(&keyword.value, Expr::BooleanLiteral(literal) if literal.value)
-    })
 }

@@ -3,6 +3,7 @@
 use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{Expr, ExprCall, Operator, Stmt, StmtFunctionDef};
 
+use super::shared::path_of;
 use super::{Resolved, Walker, root};
 use crate::names::Name;
 
@@ -60,12 +61,19 @@ const LOOKS: [&str; 12] = [
     "writable",
     "bit_generator",
 ];
+/// What is said to have made a regular expression.
+const PATTERN: &str = "re.compile";
 /// What `IPython` takes for a magic where nothing has the name: `ls -la`.
 const AUTOMAGIC: [&str; 6] = ["ls", "ll", "cd", "rm", "cat", "who"];
 
 /// Whether objects of a class add what `update` gets to what they have, each time.
 pub fn is_counting(class: &str) -> bool {
     matches!(class, "Counter" | "md5" | "sha1" | "sha224" | "sha256" | "sha384" | "sha512" | "blake2b")
+}
+
+/// Whether a function gives a regular expression, which no method changes.
+pub fn is_pattern_maker(function: &str) -> bool {
+    function == PATTERN
 }
 
 /// Whether a function gives a class, another one each time.
@@ -96,6 +104,9 @@ impl Walker {
                             || is_class_maker(&class.attr) =>
                     {
                         self.names.made_by.insert(name, class.attr.to_string());
+                    }
+                    Expr::Attribute(_) if matches!(path_of(&call.func)[..], ["re" | "regex", "compile"]) => {
+                        self.names.made_by.insert(name, PATTERN.to_owned());
                     }
                     _ => {}
                 }
@@ -187,7 +198,7 @@ pub(super) fn is_automagic(statement: &Stmt) -> bool {
         && operation.right.is_name_expr()
 }
 
-fn is_stream(value: &Expr) -> bool {
+pub(super) fn is_stream(value: &Expr) -> bool {
     let call = match value {
         Expr::Generator(_) => return true,
         Expr::Call(call) => call,

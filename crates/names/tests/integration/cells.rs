@@ -14,7 +14,7 @@ fn effects(effects: &Effects) -> String {
         list("defines", &effects.defines),
         list("deletes", &effects.deletes),
         list("changes", &effects.changes),
-        list("calls", &effects.calls),
+        list("calls", &effects.called().cloned().collect()),
         unknown,
     ];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")

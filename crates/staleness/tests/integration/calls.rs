@@ -376,16 +376,16 @@ fn a_change_of_an_item_changes_what_it_is_in() {
 
 #[test]
 fn objects_use_names_when_they_are_used() {
-    // A method may change its object, so that this is made again.
+    // The methods only read, so that their objects are not made again.
     let class = "class M:\n def go(self): return W * 2\nW = 1 | m = M() | W = 5 | m.go()";
     let row = |then: &str| format!("{class}{then}");
     let (alone, in_dict, in_list) =
         (row(""), row(" | d = {'m': m} | d['m'].go()"), row(" | [x.go() for x in [m]]"));
     let traced = "def trace(fn):\n def w(*a): return fn(*a)\n return w\nscale = 2\ndef f(x): return x * scale | traced = trace(f) | scale = 7 | traced(2)";
     check(&[
-        (&*alone, "c: W = 6", "ok ok edited input", "abcd"),
-        (&in_dict, "c: W = 6", "ok ok edited input input input", "abcdef"),
-        (&in_list, "c: W = 6", "ok ok edited input input", "abcde"),
+        (&*alone, "c: W = 6", "ok ok edited input", "cd"),
+        (&in_dict, "c: W = 6", "ok ok edited input input input", "cdef"),
+        (&in_list, "c: W = 6", "ok ok edited input input", "cde"),
         ("fns = {'a': lambda v: v * q} | q = 2 | fns['a'](3)", "b: q = 5", "ok edited input", "bc"),
         (
             "class Op:\n def __call__(self, x): return x * s\ns = 2 | op = Op() | s = 3 | list(map(op, [1]))",
@@ -410,7 +410,7 @@ fn objects_use_names_when_they_are_used() {
             "class A:\n r = 2\n def __init__(self, b): self.b = b\n def grow(self): return self.b * A.r | a = A(1) | A.r = 3 | a.grow()",
             "c: A.r = 5",
             "ok ok edited input",
-            "abcd",
+            "cd",
         ),
         (
             "class Base:\n def greet(self): return 1 | class A(Base): pass | Base.greet = lambda self: 2 | A().greet()",

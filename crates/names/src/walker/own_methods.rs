@@ -1,0 +1,261 @@
+//! What the methods of a class of the notebook do to their object, by their bodies.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ruff_python_ast::visitor::{self, Visitor};
+use ruff_python_ast::{
+    Arguments, Comprehension, Decorator, Expr, ExprAttribute, ExprCall, ExprContext, ExprSubscript, Stmt,
+    StmtClassDef, StmtFunctionDef, WithItem,
+};
+
+use super::arguments::first_written;
+use super::reading::{is_in_place, is_reading};
+use super::root;
+use super::shared::path_of;
+use super::streams::is_stream;
+use crate::builtins::is_builtin;
+use crate::methods::change_by;
+use crate::names::Repeat;
+
+/// Functions of Python that change their first argument.
+const CHANGING: [&str; 3] = ["next", "setattr", "delattr"];
+/// Decorators that leave what a method does as it is.
+const PLAIN_DECORATORS: [&str; 7] =
+    ["property", "staticmethod", "classmethod", "abstractmethod", "override", "cached_property", "setter"];
+
+/// The methods of a class, by name.
+type Methods<'a> = BTreeMap<&'a str, &'a StmtFunctionDef>;
+
+pub(super) struct OwnMethods<'a, 'm> {
+    methods: &'m Methods<'a>,
+    /// The attributes that a method sets to an object which gives each of its items once.
+    streams: BTreeSet<&'a str>,
+}
+
+impl<'a, 'm> OwnMethods<'a, 'm> {
+    pub(super) fn of(class: &'a StmtClassDef, methods: &'m Methods<'a>) -> Self {
+        let mut streams = StreamAttributes::default();
+        streams.visit_body(&class.body);
+        Self { methods, streams: streams.0 }
+    }
+
+    /// What an operator, a call or a block does to the objects that it is applied to, if it surely changes any.
+    pub(super) fn change_by_operator(&self, method: &'a StmtFunctionDef) -> Option<Repeat> {
+        self.follow(method, usize::MAX).sure
+    }
+
+    /// What a call of a method does to its object if it is made once more, if it may change it.
+    pub(super) fn change_by_call(&self, method: &'a StmtFunctionDef) -> Option<Repeat> {
+        let found = self.follow(method, 1);
+        (found.sure.is_some() || found.may_change).then_some(Repeat::Unknown)
+    }
+
+    /// Looks into a method, and those of its class that it calls. Of each, the first `count` parameters are objects that matter.
+    fn follow(&self, method: &'a StmtFunctionDef, count: usize) -> Changing<'a, '_> {
+        let mut found = Changing {
+            own: self,
+            objects: BTreeSet::new(),
+            called: vec![method.name.as_str()],
+            discarded: None,
+            sure: None,
+            may_change: false,
+        };
+        let mut known = BTreeSet::new();
+        while let Some(name) = found.called.pop() {
+            let Some(method) = self.methods.get(name).filter(|_| known.insert(name)) else { continue };
+            let parameters = method.parameters.iter_non_variadic_params().take(count);
+            found.objects = parameters.map(|it| it.parameter.name.as_str()).collect();
+            found.may_change |= !method.decorator_list.iter().all(is_plain);
+            found.visit_body(&method.body);
+        }
+        found
+    }
+}
+
+fn is_plain(decorator: &Decorator) -> bool {
+    path_of(&decorator.expression).last().is_some_and(|name| PLAIN_DECORATORS.contains(name))
+}
+
+/// Looks for what changes objects, or parts of them.
+struct Changing<'a, 'm> {
+    own: &'m OwnMethods<'a, 'm>,
+    /// The names of the objects and of parts of them.
+    objects: BTreeSet<&'a str>,
+    called: Vec<&'a str>,
+    /// The expression whose result is not used.
+    discarded: Option<&'a Expr>,
+    sure: Option<Repeat>,
+    may_change: bool,
+}
+
+impl<'a> Changing<'a, '_> {
+    fn changes(&mut self, part: &Expr, repeat: Repeat) {
+        if self.is_part(part) {
+            self.sure = self.sure.max(Some(repeat));
+        }
+    }
+
+    /// Whether an expression gives an object, or a part of one: `self`, `self.a["x"]`, `self.parts.get(key)`.
+    fn is_part(&self, value: &Expr) -> bool {
+        match value {
+            Expr::Call(call) => match &*call.func {
+                Expr::Attribute(method) => {
+                    let gives_part = matches!(method.attr.as_str(), "get" | "setdefault" | "pop")
+                        || self.own.methods.contains_key(method.attr.as_str());
+                    gives_part && self.is_part(&method.value)
+                }
+                _ => root(value).is_some_and(|root| self.objects.contains(root)),
+            },
+            Expr::Attribute(part) => self.is_part(&part.value),
+            Expr::Subscript(part) => self.is_part(&part.value),
+            Expr::Name(name) => self.objects.contains(name.id.as_str()),
+            Expr::If(choice) => self.is_part(&choice.body) || self.is_part(&choice.orelse),
+            Expr::BoolOp(operation) => operation.values.iter().any(|value| self.is_part(value)),
+            Expr::Tuple(tuple) => tuple.elts.iter().any(|item| self.is_part(item)),
+            Expr::Named(named) => self.is_part(&named.value),
+            Expr::Starred(starred) => self.is_part(&starred.value),
+            _ => false,
+        }
+    }
+
+    /// Whether an expression gives the items of an object: `self.parts.items()`, `zip(self.a, self.b)`.
+    fn has_parts(&self, value: &Expr) -> bool {
+        let Expr::Call(call) = value else { return self.is_part(value) };
+        match &*call.func {
+            Expr::Name(function) => {
+                function.id.as_str() != "range" && call.arguments.args.iter().any(|it| self.has_parts(it))
+            }
+            Expr::Attribute(method) => self.is_part(&method.value),
+            _ => false,
+        }
+    }
+
+    fn name_part(&mut self, target: &'a Expr) {
+        match target {
+            Expr::Name(name) => drop(self.objects.insert(&name.id)),
+            Expr::Tuple(tuple) => tuple.elts.iter().for_each(|target| self.name_part(target)),
+            Expr::List(list) => list.elts.iter().for_each(|target| self.name_part(target)),
+            Expr::Starred(starred) => self.name_part(&starred.value),
+            _ => {}
+        }
+    }
+
+    fn name_parts(&mut self, target: &'a Expr, iterable: &Expr) {
+        if self.has_parts(iterable) {
+            self.name_part(target);
+        }
+    }
+
+    fn call(&mut self, call: &'a ExprCall, is_discarded: bool) {
+        if let Some((argument, repeat)) = first_written(call) {
+            self.changes(argument, repeat);
+        }
+        if let Some(out) = call.arguments.find_keyword("out") {
+            self.changes(&out.value, Repeat::Unknown);
+        }
+        match &*call.func {
+            Expr::Name(function) => self.call_of_function(&function.id, call),
+            Expr::Attribute(method) => self.call_of_method(method, call, is_discarded),
+            _ => {}
+        }
+    }
+
+    fn call_of_function(&mut self, function: &'a str, call: &ExprCall) {
+        if CHANGING.contains(&function) {
+            call.arguments.args.iter().take(1).for_each(|first| self.changes(first, Repeat::Differs));
+        } else if self.objects.contains(function) {
+            self.may_change |= !self.own.methods.contains_key("__call__");
+            self.called.push("__call__");
+        } else if function == "super" {
+            self.may_change = true;
+        } else if !is_builtin(function) && !function.starts_with(char::is_uppercase) {
+            self.may_change |= self.passes(&call.arguments, Self::is_part);
+        }
+    }
+
+    fn call_of_method(&mut self, method: &'a ExprAttribute, call: &ExprCall, is_discarded: bool) {
+        let name = method.attr.as_str();
+        if self.own.methods.contains_key(name) && self.is_part(&method.value) {
+            self.called.push(name);
+        } else if let Some(change) = change_by(name) {
+            self.changes(&method.value, change.again);
+        } else if is_in_place(call) || !is_reading(call, method, is_discarded) {
+            self.may_change |= self.is_part(&method.value);
+        }
+        // `random.shuffle(self.items)`, and `Base.advance(self)`, which libraries hardly ever get.
+        let is_whole = |it: &Self, value: &Expr| {
+            value.as_name_expr().is_some_and(|name| it.objects.contains(name.id.as_str()))
+                || name == "shuffle" && it.is_part(value)
+        };
+        self.may_change |= self.passes(&call.arguments, is_whole);
+    }
+
+    fn passes(&self, arguments: &Arguments, is_meant: impl Fn(&Self, &Expr) -> bool) -> bool {
+        arguments.iter_source_order().any(|argument| is_meant(self, argument.value()))
+    }
+}
+
+impl<'a> Visitor<'a> for Changing<'a, '_> {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        match statement {
+            Stmt::AugAssign(assign) if assign.target.is_name_expr() => {
+                // `items = self.items; items += [1]`
+                self.may_change |= self.is_part(&assign.target);
+            }
+            Stmt::AugAssign(assign) => self.changes(&assign.target, Repeat::Differs),
+            Stmt::Assign(assign) if self.is_part(&assign.value) => {
+                assign.targets.iter().for_each(|target| self.name_part(target));
+            }
+            Stmt::For(block) => self.name_parts(&block.target, &block.iter),
+            Stmt::Expr(expression) => self.discarded = Some(&expression.value),
+            _ => {}
+        }
+        visitor::walk_stmt(self, statement);
+    }
+
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        match expression {
+            Expr::Attribute(ExprAttribute { ctx, .. }) | Expr::Subscript(ExprSubscript { ctx, .. })
+                if *ctx != ExprContext::Load =>
+            {
+                self.changes(expression, Repeat::Same);
+            }
+            Expr::Attribute(part) if self.own.streams.contains(part.attr.as_str()) => self.may_change = true,
+            Expr::Named(named) if self.is_part(&named.value) => self.name_part(&named.target),
+            Expr::Call(call) => {
+                let is_discarded = self.discarded.is_some_and(|it| std::ptr::eq(it, expression));
+                self.call(call, is_discarded);
+            }
+            _ => {}
+        }
+        visitor::walk_expr(self, expression);
+    }
+
+    fn visit_comprehension(&mut self, comprehension: &'a Comprehension) {
+        self.name_parts(&comprehension.target, &comprehension.iter);
+        visitor::walk_comprehension(self, comprehension);
+    }
+
+    fn visit_with_item(&mut self, item: &'a WithItem) {
+        if let Some(target) = item.optional_vars.as_deref().filter(|_| self.is_part(&item.context_expr)) {
+            self.name_part(target);
+        }
+        visitor::walk_with_item(self, item);
+    }
+}
+
+/// The attributes of a class that are streams.
+#[derive(Default)]
+struct StreamAttributes<'a>(BTreeSet<&'a str>);
+
+impl<'a> Visitor<'a> for StreamAttributes<'a> {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        if let Stmt::Assign(assign) = statement
+            && is_stream(&assign.value)
+        {
+            let attributes = assign.targets.iter().filter_map(Expr::as_attribute_expr);
+            self.0.extend(attributes.map(|part| part.attr.as_str()));
+        }
+        visitor::walk_stmt(self, statement);
+    }
+}
