@@ -6,12 +6,7 @@ use crate::table::check;
 #[test]
 fn lambdas_use_what_the_cell_defines_below_them() {
     check(&[
-        (
-            "fs = [lambda x: x + OFF]\nOFF = 1 | print(fs[0](0))",
-            "a: fs = [lambda x: x + OFF]\nOFF = 2",
-            "edited input",
-            "ab",
-        ),
+        ("fs = [lambda x: x + OFF]\nOFF = 1 | print(fs[0](0))", "a: 1 => 2", "edited input", "ab"),
         (
             "fs = []\nfor i in range(3):\n    fs.append(lambda x, i=i: x + OFF)\nOFF = 1 | print(fs)",
             "a: fs = []\nfor i in range(3):\n    fs.append(lambda x, i=i: x + OFF)\nOFF = 2",
@@ -25,12 +20,7 @@ fn lambdas_use_what_the_cell_defines_below_them() {
             "ab",
         ),
         ("d = {'a': lambda: K}\nK = 1 | d['a']()", "a: d = {'a': lambda: K}\nK = 2", "edited input", "ab"),
-        (
-            "hs = {} | hs['a'] = lambda: K\nK = 1 | hs['a']()",
-            "b: hs['a'] = lambda: K\nK = 2",
-            "ok edited input",
-            "bc",
-        ),
+        ("hs = {} | hs['a'] = lambda: K\nK = 1 | hs['a']()", "b: 1 => 2", "ok edited input", "bc"),
         // Others are called at once, with what is defined above.
         ("K = 1 | ys = sorted(xs, key=lambda v: v * K)\nK = 2 | ys", "a: K = 3", "edited input input", "abc"),
         ("K = 1 | fs = [lambda: K]\nprint(fs[0]())\nK = 2 | K", "c: K + 1", "ok ok edited", "c"),

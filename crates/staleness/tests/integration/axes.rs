@@ -13,62 +13,22 @@ fn rows(rows: &[(&str, &str, &str, &str)]) {
 #[test]
 fn what_a_loop_over_axes_draws_changes_their_figure() {
     rows(&[
-        (
-            "for ax in axes.flat: ax.set_title('t')",
-            "c: for ax in axes.flat: ax.set_title('u')",
-            "ok ok edited input",
-            "bcd",
-        ),
+        ("for ax in axes.flat: ax.set_title('t')", "c: 't' => 'u'", "ok ok edited input", "bcd"),
         ("for ax in axes: ax.plot(1)", "c: for ax in axes: ax.plot(2)", "ok ok edited input", "bcd"),
         ("for a in axes: a.hist(1)", "c: for a in axes: a.hist(2)", "ok ok edited input", "bcd"),
-        (
-            "for i, ax in enumerate(axes): ax.plot(i)",
-            "c: for i, ax in enumerate(axes): ax.plot(-i)",
-            "ok ok edited input",
-            "bcd",
-        ),
-        (
-            "for ax, c in zip(axes, 'rb'): ax.set_facecolor(c)",
-            "c: for ax, c in zip(axes, 'gb'): ax.set_facecolor(c)",
-            "ok ok edited input",
-            "bcd",
-        ),
+        ("for i, ax in enumerate(axes): ax.plot(i)", "c: i) => -i)", "ok ok edited input", "bcd"),
+        ("for ax, c in zip(axes, 'rb'): ax.set_facecolor(c)", "c: rb => gb", "ok ok edited input", "bcd"),
         (
             "for i, (ax, c) in enumerate(zip(axes.ravel(), cs)): ax.bar(c, i)",
             "c: pass",
             "ok ok edited order",
             "bcd",
         ),
-        (
-            "for row in axes:\n    for ax in row: ax.plot(1)",
-            "c: for row in axes:\n    for ax in row: ax.plot(2)",
-            "ok ok edited input",
-            "bcd",
-        ),
-        (
-            "for ax in fig.get_axes(): ax.grid(True)",
-            "c: for ax in fig.get_axes(): ax.grid(False)",
-            "ok ok edited input",
-            "bcd",
-        ),
-        (
-            "[ax.set_title(t) for ax, t in zip(axes, ts)]",
-            "c: [ax.set_title(t) for ax, t in zip(axes, ts[::-1])]",
-            "ok ok edited input",
-            "bcd",
-        ),
-        (
-            "for ax in axes: df.plot(ax=ax)",
-            "c: for ax in axes: df.plot(ax=ax, kind='bar')",
-            "ok ok edited input",
-            "bcd",
-        ),
-        (
-            "for ax in axes: sns.histplot(df, ax=ax)",
-            "c: for ax in axes: sns.histplot(d2, ax=ax)",
-            "ok ok edited input",
-            "bcd",
-        ),
+        ("for row in axes:\n    for ax in row: ax.plot(1)", "c: 1 => 2", "ok ok edited input", "bcd"),
+        ("for ax in fig.get_axes(): ax.grid(True)", "c: True => False", "ok ok edited input", "bcd"),
+        ("[ax.set_title(t) for ax, t in zip(axes, ts)]", "c: ts => ts[::-1]", "ok ok edited input", "bcd"),
+        ("for ax in axes: df.plot(ax=ax)", "c: ax) => ax, kind='bar')", "ok ok edited input", "bcd"),
+        ("for ax in axes: sns.histplot(df, ax=ax)", "c: df => d2", "ok ok edited input", "bcd"),
         (
             "def style(all):\n    for ax in all: ax.grid(True)\nstyle(axes)",
             "c: def style(all):\n    for ax in all: ax.grid(False)\nstyle(axes)",
@@ -76,12 +36,7 @@ fn what_a_loop_over_axes_draws_changes_their_figure() {
             "bcd",
         ),
         // It only reads.
-        (
-            "for ax in axes: print(ax.get_title())",
-            "c: for ax in axes: print(ax.get_xlabel())",
-            "ok ok edited ok",
-            "c",
-        ),
+        ("for ax in axes: print(ax.get_title())", "c: get_title => get_xlabel", "ok ok edited ok", "c"),
         ("for ax in axes: n = 1", "c: for ax in axes: n = 2", "ok ok edited ok", "c"),
     ]);
 }
@@ -115,19 +70,9 @@ fn what_a_loop_over_other_items_changes() {
             "abc",
         ),
         ("d = f() | for x in (d, 2): print(x) | d", "b: for x in (d, 3): print(x)", "ok edited ok", "b"),
-        (
-            "f, (left, right) = plt.subplots(2) | left.plot(1) | f",
-            "b: left.plot(2)",
-            "ok edited input",
-            "abc",
-        ),
+        ("f, (left, right) = plt.subplots(2) | left.plot(1) | f", "b: 1 => 2", "ok edited input", "abc"),
         ("df = f() | df.plot() | df", "b: df.plot(2)", "ok edited ok", "b"),
-        (
-            "ms = make() | for m in ms: m.set_params(a=1) | print(ms)",
-            "b: for m in ms: m.set_params(a=2)",
-            "ok edited input",
-            "abc",
-        ),
+        ("ms = make() | for m in ms: m.set_params(a=1) | print(ms)", "b: 1 => 2", "ok edited input", "abc"),
         // What is read of the items of other objects leaves them as they are.
         ("ds = make() | for d in ds: d.plot() | print(ds)", "b: for d in ds: d.plot(2)", "ok edited ok", "b"),
         ("ds = make() | for d in ds: d.load() | print(ds)", "b: for d in ds: d.load(2)", "ok edited ok", "b"),

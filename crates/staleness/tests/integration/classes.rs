@@ -72,12 +72,7 @@ fn a_block_with_an_object_changes_it() {
             "ok edited ok",
             "b",
         ),
-        (
-            "db = connect() | with db as c: c.execute(1) | db",
-            "b: with db as c: c.execute(2)",
-            "ok edited input",
-            "abc",
-        ),
+        ("db = connect() | with db as c: c.execute(1) | db", "b: 1 => 2", "ok edited input", "abc"),
     ]);
     let deleted =
         "out of order: uses tr: a cell that was deleted (run 9:02) wrote it after cell 0 and before this ran";
