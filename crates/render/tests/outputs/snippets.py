@@ -45,7 +45,7 @@ frame.style.format({"population": "{:,.0f}"}).highlight_max(subset=["population"
 
 #: pandas_all_rows
 with pd.option_context("display.max_rows", None):
-    display(pd.DataFrame({"number": np.arange(900), "cube": np.arange(900) ** 3}))
+    display(pd.DataFrame({"number": np.arange(900), "cube": np.arange(900) ** 3, "text": ["x" * 90] * 900}))
 
 #: polars_frame
 import polars as pl
@@ -124,7 +124,7 @@ chart = alt.Chart(frame.drop(columns="founded"), title="Cities").mark_bar().enco
 chart
 
 #: altair_layered
-line = alt.Chart(pd.DataFrame({"t": range(30), "v": [i * i for i in range(30)]})).mark_line().encode(x="t", y="mean(v)")
+line = alt.Chart(pd.DataFrame({"t": range(13), "v": [i * i for i in range(13)]})).mark_line().encode(x="t", y="mean(v)")
 (line + line.mark_point()) | chart
 
 #: altair_html
@@ -133,22 +133,22 @@ chart
 
 #: tqdm_simple
 from tqdm import tqdm
-for i in tqdm(range(200), desc="epochs", mininterval=0, ncols=80):
+for i in tqdm(range(4), desc="epochs", mininterval=0, ncols=80):
     pass
 
 #: tqdm_nested
-for epoch in tqdm(range(3), desc="epochs", ncols=80):
-    for step in tqdm(range(20), desc=f"epoch {epoch}", leave=False, mininterval=0, ncols=80):
+for epoch in tqdm(range(2), desc="epochs", ncols=80):
+    for step in tqdm(range(2), desc=f"epoch {epoch}", leave=False, mininterval=0, ncols=80):
         pass
 print("trained")
 
 #: tqdm_nested_kept
 for epoch in tqdm(range(2), desc="outer", ncols=80):
-    for step in tqdm(range(5), desc=f"inner {epoch}", position=1, mininterval=0, ncols=80):
+    for step in tqdm(range(2), desc=f"inner {epoch}", position=1, mininterval=0, ncols=80):
         pass
 
 #: tqdm_write
-for i in tqdm(range(4), mininterval=0, ncols=80):
+for i in tqdm(range(2), mininterval=0, ncols=80):
     tqdm.write(f"step {i} done")
 
 #: tqdm_notebook
@@ -191,7 +191,7 @@ mean([])
 def f(n):
     return f(n + 1)
 limit = sys.getrecursionlimit()
-sys.setrecursionlimit(200)
+sys.setrecursionlimit(60)
 try:
     f(0)
 finally:
@@ -306,7 +306,7 @@ Estimator()
 
 #: lines_thousand
 for i in range(1000):
-    print(f"line {i}: value {i * 37 % 101}")
+    print(f"line {i}: value {i * 37 % 101}", "x" * 80)
 
 #: line_long
 print("start " + "0123456789" * 10_000 + " end")
