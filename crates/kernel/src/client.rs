@@ -12,7 +12,8 @@ use tokio::time::timeout;
 
 use crate::command::{Asked, Command};
 use crate::execution::{InputRequests, Process};
-use crate::memory::{EXPRESSION, HandlerState};
+use crate::handler_state::HandlerState;
+use crate::messages::handler_answer::EXPRESSION;
 use crate::messages::json_string::Short;
 use crate::messages::{Channel, Message};
 use crate::{Event, ExecutionId, KernelError, Outcome, RunAnnouncement, Sink, Status};

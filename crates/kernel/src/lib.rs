@@ -11,6 +11,7 @@ pub mod connector;
 mod driver;
 mod error;
 mod execution;
+mod handler_state;
 pub mod log;
 mod memory;
 pub mod messages;

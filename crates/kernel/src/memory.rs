@@ -9,23 +9,17 @@ use std::time::Duration;
 use jupyter_protocol::JupyterMessage;
 use jupyter_protocol::messaging::UnknownMessage;
 use notebook::Json;
-use serde::Deserialize;
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::command::Asked;
-use crate::messages::{Channel, Message, content};
+use crate::messages::{Channel, Message, handler_answer};
 use crate::{Client, KernelError, Status};
 
 mod between_runs;
 mod changes;
 mod handler;
 mod silent;
-
-pub(crate) use changes::changes_in_reply;
-pub(crate) use handler::{Handler, HandlerState};
-pub(crate) use silent::NAME as EXPRESSION;
 
 const REQUEST: &str = "cellbridge_memory_request";
 /// How long a kernel that runs a cell may take to begin with an answer. Python takes the interpreter from a cell every 5 ms, and
@@ -133,17 +127,5 @@ fn memory_request(question: &Value, limit: Duration) -> JupyterMessage {
 
 /// What is in the content of an answer.
 fn answer(content: &Json) -> Result<Json, MemoryError> {
-    #[derive(Deserialize)]
-    struct Content<'a> {
-        #[serde(borrow)]
-        answer: Option<&'a RawValue>,
-        cause: Option<String>,
-    }
-    let unreadable = || MemoryError::Refused { cause: "The kernel's answer cannot be read.".to_owned() };
-    let Content { answer, cause } = content.decode().map_err(|_| unreadable())?;
-    match (answer, cause) {
-        (Some(answer), _) => Ok(content::object(content, Some(answer))),
-        (None, Some(cause)) => Err(MemoryError::Refused { cause }),
-        (None, None) => Err(unreadable()),
-    }
+    handler_answer::read(content).map_err(|cause| MemoryError::Refused { cause })
 }

@@ -1,6 +1,7 @@
 //! Jupyter messages as they are read and written: header, parent header, metadata, content.
 
 pub(crate) mod content;
+pub(crate) mod handler_answer;
 pub(crate) mod json_string;
 mod message;
 mod reply;

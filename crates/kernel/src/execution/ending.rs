@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::executions::{Executions, KEPT};
 use super::late_output::GRACE;
 use super::request::{Request, Stage};
-use crate::memory::Handler;
+use crate::handler_state::Handler;
 use crate::{Event, ExecutionId, Outcome, Status};
 
 impl Executions {

@@ -13,7 +13,7 @@ use super::request::Request;
 use super::silence_check::SilenceCheck;
 use super::stdin::InputRequests;
 use super::widget_updates::WidgetUpdates;
-use crate::memory::HandlerState;
+use crate::handler_state::HandlerState;
 use crate::{Event, ExecutionId, Sink, Status};
 
 /// How many finished executions keep their sinks, for threads that print late and displays that are updated.

@@ -7,7 +7,7 @@ use notebook::Json;
 use super::executions::{Executions, IDLE_TIMEOUT};
 use super::published::published;
 use super::request::Request;
-use crate::memory::Handler;
+use crate::handler_state::Handler;
 use crate::messages::{Channel, Message, Reply, content};
 use crate::{Event, ExecutionId, Outcome, Status};
 

@@ -4,11 +4,10 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use notebook::Json;
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::silent::expression_value;
-use super::{Handler, REQUEST, answer, memory_request};
+use super::{REQUEST, answer, memory_request};
+use crate::handler_state::Handler;
 use crate::messages::{Channel, Message};
 use crate::{Client, ExecutionId, KernelError, Status};
 
@@ -69,12 +68,4 @@ impl Client {
     async fn ask_briefly(&self, question: &Value) -> Result<Message, KernelError> {
         self.ask(REQUEST, Channel::Control, memory_request(question, TIMEOUT), TIMEOUT).await
     }
-}
-
-/// What code has changed, from the `user_expressions` of its reply.
-pub(crate) fn changes_in_reply(expressions: &RawValue) -> Option<Json> {
-    let expressions: Value = serde_json::from_str(expressions.get()).ok()?;
-    let (status, text) = expression_value(&expressions);
-    let content = Json::parse(text.into()).ok().filter(|content| status == "ok" && content.is_object())?;
-    answer(&content).ok()
 }

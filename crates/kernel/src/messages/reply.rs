@@ -1,7 +1,7 @@
 use notebook::{Json, MimeBundle, Output};
 
 use super::content::{self, ExecuteReply};
-use crate::memory::changes_in_reply;
+use super::handler_answer::changes_in_reply;
 use crate::{Event, Outcome};
 
 /// The name of an error of which the kernel gives none.
