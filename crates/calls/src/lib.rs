@@ -9,6 +9,7 @@ pub mod context;
 pub mod next_step;
 pub mod permissions;
 pub mod places;
+pub mod prelude;
 pub mod preview;
 pub mod question;
 pub mod replies;

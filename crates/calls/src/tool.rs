@@ -37,6 +37,41 @@ pub struct Tool {
     pub call: for<'a> fn(Given, &'a Context<'_>) -> BoxFuture<'a, Outcome>,
 }
 
+/// A tool that the function `call` runs, with the arguments `Arguments`. It is always listed, and a question about it shows the cell
+/// that the arguments name, unless the declaration says otherwise.
+#[macro_export]
+macro_rules! tool {
+    (
+        name: $name:expr,
+        title: $title:expr,
+        description: $description:expr,
+        discovery: $discovery:expr,
+        effect: $effect:expr,
+        groups: $groups:expr,
+        permission: $permission:expr,
+        $(availability: $availability:expr,)?
+        $(arguments: $arguments:ty,)?
+        $(shows: $shows:expr,)?
+    ) => {
+        $crate::tool::Tool {
+            name: $name,
+            title: $title,
+            description: $description,
+            discovery: $discovery,
+            effect: $effect,
+            groups: $groups,
+            permission: $permission,
+            availability: $crate::tool!(@first $($availability,)? $crate::tool::Availability::Always),
+            schema: $crate::arguments::declare::InputSchema::of::<$crate::tool!(@type $($arguments,)? Arguments)>(),
+            shows: $crate::tool!(@first $($shows,)? $crate::tool::Shows::NamedCell),
+            call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+        }
+    };
+    (@first $first:expr $(, $default:expr)?) => { $first };
+    (@type $first:ty $(, $default:ty)?) => { $first };
+}
+pub use crate::tool;
+
 /// How a model comes to know a tool in a client that lists only some tools and searches the others, as Claude Code does
 /// (<https://docs.claude.com/en/docs/claude-code/mcp>).
 #[derive(Clone, Copy)]

@@ -13,20 +13,16 @@ use place::{Error, Kernel};
 use runs::OpenNotebook;
 
 use crate::restart_notebook;
-use calls::answer::Outcome;
-use calls::arguments::declare::{InputSchema, arguments};
 use calls::arguments::given::refused;
 use calls::arguments::parameters::NotebookArgument;
 use calls::consent::{Preview, Shown};
-use calls::context::Context;
-use calls::permissions::{Group, Permission};
+use calls::prelude::*;
 use calls::question::{QuestionText, Speaker};
-use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
 
 /// How many changes are named.
 const SHOWN_CHANGES: usize = 40;
 
-pub(crate) static TOOL: Tool = Tool {
+pub(crate) static TOOL: Tool = tool! {
     name: "add_packages",
     title: "Add packages",
     description: "Install packages into the environment of a notebook's kernel, whatever made it (venv, uv, conda, pixi); the person \
@@ -38,9 +34,7 @@ pub(crate) static TOOL: Tool = Tool {
     groups: &[Group::Run, Group::Kernels],
     permission: Permission::Execute,
     availability: Availability::WithConsent,
-    schema: InputSchema::of::<Arguments>(),
     shows: Shows::ByItself(|given| Ok(groups(given.flag("restart")? == Some(true)))),
-    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
 };
 
 arguments! {

@@ -4,16 +4,12 @@ use std::time::Duration;
 
 use place::{Error, ErrorKind, RunId, RunState};
 
-use calls::answer::Outcome;
-use calls::arguments::declare::{InputSchema, arguments};
 use calls::arguments::parameters::BudgetArguments;
-use calls::context::Context;
-use calls::permissions::{Group, Permission};
+use calls::prelude::*;
 use calls::replies::run_report::{place_of, report};
-use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
 use calls::waiting::Waiting;
 
-pub(crate) static TOOL: Tool = Tool {
+pub(crate) static TOOL: Tool = tool! {
     name: "answer_input",
     title: "Answer input()",
     description: "Answer the prompt of a cell that waits for input(), and wait for its outputs.",
@@ -21,10 +17,6 @@ pub(crate) static TOOL: Tool = Tool {
     effect: Effect::Answers,
     groups: &[Group::Run],
     permission: Permission::Execute,
-    availability: Availability::Always,
-    schema: InputSchema::of::<Arguments>(),
-    shows: Shows::NamedCell,
-    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
 };
 
 arguments! {

@@ -11,17 +11,13 @@ use serde_json::{Map, Value};
 
 use super::clear_cell_output::detach_late_outputs;
 use arrangement::Arrangement;
-use calls::answer::Outcome;
-use calls::arguments::declare::{InputSchema, arguments};
 use calls::arguments::given::refused;
 use calls::arguments::parameters::{CellArguments, NotebookArgument, PreviewArgument};
-use calls::context::Context;
-use calls::permissions::{Group, Permission};
+use calls::prelude::*;
 use calls::replies::cell_text::{label, newly_undefined, surroundings};
-use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
 use properties::{NOTHING_HIDDEN, Properties};
 
-pub(crate) static TOOL: Tool = Tool {
+pub(crate) static TOOL: Tool = tool! {
     name: "change_cell",
     title: "Change a cell",
     description: "Change a notebook cell's type (code, markdown), tags, metadata; hide source or output; split, duplicate, or merge it with the next.",
@@ -29,8 +25,6 @@ pub(crate) static TOOL: Tool = Tool {
     effect: Effect::Changes,
     groups: &[Group::Edit],
     permission: Permission::Write,
-    availability: Availability::Always,
-    schema: InputSchema::of::<Arguments>(),
     // A merge makes one cell of two.
     shows: Shows::More(|asked| {
         Box::pin(async {
@@ -38,7 +32,6 @@ pub(crate) static TOOL: Tool = Tool {
             asked.show_named_cell(&TOOL.schema, usize::from(merges)).await
         })
     }),
-    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
 };
 
 arguments! {

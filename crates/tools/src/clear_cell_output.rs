@@ -7,16 +7,12 @@ use place::{Error, ErrorKind, Expected, NotebookPath, SaveStatus};
 use runs::OpenNotebook;
 use workspace::Session;
 
-use calls::answer::Outcome;
-use calls::arguments::declare::{InputSchema, arguments};
 use calls::arguments::given::refused;
 use calls::arguments::parameters::{CellArguments, NotebookArgument, PreviewArgument};
-use calls::context::Context;
-use calls::permissions::{Group, Permission};
+use calls::prelude::*;
 use calls::replies::cell_text::label;
-use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
 
-pub(crate) static TOOL: Tool = Tool {
+pub(crate) static TOOL: Tool = tool! {
     name: "clear_cell_output",
     title: "Clear outputs",
     description: "Clear the outputs and the execution count of a notebook cell, or of all.",
@@ -24,10 +20,6 @@ pub(crate) static TOOL: Tool = Tool {
     effect: Effect::Changes,
     groups: &[Group::Edit, Group::Delete],
     permission: Permission::Write,
-    availability: Availability::Always,
-    schema: InputSchema::of::<Arguments>(),
-    shows: Shows::NamedCell,
-    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
 };
 
 arguments! {

@@ -4,14 +4,10 @@ use connection::Secret;
 use place::{Connected, Discovered, ServerSpec};
 use workspace::Workspace;
 
-use calls::answer::Outcome;
-use calls::arguments::declare::{InputSchema, arguments};
-use calls::context::Context;
-use calls::permissions::{Group, Permission};
 use calls::places;
-use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
+use calls::prelude::*;
 
-pub(crate) static TOOL: Tool = Tool {
+pub(crate) static TOOL: Tool = tool! {
     name: "connect_to_jupyter",
     title: "Connect to a Jupyter server",
     description: "Connect to a Jupyter server, JupyterHub or remote machine, and work there. Notebooks that are open stay open.",
@@ -20,9 +16,6 @@ pub(crate) static TOOL: Tool = Tool {
     groups: &[Group::Kernels],
     permission: Permission::Write,
     availability: Availability::WithConnector,
-    schema: InputSchema::of::<Arguments>(),
-    shows: Shows::NamedCell,
-    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
 };
 
 arguments! {

@@ -6,19 +6,15 @@ use place::{Error, Existing};
 use sha2::{Digest as _, Sha256};
 use workspace::{CopiedFile, FilePreview, Session};
 
-use calls::answer::Outcome;
-use calls::arguments::declare::{InputSchema, arguments};
 use calls::arguments::parameters::PreviewArgument;
-use calls::context::Context;
-use calls::permissions::{Group, Permission};
+use calls::prelude::*;
 use calls::preview::Asked;
 use calls::question::Speaker;
-use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
 
 /// How much of a file a person is shown, in bytes.
 const MAX_SHOWN: usize = 16_000;
 
-pub(crate) static TOOL: Tool = Tool {
+pub(crate) static TOOL: Tool = tool! {
     name: "copy_file",
     title: "Copy a file",
     description: "Copy a file of any kind, such as data: upload it to a Jupyter server, download it, or copy it in one place.",
@@ -26,10 +22,7 @@ pub(crate) static TOOL: Tool = Tool {
     effect: Effect::Changes,
     groups: &[Group::Files],
     permission: Permission::Write,
-    availability: Availability::Always,
-    schema: InputSchema::of::<Arguments>(),
     shows: Shows::More(|asked| Box::pin(describe(asked))),
-    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
 };
 
 arguments! {

@@ -7,15 +7,11 @@ use runs::{OpenNotebook, Run};
 use sha2::{Digest as _, Sha256};
 use workspace::{CopiedNotebook, CopyPreview};
 
-use calls::answer::{Answer, Outcome};
-use calls::arguments::declare::{InputSchema, arguments};
 use calls::arguments::parameters::PreviewArgument;
-use calls::context::Context;
-use calls::permissions::{Group, Permission};
+use calls::prelude::*;
 use calls::preview::Asked;
-use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
 
-pub(crate) static TOOL: Tool = Tool {
+pub(crate) static TOOL: Tool = tool! {
     name: "copy_notebook",
     title: "Copy a notebook",
     description: "Copy a notebook with its outputs to another path or place: folder, Jupyter server, Google Colab.",
@@ -23,10 +19,7 @@ pub(crate) static TOOL: Tool = Tool {
     effect: Effect::Changes,
     groups: &[Group::Files, Group::Edit],
     permission: Permission::Write,
-    availability: Availability::Always,
-    schema: InputSchema::of::<Arguments>(),
     shows: Shows::More(|asked| Box::pin(describe(asked))),
-    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
 };
 
 arguments! {

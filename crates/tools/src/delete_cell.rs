@@ -7,17 +7,13 @@ use place::Error;
 use runs::OpenNotebook;
 use workspace::Session;
 
-use calls::answer::Outcome;
-use calls::arguments::declare::{InputSchema, arguments};
 use calls::arguments::given::refused;
 use calls::arguments::parameters::{NotebookArgument, PreviewArgument};
-use calls::context::Context;
-use calls::permissions::{Group, Permission};
+use calls::prelude::*;
 use calls::preview::Asked;
 use calls::replies::cell_text::{label, newly_undefined};
-use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
 
-pub(crate) static TOOL: Tool = Tool {
+pub(crate) static TOOL: Tool = tool! {
     name: "delete_cell",
     title: "Delete cells",
     description: "Delete (remove) notebook cells, all or none. Refused if one changed since you saw it.",
@@ -25,10 +21,7 @@ pub(crate) static TOOL: Tool = Tool {
     effect: Effect::Changes,
     groups: &[Group::Edit, Group::Delete],
     permission: Permission::Write,
-    availability: Availability::Always,
-    schema: InputSchema::of::<Arguments>(),
     shows: Shows::More(|asked| Box::pin(describe(asked))),
-    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
 };
 
 arguments! {

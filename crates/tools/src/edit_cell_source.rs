@@ -3,20 +3,16 @@
 use place::{Error, ErrorKind};
 
 use super::overwrite_cell_source::{Replacing, replace};
-use calls::answer::Outcome;
-use calls::arguments::declare::{InputSchema, arguments};
 use calls::arguments::given::refused;
 use calls::arguments::parameters::{CellArguments, NotebookArgument, PreviewArgument};
-use calls::context::Context;
-use calls::permissions::{Group, Permission};
+use calls::prelude::*;
 use calls::replies::cell_text::shortened;
-use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
 use calls::waiting::RunArguments;
 
 /// How much of the source a refusal shows, in characters.
 const MAX_SOURCE: usize = 4000;
 
-pub(crate) static TOOL: Tool = Tool {
+pub(crate) static TOOL: Tool = tool! {
     name: "edit_cell_source",
     title: "Edit a cell",
     description: "Edit a notebook cell, fix its code: replaces the text old_string, which must occur once unless replace_all; answers a diff, or what the run answers. Kernel and outputs stay.",
@@ -24,10 +20,6 @@ pub(crate) static TOOL: Tool = Tool {
     effect: Effect::Runs,
     groups: &[Group::Edit],
     permission: Permission::Write,
-    availability: Availability::Always,
-    schema: InputSchema::of::<Arguments>(),
-    shows: Shows::NamedCell,
-    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
 };
 
 arguments! {

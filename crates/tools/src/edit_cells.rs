@@ -3,15 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use calls::answer::{Answer, Outcome};
-use calls::arguments::declare::{InputSchema, arguments};
 use calls::arguments::given::refused;
 use calls::arguments::parameters::{NotebookArgument, PreviewArgument};
-use calls::context::Context;
-use calls::permissions::{Group, Permission};
+use calls::prelude::*;
 use calls::preview::Asked;
 use calls::replies::cell_text::newly_undefined;
-use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
 use calls::waiting::WaitingArguments;
 use notebook::{Notebook, one_line};
 use place::{Applied, Error};
@@ -30,7 +26,7 @@ mod tests;
 use edits::CellEdits;
 use plan::Plan;
 
-pub(crate) static TOOL: Tool = Tool {
+pub(crate) static TOOL: Tool = tool! {
     name: "edit_cells",
     title: "Edit several cells",
     description: "Edit several cells of a notebook at once, all or nothing; or rename a variable or function in all code cells. Answers one diff; one undo takes all back.",
@@ -40,10 +36,7 @@ pub(crate) static TOOL: Tool = Tool {
     effect: Effect::Runs,
     groups: &[Group::Edit],
     permission: Permission::Write,
-    availability: Availability::Always,
-    schema: InputSchema::of::<Arguments>(),
     shows: Shows::More(|asked| Box::pin(describe(asked))),
-    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
 };
 
 arguments! {

@@ -6,17 +6,13 @@ use notebook::{Cell, Notebook, one_line};
 use place::{Error, ErrorKind, NotebookPath};
 use runs::{OpenNotebook, Run};
 
-use calls::answer::Outcome;
-use calls::arguments::declare::{InputSchema, arguments};
 use calls::arguments::parameters::{CellArguments, NotebookArgument, PreviewArgument};
-use calls::context::Context;
-use calls::permissions::{Group, Permission};
+use calls::prelude::*;
 use calls::replies::cell_text::label;
 use calls::replies::run_report::report;
-use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
 use calls::waiting::WaitingArguments;
 
-pub(crate) static TOOL: Tool = Tool {
+pub(crate) static TOOL: Tool = tool! {
     name: "execute_cell",
     title: "Run a cell",
     description: "Run a notebook cell in the live kernel; answers its outputs, plots and errors. After timeout it runs on: get_run.",
@@ -24,10 +20,6 @@ pub(crate) static TOOL: Tool = Tool {
     effect: Effect::Runs,
     groups: &[Group::Run],
     permission: Permission::Execute,
-    availability: Availability::Always,
-    schema: InputSchema::of::<Arguments>(),
-    shows: Shows::NamedCell,
-    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
 };
 
 arguments! {

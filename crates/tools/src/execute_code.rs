@@ -7,16 +7,12 @@ use notebook::one_line;
 use place::Error;
 use runs::Run;
 
-use calls::answer::Outcome;
-use calls::arguments::declare::{InputSchema, arguments};
 use calls::arguments::parameters::{BudgetArguments, NotebookArgument};
-use calls::context::Context;
-use calls::permissions::{Group, Permission};
+use calls::prelude::*;
 use calls::replies::run_report::report;
-use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
 use calls::waiting::WaitingArguments;
 
-pub(crate) static TOOL: Tool = Tool {
+pub(crate) static TOOL: Tool = tool! {
     name: "execute_code",
     title: "Run code without a cell",
     description: "Run code in a notebook's kernel without adding a cell: show variables, try something, pip install (magics and ! too).",
@@ -26,10 +22,6 @@ pub(crate) static TOOL: Tool = Tool {
     effect: Effect::Runs,
     groups: &[Group::Run],
     permission: Permission::Execute,
-    availability: Availability::Always,
-    schema: InputSchema::of::<Arguments>(),
-    shows: Shows::NamedCell,
-    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
 };
 
 arguments! {

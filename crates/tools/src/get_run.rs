@@ -11,16 +11,13 @@ use tokio::time::sleep;
 use workspace::Session;
 
 use super::read_cell::paged;
-use calls::answer::Outcome;
-use calls::arguments::declare::{FreeText, InputSchema, arguments};
+use calls::arguments::declare::FreeText;
 use calls::arguments::parameters::BudgetArguments;
-use calls::context::Context;
-use calls::permissions::{Group, Permission};
+use calls::prelude::*;
 use calls::replies::cell_text::{shortened, table};
 use calls::replies::run_report::{more, report_since};
 use calls::replies::seen_outputs::SeenOutputs;
 use calls::replies::whole_lines::whole_lines;
-use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
 use calls::waiting::Waiting;
 
 /// How many runs are listed.
@@ -34,7 +31,7 @@ const POLL_COST: u32 = 10;
 /// How much of a line that was found is shown, in characters.
 const MAX_LINE: usize = 300;
 
-pub(crate) static TOOL: Tool = Tool {
+pub(crate) static TOOL: Tool = tool! {
     name: "get_run",
     title: "See a run",
     description: "See whether a run is still running, its progress and outputs. With output: one output from offset on, or its lines with pattern. Without run_id: the latest runs.",
@@ -42,10 +39,6 @@ pub(crate) static TOOL: Tool = Tool {
     effect: Effect::Watches,
     groups: &[Group::Read],
     permission: Permission::Read,
-    availability: Availability::Always,
-    schema: InputSchema::of::<Arguments>(),
-    shows: Shows::NamedCell,
-    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
 };
 
 arguments! {

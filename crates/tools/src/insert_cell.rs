@@ -10,18 +10,15 @@ use serde_json::json;
 
 use super::execute_cell::{self, after, check_written};
 use super::run_cells::Series;
-use calls::answer::Outcome;
-use calls::arguments::declare::{Argument, Choice as _, InputSchema, Schema, arguments};
+use calls::arguments::declare::{Argument, Choice as _, Schema};
 use calls::arguments::given::{Given, refused};
 use calls::arguments::names::{check_members, source_by_any_name};
 use calls::arguments::parameters::{NotebookArgument, PreviewArgument};
-use calls::context::Context;
-use calls::permissions::{Group, Permission};
+use calls::prelude::*;
 use calls::replies::cell_text::{newly_undefined, surroundings};
-use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
 use calls::waiting::{RunArguments, WaitingArguments};
 
-pub(crate) static TOOL: Tool = Tool {
+pub(crate) static TOOL: Tool = tool! {
     name: "insert_cell",
     title: "Add cells",
     description: "Add a cell to a notebook, markdown or code, or several: before cell_index (-1: at the end) or after after_cell_id.",
@@ -29,10 +26,6 @@ pub(crate) static TOOL: Tool = Tool {
     effect: Effect::Runs,
     groups: &[Group::Edit],
     permission: Permission::Write,
-    availability: Availability::Always,
-    schema: InputSchema::of::<Arguments>(),
-    shows: Shows::NamedCell,
-    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
 };
 
 arguments! {

@@ -4,15 +4,11 @@ use notebook::CellType;
 
 use super::execute_cell::run;
 use super::insert_cell::{Position, insert, previewed};
-use calls::answer::Outcome;
-use calls::arguments::declare::{InputSchema, arguments};
 use calls::arguments::parameters::{NotebookArgument, PreviewArgument};
-use calls::context::Context;
-use calls::permissions::{Group, Permission};
-use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
+use calls::prelude::*;
 use calls::waiting::WaitingArguments;
 
-pub(crate) static TOOL: Tool = Tool {
+pub(crate) static TOOL: Tool = tool! {
     name: "insert_execute_code_cell",
     title: "Add and run a cell",
     description: "Add a code cell to a notebook and run it, to load, analyse or plot data (make a chart), train a model: before cell_index (-1: at the end) or after after_cell_id.",
@@ -20,10 +16,6 @@ pub(crate) static TOOL: Tool = Tool {
     effect: Effect::Runs,
     groups: &[Group::Edit, Group::Run],
     permission: Permission::Execute,
-    availability: Availability::Always,
-    schema: InputSchema::of::<Arguments>(),
-    shows: Shows::NamedCell,
-    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
 };
 
 arguments! {

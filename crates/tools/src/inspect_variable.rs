@@ -8,18 +8,14 @@ use render::{Reply, marked, without_data_uris};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use calls::answer::Outcome;
-use calls::arguments::declare::{InputSchema, arguments};
 use calls::arguments::given::refused;
 use calls::arguments::parameters::{BudgetArguments, NotebookArgument};
-use calls::context::Context;
-use calls::permissions::{Group, Permission};
-use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
+use calls::prelude::*;
 
 /// How long the kernel may look.
 const LIMIT: Duration = Duration::from_secs(3);
 
-pub(crate) static TOOL: Tool = Tool {
+pub(crate) static TOOL: Tool = tool! {
     name: "inspect_variable",
     title: "Inspect a variable",
     description: "Inspect a variable: show the columns, types, missing values and first rows of a dataframe, the shape of an array, \
@@ -28,10 +24,6 @@ pub(crate) static TOOL: Tool = Tool {
     effect: Effect::AsksKernel,
     groups: &[Group::Kernels],
     permission: Permission::Execute,
-    availability: Availability::Always,
-    schema: InputSchema::of::<Arguments>(),
-    shows: Shows::NamedCell,
-    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
 };
 
 arguments! {

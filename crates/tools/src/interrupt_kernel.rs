@@ -8,17 +8,13 @@ use place::{Error, ErrorKind, Kernel, RunId, RunState};
 use runs::Run;
 use tokio::time::timeout;
 
-use calls::answer::{Answer, Outcome};
-use calls::arguments::declare::{InputSchema, arguments};
 use calls::arguments::parameters::NotebookArgument;
-use calls::context::Context;
-use calls::permissions::{Group, Permission};
-use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
+use calls::prelude::*;
 
 /// How long the interrupted run may take to end before we answer.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
 
-pub(crate) static TOOL: Tool = Tool {
+pub(crate) static TOOL: Tool = tool! {
     name: "interrupt_kernel",
     title: "Interrupt a run",
     description: "Interrupt: stop a running cell; variables stay. With run_id that run alone, also from the queue.",
@@ -26,10 +22,6 @@ pub(crate) static TOOL: Tool = Tool {
     effect: Effect::Interrupts,
     groups: &[Group::Run],
     permission: Permission::Execute,
-    availability: Availability::Always,
-    schema: InputSchema::of::<Arguments>(),
-    shows: Shows::NamedCell,
-    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
 };
 
 arguments! {

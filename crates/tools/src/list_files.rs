@@ -6,21 +6,17 @@ use globset::GlobBuilder;
 use place::{Error, ErrorKind, FileEntry, FileKind};
 use workspace::Located;
 
-use calls::answer::Outcome;
-use calls::arguments::declare::{InputSchema, arguments};
-use calls::context::Context;
-use calls::permissions::{Group, Permission};
+use calls::prelude::*;
 use calls::replies::cell_text::table;
 use calls::replies::time;
 use calls::replies::whole_lines::whole_lines;
-use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
 
 const MAX_DEPTH: usize = 3;
 
 /// Reserved for the lines around the table, in characters.
 const RESERVED: usize = 250;
 
-pub(crate) static TOOL: Tool = Tool {
+pub(crate) static TOOL: Tool = tool! {
     name: "list_files",
     title: "List files",
     description: "List the files and folders here, as a table.",
@@ -28,10 +24,6 @@ pub(crate) static TOOL: Tool = Tool {
     effect: Effect::Reads,
     groups: &[Group::Files],
     permission: Permission::Read,
-    availability: Availability::Always,
-    schema: InputSchema::of::<Arguments>(),
-    shows: Shows::NamedCell,
-    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
 };
 
 arguments! {

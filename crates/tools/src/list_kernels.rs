@@ -3,17 +3,14 @@
 use notebook::one_line;
 use place::{Kernel, KernelState};
 
-use calls::answer::Outcome;
-use calls::arguments::declare::{InputSchema, NoArguments};
-use calls::context::Context;
-use calls::permissions::{Group, Permission};
+use calls::arguments::declare::NoArguments;
 use calls::places;
+use calls::prelude::*;
 use calls::replies::cell_text::table;
 use calls::replies::time;
 use calls::replies::whole_lines::whole_lines;
-use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
 
-pub(crate) static TOOL: Tool = Tool {
+pub(crate) static TOOL: Tool = tool! {
     name: "list_kernels",
     title: "List kernels",
     description: "List running kernels with their state, and the kernelspecs (languages, environments) that could be started.",
@@ -21,10 +18,7 @@ pub(crate) static TOOL: Tool = Tool {
     effect: Effect::Reads,
     groups: &[Group::Kernels],
     permission: Permission::Read,
-    availability: Availability::Always,
-    schema: InputSchema::of::<NoArguments>(),
-    shows: Shows::NamedCell,
-    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+    arguments: NoArguments,
 };
 
 async fn call(_: NoArguments, context: &Context<'_>) -> Outcome {

@@ -3,19 +3,16 @@
 use place::{FoundNotebooks, NotebookPath, SearchExtent};
 
 use super::list_kernels::state;
-use calls::answer::Outcome;
-use calls::arguments::declare::{InputSchema, NoArguments};
-use calls::context::Context;
-use calls::permissions::{Group, Permission};
+use calls::arguments::declare::NoArguments;
 use calls::places;
+use calls::prelude::*;
 use calls::replies::cell_text::table;
 use calls::replies::whole_lines::whole_lines;
-use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
 
 /// How many notebooks that are not open are shown.
 const MAX_FOUND: usize = 200;
 
-pub(crate) static TOOL: Tool = Tool {
+pub(crate) static TOOL: Tool = tool! {
     name: "list_notebooks",
     title: "List notebooks",
     description: "List Jupyter notebooks: opened ones first, then those found.",
@@ -23,10 +20,7 @@ pub(crate) static TOOL: Tool = Tool {
     effect: Effect::Reads,
     groups: &[Group::Read],
     permission: Permission::Read,
-    availability: Availability::Always,
-    schema: InputSchema::of::<NoArguments>(),
-    shows: Shows::NamedCell,
-    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+    arguments: NoArguments,
 };
 
 async fn call(_: NoArguments, context: &Context<'_>) -> Outcome {

@@ -8,15 +8,11 @@ use serde::Deserialize;
 use serde_json::json;
 use workspace::Assignments;
 
-use calls::answer::Outcome;
-use calls::arguments::declare::{InputSchema, arguments};
 use calls::arguments::given::refused;
 use calls::arguments::parameters::NotebookArgument;
-use calls::context::Context;
-use calls::permissions::{Group, Permission};
+use calls::prelude::*;
 use calls::replies::cell_text::table;
 use calls::replies::whole_lines::whole_lines;
-use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
 
 /// More variables than any kernel lists.
 const ALL: usize = 100_000;
@@ -25,7 +21,7 @@ const LIMIT: Duration = Duration::from_secs(1);
 const KINDS: [&str; 5] = ["data", "function", "class", "module", "all"];
 const SORTS: [&str; 3] = ["name", "size", "latest"];
 
-pub(crate) static TOOL: Tool = Tool {
+pub(crate) static TOOL: Tool = tool! {
     name: "list_variables",
     title: "List variables",
     description: "List the variables defined in the kernel, with type, shape and short value; also while a cell runs, and without \
@@ -34,10 +30,6 @@ pub(crate) static TOOL: Tool = Tool {
     effect: Effect::AsksKernel,
     groups: &[Group::Kernels],
     permission: Permission::Execute,
-    availability: Availability::Always,
-    schema: InputSchema::of::<Arguments>(),
-    shows: Shows::NamedCell,
-    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
 };
 
 arguments! {

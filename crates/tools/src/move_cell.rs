@@ -3,15 +3,11 @@
 use notebook::{CellRef, Edit, one_line};
 use place::{Applied, Expected};
 
-use calls::answer::Outcome;
-use calls::arguments::declare::{InputSchema, arguments};
 use calls::arguments::parameters::{CellIndex, NotebookArgument, PreviewArgument, named_cell};
-use calls::context::Context;
-use calls::permissions::{Group, Permission};
+use calls::prelude::*;
 use calls::replies::cell_text::{newly_undefined, surroundings};
-use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
 
-pub(crate) static TOOL: Tool = Tool {
+pub(crate) static TOOL: Tool = tool! {
     name: "move_cell",
     title: "Move a cell",
     description: "Move a notebook cell up or down, to the place of another, by index or id.",
@@ -19,10 +15,6 @@ pub(crate) static TOOL: Tool = Tool {
     effect: Effect::Changes,
     groups: &[Group::Edit],
     permission: Permission::Write,
-    availability: Availability::Always,
-    schema: InputSchema::of::<Arguments>(),
-    shows: Shows::NamedCell,
-    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
 };
 
 arguments! {

@@ -3,14 +3,10 @@
 use notebook::one_line;
 use place::{Error, ErrorKind};
 
-use calls::answer::Outcome;
-use calls::arguments::declare::InputSchema;
 use calls::arguments::parameters::NotebookArgument;
-use calls::context::Context;
-use calls::permissions::{Group, Permission};
-use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
+use calls::prelude::*;
 
-pub(crate) static TOOL: Tool = Tool {
+pub(crate) static TOOL: Tool = tool! {
     name: "open_in_browser",
     title: "Show in the browser",
     description: "Show the person a notebook in their browser. cell_id \"@selected\" is the cell with their cursor.",
@@ -19,9 +15,7 @@ pub(crate) static TOOL: Tool = Tool {
     groups: &[Group::Files],
     permission: Permission::Write,
     availability: Availability::WithFrontend,
-    schema: InputSchema::of::<NotebookArgument>(),
-    shows: Shows::NamedCell,
-    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+    arguments: NotebookArgument,
 };
 
 async fn call(notebook: NotebookArgument, context: &Context<'_>) -> Outcome {

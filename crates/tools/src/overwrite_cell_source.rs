@@ -8,16 +8,12 @@ use render::without_data_uris;
 use runs::OpenNotebook;
 
 use super::execute_cell;
-use calls::answer::Outcome;
-use calls::arguments::declare::{InputSchema, arguments};
 use calls::arguments::parameters::{CellArguments, NotebookArgument, PreviewArgument};
-use calls::context::Context;
-use calls::permissions::{Group, Permission};
+use calls::prelude::*;
 use calls::replies::cell_text::{label, newly_undefined};
-use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
 use calls::waiting::RunArguments;
 
-pub(crate) static TOOL: Tool = Tool {
+pub(crate) static TOOL: Tool = tool! {
     name: "overwrite_cell_source",
     title: "Rewrite a cell",
     description: "Rewrite a notebook cell: replaces its whole source; answers a diff, or what the run answers. Refused if the cell changed since you saw it.",
@@ -25,10 +21,6 @@ pub(crate) static TOOL: Tool = Tool {
     effect: Effect::Runs,
     groups: &[Group::Edit],
     permission: Permission::Write,
-    availability: Availability::Always,
-    schema: InputSchema::of::<Arguments>(),
-    shows: Shows::NamedCell,
-    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
 };
 
 arguments! {

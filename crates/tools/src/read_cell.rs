@@ -5,15 +5,12 @@ use place::{Error, ErrorKind};
 use render::{Budget, Reply, merged, with_widget_texts, without_data_uris};
 use workspace::widget_text;
 
-use calls::answer::Outcome;
-use calls::arguments::declare::{InputSchema, arguments};
 use calls::arguments::parameters::{BudgetArguments, CellArguments, NotebookArgument};
-use calls::context::{Context, NextCalls};
-use calls::permissions::{Group, Permission};
+use calls::context::NextCalls;
+use calls::prelude::*;
 use calls::replies::cell_text::{banner, cell_states, state_line, undefined_lines};
-use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
 
-pub(crate) static TOOL: Tool = Tool {
+pub(crate) static TOOL: Tool = tool! {
     name: "read_cell",
     title: "Read a cell",
     description: "Read or show a notebook cell: source, metadata, outputs with text and plots, why it failed.",
@@ -21,10 +18,6 @@ pub(crate) static TOOL: Tool = Tool {
     effect: Effect::Reads,
     groups: &[Group::Read],
     permission: Permission::Read,
-    availability: Availability::Always,
-    schema: InputSchema::of::<Arguments>(),
-    shows: Shows::NamedCell,
-    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
 };
 
 arguments! {

@@ -10,16 +10,13 @@ use runs::OpenNotebook;
 use workspace::{CellStates, StaleState};
 
 use super::read_cell::{add_cell, add_outputs};
-use calls::answer::Outcome;
-use calls::arguments::declare::{Choice, InputSchema, arguments};
+use calls::arguments::declare::Choice;
 use calls::arguments::parameters::{BudgetArguments, NotebookArgument};
-use calls::context::Context;
-use calls::permissions::{Group, Permission};
+use calls::prelude::*;
 use calls::replies::cell_text::{
     banner, brief, brief_with_states, cell_states, ranges, state_line, undefined_lines, undefined_sentence,
 };
 use calls::replies::whole_lines::whole_lines;
-use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
 use selection::Selection;
 
 /// Reserved for the line that says what is left out, in characters.
@@ -29,7 +26,7 @@ const LONG_CELLS: usize = 4;
 /// How much room is kept for an output that is no text, in characters.
 const MAX_CLAIM: usize = 2000;
 
-pub(crate) static TOOL: Tool = Tool {
+pub(crate) static TOOL: Tool = tool! {
     name: "read_notebook",
     title: "Read a notebook",
     description: "Read a notebook: its cells as a table (brief), or their sources, and outputs if asked for (detailed); which are stale. Shorter and newer than the .ipynb file.",
@@ -37,10 +34,6 @@ pub(crate) static TOOL: Tool = Tool {
     effect: Effect::Reads,
     groups: &[Group::Read],
     permission: Permission::Read,
-    availability: Availability::Always,
-    schema: InputSchema::of::<Arguments>(),
-    shows: Shows::NamedCell,
-    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
 };
 
 arguments! {

@@ -4,14 +4,10 @@ use notebook::one_line;
 use place::{Error, ErrorKind, KernelChoice, KernelSelector};
 use runs::Run;
 
-use calls::answer::Outcome;
-use calls::arguments::declare::InputSchema;
 use calls::arguments::parameters::NotebookArgument;
-use calls::context::Context;
-use calls::permissions::{Group, Permission};
-use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
+use calls::prelude::*;
 
-pub(crate) static TOOL: Tool = Tool {
+pub(crate) static TOOL: Tool = tool! {
     name: "restart_notebook",
     title: "Restart a kernel",
     description: "Restart a notebook's kernel: all variables are lost, outputs stay.",
@@ -20,10 +16,7 @@ pub(crate) static TOOL: Tool = Tool {
     // A kernel that starts runs the code of its startup files.
     groups: &[Group::Run, Group::Kernels, Group::Delete],
     permission: Permission::Execute,
-    availability: Availability::Always,
-    schema: InputSchema::of::<NotebookArgument>(),
-    shows: Shows::NamedCell,
-    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+    arguments: NotebookArgument,
 };
 
 async fn call(notebook: NotebookArgument, context: &Context<'_>) -> Outcome {

@@ -10,17 +10,14 @@ use runs::{MemoryChanges, OpenNotebook, Run};
 use workspace::Session;
 
 use super::execute_cell::place;
-use calls::answer::{Answer, Outcome};
-use calls::arguments::declare::{Choice, InputSchema, arguments};
+use calls::arguments::declare::Choice;
 use calls::arguments::given::refused;
 use calls::arguments::parameters::{NotebookArgument, PreviewArgument};
-use calls::context::Context;
 use calls::next_step::message;
-use calls::permissions::{Group, Permission};
+use calls::prelude::*;
 use calls::preview::Asked;
 use calls::replies::cell_text::{cell_states, index_or_id, label, ranges};
 use calls::replies::run_report::{add_section, failed_line};
-use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
 use calls::waiting::WaitingArguments;
 
 /// How the reason begins that holds for the rest of the cells, too.
@@ -32,7 +29,7 @@ const FAILED: usize = 8;
 /// Of more queued runs, only the first and the last are named.
 const MAX_IDS: usize = 8;
 
-pub(crate) static TOOL: Tool = Tool {
+pub(crate) static TOOL: Tool = tool! {
     name: "run_cells",
     title: "Run several cells",
     description: "Run the whole notebook: all cells, everything in order; or from..through, or the stale ones. from and through are an index, id or In[n].",
@@ -42,10 +39,7 @@ pub(crate) static TOOL: Tool = Tool {
     effect: Effect::Runs,
     groups: &[Group::Run],
     permission: Permission::Execute,
-    availability: Availability::Always,
-    schema: InputSchema::of::<Arguments>(),
     shows: Shows::More(|asked| Box::pin(describe(asked))),
-    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
 };
 
 arguments! {

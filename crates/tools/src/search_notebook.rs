@@ -5,16 +5,13 @@ use std::borrow::Cow;
 use notebook::{HitLocation, Notebook, Query, one_line, outline, search};
 use place::NotebookPath;
 
-use calls::answer::Outcome;
-use calls::arguments::declare::{FreeText, InputSchema, arguments};
+use calls::arguments::declare::FreeText;
 use calls::arguments::parameters::NotebookArgument;
-use calls::context::Context;
-use calls::permissions::{Group, Permission};
+use calls::prelude::*;
 use calls::replies::cell_text::table;
 use calls::replies::whole_lines::whole_lines;
-use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
 
-pub(crate) static TOOL: Tool = Tool {
+pub(crate) static TOOL: Tool = tool! {
     name: "search_notebook",
     title: "Search a notebook",
     description: "Search a notebook: find text in the sources and outputs of its cells; without a query: the headings.",
@@ -22,10 +19,6 @@ pub(crate) static TOOL: Tool = Tool {
     effect: Effect::Reads,
     groups: &[Group::Read],
     permission: Permission::Read,
-    availability: Availability::Always,
-    schema: InputSchema::of::<Arguments>(),
-    shows: Shows::NamedCell,
-    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
 };
 
 arguments! {

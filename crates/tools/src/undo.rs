@@ -8,17 +8,13 @@ use runs::Run;
 use workspace::{UndoTarget, Undone};
 
 use super::history::{line, operation_id, parse_since};
-use calls::answer::Outcome;
-use calls::arguments::declare::{InputSchema, arguments};
 use calls::arguments::given::refused;
 use calls::arguments::parameters::{NotebookArgument, PreviewArgument};
-use calls::context::Context;
-use calls::permissions::{Group, Permission};
+use calls::prelude::*;
 use calls::preview::Asked;
 use calls::replies::cell_text::ranges;
-use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
 
-pub(crate) static TOOL: Tool = Tool {
+pub(crate) static TOOL: Tool = tool! {
     name: "undo",
     title: "Undo changes",
     description: "Undo your last changes to a notebook, one by id, or all since a checkpoint. Refused where others changed a cell since.",
@@ -26,10 +22,7 @@ pub(crate) static TOOL: Tool = Tool {
     effect: Effect::Changes,
     groups: &[Group::Edit, Group::Delete],
     permission: Permission::Write,
-    availability: Availability::Always,
-    schema: InputSchema::of::<Arguments>(),
     shows: Shows::More(|asked| Box::pin(describe(asked))),
-    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
 };
 
 arguments! {

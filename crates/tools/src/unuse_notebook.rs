@@ -3,14 +3,10 @@
 use notebook::one_line;
 use runs::{EndsKernel, Run};
 
-use calls::answer::Outcome;
-use calls::arguments::declare::InputSchema;
 use calls::arguments::parameters::NotebookArgument;
-use calls::context::Context;
-use calls::permissions::{Group, Permission};
-use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
+use calls::prelude::*;
 
-pub(crate) static TOOL: Tool = Tool {
+pub(crate) static TOOL: Tool = tool! {
     name: "unuse_notebook",
     title: "Close a notebook",
     description: "Close a notebook; ends only a kernel that this session started.",
@@ -18,10 +14,7 @@ pub(crate) static TOOL: Tool = Tool {
     effect: Effect::Changes,
     groups: &[Group::Read],
     permission: Permission::Read,
-    availability: Availability::Always,
-    schema: InputSchema::of::<NotebookArgument>(),
-    shows: Shows::NamedCell,
-    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+    arguments: NotebookArgument,
 };
 
 async fn call(NotebookArgument { notebook_name }: NotebookArgument, context: &Context<'_>) -> Outcome {

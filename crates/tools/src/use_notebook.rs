@@ -12,17 +12,14 @@ use runs::OpenNotebook;
 use serde_json::json;
 use tokio::time::timeout;
 
-use calls::answer::Outcome;
-use calls::arguments::declare::{Argument, InputSchema, Schema, arguments};
+use calls::arguments::declare::{Argument, Schema};
 use calls::arguments::given::{Given, refused};
 use calls::arguments::kernel_selector::kernel_selector;
 use calls::arguments::parameters::PreviewArgument;
-use calls::context::Context;
 use calls::next_step::message;
-use calls::permissions::{Group, Permission};
+use calls::prelude::*;
 use calls::replies::cell_text::brief;
 use calls::replies::time;
-use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
 
 /// The kernelspec of any Python.
 const PYTHON: &str = "python3";
@@ -31,7 +28,7 @@ const MAX_CELLS: usize = 20;
 /// How long the choice of a kernel may delay the answer, unless a kernel is asked for. An installation goes on.
 const CHOICE_TIMEOUT: Duration = Duration::from_secs(3);
 
-pub(crate) static TOOL: Tool = Tool {
+pub(crate) static TOOL: Tool = tool! {
     name: "use_notebook",
     title: "Open or create a notebook",
     description: "Open a notebook (.ipynb), or create a new one, and make it the current one. Its kernel starts with the first run.",
@@ -39,10 +36,6 @@ pub(crate) static TOOL: Tool = Tool {
     effect: Effect::Changes,
     groups: &[Group::Read],
     permission: Permission::Read,
-    availability: Availability::Always,
-    schema: InputSchema::of::<Arguments>(),
-    shows: Shows::NamedCell,
-    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
 };
 
 arguments! {

@@ -9,21 +9,17 @@ use runs::OpenNotebook;
 use verify::VerifyOptions;
 use workspace::Session;
 
-use calls::answer::Outcome;
-use calls::arguments::declare::{InputSchema, arguments};
 use calls::arguments::parameters::{NotebookArgument, PreviewArgument};
-use calls::context::Context;
-use calls::permissions::{Group, Permission};
+use calls::prelude::*;
 use calls::preview::Asked;
 use calls::replies::cell_text::index_or_id;
 use calls::replies::missing_package;
 use calls::replies::run_report::report;
-use calls::tool::{Availability, Discovery, Effect, Shows, Tool};
 use calls::waiting::Waiting;
 
 const CELL_TIMEOUT: Duration = Duration::from_secs(600);
 
-pub(crate) static TOOL: Tool = Tool {
+pub(crate) static TOOL: Tool = tool! {
     name: "verify_notebook",
     title: "Verify a notebook",
     description: "Check that a notebook reruns from a fresh kernel with the same outputs: says in a sentence what differs, and why. \
@@ -34,10 +30,7 @@ pub(crate) static TOOL: Tool = Tool {
     effect: Effect::Runs,
     groups: &[Group::Run],
     permission: Permission::Execute,
-    availability: Availability::Always,
-    schema: InputSchema::of::<Arguments>(),
     shows: Shows::More(|asked| Box::pin(describe(asked))),
-    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
 };
 
 arguments! {
