@@ -9,11 +9,11 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role};
+use tokio_util::task::AbortOnDropHandle;
 use ydoc::{Dialect, LiveNotebook, Room, RoomEvent};
 
 use crate::server_handle::ServerHandle;
@@ -59,7 +59,21 @@ pub(crate) struct Inside {
 pub(crate) struct Fake {
     pub(crate) base: String,
     inside: Arc<Mutex<Inside>>,
-    task: JoinHandle<()>,
+    _task: AbortOnDropHandle<()>,
+}
+
+/// Serves a router on a free port, until the handle is dropped. Returns the address.
+pub(crate) async fn serve_router(router: axum::Router) -> (String, AbortOnDropHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let task = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    (url, AbortOnDropHandle::new(task))
+}
+
+/// What a place has of the server at this address.
+pub(crate) fn handle(url: String) -> Arc<ServerHandle> {
+    let source = Source::Given { url, credentials: rest::Credentials::None };
+    Arc::new(ServerHandle::new(source, rest::Options::default()))
 }
 
 /// A notebook with these sources, in cells `c0`, `c1`, …
@@ -150,7 +164,7 @@ impl Fake {
                 tokio::spawn(serve(stream, shared.clone()));
             }
         });
-        Self { base, inside, task }
+        Self { base, inside, _task: AbortOnDropHandle::new(task) }
     }
 
     pub(crate) fn inside(&self) -> MutexGuard<'_, Inside> {
@@ -158,24 +172,21 @@ impl Fake {
     }
 
     pub(crate) fn handle(&self) -> Arc<ServerHandle> {
-        let source = Source::Given { url: self.base.clone(), credentials: rest::Credentials::None };
-        Arc::new(ServerHandle::new(source, rest::Options::default()))
+        handle(self.base.clone())
     }
 }
 
-impl Drop for Fake {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
+/// What a fake server receives on a connection.
+pub(crate) enum Received {
+    Socket(Box<WebSocketStream<TcpStream>>),
+    Request(TcpStream, Vec<u8>),
 }
 
-async fn serve(mut stream: TcpStream, inside: Arc<Mutex<Inside>>) {
+/// Reads the head of a request, and either its body or the handshake of a WebSocket.
+pub(crate) async fn receive(mut stream: TcpStream) -> Option<(String, Received)> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
-        match stream.read_u8().await {
-            Ok(byte) => head.push(byte),
-            Err(_) => return,
-        }
+        head.push(stream.read_u8().await.ok()?);
     }
     let head = String::from_utf8(head).unwrap();
     let header = |name: &str| {
@@ -189,12 +200,20 @@ async fn serve(mut stream: TcpStream, inside: Arc<Mutex<Inside>>) {
              Sec-WebSocket-Accept: {accept}\r\n\r\n"
         );
         stream.write_all(answer.as_bytes()).await.unwrap();
-        return room(WebSocketStream::from_raw_socket(stream, Role::Server, None).await, inside).await;
+        let socket = WebSocketStream::from_raw_socket(stream, Role::Server, None).await;
+        return Some((head, Received::Socket(Box::new(socket))));
     }
     let mut body = vec![0; header("Content-Length").map_or(0, |length| length.parse().unwrap())];
-    if stream.read_exact(&mut body).await.is_err() {
-        return;
-    }
+    stream.read_exact(&mut body).await.ok()?;
+    Some((head, Received::Request(stream, body)))
+}
+
+async fn serve(stream: TcpStream, inside: Arc<Mutex<Inside>>) {
+    let Some((head, received)) = receive(stream).await else { return };
+    let (mut stream, body) = match received {
+        Received::Socket(socket) => return room(*socket, inside).await,
+        Received::Request(stream, body) => (stream, body),
+    };
     let line = head.lines().next().unwrap_or_default();
     let (status, answer) = answer(line, &body, &mut inside.lock().unwrap());
     let answer = format!(

@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, Method, Request, Uri};
 use axum::response::Response;
 use bytes::Bytes;
 use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::{Address, Credentials, Options, Secret, Server};
 
@@ -35,7 +35,7 @@ impl Seen {
 pub(crate) struct Fake {
     pub(crate) base: String,
     seen: Arc<Mutex<Vec<Seen>>>,
-    task: JoinHandle<()>,
+    _task: AbortOnDropHandle<()>,
 }
 
 impl Fake {
@@ -52,7 +52,7 @@ impl Fake {
             answer(&seen)
         });
         let task = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-        Self { base, seen, task }
+        Self { base, seen, _task: AbortOnDropHandle::new(task) }
     }
 
     pub(crate) fn seen(&self) -> Vec<Seen> {
@@ -66,12 +66,6 @@ impl Fake {
     /// A client of this server, with the token `hush`. `path` is the rest of its base URL.
     pub(crate) fn client(&self, path: &str) -> Server {
         client(&format!("{}{path}", self.base), Credentials::Token(Secret::new("hush").unwrap()))
-    }
-}
-
-impl Drop for Fake {
-    fn drop(&mut self) {
-        self.task.abort();
     }
 }
 

@@ -1,15 +1,14 @@
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
 use axum::response::IntoResponse as _;
-use tokio::net::TcpListener;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::*;
+use crate::testing::serve_router;
 use place::Place;
 
 /// A server whose token is `right`.
-async fn server() -> (String, tokio::task::JoinHandle<()>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}/", listener.local_addr().unwrap());
+async fn server() -> (String, AbortOnDropHandle<()>) {
     let router = axum::Router::new().fallback(|request: Request<Body>| async move {
         let shown = request.headers().get("authorization").is_some_and(|shown| shown == "token right");
         if request.uri().path() != "/api" && !shown {
@@ -17,7 +16,7 @@ async fn server() -> (String, tokio::task::JoinHandle<()>) {
         }
         "{\"version\": \"2.0\", \"kernels\": 0}".into_response()
     });
-    (url, tokio::spawn(async move { axum::serve(listener, router).await.unwrap() }))
+    serve_router(router).await
 }
 
 fn spec(url: &str, token: Option<&str>) -> ServerSpec {
@@ -35,7 +34,7 @@ async fn connect(connector: &JupyterConnector, spec: ServerSpec) -> Arc<dyn Plac
 
 #[tokio::test]
 async fn the_same_server_is_the_same_place() {
-    let (url, task) = server().await;
+    let (url, _task) = server().await;
     let connector = JupyterConnector::new(Options::default(), None, None, None);
     let Err(error) = connector.connect(spec(&url, Some("wrong"))).await else { panic!("the token is wrong") };
     assert!(error.cause.contains("token"), "{error}");
@@ -50,12 +49,11 @@ async fn the_same_server_is_the_same_place() {
         assert!(Arc::ptr_eq(&one, place));
     }
     assert_eq!(one.prefix(), url);
-    task.abort();
 }
 
 #[tokio::test]
 async fn the_first_place_is_reused_for_its_address() {
-    let (url, task) = server().await;
+    let (url, _task) = server().await;
     let token = Credentials::Token(Secret::new("right").unwrap());
     let first = Jupyter::new(Settings {
         documents: Source::Given { url: url.clone(), credentials: token },
@@ -74,12 +72,11 @@ async fn the_first_place_is_reused_for_its_address() {
         let place = connect(&connector, spec(&url, token)).await;
         assert_eq!((place.prefix(), place.name()), ("", url.clone()));
     }
-    task.abort();
 }
 
 #[tokio::test]
 async fn without_an_address_a_running_server_is_used_and_named() {
-    let (url, task) = server().await;
+    let (url, _task) = server().await;
     let (runtime, root) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let nowhere = ServerSpec { url: None, token: None, kernels: None, provider: None };
     let discovery =
@@ -101,7 +98,6 @@ async fn without_an_address_a_running_server_is_used_and_named() {
     let connected = connector.connect(nowhere).await.unwrap();
     assert_eq!(connected.place.prefix(), url);
     assert_eq!(connected.discovered, Some(Discovered { root: root.path().to_owned(), others: 2 }));
-    task.abort();
 }
 
 #[tokio::test]

@@ -1,15 +1,13 @@
 use std::sync::Mutex;
 
 use futures_util::SinkExt as _;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::broadcast;
-use tokio::task::JoinHandle;
-use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
-use tokio_tungstenite::tungstenite::protocol::Role;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::*;
-use crate::settings::Source;
+use crate::testing::{Received, handle, receive};
 
 /// What the tabs say when a request is made.
 type Answering = fn(&Value) -> Vec<Value>;
@@ -26,7 +24,7 @@ struct Fake {
     inside: Arc<Inside>,
     handle: Arc<ServerHandle>,
     jupyterlab: Arc<JupyterLab>,
-    task: JoinHandle<()>,
+    _task: AbortOnDropHandle<()>,
 }
 
 impl Fake {
@@ -41,10 +39,9 @@ impl Fake {
                 tokio::spawn(serve(stream, shared.clone()));
             }
         });
-        let source = Source::Given { url, credentials: rest::Credentials::None };
-        let handle = Arc::new(ServerHandle::new(source, rest::Options::default()));
+        let handle = handle(url);
         let jupyterlab = JupyterLab::new(handle.clone(), Prefix::new("srv/".to_owned()));
-        Self { inside, handle, jupyterlab, task }
+        Self { inside, handle, jupyterlab, _task: AbortOnDropHandle::new(task) }
     }
 
     /// Detects the toolkit, and waits until that is done.
@@ -60,46 +57,23 @@ impl Fake {
     }
 }
 
-impl Drop for Fake {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
-}
-
-async fn serve(mut stream: TcpStream, inside: Arc<Inside>) {
-    let mut head = Vec::new();
-    while !head.ends_with(b"\r\n\r\n") {
-        match stream.read_u8().await {
-            Ok(byte) => head.push(byte),
-            Err(_) => return,
-        }
-    }
-    let head = String::from_utf8(head).unwrap();
-    let header = |name: &str| {
-        let mut lines = head.lines().filter_map(|line| line.split_once(": "));
-        lines.find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.to_owned())
-    };
-    if let Some(key) = header("Sec-WebSocket-Key") {
-        assert!(head.starts_with("GET /api/events/subscribe "), "{head}");
-        let mut events = inside.events.subscribe();
-        let accept = derive_accept_key(key.as_bytes());
-        let answer = format!(
-            "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
-             Sec-WebSocket-Accept: {accept}\r\n\r\n"
-        );
-        stream.write_all(answer.as_bytes()).await.unwrap();
-        let mut socket = WebSocketStream::from_raw_socket(stream, Role::Server, None).await;
-        while let Ok(event) = events.recv().await {
-            let message =
-                if event.is_null() { Message::Close(None) } else { Message::text(event.to_string()) };
-            if socket.send(message).await.is_err() {
-                return;
+async fn serve(stream: TcpStream, inside: Arc<Inside>) {
+    let Some((head, received)) = receive(stream).await else { return };
+    let (mut stream, body) = match received {
+        Received::Socket(mut socket) => {
+            assert!(head.starts_with("GET /api/events/subscribe "), "{head}");
+            let mut events = inside.events.subscribe();
+            while let Ok(event) = events.recv().await {
+                let message =
+                    if event.is_null() { Message::Close(None) } else { Message::text(event.to_string()) };
+                if socket.send(message).await.is_err() {
+                    return;
+                }
             }
+            return;
         }
-        return;
-    }
-    let mut body = vec![0; header("Content-Length").map_or(0, |length| length.parse().unwrap())];
-    stream.read_exact(&mut body).await.unwrap();
+        Received::Request(stream, body) => (stream, body),
+    };
     assert!(head.starts_with("POST /api/events "), "{head}");
     let event: Value = serde_json::from_slice(&body).unwrap();
     assert_eq!((&event["schema_id"], &event["version"]), (&json!(COMMAND), &json!("1")));
@@ -164,9 +138,7 @@ async fn a_server_without_the_toolkit_is_asked_once() {
 
 #[tokio::test]
 async fn a_server_that_cannot_be_reached_is_asked_again() {
-    let source =
-        Source::Given { url: "http://127.0.0.1:1/".to_owned(), credentials: rest::Credentials::None };
-    let handle = Arc::new(ServerHandle::new(source, rest::Options::default()));
+    let handle = handle("http://127.0.0.1:1/".to_owned());
     let jupyterlab = JupyterLab::new(handle.clone(), Prefix::default());
     jupyterlab.detect();
     while Arc::strong_count(&handle) > 2 {

@@ -5,13 +5,11 @@ use axum::http::{Request, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use place::{Kernel as _, KernelChoice, KernelRequest, KernelSelector, KernelState};
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::Kernels;
 use crate::paths::Prefix;
-use crate::server_handle::ServerHandle;
-use crate::settings::Source;
+use crate::testing::{handle, serve_router};
 
 #[derive(Default)]
 struct Inside {
@@ -30,7 +28,7 @@ struct Inside {
 
 struct Fake {
     inside: Arc<Mutex<Inside>>,
-    task: JoinHandle<()>,
+    _task: AbortOnDropHandle<()>,
     kernels: Kernels,
 }
 
@@ -41,8 +39,6 @@ impl Fake {
             sessions: sessions.iter().map(|(path, kernel)| (path.to_string(), kernel.to_string())).collect(),
             ..Inside::default()
         }));
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}/", listener.local_addr().unwrap());
         let shared = inside.clone();
         let router = axum::Router::new().fallback(move |request: Request<Body>| async move {
             let (head, body) = request.into_parts();
@@ -50,11 +46,9 @@ impl Fake {
             let body = serde_json::from_slice(&body).unwrap_or_default();
             answer(&format!("{} {}", head.method, head.uri), &body, &mut shared.lock().unwrap())
         });
-        let task = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-        let source = Source::Given { url, credentials: rest::Credentials::None };
-        let handle = Arc::new(ServerHandle::new(source, rest::Options::default()));
-        let kernels = Kernels::new(handle, Prefix::default(), pinned.map(str::to_owned), None);
-        Self { inside, task, kernels }
+        let (url, task) = serve_router(router).await;
+        let kernels = Kernels::new(handle(url), Prefix::default(), pinned.map(str::to_owned), None);
+        Self { inside, _task: task, kernels }
     }
 
     fn inside(&self) -> MutexGuard<'_, Inside> {
@@ -71,12 +65,6 @@ impl Fake {
             Err(error) => error.cause,
         };
         (chosen, std::mem::take(&mut self.inside().asked))
-    }
-}
-
-impl Drop for Fake {
-    fn drop(&mut self) {
-        self.task.abort();
     }
 }
 

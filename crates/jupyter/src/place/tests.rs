@@ -3,18 +3,16 @@ use axum::http::{Request, StatusCode};
 use axum::response::IntoResponse as _;
 use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::*;
 use crate::settings::{Capabilities, Source};
+use crate::testing::serve_router;
 
 const FILES: [&str; 4] = ["Data.ipynb", "a/model.ipynb", "b/notes.txt", "cafe\u{301}.ipynb"];
 
 /// A server with these files, and without rooms.
-async fn place() -> (Arc<Jupyter>, JoinHandle<()>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}/", listener.local_addr().unwrap());
+async fn place() -> (Arc<Jupyter>, AbortOnDropHandle<()>) {
     let router = axum::Router::new().fallback(|request: Request<Body>| async move {
         let path = percent_decode_str(request.uri().path()).decode_utf8_lossy().into_owned();
         match path.strip_prefix("/api/contents").and_then(|path| model(path.trim_matches('/'))) {
@@ -22,7 +20,7 @@ async fn place() -> (Arc<Jupyter>, JoinHandle<()>) {
             None => (StatusCode::NOT_FOUND, r#"{"message": "No such file or directory"}"#).into_response(),
         }
     });
-    let task = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    let (url, task) = serve_router(router).await;
     let place = Jupyter::new(Settings {
         documents: Source::Given { url, credentials: rest::Credentials::None },
         kernels: None,
@@ -63,9 +61,8 @@ fn model(path: &str) -> Option<Value> {
 }
 
 async fn opened(path: &str, mode: Mode) -> Result<String, String> {
-    let (place, task) = place().await;
+    let (place, _task) = place().await;
     let opened = place.open(&path.into(), mode).await;
-    task.abort();
     opened.map(|document| document.path().to_string()).map_err(|error| error.cause)
 }
 

@@ -2,20 +2,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::http::{Method, Request, StatusCode};
 use axum::response::{IntoResponse as _, Response};
-use tokio::net::TcpListener;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::*;
+use crate::testing::serve_router;
 
 /// A Hub with the server of `ada`, which is stopped until it is started; the proxy notices two requests later.
-async fn hub() -> (String, tokio::task::JoinHandle<()>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}/user/ada/", listener.local_addr().unwrap());
+async fn hub() -> (String, AbortOnDropHandle<()>) {
     let started = std::sync::Arc::new(AtomicUsize::new(0));
     let router = axum::Router::new().fallback(move |request: Request<axum::body::Body>| async move {
         answer(request.method(), request.uri().path(), &started)
     });
-    let task = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-    (url, task)
+    let (url, task) = serve_router(router).await;
+    (format!("{url}user/ada/"), task)
 }
 
 fn answer(method: &Method, path: &str, started: &AtomicUsize) -> Response {
@@ -38,7 +37,7 @@ fn answer(method: &Method, path: &str, started: &AtomicUsize) -> Response {
 
 #[tokio::test]
 async fn a_stopped_server_is_started_and_the_call_continues() {
-    let (url, hub) = hub().await;
+    let (url, _hub) = hub().await;
     let source = Source::Given { url, credentials: Credentials::Token(rest::Secret::new("t").unwrap()) };
     let handle = ServerHandle::new(source, Options::default());
     let mut lines = Vec::new();
@@ -47,7 +46,6 @@ async fn a_stopped_server_is_started_and_the_call_continues() {
     assert_eq!(kernels.unwrap().len(), 0);
     assert!(lines[0].ends_with("is stopped; its Hub starts it"), "{lines:?}");
     assert_eq!(lines[1], "starting the server: 50 %: halfway");
-    hub.abort();
 }
 
 #[tokio::test]
@@ -72,10 +70,8 @@ async fn each_call_searches_for_a_server_until_one_is_found() {
     let handle = ServerHandle::new(Source::Discover(discovery), Options::default());
     let look = || handle.call(|server| async move { Ok(server.base().to_string()) });
     assert!(look().await.unwrap_err().cause.starts_with("No Jupyter server"));
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}/", listener.local_addr().unwrap());
     let router = axum::Router::new().fallback(|| async { "{\"version\": \"2\", \"kernels\": 0}" });
-    let task = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    let (url, _task) = serve_router(router).await;
     assert_eq!((handle.base(), handle.discovered()), (None, None));
     let write = |name: &str, url: &str, root: &std::path::Path| {
         let file =
@@ -88,7 +84,6 @@ async fn each_call_searches_for_a_server_until_one_is_found() {
     assert_eq!(handle.base(), Some(url));
     assert_eq!(handle.discovered(), Some(Discovered { root: root.path().to_owned(), others: 1 }));
     assert!(!handle.title().contains("secret"));
-    task.abort();
 }
 
 #[test]

@@ -4,18 +4,16 @@ use axum::Json;
 use axum::extract::Path;
 use axum::routing::get;
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
-use tokio::task::JoinHandle;
 
 use super::*;
-use crate::settings::Source;
+use crate::testing::{handle, serve_router};
 
 /// A server with `a.ipynb` and the folder `slow`, which holds `slow/b.ipynb` and is listed once a permit is there.
 struct FakeServer {
     requests: Arc<AtomicUsize>,
     slow_listings: Arc<Semaphore>,
-    task: JoinHandle<()>,
+    _task: AbortOnDropHandle<()>,
     search: NotebookSearch,
 }
 
@@ -23,8 +21,6 @@ impl FakeServer {
     async fn new(slow_listings: usize) -> Self {
         let requests = Arc::new(AtomicUsize::new(0));
         let slow_listings = Arc::new(Semaphore::new(slow_listings));
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}/", listener.local_addr().unwrap());
         let (count, permits) = (requests.clone(), slow_listings.clone());
         let list = move |path: String| async move {
             count.fetch_add(1, Ordering::Relaxed);
@@ -38,17 +34,9 @@ impl FakeServer {
         let router = axum::Router::new()
             .route("/api/contents/", get(move || root(String::new())))
             .route("/api/contents/{path}", get(move |Path(path): Path<String>| list(path)));
-        let task = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-        let source = Source::Given { url, credentials: rest::Credentials::None };
-        let handle = Arc::new(ServerHandle::new(source, rest::Options::default()));
-        let search = NotebookSearch::new(handle, Prefix::default());
-        Self { requests, slow_listings, task, search }
-    }
-}
-
-impl Drop for FakeServer {
-    fn drop(&mut self) {
-        self.task.abort();
+        let (url, task) = serve_router(router).await;
+        let search = NotebookSearch::new(handle(url), Prefix::default());
+        Self { requests, slow_listings, _task: task, search }
     }
 }
 
