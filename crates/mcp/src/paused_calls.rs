@@ -202,21 +202,30 @@ mod tests {
 
     /// A call that asks one question and fails with the reply as its cause.
     async fn ask(calls: &Arc<PausedCalls>) -> String {
-        let (asking, mut questions) = mpsc::channel(1);
+        let (asking, questions) = mpsc::channel(1);
         let work = async move {
             let reply = Elicitation::NextRound(asking)
                 .ask(Question::Consent(QuestionText::begin("May I?").finish()))
                 .await;
             Err::<Reply, _>(Error::new(ErrorKind::Forbidden, format!("{reply:?}"), ""))
         };
-        let mut work: BoxFuture<'static, Result<Reply, Error>> = Box::pin(work);
+        pause(calls, &json!({ "n": 1 }), Box::pin(work), questions).await
+    }
+
+    /// Pauses a call with these arguments at its first question. Returns the state for its repetition.
+    async fn pause(
+        calls: &Arc<PausedCalls>,
+        arguments: &Value,
+        mut work: BoxFuture<'static, Result<Reply, Error>>,
+        mut questions: mpsc::Receiver<PendingQuestion>,
+    ) -> String {
         let asked = tokio::select! {
             _ = &mut work => panic!("nobody has replied"),
             asked = questions.recv() => asked.unwrap(),
         };
         let call = OngoingCall {
             name: "t".into(),
-            params: Arc::from(params(&json!({ "n": 1 }), &json!({}))),
+            params: Arc::from(params(arguments, &json!({}))),
             permissions: ALL,
             turn: Turn::default(),
             work,
@@ -293,31 +302,17 @@ mod tests {
     #[tokio::test]
     async fn a_call_goes_on_if_its_question_is_answered_elsewhere() {
         let calls: Arc<PausedCalls> = Arc::default();
-        let (asking, mut questions) = mpsc::channel(1);
+        let (asking, questions) = mpsc::channel(1);
         let (elsewhere, answered) = oneshot::channel::<()>();
-        let mut work: BoxFuture<'static, Result<Reply, Error>> = Box::pin(async move {
+        let work = async move {
             let person = Elicitation::NextRound(asking);
             tokio::select! {
                 biased;
                 _ = answered => Ok(Reply::Own(CallToolResult::success(Vec::new()))),
                 _ = person.ask(Question::Line(QuestionText::input("Name?"))) => panic!("answered elsewhere"),
             }
-        });
-        let asked = tokio::select! {
-            _ = &mut work => panic!("nobody has replied"),
-            asked = questions.recv() => asked.unwrap(),
         };
-        let call = OngoingCall {
-            name: "t".into(),
-            params: Arc::from(params(&json!({}), &json!({}))),
-            permissions: ALL,
-            turn: Turn::default(),
-            work,
-            reports: mpsc::channel(1).1,
-            questions,
-            cancelled: CancellationToken::new(),
-        };
-        let state = calls.pause(call, asked).unwrap().request_state.unwrap();
+        let state = pause(&calls, &json!({}), Box::pin(work), questions).await;
         elsewhere.send(()).unwrap();
         let late = params(&json!({}), &repetition(&state));
         let call = calls.resume("t", &late, ALL).unwrap().unwrap();

@@ -113,14 +113,19 @@ fn connected(stream: UnixStream) -> tokio::task::JoinHandle<Result<Connection, K
     connect_beside(stream, None)
 }
 
+/// Connects to a keeper whose kernel runs.
+async fn connect_to(keeper: &mut FakeKeeper, stream: UnixStream, is_busy: bool) -> Connection {
+    let connecting = connected(stream);
+    keeper.welcome(KernelPhase::Running, is_busy).await;
+    connecting.await.unwrap().unwrap()
+}
+
 /// A keeper whose kernel works on the run of a server that has ended, and the connection to it.
 async fn with_running_orphan() -> (FakeKeeper, Connection) {
     let (mut keeper, stream) = FakeKeeper::new();
     keeper.orphan("r1", Some("m1"));
     keeper.status("m1", "busy");
-    let connecting = connected(stream);
-    keeper.welcome(KernelPhase::Running, true).await;
-    let kept = connecting.await.unwrap().unwrap();
+    let kept = connect_to(&mut keeper, stream, true).await;
     (keeper, kept)
 }
 
@@ -169,9 +174,7 @@ async fn a_run_that_ended_unwatched_is_adopted_with_everything() {
     keeper.print("somebody's", "not ours\n");
     keeper.print("m1", "two\n");
     keeper.finish("m1");
-    let connecting = connected(stream);
-    keeper.welcome(KernelPhase::Running, false).await;
-    let mut kept = connecting.await.unwrap().unwrap();
+    let mut kept = connect_to(&mut keeper, stream, false).await;
     assert_eq!(kept.client.language_info().to_value()["name"], "fake");
     let [orphan] = &mut kept.orphans[..] else { panic!("{:?}", kept.orphans) };
     assert_eq!((&*orphan.note.run, &orphan.note.data["cell"]), ("r1", &json!("c")));
@@ -189,9 +192,7 @@ async fn a_run_that_goes_on_is_followed_to_its_end_and_its_input_answered() {
     keeper.status("m1", "busy");
     keeper.print("m1", "one\n");
     keeper.publish(Channel::Stdin, "input_request", "m1", &json!({ "prompt": "? ", "password": false }));
-    let connecting = connected(stream);
-    keeper.welcome(KernelPhase::Running, true).await;
-    let mut kept = connecting.await.unwrap().unwrap();
+    let mut kept = connect_to(&mut keeper, stream, true).await;
     assert_eq!(*kept.client.status().borrow(), Status::Busy);
     let (id, _) = kept.orphans[0].execution.as_ref().unwrap();
     assert!(kept.client.answer_input(id, "Ada".to_owned()));
@@ -214,9 +215,7 @@ async fn input_that_an_earlier_client_answered_is_not_waited_for() {
     let parts = [header, parent].map(|part| Bytes::from(part.to_string()));
     keeper.record(&LogRecord::ToKernel { channel: Channel::Stdin, parts: parts.into() });
     keeper.finish("m1");
-    let connecting = connected(stream);
-    keeper.welcome(KernelPhase::Running, false).await;
-    let mut kept = connecting.await.unwrap().unwrap();
+    let mut kept = connect_to(&mut keeper, stream, false).await;
     assert!(events(&mut kept.orphans[0]).await.contains(&Event::InputAnswered));
 }
 
@@ -224,18 +223,14 @@ async fn input_that_an_earlier_client_answered_is_not_waited_for() {
 async fn a_run_whose_request_was_never_sent_has_no_execution() {
     let (mut keeper, stream) = FakeKeeper::new();
     keeper.orphan("r1", None);
-    let connecting = connected(stream);
-    keeper.welcome(KernelPhase::Running, false).await;
-    let kept = connecting.await.unwrap().unwrap();
+    let kept = connect_to(&mut keeper, stream, false).await;
     assert!(kept.orphans[0].execution.is_none());
 }
 
 #[tokio::test]
 async fn a_note_precedes_its_request() {
     let (mut keeper, stream) = FakeKeeper::new();
-    let connecting = connected(stream);
-    keeper.welcome(KernelPhase::Running, false).await;
-    let kept = connecting.await.unwrap().unwrap();
+    let kept = connect_to(&mut keeper, stream, false).await;
     let data = json!({ "cell": "x" });
     let noted = RunAnnouncement { run: "r9".to_owned(), data: data.clone() };
     let id = kept.client.execute_with_note("1", Some(noted), Box::new(|_| {}));
@@ -250,9 +245,7 @@ async fn a_note_precedes_its_request() {
 #[tokio::test]
 async fn an_interrupt_names_its_execution_and_follows_its_request() {
     let (mut keeper, stream) = FakeKeeper::new();
-    let connecting = connected(stream);
-    keeper.welcome(KernelPhase::Running, false).await;
-    let kept = connecting.await.unwrap().unwrap();
+    let kept = connect_to(&mut keeper, stream, false).await;
     let (sender, mut outcome) = mpsc::unbounded_channel();
     let sink = Box::new(move |event| {
         if let Event::Finished(outcome) = event {
@@ -278,9 +271,7 @@ async fn runs_of_an_earlier_process_end_with_it_and_the_connection_goes_on() {
     keeper.orphan("r2", Some("m2"));
     keeper.record(&LogRecord::Event(LogEvent::Restarting));
     keeper.record(&LogRecord::Event(LogEvent::Ready { language_info: json!({ "name": "later" }) }));
-    let connecting = connected(stream);
-    keeper.welcome(KernelPhase::Running, false).await;
-    let mut kept = connecting.await.unwrap().unwrap();
+    let mut kept = connect_to(&mut keeper, stream, false).await;
     let died = Event::Finished(Outcome::KernelDied { how: "exit code 9".to_owned() });
     assert_eq!(events(&mut kept.orphans[0]).await.last(), Some(&died));
     let restarted = Event::Finished(Outcome::Restarted);
@@ -293,9 +284,7 @@ async fn runs_of_an_earlier_process_end_with_it_and_the_connection_goes_on() {
 async fn a_death_of_the_kernel_and_the_end_of_the_keeper_end_the_connection() {
     for is_told in [true, false] {
         let (mut keeper, stream) = FakeKeeper::new();
-        let connecting = connected(stream);
-        keeper.welcome(KernelPhase::Running, false).await;
-        let kept = connecting.await.unwrap().unwrap();
+        let kept = connect_to(&mut keeper, stream, false).await;
         if is_told {
             keeper.record(&LogRecord::Event(LogEvent::Died { how: "exit code 9".to_owned() }));
             keeper.send_log(0).await;
@@ -338,6 +327,15 @@ async fn what_a_keeper_wrote_before_it_was_killed_is_read_from_its_log() {
     assert_eq!(events.last(), Some(&Event::Finished(died)));
 }
 
+/// Fails unless the failure of a starting kernel ends the attempt to connect.
+async fn assert_fails_to_start(mut keeper: FakeKeeper, stream: UnixStream) {
+    let connecting = connected(stream);
+    keeper.welcome(KernelPhase::Starting, false).await;
+    keeper.send(KeeperFrame::Failed { cause: "no licence".to_owned() }).await;
+    let error = connecting.await.unwrap().unwrap_err();
+    assert_eq!(error, KernelError::Unusable { cause: "no licence".to_owned() });
+}
+
 #[tokio::test]
 async fn a_starting_kernel_is_waited_for_and_its_failure_reported() {
     let (mut keeper, stream) = FakeKeeper::new();
@@ -348,12 +346,8 @@ async fn a_starting_kernel_is_waited_for_and_its_failure_reported() {
     keeper.send_log(0).await;
     connecting.await.unwrap().unwrap();
 
-    let (mut keeper, stream) = FakeKeeper::new();
-    let connecting = connected(stream);
-    keeper.welcome(KernelPhase::Starting, false).await;
-    keeper.send(KeeperFrame::Failed { cause: "no licence".to_owned() }).await;
-    let error = connecting.await.unwrap().unwrap_err();
-    assert_eq!(error, KernelError::Unusable { cause: "no licence".to_owned() });
+    let (keeper, stream) = FakeKeeper::new();
+    assert_fails_to_start(keeper, stream).await;
 }
 
 #[tokio::test]
@@ -363,11 +357,7 @@ async fn an_earlier_process_that_was_ready_is_not_the_one_that_starts() {
     keeper.record(&LogRecord::Event(LogEvent::Ready { language_info: Value::Null }));
     keeper.record(&LogRecord::Event(LogEvent::Died { how: "exit code 9".to_owned() }));
     keeper.record(&LogRecord::Event(LogEvent::Restarting));
-    let connecting = connected(stream);
-    keeper.welcome(KernelPhase::Starting, false).await;
-    keeper.send(KeeperFrame::Failed { cause: "no licence".to_owned() }).await;
-    let error = connecting.await.unwrap().unwrap_err();
-    assert_eq!(error, KernelError::Unusable { cause: "no licence".to_owned() });
+    assert_fails_to_start(keeper, stream).await;
 }
 
 #[tokio::test]
@@ -403,9 +393,7 @@ async fn runs_of_other_clients_are_known_and_neither_ours_nor_those_of_the_past(
         LogRecord::Note(Note { run: run.to_owned(), message: Some(message.to_owned()), data: json!({}) })
     };
     keeper.record(&noted("r1-past", "m1"));
-    let connecting = connected(stream);
-    keeper.welcome(KernelPhase::Running, false).await;
-    let kept = connecting.await.unwrap().unwrap();
+    let kept = connect_to(&mut keeper, stream, false).await;
     let note = RunAnnouncement { run: "r2-ours".to_owned(), data: json!({}) };
     let id = kept.client.execute_with_note("1", Some(note), Box::new(drop));
     let ClientFrame::Note(ours) = keeper.frame().await else { panic!() };

@@ -76,9 +76,8 @@ struct Ended {
     ran: Vec<String>,
 }
 
-async fn series(cells: &[(&str, &[&str])], stops_on_error: bool) -> Ended {
-    let (memory, workspace) = memory();
-    let session = Session::new(workspace);
+/// A notebook with a kernel that does what its cells say.
+async fn scripted_notebook(memory: &Memory, session: &Session) -> (Arc<Scripted>, Arc<OpenNotebook>) {
     let scripted = Arc::new(Scripted::default());
     let kernel = Arc::new(Idle { executor: Some(scripted.clone()), language: "python", ..Idle::new("kept") });
     *kernel.instance.lock().unwrap() = Some("one".to_owned());
@@ -86,6 +85,13 @@ async fn series(cells: &[(&str, &[&str])], stops_on_error: bool) -> Ended {
     memory.kernels.lock().unwrap().push(kernel);
     let opened = session.use_notebook("a", &"a.ipynb".into(), Mode::Connect).await.unwrap();
     session.choose_kernel(&opened, KernelSelector::Existing("kept".into())).await.unwrap();
+    (scripted, opened)
+}
+
+async fn series(cells: &[(&str, &[&str])], stops_on_error: bool) -> Ended {
+    let (memory, workspace) = memory();
+    let session = Session::new(workspace);
+    let (scripted, opened) = scripted_notebook(&memory, &session).await;
     let edits = cells.iter().enumerate().map(|(index, (source, tags))| {
         let metadata = Some(Json::from_value(&json!({ "tags": tags })));
         Edit::Insert { index, cell: NewCell { metadata, ..NewCell::new(CellType::Code, *source) } }
@@ -222,11 +228,7 @@ async fn after_an_error_the_rest_runs_if_that_is_wanted() {
 async fn deleting_the_second(is_own: bool) -> (Vec<String>, Vec<&'static str>, String) {
     let (memory, workspace) = memory();
     let (session, other) = (Session::new(workspace.clone()), Session::new(workspace));
-    let scripted = Arc::new(Scripted::default());
-    let kernel = Arc::new(Idle { executor: Some(scripted.clone()), language: "python", ..Idle::new("kept") });
-    memory.kernels.lock().unwrap().push(kernel);
-    let opened = session.use_notebook("a", &"a.ipynb".into(), Mode::Connect).await.unwrap();
-    session.choose_kernel(&opened, KernelSelector::Existing("kept".into())).await.unwrap();
+    let (scripted, opened) = scripted_notebook(&memory, &session).await;
     let insert =
         |(index, source): (usize, &str)| Edit::Insert { index, cell: NewCell::new(CellType::Code, source) };
     let edits = ["hold", "second", "third"].into_iter().enumerate().map(insert).collect();
@@ -252,11 +254,7 @@ async fn deleting_the_second(is_own: bool) -> (Vec<String>, Vec<&'static str>, S
 async fn a_cell_that_is_changed_while_it_runs_says_so() {
     let (memory, workspace) = memory();
     let session = Session::new(workspace);
-    let scripted = Arc::new(Scripted::default());
-    let kernel = Arc::new(Idle { executor: Some(scripted.clone()), language: "python", ..Idle::new("kept") });
-    memory.kernels.lock().unwrap().push(kernel);
-    let opened = session.use_notebook("a", &"a.ipynb".into(), Mode::Connect).await.unwrap();
-    session.choose_kernel(&opened, KernelSelector::Existing("kept".into())).await.unwrap();
+    let (scripted, opened) = scripted_notebook(&memory, &session).await;
     let cell = NewCell::new(CellType::Code, "hold");
     let id = cell.id.clone();
     let insert = vec![Edit::Insert { index: 0, cell }];
