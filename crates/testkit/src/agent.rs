@@ -141,6 +141,15 @@ impl Agent {
         self.wait_response(id).await.with_context(|| format!("the answer of {tool}"))?.result_value()
     }
 
+    /// Calls a tool that must not fail, and returns the text of its answer.
+    pub async fn call_tool_for_text(&mut self, tool: &str, arguments: impl Display) -> Result<String> {
+        let arguments = arguments.to_string();
+        let result = self.call_tool(tool, &arguments).await?;
+        let text = result["content"][0]["text"].as_str().context("no text")?.to_owned();
+        ensure!(result["isError"] == false, "{tool} {arguments}: {text}");
+        Ok(text)
+    }
+
     /// Calls a tool that is expected to fail in a way that a model can read, and returns that text.
     pub async fn call_tool_expecting_failure(
         &mut self,

@@ -7,7 +7,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use testkit::{Agent, Endpoint, Message, Program};
 
-use crate::allowed::{CALLS, Client, OF_COLAB, OTHER_CALLS, READING, names, start, text};
+use crate::allowed::{CALLS, Client, EDITING, OF_COLAB, OTHER_CALLS, READING, RUNNING, names, start, text};
 use crate::bridge::{Bridge, LIST_CHANGED, PROGRAM, Served};
 
 const ALL: [&str; 2] = ["--ask", "edit,run,files,kernels,delete,colab"];
@@ -141,30 +141,8 @@ async fn nobody_is_asked_about_a_preview() -> Result<()> {
 
 #[tokio::test]
 async fn each_group_is_asked_about() -> Result<()> {
-    let edit = [
-        "copy_notebook",
-        "insert_cell",
-        "overwrite_cell_source",
-        "edit_cell_source",
-        "edit_cells",
-        "move_cell",
-        "change_cell",
-        "delete_cell",
-        "clear_cell_output",
-        "checkpoint",
-        "undo",
-        "insert_execute_code_cell",
-    ];
-    let run = [
-        "execute_cell",
-        "insert_execute_code_cell",
-        "run_cells",
-        "verify_notebook",
-        "execute_code",
-        "interrupt_kernel",
-        "answer_input",
-        "restart_notebook",
-    ];
+    let edit = [&EDITING[..], &["copy_notebook", "insert_execute_code_cell"]].concat();
+    let run = [&RUNNING[..], &["restart_notebook", "insert_execute_code_cell"]].concat();
     for (group, asked) in [
         ("edit", &edit[..]),
         ("run", &run),

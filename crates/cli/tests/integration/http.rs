@@ -34,6 +34,26 @@ pub(crate) async fn serve(endpoint: &Endpoint, page: Page) -> Result<Serving> {
     Ok(serving)
 }
 
+/// Calls a tool of the page: what the agent sends has to reach the page as it was written, and so does the result the agent.
+pub(crate) async fn assert_crosses(
+    session: &Session,
+    tab: &mut Tab,
+    (tool, arguments): (&str, &str),
+    result: &str,
+) -> Result<()> {
+    let params = format!(r#"{{"name":"{tool}","arguments":{arguments}}}"#);
+    let page = async {
+        let asked = tab.expect_call(tool).await?;
+        // Not assert_eq: a failure would print both.
+        assert!(asked.params().contains(arguments), "not what was sent");
+        tab.reply(&asked, result).await
+    };
+    let agent = async { session.request("1", "tools/call", &params).await?.message().await };
+    let (answer, ()) = tokio::try_join!(agent, page)?;
+    assert!(answer.result()? == result, "not what was sent");
+    Ok(())
+}
+
 #[tokio::test]
 async fn health_needs_no_token() -> Result<()> {
     let served = Served::start(&[]).await?;
@@ -207,15 +227,7 @@ async fn deep_nesting_is_forwarded_over_http() -> Result<()> {
     let deep = format!(r#"{{"deep":{}{}}}"#, "[".repeat(10_000), "]".repeat(10_000));
     let result = format!(r#"{{"content":[],"structuredContent":{deep}}}"#);
     for arguments in ["{}", &deep] {
-        let params = format!(r#"{{"name":"echo","arguments":{arguments}}}"#);
-        let page = async {
-            let asked = tab.expect_call("echo").await?;
-            assert!(asked.params().contains(arguments), "not what was sent");
-            tab.reply(&asked, &result).await
-        };
-        let agent = async { session.request("1", "tools/call", &params).await?.message().await };
-        let (answer, ()) = tokio::try_join!(agent, page)?;
-        assert!(answer.result()? == result, "not what was sent");
+        assert_crosses(&session, &mut tab, ("echo", arguments), &result).await?;
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use anyhow::Result;
 use testkit::{Session, text_result};
 
 use crate::bridge::{Bridge, Served};
-use crate::http::tab;
+use crate::http::{assert_crosses, tab};
 
 const LARGE: usize = 64 << 20;
 
@@ -55,17 +55,8 @@ async fn large_arguments_and_results_cross_http() -> Result<()> {
     let mut tab = tab(&served.endpoint()).await?;
     let session = Session::open(&served.endpoint(), "2025-11-25").await?;
     let arguments = format!(r#"{{"content":"{}"}}"#, "0123456789abcdef".repeat((8 << 20) / 16));
-    let params = format!(r#"{{"name":"update_cell","arguments":{arguments}}}"#);
     let result = text_result(&"0123456789abcdef".repeat(LARGE / 16));
-    let page = async {
-        let asked = tab.expect_call("update_cell").await?;
-        assert!(asked.params().contains(&arguments), "not what was sent");
-        tab.reply(&asked, &result).await
-    };
-    let agent = async { session.request("1", "tools/call", &params).await?.message().await };
-    let (answer, ()) = tokio::try_join!(agent, page)?;
-    assert!(answer.result()? == result, "not what was sent");
-    Ok(())
+    assert_crosses(&session, &mut tab, ("update_cell", &arguments), &result).await
 }
 
 #[tokio::test]

@@ -84,10 +84,7 @@ impl Client {
     }
 
     async fn call(&mut self, tool: &str, arguments: Value) -> Result<String> {
-        let result = self.agent.call_tool(tool, &arguments).await?;
-        let text = result["content"][0]["text"].as_str().context("no text")?.to_owned();
-        anyhow::ensure!(result["isError"] == false, "{tool} {arguments}: {text}");
-        Ok(text)
+        self.agent.call_tool_for_text(tool, arguments).await
     }
 
     async fn refused(&mut self, tool: &str, arguments: Value) -> Result<String> {

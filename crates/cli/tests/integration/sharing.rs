@@ -25,18 +25,21 @@ async fn assert_apart(tab: &mut Tab, calls: [Message; 2], replies: [&mut Reply; 
     tab.progress(&calls[0], 1, "for the first").await?;
     tab.reply(&calls[1], &text_result("second")).await?;
     tab.reply(&calls[0], &text_result("first")).await?;
-    for (reply, (message, text)) in
-        replies.into_iter().zip([("for the first", "first"), ("for the second", "second")])
-    {
-        let report = reply.notification("notifications/progress").await?.params_value()?;
-        assert_eq!((&report["message"], &report["progressToken"]), (&message.into(), &1.into()));
-        let answer = reply.message().await?;
-        assert_eq!(
-            (answer.id.as_deref(), &answer.result_value()?["content"][0]["text"]),
-            (Some("1"), &text.into())
-        );
-        assert_eq!(reply.event().await?, None);
+    for (reply, of) in replies.into_iter().zip(["first", "second"]) {
+        assert_answered(reply, of).await?;
     }
+    Ok(())
+}
+
+/// The reply has the progress and the answer of this call, and nothing else.
+async fn assert_answered(reply: &mut Reply, of: &str) -> Result<()> {
+    let report = reply.notification("notifications/progress").await?.params_value()?;
+    let message = format!("for the {of}");
+    assert_eq!((&report["message"], &report["progressToken"]), (&message.into(), &1.into()));
+    let answer = reply.message().await?;
+    let text = &answer.result_value()?["content"][0]["text"];
+    assert_eq!((answer.id.as_deref(), text), (Some("1"), &of.into()));
+    assert_eq!(reply.event().await?, None);
     Ok(())
 }
 
@@ -78,15 +81,8 @@ async fn two_agents_without_sessions_and_with_the_same_ids() -> Result<()> {
         anyhow::Ok(())
     };
     let ((one, other), ()) = tokio::try_join!(both, page)?;
-    for (mut reply, message, text) in [(one, "for the first", "first"), (other, "for the second", "second")] {
-        let report = reply.notification("notifications/progress").await?.params_value()?;
-        assert_eq!((&report["message"], &report["progressToken"]), (&message.into(), &1.into()));
-        let answer = reply.message().await?;
-        assert_eq!(
-            (answer.id.as_deref(), &answer.result_value()?["content"][0]["text"]),
-            (Some("1"), &text.into())
-        );
-        assert_eq!(reply.event().await?, None);
+    for (mut reply, of) in [(one, "first"), (other, "second")] {
+        assert_answered(&mut reply, of).await?;
     }
     Ok(())
 }

@@ -74,10 +74,7 @@ impl Machine {
 impl Server {
     /// The text of an answer that is no failure.
     async fn call(&mut self, tool: &str, arguments: Value) -> Result<String> {
-        let result = self.0.call_tool(tool, &arguments).await?;
-        let text = result["content"][0]["text"].as_str().context("no text")?.to_owned();
-        ensure!(result["isError"] == false, "{tool} {arguments}: {text}");
-        Ok(text)
+        self.0.call_tool_for_text(tool, arguments).await
     }
 
     async fn ids(&mut self) -> Result<Vec<String>> {
