@@ -204,14 +204,6 @@ pub(crate) struct Every {
     #[command(flatten)]
     pub(crate) server: JupyterServer,
 
-    /// Maximum number of characters in one reply
-    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(500..))]
-    pub(crate) max_characters: u32,
-
-    /// Maximum number of images in one reply
-    #[arg(long, value_name = "N", default_value_t = 4)]
-    pub(crate) max_images: u32,
-
     #[command(flatten)]
     pub(crate) replies: Replies,
 

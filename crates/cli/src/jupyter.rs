@@ -62,9 +62,9 @@ pub(crate) async fn serve(options: Start) -> anyhow::Result<()> {
     let discovery = std::env::current_dir().ok().and_then(|folder| discovery_near(&folder));
     let connector: Arc<dyn Connector> =
         JupyterConnector::new(reach, discovery, Some(place.clone()), run_logs);
-    let images = if options.allow_img_output { options.max_images as usize } else { 0 };
+    let images = if options.allow_img_output { options.replies.max_images as usize } else { 0 };
     let settings = workspace::Settings {
-        budget: render::Budget::new(options.max_characters as usize, images),
+        budget: render::Budget::new(options.replies.max_characters as usize, images),
         default_timeout: options.execution_timeout.min(options.max_execution_timeout),
         max_timeout: options.max_execution_timeout,
         run_suffix: run_suffix()?,

@@ -53,12 +53,13 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     let (state_env, page_root) = (process_env.clone(), root.clone());
     let keeping = keeping(options.keep_kernels);
     let run_logs = jupyter::run_logs(&state_env);
-    let budget = render::Budget::new(options.max_characters as usize, options.max_images as usize);
+    let args::Replies { max_characters, max_images, no_changes, .. } = options.replies;
+    let budget = render::Budget::new(max_characters as usize, max_images as usize);
     let settings = workspace::Settings {
         budget,
         default_timeout: options.execution_timeout,
         run_suffix: run_suffix()?,
-        asks_for_changes: !options.replies.no_changes,
+        asks_for_changes: !no_changes,
         ..workspace::Settings::default()
     };
     let reach = jupyter::reach(options.server.ca_file.clone(), options.network.network_timeout);

@@ -171,14 +171,6 @@ pub(crate) struct Start {
     #[arg(long, value_name = "SECONDS", env = "JUPYTER_MCP_MAX_EXECUTION_TIMEOUT", default_value = "3600", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) max_execution_timeout: Duration,
 
-    /// Maximum number of characters in one reply
-    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(500..))]
-    pub(crate) max_characters: u32,
-
-    /// Maximum number of images in one reply
-    #[arg(long, value_name = "N", default_value_t = 4)]
-    pub(crate) max_images: u32,
-
     #[command(flatten)]
     pub(crate) replies: Replies,
 

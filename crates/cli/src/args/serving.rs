@@ -90,6 +90,14 @@ pub(crate) struct Recording {
 /// What replies hold, and what is recorded.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Replies {
+    /// Maximum number of characters in one reply
+    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(500..))]
+    pub(crate) max_characters: u32,
+
+    /// Maximum number of images in one reply
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub(crate) max_images: u32,
+
     /// Omit a run's changes in memory from replies
     #[arg(long, value_name = "BOOL", env = "CELLBRIDGE_NO_CHANGES", value_parser = truth, num_args = 0..=1, default_missing_value = "true", default_value = "false", require_equals = true)]
     pub(crate) no_changes: bool,
