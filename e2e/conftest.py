@@ -3,20 +3,25 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
+from playwright.async_api import Browser
 from xdist.remote import Producer
 from xdist.workermanage import WorkerController
 
-from e2e.support import wine
+from e2e.support import logs, wine
+from e2e.support.browser import Browsers
 from e2e.support.home import Home
 from e2e.support.inside_server import InsideServer, program_at
 from e2e.support.jupyter_server import JupyterServer, SharedServers
+from e2e.support.jupyterlab import Person, lab
 from e2e.support.notebook_server import NotebookServer, launched, nothing_is_left, notebook_server
 from e2e.support.page_server import page_server
 from e2e.support.scheduling import GroupScheduling, group_of
@@ -32,9 +37,27 @@ def page_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
         yield port
 
 
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def browsers(page_port: int) -> AsyncIterator[Browsers]:
+    """For tests in the session's loop."""
+    browsers = Browsers(page_port)
+    yield browsers
+    await browsers.close()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def browser(browsers: Browsers) -> AsyncIterator[Browser]:
+    """A browser in which nothing stays open after the test."""
+    browser = (await browsers.chromium()).browser
+    before = set(browser.contexts)
+    yield browser
+    for context in set(browser.contexts) - before:
+        await context.close()
+
+
 @pytest.fixture(scope="session")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Home:
-    """A person's home with kernels besides the environment's own: Bash, and others that do not come up."""
+    """A person's home with kernels besides the environment's own: Bash, and one that does not start."""
     home = Home(tmp_path_factory.mktemp("home"))
     prefix = home.folder / "jupyter-prefix"
     subprocess.run([sys.executable, "-m", "bash_kernel.install", "--prefix", prefix], check=True, capture_output=True)
@@ -43,10 +66,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Home:
     bash = home.data / "kernels/bash/kernel.json"
     spec = json.loads(bash.read_text())
     bash.write_text(json.dumps(spec | {"argv": wine.command(spec["argv"])}))
-    failing = "import sys; print('no licence for this kernel', file=sys.stderr); sys.exit(3)"
-    home.install("failing", [sys.executable, "-c", failing, "{connection_file}"])
-    home.install("silent", ["sleep", "1000"])
-    home.install("absent", ["/nowhere/kernel", "{connection_file}"])
+    home.install("failing", [sys.executable, "-c", "import sys; sys.exit(3)", "{connection_file}"])
     return home
 
 
@@ -75,23 +95,32 @@ def jupyter_servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shared
 
 
 @pytest.fixture(scope="module")
-def has_lab() -> bool:
-    """Whether the server has JupyterLab; files with a person at a browser say so."""
-    return False
+def form(request: pytest.FixtureRequest) -> str:
+    """The kind of server that the tests of one file are about, if they are about one."""
+    return getattr(request.module, "FORM", "rtc")
 
 
 @pytest.fixture(scope="module")
-def jupyter(form: str, has_lab: bool, jupyter_servers: SharedServers) -> Iterator[JupyterServer]:
-    """The shared server of the form that the tests of one file are about."""
-    server = jupyter_servers.of(form, has_lab=has_lab)
+def jupyter(
+    form: str, request: pytest.FixtureRequest, jupyter_servers: SharedServers
+) -> Iterator[JupyterServer]:
+    """The shared server of that kind, which has JupyterLab if the file has a person at a browser."""
+    server = jupyter_servers.of(form, has_lab=getattr(request.module, "HAS_LAB", False))
     yield server
     server.end_kernels()
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def at_lab(jupyter: JupyterServer) -> AsyncIterator[Person]:
+    """A person whose JupyterLab the tests of a server share."""
+    async with lab(jupyter) as person:
+        yield person
+
+
 @pytest.fixture(scope="module")
-def mode() -> str:
-    """Where the program is; files whose tests also run inside of servers say so."""
-    return "beside"
+def mode(request: pytest.FixtureRequest) -> str:
+    """Whether the program is beside a server or inside."""
+    return getattr(request.module, "MODE", "beside")
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +153,22 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         own = Path(f"{groups}.{os.getpid()}")
         own.write_text(content)
         own.replace(groups)
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Removes what the tests of a worker have written while other workers go on; the process that distributes the tests would only
+    begin when all have ended."""
+    if hasattr(session.config, "workerinput") and exitstatus == pytest.ExitCode.OK:
+        shutil.rmtree(session.config._tmp_path_factory.getbasetemp(), ignore_errors=True)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Shows what servers have logged if a test fails."""
+    report = yield
+    if report.failed:
+        report.sections += logs.sections()
+    return report
 
 
 def _has_no_meaning(item: pytest.Item) -> bool:

@@ -6,11 +6,12 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 import pytest
 
-from e2e.support.agents.answer import Agent
+from e2e.support.agents.answer import Agent, Answer
 from e2e.support.agents.python_sdk import python_agent
 from e2e.support.agents.sdks import MODERN, SDKS, Sdk, each_client
 from e2e.support.program import OPEN, TOOLS_WITHOUT_A_PAGE, Launch, serving_http
 from e2e.support.tab_socket import Call, Json, Tool, tab_socket
+from e2e.support.waiting import until
 
 TURNS = 20
 
@@ -20,12 +21,27 @@ async def _say(call: Call) -> Json:
     return {"content": [{"type": "text", "text": said}], "structuredContent": {"said": said}, "_meta": {"page/kept": 1}}
 
 
+STEPS = [(done, 3, f"step {done}") for done in range(1, 4)]
+# The calls of `page_count` that are not answered yet: the TypeScript SDK drops progress that arrives together with the result.
+_counting: list[asyncio.Future[None]] = []
+
+
 async def _count(call: Call) -> Json:
-    for done in range(1, 4):
-        await call.progress(done, 3, f"step {done}")
-    # The TypeScript SDK drops progress that arrives together with the result.
-    await asyncio.sleep(0.1)
+    may_answer = asyncio.get_running_loop().create_future()
+    _counting.append(may_answer)
+    for step in STEPS:
+        await call.progress(*step)
+    await may_answer
     return {"content": [{"type": "text", "text": "counted"}]}
+
+
+async def counts(*agents: Agent) -> list[Answer]:
+    """The answers of `page_count`, once each agent has received its progress."""
+    calls = [asyncio.create_task(agent.call("page_count")) for agent in agents]
+    await until(lambda: all(len(agent.progress) == len(STEPS) for agent in agents), "the agents have received progress")
+    while _counting:
+        _counting.pop().set_result(None)
+    return await asyncio.gather(*calls)
 
 
 async def _never_end(_: Call) -> Json:
@@ -100,9 +116,8 @@ async def _uses_the_page(agent: Agent) -> None:
     large = await agent.call("page_say", {"word": "0123456789abcdef", "times": 1 << 17})
     assert len(large.text) == 2 << 20
 
-    counted = await agent.call("page_count")
-    assert counted.text == "counted"
-    assert counted.progress == [(1, 3, "step 1"), (2, 3, "step 2"), (3, 3, "step 3")]
+    [counted] = await counts(agent)
+    assert counted.text == "counted" and counted.progress == STEPS
 
     refused = await agent.call("run_code_cell", {"cellId": "0"})
     assert (refused.is_error, refused.text) == (True, "No cell was found with ID '0'")
@@ -139,5 +154,4 @@ async def test_agents_of_different_eras_share_a_page_without_mixing() -> None:
         answers = await asyncio.gather(*(agent.call("page_say", {"word": word}) for agent, word in said))
         assert [answer.text for answer in answers] == [word for _, word in said]
 
-        counts = await asyncio.gather(*(agent.call("page_count") for agent in agents))
-        assert [len(count.progress) for count in counts] == [3, 3, 3]
+        assert [counted.progress for counted in await counts(*agents)] == [STEPS] * 3

@@ -30,7 +30,7 @@ async def test_the_next_client_finds_what_the_one_before_left(is_stuck: bool, tm
         if is_stuck:
             # The SDK kills the process group of a server that does not end when its input does.
             os.kill(server, signal.SIGSTOP)
-    assert machine.servers == []
+    await until(lambda: machine.servers == [], "the server has ended")
     assert (kernels(machine.mark), machine.keepers) == kept
     opened.touch()
     async with python_agent(machine.launch()) as agent:

@@ -7,11 +7,14 @@ import time
 from collections.abc import Awaitable, Callable
 
 import pytest
+from playwright.async_api import Page
 
 from e2e.support.agents.python_sdk import python_agent
-from e2e.support.browser import Chromium, Tab, chromium
+from e2e.support.browser import Chromium, chromium
 from e2e.support.colab_client import ColabClient, printed
 from e2e.support.program import OPEN, Launch
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 PROMPTLY = 20.0
 """The program promises one second; the rest is for a busy machine. Without the promise, nothing would end."""
@@ -19,8 +22,8 @@ PROMPTLY = 20.0
 HELLO = ["initialize", "notifications/initialized", "tools/list"]
 
 
-async def test_a_reloaded_tab_gets_a_session_of_its_own_and_works(page_port: int) -> None:
-    async with python_agent(Launch(("--no-browser",))) as agent, chromium(page_port) as browser:
+async def test_a_reloaded_tab_gets_a_session_of_its_own_and_works(browser: Chromium) -> None:
+    async with python_agent(Launch(("--no-browser",))) as agent:
         async with browser.person() as person:
             tab = await person.connect((await agent.tab_address()).url)
             notebook = ColabClient(agent)
@@ -41,8 +44,8 @@ async def test_a_reloaded_tab_gets_a_session_of_its_own_and_works(page_port: int
             assert transcript[:3] == HELLO
 
 
-async def test_a_second_tab_is_refused_and_the_first_keeps_working(page_port: int) -> None:
-    async with python_agent(Launch(("--no-browser",))) as agent, chromium(page_port) as browser:
+async def test_a_second_tab_is_refused_and_the_first_keeps_working(browser: Chromium) -> None:
+    async with python_agent(Launch(("--no-browser",))) as agent:
         async with browser.person() as person:
             url = (await agent.tab_address()).url
             first = await person.connect(url)
@@ -56,7 +59,7 @@ async def test_a_second_tab_is_refused_and_the_first_keeps_working(page_port: in
             await first.says("Connected")
 
 
-async def test_a_tab_can_connect_after_the_timeout(page_port: int) -> None:
+async def test_a_tab_can_connect_after_the_timeout(browser: Chromium) -> None:
     async with python_agent(Launch(("--no-browser", "--connect-timeout", "2"))) as agent:
         address = await agent.tab_address()
         began = time.monotonic()
@@ -70,23 +73,23 @@ async def test_a_tab_can_connect_after_the_timeout(page_port: int) -> None:
         ]
 
         before = agent.changes
-        async with chromium(page_port) as browser, browser.person() as person:
+        async with browser.person() as person:
             await person.connect(address.url)
             await agent.tools_changed(before)
             assert "colab_extra" in await agent.tool_names()
             assert printed(await ColabClient(agent).run_code("print('late')")) == "late\n"
 
 
-async def test_the_tab_s_connection_is_closed_cleanly_when_the_agent_exits(page_port: int) -> None:
-    async with chromium(page_port) as browser, browser.person() as person:
+async def test_the_tab_s_connection_is_closed_cleanly_when_the_agent_exits(browser: Chromium) -> None:
+    async with browser.person() as person:
         async with python_agent(Launch(("--no-browser",))) as agent:
             tab = await person.connect((await agent.tab_address()).url)
         await tab.says("Disconnected")
         assert (await tab.history())[-1]["code"] == 1000
 
 
-async def test_another_tab_can_connect_after_one_left(page_port: int) -> None:
-    async with python_agent(Launch(("--no-browser",))) as agent, chromium(page_port) as browser:
+async def test_another_tab_can_connect_after_one_left(browser: Chromium) -> None:
+    async with python_agent(Launch(("--no-browser",))) as agent:
         async with browser.person() as person:
             url = (await agent.tab_address()).url
             first = await person.connect(url)
@@ -97,47 +100,51 @@ async def test_another_tab_can_connect_after_one_left(page_port: int) -> None:
             assert printed(await ColabClient(agent).run_code("print('next')")) == "next\n"
 
 
-async def _close(_: Chromium, tab: Tab) -> None:
-    await tab.page.close()
-
-
-async def _crash(_: Chromium, tab: Tab) -> None:
-    session = await tab.page.context.new_cdp_session(tab.page)
+async def _crash(page: Page) -> None:
+    session = await page.context.new_cdp_session(page)
     crashed = asyncio.get_running_loop().create_future()
-    tab.page.once("crash", lambda _: crashed.set_result(None))
+    page.once("crash", lambda _: crashed.set_result(None))
     crashing = asyncio.create_task(session.send("Page.crash"))
     await crashed
     crashing.cancel()
 
 
-async def _kill(browser: Chromium, _: Tab) -> None:
-    os.kill(await browser.process_id(), signal.SIGKILL)
-
-
-@pytest.mark.parametrize("lose", [_close, _crash, _kill], ids=["closed", "crashed", "browser-killed"])
-async def test_a_call_ends_at_once_when_its_tab_crashes(
-    page_port: int, lose: Callable[[Chromium, Tab], Awaitable[None]]
+@pytest.mark.parametrize("lose", [Page.close, _crash], ids=["closed", "crashed"])
+async def test_a_call_ends_at_once_when_its_tab_is_lost(
+    browser: Chromium, lose: Callable[[Page], Awaitable[None]]
 ) -> None:
-    async with python_agent(Launch(("--no-browser",))) as agent, chromium(page_port) as browser:
-        async with browser.person() as person:
-            tab = await person.connect((await agent.tab_address()).url)
-            cell = await ColabClient(agent).add_code(0, "await slow()")
-            running = asyncio.create_task(agent.call("run_code_cell", {"cellId": cell}))
-            await tab.until_cell_is_running()
-            assert not running.done()
-
-            before = agent.changes
-            await lose(browser, tab)
-            async with asyncio.timeout(PROMPTLY):
-                answer = await running
-            assert answer.is_error
-            assert "run_code_cell" in answer.text
-            assert "may still be running in Colab" in answer.text
-            await agent.tools_changed(before)
+    await _call_ends_at_once(browser, lose)
 
 
-async def test_cancelling_a_call_interrupts_the_cell(page_port: int) -> None:
-    async with python_agent(Launch(("--no-browser",))) as agent, chromium(page_port) as browser:
+async def test_a_call_ends_at_once_when_its_browser_is_killed(page_port: int) -> None:
+    async with chromium(page_port) as browser:
+
+        async def kill(_: Page) -> None:
+            os.kill(await browser.process_id(), signal.SIGKILL)
+
+        await _call_ends_at_once(browser, kill)
+
+
+async def _call_ends_at_once(browser: Chromium, lose: Callable[[Page], Awaitable[None]]) -> None:
+    async with python_agent(Launch(("--no-browser",))) as agent, browser.person() as person:
+        tab = await person.connect((await agent.tab_address()).url)
+        cell = await ColabClient(agent).add_code(0, "await slow()")
+        running = asyncio.create_task(agent.call("run_code_cell", {"cellId": cell}))
+        await tab.until_cell_is_running()
+        assert not running.done()
+
+        before = agent.changes
+        await lose(tab.page)
+        async with asyncio.timeout(PROMPTLY):
+            answer = await running
+        assert answer.is_error
+        assert "run_code_cell" in answer.text
+        assert "may still be running in Colab" in answer.text
+        await agent.tools_changed(before)
+
+
+async def test_cancelling_a_call_interrupts_the_cell(browser: Chromium) -> None:
+    async with python_agent(Launch(("--no-browser",))) as agent:
         async with browser.person() as person:
             tab = await person.connect((await agent.tab_address()).url)
             notebook = ColabClient(agent)

@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from e2e.support.agents.python_sdk import python_agent
-from e2e.support.browser import COLAB_ORIGIN, chromium
+from e2e.support.browser import COLAB_ORIGIN, Chromium
 from e2e.support.colab_client import ColabClient, printed
 from e2e.support.notebook_client import NotebookClient
 from e2e.support.opener import recording_opener
 from e2e.support.program import NOTEBOOK_TOOLS, OPEN, TOOLS_WITHOUT_A_PAGE, Launch, TabAddress
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 BIG_TEXT = 3 * 1024 * 1024
 BIG_IMAGE_KILOBYTES = 2048
@@ -20,8 +22,8 @@ BIG_IMAGE_KILOBYTES = 2048
 @pytest.mark.parametrize(
     ("strict", "results"), [(True, "both"), (True, "text"), (False, "structured")], ids=["strict", "text", "lenient"]
 )
-async def test_cells_are_added_edited_run_and_read(page_port: int, strict: bool, results: str) -> None:
-    async with python_agent(Launch(("--no-browser",))) as agent, chromium(page_port) as browser:
+async def test_cells_are_added_edited_run_and_read(browser: Chromium, strict: bool, results: str) -> None:
+    async with python_agent(Launch(("--no-browser",))) as agent:
         async with browser.person(strict=strict, results=results) as person:
             tab = await person.connect((await agent.tab_address()).url)
             assert "mcpProxy" not in tab.page.url
@@ -47,8 +49,8 @@ async def test_cells_are_added_edited_run_and_read(page_port: int, strict: bool,
             assert await tab.page.locator("#notebook pre").count() == 1
 
 
-async def test_the_page_s_error_messages_reach_the_agent(page_port: int) -> None:
-    async with python_agent(Launch(("--no-browser",))) as agent, chromium(page_port) as browser:
+async def test_the_page_s_error_messages_reach_the_agent(browser: Chromium) -> None:
+    async with python_agent(Launch(("--no-browser",))) as agent:
         async with browser.person() as person:
             tab = await person.connect((await agent.tab_address()).url)
             assert (await agent.call(OPEN)).is_connected
@@ -74,11 +76,11 @@ async def test_the_page_s_error_messages_reach_the_agent(page_port: int) -> None
 
 
 async def test_the_person_sees_what_the_notebook_tools_do_and_is_not_overwritten(
-    page_port: int, tmp_path: Path
+    browser: Chromium, tmp_path: Path
 ) -> None:
     """What the tests of the tools on every place cannot show (`tools/`)."""
     launch = Launch(("--no-browser", "--root", str(tmp_path)), command=())
-    async with python_agent(launch) as agent, chromium(page_port) as browser, browser.person() as person:
+    async with python_agent(launch) as agent, browser.person() as person:
         tab = await person.connect((await agent.tab_address()).url)
         notebook = NotebookClient(agent, tmp_path, "colab:")
         assert "Kernel colab" in (await notebook.open()).text
@@ -95,11 +97,11 @@ async def test_the_person_sees_what_the_notebook_tools_do_and_is_not_overwritten
         assert await tab.page.locator("#notebook pre").first.inner_text() == "# Theirs"
 
 
-async def test_two_tabs_of_a_browser_show_two_notebooks(page_port: int, tmp_path: Path) -> None:
+async def test_two_tabs_of_a_browser_show_two_notebooks(browser: Chromium, tmp_path: Path) -> None:
     """What the integration tests cannot show: two pages of one origin in one browser, each with its own token, runs and
     storage, also after a reload."""
     launch = Launch(("--no-browser", "--root", str(tmp_path)), command=())
-    async with python_agent(launch) as agent, chromium(page_port) as browser, browser.person() as person:
+    async with python_agent(launch) as agent, browser.person() as person:
         first_tab = await person.connect((await agent.tab_address()).url)
         first, second = NotebookClient(agent, tmp_path, "colab:"), NotebookClient(agent, tmp_path, "colab:2")
         url = f"{COLAB_ORIGIN}/drive/second"
@@ -123,8 +125,8 @@ async def test_two_tabs_of_a_browser_show_two_notebooks(page_port: int, tmp_path
             assert await tab.page.locator("#notebook pre").first.inner_text() == source
 
 
-async def test_large_and_image_outputs_arrive_whole(page_port: int) -> None:
-    async with python_agent(Launch(("--no-browser",))) as agent, chromium(page_port) as browser:
+async def test_large_and_image_outputs_arrive_whole(browser: Chromium) -> None:
+    async with python_agent(Launch(("--no-browser",))) as agent:
         async with browser.person(results="text") as person:
             await person.connect((await agent.tab_address()).url)
             notebook = ColabClient(agent)
@@ -138,19 +140,10 @@ async def test_large_and_image_outputs_arrive_whole(page_port: int) -> None:
             assert len(large["data"]["image/png"]) > BIG_IMAGE_KILOBYTES * 1024 * 4 / 3
 
 
-async def test_progress_of_a_running_cell_reaches_the_agent(page_port: int) -> None:
-    async with python_agent(Launch(("--no-browser",))) as agent, chromium(page_port) as browser:
-        async with browser.person() as person:
-            await person.connect((await agent.tab_address()).url)
-            cell = await ColabClient(agent).add_code(0, "for (let i = 1; i <= 3; i++) progress(i, 3, `row ${i}`)")
-            answer = await agent.call("run_code_cell", {"cellId": cell})
-            assert answer.progress == [(1, 3, "row 1"), (2, 3, "row 2"), (3, 3, "row 3")]
-
-
-async def test_the_program_opens_the_browser_that_the_environment_names(page_port: int, tmp_path: Path) -> None:
+async def test_the_program_opens_the_browser_that_the_environment_names(browser: Chromium, tmp_path: Path) -> None:
     async with recording_opener(tmp_path) as opener:
         launch = Launch(environment={"BROWSER": opener.command})
-        async with python_agent(launch) as agent, chromium(page_port) as browser, browser.person() as person:
+        async with python_agent(launch) as agent, browser.person() as person:
             connecting = asyncio.create_task(agent.call(OPEN))
             url = await opener.url()
             assert re.fullmatch(rf"{COLAB_ORIGIN}/notebooks/empty.ipynb#mcpProxyToken=[\w-]+&mcpProxyPort=\d+", url)

@@ -4,20 +4,24 @@ import asyncio
 import re
 import time
 
+import pytest
+
 from e2e.support.agents.answer import Agent, Answer
 from e2e.support.agents.python_sdk import python_agent
-from e2e.support.browser import chromium
+from e2e.support.browser import Chromium, chromium
 from e2e.support.colab_client import ColabClient, printed
 from e2e.support.desktop import desktop
 from e2e.support.program import OPEN, Launch
 from e2e.support.waiting import LONG
 
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
 TIMEOUT = 13
 """Seconds that the prompt stays open: more than the ten after which the original hangs up."""
 
 
-async def test_without_permission_the_tab_cannot_connect_and_the_error_says_why(page_port: int) -> None:
-    async with python_agent(Launch(("--no-browser",))) as agent, chromium(page_port) as browser:
+async def test_without_permission_the_tab_cannot_connect_and_the_error_says_why(browser: Chromium) -> None:
+    async with python_agent(Launch(("--no-browser",))) as agent:
         async with browser.person(granted=False) as person:
             tab = await person.open((await agent.tab_address()).url)
             await tab.consent()

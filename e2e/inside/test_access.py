@@ -13,6 +13,8 @@ from e2e.support.lab_notebooks import write_notebook
 from e2e.support.notebook_files import read_valid, sources
 from e2e.support.waiting import LONG
 
+FORM = "plain"
+
 ENDPOINTS = [
     ("GET", "mcp", None),
     ("POST", "mcp", {"jsonrpc": "2.0", "id": 1, "method": "ping"}),
@@ -29,11 +31,6 @@ INITIALIZE = {
     "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
 }
 TOOLS = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
-
-
-@pytest.fixture(scope="module")
-def form() -> str:
-    return "plain"
 
 
 @pytest.fixture(scope="module")

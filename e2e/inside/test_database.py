@@ -24,8 +24,6 @@ FAULTS = {"broken": ("the database is away", "500"), "full": ("quota", "507")}
 def database(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[JupyterServer]:
     with jupyter_server(request.param, tmp_path_factory.mktemp("database"), f"--config={CONFIG}") as server:
         yield server
-        # On SIGTERM it can hang in a thread of jupyter-collaboration, with or without an agent.
-        server.kill()
 
 
 @pytest.fixture

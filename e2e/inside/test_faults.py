@@ -18,19 +18,11 @@ from e2e.support.notebook_client import gate
 from e2e.support.notebook_files import printed, read_valid, sources
 from e2e.support.waiting import LONG, until
 
+MODE = "inside"
+
 SESSIONS = 200
 _ACCEPT = {"Accept": "application/json, text/event-stream"}
 _CONFIG = JUPYTER_CONFIG / "faults_config.py"
-
-
-@pytest.fixture(scope="module")
-def form() -> str:
-    return "rtc"
-
-
-@pytest.fixture(scope="module")
-def mode() -> str:
-    return "inside"
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Every way to start a Jupyter server has the endpoint, also below a path and under a public host name."""
+"""`jupyter notebook` has the endpoint, too, below a path and under a public host name; the other tests start `jupyter server`."""
 
 import os
 import subprocess
@@ -10,20 +10,17 @@ import pytest
 from e2e.inside.test_access import INITIALIZE, LIST
 from e2e.support.inside_server import ask, call, inside
 from e2e.support.jupyter_program import is_on_disk, jupyter_notebook
-from e2e.support.jupyter_server import JupyterServer, interpreter
+from e2e.support.jupyter_server import PORTS, JupyterServer, interpreter
 from e2e.support.notebook_files import sources
 
-# All other tests start `jupyter lab`.
-PROGRAMS = ("server", "notebook")
 PUBLIC = {"Host": "jupyter.example.org", "X-Forwarded-Proto": "https", "X-Forwarded-For": "203.0.113.7"}
 
 
 class Started(JupyterServer):
-    """A server as a person starts it behind a proxy: with `jupyter lab` and the like."""
+    """A server as a person starts it behind a proxy."""
 
-    def __init__(self, program: str, folder: Path) -> None:
+    def __init__(self, folder: Path) -> None:
         super().__init__("plain", folder, base_url="/behind/a/proxy/")
-        self.program = program
 
     def launch(self) -> None:
         programs = interpreter("plain").parent
@@ -40,21 +37,19 @@ class Started(JupyterServer):
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 # The script's own first line may name another place, as where environments were moved.
-                [programs / "python", programs / "jupyter", self.program, "--allow-root", "--no-browser"]
+                [programs / "python", programs / "jupyter", "notebook", "--allow-root", "--no-browser"]
                 + [f"--{name}={value}" for name, value in settings.items()],
                 cwd=self.root,
-                env={**os.environ, **environment, "JUPYTER_PREFER_ENV_PATH": "1"},
+                env={**os.environ, **environment, **PORTS, "JUPYTER_PREFER_ENV_PATH": "1"},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
             )
 
 
-@pytest.fixture(scope="module", params=PROGRAMS)
-def jupyter(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[JupyterServer]:
-    if not (interpreter("plain").parent / f"jupyter-{request.param}").exists():
-        pytest.skip("e2e/requirements/plain.txt brings no `jupyter notebook`")
-    server = Started(request.param, tmp_path_factory.mktemp(request.param))
+@pytest.fixture(scope="module")
+def jupyter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JupyterServer]:
+    server = Started(tmp_path_factory.mktemp("notebook"))
     try:
         server.start()
         yield server

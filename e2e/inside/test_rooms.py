@@ -5,21 +5,13 @@ from collections.abc import Iterator
 
 import pytest
 
-# The tests that also run beside a server, with the fixtures of this file.
-from e2e.jupyter.test_faults import (  # noqa: F401
-    test_a_change_on_disk_is_seen_and_not_overwritten,
-    test_a_missing_notebook_is_reported_and_not_created,
-    test_a_read_only_file_is_reported,
-    test_an_open_notebook_is_renamed,
-    test_the_deletion_of_an_open_notebook_is_reported,
-)
 from e2e.support.collaborator import collaborator
 from e2e.support.inside_server import InsideServer, inside
 from e2e.support.jupyter_program import is_on_disk, jupyter_notebook, until_on_disk
 from e2e.support.jupyter_server import JUPYTER_CONFIG, JupyterServer, SharedServers, jupyter_server
 from e2e.support.lab_notebooks import write_notebook
 from e2e.support.notebook_client import NotebookClient, gate
-from e2e.support.notebook_files import printed, read_valid, sources
+from e2e.support.notebook_files import printed, read_saved, sources
 from e2e.support.waiting import LONG, until
 
 OPTIONS = (
@@ -45,8 +37,6 @@ def server(
         return
     with jupyter_server(form, tmp_path_factory.mktemp(form), *OPTIONS, extension="eviction", environment=EXTENSIONS) as server:
         yield server
-        # On SIGTERM it can hang in a thread of jupyter-collaboration, with or without an agent.
-        server.kill()
 
 
 @pytest.fixture
@@ -116,17 +106,6 @@ async def test_outputs_are_in_the_file_after_the_room_was_closed(
         assert len(client.notebook()["cells"]) == 1
 
 
-async def test_a_reopened_notebook_has_the_file_s_content(
-    server: JupyterServer, program: InsideServer, path: str
-) -> None:
-    async with jupyter_notebook(program, path) as client:
-        for turn in range(3):
-            assert is_on_disk(await client.do("insert_cell", **_insertion(f"turn = {turn}")))
-            await client.do("unuse_notebook")
-            assert f"turn = {turn}" in (await client.open()).text
-        assert sources(client.notebook()) == [f"turn = {turn}" for turn in range(3)]
-
-
 async def test_a_file_deleted_outside_the_server_is_reported(
     server: JupyterServer, program: InsideServer, path: str
 ) -> None:
@@ -154,9 +133,9 @@ async def test_a_file_renamed_outside_the_server_is_not_lost(
         answer = await client.call("insert_cell", **_insertion("after = 1"))
         if answer.is_error:
             assert path in answer.text and "Traceback" not in answer.text, answer.text
-        assert sources(read_valid(renamed))[:1] == ["precious = 1"]
+        assert sources(read_saved(renamed))[:1] == ["precious = 1"]
         if not answer.is_error and is_on_disk(answer):
-            found = [sources(read_valid(file)) for file in (client.file, renamed) if file.exists()]
+            found = [sources(read_saved(file)) for file in (client.file, renamed) if file.exists()]
             assert ["precious = 1", "after = 1"] in found
         opened = await client.do("use_notebook", notebook_path=renamed.name)
         assert "precious = 1" in opened.text

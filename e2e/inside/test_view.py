@@ -13,33 +13,28 @@ from e2e.support.inside_server import ask, inside, own_lines
 from e2e.support.jupyter_program import jupyter_notebook
 from e2e.support.jupyter_server import JUPYTER_CONFIG, JupyterServer, jupyter_server
 from e2e.support.lab_notebooks import write_notebook
-from e2e.support.live_page import Seen, chromium
+from e2e.support.live_page import Seen, new_page
 from e2e.support.waiting import LONG
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 VIEW = "cellbridge/view"
 DATA = {"do": "look", "page": 1, "near": []}
 DRAWN = "from IPython.display import SVG\nSVG('<svg width=\"40\" height=\"40\"><rect width=\"40\" height=\"40\"/></svg>')"
 
 
-@pytest.fixture(scope="module", params=["plain", "rtc"])
-def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[JupyterServer]:
-    """A server below a path, as a Hub has them."""
-    with jupyter_server(request.param, tmp_path_factory.mktemp("server"), base_url="/user/x/") as server:
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JupyterServer]:
+    """A server below a path, as a Hub has them. It keeps notebooks in files: in rooms, the page is tested beside a server."""
+    with jupyter_server("plain", tmp_path_factory.mktemp("server"), base_url="/user/x/") as server:
         yield server
         assert own_lines(server.log.read_text()) == []
-
-
-@pytest.fixture
-async def browser() -> AsyncIterator[Browser]:
-    async with chromium() as browser:
-        yield browser
 
 
 @asynccontextmanager
 async def logged_in(browser: Browser, server: JupyterServer, path: str) -> AsyncIterator[tuple[Page, Seen]]:
     """The page as a person reaches it who has not logged in yet."""
-    page = await browser.new_page(viewport={"width": 1400, "height": 900})
-    seen = Seen(page)
+    page, seen = await new_page(browser)
     await page.goto(f"{server.url}{VIEW}?notebook={path}")
     await expect(page).to_have_url(f"{server.url}login?next=%2Fuser%2Fx%2Fcellbridge%2Fview%3Fnotebook%3D{path}")
     await page.locator("#password_input").fill(server.token)
@@ -116,14 +111,14 @@ async def test_nobody_without_the_login_gets_anything(browser: Browser, server: 
         await other.click()
         await expect(page.locator("#connection")).to_contain_text("You are not logged in")
         await expect(page.locator(".v-cell")).to_have_count(0)
-    page = await browser.new_page()
+    page, _ = await new_page(browser)
     await page.goto(f"{server.url}{VIEW}?token={server.token}")
     await expect(page.locator("#connection")).to_have_text("Connected")
     assert server.token not in page.url
 
 
 @pytest.mark.parametrize("ask_about", ["[]", "run"])
-def test_users_get_what_jupyter_lets_them(ask_about: str, tmp_path: Path) -> None:
+async def test_users_get_what_jupyter_lets_them(ask_about: str, tmp_path: Path) -> None:
     options = (f"--config={JUPYTER_CONFIG / 'users_config.py'}", f"--CellbridgeApp.ask={ask_about}")
     with jupyter_server("plain", tmp_path, *options, token="worker-token") as server:
         write_notebook(server.root / "n.ipynb", "print(1)")

@@ -22,11 +22,6 @@ SIZE = 200 * MEGABYTE
 MOST_MEMORY = 100 * MEGABYTE
 
 
-@pytest.fixture(scope="module")
-def form() -> str:
-    return "rtc"
-
-
 @pytest.fixture
 def both(jupyter: JupyterServer, tmp_path: Path) -> Iterator[NotebookServer]:
     """The program with a folder beside a server."""

@@ -5,16 +5,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import httpx
 import pytest
 
 from e2e.support.home import Home, new_mark
+from e2e.support.http import request
 from e2e.support.jupyter_program import is_on_disk, jupyter_notebook, jupyter_program, until_on_disk
-from e2e.support.jupyter_server import JupyterServer, free_port, interpreter, jupyter_server
+from e2e.support.jupyter_server import PORTS, JupyterServer, free_port, interpreter, jupyter_server
 from e2e.support.notebook_client import gate
 from e2e.support.notebook_files import printed
 from e2e.support.notebook_server import NotebookServer
 from e2e.support.processes import end_server
-from e2e.support.waiting import LONG
+from e2e.support.waiting import LONG, wait_until
 
 _TOKEN = "e2e-token-of-the-gateway"
 
@@ -27,11 +29,20 @@ def _gateway(folder: Path) -> Iterator[str]:
     command = [interpreter("plain"), "-m", "kernel_gateway", "--JupyterWebsocketPersonality.list_kernels=True"]
     command += [f"--KernelGatewayApp.port={port}", f"--KernelGatewayApp.auth_token={_TOKEN}"]
     with (folder / "gateway.log").open("wb") as log:
-        process = subprocess.Popen(command, cwd=folder, env=home.environment(mark), stdout=log, stderr=log)
+        process = subprocess.Popen(command, cwd=folder, env={**home.environment(mark), **PORTS}, stdout=log, stderr=log)
+    url = f"http://127.0.0.1:{port}"
     try:
-        yield f"http://127.0.0.1:{port}"
+        wait_until(lambda: _answers(f"{url}/api?token={_TOKEN}"), (folder / "gateway.log").read_text)
+        yield url
     finally:
         end_server(process, mark)
+
+
+def _answers(url: str) -> bool:
+    try:
+        return request("GET", url).is_success
+    except httpx.TransportError:
+        return False
 
 
 @pytest.fixture(scope="module")

@@ -1,21 +1,29 @@
-"""JupyterHub: a token with few scopes is enough; a stopped server is started if the token allows it. Only a real Hub checks scopes."""
+"""JupyterHub: a token with few scopes is enough, for the program and for `/user/NAME/mcp`; a stopped server is started if the token
+allows it. Only a real Hub checks scopes."""
 
 import itertools
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
+import httpx
+import httpx2
 import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
 
-from e2e.support.agents.python_sdk import python_agent
+from e2e.inside.test_access import ENDPOINTS, LIST
+from e2e.support.agents.python_sdk import PythonAgent, python_agent
 from e2e.support.doctor import doctor
 from e2e.support.home import Home
+from e2e.support.http import request
 from e2e.support.jupyter_hub import JupyterHub, jupyter_hub
 from e2e.support.jupyter_program import COMMAND, JupyterNotebookClient, is_on_disk
 from e2e.support.lab_notebooks import write_notebook
 from e2e.support.notebook_client import id_in
 from e2e.support.notebook_files import printed, sources
 from e2e.support.notebook_server import NotebookServer, running
+from e2e.support.waiting import LONG
 
 _USERS = itertools.count(1)
 # A Hub takes longer to start than a test.
@@ -159,3 +167,54 @@ def test_the_doctor_says_whether_a_token_starts_a_stopped_server(
     assert not hub.is_running(user), "looking starts nothing"
     status, message = look(served)
     assert status == "ok" and "jupyter-collaboration" in message, message
+
+
+@asynccontextmanager
+async def _agent_inside(hub: JupyterHub, user: str) -> AsyncIterator[PythonAgent]:
+    """A client of the user's server, with the token in a header; the Hub accepts none in an address."""
+    token = hub.token(user, f"access:servers!user={user}")
+    async with (
+        httpx2.AsyncClient(headers={"Authorization": f"token {token}"}, timeout=LONG) as http,
+        Client(streamable_http_client(f"{hub.url}user/{user}/mcp", http_client=http)) as client,
+    ):
+        yield PythonAgent(client)
+
+
+async def test_a_token_with_few_scopes_works_inside_the_user_s_server(hub: JupyterHub, served: str) -> None:
+    write_notebook(hub.root(served) / "inside.ipynb", "here = 'it is'")
+    async with _agent_inside(hub, served) as agent:
+        client = JupyterNotebookClient(agent, hub.root(served), "inside.ipynb")
+        assert "here = 'it is'" in (await client.open()).text
+        assert is_on_disk(await client.do("insert_cell", cell_index=-1, cell_type="code", cell_source="new = 1"))
+        ran = await client.run("print('in the hub', flush=True); 6 * 7")
+        assert "42" in ran.text and is_on_disk(ran)
+        assert sources(client.notebook())[:2] == ["here = 'it is'", "new = 1"]
+        await client.do("unuse_notebook")
+
+
+def _ask_inside(hub: JupyterHub, user: str, token: str | None, method: str, path: str, body: object) -> httpx.Response:
+    headers = {"Accept": "application/json, text/event-stream", **({"Authorization": f"Bearer {token}"} if token else {})}
+    given = {"json": body} if body else {}
+    return request(method, f"{hub.url}user/{user}/{path}", headers=headers, **given)
+
+
+def test_who_has_no_access_is_refused_inside_the_user_s_server(hub: JupyterHub, served: str, user: str) -> None:
+    def is_refused(answer: httpx.Response) -> bool:
+        """Whether the Hub redirects to its login, or refuses."""
+        if answer.status_code == 302:
+            return "/hub/" in answer.headers["location"]
+        return answer.status_code in {401, 403} and "result" not in answer.text
+
+    tokens = {
+        "nobody": None,
+        "another user": hub.token(user, f"access:servers!user={user}"),
+        "without access": hub.token(served, f"read:users!user={served}"),
+        "unknown": "0" * 32,
+    }
+    for (method, path, body), (whose, token) in itertools.product(ENDPOINTS, tokens.items()):
+        answer = _ask_inside(hub, served, token, method, path, body)
+        assert is_refused(answer), f"{whose}, {method} {path}: {answer.status_code} {answer.text}"
+    token = hub.token(served, f"access:servers!user={served}")
+    assert _ask_inside(hub, served, token, "POST", "mcp/tools/call", LIST).json()["success"]
+    in_address = _ask_inside(hub, served, None, "POST", f"mcp/tools/call?token={token}", LIST)
+    assert is_refused(in_address), in_address.text

@@ -12,31 +12,19 @@ import signal
 import pytest
 
 from e2e.support.agents.python_sdk import python_agent
-from e2e.support.inside_server import only_beside, program_at
+from e2e.support.inside_server import only_beside
 from e2e.support.jupyter_program import is_on_disk, jupyter_notebook, jupyter_program
-from e2e.support.jupyter_server import JupyterServer, jupyter_server
+from e2e.support.jupyter_server import JupyterServer
 from e2e.support.kernel_channels import listener
 from e2e.support.lab_notebooks import write_notebook
 from e2e.support.notebook_client import NotebookClient, gate, id_in, run_in
 from e2e.support.notebook_files import printed
 from e2e.support.notebook_server import NotebookServer
-from e2e.support.places import INSIDE, JSD, RTC, Place, at
+from e2e.support.places import INSIDE, JSD, RTC, at, fixtures_of
 from e2e.support.waiting import LONG, until
 
 
-@pytest.fixture(scope="module", params=[RTC, JSD, INSIDE], ids=str)
-def place(request: pytest.FixtureRequest) -> Place:
-    return request.param
-
-
-@pytest.fixture(scope="module")
-def form(place: Place) -> str:
-    return place.form
-
-
-@pytest.fixture(scope="module")
-def mode(place: Place) -> str:
-    return place.mode
+place, form, mode = fixtures_of(RTC, JSD, INSIDE)
 
 
 async def _process(client: NotebookClient) -> int:
@@ -216,12 +204,16 @@ async def test_a_person_restarts_the_kernel_mid_run(
         is_lost = jupyter.form == "jsd" and "[LOST: a new process replaced the kernel" in message
         assert is_lost or "[KERNEL DIED" in message or "KeyboardInterrupt" in message, message
         assert "It continues" not in message
-        after = (await client.call("execute_code", code="mine", timeout=LONG / 2)).text
-        if jupyter.form == "jsd" and ("[LOST" in after or "its earlier variables are gone" in after):
-            # It can drop a request that comes while the kernel starts, or end the run before it reports the new process. Either is
-            # reported, and the next request works.
-            after = (await client.call("execute_code", code="mine", timeout=LONG / 2)).text
-        assert "NameError" in after, after
+        after = await client.call("execute_code", code="mine", timeout=LONG if jupyter.form == "rtc" else 10)
+        async with asyncio.timeout(LONG):
+            while jupyter.form == "jsd" and "NameError" not in after.text:
+                # It can drop a request that comes while the kernel starts, or end the run before it reports the new process.
+                if "It continues" in after.text:
+                    await client.do("interrupt_kernel", run_id=run_in(after))
+                else:
+                    assert "[LOST" in after.text or "its earlier variables are gone" in after.text, after.text
+                after = await client.call("execute_code", code="mine", timeout=10)
+        assert "NameError" in after.text, after.text
         assert jupyter.session_of(path)["kernel"]["id"] == kernel
 
 
@@ -250,24 +242,3 @@ async def test_kernels_outlive_the_program_and_are_reused(
                 else:
                     assert "still here" in (await client.do("execute_code", code="mine")).text
     assert jupyter.session_of(path)["kernel"]["id"] == session["kernel"]["id"]
-
-
-@at(RTC, INSIDE)
-async def test_output_dropped_by_a_rate_limit_is_reported(
-    tmp_path_factory: pytest.TempPathFactory, form: str, mode: str, path: str
-) -> None:
-    """The server drops output that comes too fast; dropped output must be recovered or reported. jupyter-server-documents has no such
-    limit."""
-    options = ("--ZMQChannelsWebsocketConnection.iopub_msg_rate_limit=100",)
-    with (
-        jupyter_server(form, tmp_path_factory.mktemp("limited"), *options) as server,
-        program_at(server, mode, tmp_path_factory.mktemp("home")) as program,
-    ):
-        async with jupyter_notebook(program, path) as client:
-            # A line is one message of the kernel: written in one piece, and flushed.
-            line = "sys.stdout.write(f'line {number}\\n'); sys.stdout.flush()"
-            await client.run(f"import sys\nfor number in range(2000): {line}", timeout=LONG)
-            cell = client.cell(0)
-            is_whole = printed(cell).count("line ") == 2000
-            is_reported = "Messages of the kernel are missing" in printed(cell, "stderr")
-            assert is_whole != is_reported, printed(cell, "stderr")

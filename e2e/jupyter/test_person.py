@@ -5,48 +5,104 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import AsyncIterator
 
 import pytest
-import pytest_asyncio
 
 from e2e.support.collaborator import collaborator, is_shared_text, watched_presence
 from e2e.support.jupyter_program import is_on_disk, jupyter_notebook, until_on_disk
-from e2e.support.jupyter_server import LIVE_FORMS, JupyterServer
-from e2e.support.jupyterlab import Person, lab
+from e2e.support.jupyter_server import JupyterServer
+from e2e.support.jupyterlab import Person
 from e2e.support.lab_notebooks import write_notebook
 from e2e.support.notebook_client import NotebookClient, gate, id_in
 from e2e.support.notebook_files import printed, sources
 from e2e.support.notebook_server import NotebookServer
+from e2e.support.places import JSD, RTC, at, fixtures_of
 from e2e.support.waiting import LONG, until
+
+HAS_LAB = True
 
 # In seconds: more than it takes on any working machine, far less than until the next autosave.
 AT_ONCE = 20.0
+# How soon an agent learns that no browser tab is open, in seconds: far less than its call may take.
+SOON = 30.0
 TURNS = 5
 
-
-# What JupyterLab does itself, and the code that both kinds of rooms share.
-only_rtc = pytest.mark.parametrize("form", ["rtc"], indirect=True)
-
+# What JupyterLab does itself, and the code that all rooms share.
+only_rtc = at(RTC)
+place, form, mode = fixtures_of(RTC, JSD)
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.whole]
 
 
-@pytest.fixture(scope="module")
-def has_lab() -> bool:
-    return True
+@only_rtc
+async def test_without_a_browser_tab_a_notebook_is_not_shown(
+    mcp_server: NotebookServer, jupyter: JupyterServer, path: str
+) -> None:
+    """The first test: after it, the person's JupyterLab is open."""
+    write_notebook(jupyter.root / path, "one = 1")
+    async with jupyter_notebook(mcp_server, path, create=False) as client:
+        assert '"@selected"' in (await client.open()).text
+        assert "click into the cell" in await client.fails("read_cell", cell_id="@selected")
+        began = time.monotonic()
+        assert "No browser tab" in await client.fails("open_in_browser")
+        assert time.monotonic() - began < SOON
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def at_lab(jupyter: JupyterServer) -> AsyncIterator[Person]:
-    """A person whose JupyterLab the tests of a server share."""
-    async with lab(jupyter) as person:
-        yield person
+@only_rtc
+async def test_an_agent_shows_the_person_notebooks_and_works_where_the_cursor_is(
+    mcp_server: NotebookServer, jupyter: JupyterServer, at_lab: Person, path: str
+) -> None:
+    first = f"first-{path}"
+    write_notebook(jupyter.root / first, "this = 'the first'")
+    write_notebook(jupyter.root / path, "one = 1", "", "three = '🪐'\nlast = 3")
+    await at_lab.opens(first)
+    async with jupyter_notebook(mcp_server, path, create=False) as client:
+        await _is_shown_notebooks(client, at_lab, first)
+        await _works_where_the_person_is(client, at_lab)
+        await at_lab.screenshot("selected-cell")
 
 
-@pytest.fixture(scope="module", params=LIVE_FORMS)
-def form(request: pytest.FixtureRequest) -> str:
-    return request.param
+async def _is_shown_notebooks(client: NotebookClient, person: Person, first: str) -> None:
+    await person.sees_cells("this = 'the first'")
+    shown = await client.do("open_in_browser")
+    assert "is open in the person's browser" in shown.text
+    await person.sees_cells("one = 1", "", "three = '🪐'\nlast = 3")
+    # What is open is brought to the front.
+    await client.do("open_in_browser", notebook_name=first)
+    await person.sees_cells("this = 'the first'")
+    assert "/nowhere.ipynb" in await client.fails("open_in_browser", notebook_name="a/nowhere.ipynb")
+    await client.do("open_in_browser")
+    await person.sees_cells("one = 1", "", "three = '🪐'\nlast = 3")
+
+
+async def _works_where_the_person_is(client: NotebookClient, person: Person) -> None:
+    await person.type(2, "")
+    await _reads_selected(client, "last = 3")
+    await person.type(0, "0")
+    await _reads_selected(client, "one = 10")
+    changed = await client.do("overwrite_cell_source", cell_id="@selected", cell_source="one = 'by the agent'")
+    assert is_on_disk(changed)
+    await person.sees_source(0, "one = 'by the agent'")
+    # In an empty cell a position has another form; the agent's own is ignored.
+    await person.type(1, "")
+    await _reads_selected(client, "=====Cell 1 ")
+    await client.do("insert_cell", after_cell_id="@selected", cell_type="code", cell_source="after = 2")
+    await person.sees_cells("one = 'by the agent'", "", "after = 2", "three = '🪐'\nlast = 3")
+    ran = await client.do("execute_cell", cell_id="@selected")
+    assert "cell 1" in ran.text
+    # The cell goes, and nobody is in one.
+    await client.do("delete_cell", cell_ids_to_delete=["@selected"])
+    assert "click into the cell" in await client.fails("read_cell", cell_id="@selected")
+
+
+async def _reads_selected(client: NotebookClient, source: str) -> None:
+    """Waits until the cell that the person is in is this one."""
+    async with asyncio.timeout(LONG):
+        while True:
+            answer = await client.call("read_cell", cell_id="@selected")
+            if not answer.is_error and source in answer.text:
+                return
+            await asyncio.sleep(0.02)
 
 
 async def test_a_person_sees_cells_and_outputs_at_once_and_types_at_the_same_time(
@@ -64,6 +120,7 @@ async def test_a_person_sees_cells_and_outputs_at_once_and_types_at_the_same_tim
         await person.sees_output(2, "made")
         await until_on_disk(client, lambda it: it["cells"][0]["execution_count"], "the person's own run is on disk")
         assert "mine = 1 + 1" in (await client.do("read_cell", cell_index=0)).text
+        assert "[COMPLETED in" in (await client.do("execute_code", code="mine")).text, "they share the kernel"
 
 
 async def _inserts_while_somebody_types(person: Person, client: NotebookClient) -> None:
@@ -224,16 +281,3 @@ async def test_the_agent_s_presence_has_a_name_and_a_position(
             await until(agents, "the agent is named as its client names itself")
             await until(lambda: any('"cursors"' in message for message in agents()), "its position is shared")
         await until(lambda: not agents(), "the agent has left")
-
-
-@only_rtc
-async def test_a_second_person_joins_later_and_sees_all(
-    mcp_server: NotebookServer, jupyter: JupyterServer, at_lab: Person, path: str
-) -> None:
-    async with jupyter_notebook(mcp_server, path) as client:
-        await client.insert("# Title", "markdown")
-        await client.run("print('printed before')")
-        person = await at_lab.opens(path)
-        await person.sees_output(1, "printed before")
-        await person.screenshot(f"{jupyter.form}-joined-later")
-        assert len(client.notebook()["cells"]) == 2

@@ -4,21 +4,15 @@ No cheaper test shows it, because only a real server keeps a notebook and runs i
 
 from pathlib import Path
 
-import pytest
 
 from e2e.support.agents.python_sdk import python_agent
 from e2e.support.home import Home, new_mark
 from e2e.support.jupyter_program import reaching
 from e2e.support.jupyter_server import JupyterServer
 from e2e.support.lab_notebooks import write_notebook
-from e2e.support.notebook_files import read_valid, read_whole, sources, validated
+from e2e.support.notebook_files import read_saved, read_valid, sources
 from e2e.support.program import Launch
 from e2e.support.waiting import until
-
-
-@pytest.fixture(scope="module")
-def form() -> str:
-    return "rtc"
 
 
 async def test_a_folder_and_a_server_are_worked_on_in_one_session(
@@ -44,7 +38,7 @@ async def test_a_folder_and_a_server_are_worked_on_in_one_session(
             assert not ran.is_error and f"{place}!" in ran.text and name in ran.text, ran.text
         assert sources(read_valid(folder / path)) == ["where = 'folder'", "where + '!'"]
         saved = jupyter.root / path
-        await until(lambda: sources(validated(read_whole(saved))) == ["where = 'server'", "where + '!'"], "the server saves it")
+        await until(lambda: sources(read_saved(saved)) == ["where = 'server'", "where + '!'"], "the server saves it")
         # Both kernels are listed, each for its own notebook.
         kernels = (await agent.call("list_kernels")).text
         assert jupyter.session_of(path)["kernel"]["id"] in kernels, kernels

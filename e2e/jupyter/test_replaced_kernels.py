@@ -30,13 +30,12 @@ async def _process(server: StdioClient) -> int:
 
 async def _replace(jupyter: JupyterServer, path: str, way: str, process: int) -> None:
     """Ends the kernel's process, and waits until its server knows it."""
-    kernel = jupyter.session_of(path)["kernel"]["id"]
+    kernel, before = jupyter.session_of(path)["kernel"]["id"], set(jupyter.kernels)
     if way == "a person's Restart":
         assert jupyter.ask("POST", f"api/kernels/{kernel}/restart").is_success
     elif way == "a kernel that was killed":
         os.kill(process, signal.SIGKILL)
-        # A kernel that was started again after our look at it has another process.
-        await until(lambda: jupyter.kernels not in ([], [process]), "the server has started another process")
+        await until(lambda: set(jupyter.kernels) - before, "the server has started another process")
     else:
         # As culling ends it: the session of the notebook ends with it.
         assert jupyter.ask("DELETE", f"api/kernels/{kernel}").status_code == 204

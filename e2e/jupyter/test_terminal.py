@@ -10,7 +10,7 @@ import pytest
 
 from e2e.support.collaborator import collaborator
 from e2e.support.jupyter_server import TOKEN, JupyterServer
-from e2e.support.notebook_files import Json, printed, read_valid, read_whole, sources
+from e2e.support.notebook_files import Json, printed, read_saved, read_whole, sources
 from e2e.support.notebook_server import nothing_is_left
 from e2e.support.terminal import Cell, Terminal, ended, write
 from e2e.support.waiting import until
@@ -74,7 +74,7 @@ async def test_a_notebook_runs_where_it_is(jupyter: JupyterServer, terminal: Ter
         and "NOT yet on disk" not in ran.complaints
     )
     # What the command says has been stored is stored.
-    notebook = read_valid(folder / "a.ipynb")
+    notebook = read_saved(folder / "a.ipynb")
     assert printed(by_source(notebook, "print")) == "42 beside\n"
     assert by_source(notebook, "1 / 0")["outputs"][0]["ename"] == "ZeroDivisionError"
     assert by_source(notebook, "3")["outputs"] == []
@@ -88,6 +88,7 @@ async def test_a_notebook_runs_where_it_is(jupyter: JupyterServer, terminal: Ter
     assert undone.status == 0 and "Undone:" in undone.printed, undone.text
 
 
+@only_rtc
 async def test_outputs_go_to_another_notebook_of_the_server(
     jupyter: JupyterServer, terminal: Terminal, folder: Path
 ) -> None:
@@ -98,11 +99,12 @@ async def test_outputs_go_to_another_notebook_of_the_server(
     for _ in range(2):
         ran = await terminal.run("run", source, "-o", target)
         assert ran.status == 0 and ran.printed.startswith(f"{target}: 2 of 2 cells ran"), ran.text
-        notebook = read_valid(folder / "results/b.ipynb")
+        notebook = read_saved(folder / "results/b.ipynb")
         assert [printed(cell) for cell in notebook["cells"][1:]] == ["beside\n", "2\n"]
     assert (folder / "a.ipynb").read_bytes() == before
 
 
+@only_rtc
 async def test_outputs_go_from_the_server_to_this_machine_and_back(
     jupyter: JupyterServer, terminal: Terminal, folder: Path
 ) -> None:
@@ -110,13 +112,13 @@ async def test_outputs_go_from_the_server_to_this_machine_and_back(
     before = (folder / "a.ipynb").read_bytes()
     ran = await terminal.run("run", on_server(jupyter, folder / "a.ipynb"), "-o", "here.ipynb")
     assert ran.status == 0 and ran.printed.startswith("here.ipynb: 1 of 1 cells ran"), ran.text
-    assert printed(read_valid(terminal.root / "here.ipynb")["cells"][1]) == "beside\n"
+    assert printed(read_saved(terminal.root / "here.ipynb")["cells"][1]) == "beside\n"
     # A notebook of this machine runs here, whatever gets its outputs.
     (terminal.root / "data.txt").write_text("here")
     ran = await terminal.run("run", "local:here.ipynb", "-o", on_server(jupyter, folder / "from-here.ipynb"))
     assert ran.status == 0, ran.text
-    assert printed(read_valid(folder / "from-here.ipynb")["cells"][1]) == "here\n"
-    assert printed(read_valid(terminal.root / "here.ipynb")["cells"][1]) == "beside\n"
+    assert printed(read_saved(folder / "from-here.ipynb")["cells"][1]) == "here\n"
+    assert printed(read_saved(terminal.root / "here.ipynb")["cells"][1]) == "beside\n"
     assert (folder / "a.ipynb").read_bytes() == before
 
 
@@ -152,7 +154,7 @@ async def test_an_interrupted_run_leaves_no_kernel(jupyter: JupyterServer, termi
     await until(lambda: printed(read_whole(folder / "a.ipynb")["cells"][1]) == "begun\n", "the cell runs")
     running.send_signal(signal.SIGTERM)
     assert (await ended(running)).status == 130 and jupyter.kernel_models() == []
-    cell = read_valid(folder / "a.ipynb")["cells"][1]
+    cell = read_saved(folder / "a.ipynb")["cells"][1]
     assert printed(cell) == "begun\n" and cell["outputs"][-1]["ename"] == "KeyboardInterrupt"
     (folder / "begun").unlink(missing_ok=True)
     write(folder / "b.ipynb", [("open('begun', 'w').close()\nwhile True: pass", "")])
@@ -167,32 +169,23 @@ async def test_an_interrupted_run_leaves_no_kernel(jupyter: JupyterServer, termi
 async def test_each_notebook_gets_the_verdict_that_it_deserves(
     jupyter: JupyterServer, terminal: Terminal, folder: Path
 ) -> None:
-    stories: dict[str, tuple[list[Cell], int, list[str]]] = {
-        "same": ([("print(open('data.txt').read())", "beside\n")], 0, ["identical"]),
-        "stale": (
-            [("print(2)", "1\n"), ("import random\nprint(random.random())", "0.5\n")],
-            1,
-            ["stale", "not_deterministic"],
-        ),
-        "fails": ([("print(x)", "1\n"), ("2", None)], 2, ["failed", "not_run"]),
+    stories: dict[str, tuple[list[Cell], list[str]]] = {
+        "same": ([("print(open('data.txt').read())", "beside\n")], ["identical"]),
+        "stale": ([("print(2)", "1\n"), ("import random\nprint(random.random())", "0.5\n")], ["stale", "not_deterministic"]),
+        "fails": ([("print(x)", "1\n"), ("2", None)], ["failed", "not_run"]),
     }
     before = {}
-    for name, (cells, _, _) in stories.items():
+    for name, (cells, _) in stories.items():
         write(folder / f"{name}.ipynb", cells)
         before[name] = (folder / f"{name}.ipynb").read_bytes()
     paths = {name: on_server(jupyter, folder / f"{name}.ipynb") for name in stories}
-    for name, (_, status, verdicts) in stories.items():
-        verified = await terminal.run("verify", "--json", paths[name])
-        assert verified.status == status and not verified.complaints, verified.text
-        [found] = json.loads(verified.printed)
-        assert [cell["verdict"] for cell in found["cells"]] == verdicts and found["path"] == paths[name]
-    verified = await terminal.run("verify", *paths.values())
-    assert verified.status == 2 and [
-        line.split(": ")[0] for line in verified.printed.splitlines() if ".ipynb: " in line
-    ] == list(paths.values())
+    verified = await terminal.run("verify", "--json", *paths.values())
+    assert verified.status == 2 and not verified.complaints, verified.text
+    found = {each["path"]: [cell["verdict"] for cell in each["cells"]] for each in json.loads(verified.printed)}
+    assert found == {paths[name]: verdicts for name, (_, verdicts) in stories.items()}
     assert {name: (folder / f"{name}.ipynb").read_bytes() for name in stories} == before
     applied = await terminal.run("verify", "--apply", paths["stale"])
-    assert applied.status == 1 and printed(read_valid(folder / "stale.ipynb")["cells"][1]) == "2\n", applied.text
+    assert applied.status == 1 and printed(read_saved(folder / "stale.ipynb")["cells"][1]) == "2\n", applied.text
 
 
 @only_rtc

@@ -4,7 +4,6 @@ import asyncio
 import os
 import signal
 import subprocess
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -14,24 +13,15 @@ from e2e.support.home import Home, new_mark
 from e2e.support.jupyter_program import jupyter_launch, reaching
 from e2e.support.jupyter_server import JupyterServer
 from e2e.support.lab_notebooks import write_notebook
-from e2e.support.live_page import chromium, opened, viewing
+from e2e.support.live_page import opened, viewing
 from e2e.support.notebook_server import NotebookServer, running
 from e2e.support.processes import command_lines, marked
 from e2e.support.program import program
 from e2e.support.stdio_client import stdio_client
 
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
 DRAWN = "from IPython.display import SVG\nSVG('<svg width=\"40\" height=\"40\"><rect width=\"40\" height=\"40\"/></svg>')"
-
-
-@pytest.fixture(scope="module", params=["rtc", "plain"])
-def form(request: pytest.FixtureRequest) -> str:
-    return request.param
-
-
-@pytest.fixture
-async def browser() -> AsyncIterator[Browser]:
-    async with chromium() as browser:
-        yield browser
 
 
 async def test_what_an_agent_does_on_a_server_is_seen_and_taken_back(

@@ -2,17 +2,17 @@
 tested in `html`."""
 
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from nbformat import v4
-from playwright.async_api import Page, async_playwright
+from playwright.async_api import Browser
 
-from e2e.support.browser import executable
-from e2e.support.notebook_server import nothing_is_left
+from e2e.support.live_page import new_page
 from e2e.support.terminal import Terminal
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 ATTACKS = Path(__file__).parents[2] / "crates/html/src/testing/corpus.txt"
 SOURCES = [
@@ -32,61 +32,29 @@ open("https://example.invalid/window");
 </script>"""
 
 
-@pytest.fixture
-def machine(tmp_path: Path) -> Any:
-    machine = Terminal(tmp_path)
-    yield machine
-    nothing_is_left(machine.mark, machine.home)
-
-
-async def export(machine: Terminal, *arguments: str) -> str:
+async def export(terminal: Terminal, *arguments: str) -> str:
     """Exports the notebook, and returns the address of the page."""
-    ended = await machine.run("export", "a.ipynb", "-o", "a.html", *arguments)
+    ended = await terminal.run("export", "a.ipynb", "-o", "a.html", *arguments)
     assert ended.status == 0, ended.text
-    return (machine.root / "a.html").as_uri()
+    return (terminal.root / "a.html").as_uri()
 
 
 def output(**data: Any) -> Any:
     return v4.new_output("display_data", {name.replace("_", "/", 1): content for name, content in data.items()})
 
 
-def write(machine: Terminal, cells: list[Any]) -> None:
+def write(terminal: Terminal, cells: list[Any]) -> None:
     notebook = v4.new_notebook(cells=cells, metadata={"language_info": {"name": "python"}})
-    (machine.root / "a.ipynb").write_text(v4.writes_json(notebook))
+    (terminal.root / "a.ipynb").write_text(v4.writes_json(notebook))
 
 
-class Seen:
-    """What happened in a page that nobody may notice."""
-
-    def __init__(self, page: Page) -> None:
-        self.answered: list[str] = []
-        self.bad: list[str] = []
-        page.on("dialog", lambda dialog: self.bad.append(f"dialog {dialog.message}"))
-        page.on("popup", lambda popup: self.bad.append(f"popup {popup.url}"))
-        page.on("pageerror", lambda error: self.bad.append(f"error {error}"))
-        page.on("console", lambda message: self.bad.append(f"console {message.text}") if message.type == "error" else None)
-        page.on("response", lambda response: self.answered.append(response.url))
-        page.on("request", lambda request: self.bad.append(f"request {request.url}") if is_remote(request.url) else None)
-
-
-def is_remote(url: str) -> bool:
-    return not url.startswith(("file:", "data:", "about:", "blob:"))
-
-
-@pytest.fixture
-async def page() -> AsyncIterator[Page]:
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=executable(), args=["--no-sandbox", "--disable-gpu"])
-        yield await browser.new_page(viewport={"width": 400, "height": 800})
-        await browser.close()
-
-
-async def test_what_a_kernel_made_is_seen(page: Page, machine: Terminal) -> None:
-    write(machine, [v4.new_markdown_cell("# Title\n\n$x^2$"), *map(v4.new_code_cell, SOURCES)])
-    assert (await machine.run("run", "a.ipynb", "--keep-going")).status == 1
-    seen = Seen(page)
-    await page.goto(await export(machine))
-    assert seen.bad == []
+async def test_what_a_kernel_made_is_seen(browser: Browser, terminal: Terminal) -> None:
+    write(terminal, [v4.new_markdown_cell("# Title\n\n$x^2$"), *map(v4.new_code_cell, SOURCES)])
+    assert (await terminal.run("run", "a.ipynb", "--keep-going")).status == 1
+    # As wide as a phone.
+    page, seen = await new_page(browser, 400, 800)
+    await page.goto(await export(terminal))
+    assert seen.bad == seen.asked == []
     assert await page.locator("math msup").count() == 1
     assert await page.locator(".cb-table tbody tr").count() == 60
     assert await page.locator(".cb-fg1").first.inner_text() == "red"
@@ -101,22 +69,22 @@ async def test_what_a_kernel_made_is_seen(page: Page, machine: Terminal) -> None
     assert header and top and abs(header["y"] - top["y"]) < 2
 
 
-async def test_attacks_do_nothing(page: Page, machine: Terminal) -> None:
+async def test_attacks_do_nothing(browser: Browser, terminal: Terminal) -> None:
     attacks = [line for line in ATTACKS.read_text().splitlines() if line and not line.startswith("# ")]
     cells = []
     for attack in attacks:
         cells.append(v4.new_markdown_cell(attack))
         cells.append(v4.new_code_cell(attack, outputs=[output(text_html=attack), output(text_markdown=attack), output(**{"image_svg+xml": attack})]))
-    write(machine, cells)
-    seen = Seen(page)
-    await page.goto(await export(machine))
-    assert seen.bad == []
+    write(terminal, cells)
+    page, seen = await new_page(browser, 400, 800)
+    await page.goto(await export(terminal))
+    assert seen.bad == seen.asked == []
     assert await page.locator("main > article").count() == await page.locator("article").count() == len(cells)
     assert await page.locator("script, iframe, form, input, button, svg, object").count() == 0
 
 
-async def test_scripts_run_in_frames_that_reach_nothing(page: Page, machine: Terminal) -> None:
-    environment = machine.root / ".venv"
+async def test_scripts_run_in_frames_that_reach_nothing(browser: Browser, terminal: Terminal) -> None:
+    environment = terminal.root / ".venv"
     packages = environment / "lib/python3.13/site-packages/plotly/package_data"
     packages.mkdir(parents=True)
     (packages / "plotly.min.js").write_text(LIBRARY)
@@ -130,15 +98,15 @@ async def test_scripts_run_in_frames_that_reach_nothing(page: Page, machine: Ter
         v4.new_code_cell("c", outputs=[output(text_html="<script>location = 'https://example.invalid/location'</script>")]),
         v4.new_code_cell("d", outputs=[output(text_html="<meta http-equiv=refresh content='0;https://example.invalid/'><script>1</script>")]),
     ]
-    write(machine, cells)
-    seen = Seen(page)
-    await page.goto(await export(machine, "--interactive"))
+    write(terminal, cells)
+    page, seen = await new_page(browser, 400, 800)
+    await page.goto(await export(terminal, "--interactive"))
     frames = page.locator("iframe")
     for index in range(await frames.count()):
         await frames.nth(index).scroll_into_view_if_needed()
     await page.frame_locator("iframe").nth(0).get_by_text("drawn </script> in null").wait_for()
     await page.frame_locator("iframe").nth(1).get_by_text("ran", exact=True).wait_for()
-    assert [url for url in seen.answered if is_remote(url)] == []
+    assert seen.answered == []
     assert [bad for bad in seen.bad if bad.startswith(("dialog", "popup", "error"))] == []
     assert await page.title() == "a.ipynb"
     assert json.dumps(chart["layout"]["title"]) not in await page.locator("main").inner_text()

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from e2e.support.agents.python_sdk import python_agent
 from e2e.support.home import Home, new_mark
 from e2e.support.notebook_client import NotebookClient, gate, id_in, kernel_in, notebook_client, run_id, run_in, shared_notebook
 from e2e.support.notebook_files import printed, read_valid
@@ -45,18 +44,22 @@ async def _whole_output(client: NotebookClient, run: str, output: int = 0) -> st
         offset = int(found[1])
 
 
-async def test_a_kernel_killed_mid_run_ends_the_run_at_once_with_what_it_printed(
-    server: NotebookServer, path: str
+@pytest.mark.parametrize("end", ["killed", "exit code 7"])
+async def test_a_kernel_that_ends_mid_run_ends_the_run_at_once_with_what_it_printed(
+    end: str, server: NotebookServer, path: str
 ) -> None:
     async with notebook_client(server, path) as client:
         kernel = await _kernel(client)
-        _, wait = gate(client)
-        cell = await client.insert(f"print('before', flush=True)\n{wait}")
+        opened, wait = gate(client)
+        cell = await client.insert(f"import os\nprint('before', flush=True)\n{wait}\nos._exit(7)")
         running = asyncio.create_task(client.fails("execute_cell", cell_id=cell))
         await until(lambda: "before" in printed(client.cell(cell)), "the run has begun", during=running)
-        os.kill(kernel, signal.SIGKILL)
+        if end == "killed":
+            os.kill(kernel, signal.SIGKILL)
+        else:
+            opened.touch()
         message = await running
-        assert "[KERNEL DIED" in message and "before" in message
+        assert "[KERNEL DIED" in message and "before" in message and (end in message or end == "killed")
         assert printed(client.cell(cell)) == "before\n"
         again = await client.do("execute_code", code="print('again')")
         assert "again" in again.text and "[COMPLETED in" in again.text
@@ -75,19 +78,6 @@ async def test_a_kernel_killed_while_idle_is_replaced_and_the_next_run_says_so(
         again = await client.do("execute_code", code="print('again')")
         assert "again" in again.text and "had died" in again.text and "[COMPLETED in" in again.text
         assert "had died" not in (await client.do("execute_code", code="1")).text
-
-
-async def test_a_kernel_that_exits_ends_the_run(server: NotebookServer, path: str) -> None:
-    async with notebook_client(server, path) as client:
-        opened, wait = gate(client)
-        cell = await client.insert(f"import os\nprint('last words', flush=True)\n{wait}\nos._exit(7)")
-        running = asyncio.create_task(client.fails("execute_cell", cell_id=cell))
-        await until(lambda: "last words" in printed(client.cell(cell)), "the run has begun", during=running)
-        opened.touch()
-        message = await running
-        assert "[KERNEL DIED" in message and "last words" in message and "exit code 7" in message
-        assert printed(client.cell(cell)) == "last words\n"
-        assert "again" in (await client.do("execute_code", code="'again'")).text
 
 
 @pytest.mark.parametrize("remedy", ["interrupt_kernel", "restart_notebook"])
@@ -116,35 +106,6 @@ async def test_a_kernel_that_ignores_interrupts_is_restarted(server: NotebookSer
         assert "2" in (await client.do("execute_code", code="1 + 1")).text
 
 
-async def test_a_kernel_that_fails_to_start_is_reported_with_its_stderr(server: NotebookServer, path: str) -> None:
-    async with python_agent(server.url) as agent:
-        client = NotebookClient(agent, server.root, path)
-        await client.create(kernel_name="failing")
-        message = await client.fails("insert_execute_code_cell", cell_index=-1, cell_source="1")
-        assert "no licence for this kernel" in message and "[NOT RUN]" in message
-        # Another kernel helps.
-        await client.open(kernel_name="python3")
-        assert "2" in (await client.do("execute_code", code="1 + 1")).text
-
-
-async def test_a_kernel_that_never_answers_blocks_nobody(server: NotebookServer, path: str) -> None:
-    async with python_agent(server.url) as agent:
-        client = NotebookClient(agent, server.root, path)
-        await client.create(kernel_name="silent")
-        begun = await client.run("1", timeout=0.3)
-        assert "[QUEUED" in begun.text
-        await client.do("interrupt_kernel", run_id=run_in(begun))
-        assert "[SKIPPED]" in (await client.wait(run_in(begun))).text
-        assert "Its kernel" in (await client.do("unuse_notebook")).text
-
-
-async def test_a_kernel_whose_program_is_missing_is_not_listed(server: NotebookServer, path: str) -> None:
-    async with python_agent(server.url) as agent:
-        assert "\nabsent\t" not in (await agent.call("list_kernels")).text
-        client = NotebookClient(agent, server.root, path)
-        assert "absent" in await client.fails("use_notebook", notebook_path=path, mode="create", kernel_name="absent")
-
-
 @pytest.mark.parametrize(("count", "flush"), [(50_000, False), (4_000, True)], ids=["unflushed", "flushed"])
 async def test_many_lines_are_stored_in_full_and_shown_truncated(
     count: int, flush: bool, server: NotebookServer
@@ -161,23 +122,23 @@ async def test_many_lines_are_stored_in_full_and_shown_truncated(
         assert memory.peak <= MOST_MEMORY
 
 
-async def test_twenty_megabytes_are_stored_in_full_and_shown_truncated(server: NotebookServer) -> None:
+async def test_ten_megabytes_are_stored_in_full_and_shown_truncated(server: NotebookServer) -> None:
     """Enough for a copy too many to be seen in the memory."""
     async with shared_notebook(server) as client:
         await _kernel(client)
         memory = Memory(server.process.pid)
         lines = "''.join(f'{line:099}\\n' for line in range(part, part + 10_000))"
-        ran = await client.run(f"for part in range(0, 200_000, 10_000): print({lines}, end='')", timeout=LONG)
+        ran = await client.run(f"for part in range(0, 100_000, 10_000): print({lines}, end='')", timeout=LONG)
         peak = memory.peak
         assert "[COMPLETED in" in ran.text and "left out" in ran.text
-        expected = "".join(f"{line:099}\n" for line in range(200_000))
+        expected = "".join(f"{line:099}\n" for line in range(100_000))
         assert printed(client.cell(id_in(ran))) == expected
-        found = await client.do("get_run", run_id=run_in(ran), pattern=f"{190_000:099}")
-        assert f"offset {190_000 * 100}:" in found.text
+        found = await client.do("get_run", run_id=run_in(ran), pattern=f"{90_000:099}")
+        assert f"offset {90_000 * 100}:" in found.text
         last = await client.do("get_run", run_id=run_in(ran), output=0, offset=len(expected) - 1000)
         assert last.text.startswith(expected[-1000:].rstrip("\n"))
         # Three times as much as was printed.
-        assert peak <= 60 * MEGABYTE
+        assert peak <= 30 * MEGABYTE, peak
 
 
 async def test_an_image_of_a_hundred_megabytes_is_stored_in_full_and_described(server: NotebookServer) -> None:
@@ -240,7 +201,7 @@ async def test_input_that_nobody_answers_blocks_nobody_else(server: NotebookServ
         await client.do("interrupt_kernel")
 
 
-@pytest.mark.parametrize("end", ["end of input", "SIGTERM", "SIGINT", "SIGKILL"])
+@pytest.mark.parametrize("end", ["end of input", "SIGINT", "SIGKILL"])
 async def test_no_kernel_that_is_not_kept_outlives_the_server(end: str, tmp_path: Path) -> None:
     mark, home, root = new_mark(), Home(tmp_path / "home"), tmp_path / "root"
     home.folder.mkdir()

@@ -3,13 +3,13 @@
 import asyncio
 import json
 import os
-import re
 import signal
 
 import pytest
 
 from e2e.support.changes import line_of_changes
-from e2e.support.kept_kernels import NOTEBOOK, Machine, begin, create, kill, until_printed
+from e2e.support.kept_kernels import NOTEBOOK, Machine, begin, create, kill, request, until_printed
+from e2e.support.notebook_client import run_id
 from e2e.support.notebook_files import cell, printed, read_valid
 from e2e.support.processes import kernels
 from e2e.support.waiting import LONG, until
@@ -144,48 +144,26 @@ async def test_a_cell_that_was_changed_keeps_what_a_person_wrote(machine: Machin
         assert machine.printed(cell_id) == ""
 
 
-async def test_outputs_reach_the_file_while_no_server_is_attached_and_the_next_one_tells(machine: Machine) -> None:
-    opened, wait = machine.gate()
+@pytest.mark.parametrize("is_killed", [True, False], ids=["killed", "asked to end"])
+async def test_cells_that_were_queued_are_reported_as_not_run(is_killed: bool, machine: Machine) -> None:
+    begun = machine.root / "begun"
     async with machine.server() as server:
         await create(server)
-        cell_id, run = await begin(server, f"{wait}\nprint('late')")
-        await kill(server)
-    opened.touch()
-    await until(lambda: machine.printed(cell_id) == "late\n", "the output is in the file")
-    machine.file.write_text(machine.file.read_text().replace("late\\n", "mine\\n"))
-    async with machine.server() as server:
-        assert f"run {run} of cell {cell_id} completed" in await server.call("use_notebook", notebook_path=NOTEBOOK)
-        assert "late" in await server.call("get_run", run_id=run, wait_seconds=LONG)
-        # What was stored once is not written again.
-        assert machine.printed(cell_id) == "mine\n"
-
-
-async def test_cells_that_were_queued_are_reported_as_not_run(machine: Machine) -> None:
-    async with machine.server() as server:
-        await create(server)
-        for source in (machine.gate()[1], "print('second')"):
-            cell = {"cell_index": -1, "cell_type": "code", "cell_source": source}
-            await server.call("insert_cell", notebook_name=NOTEBOOK, **cell)
-        await server.call("run_cells", notebook_name=NOTEBOOK, all=True, timeout=0.5)
-        await kill(server)
+        wait = machine.gate()[1].replace("while", f"open({begun.name!r}, 'x').close()\nwhile")
+        sources = [wait, "print(2)", "print(3)"]
+        cells = [{"cell_type": "code", "cell_source": source} for source in sources]
+        await server.call("insert_cell", notebook_name=NOTEBOOK, cells=cells)
+        await server.call("run_cells", notebook_name=NOTEBOOK, all=True, timeout=0.1)
+        await until(begun.exists, "the first cell runs")
+        if is_killed:
+            await kill(server)
+        else:
+            server.end_input()
+            await server.ended()
     async with machine.server() as server:
         text = await server.call("use_notebook", notebook_path=NOTEBOOK)
-        assert "is still running" in text and "did not run" in text
+        assert "is still running" in text and text.count("did not run") == 2
         await server.call("interrupt_kernel")
-
-
-async def test_runs_that_an_earlier_server_has_reported_are_found_and_not_reported_again(machine: Machine) -> None:
-    async with machine.server() as server:
-        await create(server)
-        answer = await server.call("execute_code", code="print('earlier')")
-        found = re.search(r"\brun (r\d+-[a-z]{6})", answer)
-        assert found, answer
-        server.end_input()
-        await server.ended()
-    async with machine.server() as server:
-        assert found[1] not in await server.call("use_notebook", notebook_path=NOTEBOOK)
-        text = await server.call("get_run", run_id=found[1])
-        assert "earlier" in text and "[COMPLETED" in text
 
 
 async def test_runs_are_found_by_their_id_before_their_notebook_is_opened_and_while_their_server_runs(
@@ -207,27 +185,12 @@ async def test_runs_are_found_by_their_id_before_their_notebook_is_opened_and_wh
         assert machine.printed(cell_id) == "early\nlate\n"
 
 
-async def test_cells_that_were_queued_are_reported_by_the_next_server_after_an_orderly_end(machine: Machine) -> None:
-    async with machine.server() as server:
-        await create(server)
-        for source in (machine.gate()[1], "print('second')", "print('third')"):
-            cell = {"cell_index": -1, "cell_type": "code", "cell_source": source}
-            await server.call("insert_cell", notebook_name=NOTEBOOK, **cell)
-        await server.call("run_cells", notebook_name=NOTEBOOK, all=True, timeout=0.5)
-        server.end_input()
-        await server.ended()
-    async with machine.server() as server:
-        text = await server.call("use_notebook", notebook_path=NOTEBOOK)
-        assert "is still running" in text and text.count("did not run") == 2
-        await server.call("interrupt_kernel")
-
-
 @pytest.mark.parametrize("end", ["SIGKILL", "SIGTERM"])
 async def test_a_run_whose_kernel_was_still_starting_is_reported_as_not_run(end: str, machine: Machine) -> None:
     machine.home.install("silent", ["sleep", "1000"])
     async with machine.server() as server:
         await server.call("use_notebook", notebook_path=NOTEBOOK, mode="create", kernel_name="silent")
-        cell_id, run = await begin(server, "1")
+        cell_id, run = await request(server, "1")
         await until(lambda: run in machine.logged(), "the keeper knows of the run")
         os.killpg(server.process.pid, signal.Signals[end])
         await server.ended()
@@ -242,7 +205,7 @@ async def test_a_run_that_is_cancelled_while_its_kernel_starts_leaves_nothing(ma
     machine.home.install("silent", ["sleep", "1000"])
     async with machine.server() as server:
         await server.call("use_notebook", notebook_path=NOTEBOOK, mode="create", kernel_name="silent")
-        _, run = await begin(server, "1")
+        _, run = await request(server, "1")
         await until(lambda: run in machine.logged(), "the keeper knows of the run")
         await server.call("interrupt_kernel", run_id=run)
         assert "Its kernel" in await server.call("unuse_notebook")
@@ -253,7 +216,7 @@ async def test_a_kernel_that_starts_can_be_stopped_at_the_command_line(machine: 
     machine.home.install("silent", ["sleep", "1000"])
     async with machine.server() as server:
         await server.call("use_notebook", notebook_path=NOTEBOOK, mode="create", kernel_name="silent")
-        _, run = await begin(server, "1")
+        _, run = await request(server, "1")
         await until(lambda: run in machine.logged(), "the keeper knows of the run")
         [kernel] = json.loads(machine.kernels_command("--json"))
         assert kernel["state"] == "starting"

@@ -5,13 +5,13 @@ Servers have to be killed and started for that, and every tool is meant, so no c
 import asyncio
 import json
 import os
-import re
 import shutil
 import signal
 
 import pytest
 
-from e2e.support.kept_kernels import NOTEBOOK, Machine, begin, create, kill
+from e2e.support.kept_kernels import NOTEBOOK, Machine, begin, create, kill, request
+from e2e.support.notebook_client import run_id
 from e2e.support.waiting import LONG, until
 
 
@@ -62,7 +62,9 @@ async def test_code_of_no_notebook_and_its_variables_outlive_the_server(machine:
     async with machine.server() as server:
         assert "own kernel" in await server.call("execute_code", code="x = 41")
         text = await server.call("execute_code", code=f"{wait}\nprint('late')", timeout=0.5)
-        run = text.split("run ")[1].split(" ")[0].rstrip(".")
+        run = run_id(text)
+        while "[QUEUED" in await server.call("get_run", run_id=run, wait_seconds=0.05):
+            pass
         await kill(server)
     opened.touch()
     async with machine.server() as server:
@@ -120,7 +122,7 @@ async def test_a_run_whose_kernel_was_still_being_chosen_is_reported_as_not_run(
     python.chmod(0o755)
     machine.file.write_text('{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}')
     async with machine.server() as server:
-        cell_id, run = await begin(server, "1")
+        cell_id, run = await request(server, "1")
         async with machine.server() as other:
             assert "waits for its turn" in await other.call("get_run", run_id=run)
         await kill(server)
@@ -144,8 +146,7 @@ async def test_a_keeper_that_hangs_ends_its_run_and_names_itself(machine: Machin
         _, run = await begin(server, machine.gate("never")[1])
         await patient.call("use_notebook", notebook_path="patient.ipynb", mode="create")
         await patient.call("insert_execute_code_cell", cell_index=-1, cell_source="x = 41")
-        found = await patient.call("insert_execute_code_cell", cell_index=-1, cell_source=f"{wait}\nx", timeout=0.1)
-        found = re.search(r"\brun (r\d+-[a-z]{6})", found)[1]
+        _, found = await begin(patient, f"{wait}\nx", "patient.ipynb")
         keepers = machine.keepers
         for keeper in keepers:
             os.kill(keeper, signal.SIGSTOP)

@@ -1,7 +1,6 @@
 """Packages are installed into the environment of the kernel by what fits it. Only real installers and environments show that."""
 
 import os
-import shutil
 import subprocess
 import sys
 import zipfile
@@ -9,7 +8,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import pytest
 
 from e2e.support.agents.python_sdk import PythonAgent, python_agent
 from e2e.support.home import Home, new_mark
@@ -51,9 +49,9 @@ class Index:
 
 
 class Machine:
-    """A machine with one environment, whose kernel is called `tried`."""
+    """A machine with one environment, which has no pip, and whose kernel is called `tried`."""
 
-    def __init__(self, folder: Path, *, has_pip: bool, has_uv: bool) -> None:
+    def __init__(self, folder: Path, *, has_uv: bool) -> None:
         self.mark, self.home, self.root = new_mark(), Home(folder / "home"), folder / "root"
         self.home.folder.mkdir()
         self.root.mkdir()
@@ -66,8 +64,7 @@ class Machine:
         if has_uv:
             (self.programs / "uv").symlink_to(os.environ["CELLBRIDGE_E2E_UV"])
         self.environment = self.root / ".venv"
-        pip = () if has_pip else ("--without-pip",)
-        subprocess.run([sys.executable, "-m", "venv", *pip, self.environment], check=True)
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", self.environment], check=True)
         self._lend_the_kernel()
         python = str(self.environment / "bin/python")
         self.home.install("tried", [python, "-m", "ipykernel_launcher", "-f", "{connection_file}"])
@@ -118,25 +115,24 @@ async def add(agent: PythonAgent, *packages: str, **given: object) -> tuple[bool
     return answer.is_error, answer.text
 
 
-@pytest.mark.parametrize(("has_pip", "has_uv", "installer"), [(False, True, "uv pip"), (True, False, "pip")])
-async def test_packages_are_installed_by_what_the_environment_has(
-    has_pip: bool, has_uv: bool, installer: str, tmp_path: Path
-) -> None:
-    machine = Machine(tmp_path, has_pip=has_pip, has_uv=has_uv)
+async def installs(agent: PythonAgent, machine: Machine, installer: str) -> None:
+    """A plan changes nothing, and is what is done; what is there or unknown is said."""
+    failed, plan = await add(agent, "colours<2", preview=True)
+    assert not failed and f"with {installer}:" in plan and "+ colours 1.0" in plan and "+ shades 3.1" in plan
+    assert machine.installed("colours") is None
+    failed, done = await add(agent, "colours<2")
+    assert not failed and "colours 1.0, shades 3.1" in done and "Can be imported now: colours." in done
+    assert "'1.0'" in await call(agent, "execute_code", code="import colours; colours.version")
+    failed, again = await add(agent, "colours")
+    assert not failed and "Nothing to do: colours 1.0 is installed" in again
+    failed, unknown = await add(agent, "nosuchthing")
+    assert failed and "nosuchthing" in unknown and installer in unknown
+
+
+async def test_packages_are_installed_with_uv(tmp_path: Path) -> None:
+    machine = Machine(tmp_path, has_uv=True)
     async with machine.agent("--allow-install") as agent:
-        failed, plan = await add(agent, "colours<2", preview=True)
-        assert not failed and f"with {installer}:" in plan and "+ colours 1.0" in plan and "+ shades 3.1" in plan
-        assert machine.installed("colours") is None
-        failed, done = await add(agent, "colours<2")
-        assert not failed and "colours 1.0, shades 3.1" in done and "Can be imported now: colours." in done
-        assert "'1.0'" in await call(agent, "execute_code", code="import colours; colours.version")
-        failed, again = await add(agent, "colours")
-        assert not failed and "Nothing to do: colours 1.0 is installed" in again
-        failed, unknown = await add(agent, "nosuchthing")
-        assert failed and "nosuchthing" in unknown and installer in unknown
-        if not has_uv:
-            # From here on nothing depends on what installs.
-            return
+        await installs(agent, machine, "uv pip")
         # What is loaded stays what it was until the kernel is restarted.
         failed, newer = await add(agent, "colours>=2")
         assert not failed and "colours 1.0 → 2.0" in newer and "old colours in memory" in newer
@@ -155,7 +151,7 @@ async def test_packages_are_installed_by_what_the_environment_has(
 
 
 async def test_a_project_of_uv_records_what_is_added(tmp_path: Path) -> None:
-    machine = Machine(tmp_path, has_pip=False, has_uv=True)
+    machine = Machine(tmp_path, has_uv=True)
     project = '[project]\nname = "tried"\nversion = "0"\nrequires-python = ">=3.9"\ndependencies = []\n'
     (machine.root / "pyproject.toml").write_text(project)
     environment = machine.launch().environment
@@ -176,7 +172,7 @@ async def test_a_project_of_uv_records_what_is_added(tmp_path: Path) -> None:
 
 
 async def test_the_person_sees_the_plan_and_decides(tmp_path: Path) -> None:
-    machine = Machine(tmp_path, has_pip=False, has_uv=True)
+    machine = Machine(tmp_path, has_uv=True)
     questions: list[str] = []
     replies: list[str | None] = [None, "yes"]
 
@@ -196,14 +192,12 @@ async def test_the_person_sees_the_plan_and_decides(tmp_path: Path) -> None:
         assert failed and "cannot ask" in refused and machine.installed("colours") == "2.0"
 
 
-async def test_a_cell_whose_installation_failed_says_so(tmp_path: Path) -> None:
-    machine = Machine(tmp_path, has_pip=False, has_uv=False)
+async def test_a_cell_whose_installation_failed_says_so_and_pip_is_installed_first(tmp_path: Path) -> None:
+    machine = Machine(tmp_path, has_uv=False)
     async with machine.agent("--allow-install") as agent:
         answer = await call(agent, "execute_code", code="%pip install colours", timeout=120)
         assert "[COMPLETED" in answer and "Nothing was installed" in answer and "add_packages" in answer
-        # pip comes with Python, and is installed first.
-        assert shutil.which("uv", path=str(machine.programs)) is None
+        # pip comes with Python.
         failed, refused = await add(agent, "nosuchcolours")
         assert failed and "had no pip, which was added first" in refused, refused
-        failed, done = await add(agent, "colours")
-        assert not failed and machine.installed("colours") == "2.0", done
+        await installs(agent, machine, "pip")

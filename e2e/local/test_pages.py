@@ -1,21 +1,21 @@
 """What an export and the page of `cellbridge view` have in common: they are valid HTML, and everybody can use them."""
 
 import asyncio
-import json
-from collections.abc import AsyncIterator
+import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 from nbformat import v4
 from playwright.async_api import Browser, Page, expect
 
 from e2e.support.kept_kernels import NOTEBOOK, Machine
-from e2e.support.live_page import Seen, chromium, view
+from e2e.support.live_page import new_page, view
 from e2e.support.notebook_server import nothing_is_left
-from e2e.support.page_checks import inaccessible, invalid
-from e2e.support.program import REPOSITORY
-from e2e.support.terminal import Terminal
+from e2e.support.page_checks import PHONE, inaccessible, invalid
+from e2e.support.program import REPOSITORY, program
+from e2e.support.terminal import Terminal, write
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 ATTACKS = REPOSITORY / "crates/html/src/testing/corpus.txt"
 NOTEBOOKS = REPOSITORY / "crates/notebook/tests/corpus"
@@ -49,24 +49,20 @@ SOURCES = [
 SCRIPTED = v4.new_output("display_data", {"text/html": "<p>waiting</p><script>1</script>"})
 
 
-@pytest.fixture
-def terminal(tmp_path: Path) -> Any:
-    terminal = Terminal(tmp_path)
-    yield terminal
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A notebook with outputs of a real kernel."""
+    terminal = Terminal(tmp_path_factory.mktemp("ran"))
+    file = terminal.root / "a.ipynb"
+    cells = [v4.new_markdown_cell(TEXT), *map(v4.new_code_cell, SOURCES)]
+    file.write_text(v4.writes_json(v4.new_notebook(cells=cells, metadata={"language_info": {"name": "python"}})))
+    command = [program(), "run", file.name, "--keep-going"]
+    ended = subprocess.run(command, cwd=terminal.root, env=terminal.home.environment(terminal.mark), check=False)
+    assert ended.returncode == 1
     nothing_is_left(terminal.mark, terminal.home)
-
-
-@pytest.fixture
-async def browser() -> AsyncIterator[Browser]:
-    async with chromium() as browser:
-        yield browser
-
-
-async def opened(browser: Browser, url: str) -> tuple[Page, Seen]:
-    page = await browser.new_page(viewport={"width": 1280, "height": 900})
-    seen = Seen(page)
-    await page.goto(url)
-    return page, seen
+    notebook = v4.reads_json(file.read_text())
+    notebook.cells.append(v4.new_code_cell("x", outputs=[SCRIPTED]))
+    return v4.writes_json(notebook)
 
 
 async def test_every_export_is_valid(terminal: Terminal) -> None:
@@ -88,55 +84,50 @@ async def test_every_export_is_valid(terminal: Terminal) -> None:
     assert invalid(exported) == []
 
 
-async def test_an_export_is_valid_and_accessible(browser: Browser, terminal: Terminal) -> None:
-    file = terminal.root / "a.ipynb"
-    cells = [v4.new_markdown_cell(TEXT), *map(v4.new_code_cell, SOURCES)]
-    file.write_text(v4.writes_json(v4.new_notebook(cells=cells, metadata={"language_info": {"name": "python"}})))
-    assert (await terminal.run("run", file.name, "--keep-going")).status == 1
-    notebook = v4.reads_json(file.read_text())
-    notebook.cells.append(v4.new_code_cell("x", outputs=[SCRIPTED]))
-    file.write_text(v4.writes_json(notebook))
-    for options in [[], ["--interactive"], ["--no-input"]]:
-        ended = await terminal.run("export", "a.ipynb", "-o", "a.html", *options)
+async def test_an_export_is_valid_and_accessible(browser: Browser, terminal: Terminal, ran: str) -> None:
+    (terminal.root / "a.ipynb").write_text(ran)
+    page, _ = await new_page(browser)
+    for options in [["--interactive"], ["--no-input"], []]:
+        exported = terminal.root / f"a{''.join(options)}.html"
+        ended = await terminal.run("export", "a.ipynb", "-o", exported.name, *options)
         assert ended.status == 0, ended.text
-        page, _ = await opened(browser, (terminal.root / "a.html").as_uri())
-        assert invalid([terminal.root / "a.html"]) == [], options
+        await page.goto(exported.as_uri())
         assert await inaccessible(page) == [], options
+    assert invalid(terminal.root.glob("*.html")) == []
 
 
 async def test_a_report_is_valid_and_accessible(browser: Browser, terminal: Terminal) -> None:
-    cells = [v4.new_code_cell(source) for source in ["import time\ntime.time()", "1 + 1", "1 / 0"]]
-    (terminal.root / "a.ipynb").write_text(v4.writes_json(v4.new_notebook(cells=cells)))
-    await terminal.run("run", "a.ipynb", "--keep-going")
+    write(terminal.root / "a.ipynb", [("import time\nprint(time.time())", "1\n"), ("print(2)", "1\n"), ("1 / 0", "1\n")])
     await terminal.run("verify", "a.ipynb", "--html", "a.html")
-    page, _ = await opened(browser, (terminal.root / "a.html").as_uri())
+    page, _ = await new_page(browser)
+    await page.goto((terminal.root / "a.html").as_uri())
     assert invalid([terminal.root / "a.html"]) == []
     assert await inaccessible(page) == []
 
 
-async def test_the_page_is_valid_and_accessible(browser: Browser, machine: Machine) -> None:
+async def test_the_page_is_valid_and_accessible(browser: Browser, machine: Machine, ran: str) -> None:
     machine.options = ("--ask", "delete")
-    cells = [v4.new_markdown_cell(TEXT), v4.new_code_cell("x", outputs=[SCRIPTED])]
-    machine.file.write_text(json.dumps(v4.new_notebook(cells=cells)))
+    machine.file.write_text(ran)
+    contents: list[Path] = []
 
-    async def assert_usable(page: Page) -> None:
-        content = machine.root / "page.html"
-        content.write_text("<!doctype html>\n" + await page.evaluate("document.documentElement.outerHTML"))
-        assert invalid([content]) == []
-        assert await inaccessible(page) == []
-        await page.set_viewport_size({"width": 360, "height": 800})
-        assert await page.evaluate("document.documentElement.scrollWidth") <= 360
+    async def assert_usable(page: Page, part: str = "html") -> None:
+        contents.append(machine.home.folder / f"{len(contents)}.html")
+        contents[-1].write_text("<!doctype html>\n" + await page.evaluate("document.documentElement.outerHTML"))
+        assert await inaccessible(page, part) == []
+        await page.set_viewport_size(PHONE)
+        assert await page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
         await page.set_viewport_size({"width": 1280, "height": 900})
 
     async with machine.server() as server, view(machine) as url:
-        page, seen = await opened(browser, url)
+        page, seen = await new_page(browser, 1280)
+        await page.goto(url)
         await expect(page.locator("#notebooks")).to_contain_text(NOTEBOOK)
         await assert_usable(page)
         await page.get_by_role("link", name=NOTEBOOK).click()
         await server.call("use_notebook", notebook_name="n", notebook_path=NOTEBOOK)
-        for source in SOURCES:
+        for source in ["table = 1", "table"]:
             await server.call("insert_execute_code_cell", cell_index=-1, cell_source=source)
-        await server.call("overwrite_cell_source", cell_index=2, cell_source="table = 2")
+        await server.call("overwrite_cell_source", cell_index=8, cell_source="table = 2")
         deleting = asyncio.create_task(server.call("delete_cell", cell_indices=[5]))
         await expect(page.locator(".v-question")).to_be_visible()
         await assert_usable(page)
@@ -152,6 +143,7 @@ async def test_the_page_is_valid_and_accessible(browser: Browser, machine: Machi
         for button in ["changed by", "Keys", "Undo…", "Verify…"]:
             await page.get_by_role("button", name=button).first.click()
             await expect(page.get_by_role("dialog")).to_be_visible()
-            await assert_usable(page)
+            await assert_usable(page, "dialog[open]")
             await page.keyboard.press("Escape")
         assert seen.bad == []
+    assert invalid(contents) == []

@@ -9,7 +9,7 @@ from e2e.support.agents.node_sdk import node_agent
 from e2e.support.agents.python_sdk import python_agent
 from e2e.support.home import Home
 from e2e.support.notebook_client import NotebookClient, gate, notebook_client, run_in, shared_notebook
-from e2e.support.notebook_files import Json, printed, sources
+from e2e.support.notebook_files import Json, printed
 from e2e.support.notebook_server import NotebookServer, launch, notebook_server
 from e2e.support.waiting import until
 
@@ -70,7 +70,7 @@ async def test_a_timeout_interrupts_if_requested(server: NotebookServer) -> None
     async with shared_notebook(server) as client:
         _, wait = gate(client)
         await client.do("execute_code", code="'the kernel is up'")
-        given = {"cell_index": -1, "cell_source": wait, "timeout": 0.5, "interrupt_on_timeout": True}
+        given = {"cell_index": -1, "cell_source": wait, "timeout": 2, "interrupt_on_timeout": True}
         message = await client.fails("insert_execute_code_cell", **given)
         assert "[INTERRUPTED" in message and "KeyboardInterrupt" in message
 
@@ -185,20 +185,6 @@ async def test_input_can_be_interrupted(server: NotebookServer) -> None:
         assert "it has ended" in (await client.do("interrupt_kernel", run_id=run_in(waiting))).text
         assert "[INTERRUPTED" in (await client.do("get_run", run_id=run_in(waiting))).text
         assert "2" in (await client.do("execute_code", code="1 + 1")).text
-
-
-async def test_each_agent_has_a_current_notebook_of_its_own(server: NotebookServer, path: str) -> None:
-    async with notebook_client(server, f"one-{path}") as one, notebook_client(server, f"other-{path}") as other:
-        for client in (one, other):
-            # Without a name: the agent's current notebook.
-            inserted = await client.agent.call(
-                "insert_cell", {"cell_index": -1, "cell_type": "raw", "cell_source": client.path}
-            )
-            assert client.path in inserted.text
-        for client in (one, other):
-            assert sources(client.notebook()) == [client.path]
-            [current] = [row for row in (await client.agent.call("list_notebooks")).text.splitlines() if "✓" in row]
-            assert client.path in current
 
 
 async def test_a_client_without_a_session_ends_its_kernel(server: NotebookServer, path: str) -> None:

@@ -6,18 +6,21 @@ import os
 import signal
 import subprocess
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from nbformat import v4
-from playwright.async_api import Browser, expect
+from playwright.async_api import Browser, Page, expect
 
 from e2e.support.kept_kernels import NOTEBOOK, Machine
-from e2e.support.live_page import chromium, opened, view
+from e2e.support.live_page import Seen, opened, view
 from e2e.support.processes import command_lines, marked
 from e2e.support.program import program
+from e2e.support.stdio_client import StdioClient
 from e2e.support.waiting import until
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 ATTACKS = Path(__file__).parents[2] / "crates/html/src/testing/corpus.txt"
 # Stands in for Plotly: what is tested is how a library reaches its frame.
@@ -34,17 +37,13 @@ PLOT = "%matplotlib inline\nimport matplotlib.pyplot as plt\nplt.plot([1, 3, 2])
 TABLE = "import pandas as pd\npd.DataFrame({'a': range(60)})"
 
 
-@pytest.fixture
-def machine(tmp_path: Path) -> Any:
-    machine = Machine(tmp_path)
-    yield machine
-    machine.end()
-
-
-@pytest.fixture
-async def browser() -> AsyncIterator[Browser]:
-    async with chromium() as browser:
-        yield browser
+@asynccontextmanager
+async def working(machine: Machine, browser: Browser) -> AsyncIterator[tuple[StdioClient, Page, Seen]]:
+    """An agent at a new notebook, and the person's page of it."""
+    async with machine.server() as server, view(machine) as url:
+        await server.call("use_notebook", notebook_name="n", notebook_path=NOTEBOOK, mode="create")
+        page, seen = await opened(browser, f"{url}&notebook={NOTEBOOK}")
+        yield server, page, seen
 
 
 async def test_what_an_agent_does_is_seen_and_taken_back(browser: Browser, machine: Machine) -> None:
@@ -77,9 +76,7 @@ async def test_what_an_agent_does_is_seen_and_taken_back(browser: Browser, machi
 
 async def test_a_running_cell_moves_is_answered_and_interrupted(browser: Browser, machine: Machine) -> None:
     gate, waits = machine.gate()
-    async with machine.server() as server, view(machine) as url:
-        await server.call("use_notebook", notebook_name="n", notebook_path=NOTEBOOK, mode="create")
-        page, seen = await opened(browser, f"{url}&notebook={NOTEBOOK}")
+    async with working(machine, browser) as (server, page, seen):
         source = "import sys\nfor i in range(3): print(f'\\r{i}/3', end='')\nprint('hello', input('name? '))\n" + waits
         call = asyncio.create_task(server.call("insert_execute_code_cell", cell_index=0, cell_source=source))
         cell = page.locator(".v-cell").first
@@ -118,9 +115,7 @@ async def test_the_page_goes_on_when_a_server_is_killed(browser: Browser, machin
 
 
 async def test_stale_cells_and_agents_are_seen(browser: Browser, machine: Machine) -> None:
-    async with machine.server() as server, view(machine) as url:
-        await server.call("use_notebook", notebook_name="n", notebook_path=NOTEBOOK, mode="create")
-        page, seen = await opened(browser, f"{url}&notebook={NOTEBOOK}")
+    async with working(machine, browser) as (server, page, seen):
         await server.call("insert_execute_code_cell", cell_index=0, cell_source="x = 1")
         await server.call("insert_execute_code_cell", cell_index=1, cell_source="print(x)")
         await expect(page.locator("#agents")).to_contain_text("bare")
@@ -142,9 +137,7 @@ async def test_charts_are_alive_and_reach_nothing(browser: Browser, machine: Mac
     package.mkdir(parents=True)
     (environment / "pyvenv.cfg").write_text("home = /usr/bin\n")
     (package / "plotly.min.js").write_text(LIBRARY)
-    async with machine.server() as server, view(machine) as url:
-        await server.call("use_notebook", notebook_name="n", notebook_path=NOTEBOOK, mode="create")
-        page, seen = await opened(browser, f"{url}&notebook={NOTEBOOK}")
+    async with working(machine, browser) as (server, page, seen):
         await server.call("insert_execute_code_cell", cell_index=0, cell_source=CHART)
         await server.call("insert_execute_code_cell", cell_index=1, cell_source=LEAVING)
         await expect(page.locator("iframe")).to_have_count(2)
@@ -206,13 +199,11 @@ async def test_only_what_is_looked_at_is_rendered(browser: Browser, machine: Mac
 
 
 async def test_a_notebook_is_verified(browser: Browser, machine: Machine) -> None:
-    async with machine.server() as server, view(machine) as url:
-        await server.call("use_notebook", notebook_name="n", notebook_path=NOTEBOOK, mode="create")
+    async with working(machine, browser) as (server, page, seen):
         await server.call("insert_execute_code_cell", cell_index=0, cell_source="print(1)")
-        page, seen = await opened(browser, f"{url}&notebook={NOTEBOOK}")
         await page.get_by_role("button", name="Verify…").click()
         await page.get_by_role("dialog").get_by_role("button", name="Verify").click()
-        await expect(page.locator("#verified")).to_contain_text("identical", timeout=60000)
+        await expect(page.locator("#verified")).to_contain_text("identical")
         assert seen.bad == []
 
 

@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,6 +56,7 @@ class Chromium:
         """A person with a new profile, who has granted Colab access to this machine or was not asked yet. The person's
         notebooks run on `runtime`; without one, the page itself runs a few words."""
         context = await self.browser.new_context()
+        context.set_default_timeout(LONG * 1000)
         if runtime:
             await context.expose_function("runOnRuntime", runtime.run)
         if granted:
@@ -118,6 +119,24 @@ class Tab:
 
     async def until_cell_is_running(self) -> None:
         await self.page.wait_for_function("window.slowCells() > 0")
+
+
+class Browsers:
+    """The browsers that the tests of one process share: to start one takes as long as a test."""
+
+    def __init__(self, page_port: int) -> None:
+        self._page_port = page_port
+        self._stack = AsyncExitStack()
+        self._chromium: Chromium | None = None
+
+    async def chromium(self) -> Chromium:
+        """Started when it is first asked for."""
+        if self._chromium is None:
+            self._chromium = await self._stack.enter_async_context(chromium(self._page_port))
+        return self._chromium
+
+    async def close(self) -> None:
+        await self._stack.aclose()
 
 
 @asynccontextmanager

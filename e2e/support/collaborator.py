@@ -44,14 +44,14 @@ class Collaborator:
         source = self.cells[cell]["source"]
         source += text
 
-    async def sees(self, condition: Callable[[], object], what: str, within: float = LONG) -> None:
+    async def sees(self, condition: Callable[[], object], what: str) -> None:
         """Waits until something holds of this replica."""
         try:
-            async with asyncio.timeout(within):
+            async with asyncio.timeout(LONG):
                 while not condition():
                     await asyncio.sleep(0.01)
         except TimeoutError:
-            raise AssertionError(f"not within {within} s: {what}; {self.sources}") from None
+            raise AssertionError(f"not within {LONG} s: {what}; {self.sources}") from None
 
     @property
     def document(self) -> Any:

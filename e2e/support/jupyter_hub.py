@@ -5,9 +5,8 @@ import os
 import shutil
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,10 @@ import httpx
 from e2e.support.agents.node_sdk import node, node_modules
 from e2e.support.home import MARK, Home, new_mark
 from e2e.support.http import request
-from e2e.support.jupyter_server import JUPYTER_CONFIG, free_port, interpreter
+from e2e.support.jupyter_server import JUPYTER_CONFIG, PORTS, free_port, interpreter
 from e2e.support.notebook_files import Json
 from e2e.support.processes import end_server
-from e2e.support.waiting import LONG
+from e2e.support.waiting import wait_until
 
 _CONFIG = JUPYTER_CONFIG / "jupyterhub_config.py"
 _TOKEN = "e2e-token-of-the-hub's-own-service"
@@ -41,7 +40,7 @@ class JupyterHub:
         self.url = f"http://127.0.0.1:{port}/"
         environment = home.environment(self.mark)
         # The users' servers have homes of their own.
-        kept = [MARK, "JUPYTER_PATH", "JUPYTER_PREFER_ENV_PATH"]
+        kept = [MARK, "JUPYTER_PATH", "JUPYTER_PREFER_ENV_PATH", *PORTS]
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 [str(python), "-m", "jupyterhub", "--config", str(_CONFIG)],
@@ -49,6 +48,7 @@ class JupyterHub:
                 env={
                     **os.environ,
                     **environment,
+                    **PORTS,
                     "PATH": f"{python.parent}{os.pathsep}{Path(sys.prefix) / 'bin'}{os.pathsep}{os.environ['PATH']}",
                     "VIRTUAL_ENV": str(python.parent.parent),
                     "JUPYTER_PREFER_ENV_PATH": "1",
@@ -69,16 +69,14 @@ class JupyterHub:
 
     def wait(self) -> None:
         """Waits until the Hub answers through its proxy."""
-        end = time.monotonic() + LONG
-        while True:
+
+        def answers() -> bool:
             assert self.process.poll() is None, self.log.read_text()
-            assert time.monotonic() < end, f"the Hub did not answer: {self.log.read_text()}"
-            try:
-                if self.ask("GET", "").is_success:
-                    return
-            except httpx.TransportError:
-                pass
-            time.sleep(0.05)
+            with suppress(httpx.TransportError):
+                return self.ask("GET", "").is_success
+            return False
+
+        wait_until(answers, self.log.read_text)
 
     def stop(self) -> None:
         end_server(self.process, self.mark)
@@ -107,24 +105,18 @@ class JupyterHub:
     def start_server(self, user: str, name: str = "") -> None:
         answer = self.ask("POST", f"users/{user}/servers/{name}" if name else f"users/{user}/server")
         assert answer.status_code in {201, 202}, answer.text
-        self._wait_until(lambda: self.is_running(user, name))
+        wait_until(lambda: self.is_running(user, name), self.log.read_text)
 
     def stop_server(self, user: str, name: str = "") -> None:
         answer = self.ask("DELETE", f"users/{user}/servers/{name}" if name else f"users/{user}/server")
         assert answer.status_code in {202, 204}, answer.text
-        self._wait_until(lambda: name not in self._servers(user))
+        wait_until(lambda: name not in self._servers(user), self.log.read_text)
 
     def is_running(self, user: str, name: str = "") -> bool:
         return self._servers(user).get(name, {}).get("ready", False)
 
     def _servers(self, user: str) -> Json:
         return self.ask("GET", f"users/{user}").json()["servers"]
-
-    def _wait_until(self, condition: Callable[[], bool]) -> None:
-        end = time.monotonic() + LONG
-        while not condition():
-            assert time.monotonic() < end, self.log.read_text()
-            time.sleep(0.05)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from e2e.support.agents.python_sdk import Answerer, python_agent
 from e2e.support.home import Home, new_mark
 from e2e.support.jupyter_server import JupyterServer, jupyter_server
 from e2e.support.notebook_client import NotebookClient
-from e2e.support.notebook_files import Json, read_whole, validated
+from e2e.support.notebook_files import Json, read_saved
 from e2e.support.notebook_server import NotebookServer, running
 from e2e.support.program import Launch
 from e2e.support.stdio_client import StdioClient, stdio_client
@@ -49,7 +49,7 @@ class JupyterNotebookClient(NotebookClient):
     """An agent at one notebook of a Jupyter server, which may be writing the file at any time."""
 
     def notebook(self) -> Json:
-        return validated(read_whole(self.file))
+        return read_saved(self.file)
 
     async def check_file(self) -> None:
         self.notebook()

@@ -7,26 +7,28 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import httpx
 
+from e2e.support import logs
 from e2e.support.home import Home, new_mark
 from e2e.support.http import request
 from e2e.support.notebook_files import Json, read_whole
 from e2e.support.processes import end_server, kernels, obey_permissions
 from e2e.support.program import REPOSITORY
-from e2e.support.waiting import LONG
+from e2e.support.waiting import LONG, wait_until
 
 # Without anything for working together, with jupyter-collaboration, with jupyter-server-documents.
 FORMS = ("plain", "rtc", "jsd")
 LIVE_FORMS = ("rtc", "jsd")
 JUPYTER_CONFIG = Path(__file__).parent / "jupyter_config"
+# Gives the kernels of a server ports that no other test takes.
+PORTS = {"JUPYTER_CONFIG_PATH": str(JUPYTER_CONFIG / "ports")}
 TOKEN = "e2e-token-of-the-jupyter-server"
 
 # JupyterLab, and what is of use only with it. Each start of a server that has them takes longer than all the rest, and starts Node.
@@ -94,6 +96,7 @@ class JupyterServer:
         self.home.data.mkdir()
         self.mark = new_mark()
         self.log = folder / "server.log"
+        logs.keep(f"the Jupyter server ({form})", lambda: self.log.read_text(errors="replace") if self.log.exists() else "")
         self._environment = environment or {}
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -128,6 +131,8 @@ class JupyterServer:
             "ServerApp.open_browser": False,
             "ServerApp.root_dir": self.root,
             "IdentityProvider.token": self.token,
+            # How long a kernel that is stopped is waited for, in seconds.
+            "KernelManager.shutdown_wait_time": 2,
             **self._extensions(),
         }
         command = [str(python), "-m", "jupyterlab" if self.has_lab else "jupyter_server", "--allow-root"]
@@ -162,16 +167,13 @@ class JupyterServer:
 
     def wait(self) -> None:
         """Waits until the server answers."""
-        assert self.process
-        end = time.monotonic() + LONG
-        while True:
-            assert self.process.poll() is None, self.log.read_text()
-            assert time.monotonic() < end, f"the server did not answer: {self.log.read_text()}"
-            try:
-                if self.ask("GET", "api/status").is_success:
-                    return
-            except httpx.TransportError:
-                time.sleep(0.05)
+        wait_until(self._answers, self.log.read_text)
+
+    def _answers(self) -> bool:
+        assert self.process is None or self.process.poll() is None, self.log.read_text()
+        with suppress(httpx.TransportError):
+            return self.ask("GET", "api/status").is_success
+        return False
 
     def kill(self) -> None:
         """Ends the server as a power cut would."""
@@ -184,8 +186,14 @@ class JupyterServer:
         self.options = (*self.options, *options)
         self.start()
 
+    def end(self) -> None:
+        """Ends the server as its owner does."""
+        assert self.process
+        self.process.terminate()
+        self.process.wait(LONG)
+
     def stop(self) -> None:
-        """Ends the server as its owner does, and whatever a killed one left."""
+        """Kills the server, and whatever it left."""
         end_server(self.process, self.mark)
 
     def ask(self, method: str, path: str, body: Any = None, **given: Any) -> httpx.Response:
@@ -219,12 +227,14 @@ class JupyterServer:
     def contents(self, path: str) -> Json:
         """A notebook as the contents API returns it. Not for a file that is being written: a server that finds it half
         written puts its own temporary copy in its place, and loses the file if that is gone by then."""
-        end = time.monotonic() + LONG
-        while True:
-            answer = self.ask("GET", f"api/contents/{quote(path)}")
-            if answer.is_success:
-                return answer.json()["content"]
-            assert time.monotonic() < end, answer.text
+        answers: list[httpx.Response] = []
+
+        def is_read() -> bool:
+            answers.append(self.ask("GET", f"api/contents/{quote(path)}"))
+            return answers[-1].is_success
+
+        wait_until(is_read, lambda: answers[-1].text)
+        return answers[-1].json()["content"]
 
     def saved(self, path: str) -> Json:
         """A notebook as it is on disk, also while it is being written."""
@@ -250,7 +260,7 @@ def _activated(python: Path) -> dict[str, str]:
         "PATH": f"{programs}{os.pathsep}{Path(sys.prefix) / 'bin'}{os.pathsep}{os.environ['PATH']}",
         "VIRTUAL_ENV": str(programs.parent),
         "JUPYTER_PREFER_ENV_PATH": "1",
-        "JUPYTER_CONFIG_PATH": str(JUPYTER_CONFIG / "ports"),
+        **PORTS,
     }
 
 

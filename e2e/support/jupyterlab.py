@@ -17,7 +17,6 @@ from e2e.support.jupyter_server import JupyterServer
 from e2e.support.program import REPOSITORY
 from e2e.support.waiting import LONG
 
-_LONG = LONG * 1000
 # Between two keys, in milliseconds: as fast as people who type well. Each key makes the page draw, and sends it to everybody.
 _PRESS = 80
 _SWITCHES = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
@@ -53,37 +52,37 @@ class Person:
             await window.jupyterapp.restored;
             await window.jupyterapp.commands.execute("docmanager:open", { path, factory: "Notebook" });
         }"""
-        await self.page.wait_for_function("window.jupyterapp", timeout=_LONG)
+        await self.page.wait_for_function("window.jupyterapp")
         await self.page.evaluate(script, path)
-        await expect(self.page.locator(".lm-TabBar-tab.lm-mod-current", has_text=path)).to_be_visible(timeout=_LONG)
+        await expect(self.page.locator(".lm-TabBar-tab.lm-mod-current", has_text=path)).to_be_visible()
         await self.sees_a_notebook()
         return self
 
     async def sees_a_notebook(self) -> None:
-        await expect(self.cells.first).to_be_visible(timeout=_LONG)
+        await expect(self.cells.first).to_be_visible()
 
     async def sees_cells(self, *sources: str) -> None:
         """Waits until the notebook shows these cells."""
-        await expect(self.cells).to_have_count(len(sources), timeout=_LONG)
+        await expect(self.cells).to_have_count(len(sources))
         for index, source in enumerate(sources):
             await self.sees_source(index, source)
 
     async def sees_source(self, index: int, source: str | re.Pattern[str]) -> None:
         lines = self.cell(index).locator(".cm-content .cm-line")
         expected = source.split("\n") if isinstance(source, str) else [source]
-        await expect(lines).to_have_text(expected, timeout=_LONG)
+        await expect(lines).to_have_text(expected)
 
     async def sees_prompt(self, index: int, prompt: str | re.Pattern[str]) -> None:
         """What stands beside a cell: its number, or a star."""
-        await expect(self.cell(index).locator(".jp-InputPrompt")).to_have_text(prompt, timeout=_LONG)
+        await expect(self.cell(index).locator(".jp-InputPrompt")).to_have_text(prompt)
 
     async def sees_output(self, index: int, text: str | re.Pattern[str]) -> None:
-        await expect(self.cell(index).locator(".jp-OutputArea")).to_contain_text(text, timeout=_LONG)
+        await expect(self.cell(index).locator(".jp-OutputArea")).to_contain_text(text)
 
     async def has_a_kernel(self) -> None:
         """Waits until the kernel that JupyterLab started is there for the person."""
         indicator = self._notebook.locator(".jp-Notebook-ExecutionIndicator")
-        await expect(indicator).to_have_attribute("data-status", "idle", timeout=_LONG)
+        await expect(indicator).to_have_attribute("data-status", "idle")
 
     async def type(self, index: int, text: str) -> None:
         """Types at the end of a cell."""
@@ -140,7 +139,7 @@ class Person:
 
     async def noted(self, name: str) -> float:
         """Waits for what `note_when` was asked for; seconds since 1970."""
-        handle = await self.page.wait_for_function("name => window.noted[name]", arg=name, timeout=_LONG)
+        handle = await self.page.wait_for_function("name => window.noted[name]", arg=name)
         return await handle.json_value() / 1000
 
 
@@ -151,12 +150,13 @@ async def lab(server: JupyterServer, path: str = "", **options: Any) -> AsyncIte
         browser = await playwright.chromium.launch(executable_path=executable(), args=_SWITCHES)
         try:
             context = await browser.new_context(viewport={"width": 1280, "height": 900}, **options)
+            context.set_default_timeout(LONG * 1000)
             page = await context.new_page()
             # What a busy machine makes JupyterLab ask, a person answers.
             await page.add_locator_handler(page.get_by_role("button", name="Continue waiting"), Locator.click)
             # A workspace of its own: JupyterLab keeps the layout of the default one on the server.
             there = f"lab/tree/{quote(path)}" if path else "lab"
-            await page.goto(f"{server.url}{there}?reset&token={server.token}", timeout=_LONG)
+            await page.goto(f"{server.url}{there}?reset&token={server.token}")
             person = Person(page)
             if path:
                 await person.sees_a_notebook()

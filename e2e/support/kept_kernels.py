@@ -1,5 +1,6 @@
 """A person's machine on which servers come and go, and kernels stay."""
 
+import asyncio
 import os
 import re
 import signal
@@ -9,12 +10,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from e2e.support.home import Home, new_mark
+from e2e.support.notebook_client import run_id
 from e2e.support.notebook_files import cell, printed, read_valid
 from e2e.support.notebook_server import launch, nothing_is_left
 from e2e.support.processes import keepers, servers
 from e2e.support.program import Launch, program
 from e2e.support.stdio_client import StdioClient, stdio_client
-from e2e.support.waiting import until
+from e2e.support.waiting import LONG, until
 
 NOTEBOOK = "kept.ipynb"
 
@@ -77,13 +79,22 @@ class Machine:
         nothing_is_left(self.mark, self.home)
 
 
-async def begin(server: StdioClient, source: str) -> tuple[str, str]:
-    """Runs a new cell without waiting for its end; the ids of the cell and the run."""
+async def request(server: StdioClient, source: str, notebook: str = NOTEBOOK) -> tuple[str, str]:
+    """Requests a run of a new cell; the ids of the cell and the run."""
     given = {"cell_index": -1, "cell_source": source, "timeout": 0.1}
-    answer = await server.call("insert_execute_code_cell", notebook_name=NOTEBOOK, **given)
-    run, cell_id = re.search(r"\brun (r\d+-[a-z]{6})", answer), re.search(r"(?<!Kernel )\bid ([\w-]+)", answer)
-    assert run and cell_id, answer
-    return cell_id[1], run[1]
+    answer = await server.call("insert_execute_code_cell", notebook_name=notebook, **given)
+    cell_id = re.search(r"(?<!Kernel )\bid ([\w-]+)", answer)
+    assert cell_id, answer
+    return cell_id[1], run_id(answer)
+
+
+async def begin(server: StdioClient, source: str, notebook: str = NOTEBOOK) -> tuple[str, str]:
+    """The same, and waits until the kernel has started the run: the keeper has its request then."""
+    cell_id, run = await request(server, source, notebook)
+    async with asyncio.timeout(LONG):
+        while "[QUEUED" in await server.call("get_run", run_id=run, wait_seconds=0.05):
+            pass
+    return cell_id, run
 
 
 async def until_printed(machine: Machine, server: StdioClient, cell_id: str, run: str, line: str) -> None:

@@ -22,6 +22,13 @@ async def chromium() -> AsyncIterator[Browser]:
         await browser.close()
 
 
+async def new_page(browser: Browser, width: int = 1400, height: int = 900) -> tuple[Page, "Seen"]:
+    """A window of its own."""
+    page = await browser.new_page(viewport={"width": width, "height": height})
+    page.set_default_timeout(LONG * 1000)
+    return page, Seen(page)
+
+
 @asynccontextmanager
 async def view(machine: Machine, *arguments: str) -> AsyncIterator[str]:
     """The address of the page of a machine's folder, while the command runs."""
@@ -49,8 +56,7 @@ async def viewing(environment: dict[str, str], folder: Path, *arguments: str) ->
 
 async def opened(browser: Browser, url: str) -> tuple[Page, "Seen"]:
     """The page, connected, in a window of its own."""
-    page = await browser.new_page(viewport={"width": 1400, "height": 900})
-    seen = Seen(page)
+    page, seen = await new_page(browser)
     await page.goto(url)
     await expect(page.locator("#connection")).to_have_text("Connected")
     return page, seen
@@ -65,10 +71,12 @@ class Seen:
         page.on("popup", lambda popup: self.bad.append(f"popup {popup.url}"))
         page.on("pageerror", lambda error: self.bad.append(f"error {error}"))
         page.on("console", lambda message: self.bad.append(f"console {message.text}") if message.type == "error" else None)
-        # What a page elsewhere has answered; a blocked request is a request, too.
+        # What a page elsewhere was asked, and what it has answered; a blocked request is a request, too.
+        self.asked: list[str] = []
         self.answered: list[str] = []
-        page.on("response", lambda response: self.answered.append(response.url) if is_remote(response.url) else None)
+        page.on("request", lambda request: self.asked.append(request.url) if _is_remote(request.url) else None)
+        page.on("response", lambda response: self.answered.append(response.url) if _is_remote(response.url) else None)
 
 
-def is_remote(url: str) -> bool:
-    return not url.startswith(("http://127.0.0.1:", "data:", "about:", "blob:"))
+def _is_remote(url: str) -> bool:
+    return not url.startswith(("http://127.0.0.1:", "file:", "data:", "about:", "blob:"))

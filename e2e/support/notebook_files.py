@@ -1,14 +1,13 @@
 """Notebook files as programs other than ours write and read them."""
 
 import json
-import time
 import warnings
 from pathlib import Path
 from typing import Any
 
 import nbformat
 
-from e2e.support.waiting import LONG
+from e2e.support.waiting import wait_until
 
 Json = dict[str, Any]
 
@@ -31,13 +30,22 @@ def validated(content: Json) -> Json:
 
 def read_whole(path: Path) -> Json:
     """The notebook in a file that another program may be writing, which is empty or cut for a moment then."""
-    end = time.monotonic() + LONG
-    while True:
+    texts: list[str] = []
+
+    def is_whole() -> bool:
+        texts.append(path.read_text(encoding="utf-8"))
         try:
-            return json.loads(path.read_text(encoding="utf-8"))
+            return bool(json.loads(texts[-1]))
         except ValueError:
-            assert time.monotonic() < end, f"{path} is not whole"
-            time.sleep(0.01)
+            return False
+
+    wait_until(is_whole, lambda: f"{path} is whole: {texts[-1][-200:]}")
+    return json.loads(texts[-1])
+
+
+def read_saved(path: Path) -> Json:
+    """The valid notebook in a file that a Jupyter server may be saving."""
+    return validated(read_whole(path))
 
 
 def sources(notebook: Json) -> list[str]:

@@ -5,15 +5,15 @@ import re
 import shutil
 import subprocess
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from e2e.support import logs
 from e2e.support.home import Home, new_mark
 from e2e.support.processes import command_lines, end_keepers, is_marked, kernels, marked, obey_permissions
 from e2e.support.program import Launch, program
-from e2e.support.waiting import LONG
+from e2e.support.waiting import LONG, wait_until
 from e2e.support.wine import REQUEST_TO_END
 
 # Serves the notebooks of the folder it is started in.
@@ -47,6 +47,7 @@ class NotebookServer:
             text=True,
             preexec_fn=obey_permissions,
         )
+        logs.keep("the program", lambda: "\n".join(self.log_lines))
         self._listening = threading.Thread(target=self._listen, daemon=True)
         self._listening.start()
 
@@ -102,24 +103,21 @@ def running(server: NotebookServer) -> Iterator[NotebookServer]:
 def nothing_is_left(mark: str, home: Home) -> None:
     """Ends the kept kernels, and waits until every process that the program started has ended. Folders of keepers stay for runs that
     nobody has read, until a person removes them."""
-    end = time.monotonic() + LONG
     end_keepers(mark)
     # Reading all of /proc is slow beside other tests, so in between only the processes that were found are looked at.
     while left := marked(mark):
-        while any(is_marked(process, mark) for process in left):
-            assert time.monotonic() < end, f"left behind: {command_lines(left)}"
-            time.sleep(0.02)
+        wait_until(lambda: not any(is_marked(it, mark) for it in left), lambda: f"left behind: {command_lines(left)}")
     if home.left_by_keepers():
         # Other tests may have the same home, and kernels that run.
         for kernel in json.loads(_kernels(mark, home, "--json")):
             if kernel["state"] == "ended; its last runs have not been read":
                 _kernels(mark, home, "stop", kernel["id"])
-    while (folders := home.left_by_keepers()) and time.monotonic() < end:
-        time.sleep(0.02)
-    for folder in folders:
+    try:
+        wait_until(lambda: not home.left_by_keepers(), lambda: f"left behind: {home.left_by_keepers()}")
+    finally:
         # Once is enough: other tests may have the same home.
-        shutil.rmtree(folder, ignore_errors=True)
-    assert not folders, f"left behind: {folders}"
+        for folder in home.left_by_keepers():
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _kernels(mark: str, home: Home, *arguments: str) -> str:

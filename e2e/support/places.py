@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from typing import Any
 
 import pytest
 
@@ -70,6 +71,24 @@ INSIDE = Place("rtc", "inside", _INSIDE)
 COLAB = Place("colab", lacks=_COLAB)
 # A server without jupyter-collaboration is tested from inside in `inside/test_documents.py`.
 PLACES = (FOLDER, *BESIDE, INSIDE, COLAB)
+
+
+def fixtures_of(*places: Place) -> tuple[Any, Any, Any]:
+    """The fixtures `place`, `form` and `mode` of a file whose tests run on these places."""
+
+    @pytest.fixture(scope="module", params=places, ids=str)
+    def place(request: pytest.FixtureRequest) -> Place:
+        return request.param
+
+    @pytest.fixture(scope="module")
+    def form(place: Place) -> str:
+        return place.form
+
+    @pytest.fixture(scope="module")
+    def mode(place: Place) -> str:
+        return place.mode
+
+    return place, form, mode
 
 
 def at(*places: Place) -> pytest.MarkDecorator:

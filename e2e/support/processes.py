@@ -9,11 +9,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from e2e.support.home import MARK
+from e2e.support.waiting import LONG
 
 MEGABYTE = 1 << 20
 
-# Servers that take longer are killed; some hang in threads of their extensions.
-_ENDING = 20.0
 _PR_CAPBSET_DROP = 24
 _CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH = 1, 2
 
@@ -57,10 +56,8 @@ def servers(mark: str) -> list[int]:
 def end_keepers(mark: str) -> None:
     """Asks them to end their kernels."""
     for keeper in keepers(mark):
-        try:
+        with suppress(ProcessLookupError):
             os.kill(keeper, signal.SIGTERM)
-        except ProcessLookupError:
-            continue
 
 
 def command_lines(processes: list[int]) -> list[str]:
@@ -132,16 +129,11 @@ def obey_permissions() -> None:
 
 
 def end_server(process: subprocess.Popen[bytes] | None, mark: str) -> None:
-    """Ends a server as its owner does, and whatever it left that bears the mark."""
-    if process and process.poll() is None:
-        process.terminate()
-        try:
-            process.wait(_ENDING)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait(_ENDING)
-    for left in marked(mark):
-        try:
-            os.kill(left, signal.SIGKILL)
-        except ProcessLookupError:
-            continue
+    """Kills a server and whatever bears its mark. If they are asked to end, some servers hang in threads of their extensions."""
+    if process:
+        process.kill()
+        process.wait(LONG)
+    while left := marked(mark):
+        for each in left:
+            with suppress(ProcessLookupError):
+                os.kill(each, signal.SIGKILL)

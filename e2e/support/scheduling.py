@@ -21,14 +21,12 @@ _UNKNOWN_SECONDS = 3.0
 
 def group_of(item: pytest.Item) -> str:
     """The group of a test: its file and the values of its module's parameters."""
-    file = item.nodeid.partition("::")[0]
-    if item.get_closest_marker(WHOLE):
-        return f"{WHOLE} {file}"
-    callspec = getattr(item, "callspec", None)
-    if callspec is None:
-        return file
-    shared = [name for name, scope in callspec._arg2scope.items() if scope.value != "function"]
-    return " ".join([file, *(str(callspec.params[name]) for name in shared)])
+    words = [WHOLE] if item.get_closest_marker(WHOLE) else []
+    words.append(item.nodeid.partition("::")[0])
+    if callspec := getattr(item, "callspec", None):
+        shared = [name for name, scope in callspec._arg2scope.items() if scope.value != "function"]
+        words += [str(callspec.params[name]) for name in shared]
+    return " ".join(words)
 
 
 class GroupScheduling(LoadScopeScheduling):

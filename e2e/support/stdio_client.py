@@ -86,12 +86,11 @@ class StdioClient:
 
 @asynccontextmanager
 async def stdio_client(launch: Launch, own_group: bool = False) -> AsyncIterator[StdioClient]:
-    """Starts the program; in a process group of its own, as clients do that kill the group."""
+    """Starts the program; in a process group of its own, as clients do that kill the group. pytest shows what it logs if the test fails."""
     process = await asyncio.create_subprocess_exec(
         *[program(), *launch.arguments],
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
         limit=LARGEST_LINE,
         cwd=launch.folder,
         env=launch.environment,

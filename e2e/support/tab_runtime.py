@@ -10,12 +10,11 @@ from typing import Any
 
 import nbformat
 from jupyter_client.asynchronous.client import AsyncKernelClient
-from jupyter_client.connect import write_connection_file
 
 from e2e.support.home import Home, new_mark
 from e2e.support.notebook_files import Json
 from e2e.support.notebook_server import nothing_is_left
-from e2e.support.waiting import LONG
+from e2e.support.waiting import LONG, until
 
 _OUTPUTS = {"stream", "display_data", "execute_result", "error"}
 
@@ -48,7 +47,6 @@ class TabRuntime:
 async def tab_runtime(folder: Path, home: Home) -> AsyncIterator[TabRuntime]:
     """Starts a kernel that is ready."""
     file, mark = folder / "runtime.json", new_mark()
-    write_connection_file(str(file))
     process = subprocess.Popen(
         [sys.executable, "-m", "ipykernel_launcher", "-f", str(file)],
         cwd=folder,
@@ -59,6 +57,8 @@ async def tab_runtime(folder: Path, home: Home) -> AsyncIterator[TabRuntime]:
     )
     client = AsyncKernelClient(connection_file=str(file))
     try:
+        # The kernel chooses its ports itself, so that nobody can take them before.
+        await until(lambda: process.poll() is not None or file.exists() and file.read_text().endswith("}"), "it starts")
         client.load_connection_file()
         client.start_channels(hb=False)
         await client.wait_for_ready(LONG)

@@ -12,6 +12,7 @@ from websockets.typing import Origin, Subprotocol
 
 from e2e.support.browser import COLAB_ORIGIN
 from e2e.support.program import TabAddress
+from e2e.support.waiting import LONG
 
 Json = dict[str, Any]
 
@@ -50,9 +51,9 @@ class TabSocket:
         self._received = asyncio.Condition()
         self.received: list[str] = []
 
-    async def receives(self, method: str, *, within: float = 5) -> None:
+    async def receives(self, method: str) -> None:
         """Waits until the program has sent a message of this method."""
-        async with self._received, asyncio.timeout(within):
+        async with self._received, asyncio.timeout(LONG):
             await self._received.wait_for(lambda: method in self.received)
 
     async def serve(self) -> None:

@@ -1,6 +1,7 @@
 """Waiting for conditions that nothing notifies us of."""
 
 import asyncio
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -8,6 +9,14 @@ from typing import Any
 LONG = 200.0
 # The time between two looks at a condition grows, because looking costs the machine something.
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 0.2
+
+
+def wait_until(condition: Callable[[], object], what: Callable[[], str]) -> None:
+    """The same as `until` where there is no event loop; `what` is for the message."""
+    end = time.monotonic() + LONG
+    while not condition():
+        assert time.monotonic() < end, f"not within {LONG} s: {what()}"
+        time.sleep(0.02)
 
 
 async def until(

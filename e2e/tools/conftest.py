@@ -10,7 +10,7 @@ import pytest_asyncio
 
 from e2e.support.agents.answer import Agent
 from e2e.support.agents.python_sdk import python_agent
-from e2e.support.browser import chromium
+from e2e.support.browser import Browsers, Chromium
 from e2e.support.home import Home
 from e2e.support.inside_server import inside
 from e2e.support.jupyter_program import JupyterNotebookClient, reaching
@@ -59,14 +59,14 @@ def place(request: pytest.FixtureRequest) -> Place:
     return request.param
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def opened(
-    place: Place, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+    place: Place, browsers: Browsers, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[OpenPlace]:
     folder, home = tmp_path_factory.mktemp("folder"), request.getfixturevalue("home")
     async with AsyncExitStack() as stack:
         if place == COLAB:
-            yield await _colab(stack, folder, home, request.getfixturevalue("page_port"))
+            yield await _colab(stack, folder, home, await browsers.chromium())
             return
         if place == FOLDER:
             url = stack.enter_context(notebook_server(folder, home)).url
@@ -91,13 +91,12 @@ def _jupyter(stack: AsyncExitStack, place: Place, folder: Path, home: Home, jupy
     return OpenPlace(place, url, folder, at)
 
 
-async def _colab(stack: AsyncExitStack, folder: Path, home: Home, page_port: int) -> OpenPlace:
+async def _colab(stack: AsyncExitStack, folder: Path, home: Home, browser: Chromium) -> OpenPlace:
     """The program with the first tab in a browser, whose notebook runs on a kernel."""
     url = stack.enter_context(notebook_server(folder, home)).url
     runs_in = folder / "runtime"
     runs_in.mkdir()
     runtime = await stack.enter_async_context(tab_runtime(runs_in, home))
-    browser = await stack.enter_async_context(chromium(page_port))
     person = await stack.enter_async_context(browser.person(runtime=runtime))
     async with python_agent(url) as agent:
         address = await agent.tab_address()

@@ -23,7 +23,7 @@ from e2e.support.processes import MEGABYTE, open_files, resident
 from e2e.support.soak.agent import SoakAgent
 from e2e.support.soak.shared_places import SharedFolder, SharedJupyter, SharedPlace
 from e2e.support.soak.transports import HttpAgent, StdioAgent
-from e2e.support.waiting import until
+from e2e.support.waiting import LONG, until
 
 SECONDS = float(os.environ.get("CELLBRIDGE_SOAK_SECONDS", "0"))
 SEED = int(os.environ.get("CELLBRIDGE_SOAK_SEED", "0")) or (random.randrange(1, 1 << 32) if SECONDS else 7)
@@ -32,8 +32,6 @@ HTTP_AGENTS, STDIO_AGENTS, NOTEBOOKS = (16, 4, 4) if SECONDS else (3, 1, 2)
 STEPS = 0 if SECONDS else 15
 # After how many calls of a place a server is killed.
 CALLS = (80, 240) if SECONDS else (8, 12)
-# How long outputs may take that a keeper stores, in seconds.
-SETTLED = 30
 # How long temporary files may stay, in seconds.
 FRESH = 120
 # How many sessions of killed agents a server keeps: the newest. Until there are as many, its memory grows.
@@ -131,7 +129,7 @@ async def check(place: SharedPlace, agents: list[SoakAgent]) -> None:
 
 async def settled(place: SharedPlace, path: str, agents: list[SoakAgent]) -> None:
     """Compares a notebook with what the agents know. Outputs of a run whose server was killed come later."""
-    end = time.monotonic() + SETTLED
+    end = time.monotonic() + LONG
     while True:
         try:
             cells = await place.cells(path)

@@ -6,10 +6,10 @@ import pytest
 
 from e2e.support.notebook_client import NotebookClient
 from e2e.support.notebook_files import printed
-from e2e.support.places import COLAB, FOLDER, INSIDE, JSD, PLAIN, RTC, Can, at
+from e2e.support.places import COLAB, FOLDER, INSIDE, RTC, Can, at, each_kind_of_kernel
 from e2e.tools.conftest import OpenPlace
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 SOURCES = ["first = 1", "# Text", "second = first * 2", "print(second)", "print('apart')"]
 
@@ -28,7 +28,7 @@ async def _states(client: NotebookClient, **given: str) -> dict[str, str]:
     return {row[5]: row[6] if len(row) > 6 else "" for row in rows}
 
 
-@at(FOLDER, PLAIN, RTC, JSD, INSIDE, COLAB)
+@each_kind_of_kernel
 async def test_stale_cells_are_found_and_run(opened: OpenPlace) -> None:
     async with opened.notebook() as client:
         await _filled(client)
@@ -70,7 +70,7 @@ async def test_after_a_restart_all_outputs_are_stale(opened: OpenPlace) -> None:
         assert await _states(client, only="stale") == {SOURCES[4]: "other kernel"}
 
 
-@at(FOLDER, RTC, INSIDE, COLAB)
+@at(RTC, INSIDE, COLAB)
 async def test_a_notebook_is_verified_beside_its_kernel(opened: OpenPlace) -> None:
     async with opened.notebook() as client:
         sources = ["kept = 41", "print(kept + 1)"]

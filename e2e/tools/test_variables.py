@@ -8,7 +8,7 @@ from e2e.support.notebook_client import run_in
 from e2e.support.places import Can, each_kind_of_kernel, same_everywhere
 from e2e.tools.conftest import OpenPlace
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 DEFINE = """import json
 class Odd:
@@ -54,7 +54,7 @@ async def test_variables_are_listed_while_a_cell_runs(opened: OpenPlace) -> None
         assert "begun: str 3" in (await client.do("inspect_variable", name="begun")).text
         assert "[STILL RUNNING" in (await client.do("get_run", run_id=run, wait_seconds=0)).text
         door.touch()
-        assert "[COMPLETED" in (await client.do("get_run", run_id=run, wait_seconds=20)).text
+        assert "[COMPLETED" in (await client.wait(run)).text
 
 
 @same_everywhere

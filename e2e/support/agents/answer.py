@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from e2e.support.program import OPEN, TabAddress
+from e2e.support.waiting import LONG
 
 # How far, of how much, and a message.
 Progress = tuple[float, float | None, str | None]
@@ -80,7 +81,7 @@ class Agent(ABC):
             self.changes += 1
             self._changed.notify_all()
 
-    async def tools_changed(self, since: int, *, within: float = 5) -> None:
+    async def tools_changed(self, since: int) -> None:
         """Waits for another notification that the tools changed, after `since` earlier ones."""
-        async with self._changed, asyncio.timeout(within):
+        async with self._changed, asyncio.timeout(LONG):
             await self._changed.wait_for(lambda: self.changes > since)

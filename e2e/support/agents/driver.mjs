@@ -18,9 +18,8 @@ const verbs = {
   prompts: (client) => client.listPrompts(),
   prompt: (client, { name, arguments: given }) => client.getPrompt({ name, arguments: given }),
   async call(client, { name, arguments: given }, callTool) {
-    const progress = [];
-    const result = await callTool(client, { name, arguments: given }, { onprogress: (each) => progress.push(each) });
-    return { result, progress };
+    const onprogress = (progress) => say({ event: "progress", progress });
+    return { result: await callTool(client, { name, arguments: given }, { onprogress }) };
   },
 };
 

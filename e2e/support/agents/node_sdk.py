@@ -42,14 +42,14 @@ class NodeAgent(Agent):
         return (await self._ask("tools"))["tools"]
 
     async def call(self, name: str, arguments: dict[str, Any] | None = None) -> Answer:
-        said = await self._ask("call", name=name, arguments=arguments or {})
-        result = said["result"]
+        self.progress = noted = []
+        result = (await self._ask("call", name=name, arguments=arguments or {}))["result"]
         return Answer(
             content=result["content"],
             structured=result.get("structuredContent"),
             is_error=result.get("isError", False),
             meta=result.get("_meta"),
-            progress=[(each["progress"], each.get("total"), each.get("message")) for each in said["progress"]],
+            progress=noted,
         )
 
     async def resources(self) -> list[dict[str, Any]]:
@@ -91,6 +91,9 @@ class NodeAgent(Agent):
                 self._waiting[said["id"]].set_result(said)
             elif said["event"] == "ready":
                 self.ready.set_result(said["revision"])
+            elif said["event"] == "progress":
+                each = said["progress"]
+                self.progress.append((each["progress"], each.get("total"), each.get("message")))
             else:
                 await self.note_change()
         for waiting in [self.ready, *self._waiting.values()]:
