@@ -1,6 +1,6 @@
 """What the memory handler says of arrays of jax and torch. A process of its own: both start threads, and jax minds forks after that.
 
-`python -m e2e.support.frameworks jax` is a test (`e2e/local/test_memory_frameworks.py`). The wheels of torch bring a GPU's libraries, which
+`python -m e2e.support.frameworks jax` is a test (`e2e/local/test_memory.py`). The wheels of torch bring a GPU's libraries, which
 no test needs, so `torch` is run by hand with a Python that has it, such as that of Debian's `python3-torch`.
 """
 

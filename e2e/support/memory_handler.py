@@ -5,6 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from e2e.support.program import REPOSITORY
+from e2e.support.waiting import LONG
 
 HANDLER = REPOSITORY / "crates/kernel/src/memory/handler"
 IMPORT = re.compile(r"^from \.(\w+) import (?:\([^)]*\)|.*)\n", re.MULTILINE)
@@ -67,7 +68,7 @@ class Memory:
         self.answers = self.module["Answers"](self.shell)
         ran.clear()
 
-    def ask(self, what: str, seconds: float = 1.0, **given: Any) -> dict[str, Any]:
+    def ask(self, what: str, seconds: float = LONG, **given: Any) -> dict[str, Any]:
         return self.module["answer"](self.answers, {what: given}, seconds)
 
     def list(self, **given: Any) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 import collections
 import datetime
-import enum
 import functools
 import types
 import uuid
