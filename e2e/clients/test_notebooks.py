@@ -1,22 +1,19 @@
 """Real MCP clients work in a notebook: each SDK in each era it speaks. What an SDK accepts, only that SDK shows."""
 
-import asyncio
 import base64
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import pytest
 
 from e2e.support.agents.answer import Agent
 from e2e.support.agents.python_sdk import python_agent
 from e2e.support.agents.sdks import Sdk, each_client
 from e2e.support.home import Home
 from e2e.support.notebook_client import NotebookClient, id_in, notebook_client
-from e2e.support.notebook_files import PIXEL, SHOW_PIXEL, printed, sources, write
+from e2e.support.notebook_files import PIXEL, SHOW_PIXEL, printed, sources
 from e2e.support.notebook_server import NotebookServer, launch
-from e2e.support.waiting import LONG
 
 TOOLS = {
     "answer_input",
@@ -94,68 +91,33 @@ async def _costs_little(agent: Agent) -> None:
 
 
 async def _edits(client: NotebookClient) -> None:
-    title = await client.insert("# A title", "markdown")
     code = await client.insert("x = 1\nprint(x)")
-    await client.insert("raw", "raw", cell_index=1)
-    assert sources(client.notebook()) == ["# A title", "raw", "x = 1\nprint(x)"]
-
+    await client.insert("# Title", "markdown")
+    await client.insert("raw", "raw", cell_index=0)
     edited = await client.do("edit_cell_source", cell_id=code, old_string="x = 1", new_string="x = 'größer 🪐'")
     assert "-x = 1\n+x = 'größer 🪐'" in edited.text
-    assert sources(client.notebook())[2] == "x = 'größer 🪐'\nprint(x)"
-
-    overwritten = await client.do("overwrite_cell_source", cell_id=title, cell_source="# Another title")
-    assert "-# A title\n+# Another title" in overwritten.text
-
-    moved = await client.do("move_cell", source_cell_id=code, target_index=0)
-    assert code in moved.text
-    assert sources(client.notebook()) == ["x = 'größer 🪐'\nprint(x)", "# Another title", "raw"]
-
-    deleted = await client.do("delete_cell", cell_indices=[2])
+    deleted = await client.do("delete_cell", cell_indices=[0])
     assert "deleted cell source:\nraw" in deleted.text
-    assert sources(client.notebook()) == ["x = 'größer 🪐'\nprint(x)", "# Another title"]
+    assert sources(client.notebook()) == ["x = 'größer 🪐'\nprint(x)", "# Title"]
 
 
 async def _runs(client: NotebookClient) -> None:
     ran = await client.do("execute_cell", cell_index=0)
     assert "größer 🪐" in ran.text and "[COMPLETED in" in ran.text
     assert printed(client.cell(0)) == "größer 🪐\n"
-    assert client.cell(0)["execution_count"] == 1
-
     picture = await client.run(SHOW_PIXEL)
     [image] = picture.images
-    assert image["mimeType"] == "image/png"
-    assert "image/png" in picture.text, "an image has a line of text beside it"
-    [output] = client.cell(id_in(picture))["outputs"]
-    assert base64.b64decode(output["data"]["image/png"]) == base64.b64decode(PIXEL)
-
+    assert image["mimeType"] == "image/png" and base64.b64decode(image["data"]) == base64.b64decode(PIXEL)
     wrong = await client.fails("insert_execute_code_cell", cell_index=-1, cell_source="y = 3\nx / y")
     assert "Traceback" in wrong and "TypeError: unsupported operand" in wrong and "----> 2" in wrong
-    [error] = client.notebook()["cells"][-1]["outputs"]
-    assert error["ename"] == "TypeError"
-
-    beside = await client.do("execute_code", code="x, y")
-    assert "('größer 🪐', 3)" in beside.text
-    assert len(client.notebook()["cells"]) == 4, "code beside the cells enters no notebook"
-
     both = await client.do("run_cells", **{"from": "0", "through": "2"})
     assert "größer 🪐" in both.text and len(both.images) == 1
-    first, _, second, _ = client.notebook()["cells"]
-    assert 3 < first["execution_count"] < second["execution_count"]
 
 
 async def _reads(client: NotebookClient) -> None:
-    brief = await client.do("read_notebook")
-    assert "has 4 cells" in brief.text and "Index\tType\tCount\tID\tRevision\tFirst Line" in brief.text
     detailed = await client.do("read_notebook", response_format="detailed", include_outputs=True)
     assert "=====Cell 1 | type: markdown" in detailed.text
     assert "x / y" in detailed.text and "TypeError" in detailed.text and len(detailed.images) == 1
-    one = await client.do("read_cell", cell_index=2)
-    assert "Image(base64" in one.text and len(one.images) == 1
-    found = await client.do("search_notebook", query="GRÖßER")
-    assert found.text.count(client.cell(0)["id"]) == 2, "in the source and in the output"
-    cleared = await client.do("clear_cell_output", cell_index=3)
-    assert "1 output(s) removed" in cleared.text
-    assert client.cell(3)["outputs"] == []
 
 
 async def _resources(client: NotebookClient) -> None:
@@ -174,25 +136,8 @@ async def _resources(client: NotebookClient) -> None:
     cited = await client.agent.prompt(
         "jupyter_cite", {"prompt": "Explain it", "cell_indices": "0-1", "notebook_name": client.path}
     )
-    assert "USER Cite cells [0, 1]" in cited and "# Another title" in cited
+    assert "USER Cite cells [0, 1]" in cited and "# Title" in cited
     assert cited.endswith("=====End of Cited Cells=====\nUSER's Instruction are follow: Explain it")
-
-
-async def test_opened_notebooks_are_listed_as_resources(server: NotebookServer, path: str) -> None:
-    async with notebook_client(server, path) as client:
-        [listed] = await client.agent.resources()
-        assert json.loads((await client.agent.read_resource(listed["uri"]))["text"]) == client.notebook()
-
-
-@pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")
-async def test_a_subscriber_is_notified_of_another_program_s_changes(server: NotebookServer, path: str) -> None:
-    write(server.root / path, "a")
-    async with python_agent(server.url) as agent:
-        await agent.subscribe(f"notebook://{path}")
-        write(server.root / path, "of another program")
-        async with asyncio.timeout(LONG):
-            assert await agent.updated.get() == f"notebook://{path}"
-        assert "of another program" in (await agent.read_resource(f"notebook://{path}"))["text"]
 
 
 async def test_tool_names_of_published_prompts_still_work(server: NotebookServer, path: str) -> None:
@@ -214,26 +159,6 @@ async def test_tool_names_of_published_prompts_still_work(server: NotebookServer
         await client.do("switch_notebook", notebook_path=path)
         await client.do("disconnect_notebook")
         assert not {"list_cells", "connect_notebook"} & await agent.tool_names(), "older names are not listed"
-
-
-async def test_arguments_are_accepted_in_the_forms_that_clients_send(server: NotebookServer, path: str) -> None:
-    async with notebook_client(server, path) as client:
-        for index in range(5):
-            await client.do("insert_cell", cell_index=str(index), cell_type="code", cell_source=f"{index}")
-        await client.do(
-            "insert_cell", cell_index=5.0, cell_type="code", cell_source=["a = 1\n", "a"], after_cell_id=None
-        )
-        assert sources(client.notebook()) == ["0", "1", "2", "3", "4", "a = 1\na"]
-        replaced = {"cell_index": "5", "old_string": "a", "new_string": "b", "replace_all": "true"}
-        await client.do("edit_cell_source", **replaced)
-        await client.do("delete_cell", cell_indices="[1, 2]", include_source="False")
-        assert sources(client.notebook()) == ["0", "3", "4", "b = 1\nb"]
-        assert "3" in (await client.do("execute_cell", cell_index="1", cell_id="", timeout="30", stream="false")).text
-        ids = [each["id"] for each in client.notebook()["cells"]]
-        await client.do("delete_cell", cell_ids_to_delete=f"{ids[0]}, {ids[1]}")
-        assert sources(client.notebook()) == ["4", "b = 1\nb"]
-        refused = await client.fails("read_cell", cell_index="three cells")
-        assert "three cells" in refused
 
 
 async def test_a_plot_and_a_data_frame_arrive_as_an_image_and_a_compact_table(

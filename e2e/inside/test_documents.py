@@ -5,25 +5,21 @@ import json
 
 import pytest
 
-from e2e.support.agents.node_sdk import node_agent
 from e2e.support.collaborator import collaborator, watched_presence
 from e2e.support.inside_server import InsideServer
 from e2e.support.jupyter_program import is_on_disk, jupyter_notebook, until_on_disk
 from e2e.support.jupyter_server import JupyterServer
 from e2e.support.lab_notebooks import write_notebook
-from e2e.support.notebook_client import gate, id_in
+from e2e.support.notebook_client import id_in
 from e2e.support.notebook_files import printed, sources
 from e2e.support.waiting import LONG, until
+
+MODE = "inside"
 
 
 @pytest.fixture(scope="module", params=["plain", "jsd"])
 def form(request: pytest.FixtureRequest) -> str:
     return request.param
-
-
-@pytest.fixture(scope="module")
-def mode() -> str:
-    return "inside"
 
 
 async def test_answered_edits_are_in_the_file(mcp_server: InsideServer, jupyter: JupyterServer, path: str) -> None:
@@ -56,30 +52,6 @@ async def test_changes_are_recorded_for_the_servers_user_and_undone(
         await until_on_disk(client, lambda it: sources(it) == ["first = 1"], "the first source is on disk")
     logs = list((jupyter.home.folder / "state/cellbridge/history").glob("jupyter-*/*/log"))
     assert logs and all(log.stat().st_mode & 0o077 == 0 for log in logs)
-
-
-async def test_a_run_continues_after_its_client_vanishes(
-    mcp_server: InsideServer, jupyter: JupyterServer, path: str
-) -> None:
-    async with jupyter_notebook(mcp_server, path) as client:
-        opened, wait = gate(client)
-        begun, _ = gate(client, "begun")
-        touch = f"import pathlib\npathlib.Path({begun.name!r}).touch()"
-        code = f"print('early', flush=True)\n{touch}\n{wait}\nprint('late')"
-        async with node_agent("sdk_v1.mjs", mcp_server.url) as other:
-            await other.call("use_notebook", {"notebook_path": path})
-            given = {"notebook_name": path, "timeout": 100, "cell_index": -1, "cell_source": code}
-            running = asyncio.create_task(other.call("insert_execute_code_cell", given))
-            try:
-                await until(begun.exists, "the run has begun", during=running)
-                assert not running.done(), running.result().text
-            finally:
-                other.vanish()
-            with pytest.raises(AssertionError, match="the Node client ended"):
-                await running
-        opened.touch()
-        await until_on_disk(client, lambda it: printed(it["cells"][0]) == "early\nlate\n", "the file has all outputs")
-        assert printed(jupyter.saved(path)["cells"][0]) == "early\nlate\n"
 
 
 @pytest.mark.parametrize("form", ["jsd"], scope="module")

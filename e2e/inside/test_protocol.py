@@ -22,20 +22,12 @@ from e2e.support.notebook_files import Json, printed, sources
 from e2e.support.program import program
 from e2e.support.waiting import LONG
 
+MODE = "inside"
+
 # There is no other server to connect to.
 # Where no JupyterLab is open, there is no `open_in_browser`.
 TOOLS = NOTEBOOK_TOOLS - {"connect_to_jupyter", "open_in_browser"}
 REVISIONS = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]
-
-
-@pytest.fixture(scope="module")
-def form() -> str:
-    return "rtc"
-
-
-@pytest.fixture(scope="module")
-def mode() -> str:
-    return "inside"
 
 
 def _initialize(revision: str) -> Json:
@@ -89,20 +81,6 @@ def test_the_client_s_protocol_revision_is_used(revision: str, jupyter: JupyterS
     """jupyter-mcp-server always answers 2024-11-05."""
     with _session(jupyter, revision) as (message, _):
         assert message["protocolVersion"] == revision and message["serverInfo"]["name"] == "cellbridge"
-
-
-def test_a_ping_is_answered(jupyter: JupyterServer) -> None:
-    """jupyter-mcp-server answers `Method not found`."""
-    with _session(jupyter) as (_, given):
-        answer = ask(jupyter, "POST", json={"jsonrpc": "2.0", "id": 7, "method": "ping"}, **given)
-        assert _message(answer) == {"jsonrpc": "2.0", "id": 7, "result": {}}
-
-
-def test_a_notification_gets_no_reply(jupyter: JupyterServer) -> None:
-    with _session(jupyter) as (_, given):
-        cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 99}}
-        answer = ask(jupyter, "POST", json=cancelled, **given)
-        assert (answer.status_code, answer.content) == (202, b"")
 
 
 async def test_progress_is_reported_during_a_run(mcp_server: InsideServer, path: str) -> None:

@@ -2,19 +2,17 @@
 
 import os
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from e2e.support.agents.answer import Answer
 from e2e.support.agents.python_sdk import python_agent
 from e2e.support.home import new_mark
 from e2e.support.inside_server import ask, call, inside, sockets
-from e2e.support.jupyter_server import JUPYTER_CONFIG, JupyterServer, interpreter
+from e2e.support.jupyter_server import JUPYTER_CONFIG, PORTS, JupyterServer, interpreter
 from e2e.support.lab_notebooks import write_notebook
 from e2e.support.notebook_client import run_in
 from e2e.support.notebook_files import read_valid, sources
@@ -29,16 +27,8 @@ class OneOfTwo(JupyterServer):
 
     def __init__(self, folder: Path) -> None:
         super().__init__("plain", folder)
-
-    def wait(self) -> None:
-        end = time.monotonic() + LONG
-        while True:
-            assert time.monotonic() < end, self.log.read_text()
-            try:
-                assert self.ask("GET", "api/status").is_success
-                return
-            except httpx.TransportError:
-                time.sleep(0.05)
+        # Where the process of both is started.
+        self.log = folder.parent / "servers.log"
 
 
 @pytest.fixture(scope="module")
@@ -47,13 +37,13 @@ def two_servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Jupy
     folder = tmp_path_factory.mktemp("two")
     first, second = (OneOfTwo(folder / name) for name in ("first", "second"))
     write_notebook(second.root / "given.ipynb", "given = 1")
-    log = (folder / "servers.log").open("wb")
+    log = first.log.open("wb")
     python = interpreter("plain")
     mark = new_mark()
     servers = [[str(server.root), str(server.port)] for server in (first, second)]
     process = subprocess.Popen(
         [python, _SCRIPT, first.token, *servers[0], *servers[1]],
-        env={**os.environ, **first.home.environment(mark), "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}"},
+        env={**os.environ, **first.home.environment(mark), **PORTS, "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}"},
         stdin=subprocess.DEVNULL,
         stdout=log,
         stderr=log,
@@ -165,26 +155,6 @@ def test_read_only_agents_are_offered_only_tools_that_read(two_servers: tuple[Ju
     for tool in everything - offered:
         done, message = call(server, tool)
         assert not done and "lets agents only read" in message, f"{tool}: {message}"
-
-
-def test_a_read_only_agent_starts_no_kernel_by_opening_a_notebook(
-    two_servers: tuple[JupyterServer, JupyterServer],
-) -> None:
-    server, _ = two_servers
-    write_notebook(server.root / "opened.ipynb", "opened = 1")
-    done, message = call(server, "use_notebook", notebook_path="opened.ipynb")
-    assert done and "No kernel was chosen" in message, message
-    for given in [{"kernel_id": "NEW"}, {"kernel_name": "python3"}]:
-        done, message = call(server, "use_notebook", notebook_path="opened.ipynb", **given)
-        assert not done and "lets agents only read" in message, message
-    assert call(server, "unuse_notebook", notebook_name="opened.ipynb")[0]
-    assert server.kernel_models() == []
-
-
-def test_read_only_agents_cannot_create_notebooks(two_servers: tuple[JupyterServer, JupyterServer]) -> None:
-    server, _ = two_servers
-    done, message = call(server, "use_notebook", notebook_path="made.ipynb", mode="create")
-    assert not done and not (server.root / "made.ipynb").exists(), message
 
 
 def test_variables_are_spelled_as_at_the_command_line() -> None:

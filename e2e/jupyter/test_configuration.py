@@ -8,19 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from e2e.support.jupyter_program import fails_in_a_line, jupyter_launch, opens, reaching, started
+from e2e.support.jupyter_program import fails_in_a_line, opens, reaching, started
 from e2e.support.jupyter_server import JupyterServer, SharedServers, interpreter, jupyter_server
 from e2e.support.lab_notebooks import write_notebook
 from e2e.support.listener import listening
-from e2e.support.program import program
-from e2e.support.waiting import LONG
 
 PASSWORD = "the person's own password"
-
-
-@pytest.fixture(scope="module")
-def form() -> str:
-    return "rtc"
 
 
 @pytest.fixture(scope="module")
@@ -171,28 +164,3 @@ async def test_documents_and_kernels_on_two_servers_and_no_token_reaches_the_oth
                 await server.call("execute_code", code="1")
                 await server.call("list_kernels")
         assert listener.received and jupyter.token not in listener.text
-
-
-VENDOR = {
-    "documents": ("--document-provider", "datalayer"),
-    "sandboxes": ("--sandbox-variant", "modal"),
-    "environments": ("--sandbox-environment", "ai-env"),
-    "graphics": ("--sandbox-gpu", "A100"),
-    "proxies": ("--code-sandbox-proxy-token", "secret"),
-}
-
-
-@pytest.mark.parametrize("options", VENDOR.values(), ids=VENDOR)
-def test_a_cloud_option_is_refused_in_one_line(options: tuple[str, ...], tmp_path: Path) -> None:
-    launched = jupyter_launch(tmp_path / "home", "--jupyter-url", "http://127.0.0.1:1", *options)
-    ended = subprocess.run(
-        [program(), *launched.arguments],
-        env={**os.environ, **launched.environment},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=LONG,
-        check=False,
-    )
-    said = ended.stderr.decode()
-    assert ended.returncode != 0 and ended.stdout == b""
-    assert said.count("\n") == 1 and options[0] in said and "secret" not in said

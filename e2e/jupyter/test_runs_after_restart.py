@@ -1,7 +1,6 @@
 """Runs on a Jupyter server are found again by the next server of ours; none is called done that is not known to be. Only real
 servers show what they keep for whoever comes back."""
 
-import json
 import os
 import signal
 from collections.abc import AsyncIterator
@@ -146,21 +145,6 @@ async def test_a_run_whose_end_another_client_got_is_lost(restarts: Restarts, ju
 
 
 @only_rtc
-async def test_a_server_that_is_asked_to_end_leaves_its_runs_to_the_next_one(restarts: Restarts) -> None:
-    restarts.write("print('after')")
-    async with restarts.server() as server:
-        run = await restarts.begin(server)
-        server.end_input()
-        await server.ended()
-    async with restarts.server() as server:
-        assert f"run {run} of cell {restarts.cell_id} is still running" in await restarts.open(server)
-        restarts.gate.touch()
-        assert "before\nafter" in await restarts.result(server, run)
-        await restarts.until_stored("before\nafter\n")
-        await restarts.until_forgotten()
-
-
-@only_rtc
 async def test_a_run_that_goes_on_is_followed_to_its_end(restarts: Restarts) -> None:
     restarts.write("print('after')")
     async with restarts.server() as server:
@@ -209,36 +193,4 @@ async def test_the_runs_of_a_kernel_that_was_shut_down_are_lost(restarts: Restar
         assert f"run {run} of cell {restarts.cell_id} ended because the kernel died" in first, first
         text = await restarts.result(server, run)
         assert "[KERNEL DIED" in text and "before" in text
-        await restarts.until_forgotten()
-
-
-@only_rtc
-async def test_a_cell_that_somebody_changed_keeps_what_somebody_wrote(restarts: Restarts) -> None:
-    restarts.write("print('after')")
-    async with restarts.server() as server:
-        run = await restarts.begin(server)
-        await restarts.kill(server)
-    async with restarts.server() as other:
-        await restarts.open(other)
-        await other.call("overwrite_cell_source", cell_index=0, cell_source="print('mine')")
-        restarts.gate.touch()
-        text = await restarts.result(other, run)
-        assert "before\nafter" in text and "These outputs are not in the notebook" in text
-        assert "after" not in json.dumps(restarts.cell["outputs"])
-        await restarts.until_forgotten()
-
-
-@only_rtc
-async def test_a_server_that_lives_keeps_its_runs(restarts: Restarts) -> None:
-    restarts.write("print('after')")
-    async with restarts.server() as first, restarts.server() as second:
-        run = await restarts.begin(first)
-        assert run not in await restarts.open(second)
-        assert "There is no run" in await second.call("get_run", run_id=run, wait_seconds=0)
-        other = run_id(await second.call("execute_code", code="print('second')", timeout=0.1))
-        assert len(restarts.logs) == 2
-        assert other.split("-")[1] != run.split("-")[1]
-        restarts.gate.touch()
-        assert "before\nafter" in await restarts.result(first, run)
-        assert "second" in await restarts.result(second, other)
         await restarts.until_forgotten()

@@ -1,8 +1,6 @@
 """Starting `cellbridge jupyter`: it replies at once whatever the server does, and reports what is wrong."""
 
 import asyncio
-import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,15 +13,8 @@ from e2e.support.jupyter_server import TOKEN, JupyterServer, SharedServers, jupy
 from e2e.support.lab_notebooks import write_notebook
 from e2e.support.listener import listening
 from e2e.support.notebook_server import nothing_is_left
-from e2e.support.program import program
-from e2e.support.waiting import LONG
 
 STARTS = 5
-
-
-@pytest.fixture(scope="module")
-def form() -> str:
-    return "rtc"
 
 
 @pytest.fixture(scope="module")
@@ -68,52 +59,6 @@ async def test_a_wrong_token_is_reported_and_not_printed(jupyter: JupyterServer,
             assert "token" in message.lower() and "a-wrong-token" not in message
 
 
-async def test_a_missing_token_is_reported(jupyter: JupyterServer, tmp_path: Path) -> None:
-    async with started(tmp_path / "home", "--jupyter-url", jupyter.url) as server:
-        assert "token" in await fails_in_a_line(server)
-
-
-async def test_an_address_that_is_not_a_jupyter_server_is_reported(jupyter: JupyterServer, tmp_path: Path) -> None:
-    page = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 20\r\n\r\n<html>hello!</html>\n"
-    async with listening(page) as other, started(tmp_path / "home", "--jupyter-url", other.url) as server:
-        assert "Jupyter" in await fails_in_a_line(server)
-    async with started(tmp_path / "other", *reaching(jupyter, f"{jupyter.url}nowhere/")) as server:
-        assert "nowhere" in await fails_in_a_line(server)
-
-
-@pytest.mark.parametrize("wrong", ["ftp://127.0.0.1/", "not a url at all"])
-async def test_an_invalid_address_is_reported(wrong: str, tmp_path: Path) -> None:
-    """Reported at startup or with the first call."""
-    launched = jupyter_launch(tmp_path / "home", "--jupyter-url", wrong, "--jupyter-token", TOKEN)
-    ended = subprocess.run(
-        [program(), *launched.arguments],
-        input=b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n',
-        env={**os.environ, **launched.environment},
-        capture_output=True,
-        timeout=LONG,
-        check=False,
-    )
-    if ended.returncode != 0:
-        assert ended.stderr.count(b"\n") == 1 and ended.stdout == b""
-    else:
-        async with started(tmp_path / "home", "--jupyter-url", wrong, "--jupyter-token", TOKEN) as server:
-            assert await fails_in_a_line(server)
-
-
-async def test_a_hanging_server_blocks_nobody_forever(tmp_path: Path) -> None:
-    async with listening() as silent:
-        given = ("--jupyter-url", silent.url, "--network-timeout", "3")
-        async with python_agent(jupyter_launch(tmp_path / "home", *given)) as agent:
-            asked = asyncio.create_task(agent.call("list_notebooks"))
-            async with asyncio.timeout(LONG):
-                while not silent.received:
-                    await asyncio.sleep(0.01)
-                # Other calls are answered in that time.
-                assert await agent.tools()
-                answer = await asked
-            assert answer.is_error and str(silent.port) in answer.text
-
-
 async def test_the_end_of_input_ends_the_program_while_a_server_hangs(tmp_path: Path) -> None:
     async with listening() as silent, started(tmp_path / "home", "--jupyter-url", silent.url) as server:
         asking = asyncio.create_task(server.ask("tools/call", {"name": "list_files", "arguments": {}}))
@@ -129,11 +74,6 @@ async def test_running_servers_of_this_user_are_found(jupyter: JupyterServer, no
     found = {"JUPYTER_RUNTIME_DIR": str(jupyter.runtime)}
     async with started(tmp_path / "home", **found) as server:
         await opens(server, notebook)
-
-
-async def test_without_any_server_the_answer_says_how_to_start_one(tmp_path: Path) -> None:
-    async with started(tmp_path / "home") as server:
-        assert "jupyter lab" in (await fails_in_a_line(server)).lower()
 
 
 @pytest.fixture(scope="module")

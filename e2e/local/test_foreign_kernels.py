@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from e2e.support.foreign_kernel import ForeignKernel, copy_of, foreign_kernel
+from e2e.support.foreign_kernel import ForeignKernel, foreign_kernel
 from e2e.support.kept_kernels import NOTEBOOK, Machine, begin, create, kill, until_printed
 from e2e.support.program import program
 from e2e.support.stdio_client import StdioClient
@@ -93,32 +93,6 @@ async def test_its_death_is_noticed_and_a_new_kernel_takes_its_place(
         assert "again" in again and "the variables are gone" in again
         # Its file was left behind, as after every crash.
         assert "does not answer" in await server.call("use_notebook", notebook_path=NOTEBOOK, kernel_id=kernel.id)
-
-
-async def test_a_file_that_others_could_have_written_is_refused_in_one_line(
-    machine: Machine, kernel: ForeignKernel
-) -> None:
-    # That the refusal reaches agents and people, and the key neither.
-    open_to_all = copy_of(kernel.file, "open")
-    open_to_all.chmod(0o666)
-    open_to_all.with_name("kernel-planted.json").symlink_to(kernel.file)
-    remote = copy_of(kernel.file, "remote")
-    remote.write_text(remote.read_text().replace("127.0.0.1", "192.0.2.1"))
-    reasons = {
-        "open": "other users can write to it",
-        "planted": "it is a symbolic link",
-        "remote": "which is not local to this machine",
-    }
-    said = machine.kernels_command()
-    async with machine.server() as server:
-        said += await server.call("list_kernels")
-        for name, reason in reasons.items():
-            given = {"notebook_path": NOTEBOOK, "mode": "create", "kernel_id": name}
-            refusal = await server.call("use_notebook", **given)
-            assert f"The connection file of kernel {name} is not used: " in refusal and reason in refusal
-            assert f"kernel-{name}.json: " in said and f"{name}: started" not in said
-            said += refusal
-    assert kernel.key not in said
 
 
 async def test_the_command_line_lists_it_beside_kept_kernels_and_does_not_stop_it(

@@ -10,7 +10,7 @@ import nbformat
 
 from e2e.support import wine
 from e2e.support.kept_kernels import NOTEBOOK, Machine
-from e2e.support.notebook_files import read_valid, sources
+from e2e.support.notebook_files import read_valid
 from e2e.support.program import program
 from e2e.support.stdio_client import StdioClient
 from e2e.support.terminal import Ended
@@ -106,19 +106,6 @@ async def test_a_preview_shows_the_change_and_touches_nothing(machine: Machine) 
                 assert shown.splitlines()[1:] == made[1:], (tool, shown, made)
 
 
-async def test_what_the_person_changed_since_is_refused(machine: Machine) -> None:
-    _write(machine)
-    async with machine.server() as server:
-        await _call(server, "overwrite_cell_source", cell_id="c0", cell_source="agent = 1")
-        text = machine.file.read_text()
-        machine.file.write_text(text.replace("agent = 1", "person = 1"))
-        changed = machine.file.read_bytes()
-        assert "changed since by somebody else" in await _call(server, "history")
-        refused = await server.call("undo", notebook_name=NOTEBOOK)
-        assert "-agent = 1\n+person = 1" in refused and "Nothing was undone" in refused
-        assert machine.file.read_bytes() == changed
-
-
 async def test_a_server_that_is_killed_while_it_records_loses_nothing_else(machine: Machine) -> None:
     first = _write(machine)
     for number in range(5):
@@ -141,26 +128,6 @@ async def test_a_server_that_is_killed_while_it_records_loses_nothing_else(machi
         await _call(server, "undo", since="after")
         assert machine.file.read_bytes() == kept
     assert kept != first
-
-
-async def test_a_person_undoes_in_a_terminal(machine: Machine) -> None:
-    first = _write(machine)
-    async with machine.server() as server:
-        await _call(server, "overwrite_cell_source", cell_id="c0", cell_source="x = 1")
-        # A server that is killed may not have recorded its last change yet.
-        server.end_input()
-        assert await server.ended() == 0
-    shown = _command(machine, "history", NOTEBOOK)
-    assert "o2 " in shown.printed and "overwrite_cell_source: changed #1 (id c0)" in shown.printed, shown
-    assert "-print(0)\n+x = 1" in _command(machine, "history", NOTEBOOK, "o2").printed
-    assert "-print(0)\n+x = 1" in _command(machine, "diff", NOTEBOOK).printed
-    assert "Would undo" in _command(machine, "undo", NOTEBOOK, "--preview").printed
-    assert sources(read_valid(machine.file))[1] == "x = 1"
-    assert _command(machine, "undo", NOTEBOOK).status == 0
-    assert machine.file.read_bytes() == first
-    assert _command(machine, "diff", NOTEBOOK).printed == ""
-    nothing = _command(machine, "undo", NOTEBOOK)
-    assert nothing.status == 1 and "nothing to undo" in nothing.complaints.lower(), nothing
 
 
 async def test_a_person_undoes_nothing_while_a_cell_runs(machine: Machine) -> None:

@@ -12,7 +12,7 @@ from e2e.support.agents.node_sdk import node_modules
 from e2e.support.agents.python_sdk import python_agent
 from e2e.support.home import Home
 from e2e.support.notebook_client import NotebookClient, id_in, notebook_client
-from e2e.support.notebook_files import printed, write
+from e2e.support.notebook_files import printed
 from e2e.support.notebook_server import NotebookServer, notebook_server, running
 
 
@@ -93,48 +93,11 @@ async def test_a_result_that_the_kernel_publishes_after_idle_is_in_the_answer(
             await client.do("restart_notebook")
 
 
-async def test_a_notebook_that_names_its_kernel_gets_it(server: NotebookServer, path: str) -> None:
-    async with notebook_client(server, path) as client:
-        await client.do("unuse_notebook")
-        metadata = '{"kernelspec": {"name": "bash", "display_name": "Bash", "language": "bash"}}'
-        cells = (
-            '[{"cell_type": "code", "id": "a", "metadata": {}, "source": [], "outputs": [], "execution_count": null}]'
-        )
-        text = f'{{"cells": {cells}, "metadata": {metadata}, "nbformat": 4, "nbformat_minor": 5}}'
-        client.file.write_text(text)
-        assert "bash" in (await client.open()).text
-        assert "hello from bash" in (await client.run("echo hello from $(basename $BASH)")).text
-
-
 async def test_an_error_of_another_language_is_an_error(server: NotebookServer, path: str) -> None:
     async with python_agent(server.url) as agent:
         client = NotebookClient(agent, server.root, path)
         await client.create(kernel_name="bash")
         assert "no-such-command" in await client.fails("execute_code", code="no-such-command")
-
-
-async def test_the_error_for_an_unknown_kernel_names_the_installed_ones(server: NotebookServer, path: str) -> None:
-    async with python_agent(server.url) as agent:
-        client = NotebookClient(agent, server.root, path)
-        message = await client.fails("use_notebook", notebook_path=path, mode="create", kernel_name="cobol")
-        assert "cobol" in message and "bash" in message and "python3" in message
-
-
-async def test_two_notebooks_can_share_a_kernel(server: NotebookServer, path: str) -> None:
-    async with notebook_client(server, path) as client:
-        await client.run("shared = 'seen by both'")
-        kernel = next(
-            line.split("\t")[2]
-            for line in (await client.agent.call("list_notebooks")).text.splitlines()
-            if line.startswith(f"{path}\t")
-        )
-        write(server.root / f"other-{path}", "shared")
-        other = NotebookClient(client.agent, server.root, f"other-{path}")
-        await other.open(kernel_id=kernel)
-        assert "seen by both" in (await other.do("execute_cell", cell_index=0)).text
-        fresh = await other.open(kernel_id="NEW")
-        assert kernel not in fresh.text
-        assert "NameError" in await other.fails("execute_cell", cell_index=0)
 
 
 def _make_environment(folder: Path) -> None:

@@ -3,17 +3,15 @@
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from jupyter_client.blocking import BlockingKernelClient
 
 from e2e.support.home import Home, new_mark
 from e2e.support.processes import obey_permissions
-from e2e.support.waiting import LONG
+from e2e.support.waiting import LONG, wait_until
 
 
 class ForeignKernel:
@@ -38,9 +36,7 @@ class ForeignKernel:
 
     def connect(self) -> None:
         """Waits until it answers the program that has started it."""
-        while not self.file.exists() or not self.file.read_text().endswith("}"):
-            assert self.lives, "the kernel has ended"
-            time.sleep(0.02)
+        wait_until(lambda: self.file.exists() and self.file.read_text().endswith("}"), lambda: f"it starts; it lives: {self.lives}")
         self.client.load_connection_file()
         self.client.start_channels()
         self.client.wait_for_ready(timeout=LONG)
@@ -81,11 +77,3 @@ def foreign_kernel(home: Home, kernel_id: str) -> Iterator[ForeignKernel]:
         kernel.client.stop_channels()
         kernel.kill()
         kernel.file.unlink(missing_ok=True)
-
-
-def copy_of(file: Path, name: str) -> Path:
-    """Another connection file for the same kernel."""
-    copied = file.with_name(f"kernel-{name}.json")
-    copied.write_text(file.read_text())
-    copied.chmod(0o600)
-    return copied

@@ -10,7 +10,7 @@ from e2e.support.notebook_files import PIXEL, SHOW_PIXEL, printed, sources
 from e2e.support.places import Can, same_everywhere
 from e2e.tools.conftest import OpenPlace
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 TEXT = {"cell_type": "markdown"}
 CODE = {"cell_type": "code"}
@@ -52,20 +52,6 @@ async def test_cells_are_inserted_edited_moved_and_deleted(opened: OpenPlace) ->
 
 
 @same_everywhere
-async def test_a_list_of_cells_is_inserted_whole_or_not(opened: OpenPlace) -> None:
-    async with opened.notebook() as client:
-        cells = [{**TEXT, "cell_source": "# Text"}, {"cell_type": "raw", "cell_source": "raw"}]
-        await client.insert("last")
-        inserted = await client.attempt(Can.SET_CELL_TYPES, "insert_cell", cell_index=0, cells=cells)
-        if inserted:
-            assert "2 cell(s) inserted" in inserted.text and client.stored in inserted.text
-        assert await client.sources() == (["# Text", "raw", "last"] if inserted else ["last"])
-        unknown = {"cell_type": "prose", "cell_source": "x"}
-        assert "prose" in await client.fails("insert_cell", cell_index=0, cells=[*cells[:1], unknown])
-        assert (await client.sources())[-1] == "last" and "# Text" not in (await client.sources())[1:]
-
-
-@same_everywhere
 async def test_a_cell_is_named_by_index_id_prefix_or_execution_count(opened: OpenPlace) -> None:
     async with opened.notebook() as client:
         [cell, _] = await _filled(client, ("code", "'here'"), ("code", "alpha = 1"))
@@ -84,52 +70,6 @@ async def test_a_cell_is_named_by_index_id_prefix_or_execution_count(opened: Ope
         assert cell in refused and "'here'" in refused, "the nearest ones"
         assert "#1" in await client.fails("read_cell", cell_index=7)
         assert "In[999]" in await client.fails("execute_cell", cell_id="In[999]")
-
-
-@same_everywhere
-async def test_a_stale_revision_is_refused_with_the_new_source(opened: OpenPlace) -> None:
-    async with opened.notebook() as client:
-        cell = await client.insert("a")
-        for tool, given in [
-            ("overwrite_cell_source", {"cell_source": "b"}),
-            ("edit_cell_source", {"old_string": "a", "new_string": "b"}),
-            ("change_cell", {"duplicate": True}),
-        ]:
-            refused = await client.fails(tool, cell_id=cell, if_revision="00000000", **given)
-            assert "\na" in refused
-        listed = (await client.do("read_cell", cell_id=cell)).text
-        revision = listed.partition("revision: ")[2].partition("=")[0]
-        await client.stores("overwrite_cell_source", cell_id=cell, cell_source="b", if_revision=revision)
-        assert await client.sources() == ["b"]
-
-
-@same_everywhere
-async def test_a_cell_that_another_agent_changed_is_not_overwritten_or_deleted(opened: OpenPlace) -> None:
-    async with opened.notebook() as client:
-        [_, mine] = await _filled(client, ("markdown", "# Text"), ("code", "mine"))
-        async with opened.notebook(emptied=False) as other:
-            await other.stores("overwrite_cell_source", cell_id=mine, cell_source="theirs")
-        assert "Changed since you read them: cells 1" in (await client.do("read_notebook")).text
-        assert "theirs" in await client.fails("delete_cell", cell_indices=[0, 1])
-        assert await client.sources() == ["# Text", "theirs"], "all or nothing"
-        async with opened.notebook(emptied=False) as other:
-            await other.stores("overwrite_cell_source", cell_id=mine, cell_source="theirs again")
-        assert "theirs again" in await client.fails("overwrite_cell_source", cell_id=mine, cell_source="mine again")
-        assert await client.sources() == ["# Text", "theirs again"]
-        # Now it has seen the new source.
-        await client.stores("overwrite_cell_source", cell_id=mine, cell_source="mine again")
-        assert await client.sources() == ["# Text", "mine again"]
-
-
-@same_everywhere
-async def test_an_index_that_now_means_another_cell_is_refused(opened: OpenPlace) -> None:
-    async with opened.notebook() as client:
-        [_, cell] = await _filled(client, ("code", "a"), ("code", "b"))
-        async with opened.notebook(emptied=False) as other:
-            await other.insert("of another", "markdown", 0)
-        refused = await client.fails("overwrite_cell_source", cell_index=1, cell_source="lost?")
-        assert cell in refused and "index 2" in refused
-        assert await client.sources() == ["of another", "a", "b"]
 
 
 async def test_cells_keep_what_they_hold_when_they_are_changed_split_and_merged(opened: OpenPlace) -> None:
@@ -167,39 +107,6 @@ async def test_cells_keep_what_they_hold_when_they_are_changed_split_and_merged(
 
 
 @same_everywhere
-async def test_cells_are_selected_and_searched(opened: OpenPlace) -> None:
-    async with opened.notebook() as client:
-        cells = [
-            ("markdown", "# Title"),
-            ("code", "print('größer')"),
-            ("code", "1 / 0"),
-            ("markdown", "## Part"),
-            ("code", "2"),
-        ]
-        ids = await _filled(client, *cells)
-        await client.fails("run_cells", all=True)
-
-        async def selected(**given: object) -> list[str]:
-            table = (await client.do("read_notebook", **given)).text
-            return [cell for cell in ids if cell in table]
-
-        assert await selected(only="errors") == [ids[2]]
-        assert await selected(only="markdown") == [ids[0], ids[3]]
-        assert await selected(only="code", start_index=2) == [ids[2], ids[4]]
-        assert await selected(around=ids[2], before=1, after=0) == ids[1:3]
-        assert await selected(limit=2) == ids[:2]
-        tagged = await client.attempt(Can.SET_METADATA, "change_cell", cell_id=ids[4], tags=["here"])
-        assert await selected(only="tag:here") == (ids[4:] if tagged else [])
-
-        detailed = await client.do("read_notebook", only="errors", include_outputs=True)
-        assert "=====Cell 2 | type: code" in detailed.text and "ZeroDivisionError" in detailed.text
-        found = await client.do("search_notebook", query="GRÖßER")
-        assert found.text.count(ids[1]) == 2, "in the source and in the output"
-        headings = (await client.do("search_notebook")).text
-        assert ids[0] in headings and ids[3] in headings and ids[1] not in headings
-
-
-@same_everywhere
 async def test_a_notebook_and_its_cells_are_resources(opened: OpenPlace) -> None:
     async with opened.notebook() as client:
         cell = await client.insert(f"{SHOW_PIXEL}\n'größer'", run=True)
@@ -211,36 +118,3 @@ async def test_a_notebook_and_its_cells_are_resources(opened: OpenPlace) -> None
         assert (await read(address))["text"] == f"{SHOW_PIXEL}\n'größer'"
         image = await read(f"{address}/outputs/0")
         assert image["mimeType"] == "image/png" and base64.b64decode(image["blob"]) == base64.b64decode(PIXEL)
-
-
-@same_everywhere
-async def test_a_prompt_embeds_the_cells(opened: OpenPlace) -> None:
-    async with opened.notebook() as client:
-        await _filled(client, *(("code", f"cell_{number} = {number}") for number in range(4)))
-        given = {"prompt": "Explain", "cell_indices": "0-1,3", "notebook_name": client.path}
-        cited = await client.agent.prompt("jupyter_cite", given)
-        assert "cell_0 = 0" in cited and "cell_3 = 3" in cited and "cell_2" not in cited and "Explain" in cited
-
-
-@same_everywhere
-async def test_every_failure_is_an_error_result(opened: OpenPlace) -> None:
-    """jupyter-mcp-server returns many as ordinary text."""
-    async with opened.notebook() as client:
-        await client.insert("# Text", "markdown")
-        failures = [
-            ("use_notebook", {"notebook_path": "local:missing.ipynb", "notebook_name": "missing"}, "missing.ipynb"),
-            ("read_notebook", {"notebook_name": "nowhere"}, "use_notebook"),
-            ("read_cell", {"cell_index": 9}, "9"),
-            ("insert_cell", {"cell_index": 9, "cell_type": "code", "cell_source": ""}, "9"),
-            ("edit_cell_source", {"cell_index": 0, "old_string": "absent", "new_string": ""}, "old_string"),
-            ("execute_cell", {"cell_index": 0}, "markdown"),
-            ("execute_code", {"code": "1 / 0"}, "zerodivisionerror"),
-            ("execute_code", {"code": "1", "kernel_id": "no-such"}, "no-such"),
-            ("list_files", {"path": "no-such"}, "no-such"),
-            ("get_run", {"run_id": "r99999"}, "r99999"),
-            ("read_notebook", {"limit": -1}, "limit"),
-            ("insert_cell", {}, "cell_type"),
-        ]
-        for tool, given, named in failures:
-            message = await client.fails(tool, **given)
-            assert named in message.lower(), message

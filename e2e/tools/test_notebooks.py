@@ -9,11 +9,13 @@ import pytest
 from e2e.support.lab_notebooks import KERNELSPEC, write_notebook
 from e2e.support.notebook_client import NotebookClient, kernel_in
 from e2e.support.notebook_files import PIXEL, printed, read_valid, sources
-from e2e.support.places import COLAB, FOLDER, RTC, Can, at, needs
+from e2e.support.places import COLAB, FOLDER, JSD, PLAIN, RTC, Can, at
 from e2e.tools.conftest import OpenPlace
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
+# What the servers make of a file; in a folder, the tests of our own code show it.
+on_servers = at(PLAIN, RTC, JSD)
 EACH = 4
 
 
@@ -57,7 +59,7 @@ async def test_a_notebook_is_created_and_never_overwritten(opened: OpenPlace, pa
         assert client.file.read_bytes() == before
 
 
-@needs(Can.KEEP_FILES)
+@on_servers
 async def test_reading_returns_what_others_wrote(opened: OpenPlace, path: str) -> None:
     async with opened.agent(path) as client:
         ids = write_notebook(client.file, "x = 1", "x + 1")
@@ -70,7 +72,7 @@ async def test_reading_returns_what_others_wrote(opened: OpenPlace, path: str) -
         assert whole["metadata"]["kernelspec"]["name"] == KERNELSPEC["name"]
 
 
-@needs(Can.KEEP_FILES)
+@on_servers
 async def test_an_old_notebook_is_opened_edited_and_stays_valid(opened: OpenPlace, path: str) -> None:
     old = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("old = 1")], metadata={"kernelspec": KERNELSPEC})
     del old.cells[0]["id"]
@@ -84,7 +86,7 @@ async def test_an_old_notebook_is_opened_edited_and_stays_valid(opened: OpenPlac
         assert await client.sources() == ["old = 1", "new = 2", "old_and_new = 3; print(old_and_new)"]
 
 
-@needs(Can.KEEP_FILES)
+@on_servers
 async def test_untouched_metadata_and_attachments_survive(opened: OpenPlace, path: str) -> None:
     text = nbformat.v4.new_markdown_cell("![it](attachment:it.png)", metadata={"tags": ["kept"], "own": {"deep": [1]}})
     text["attachments"] = {"it.png": {"image/png": PIXEL}}

@@ -7,12 +7,7 @@ LEFT_OUT = {
     "local/test_kept_ends.py": "on Windows kernels end with their server",
     "local/test_kept_first_reply.py": "on Windows kernels end with their server",
     "local/test_kept_soak.py": "on Windows kernels end with their server",
-    "local/test_memory_changes.py": "a part of the kernel, without the program",
-    "local/test_memory_frameworks.py": "a part of the kernel, without the program",
-    "local/test_memory_handler.py": "a part of the kernel, without the program",
-    "local/test_memory_sizes.py": "a part of the kernel, without the program",
-    "local/test_memory_traps.py": "a part of the kernel, without the program",
-    "local/test_memory_values.py": "a part of the kernel, without the program",
+    "local/test_memory.py": "a part of the kernel, without the program",
     "local/test_faults.py::test_a_stopped_kernel_is_resumed[interrupt_kernel]": "Windows has no SIGSTOP",
     "local/test_foreign_kernels.py": "Windows takes connection files only from the user's own folders, and those of tests are elsewhere",
     "local/test_history.py::test_a_person_undoes_nothing_while_a_cell_runs": "on Windows no kernel is shared between servers",
@@ -21,14 +16,8 @@ LEFT_OUT = {
     ),
     "local/test_languages.py::test_notebooks_of_two_languages_run_side_by_side": "its kernels are programs for Linux",
     "local/test_languages.py::test_a_kernel_inherits_nothing_of_the_client": "its environment is one of Unix (`bin`)",
-    "local/test_languages.py::test_the_error_for_an_unknown_kernel_names_the_installed_ones": (
-        "the Python under wine has no kernelspec"
-    ),
     "local/test_languages.py::test_the_environment_of_the_project_is_used": "its environment is one of Unix (`bin`)",
     "local/test_nbformat.py": "a program for tests, which is not built for Windows",
-    "local/test_faults.py::test_no_kernel_that_is_not_kept_outlives_the_server[SIGTERM]": (
-        "Windows has no such signal, and wine ends the program by it at once"
-    ),
     "local/test_packages.py": "the Python under wine installs nothing",
     "local/test_runs.py::test_a_person_is_not_asked_for_a_secret": "it reads the log of a keeper",
     "local/test_telemetry.py::test_the_file_has_spans_of_calls_runs_and_kernels_without_code": "it asks for the mode of a file",

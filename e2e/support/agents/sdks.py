@@ -53,9 +53,3 @@ _ONCE = {
 each_client = pytest.mark.parametrize(
     ("sdk", "transport"), [(SDKS[name], transport) for name, transport in _ONCE.items()], ids=map("-".join, _ONCE.items())
 )
-# Where the same code was shown to work with all of them: a client of each era and language, and each transport.
-two_clients = pytest.mark.parametrize(
-    ("sdk", "transport"),
-    [(SDKS["python-modern"], "stdio"), (SDKS["typescript1-legacy"], "http")],
-    ids=["python-modern-stdio", "typescript1-legacy-http"],
-)
