@@ -6,7 +6,6 @@
 import statistics
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 import nbformat
 
 from bench.calls.agent import Agent
+from bench.timing import middle, timed
 from e2e.support.home import Home, new_mark
 
 NOTEBOOK = "history.ipynb"
@@ -28,17 +28,6 @@ def write_notebook(root: Path) -> None:
         output = nbformat.v4.new_output("stream", name="stdout", text="a line of output\n" * 20)
         cells.append(nbformat.v4.new_code_cell(f"print({number})\n" * 10, id=f"c{number}", outputs=[output]))
     nbformat.write(nbformat.v4.new_notebook(cells=cells), root / NOTEBOOK)
-
-
-def timed(act: Callable[[], object]) -> float:
-    begin = time.perf_counter()
-    act()
-    return (time.perf_counter() - begin) * 1000
-
-
-def middle(times: list[float]) -> str:
-    times.sort()
-    return f"{statistics.median(times):.2f} / {times[len(times) * 95 // 100]:.2f}"
 
 
 def edit(agent: Agent, number: int) -> None:
@@ -58,7 +47,7 @@ def compare(title: str, agents: dict[str, Agent], change: Callable[[Agent, int],
         for name, agent in agents.items():
             times[name].append(timed(lambda agent=agent, number=number: change(agent, number)))
     for name, taken in times.items():
-        print(f"| {title}, {name} | {middle(taken)} |")
+        print(f"| {title}, {name} | {middle(taken, 2)} |")
     recorded, unrecorded = (statistics.median(taken) for taken in times.values())
     print(f"| {title}: with the record it takes | {recorded / unrecorded:.3f} × |")
 
@@ -86,7 +75,7 @@ def main() -> None:
         for number in range(OPERATIONS):
             edit(recording, number)
         times = [timed(lambda: recording.call("history", {"notebook_name": NOTEBOOK})) for _ in range(40)]
-        print(f"| history after {OPERATIONS} operations | {middle(times)} |")
+        print(f"| history after {OPERATIONS} operations | {middle(times, 2)} |")
         kept = [path for path in (home.folder / "state/cellbridge/history").rglob("*") if path.is_file()]
         print(f"| its files | {len(kept)}, {sum(path.stat().st_size for path in kept) / 1e6:.1f} MB |")
 

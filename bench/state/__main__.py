@@ -16,6 +16,7 @@ from pathlib import Path
 from jupyter_client.blocking.client import BlockingKernelClient
 
 from bench.calls.agent import Agent, Json
+from bench.timing import middle, timed
 from e2e.support.home import Home, new_mark
 from e2e.support.jupyter_server import jupyter_server
 
@@ -74,17 +75,6 @@ def questions(agent: Agent) -> Callable[[], None]:
     return ask
 
 
-def timed(act: Callable[[], object]) -> float:
-    begin = time.perf_counter()
-    act()
-    return (time.perf_counter() - begin) * 1000
-
-
-def middle(times: list[float]) -> str:
-    times.sort()
-    return f"{statistics.median(times):.1f} / {times[len(times) * 95 // 100]:.1f}"
-
-
 def prepare(agent: Agent, home: Home) -> Kernel:
     agent.call("use_notebook", {"notebook_path": NOTEBOOK, "mode": "create"})
     agent.call("execute_code", {"code": VARIABLES})
@@ -110,7 +100,7 @@ def ask_in_all_states(place: str, agent: Agent, kernel: Kernel) -> None:
                 time.sleep(0.05)
                 times[way.title].append(timed(way.ask))
         for title, taken in times.items():
-            print(f"| {place} | {state} | {title} | {middle(taken)} |")
+            print(f"| {place} | {state} | {title} | {middle(taken, 1)} |")
         added = statistics.median(times["list_variables"]) - statistics.median(times["bare control request"])
         print(f"| {place} | {state} | added by list_variables | {added:.1f} |")
         if source:
@@ -127,7 +117,7 @@ def inspect_frame(agent: Agent) -> None:
         replies.append(len(reply.text.encode()))
 
     times = [timed(ask) for _ in range(ROUNDS // 4)]
-    print(f"| folder | idle | inspect_variable, 10 000 000 rows, {max(replies)} bytes | {middle(times)} |")
+    print(f"| folder | idle | inspect_variable, 10 000 000 rows, {max(replies)} bytes | {middle(times, 1)} |")
 
 
 def compare_runs(with_line: Agent, without: Agent) -> None:
@@ -138,7 +128,7 @@ def compare_runs(with_line: Agent, without: Agent) -> None:
             given = {"code": f"changed = {number}"}
             times[title].append(timed(lambda agent=agent, given=given: agent.call("execute_code", given)))
     for title, taken in times.items():
-        print(f"| folder | idle | execute_code {title} the line of changes | {middle(taken)} |")
+        print(f"| folder | idle | execute_code {title} the line of changes | {middle(taken, 1)} |")
 
 
 def main() -> None:
