@@ -23,7 +23,7 @@ mod timeline;
 mod words;
 
 pub use hub::{Hub, Rights};
-pub use machine::{Machine, SeenKernel, SeenRun};
+pub use machine::{Machine, SeenKernel, SeenRun, already_ended};
 pub use pages::{OpenPage, Pages};
 pub use routes::{Hubs, Login, PATH, data, files, is_open, only, routes};
 pub use server_kernels::{ServerKernels, answered_elsewhere};

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use futures_util::future::BoxFuture;
 use html::Libraries;
 use notebook::{CellId, Notebook, Output};
-use place::{Future, NotebookPath, RunId, RunState};
+use place::{Error, ErrorKind, Future, NotebookPath, RunId, RunState};
 
 /// The kernels of a place, whoever started them.
 pub trait Machine: Send + Sync + 'static {
@@ -67,4 +67,9 @@ pub struct SeenRun {
     pub is_recent: bool,
     /// Whether [`Machine::answer_input`] can answer it.
     pub takes_input: bool,
+}
+
+/// Why nothing can be done to a run that a page still shows.
+pub fn already_ended(run: &RunId) -> Error {
+    Error::new(ErrorKind::NotFound, format!("Run {run} has already ended."), "Look at its cell.")
 }

@@ -28,6 +28,12 @@ impl ServerKernels {
         Self { place, listed: Mutex::default() }
     }
 
+    /// The kernel with this id.
+    pub async fn kernel(&self, id: &str) -> Result<Arc<dyn Kernel>, Error> {
+        let kernels = self.all().await;
+        kernels.into_iter().find(|kernel| **kernel.id() == *id).ok_or_else(|| Error::no_kernel(id))
+    }
+
     /// The kernels, as the server has listed them lately; none if it does not answer.
     pub async fn all(&self) -> Vec<Arc<dyn Kernel>> {
         let mut listed = self.listed.lock().await;

@@ -72,10 +72,7 @@ impl ServerMachine {
     async fn kernel_of(&self, run: &RunId) -> Result<Arc<dyn Kernel>, Error> {
         let runs = (self.runs)();
         let found = runs.iter().flatten().find(|known| known.id() == run && !known.state().is_over());
-        let Some(found) = found else {
-            let cause = format!("Run {run} has already ended.");
-            return Err(Error::new(ErrorKind::NotFound, cause, "Look at its cell."));
-        };
+        let found = found.ok_or_else(|| page::already_ended(run))?;
         if found.state() == RunState::Queued {
             let cause = format!("Run {run} waits for its turn.");
             return Err(Error::new(ErrorKind::Unsupported, cause, "Interrupt the run before it."));
@@ -83,8 +80,7 @@ impl ServerMachine {
         let unknown =
             || Error::new(ErrorKind::NotFound, format!("Run {run} has no kernel."), NextStep::TryAgain);
         let id = found.kernel().map(|kernel| kernel.id().clone()).ok_or_else(unknown)?;
-        let kernels = self.kernels.all().await;
-        kernels.into_iter().find(|kernel| *kernel.id() == id).ok_or_else(|| Error::no_kernel(&id))
+        self.kernels.kernel(&id).await
     }
 }
 

@@ -149,7 +149,7 @@ impl FolderMachine {
                 return Ok(ask(&followed.kernel, &logged.state, shown));
             }
         }
-        Err(Error::new(ErrorKind::NotFound, format!("Run {run} has already ended."), "Look at its cell."))
+        Err(page::already_ended(run))
     }
 }
 

@@ -56,18 +56,13 @@ impl ServerMachine {
         let found =
             runs.iter().find_map(|(kernel, runs)| Some((kernel, runs.iter().find(|seen| seen.id == *run)?)));
         let Some((kernel, seen)) = found.filter(|(_, seen)| !seen.state.is_over()) else {
-            return Err(Error::new(
-                ErrorKind::NotFound,
-                format!("Run {run} has already ended."),
-                "Look at its cell.",
-            ));
+            return Err(page::already_ended(run));
         };
         if seen.state == RunState::Queued {
             let cause = format!("Run {run} waits for its turn in the program of its agent.");
             return Err(Error::new(ErrorKind::Unsupported, cause, "Interrupt the run before it."));
         }
-        let kernels = self.kernels.all().await;
-        kernels.into_iter().find(|known| **known.id() == **kernel).ok_or_else(|| Error::no_kernel(kernel))
+        self.kernels.kernel(kernel).await
     }
 }
 
