@@ -107,6 +107,19 @@ impl<'a> Visitor<'a> for Locals {
     }
 }
 
+/// The loops of a comprehension or a generator, and what it gives.
+pub(crate) fn comprehension(expression: &Expr) -> Option<(&[Comprehension], Vec<&Expr>)> {
+    Some(match expression {
+        Expr::ListComp(list) => (&list.generators, vec![&*list.elt]),
+        Expr::SetComp(set) => (&set.generators, vec![&*set.elt]),
+        Expr::Generator(generator) => (&generator.generators, vec![&*generator.elt]),
+        Expr::DictComp(dict) => {
+            (&dict.generators, dict.key.as_deref().into_iter().chain([&*dict.value]).collect())
+        }
+        _ => return None,
+    })
+}
+
 /// The name that an import binds: `a` for `a.b.c`.
 pub(crate) fn imported(alias: &ruff_python_ast::Alias) -> &str {
     match &alias.asname {

@@ -69,10 +69,11 @@ pub struct Added {
 }
 
 /// What changing an object once more does, compared with changing it once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Repeat {
     /// It is the same: `df["a"] = 1`.
     Same,
+    #[default]
     Unknown,
     /// It is something else: `xs.append(1)`, `df["a"] = df["a"] * 2`.
     Differs,

@@ -41,6 +41,7 @@ mod wrappers;
 use added::Pending;
 use known::{Branch, Derived};
 
+#[derive(Default)]
 pub(crate) struct Walker {
     names: Names,
     /// The effects of the statement that the walk is in.
@@ -87,29 +88,7 @@ pub(crate) struct Walker {
 impl Walker {
     /// The caller provides the stack, see [`crate::parse`].
     pub(crate) fn walk_cell(body: &str, magics: &[CellMagic]) -> Names {
-        let mut walker = Self {
-            names: Names::default(),
-            step: Effects::default(),
-            branches: Vec::new(),
-            repeat: Repeat::Unknown,
-            is_discarded: false,
-            callee: None,
-            is_looking: false,
-            rewound: BTreeSet::new(),
-            scopes: Scopes::default(),
-            deferred: Effects::default(),
-            parameters: BTreeSet::new(),
-            local_aliases: BTreeMap::new(),
-            derived: Derived::default(),
-            conditions: 0,
-            definitions: 0,
-            functions: 0,
-            source: String::new(),
-            sources: 0,
-            tolerant: 0,
-            kept: 0,
-            pending: Vec::new(),
-        };
+        let mut walker = Self::default();
         if magics.contains(&CellMagic::Timeit) {
             walker.step(body, |walker| walker.walk_as_function(body));
         } else {

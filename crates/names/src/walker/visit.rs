@@ -14,7 +14,7 @@ use super::repeats::of_assignment;
 use super::streams::{is_automagic, looks, only_looks};
 use super::wrappers::made_of;
 use super::{Kind, Resolved, Scope, Walker};
-use crate::locals::{Locals, captured, imported};
+use crate::locals::{Locals, captured, comprehension, imported};
 use crate::names::{Repeat, Unknown};
 
 impl Walker {
@@ -212,13 +212,6 @@ impl<'a> Visitor<'a> for Walker {
                 let locals = Locals::of_lambda(lambda.parameters.as_deref(), &lambda.body);
                 self.within(Scope::function(locals), |walker| walker.visit_expr(&lambda.body));
             }
-            Expr::ListComp(list) => self.comprehension(&list.generators, &[&list.elt]),
-            Expr::SetComp(set) => self.comprehension(&set.generators, &[&set.elt]),
-            Expr::Generator(generator) => self.comprehension(&generator.generators, &[&generator.elt]),
-            Expr::DictComp(dict) => {
-                let elements: Vec<_> = dict.key.as_deref().into_iter().chain([&*dict.value]).collect();
-                self.comprehension(&dict.generators, &elements);
-            }
             Expr::Call(call) => {
                 let is_discarded = std::mem::take(&mut self.is_discarded);
                 self.callee = Some(call.func.range());
@@ -264,6 +257,9 @@ impl<'a> Visitor<'a> for Walker {
                 self.perhaps([&*choice.orelse]);
             }
             Expr::IpyEscapeCommand(escape) => self.escape(escape.kind, &escape.value),
+            _ if let Some((generators, elements)) = comprehension(expression) => {
+                self.comprehension(generators, &elements);
+            }
             _ => visitor::walk_expr(self, expression),
         }
     }

@@ -6,7 +6,7 @@ use ruff_python_ast::{
 };
 
 use super::{Finder, Kind, Locals, Role, Scope};
-use crate::locals::captured;
+use crate::locals::{captured, comprehension};
 use crate::names::Unknown;
 
 impl<'a> Visitor<'a> for Finder<'_> {
@@ -67,14 +67,10 @@ impl<'a> Visitor<'a> for Finder<'_> {
                 let locals = Locals::of_lambda(lambda.parameters.as_deref(), &lambda.body);
                 self.within(Scope::function(locals), |finder| finder.visit_expr(&lambda.body));
             }
-            Expr::ListComp(list) => self.comprehension(&list.generators, &[&list.elt]),
-            Expr::SetComp(set) => self.comprehension(&set.generators, &[&set.elt]),
-            Expr::Generator(generator) => self.comprehension(&generator.generators, &[&generator.elt]),
-            Expr::DictComp(dict) => {
-                let elements: Vec<_> = dict.key.as_deref().into_iter().chain([&*dict.value]).collect();
-                self.comprehension(&dict.generators, &elements);
-            }
             Expr::IpyEscapeCommand(escape) => self.escape(escape.kind, &escape.value, escape.range),
+            _ if let Some((generators, elements)) = comprehension(expression) => {
+                self.comprehension(generators, &elements);
+            }
             _ => visitor::walk_expr(self, expression),
         }
     }
