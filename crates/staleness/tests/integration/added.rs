@@ -1,31 +1,27 @@
 //! Lambdas and functions that go into an object: the names that they use are looked up when something calls them.
 
 use crate::story::{Story, UP, check as states};
-use crate::table::check;
+use crate::table::{check, check_rows};
 
 #[test]
 fn lambdas_use_what_the_cell_defines_below_them() {
-    check(&[
-        ("fs = [lambda x: x + OFF]\nOFF = 1 | print(fs[0](0))", "a: 1 => 2", "edited input", "ab"),
-        (
-            "fs = []\nfor i in range(3):\n    fs.append(lambda x, i=i: x + OFF)\nOFF = 1 | print(fs)",
-            "a: fs = []\nfor i in range(3):\n    fs.append(lambda x, i=i: x + OFF)\nOFF = 2",
-            "edited input",
-            "ab",
-        ),
-        (
-            "hs = {}\ndef register(n): hs[n] = lambda v: v * K\nregister('a')\nK = 2 | print(hs['a'](4))",
-            "a: hs = {}\ndef register(n): hs[n] = lambda v: v * K\nregister('a')\nK = 3",
-            "edited input",
-            "ab",
-        ),
-        ("d = {'a': lambda: K}\nK = 1 | d['a']()", "a: d = {'a': lambda: K}\nK = 2", "edited input", "ab"),
-        ("hs = {} | hs['a'] = lambda: K\nK = 1 | hs['a']()", "b: 1 => 2", "ok edited input", "bc"),
+    check_rows(
+        r"
+        fs = [lambda x: x + OFF]\nOFF = 1 | print(fs[0](0)) :: a: 1 => 2 :: edited input :: ab
+        fs = []\nfor i in range(3):\n    fs.append(lambda x, i=i: x + OFF)\nOFF = 1 | print(fs)
+            :: a: fs = []\nfor i in range(3):\n    fs.append(lambda x, i=i: x + OFF)\nOFF = 2 :: edited input
+            :: ab
+        hs = {}\ndef register(n): hs[n] = lambda v: v * K\nregister('a')\nK = 2 | print(hs['a'](4))
+            :: a: hs = {}\ndef register(n): hs[n] = lambda v: v * K\nregister('a')\nK = 3 :: edited input
+            :: ab
+        d = {'a': lambda: K}\nK = 1 | d['a']() :: a: d = {'a': lambda: K}\nK = 2 :: edited input :: ab
+        hs = {} | hs['a'] = lambda: K\nK = 1 | hs['a']() :: b: 1 => 2 :: ok edited input :: bc
         // Others are called at once, with what is defined above.
-        ("K = 1 | ys = sorted(xs, key=lambda v: v * K)\nK = 2 | ys", "a: K = 3", "edited input input", "abc"),
-        ("K = 1 | fs = [lambda: K]\nprint(fs[0]())\nK = 2 | K", "c: K + 1", "ok ok edited", "c"),
-        ("k = 1 | fs = [] | fs.append(lambda: k) | fs[0]()", "a: k = 2", "edited ok input input", "abcd"),
-    ]);
+        K = 1 | ys = sorted(xs, key=lambda v: v * K)\nK = 2 | ys :: a: K = 3 :: edited input input :: abc
+        K = 1 | fs = [lambda: K]\nprint(fs[0]())\nK = 2 | K :: c: K + 1 :: ok ok edited :: c
+        k = 1 | fs = [] | fs.append(lambda: k) | fs[0]() :: a: k = 2 :: edited ok input input :: abcd
+        ",
+    );
     for source in ["fs = [lambda x: x + OFF]\nOFF = 1", "fs = []\nfs.append(lambda x: x + OFF)\nOFF = 1"] {
         let mut story = Story::ran(&[source, "fs"]);
         story.edit("a", &source.replace('1', "2"));

@@ -3,69 +3,63 @@
 use names::is_blank;
 
 use crate::story::{Story, UP, ran};
-use crate::table::check;
+use crate::table::{check, check_rows};
 
 #[test]
 fn captured_output_is_made_of_all_that_the_cell_uses() {
-    check(&[
-        ("z = 2 | %%capture out\nprint(z) | print(out.stdout)", "a: z = 3", "edited input input", "abc"),
-        ("z = 2 | %%capture out\nprint(z) | out.show()", "b: z => z + 1", "ok edited input", "bc"),
-        (
-            "k = 2 | def f(): print(k) | %%capture out\nf() | out.show()",
-            "a: k = 3",
-            "edited ok input input",
-            "acd",
-        ),
-        ("z = 2 | %%capture out\nx = z\nprint(x) | out.show()", "a: z = 3", "edited input input", "abc"),
-        ("z = 2 | %%capture\nprint(z)\ny = 1 | y", "a: z = 3", "edited input ok", "ab"),
-    ]);
+    check_rows(
+        r"
+        z = 2 | %%capture out\nprint(z) | print(out.stdout) :: a: z = 3 :: edited input input :: abc
+        z = 2 | %%capture out\nprint(z) | out.show() :: b: z => z + 1 :: ok edited input :: bc
+        k = 2 | def f(): print(k) | %%capture out\nf() | out.show() :: a: k = 3 :: edited ok input input
+            :: acd
+        z = 2 | %%capture out\nx = z\nprint(x) | out.show() :: a: z = 3 :: edited input input :: abc
+        z = 2 | %%capture\nprint(z)\ny = 1 | y :: a: z = 3 :: edited input ok :: ab
+        ",
+    );
 }
 
 #[test]
 fn functions_that_write_into_an_argument_change_it() {
-    check(&[
-        ("a = np.ones(3) | np.multiply(a, 2, out=a) | print(a)", "b: 2 => 3", "ok edited input", "abc"),
-        ("a = f() | np.cumsum(a, out=a) | a", "b: np.cumsum(a[::-1], out=a)", "ok edited input", "abc"),
-        ("a = f() | a.clip(0, 1, out=a) | a", "b: a.clip(0, 2, out=a)", "ok edited input", "abc"),
-        ("a = f() | np.copyto(a, 5) | a", "b: np.copyto(a, 6)", "ok edited input", "abc"),
-        ("a = f() | np.put(a, [0], 1) | a", "b: np.put(a, [1], 1)", "ok edited input", "abc"),
-        ("a = f() | np.putmask(a, a > 1, 0) | a", "b: np.putmask(a, a > 2, 0)", "ok edited input", "abc"),
-        ("a = f() | numpy.fill_diagonal(a, 1) | a", "b: numpy.fill_diagonal(a, 2)", "ok edited input", "abc"),
-        ("a = f() | np.add.at(a, i, 1) | a", "b: np.add.at(a, i, 2)", "ok edited input", "abc"),
-        ("a = f() | np.random.shuffle(a) | a", "b: np.random.shuffle(a[1:])", "ok edited input", "abc"),
-        ("h = [] | heapq.heappush(h, 1) | h", "b: heapq.heappush(h, 2)", "ok edited input", "abc"),
-        ("h = [1, 2] | x = heappop(h) | h", "b: x = heappop(h) + 1", "ok edited input", "abc"),
-        ("h = [] | bisect.insort(h, 1) | h", "b: bisect.insort(h, 2)", "ok edited input", "abc"),
-        ("w = f() | nn.init.constant_(w, 1) | w", "b: nn.init.constant_(w, 2)", "ok edited input", "abc"),
-        ("w = f() | w.mul_(2) | w", "b: w.mul_(3)", "ok edited input", "abc"),
-        ("k = 2 | a = f() | np.multiply(a, k, out=a) | a", "a: k = 3", "edited ok input input", "abcd"),
+    check_rows(
+        r"
+        a = np.ones(3) | np.multiply(a, 2, out=a) | print(a) :: b: 2 => 3 :: ok edited input :: abc
+        a = f() | np.cumsum(a, out=a) | a :: b: np.cumsum(a[::-1], out=a) :: ok edited input :: abc
+        a = f() | a.clip(0, 1, out=a) | a :: b: a.clip(0, 2, out=a) :: ok edited input :: abc
+        a = f() | np.copyto(a, 5) | a :: b: np.copyto(a, 6) :: ok edited input :: abc
+        a = f() | np.put(a, [0], 1) | a :: b: np.put(a, [1], 1) :: ok edited input :: abc
+        a = f() | np.putmask(a, a > 1, 0) | a :: b: np.putmask(a, a > 2, 0) :: ok edited input :: abc
+        a = f() | numpy.fill_diagonal(a, 1) | a :: b: numpy.fill_diagonal(a, 2) :: ok edited input :: abc
+        a = f() | np.add.at(a, i, 1) | a :: b: np.add.at(a, i, 2) :: ok edited input :: abc
+        a = f() | np.random.shuffle(a) | a :: b: np.random.shuffle(a[1:]) :: ok edited input :: abc
+        h = [] | heapq.heappush(h, 1) | h :: b: heapq.heappush(h, 2) :: ok edited input :: abc
+        h = [1, 2] | x = heappop(h) | h :: b: x = heappop(h) + 1 :: ok edited input :: abc
+        h = [] | bisect.insort(h, 1) | h :: b: bisect.insort(h, 2) :: ok edited input :: abc
+        w = f() | nn.init.constant_(w, 1) | w :: b: nn.init.constant_(w, 2) :: ok edited input :: abc
+        w = f() | w.mul_(2) | w :: b: w.mul_(3) :: ok edited input :: abc
+        k = 2 | a = f() | np.multiply(a, k, out=a) | a :: a: k = 3 :: edited ok input input :: abcd
         // Where each call does the same, the object is not made again.
-        ("k = 2 | a = f() | np.multiply(b, k, out=a) | a", "a: k = 3", "edited ok input input", "acd"),
-        (
-            "def double(x): np.multiply(x, 2, out=x) | a = f() | double(a) | a",
-            "c: double(a); double(a)",
-            "ok ok edited input",
-            "bcd",
-        ),
-        ("a = f() | b = np.multiply(a, 2) | a", "b: b = np.multiply(a, 3)", "ok edited ok", "b"),
-        ("a = f() | save(a, out=None) | a", "b: save(a, 1, out=None)", "ok edited ok", "b"),
-        ("a = f() | b = cache.put(a) | a", "b: b = cache.put(a, 1)", "ok edited ok", "b"),
-    ]);
+        k = 2 | a = f() | np.multiply(b, k, out=a) | a :: a: k = 3 :: edited ok input input :: acd
+        def double(x): np.multiply(x, 2, out=x) | a = f() | double(a) | a :: c: double(a); double(a)
+            :: ok ok edited input :: bcd
+        a = f() | b = np.multiply(a, 2) | a :: b: b = np.multiply(a, 3) :: ok edited ok :: b
+        a = f() | save(a, out=None) | a :: b: save(a, 1, out=None) :: ok edited ok :: b
+        a = f() | b = cache.put(a) | a :: b: b = cache.put(a, 1) :: ok edited ok :: b
+        ",
+    );
 }
 
 #[test]
 fn a_name_for_a_method_of_an_object_changes_it() {
-    check(&[
-        ("xs = []\nadd = xs.append | add(1) | print(xs)", "b: add(2)", "ok edited input", "abc"),
-        ("xs = [] | add = xs.append | add(1) | print(xs)", "c: add(2)", "ok ok edited input", "abcd"),
-        (
-            "seen = set()\nnote = seen.add | for x in xs: note(x) | seen",
-            "b: for x in ys: note(x)",
-            "ok edited input",
-            "abc",
-        ),
-        ("df = f()\ny = df.target | y.head() | df", "b: y.tail()", "ok edited ok", "b"),
-    ]);
+    check_rows(
+        r"
+        xs = []\nadd = xs.append | add(1) | print(xs) :: b: add(2) :: ok edited input :: abc
+        xs = [] | add = xs.append | add(1) | print(xs) :: c: add(2) :: ok ok edited input :: abcd
+        seen = set()\nnote = seen.add | for x in xs: note(x) | seen :: b: for x in ys: note(x)
+            :: ok edited input :: abc
+        df = f()\ny = df.target | y.head() | df :: b: y.tail() :: ok edited ok :: b
+        ",
+    );
 }
 
 /// What the kernel says that the second cell has assigned is no fact about its next source.
@@ -115,50 +109,30 @@ fn a_change_that_an_edit_removes_is_undone() {
 
 #[test]
 fn a_function_that_keeps_its_results_is_made_again() {
-    check(&[
-        ("@lru_cache\ndef f(x): return x * k | k = 2 | print(f(2))", "b: k = 3", "ok edited input", "abc"),
-        (
-            "@functools.lru_cache(maxsize=None)\ndef f(x): return x * k | k = 2 | print(f(2))",
-            "b: k = 3",
-            "ok edited input",
-            "abc",
-        ),
-        ("k = 2 | @cache\ndef f(x): return x * k | f(2)", "a: k = 3", "edited ok input", "abc"),
-        (
-            "@cache\ndef f(x): return g(x)\ndef g(x): return x * k | k = 2 | print(f(2))",
-            "b: k = 3",
-            "ok edited input",
-            "abc",
-        ),
-        (
-            "@cache\ndef f(x): return x * k | k = 2 | def h(): return f(2) | h()",
-            "b: k = 3",
-            "ok edited ok input",
-            "abd",
-        ),
-        (
-            "class A:\n  @cache\n  def m(x): return x * k | k = 2 | A.m(2)",
-            "b: k = 3",
-            "ok edited input",
-            "abc",
-        ),
-        ("def g(x): return x * k\nf = cache(g) | k = 2 | f(2)", "b: k = 3", "ok edited input", "abc"),
-        ("def g(x): return x * k\nf = lru_cache(9)(g) | k = 2 | f(2)", "b: k = 3", "ok edited input", "abc"),
-        ("def g(x): return x * k | h = g | k = 2 | h(2) | h", "c: k = 3", "ok ok edited input input", "cde"),
-        ("def g(x): return x\nf = partial(g, k=1) | f(2)", "a: x\nf => -x\nf", "edited input", "ab"),
+    check_rows(
+        r"
+        @lru_cache\ndef f(x): return x * k | k = 2 | print(f(2)) :: b: k = 3 :: ok edited input :: abc
+        @functools.lru_cache(maxsize=None)\ndef f(x): return x * k | k = 2 | print(f(2)) :: b: k = 3
+            :: ok edited input :: abc
+        k = 2 | @cache\ndef f(x): return x * k | f(2) :: a: k = 3 :: edited ok input :: abc
+        @cache\ndef f(x): return g(x)\ndef g(x): return x * k | k = 2 | print(f(2)) :: b: k = 3
+            :: ok edited input :: abc
+        @cache\ndef f(x): return x * k | k = 2 | def h(): return f(2) | h() :: b: k = 3 :: ok edited ok input
+            :: abd
+        class A:\n  @cache\n  def m(x): return x * k | k = 2 | A.m(2) :: b: k = 3 :: ok edited input :: abc
+        def g(x): return x * k\nf = cache(g) | k = 2 | f(2) :: b: k = 3 :: ok edited input :: abc
+        def g(x): return x * k\nf = lru_cache(9)(g) | k = 2 | f(2) :: b: k = 3 :: ok edited input :: abc
+        def g(x): return x * k | h = g | k = 2 | h(2) | h :: c: k = 3 :: ok ok edited input input :: cde
+        def g(x): return x\nf = partial(g, k=1) | f(2) :: a: x\nf => -x\nf :: edited input :: ab
         // Other calls of it change nothing.
-        ("@cache\ndef f(x): return x | a = f(2) | b = f(3) | b", "b: a = f(4)", "ok edited ok ok", "b"),
-        ("@cache\ndef f(x): return x * k | k = 2 | f(2) | n = 1", "d: n = 2", "ok ok ok edited", "d"),
-        ("@app.get('/')\ndef f(x): return x * k | k = 2 | print(f(2))", "b: k = 3", "ok edited input", "bc"),
+        @cache\ndef f(x): return x | a = f(2) | b = f(3) | b :: b: a = f(4) :: ok edited ok ok :: b
+        @cache\ndef f(x): return x * k | k = 2 | f(2) | n = 1 :: d: n = 2 :: ok ok ok edited :: d
+        @app.get('/')\ndef f(x): return x * k | k = 2 | print(f(2)) :: b: k = 3 :: ok edited input :: bc
         // Without a cache, the function is what it was.
-        ("def g(x): return x * k\nf = partial(g, 1) | k = 2 | f(2)", "b: k = 3", "ok edited input", "bc"),
-        (
-            "def g(x): return x * k | f = np.vectorize(g) | k = 2 | f(2)",
-            "c: k = 3",
-            "ok ok edited input",
-            "cd",
-        ),
-    ]);
+        def g(x): return x * k\nf = partial(g, 1) | k = 2 | f(2) :: b: k = 3 :: ok edited input :: bc
+        def g(x): return x * k | f = np.vectorize(g) | k = 2 | f(2) :: c: k = 3 :: ok ok edited input :: cd
+        ",
+    );
     let cells = ["@cache\ndef f(x): return x * k", "k = 2", "print(f(2))"];
     ran(
         &cells,
@@ -217,26 +191,20 @@ fn to_look_at_a_name_is_to_use_it() {
 
 #[test]
 fn what_a_name_is_made_of_in_the_cell_counts_for_changes() {
-    check(&[
-        (
-            "xs = f() | for i, x in enumerate(xs): xs[i] = x * 2 | print(xs)",
-            "b: for i, x in enumerate(xs): xs[i] = x * 3",
-            "ok edited input",
-            "abc",
-        ),
-        ("d = f() | for k, v in d.items(): d[k] = v * 2 | d", "b: 2 => 3", "ok edited input", "abc"),
-        ("df = f() | t = df['x'] * 2\ndf['x'] = t | df", "b: 2 => 3", "ok edited input", "abc"),
-        ("df = f() | t = df['x']\nu = t * 2\ndf['x'] = u | df", "b: 2 => 3", "ok edited input", "abc"),
-        ("df = f() | t = df['y'] * 2\ndf['x'] = t | df", "b: 2 => 3", "ok edited input", "bc"),
-        ("df = f() | t = df['x'] * 2\nt = 5\ndf['x'] = t | df", "b: 2 => 3", "ok edited ok", "bc"),
-        (
-            "df = f() | for i in range(len(df)): df.loc[i, 'a'] = i * 2 | df",
-            "b: for i in range(len(df)): df.loc[i, 'a'] = i * 3",
-            "ok edited input",
-            "abc",
-        ),
-        ("df = f() | for c in cols: df[c] = 0 | df", "b: for c in cols: df[c] = 1", "ok edited input", "abc"),
-    ]);
+    check_rows(
+        r"
+        xs = f() | for i, x in enumerate(xs): xs[i] = x * 2 | print(xs)
+            :: b: for i, x in enumerate(xs): xs[i] = x * 3 :: ok edited input :: abc
+        d = f() | for k, v in d.items(): d[k] = v * 2 | d :: b: 2 => 3 :: ok edited input :: abc
+        df = f() | t = df['x'] * 2\ndf['x'] = t | df :: b: 2 => 3 :: ok edited input :: abc
+        df = f() | t = df['x']\nu = t * 2\ndf['x'] = u | df :: b: 2 => 3 :: ok edited input :: abc
+        df = f() | t = df['y'] * 2\ndf['x'] = t | df :: b: 2 => 3 :: ok edited input :: bc
+        df = f() | t = df['x'] * 2\nt = 5\ndf['x'] = t | df :: b: 2 => 3 :: ok edited ok :: bc
+        df = f() | for i in range(len(df)): df.loc[i, 'a'] = i * 2 | df
+            :: b: for i in range(len(df)): df.loc[i, 'a'] = i * 3 :: ok edited input :: abc
+        df = f() | for c in cols: df[c] = 0 | df :: b: for c in cols: df[c] = 1 :: ok edited input :: abc
+        ",
+    );
     // A cell that ran twice has done it twice.
     ran(
         &["df = f()", "t = df['x'] * 2\ndf['x'] = t", "df"],
@@ -252,41 +220,31 @@ fn what_a_name_is_made_of_in_the_cell_counts_for_changes() {
 
 #[test]
 fn a_change_of_an_item_changes_what_it_is_in() {
-    check(&[
-        ("ds = f() | for d in ds: d['a'] *= 2 | ds", "b: for d in ds: d['a'] *= 3", "ok edited input", "abc"),
-        ("d = f() | for k, v in d.items(): v.append(2) | d", "b: 2 => 3", "ok edited input", "abc"),
-        ("d = f() | for v in d.values(): v.append(2) | d", "b: 2 => 3", "ok edited input", "abc"),
-        ("a = f() | for x, y in zip(a, b): x.append(y) | a", "b: b => c", "ok edited input", "abc"),
-        (
-            "a = f() | for i, x in tqdm(enumerate(a)): x.append(i) | a",
-            "b: for i, x in enumerate(a): x.append(i)",
-            "ok edited input",
-            "abc",
-        ),
-        ("a = f() | m = a['m']; m['n'] = 2 | a", "b: m = a['m']; m['n'] = 3", "ok edited input", "bc"),
-        ("net = f() | part = net.layers[0]; part.rate = 2 | net", "b: 2 => 3", "ok edited input", "bc"),
-        ("ms = f() | for n, m in ms.items(): m.fit(X, y) | ms", "b: y => z", "ok edited input", "abc"),
-        ("ms = f() | [m.fit(X) for m in ms] | ms", "b: [m.fit(Z) for m in ms]", "ok edited input", "abc"),
-        (
-            "def fit(all):\n  for m in all: m.fit(X) | ms = f() | fit(ms) | ms",
-            "c: fit(ms); fit(ms)",
-            "ok ok edited input",
-            "bcd",
-        ),
-        (
-            "def clean(d): d['a'] = 1 | ds = f() | for d in ds: clean(d) | ds",
-            "c: for d in ds: clean(d); g(d)",
-            "ok ok edited input",
-            "bcd",
-        ),
+    check_rows(
+        r"
+        ds = f() | for d in ds: d['a'] *= 2 | ds :: b: for d in ds: d['a'] *= 3 :: ok edited input :: abc
+        d = f() | for k, v in d.items(): v.append(2) | d :: b: 2 => 3 :: ok edited input :: abc
+        d = f() | for v in d.values(): v.append(2) | d :: b: 2 => 3 :: ok edited input :: abc
+        a = f() | for x, y in zip(a, b): x.append(y) | a :: b: b => c :: ok edited input :: abc
+        a = f() | for i, x in tqdm(enumerate(a)): x.append(i) | a :: b: for i, x in enumerate(a): x.append(i)
+            :: ok edited input :: abc
+        a = f() | m = a['m']; m['n'] = 2 | a :: b: m = a['m']; m['n'] = 3 :: ok edited input :: bc
+        net = f() | part = net.layers[0]; part.rate = 2 | net :: b: 2 => 3 :: ok edited input :: bc
+        ms = f() | for n, m in ms.items(): m.fit(X, y) | ms :: b: y => z :: ok edited input :: abc
+        ms = f() | [m.fit(X) for m in ms] | ms :: b: [m.fit(Z) for m in ms] :: ok edited input :: abc
+        def fit(all):\n  for m in all: m.fit(X) | ms = f() | fit(ms) | ms :: c: fit(ms); fit(ms)
+            :: ok ok edited input :: bcd
+        def clean(d): d['a'] = 1 | ds = f() | for d in ds: clean(d) | ds :: c: for d in ds: clean(d); g(d)
+            :: ok ok edited input :: bcd
         // These are copies, or are only read.
-        ("df = f() | sub = df[df.x > 1]; sub['y'] = 1 | df", "b: = 1 => = 2", "ok edited ok", "b"),
-        ("df = f() | s = df['a'].copy(); s[0] = 1 | df", "b: 1 => 2", "ok edited ok", "b"),
-        ("us = f() | for u in us: u.check() | us", "b: for u in us: u.check(1)", "ok edited ok", "b"),
-        ("row = f() | x = row[0]; x += 1 | row", "b: x = row[0]; x += 2", "ok edited ok", "b"),
-        ("us = f() | [u for u in us]; u.append(1) | us", "b: 1 => 2", "ok edited ok", "b"),
-        ("df = f() | for i, row in df.iterrows(): row['a'] = 1 | df", "b: 1 => 2", "ok edited ok", "b"),
-    ]);
+        df = f() | sub = df[df.x > 1]; sub['y'] = 1 | df :: b: = 1 => = 2 :: ok edited ok :: b
+        df = f() | s = df['a'].copy(); s[0] = 1 | df :: b: 1 => 2 :: ok edited ok :: b
+        us = f() | for u in us: u.check() | us :: b: for u in us: u.check(1) :: ok edited ok :: b
+        row = f() | x = row[0]; x += 1 | row :: b: x = row[0]; x += 2 :: ok edited ok :: b
+        us = f() | [u for u in us]; u.append(1) | us :: b: 1 => 2 :: ok edited ok :: b
+        df = f() | for i, row in df.iterrows(): row['a'] = 1 | df :: b: 1 => 2 :: ok edited ok :: b
+        ",
+    );
 }
 
 #[test]

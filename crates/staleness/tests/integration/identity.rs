@@ -1,7 +1,7 @@
 //! Classes and functions that are defined again, and the objects of before.
 
 use crate::story::{Story, UP, check as states, ran};
-use crate::table::check;
+use crate::table::{check, check_rows};
 
 const CLASS: &str = "K = 1\nclass P:\n    def __init__(self, v): self.v = v";
 const EDIT: &str = "a: K = 2\nclass P:\n    def __init__(self, v): self.v = v";
@@ -33,33 +33,21 @@ fn objects_are_made_again_with_their_class_where_both_are_used() {
         ("p = 3 | print(isinstance(p, P), K)", "edited ok input", "ac"),
         ("import pickle\np = 3 | pickle.dumps(p)\nprint(K)", "edited ok input", "ac"),
     ]);
-    check(&[
-        (
-            "from collections import namedtuple\nPt = namedtuple('Pt', 'x y')\nk = 2 | p = Pt(1, 2) | print(type(p) is Pt, k)",
-            "a: from collections import namedtuple\nPt = namedtuple('Pt', 'x y')\nk = 3",
-            "edited ok input",
-            "abc",
-        ),
-        (
-            "K = 3\nclass Color(Enum):\n    RED = 1 | fav = Color.RED | print(fav is Color.RED, K)",
-            "a: K = 4\nclass Color(Enum):\n    RED = 1",
-            "edited ok input",
-            "abc",
-        ),
-        (
-            "K = 1\ndef double(x): return 2 * x | names = {double: 'd'} | print(names[double], double(K))",
-            "a: K = 2\ndef double(x): return 2 * x",
-            "edited ok input",
-            "abc",
-        ),
+    check_rows(
+        r"
+        from collections import namedtuple\nPt = namedtuple('Pt', 'x y')\nk = 2 | p = Pt(1, 2)
+            | print(type(p) is Pt, k)
+            :: a: from collections import namedtuple\nPt = namedtuple('Pt', 'x y')\nk = 3 :: edited ok input
+            :: abc
+        K = 3\nclass Color(Enum):\n    RED = 1 | fav = Color.RED | print(fav is Color.RED, K)
+            :: a: K = 4\nclass Color(Enum):\n    RED = 1 :: edited ok input :: abc
+        K = 1\ndef double(x): return 2 * x | names = {double: 'd'} | print(names[double], double(K))
+            :: a: K = 2\ndef double(x): return 2 * x :: edited ok input :: abc
         // What a function gives is no matter of which function it was.
-        (
-            "K = 1\ndef load(): return 1 | df = load() | print(load(), df, K)",
-            "a: K = 2\ndef load(): return 1",
-            "edited ok input",
-            "ac",
-        ),
-    ]);
+        K = 1\ndef load(): return 1 | df = load() | print(load(), df, K) :: a: K = 2\ndef load(): return 1
+            :: edited ok input :: ac
+        ",
+    );
 }
 
 #[test]

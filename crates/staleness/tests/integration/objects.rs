@@ -326,65 +326,47 @@ fn runs_of_others() {
 
 #[test]
 fn a_part_with_another_key_stays_unless_its_object_is_made_again() {
-    table::check(&[
-        ("d = {} | k = 'a' | d[k] = 1 | print(d)", "b: k = 'b'", "ok edited input input", "abcd"),
-        ("d = {} | k = 'a' | d['x'] = k | print(d)", "b: k = 'b'", "ok edited input input", "bcd"),
-        ("d = {} | k = 'a' | d[k] = 1 | print(d)", "c: d[k + 'x'] = 1", "ok ok edited input", "acd"),
-        ("d = {} | d['a'] = 1 | print(d)", "b: d['a'] = 2", "ok edited input", "bc"),
-        ("d = {} | d['a'] = 1 | print(d)", "b: d['b'] = 1", "ok edited input", "abc"),
-        (
-            "d = {} | keys = ['a', 'b'] | for k in keys: d[k] = len(k) | print(d)",
-            "b: keys = ['a']",
-            "ok edited input input",
-            "abcd",
-        ),
-        ("s = {1} | e = [3] | s.update(e) | print(s)", "b: e = [4]", "ok edited input input", "abcd"),
-        ("d = {} | e = {1: 2} | d.update(e) | print(d)", "b: e = {2: 2}", "ok edited input input", "abcd"),
-        ("d = {} | e = 1 | d.update(a=e) | print(d)", "b: e = 2", "ok edited input input", "bcd"),
-        ("d = {} | e = 1 | d.update({'a': e}) | print(d)", "b: e = 2", "ok edited input input", "bcd"),
-        ("d = {} | d.update(a=1) | print(d)", "b: d.update(b=1)", "ok edited input", "abc"),
-        ("c = Counter('a') | c.update(['b']) | print(c)", "b: ) => )  # again", "ok edited ok", "abc"),
-        ("c = Counter() | x = f() | c.update(x) | print(c)", "b: x = g()", "ok edited input input", "abcd"),
-        (
-            "import hashlib | h = hashlib.md5() | h.update(b'x') | h.hexdigest()",
-            "c: h.update(b'x') #",
-            "ok ok edited ok",
-            "bcd",
-        ),
-        ("s = {1} | k = 3 | s.add(k) | print(s)", "b: k = 4", "ok edited input input", "abcd"),
-        ("s = {1, 2} | k = 1 | s.discard(k) | print(s)", "b: k = 2", "ok edited input input", "abcd"),
-        ("d = {} | k = 1 | d.setdefault(k, []) | print(d)", "b: k = 2", "ok edited input input", "abcd"),
-        (
-            "class N: pass\nn = N() | name = 'x' | setattr(n, name, 5) | print(vars(n))",
-            "b: name = 'y'",
-            "ok edited input input",
-            "abcd",
-        ),
-        (
-            "n = N() | name = 'x' | setattr(n, name, 5) | print(vars(n))",
-            "b: name = 'y'",
-            "ok edited input input",
-            "abcd",
-        ),
-        ("a = np.zeros(4) | i = 1 | a[i] = 5 | print(a)", "b: i = 2", "ok edited input input", "abcd"),
-        ("a = np.zeros(4) | a[1] = 5 | print(a)", "b: a[2] = 5", "ok edited input", "abc"),
-        ("a = np.zeros(4) | a[1:3] = 5 | print(a)", "b: a[2:3] = 5", "ok edited input", "abc"),
-        ("a = np.zeros(4) | v = 5 | a[1:3] = v | print(a)", "b: v = 6", "ok edited input input", "bcd"),
-        ("a = np.zeros(4) | v = 5 | a[1, -1] = v | print(a)", "b: v = 6", "ok edited input input", "bcd"),
-        ("a = np.zeros(4) | v = 5 | a[:] = v | print(a)", "b: v = 6", "ok edited input input", "bcd"),
-        ("o = O() | o.xs['a'] = 1 | print(o)", "b: o.xs['b'] = 1", "ok edited input", "abc"),
-        ("o = O() | k = 1 | o.xs[k] = 1 | print(o)", "b: k = 2", "ok edited input input", "abcd"),
-        ("d = {} | v = 1 | d['a']['b'] = v | print(d)", "b: v = 2", "ok edited input input", "bcd"),
-        ("df = f() | m = g() | df.loc[m, 'x'] = 0 | df", "b: m = h()", "ok edited input input", "abcd"),
-        ("df = f() | v = 1 | df.loc[0, 'x'] = v | df", "b: v = 2", "ok edited input input", "bcd"),
-        ("df = f() | v = 1 | df.loc[:, 'x'] = v | df", "b: v = 2", "ok edited input input", "bcd"),
-        (
-            "import os | k = 'A' | os.environ[k] = '1' | os.environ.get('A')",
-            "b: k = 'B'",
-            "ok edited input input",
-            "abcd",
-        ),
-    ]);
+    table::check_rows(
+        r"
+        d = {} | k = 'a' | d[k] = 1 | print(d) :: b: k = 'b' :: ok edited input input :: abcd
+        d = {} | k = 'a' | d['x'] = k | print(d) :: b: k = 'b' :: ok edited input input :: bcd
+        d = {} | k = 'a' | d[k] = 1 | print(d) :: c: d[k + 'x'] = 1 :: ok ok edited input :: acd
+        d = {} | d['a'] = 1 | print(d) :: b: d['a'] = 2 :: ok edited input :: bc
+        d = {} | d['a'] = 1 | print(d) :: b: d['b'] = 1 :: ok edited input :: abc
+        d = {} | keys = ['a', 'b'] | for k in keys: d[k] = len(k) | print(d) :: b: keys = ['a']
+            :: ok edited input input :: abcd
+        s = {1} | e = [3] | s.update(e) | print(s) :: b: e = [4] :: ok edited input input :: abcd
+        d = {} | e = {1: 2} | d.update(e) | print(d) :: b: e = {2: 2} :: ok edited input input :: abcd
+        d = {} | e = 1 | d.update(a=e) | print(d) :: b: e = 2 :: ok edited input input :: bcd
+        d = {} | e = 1 | d.update({'a': e}) | print(d) :: b: e = 2 :: ok edited input input :: bcd
+        d = {} | d.update(a=1) | print(d) :: b: d.update(b=1) :: ok edited input :: abc
+        c = Counter('a') | c.update(['b']) | print(c) :: b: ) => )  # again :: ok edited ok :: abc
+        c = Counter() | x = f() | c.update(x) | print(c) :: b: x = g() :: ok edited input input :: abcd
+        import hashlib | h = hashlib.md5() | h.update(b'x') | h.hexdigest() :: c: h.update(b'x') #
+            :: ok ok edited ok :: bcd
+        s = {1} | k = 3 | s.add(k) | print(s) :: b: k = 4 :: ok edited input input :: abcd
+        s = {1, 2} | k = 1 | s.discard(k) | print(s) :: b: k = 2 :: ok edited input input :: abcd
+        d = {} | k = 1 | d.setdefault(k, []) | print(d) :: b: k = 2 :: ok edited input input :: abcd
+        class N: pass\nn = N() | name = 'x' | setattr(n, name, 5) | print(vars(n)) :: b: name = 'y'
+            :: ok edited input input :: abcd
+        n = N() | name = 'x' | setattr(n, name, 5) | print(vars(n)) :: b: name = 'y' :: ok edited input input
+            :: abcd
+        a = np.zeros(4) | i = 1 | a[i] = 5 | print(a) :: b: i = 2 :: ok edited input input :: abcd
+        a = np.zeros(4) | a[1] = 5 | print(a) :: b: a[2] = 5 :: ok edited input :: abc
+        a = np.zeros(4) | a[1:3] = 5 | print(a) :: b: a[2:3] = 5 :: ok edited input :: abc
+        a = np.zeros(4) | v = 5 | a[1:3] = v | print(a) :: b: v = 6 :: ok edited input input :: bcd
+        a = np.zeros(4) | v = 5 | a[1, -1] = v | print(a) :: b: v = 6 :: ok edited input input :: bcd
+        a = np.zeros(4) | v = 5 | a[:] = v | print(a) :: b: v = 6 :: ok edited input input :: bcd
+        o = O() | o.xs['a'] = 1 | print(o) :: b: o.xs['b'] = 1 :: ok edited input :: abc
+        o = O() | k = 1 | o.xs[k] = 1 | print(o) :: b: k = 2 :: ok edited input input :: abcd
+        d = {} | v = 1 | d['a']['b'] = v | print(d) :: b: v = 2 :: ok edited input input :: bcd
+        df = f() | m = g() | df.loc[m, 'x'] = 0 | df :: b: m = h() :: ok edited input input :: abcd
+        df = f() | v = 1 | df.loc[0, 'x'] = v | df :: b: v = 2 :: ok edited input input :: bcd
+        df = f() | v = 1 | df.loc[:, 'x'] = v | df :: b: v = 2 :: ok edited input input :: bcd
+        import os | k = 'A' | os.environ[k] = '1' | os.environ.get('A') :: b: k = 'B' :: ok edited input input
+            :: abcd
+        ",
+    );
 }
 
 #[test]

@@ -1,61 +1,49 @@
 //! What cells share without a name: the configuration of matplotlib, and displays that cells update.
 
 use crate::story::{Story, UP, ran};
-use crate::table::check;
+use crate::table::{check, check_rows};
 
 #[test]
 fn what_draws_depends_on_the_configuration() {
-    check(&[
-        (
-            "import matplotlib.pyplot as plt\nplt.rc('figure', figsize=(16, 8)) | n = 1 | fit().plot_predict() | fit()",
-            "a: import matplotlib.pyplot as plt\nplt.rc('figure', figsize=(9, 8))",
-            "edited ok input ok",
-            "ac",
-        ),
-        ("plt.rcParams['a.b'] = 1 | df.plot_all() | x", "a: 1 => 2", "edited input ok", "ab"),
-        ("mpl.rcParams['a.b'] = 1 | plt.plot(x)", "a: mpl.rcParams['a.b'] = 2", "edited input", "ab"),
-        ("rcParams['a.b'] = 1 | plt.plot(x)", "a: rcParams['a.b'] = 2", "edited input", "ab"),
-        ("plt.rcParams.update({'a.b': 1}) | plt.plot(x)", "a: 1 => 2", "edited input", "ab"),
-        ("s = 9 | plt.rc('font', size=s) | plt.plot(x)", "a: s = 8", "edited input input", "abc"),
-        ("plt.style.use('a') | sns.lineplot(df)", "a: plt.style.use('b')", "edited input", "ab"),
-        ("sns.set_theme() | df.plot_all() | df", "a: sns.set_theme(style='dark')", "edited input ok", "ab"),
-        ("sns.set() | plt.plot(x)", "a: sns.set(style='dark')", "edited input", "ab"),
-        ("s = sns.set_palette('a') | plt.plot(x)", "a: s = sns.set_palette('b')", "edited input", "ab"),
-        ("matplotlib.use('agg') | plt.plot(x)", "a: matplotlib.use('svg')", "edited input", "ab"),
-        ("%matplotlib inline | plt.plot(x)", "a: %matplotlib notebook", "edited input", "ab"),
-        ("%config InlineBackend.figure_format = 'svg' | plt.plot(x)", "a: svg => png", "edited input", "ab"),
-        ("plt.rc('font', size=9) | def draw(): plt.plot(x) | draw()", "a: 9 => 8", "edited ok input", "ac"),
-        (
-            "def style(n): plt.rc('font', size=n) | style(9) | plt.plot(x)",
-            "b: style(8)",
-            "ok edited input",
-            "bc",
-        ),
-        ("plt.rc('font', size=9) | print(plt.rcParams['font.size'])", "a: 9 => 8", "edited input", "ab"),
-        (
-            "plt.rc('font', size=9) | fig, ax = plt.subplots() | ax.plot(x); fig",
-            "a: plt.rc('font', size=8)",
-            "edited input input",
-            "abc",
-        ),
-    ]);
+    check_rows(
+        r"
+        import matplotlib.pyplot as plt\nplt.rc('figure', figsize=(16, 8)) | n = 1 | fit().plot_predict()
+            | fit() :: a: import matplotlib.pyplot as plt\nplt.rc('figure', figsize=(9, 8))
+            :: edited ok input ok :: ac
+        plt.rcParams['a.b'] = 1 | df.plot_all() | x :: a: 1 => 2 :: edited input ok :: ab
+        mpl.rcParams['a.b'] = 1 | plt.plot(x) :: a: mpl.rcParams['a.b'] = 2 :: edited input :: ab
+        rcParams['a.b'] = 1 | plt.plot(x) :: a: rcParams['a.b'] = 2 :: edited input :: ab
+        plt.rcParams.update({'a.b': 1}) | plt.plot(x) :: a: 1 => 2 :: edited input :: ab
+        s = 9 | plt.rc('font', size=s) | plt.plot(x) :: a: s = 8 :: edited input input :: abc
+        plt.style.use('a') | sns.lineplot(df) :: a: plt.style.use('b') :: edited input :: ab
+        sns.set_theme() | df.plot_all() | df :: a: sns.set_theme(style='dark') :: edited input ok :: ab
+        sns.set() | plt.plot(x) :: a: sns.set(style='dark') :: edited input :: ab
+        s = sns.set_palette('a') | plt.plot(x) :: a: s = sns.set_palette('b') :: edited input :: ab
+        matplotlib.use('agg') | plt.plot(x) :: a: matplotlib.use('svg') :: edited input :: ab
+        %matplotlib inline | plt.plot(x) :: a: %matplotlib notebook :: edited input :: ab
+        %config InlineBackend.figure_format = 'svg' | plt.plot(x) :: a: svg => png :: edited input :: ab
+        plt.rc('font', size=9) | def draw(): plt.plot(x) | draw() :: a: 9 => 8 :: edited ok input :: ac
+        def style(n): plt.rc('font', size=n) | style(9) | plt.plot(x) :: b: style(8) :: ok edited input :: bc
+        plt.rc('font', size=9) | print(plt.rcParams['font.size']) :: a: 9 => 8 :: edited input :: ab
+        plt.rc('font', size=9) | fig, ax = plt.subplots() | ax.plot(x); fig :: a: plt.rc('font', size=8)
+            :: edited input input :: abc
+        ",
+    );
 }
 
 #[test]
 fn what_does_not_draw_is_no_matter_of_the_configuration() {
-    check(&[
-        ("plt.rc('font', size=9) | y = f(x) | print(y)", "a: plt.rc('font', size=8)", "edited ok ok", "a"),
-        ("plt.rc('font', size=9) | df = sns.load_dataset('a') | df", "a: 9 => 8", "edited ok ok", "a"),
-        ("plt.rc('font', size=9) | plt.rc('axes', grid=True) | x", "a: 9 => 8", "edited ok ok", "a"),
-        (
-            "import matplotlib.pyplot as plt\nplt.rc('font', size=9)\nn = 1 | plt.plot(x) | n",
-            "a: import matplotlib.pyplot as plt\nplt.rc('font', size=9)\nn = 2",
-            "edited ok input",
-            "ac",
-        ),
-        ("plt.plot(x) | plt.rc('font', size=9) | plt.plot(y)", "b: 9 => 8", "ok edited input", "bc"),
-        ("app.use('a') | df.plot_all()", "a: app.use('c')", "edited ok", "a"),
-    ]);
+    check_rows(
+        r"
+        plt.rc('font', size=9) | y = f(x) | print(y) :: a: plt.rc('font', size=8) :: edited ok ok :: a
+        plt.rc('font', size=9) | df = sns.load_dataset('a') | df :: a: 9 => 8 :: edited ok ok :: a
+        plt.rc('font', size=9) | plt.rc('axes', grid=True) | x :: a: 9 => 8 :: edited ok ok :: a
+        import matplotlib.pyplot as plt\nplt.rc('font', size=9)\nn = 1 | plt.plot(x) | n
+            :: a: import matplotlib.pyplot as plt\nplt.rc('font', size=9)\nn = 2 :: edited ok input :: ac
+        plt.plot(x) | plt.rc('font', size=9) | plt.plot(y) :: b: 9 => 8 :: ok edited input :: bc
+        app.use('a') | df.plot_all() :: a: app.use('c') :: edited ok :: a
+        ",
+    );
     let settings = ["plt.rc('font', size=9)", "plt.plot(x)"];
     ran(&settings, |story| story.run("a"), &[UP, UP]);
 }
@@ -63,56 +51,30 @@ fn what_does_not_draw_is_no_matter_of_the_configuration() {
 /// Of the cells, those show arrays and frames that name `array_` and `frame_`.
 #[test]
 fn what_shows_arrays_frames_and_logs_depends_on_their_options() {
-    check(&[
-        (
-            "np.set_printoptions(precision=2) | x = np.zeros(3) | print(array_x) | frame_x",
-            "a: np.set_printoptions(precision=3)",
-            "edited ok input ok",
-            "ac",
-        ),
-        ("k = 2 | np.set_printoptions(precision=k) | array_x", "a: k = 3", "edited input input", "abc"),
-        ("%precision 2 | array_x | x = 1", "a: %precision 3", "edited input ok", "ab"),
-        ("np.set_printoptions(precision=2) | np.get_printoptions()", "a: 2 => 3", "edited input", "ab"),
-        (
-            "pd.set_option('display.max_rows', 5) | df = pd.f() | frame_df | array_x",
-            "a: pd.set_option('display.max_rows', 6)",
-            "edited ok input ok",
-            "ac",
-        ),
-        ("pd.options.display.precision = 2 | pd.f() | frame_df", "a: 2 => 3", "edited ok input", "ac"),
-        (
-            "def setup(n): pd.set_option('display.max_rows', n) | setup(5) | frame_df",
-            "b: setup(6)",
-            "ok edited input",
-            "bc",
-        ),
-        (
-            "pd.set_option('display.width', 5) | pd.get_option('display.width')",
-            "a: pd.set_option('display.width', 6)",
-            "edited input",
-            "ab",
-        ),
+    check_rows(
+        r"
+        np.set_printoptions(precision=2) | x = np.zeros(3) | print(array_x) | frame_x
+            :: a: np.set_printoptions(precision=3) :: edited ok input ok :: ac
+        k = 2 | np.set_printoptions(precision=k) | array_x :: a: k = 3 :: edited input input :: abc
+        %precision 2 | array_x | x = 1 :: a: %precision 3 :: edited input ok :: ab
+        np.set_printoptions(precision=2) | np.get_printoptions() :: a: 2 => 3 :: edited input :: ab
+        pd.set_option('display.max_rows', 5) | df = pd.f() | frame_df | array_x
+            :: a: pd.set_option('display.max_rows', 6) :: edited ok input ok :: ac
+        pd.options.display.precision = 2 | pd.f() | frame_df :: a: 2 => 3 :: edited ok input :: ac
+        def setup(n): pd.set_option('display.max_rows', n) | setup(5) | frame_df :: b: setup(6)
+            :: ok edited input :: bc
+        pd.set_option('display.width', 5) | pd.get_option('display.width')
+            :: a: pd.set_option('display.width', 6) :: edited input :: ab
         // Other options of pandas may change anything that pandas does.
-        (
-            "import pandas as pd\npd.options.mode.x = 1 | pd.f() | frame_df",
-            "a: import pandas as pd\npd.options.mode.x = 2",
-            "edited input ok",
-            "ab",
-        ),
-        (
-            "log = logging.getLogger('a') | log.info('x') | log.setLevel(40) | log.info('y')",
-            "c: log.setLevel(50)",
-            "ok ok edited input",
-            "cd",
-        ),
-        (
-            "log = logging.getLogger('a') | logging.basicConfig(level=10) | log.debug('x') | log",
-            "b: logging.basicConfig(level=20)",
-            "ok edited input ok",
-            "bc",
-        ),
-        ("catalog.info(1) | log.setLevel(40)", "b: log.setLevel(50)", "ok edited", "b"),
-    ]);
+        import pandas as pd\npd.options.mode.x = 1 | pd.f() | frame_df
+            :: a: import pandas as pd\npd.options.mode.x = 2 :: edited input ok :: ab
+        log = logging.getLogger('a') | log.info('x') | log.setLevel(40) | log.info('y') :: c: log.setLevel(50)
+            :: ok ok edited input :: cd
+        log = logging.getLogger('a') | logging.basicConfig(level=10) | log.debug('x') | log
+            :: b: logging.basicConfig(level=20) :: ok edited input ok :: bc
+        catalog.info(1) | log.setLevel(40) :: b: log.setLevel(50) :: ok edited :: b
+        ",
+    );
 }
 
 #[test]
@@ -224,61 +186,31 @@ fn a_setting_that_a_cell_below_has_replaced_is_made_again() {
 
 #[test]
 fn what_a_display_shows_is_updated_again() {
-    check(&[
-        (
-            "display('x', display_id='here'); | n = 1 | update_display('z', display_id='here')",
-            "a: display('y', display_id='here');",
-            "edited ok input",
-            "ac",
-        ),
-        (
-            "display('x', display_id='here') | IPython.display.update_display('z', display_id='here') | display('v', display_id='here', update=True)",
-            "b: update_display('y', display_id='here')",
-            "may edited input",
-            "bc",
-        ),
-        (
-            "p = 'a' | display('x', display_id=p) | update_display('z', display_id=p)",
-            "b: display('y', display_id=p)",
-            "ok edited input",
-            "bc",
-        ),
-        (
-            "display('x', display_id='here') | update_display('z', display_id='there')",
-            "a: display('y', display_id='here')",
-            "edited ok",
-            "a",
-        ),
-        (
-            "display('x', display_id='here') | n = 1 | update_display('z', display_id='here')",
-            "c: update_display('y', display_id='here')",
-            "may ok edited",
-            "c",
-        ),
-        ("h = display('x', display_id=True) | n = 2 | h.update(n)", "b: n = 3", "may edited input", "bc"),
-        (
-            "h = display('x', display_id=True) | h.display('y') | h.update('z')",
-            "c: h.update('v')",
-            "may may edited",
-            "abc",
-        ),
-        (
-            "h = DisplayHandle() | h.display('x') | n = 1 | h.update(n)",
-            "c: n = 2",
-            "ok may edited input",
-            "cd",
-        ),
-        (
-            "h = IPython.display.DisplayHandle('a') | h.display('x') | h.update('z')",
-            "b: h.display('y')",
-            "ok edited input",
-            "abc",
-        ),
+    check_rows(
+        r"
+        display('x', display_id='here'); | n = 1 | update_display('z', display_id='here')
+            :: a: display('y', display_id='here'); :: edited ok input :: ac
+        display('x', display_id='here') | IPython.display.update_display('z', display_id='here')
+            | display('v', display_id='here', update=True) :: b: update_display('y', display_id='here')
+            :: may edited input :: bc
+        p = 'a' | display('x', display_id=p) | update_display('z', display_id=p)
+            :: b: display('y', display_id=p) :: ok edited input :: bc
+        display('x', display_id='here') | update_display('z', display_id='there')
+            :: a: display('y', display_id='here') :: edited ok :: a
+        display('x', display_id='here') | n = 1 | update_display('z', display_id='here')
+            :: c: update_display('y', display_id='here') :: may ok edited :: c
+        h = display('x', display_id=True) | n = 2 | h.update(n) :: b: n = 3 :: may edited input :: bc
+        h = display('x', display_id=True) | h.display('y') | h.update('z') :: c: h.update('v')
+            :: may may edited :: abc
+        h = DisplayHandle() | h.display('x') | n = 1 | h.update(n) :: c: n = 2 :: ok may edited input :: cd
+        h = IPython.display.DisplayHandle('a') | h.display('x') | h.update('z') :: b: h.display('y')
+            :: ok edited input :: abc
         // What is displayed once more changes no earlier display.
-        ("h = display('x', display_id=True) | h.display('y')", "b: h.display('z')", "ok edited", "ab"),
-        ("h = display('x', display_id=True) | h.update('z')", "a: x => y", "edited input", "ab"),
-        ("display('x', display_id=True) | display('y')", "a: x => y", "edited ok", "a"),
-    ]);
+        h = display('x', display_id=True) | h.display('y') :: b: h.display('z') :: ok edited :: ab
+        h = display('x', display_id=True) | h.update('z') :: a: x => y :: edited input :: ab
+        display('x', display_id=True) | display('y') :: a: x => y :: edited ok :: a
+        ",
+    );
 }
 
 #[test]
@@ -306,17 +238,15 @@ fn a_display_that_something_else_has_updated_is_told() {
 
 #[test]
 fn the_environment_is_shared() {
-    check(&[
-        ("%env A=abc | import os\nprint(os.environ.get('A'))", "a: %env A=abd", "edited input", "ab"),
-        ("%set_env A abc | import os\nprint(os.getenv('A'))", "a: %set_env A abd", "edited input", "ab"),
-        (
-            "import os\nos.environ['A'] = '1' | import os\nprint(os.environ['A'])",
-            "a: import os\nos.environ['A'] = '2'",
-            "edited input",
-            "ab",
-        ),
-        ("%env A=1 | import os\nprint(os.environ['A'])", "b: ] => ] + '1'", "ok edited", "b"),
-    ]);
+    check_rows(
+        r"
+        %env A=abc | import os\nprint(os.environ.get('A')) :: a: %env A=abd :: edited input :: ab
+        %set_env A abc | import os\nprint(os.getenv('A')) :: a: %set_env A abd :: edited input :: ab
+        import os\nos.environ['A'] = '1' | import os\nprint(os.environ['A'])
+            :: a: import os\nos.environ['A'] = '2' :: edited input :: ab
+        %env A=1 | import os\nprint(os.environ['A']) :: b: ] => ] + '1' :: ok edited :: b
+        ",
+    );
 }
 
 #[test]

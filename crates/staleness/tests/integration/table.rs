@@ -53,191 +53,173 @@ pub(crate) fn check(rows: &[Row<'_>]) {
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), rows.len(), wrong.join("\n"));
 }
 
+/// The same for the rows of a text, whose parts stand between ` :: `.
+pub(crate) fn check_rows(text: &str) {
+    let rows = rows(text);
+    let rows: Vec<Row<'_>> =
+        rows.iter().map(|[cells, edit, states, runs]| (&**cells, &**edit, &**states, &**runs)).collect();
+    check(&rows);
+}
+
+/// The parts of these rows. A line that is indented further continues a row, `\n` is a line break in a cell, and `//` begins a comment.
+pub(crate) fn rows(text: &str) -> Vec<[String; 4]> {
+    let is_row = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with("//");
+    let mut rows = Vec::<String>::new();
+    for line in text.lines().filter(is_row) {
+        match rows.last_mut().filter(|_| line.starts_with("            ")) {
+            Some(row) => row.push_str(&format!(" {}", line.trim())),
+            None => rows.push(line.trim().to_owned()),
+        }
+    }
+    let parts = |row: &String| row.split(" :: ").map(|part| part.replace("\\n", "\n")).collect::<Vec<_>>();
+    rows.iter().map(|row| parts(row).try_into().expect(row)).collect()
+}
+
 #[test]
 fn a_definition_that_may_not_happen_hides_none_above() {
-    check(&[
-        ("n = 10 | d = False | if d: n = 2 | print(n)", "a: n = 11", "edited ok ok input", "acd"),
-        ("n = 10 | d = False | if d: n = 2 | print(n)", "b: d = True", "ok edited input input", "bcd"),
-        ("n = 10 | d = False | if d: n = 2 | print(n)", "c: if d: n = 3", "ok ok edited input", "cd"),
-        ("n = 1 | if d:\n n = 2\nelse:\n n = 3 | n", "a: n = 5", "edited ok ok", "a"),
-        ("n = 1 | if d:\n n = 2\nelif e:\n n = 3 | n", "a: n = 5", "edited ok input", "abc"),
-        ("n = 1 | if d:\n n = 2\nelse:\n raise E() | n", "a: n = 5", "edited ok ok", "a"),
-        ("n = 1 | if True: n = 2 | n", "a: n = 5", "edited ok ok", "a"),
-        ("n = 1 | for n in xs: pass | n", "a: n = 5", "edited ok input", "abc"),
-        ("n = 1 | for i in xs: n = i | n", "a: n = 5", "edited ok input", "abc"),
-        ("n = 1 | for n in range(3): pass | n", "a: n = 5", "edited ok ok", "a"),
-        ("n = 1 | for i in range(3):\n  if i: break\n  n = i | n", "a: n = 5", "edited ok input", "abc"),
-        ("n = 1 | while go(): n = 2 | n", "a: n = 5", "edited ok input", "abc"),
-        ("n = 1 | try:\n n = f()\nexcept E:\n pass | n", "a: n = 5", "edited ok input", "abc"),
-        ("n = 1 | try:\n n = f()\nexcept E:\n n = 0 | n", "a: n = 5", "edited ok ok", "a"),
-        ("n = 1 | try:\n n = f()\nexcept E:\n raise | n", "a: n = 5", "edited ok ok", "a"),
-        ("n = 1 | try:\n n = f()\nfinally:\n g() | n", "a: n = 5", "edited ok ok", "a"),
-        (
-            "import json | try:\n import ujson as json\nexcept ImportError:\n pass | json.dumps(1)",
-            "a: import json5 as json",
-            "edited ok input",
-            "abc",
-        ),
-        ("n = 1 | match k:\n case 1: n = 2 | n", "a: n = 5", "edited ok input", "abc"),
-        ("n = 1 | match k:\n case 1: n = 2\n case _: n = 3 | n", "a: n = 5", "edited ok ok", "a"),
-        ("n = 1 | with suppress(E): n = f() | n", "a: n = 5", "edited ok input", "abc"),
-        ("n = 1 | with contextlib.suppress(E): n = f() | n", "a: n = 5", "edited ok input", "abc"),
-        ("n = 1 | with open(p) as n: pass | n", "a: n = 5", "edited ok ok", "a"),
-        ("n = 1 | ok and (n := 2) | n", "a: n = 5", "edited ok input", "abc"),
-        ("n = 1 | (n := 2) and ok | n", "a: n = 5", "edited ok ok", "a"),
-        ("n = 1 | x = (n := 2) if ok else 3 | n", "a: n = 5", "edited ok input", "abc"),
-        ("n = 1 | [(n := i) for i in xs] | n", "a: n = 5", "edited ok input", "abc"),
-        ("def f(): return 1 | if d:\n def f(): return 2 | f()", "a: 1 => 3", "edited ok input", "abc"),
-        ("n = 1 | def g():\n global n\n n = 2 | g() | n", "a: n = 5", "edited ok ok input", "acd"),
-        ("n = 1 | if d: n = 2\nprint(n)", "a: n = 5", "edited input", "ab"),
-        ("n = 1 | for i in xs: n = i\nprint(n)", "a: n = 5", "edited ok", "a"),
-        ("n = 1 | if d: n = 2 | n = 3 | n", "a: n = 5", "edited ok ok ok", "a"),
-    ]);
+    check_rows(
+        r"
+        n = 10 | d = False | if d: n = 2 | print(n) :: a: n = 11 :: edited ok ok input :: acd
+        n = 10 | d = False | if d: n = 2 | print(n) :: b: d = True :: ok edited input input :: bcd
+        n = 10 | d = False | if d: n = 2 | print(n) :: c: if d: n = 3 :: ok ok edited input :: cd
+        n = 1 | if d:\n n = 2\nelse:\n n = 3 | n :: a: n = 5 :: edited ok ok :: a
+        n = 1 | if d:\n n = 2\nelif e:\n n = 3 | n :: a: n = 5 :: edited ok input :: abc
+        n = 1 | if d:\n n = 2\nelse:\n raise E() | n :: a: n = 5 :: edited ok ok :: a
+        n = 1 | if True: n = 2 | n :: a: n = 5 :: edited ok ok :: a
+        n = 1 | for n in xs: pass | n :: a: n = 5 :: edited ok input :: abc
+        n = 1 | for i in xs: n = i | n :: a: n = 5 :: edited ok input :: abc
+        n = 1 | for n in range(3): pass | n :: a: n = 5 :: edited ok ok :: a
+        n = 1 | for i in range(3):\n  if i: break\n  n = i | n :: a: n = 5 :: edited ok input :: abc
+        n = 1 | while go(): n = 2 | n :: a: n = 5 :: edited ok input :: abc
+        n = 1 | try:\n n = f()\nexcept E:\n pass | n :: a: n = 5 :: edited ok input :: abc
+        n = 1 | try:\n n = f()\nexcept E:\n n = 0 | n :: a: n = 5 :: edited ok ok :: a
+        n = 1 | try:\n n = f()\nexcept E:\n raise | n :: a: n = 5 :: edited ok ok :: a
+        n = 1 | try:\n n = f()\nfinally:\n g() | n :: a: n = 5 :: edited ok ok :: a
+        import json | try:\n import ujson as json\nexcept ImportError:\n pass | json.dumps(1)
+            :: a: import json5 as json :: edited ok input :: abc
+        n = 1 | match k:\n case 1: n = 2 | n :: a: n = 5 :: edited ok input :: abc
+        n = 1 | match k:\n case 1: n = 2\n case _: n = 3 | n :: a: n = 5 :: edited ok ok :: a
+        n = 1 | with suppress(E): n = f() | n :: a: n = 5 :: edited ok input :: abc
+        n = 1 | with contextlib.suppress(E): n = f() | n :: a: n = 5 :: edited ok input :: abc
+        n = 1 | with open(p) as n: pass | n :: a: n = 5 :: edited ok ok :: a
+        n = 1 | ok and (n := 2) | n :: a: n = 5 :: edited ok input :: abc
+        n = 1 | (n := 2) and ok | n :: a: n = 5 :: edited ok ok :: a
+        n = 1 | x = (n := 2) if ok else 3 | n :: a: n = 5 :: edited ok input :: abc
+        n = 1 | [(n := i) for i in xs] | n :: a: n = 5 :: edited ok input :: abc
+        def f(): return 1 | if d:\n def f(): return 2 | f() :: a: 1 => 3 :: edited ok input :: abc
+        n = 1 | def g():\n global n\n n = 2 | g() | n :: a: n = 5 :: edited ok ok input :: acd
+        n = 1 | if d: n = 2\nprint(n) :: a: n = 5 :: edited input :: ab
+        n = 1 | for i in xs: n = i\nprint(n) :: a: n = 5 :: edited ok :: a
+        n = 1 | if d: n = 2 | n = 3 | n :: a: n = 5 :: edited ok ok ok :: a
+        ",
+    );
 }
 
 #[test]
 fn what_changes_its_own_input_runs_with_what_defines_it() {
-    check(&[
-        ("df = f() | df['x'] = df['x'] * 2 | print(df.x)", "b: 2 => 3", "ok edited input", "abc"),
-        ("df = f() | df['x'] = df['y'] * 2 | print(df.x)", "b: 2 => 3", "ok edited input", "bc"),
-        ("df = f() | df['x'] = 1 | df", "b: df['y'] = 1", "ok edited input", "abc"),
-        ("k = 2 | df = f() | df['x'] = df['x'] * k | df", "a: k = 3", "edited ok input input", "abcd"),
-        ("n = 0 | n += 1 | n", "b: n += 2", "ok edited input", "abc"),
-        ("k = 1 | n = 0 | n += k | n", "a: k = 2", "edited ok input input", "abcd"),
-        ("xs = [] | xs.append(1) | xs", "b: xs.append(2)", "ok edited input", "abc"),
-        ("xs = [1, 2] | y = xs.pop() | y", "b: y = xs.pop() + 1", "ok edited input", "abc"),
-        ("xs = [1] | xs.extend([2]) | xs", "b: xs.extend([3])", "ok edited input", "abc"),
-        ("xs = [1] | xs.insert(0, 2) | xs", "b: xs.insert(0, 3)", "ok edited input", "abc"),
-        ("d = {} | d.update(a=1) | d", "b: d.update(b=1)", "ok edited input", "abc"),
-        ("d = {'a': 1} | del d['a'] | d", "b: del d['b']", "ok edited input", "abc"),
-        (
-            "df = f() | df.dropna(inplace=True) | df",
-            "b: df.dropna(axis=1, inplace=True)",
-            "ok edited input",
-            "abc",
-        ),
-        ("df = f() | df = df.dropna() | df", "b: df = df.dropna(axis=1)", "ok edited input", "abc"),
-        (
-            "df = f() | df = df[df.a > 1] | df | df = df.head() | df",
-            "b: df = df[df.a > 2]",
-            "ok edited input input input",
-            "abcde",
-        ),
-        (
-            "df = f() | df.columns = [c.lower() for c in df.columns] | df",
-            "b: df.columns = [c.upper() for c in df.columns]",
-            "ok edited input",
-            "abc",
-        ),
-        ("df = f() | df.loc[df.x > 1, 'x'] = 0 | df", "b: 1 => 2", "ok edited input", "abc"),
-        ("df = f() | df['x'] += 1 | df", "b: df['x'] += 2", "ok edited input", "abc"),
+    check_rows(
+        r"
+        df = f() | df['x'] = df['x'] * 2 | print(df.x) :: b: 2 => 3 :: ok edited input :: abc
+        df = f() | df['x'] = df['y'] * 2 | print(df.x) :: b: 2 => 3 :: ok edited input :: bc
+        df = f() | df['x'] = 1 | df :: b: df['y'] = 1 :: ok edited input :: abc
+        k = 2 | df = f() | df['x'] = df['x'] * k | df :: a: k = 3 :: edited ok input input :: abcd
+        n = 0 | n += 1 | n :: b: n += 2 :: ok edited input :: abc
+        k = 1 | n = 0 | n += k | n :: a: k = 2 :: edited ok input input :: abcd
+        xs = [] | xs.append(1) | xs :: b: xs.append(2) :: ok edited input :: abc
+        xs = [1, 2] | y = xs.pop() | y :: b: y = xs.pop() + 1 :: ok edited input :: abc
+        xs = [1] | xs.extend([2]) | xs :: b: xs.extend([3]) :: ok edited input :: abc
+        xs = [1] | xs.insert(0, 2) | xs :: b: xs.insert(0, 3) :: ok edited input :: abc
+        d = {} | d.update(a=1) | d :: b: d.update(b=1) :: ok edited input :: abc
+        d = {'a': 1} | del d['a'] | d :: b: del d['b'] :: ok edited input :: abc
+        df = f() | df.dropna(inplace=True) | df :: b: df.dropna(axis=1, inplace=True) :: ok edited input
+            :: abc
+        df = f() | df = df.dropna() | df :: b: df = df.dropna(axis=1) :: ok edited input :: abc
+        df = f() | df = df[df.a > 1] | df | df = df.head() | df :: b: df = df[df.a > 2]
+            :: ok edited input input input :: abcde
+        df = f() | df.columns = [c.lower() for c in df.columns] | df
+            :: b: df.columns = [c.upper() for c in df.columns] :: ok edited input :: abc
+        df = f() | df.loc[df.x > 1, 'x'] = 0 | df :: b: 1 => 2 :: ok edited input :: abc
+        df = f() | df['x'] += 1 | df :: b: df['x'] += 2 :: ok edited input :: abc
         // Transitively, with everything that changed the object between.
-        ("df = f() | df['a'] = 1 | df['x'] = df['x'] * 2 | df", "c: 2 => 3", "ok ok edited input", "abcd"),
-        ("df = f() | df['x'] *= 2 | df['x'] += 1 | df", "b: df['x'] *= 3", "ok edited input input", "abcd"),
-        ("df = f() | df['x'] *= 2 | df['x'] += 1 | df", "c: df['x'] += 5", "ok ok edited input", "abcd"),
-        ("k = 1 | df = f(k) | df['x'] *= 2 | df", "c: df['x'] *= 3", "ok ok edited input", "bcd"),
-        ("raw = f() | df = raw | df['x'] *= 2 | df", "c: df['x'] *= 3", "ok ok edited input", "abcd"),
+        df = f() | df['a'] = 1 | df['x'] = df['x'] * 2 | df :: c: 2 => 3 :: ok ok edited input :: abcd
+        df = f() | df['x'] *= 2 | df['x'] += 1 | df :: b: df['x'] *= 3 :: ok edited input input :: abcd
+        df = f() | df['x'] *= 2 | df['x'] += 1 | df :: c: df['x'] += 5 :: ok ok edited input :: abcd
+        k = 1 | df = f(k) | df['x'] *= 2 | df :: c: df['x'] *= 3 :: ok ok edited input :: bcd
+        raw = f() | df = raw | df['x'] *= 2 | df :: c: df['x'] *= 3 :: ok ok edited input :: abcd
         // A cell below has changed what a cell above reads again.
-        ("xs = [] | print(xs) | xs.append(1) | xs", "b: print(xs, 1)", "ok edited ok ok", "abcd"),
-        ("n = 0 | print(n) | n += 1 | n", "b: print(n, 1)", "ok edited ok ok", "abcd"),
-        ("df = f() | df.head() | df['x'] = 1 | df", "b: df.tail()", "ok edited ok ok", "abcd"),
-        ("a = f() | a.sort() | a", "b: a.sort(reverse=True)", "ok edited input", "abc"),
-        ("s = set() | s.add(1) | s", "b: s.add(2)", "ok edited input", "abc"),
-        ("q = deque() | q.appendleft(1) | q", "b: q.appendleft(2)", "ok edited input", "abc"),
-        ("a = np.zeros(3) | a[0] = 1 | a", "b: a[0] = 2", "ok edited input", "bc"),
-        ("a = np.zeros(3) | a[0] = 1 | a", "b: a[1] = 2", "ok edited input", "abc"),
-        ("def f(to): to.append(1) | xs = [] | f(xs) | xs", "c: f(xs); f(xs)", "ok ok edited input", "bcd"),
-    ]);
+        xs = [] | print(xs) | xs.append(1) | xs :: b: print(xs, 1) :: ok edited ok ok :: abcd
+        n = 0 | print(n) | n += 1 | n :: b: print(n, 1) :: ok edited ok ok :: abcd
+        df = f() | df.head() | df['x'] = 1 | df :: b: df.tail() :: ok edited ok ok :: abcd
+        a = f() | a.sort() | a :: b: a.sort(reverse=True) :: ok edited input :: abc
+        s = set() | s.add(1) | s :: b: s.add(2) :: ok edited input :: abc
+        q = deque() | q.appendleft(1) | q :: b: q.appendleft(2) :: ok edited input :: abc
+        a = np.zeros(3) | a[0] = 1 | a :: b: a[0] = 2 :: ok edited input :: bc
+        a = np.zeros(3) | a[0] = 1 | a :: b: a[1] = 2 :: ok edited input :: abc
+        def f(to): to.append(1) | xs = [] | f(xs) | xs :: c: f(xs); f(xs) :: ok ok edited input :: bcd
+        ",
+    );
 }
 
 #[test]
 fn a_method_that_runs_with_new_input_changes_its_object() {
-    check(&[
-        ("x = 1 | m = M() | m.fit(x, y) | print(m.coef_)", "a: x = 2", "edited ok input input", "abcd"),
-        ("x = 1 | m = M() | m.fit(x, y) | print(m.coef_)", "c: m.fit(x, z)", "ok ok edited input", "bcd"),
-        ("x = 1 | m = M() | m.fit(x, y) | print(m.coef_)", "b: m = N()", "ok edited input input", "bcd"),
-        ("x = 1 | s = S() | z = s.fit_transform(x) | z", "a: x = 2", "edited ok input input", "abcd"),
-        ("x = 1 | s = S() | z = s.fit_transform(x) | s.mean_", "a: x = 2", "edited ok input input", "abcd"),
-        (
-            "x = 1 | fig, ax = plt.subplots() | ax.plot(x) | ax.get_lines()",
-            "a: x = 2",
-            "edited ok input input",
-            "abcd",
-        ),
-        (
-            "q = 'a' | c = connect() | c.execute(q) | c.fetchall()",
-            "a: q = 'b'",
-            "edited ok input input",
-            "abcd",
-        ),
-        ("lr = 1 | net = Net() | net.train(lr) | net.loss", "a: lr = 2", "edited ok input input", "abcd"),
-        (
-            "x = 1 | m = M() | m.fit(x) | p = m.predict(z) | score(p)",
-            "a: x = 2",
-            "edited ok input input input",
-            "abcde",
-        ),
-        (
-            "x = 1 | m = M() | m.fit(x) | p = m.predict(z) | score(p)",
-            "d: p = m.predict(w)",
-            "ok ok ok edited input",
-            "de",
-        ),
-        ("x = 1 | m = M() | m.fit(x)\nm.score(x) | m.coef_", "a: x = 2", "edited ok input input", "abcd"),
-        ("x = 1 | m = M().fit(x) | m.coef_", "a: x = 2", "edited input input", "abc"),
-        (
-            "k = 1 | def train(m): m.fit(k) | m = M() | train(m) | m.coef_",
-            "a: k = 2",
-            "edited ok ok input input",
-            "acde",
-        ),
+    check_rows(
+        r"
+        x = 1 | m = M() | m.fit(x, y) | print(m.coef_) :: a: x = 2 :: edited ok input input :: abcd
+        x = 1 | m = M() | m.fit(x, y) | print(m.coef_) :: c: m.fit(x, z) :: ok ok edited input :: bcd
+        x = 1 | m = M() | m.fit(x, y) | print(m.coef_) :: b: m = N() :: ok edited input input :: bcd
+        x = 1 | s = S() | z = s.fit_transform(x) | z :: a: x = 2 :: edited ok input input :: abcd
+        x = 1 | s = S() | z = s.fit_transform(x) | s.mean_ :: a: x = 2 :: edited ok input input :: abcd
+        x = 1 | fig, ax = plt.subplots() | ax.plot(x) | ax.get_lines() :: a: x = 2 :: edited ok input input
+            :: abcd
+        q = 'a' | c = connect() | c.execute(q) | c.fetchall() :: a: q = 'b' :: edited ok input input :: abcd
+        lr = 1 | net = Net() | net.train(lr) | net.loss :: a: lr = 2 :: edited ok input input :: abcd
+        x = 1 | m = M() | m.fit(x) | p = m.predict(z) | score(p) :: a: x = 2 :: edited ok input input input
+            :: abcde
+        x = 1 | m = M() | m.fit(x) | p = m.predict(z) | score(p) :: d: p = m.predict(w)
+            :: ok ok ok edited input :: de
+        x = 1 | m = M() | m.fit(x)\nm.score(x) | m.coef_ :: a: x = 2 :: edited ok input input :: abcd
+        x = 1 | m = M().fit(x) | m.coef_ :: a: x = 2 :: edited input input :: abc
+        k = 1 | def train(m): m.fit(k) | m = M() | train(m) | m.coef_ :: a: k = 2 :: edited ok ok input input
+            :: acde
         // A method of an object that gets nothing new leaves it as it is.
-        ("x = 1 | m = M() | m.fit(y) | print(m.coef_)", "a: x = 2", "edited ok ok ok", "a"),
-    ]);
+        x = 1 | m = M() | m.fit(y) | print(m.coef_) :: a: x = 2 :: edited ok ok ok :: a
+        ",
+    );
 }
 
 #[test]
 fn a_name_depends_on_its_own_right_hand_side() {
-    check(&[
+    check_rows(
+        r"
         // From scikit-learn's plot_polynomial_interpolation.
-        (
-            "import numpy as np | def f(x): return x * np.sin(x) | x = np.linspace(0, 1, 9); y = f(x); X = x[:, None] | show(X)",
-            "b: def f(x): return x + np.sin(x)",
-            "ok edited input ok",
-            "bc",
-        ),
-        (
-            "import numpy as np | P = 1 | F = np.array(a); draw(F @ P) | det(F)",
-            "b: P = 2",
-            "ok edited input ok",
-            "bc",
-        ),
-        ("P = 1 | F = array(a); draw(F @ P) | det(F)", "b: P => P, 2", "ok edited ok", "b"),
-        ("P = 1 | F = np.array(a); draw(F @ P) | det(F)", "b: a) => c)", "ok edited input", "bc"),
-        ("P = 1 | F = P + 1; G = 2 | F | G", "a: P = 2", "edited input input ok", "abc"),
-        ("P = 1 | F = P + 1; G = F | F | G", "a: P = 2", "edited input input input", "abcd"),
-        ("x = 1; y = 2 | x | y", "a: x = 1; y = 3", "edited ok input", "ac"),
-        ("x = 1\ny = 2\nprint(x) | x | y", "a: x = 1\ny = 2\nprint(y)", "edited ok ok", "a"),
-        ("x = 1\ny = 2 | x | y", "a: # one\nx = 1\n\ny = 2", "edited ok ok", "a"),
-        ("x = 1\ny = x + 1 | x | y", "a: x = 5\ny = x + 1", "edited input input", "abc"),
-        ("k = 1 | def f(): return k\nx = f()\nz = 3 | x | z", "a: k = 2", "edited input input ok", "abc"),
-        ("k = 1 | if k: x = 1\ny = 2 | x | y", "a: k = 0", "edited input input ok", "abc"),
-        ("k = 1 | for i in range(k): x = i\ny = 2 | x | y", "a: k = 3", "edited input input ok", "abc"),
-        ("k = 1 | x = []\nx.append(k)\ny = 2 | x | y", "a: k = 3", "edited input input ok", "abc"),
-        ("k = 1 | df = g()\ndf['a'] = k\ne = g() | df | e", "a: k = 3", "edited input input ok", "abc"),
-        ("k = 1 | a, b = k, 2 | a | b", "a: k = 3", "edited input input input", "abcd"),
-        ("k = 1 | x = 2\nprint(k) | x", "a: k = 3", "edited input ok", "ab"),
+        import numpy as np | def f(x): return x * np.sin(x)
+            | x = np.linspace(0, 1, 9); y = f(x); X = x[:, None] | show(X)
+            :: b: def f(x): return x + np.sin(x) :: ok edited input ok :: bc
+        import numpy as np | P = 1 | F = np.array(a); draw(F @ P) | det(F) :: b: P = 2 :: ok edited input ok
+            :: bc
+        P = 1 | F = array(a); draw(F @ P) | det(F) :: b: P => P, 2 :: ok edited ok :: b
+        P = 1 | F = np.array(a); draw(F @ P) | det(F) :: b: a) => c) :: ok edited input :: bc
+        P = 1 | F = P + 1; G = 2 | F | G :: a: P = 2 :: edited input input ok :: abc
+        P = 1 | F = P + 1; G = F | F | G :: a: P = 2 :: edited input input input :: abcd
+        x = 1; y = 2 | x | y :: a: x = 1; y = 3 :: edited ok input :: ac
+        x = 1\ny = 2\nprint(x) | x | y :: a: x = 1\ny = 2\nprint(y) :: edited ok ok :: a
+        x = 1\ny = 2 | x | y :: a: # one\nx = 1\n\ny = 2 :: edited ok ok :: a
+        x = 1\ny = x + 1 | x | y :: a: x = 5\ny = x + 1 :: edited input input :: abc
+        k = 1 | def f(): return k\nx = f()\nz = 3 | x | z :: a: k = 2 :: edited input input ok :: abc
+        k = 1 | if k: x = 1\ny = 2 | x | y :: a: k = 0 :: edited input input ok :: abc
+        k = 1 | for i in range(k): x = i\ny = 2 | x | y :: a: k = 3 :: edited input input ok :: abc
+        k = 1 | x = []\nx.append(k)\ny = 2 | x | y :: a: k = 3 :: edited input input ok :: abc
+        k = 1 | df = g()\ndf['a'] = k\ne = g() | df | e :: a: k = 3 :: edited input input ok :: abc
+        k = 1 | a, b = k, 2 | a | b :: a: k = 3 :: edited input input input :: abcd
+        k = 1 | x = 2\nprint(k) | x :: a: k = 3 :: edited input ok :: ab
         // Its value may be another one now, because the cell runs again.
-        ("k = 1 | x = np.random.rand()\nprint(k) | x", "a: k = 3", "edited input ok", "abc"),
-        ("k = 1 | df = pd.read_csv(p)\nprint(k) | df", "a: k = 3", "edited input ok", "abc"),
-        ("k = 1 | x = g(x0)\nprint(k) | y = x | y", "a: k = 3", "edited input ok ok", "ab"),
-        (
-            "a = df2\nb = M(1).fit(a) | p(b.score(a)) | c = N(2).fit(a)\nprint(c)",
-            "a: a = df2\nb = M(3).fit(a)",
-            "edited input ok",
-            "ab",
-        ),
-    ]);
+        k = 1 | x = np.random.rand()\nprint(k) | x :: a: k = 3 :: edited input ok :: abc
+        k = 1 | df = pd.read_csv(p)\nprint(k) | df :: a: k = 3 :: edited input ok :: abc
+        k = 1 | x = g(x0)\nprint(k) | y = x | y :: a: k = 3 :: edited input ok ok :: ab
+        a = df2\nb = M(1).fit(a) | p(b.score(a)) | c = N(2).fit(a)\nprint(c) :: a: a = df2\nb = M(3).fit(a)
+            :: edited input ok :: ab
+        ",
+    );
 }
 
 #[test]
@@ -314,166 +296,81 @@ fn random_numbers_come_from_the_state_of_a_fresh_run() {
 
 #[test]
 fn generators_and_functions_draw_from_the_right_state_too() {
-    check(&[
-        (
-            "import random; random.seed(1) | xs = [1, 2]; random.shuffle(xs) | xs",
-            "b: xs = [1, 2, 3]; random.shuffle(xs)",
-            "ok edited input",
-            "abc",
-        ),
-        (
-            "import torch; torch.manual_seed(0) | w = torch.randn(3) | w",
-            "a: import torch; torch.manual_seed(1)",
-            "edited input input",
-            "abc",
-        ),
-        (
-            "import torch; torch.manual_seed(0) | w = torch.randn(3) | w",
-            "b: w = torch.randn(4)",
-            "ok edited input",
-            "abc",
-        ),
-        (
-            "import numpy as np | x = np.random.rand(3) | y = np.random.rand(3) | y",
-            "b: x = np.random.rand(4)",
-            "ok edited ok ok",
-            "b",
-        ),
-        (
-            "import numpy as np; np.random.seed(0) | def draw(n): return np.random.rand(n) | x = draw(3) | x",
-            "c: x = draw(4)",
-            "ok ok edited input",
-            "acd",
-        ),
-        ("rng = default_rng(0) | x = rng.normal(size=3) | x", "b: 3 => 4", "ok edited input", "abc"),
-        (
-            "rng = default_rng(0) | x = rng.normal(size=3) | y = rng.normal(size=3) | y",
-            "c: y = rng.normal(size=4)",
-            "ok ok edited input",
-            "abcd",
-        ),
-        (
-            "rng = default_rng(0) | x = rng.normal(size=3) | y = rng.normal(size=3) | y",
-            "b: x = rng.normal(size=4)",
-            "ok edited input input",
-            "abcd",
-        ),
-        (
-            "rng = default_rng(0) | x = f() | a = split(x, random_state=rng) | a",
-            "c: a = split(x, 2, random_state=rng)",
-            "ok ok edited input",
-            "acd",
-        ),
-        (
-            "import numpy as np | np.random.seed(0); x = np.random.rand(3) | x",
-            "b: np.random.seed(1); x = np.random.rand(3)",
-            "ok edited input",
-            "bc",
-        ),
-    ]);
+    check_rows(
+        r"
+        import random; random.seed(1) | xs = [1, 2]; random.shuffle(xs) | xs
+            :: b: xs = [1, 2, 3]; random.shuffle(xs) :: ok edited input :: abc
+        import torch; torch.manual_seed(0) | w = torch.randn(3) | w :: a: import torch; torch.manual_seed(1)
+            :: edited input input :: abc
+        import torch; torch.manual_seed(0) | w = torch.randn(3) | w :: b: w = torch.randn(4)
+            :: ok edited input :: abc
+        import numpy as np | x = np.random.rand(3) | y = np.random.rand(3) | y :: b: x = np.random.rand(4)
+            :: ok edited ok ok :: b
+        import numpy as np; np.random.seed(0) | def draw(n): return np.random.rand(n) | x = draw(3) | x
+            :: c: x = draw(4) :: ok ok edited input :: acd
+        rng = default_rng(0) | x = rng.normal(size=3) | x :: b: 3 => 4 :: ok edited input :: abc
+        rng = default_rng(0) | x = rng.normal(size=3) | y = rng.normal(size=3) | y
+            :: c: y = rng.normal(size=4) :: ok ok edited input :: abcd
+        rng = default_rng(0) | x = rng.normal(size=3) | y = rng.normal(size=3) | y
+            :: b: x = rng.normal(size=4) :: ok edited input input :: abcd
+        rng = default_rng(0) | x = f() | a = split(x, random_state=rng) | a
+            :: c: a = split(x, 2, random_state=rng) :: ok ok edited input :: acd
+        import numpy as np | np.random.seed(0); x = np.random.rand(3) | x
+            :: b: np.random.seed(1); x = np.random.rand(3) :: ok edited input :: bc
+        ",
+    );
 }
 
 #[test]
 fn what_gives_each_item_once_is_made_again() {
-    check(&[
-        (
-            "raw = StringIO('1') | df = pd.read_csv(raw) | df",
-            "b: df = pd.read_csv(raw, sep=';')",
-            "ok edited input",
-            "abc",
-        ),
-        (
-            "t = 'a' | raw = io.StringIO(t) | df = pd.read_csv(raw) | df",
-            "a: t = 'b'",
-            "edited input input input",
-            "abcd",
-        ),
-        (
-            "raw = StringIO('1') | raw.seek(0); df = pd.read_csv(raw) | df",
-            "b: raw.seek(0); df = pd.read_csv(raw, 2)",
-            "ok edited input",
-            "bc",
-        ),
-        (
-            "raw = StringIO() | raw.write('a') | print(raw.getvalue())",
-            "c: raw.getvalue()",
-            "ok ok edited",
-            "c",
-        ),
-        ("f = open(p) | for line in f: print(line)", "b: for line in f: print(line, 1)", "ok edited", "ab"),
-        (
-            "f = open(p) | a = f.readline() | b = f.readline() | b",
-            "b: a = f.readline(3)",
-            "ok edited input input",
-            "abcd",
-        ),
-        ("f = open(p) | x = f.read() | f.close() | x", "b: x = f.read(5)", "ok edited input input", "abcd"),
-        ("it = iter(xs) | a = next(it) | b = next(it) | b", "c: ) => ) + 1", "ok ok edited input", "abcd"),
-        ("z = zip(a, b) | d = dict(z) | d", "b: d = dict(z, k=1)", "ok edited input", "abc"),
-        ("z = map(f, xs) | ys = list(z) | ys", "b: ys = sorted(z)", "ok edited input", "abc"),
-        ("z = (i for i in xs) | s = sum(z) | s", "b: s = sum(z) + 1", "ok edited input", "abc"),
-        ("z = list(zip(a, b)) | d = dict(z) | d", "b: d = dict(z, k=1)", "ok edited input", "bc"),
-        ("s = d.map(f) | t = s.sum() | t", "b: t = s.mean()", "ok edited input", "bc"),
-        (
-            "def g(n):\n  yield n | it = g(3) | a = list(it) | a",
-            "c: a = set(it)",
-            "ok ok edited input",
-            "bcd",
-        ),
-        (
-            "def g(n):\n  return n | it = g(3) | a = list(it) | a",
-            "c: a = set(it)",
-            "ok ok edited input",
-            "cd",
-        ),
-        (
-            "import csv | r = csv.reader(f) | rows = list(r) | rows",
-            "c: rows = list(r)[1:]",
-            "ok ok edited input",
-            "bcd",
-        ),
-        ("c = itertools.count() | a = next(c) | a", "b: a = next(c) + 1", "ok edited input", "abc"),
+    check_rows(
+        r"
+        raw = StringIO('1') | df = pd.read_csv(raw) | df :: b: df = pd.read_csv(raw, sep=';')
+            :: ok edited input :: abc
+        t = 'a' | raw = io.StringIO(t) | df = pd.read_csv(raw) | df :: a: t = 'b' :: edited input input input
+            :: abcd
+        raw = StringIO('1') | raw.seek(0); df = pd.read_csv(raw) | df
+            :: b: raw.seek(0); df = pd.read_csv(raw, 2) :: ok edited input :: bc
+        raw = StringIO() | raw.write('a') | print(raw.getvalue()) :: c: raw.getvalue() :: ok ok edited :: c
+        f = open(p) | for line in f: print(line) :: b: for line in f: print(line, 1) :: ok edited :: ab
+        f = open(p) | a = f.readline() | b = f.readline() | b :: b: a = f.readline(3) :: ok edited input input
+            :: abcd
+        f = open(p) | x = f.read() | f.close() | x :: b: x = f.read(5) :: ok edited input input :: abcd
+        it = iter(xs) | a = next(it) | b = next(it) | b :: c: ) => ) + 1 :: ok ok edited input :: abcd
+        z = zip(a, b) | d = dict(z) | d :: b: d = dict(z, k=1) :: ok edited input :: abc
+        z = map(f, xs) | ys = list(z) | ys :: b: ys = sorted(z) :: ok edited input :: abc
+        z = (i for i in xs) | s = sum(z) | s :: b: s = sum(z) + 1 :: ok edited input :: abc
+        z = list(zip(a, b)) | d = dict(z) | d :: b: d = dict(z, k=1) :: ok edited input :: bc
+        s = d.map(f) | t = s.sum() | t :: b: t = s.mean() :: ok edited input :: bc
+        def g(n):\n  yield n | it = g(3) | a = list(it) | a :: c: a = set(it) :: ok ok edited input :: bcd
+        def g(n):\n  return n | it = g(3) | a = list(it) | a :: c: a = set(it) :: ok ok edited input :: cd
+        import csv | r = csv.reader(f) | rows = list(r) | rows :: c: rows = list(r)[1:] :: ok ok edited input
+            :: bcd
+        c = itertools.count() | a = next(c) | a :: b: a = next(c) + 1 :: ok edited input :: abc
         // Only looked at.
-        ("it = iter(xs) | print(it) | it | type(it)", "b: print(it, it)", "ok edited ok ok", "b"),
-        (
-            "def load(f): return f.read() | f = open(p) | x = load(f) | x",
-            "c: x = load(f)[1:]",
-            "ok ok edited input",
-            "bcd",
-        ),
-        (
-            "f = open(p) | def nextline(): return next(f) | x = nextline() | x",
-            "c: x = nextline() + 1",
-            "ok ok edited input",
-            "acd",
-        ),
-    ]);
+        it = iter(xs) | print(it) | it | type(it) :: b: print(it, it) :: ok edited ok ok :: b
+        def load(f): return f.read() | f = open(p) | x = load(f) | x :: c: x = load(f)[1:]
+            :: ok ok edited input :: bcd
+        f = open(p) | def nextline(): return next(f) | x = nextline() | x :: c: x = nextline() + 1
+            :: ok ok edited input :: acd
+        ",
+    );
 }
 
 /// Whatever they are called.
 #[test]
 fn generators_of_random_numbers_are_made_again() {
-    check(&[
-        (
-            "gen = np.random.default_rng(0) | x = gen.normal(size=3) | x",
-            "b: x = gen.normal(size=4)",
-            "ok edited input",
-            "abc",
-        ),
-        ("rs = np.random.RandomState(0) | x = rs.rand(3); a = 5 | x", "b: 5 => 3", "ok edited ok", "abc"),
-        (
-            "r = random.Random(1) | x = r.random() | y = r.random() | y",
-            "c: y = r.random() + 1",
-            "ok ok edited input",
-            "abcd",
-        ),
-        (
-            "gen = np.random.default_rng(0) | a, b = split(x, random_state=gen) | a",
-            "b: a, b = split(x, 2, random_state=gen)",
-            "ok edited input",
-            "abc",
-        ),
-    ]);
+    check_rows(
+        r"
+        gen = np.random.default_rng(0) | x = gen.normal(size=3) | x :: b: x = gen.normal(size=4)
+            :: ok edited input :: abc
+        rs = np.random.RandomState(0) | x = rs.rand(3); a = 5 | x :: b: 5 => 3 :: ok edited ok :: abc
+        r = random.Random(1) | x = r.random() | y = r.random() | y :: c: y = r.random() + 1
+            :: ok ok edited input :: abcd
+        gen = np.random.default_rng(0) | a, b = split(x, random_state=gen) | a
+            :: b: a, b = split(x, 2, random_state=gen) :: ok edited input :: abc
+        ",
+    );
 }
 
 #[test]
@@ -612,77 +509,48 @@ fn below_an_expected_error_cells_are_up_to_date() {
 
 #[test]
 fn a_definition_in_a_branch_depends_on_the_condition() {
-    check(&[
-        (
-            "k = True | if k:\n def f(x): return x\nelse:\n def f(x): return -x | print(f(3))",
-            "a: k = False",
-            "edited input input",
-            "abc",
-        ),
-        (
-            "k = True | if k:\n from math import floor as f\nelse:\n from math import ceil as f | print(f(3))",
-            "a: k = False",
-            "edited input input",
-            "abc",
-        ),
-        (
-            "k = True | try:\n  if not k: raise ImportError\n  def f(x): return x\nexcept ImportError:\n  def f(x): return -x | print(f(3))",
-            "a: k = False",
-            "edited input input",
-            "abc",
-        ),
-        (
-            "try:\n  import a as m\nexcept ImportError:\n  import b as m\nx = 1 | m.f()",
-            "a: try:\n  import a as m\nexcept ImportError:\n  import b as m\nx = 2",
-            "edited ok",
-            "a",
-        ),
-    ]);
+    check_rows(
+        r"
+        k = True | if k:\n def f(x): return x\nelse:\n def f(x): return -x | print(f(3)) :: a: k = False
+            :: edited input input :: abc
+        k = True | if k:\n from math import floor as f\nelse:\n from math import ceil as f | print(f(3))
+            :: a: k = False :: edited input input :: abc
+        k = True
+            | try:\n  if not k: raise ImportError\n  def f(x): return x\nexcept ImportError:\n  def f(x): return -x
+            | print(f(3)) :: a: k = False :: edited input input :: abc
+        try:\n  import a as m\nexcept ImportError:\n  import b as m\nx = 1 | m.f()
+            :: a: try:\n  import a as m\nexcept ImportError:\n  import b as m\nx = 2 :: edited ok :: a
+        ",
+    );
 }
 
 #[test]
 fn settings_of_modules_are_followed() {
-    check(&[
-        (
-            "import os\nos.environ['M'] = 'a' | print(os.environ['M']) | print(1)",
-            "a: import os\nos.environ['M'] = 'b'",
-            "edited input ok",
-            "ab",
-        ),
-        ("import pandas as pd\nx = 1 | pd.f() | x", "a: import pandas as pd\nx = 2", "edited ok input", "ac"),
-        (
-            "import warnings | warnings.filterwarnings('ignore') | warnings.warn('x')",
-            "b: warnings.filterwarnings('error')",
-            "ok edited input",
-            "bc",
-        ),
-        (
-            "import os\nos.environ['M'] = 'a' | y = 1 | print(os.environ['M'], y)",
-            "b: y = 2",
-            "ok edited input",
-            "bc",
-        ),
-    ]);
+    check_rows(
+        r"
+        import os\nos.environ['M'] = 'a' | print(os.environ['M']) | print(1)
+            :: a: import os\nos.environ['M'] = 'b' :: edited input ok :: ab
+        import pandas as pd\nx = 1 | pd.f() | x :: a: import pandas as pd\nx = 2 :: edited ok input :: ac
+        import warnings | warnings.filterwarnings('ignore') | warnings.warn('x')
+            :: b: warnings.filterwarnings('error') :: ok edited input :: bc
+        import os\nos.environ['M'] = 'a' | y = 1 | print(os.environ['M'], y) :: b: y = 2 :: ok edited input
+            :: bc
+        ",
+    );
 }
 
 #[test]
 fn names_in_queries_and_formulas_are_read() {
-    check(&[
-        (
-            "df = f() | lim = 1 | big = df.query('v > @lim') | print(len(big))",
-            "b: lim = 2",
-            "ok edited input input",
-            "bcd",
-        ),
-        ("df = f() | lim = 1 | print(df.eval('v * @lim'))", "b: lim = 2", "ok edited input", "abc"),
-        (
-            "df = f() | def tr(x): return x | print(smf.ols('y ~ tr(x) + C(z)', df).fit())",
-            "b: def tr(x): return 2 * x",
-            "ok edited input",
-            "bc",
-        ),
-        ("df = f() | y = 1 | print(smf.ols('y ~ x', df).fit())", "b: y = 2", "ok edited ok", "b"),
-    ]);
+    check_rows(
+        r"
+        df = f() | lim = 1 | big = df.query('v > @lim') | print(len(big)) :: b: lim = 2
+            :: ok edited input input :: bcd
+        df = f() | lim = 1 | print(df.eval('v * @lim')) :: b: lim = 2 :: ok edited input :: abc
+        df = f() | def tr(x): return x | print(smf.ols('y ~ tr(x) + C(z)', df).fit())
+            :: b: def tr(x): return 2 * x :: ok edited input :: bc
+        df = f() | y = 1 | print(smf.ols('y ~ x', df).fit()) :: b: y = 2 :: ok edited ok :: b
+        ",
+    );
 }
 
 #[test]
@@ -696,53 +564,33 @@ fn earlier_outputs_are_not_followed() {
 
 #[test]
 fn what_functions_keep_from_call_to_call_is_made_again() {
-    check(&[
-        (
-            "def add(x, acc=[]):\n  acc.append(x)\n  return acc | print(add(1)) | print(add(2))",
-            "b: print(add(5))",
-            "ok edited input",
-            "abc",
-        ),
-        (
-            "def add(x, acc=[]):\n  return acc + [x] | print(add(1)) | print(add(2))",
-            "b: print(add(5))",
-            "ok edited ok",
-            "b",
-        ),
-        (
-            "def counter():\n  c = 0\n  def inc():\n    nonlocal c\n    c += 1\n    return c\n  return inc | inc = counter() | print(inc()) | print(inc())",
-            "c: print(inc(), 1)",
-            "ok ok edited input",
-            "bcd",
-        ),
-        (
-            "cache = {}\ndef get(x):\n  cache[x] = 1\n  return x | y = get(3) | print(cache, y)",
-            "b: y = get(4)",
-            "ok edited input",
-            "abc",
-        ),
-        (
-            "memo = {} | k = 2 | def sq(n):\n  if n not in memo: memo[n] = n * k\n  return memo[n] | print(sq(3))",
-            "b: k = 3",
-            "ok edited ok input",
-            "abd",
-        ),
-    ]);
+    check_rows(
+        r"
+        def add(x, acc=[]):\n  acc.append(x)\n  return acc | print(add(1)) | print(add(2)) :: b: print(add(5))
+            :: ok edited input :: abc
+        def add(x, acc=[]):\n  return acc + [x] | print(add(1)) | print(add(2)) :: b: print(add(5))
+            :: ok edited ok :: b
+        def counter():\n  c = 0\n  def inc():\n    nonlocal c\n    c += 1\n    return c\n  return inc
+            | inc = counter() | print(inc()) | print(inc()) :: c: print(inc(), 1) :: ok ok edited input :: bcd
+        cache = {}\ndef get(x):\n  cache[x] = 1\n  return x | y = get(3) | print(cache, y) :: b: y = get(4)
+            :: ok edited input :: abc
+        memo = {} | k = 2 | def sq(n):\n  if n not in memo: memo[n] = n * k\n  return memo[n] | print(sq(3))
+            :: b: k = 3 :: ok edited ok input :: abd
+        ",
+    );
 }
 
 #[test]
 fn objects_are_changed_through_calls_too() {
-    check(&[
-        ("d = {'x': []} | d.get('x').append(1) | print(d)", "b: 1 => 2", "ok edited input", "abc"),
-        (
-            "g = {} | for w in ws: g.setdefault(w[0], []).append(w) | print(g)",
-            "b: for w in vs: g.setdefault(w[0], []).append(w)",
-            "ok edited input",
-            "abc",
-        ),
-        ("st = df.style | st.format('{:.2f}'); | st", "b: st.format('{:.3f}');", "ok edited input", "abc"),
-        ("t = 'x{}' | print(t.format(1)) | t", "b: print(t.format(2))", "ok edited ok", "b"),
-    ]);
+    check_rows(
+        r"
+        d = {'x': []} | d.get('x').append(1) | print(d) :: b: 1 => 2 :: ok edited input :: abc
+        g = {} | for w in ws: g.setdefault(w[0], []).append(w) | print(g)
+            :: b: for w in vs: g.setdefault(w[0], []).append(w) :: ok edited input :: abc
+        st = df.style | st.format('{:.2f}'); | st :: b: st.format('{:.3f}'); :: ok edited input :: abc
+        t = 'x{}' | print(t.format(1)) | t :: b: print(t.format(2)) :: ok edited ok :: b
+        ",
+    );
 }
 
 #[test]
