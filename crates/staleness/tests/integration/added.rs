@@ -8,12 +8,10 @@ fn lambdas_use_what_the_cell_defines_below_them() {
     check_rows(
         r"
         fs = [lambda x: x + OFF]\nOFF = 1 | print(fs[0](0)) :: a: 1 => 2 :: edited input :: ab
-        fs = []\nfor i in range(3):\n    fs.append(lambda x, i=i: x + OFF)\nOFF = 1 | print(fs)
-            :: a: fs = []\nfor i in range(3):\n    fs.append(lambda x, i=i: x + OFF)\nOFF = 2 :: edited input
-            :: ab
+        fs = []\nfor i in range(3):\n    fs.append(lambda x, i=i: x + OFF)\nOFF = 1 | print(fs) :: a: 1 => 2
+            :: edited input :: ab
         hs = {}\ndef register(n): hs[n] = lambda v: v * K\nregister('a')\nK = 2 | print(hs['a'](4))
-            :: a: hs = {}\ndef register(n): hs[n] = lambda v: v * K\nregister('a')\nK = 3 :: edited input
-            :: ab
+            :: a: 2 => 3 :: edited input :: ab
         d = {'a': lambda: K}\nK = 1 | d['a']() :: a: d = {'a': lambda: K}\nK = 2 :: edited input :: ab
         hs = {} | hs['a'] = lambda: K\nK = 1 | hs['a']() :: b: 1 => 2 :: ok edited input :: bc
         // Others are called at once, with what is defined above.

@@ -55,8 +55,7 @@ fn a_name_for_a_method_of_an_object_changes_it() {
         r"
         xs = []\nadd = xs.append | add(1) | print(xs) :: b: add(2) :: ok edited input :: abc
         xs = [] | add = xs.append | add(1) | print(xs) :: c: add(2) :: ok ok edited input :: abcd
-        seen = set()\nnote = seen.add | for x in xs: note(x) | seen :: b: for x in ys: note(x)
-            :: ok edited input :: abc
+        seen = set()\nnote = seen.add | for x in xs: note(x) | seen :: b: xs => ys :: ok edited input :: abc
         df = f()\ny = df.target | y.head() | df :: b: y.tail() :: ok edited ok :: b
         ",
     );
@@ -193,15 +192,13 @@ fn to_look_at_a_name_is_to_use_it() {
 fn what_a_name_is_made_of_in_the_cell_counts_for_changes() {
     check_rows(
         r"
-        xs = f() | for i, x in enumerate(xs): xs[i] = x * 2 | print(xs)
-            :: b: for i, x in enumerate(xs): xs[i] = x * 3 :: ok edited input :: abc
+        xs = f() | for i, x in enumerate(xs): xs[i] = x * 2 | print(xs) :: b: 2 => 3 :: ok edited input :: abc
         d = f() | for k, v in d.items(): d[k] = v * 2 | d :: b: 2 => 3 :: ok edited input :: abc
         df = f() | t = df['x'] * 2\ndf['x'] = t | df :: b: 2 => 3 :: ok edited input :: abc
         df = f() | t = df['x']\nu = t * 2\ndf['x'] = u | df :: b: 2 => 3 :: ok edited input :: abc
         df = f() | t = df['y'] * 2\ndf['x'] = t | df :: b: 2 => 3 :: ok edited input :: bc
         df = f() | t = df['x'] * 2\nt = 5\ndf['x'] = t | df :: b: 2 => 3 :: ok edited ok :: bc
-        df = f() | for i in range(len(df)): df.loc[i, 'a'] = i * 2 | df
-            :: b: for i in range(len(df)): df.loc[i, 'a'] = i * 3 :: ok edited input :: abc
+        df = f() | for i in range(len(df)): df.loc[i, 'a'] = i * 2 | df :: b: 2 => 3 :: ok edited input :: abc
         df = f() | for c in cols: df[c] = 0 | df :: b: for c in cols: df[c] = 1 :: ok edited input :: abc
         ",
     );

@@ -46,8 +46,7 @@ fn a_block_with_an_object_changes_it() {
         TRACKER,
         r"
         with tr: x = 1 | print(tr.names) :: b: with tr: x = 2 :: ok edited input :: abc
-        with tr as t: t.note('deep') | print(tr.names) :: b: with tr as t: t.note('flat') :: ok edited input
-            :: abc
+        with tr as t: t.note('deep') | print(tr.names) :: b: deep => flat :: ok edited input :: abc
         ",
     );
     check_rows(

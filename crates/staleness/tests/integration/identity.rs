@@ -36,9 +36,7 @@ fn objects_are_made_again_with_their_class_where_both_are_used() {
     check_rows(
         r"
         from collections import namedtuple\nPt = namedtuple('Pt', 'x y')\nk = 2 | p = Pt(1, 2)
-            | print(type(p) is Pt, k)
-            :: a: from collections import namedtuple\nPt = namedtuple('Pt', 'x y')\nk = 3 :: edited ok input
-            :: abc
+            | print(type(p) is Pt, k) :: a: 2 => 3 :: edited ok input :: abc
         K = 3\nclass Color(Enum):\n    RED = 1 | fav = Color.RED | print(fav is Color.RED, K)
             :: a: K = 4\nclass Color(Enum):\n    RED = 1 :: edited ok input :: abc
         K = 1\ndef double(x): return 2 * x | names = {double: 'd'} | print(names[double], double(K))

@@ -8,8 +8,7 @@ fn what_draws_depends_on_the_configuration() {
     check_rows(
         r"
         import matplotlib.pyplot as plt\nplt.rc('figure', figsize=(16, 8)) | n = 1 | fit().plot_predict()
-            | fit() :: a: import matplotlib.pyplot as plt\nplt.rc('figure', figsize=(9, 8))
-            :: edited ok input ok :: ac
+            | fit() :: a: 16 => 9 :: edited ok input ok :: ac
         plt.rcParams['a.b'] = 1 | df.plot_all() | x :: a: 1 => 2 :: edited input ok :: ab
         mpl.rcParams['a.b'] = 1 | plt.plot(x) :: a: mpl.rcParams['a.b'] = 2 :: edited input :: ab
         rcParams['a.b'] = 1 | plt.plot(x) :: a: rcParams['a.b'] = 2 :: edited input :: ab
@@ -63,11 +62,9 @@ fn what_shows_arrays_frames_and_logs_depends_on_their_options() {
         pd.options.display.precision = 2 | pd.f() | frame_df :: a: 2 => 3 :: edited ok input :: ac
         def setup(n): pd.set_option('display.max_rows', n) | setup(5) | frame_df :: b: setup(6)
             :: ok edited input :: bc
-        pd.set_option('display.width', 5) | pd.get_option('display.width')
-            :: a: pd.set_option('display.width', 6) :: edited input :: ab
+        pd.set_option('display.width', 5) | pd.get_option('display.width') :: a: 5 => 6 :: edited input :: ab
         // Other options of pandas may change anything that pandas does.
-        import pandas as pd\npd.options.mode.x = 1 | pd.f() | frame_df
-            :: a: import pandas as pd\npd.options.mode.x = 2 :: edited input ok :: ab
+        import pandas as pd\npd.options.mode.x = 1 | pd.f() | frame_df :: a: 1 => 2 :: edited input ok :: ab
         log = logging.getLogger('a') | log.info('x') | log.setLevel(40) | log.info('y') :: c: log.setLevel(50)
             :: ok ok edited input :: cd
         log = logging.getLogger('a') | logging.basicConfig(level=10) | log.debug('x') | log

@@ -131,8 +131,7 @@ fn what_changes_its_own_input_runs_with_what_defines_it() {
         xs = [1] | xs.insert(0, 2) | xs :: b: xs.insert(0, 3) :: ok edited input :: abc
         d = {} | d.update(a=1) | d :: b: d.update(b=1) :: ok edited input :: abc
         d = {'a': 1} | del d['a'] | d :: b: del d['b'] :: ok edited input :: abc
-        df = f() | df.dropna(inplace=True) | df :: b: df.dropna(axis=1, inplace=True) :: ok edited input
-            :: abc
+        df = f() | df.dropna(inplace=True) | df :: b: inplace => axis=1, inplace :: ok edited input :: abc
         df = f() | df = df.dropna() | df :: b: df = df.dropna(axis=1) :: ok edited input :: abc
         df = f() | df = df[df.a > 1] | df | df = df.head() | df :: b: df = df[df.a > 2]
             :: ok edited input input input :: abcde
@@ -175,8 +174,7 @@ fn a_method_that_runs_with_new_input_changes_its_object() {
         lr = 1 | net = Net() | net.train(lr) | net.loss :: a: lr = 2 :: edited ok input input :: abcd
         x = 1 | m = M() | m.fit(x) | p = m.predict(z) | score(p) :: a: x = 2 :: edited ok input input input
             :: abcde
-        x = 1 | m = M() | m.fit(x) | p = m.predict(z) | score(p) :: d: p = m.predict(w)
-            :: ok ok ok edited input :: de
+        x = 1 | m = M() | m.fit(x) | p = m.predict(z) | score(p) :: d: z => w :: ok ok ok edited input :: de
         x = 1 | m = M() | m.fit(x)\nm.score(x) | m.coef_ :: a: x = 2 :: edited ok input input :: abcd
         x = 1 | m = M().fit(x) | m.coef_ :: a: x = 2 :: edited input input :: abc
         k = 1 | def train(m): m.fit(k) | m = M() | train(m) | m.coef_ :: a: k = 2 :: edited ok ok input input
@@ -300,10 +298,8 @@ fn generators_and_functions_draw_from_the_right_state_too() {
         r"
         import random; random.seed(1) | xs = [1, 2]; random.shuffle(xs) | xs
             :: b: xs = [1, 2, 3]; random.shuffle(xs) :: ok edited input :: abc
-        import torch; torch.manual_seed(0) | w = torch.randn(3) | w :: a: import torch; torch.manual_seed(1)
-            :: edited input input :: abc
-        import torch; torch.manual_seed(0) | w = torch.randn(3) | w :: b: w = torch.randn(4)
-            :: ok edited input :: abc
+        import torch; torch.manual_seed(0) | w = torch.randn(3) | w :: a: 0 => 1 :: edited input input :: abc
+        import torch; torch.manual_seed(0) | w = torch.randn(3) | w :: b: 3 => 4 :: ok edited input :: abc
         import numpy as np | x = np.random.rand(3) | y = np.random.rand(3) | y :: b: x = np.random.rand(4)
             :: ok edited ok ok :: b
         import numpy as np; np.random.seed(0) | def draw(n): return np.random.rand(n) | x = draw(3) | x
@@ -325,16 +321,14 @@ fn generators_and_functions_draw_from_the_right_state_too() {
 fn what_gives_each_item_once_is_made_again() {
     check_rows(
         r"
-        raw = StringIO('1') | df = pd.read_csv(raw) | df :: b: df = pd.read_csv(raw, sep=';')
-            :: ok edited input :: abc
+        raw = StringIO('1') | df = pd.read_csv(raw) | df :: b: raw => raw, sep=';' :: ok edited input :: abc
         t = 'a' | raw = io.StringIO(t) | df = pd.read_csv(raw) | df :: a: t = 'b' :: edited input input input
             :: abcd
         raw = StringIO('1') | raw.seek(0); df = pd.read_csv(raw) | df
             :: b: raw.seek(0); df = pd.read_csv(raw, 2) :: ok edited input :: bc
         raw = StringIO() | raw.write('a') | print(raw.getvalue()) :: c: raw.getvalue() :: ok ok edited :: c
         f = open(p) | for line in f: print(line) :: b: for line in f: print(line, 1) :: ok edited :: ab
-        f = open(p) | a = f.readline() | b = f.readline() | b :: b: a = f.readline(3) :: ok edited input input
-            :: abcd
+        f = open(p) | a = f.readline() | b = f.readline() | b :: b: ) => 3) :: ok edited input input :: abcd
         f = open(p) | x = f.read() | f.close() | x :: b: x = f.read(5) :: ok edited input input :: abcd
         it = iter(xs) | a = next(it) | b = next(it) | b :: c: ) => ) + 1 :: ok ok edited input :: abcd
         z = zip(a, b) | d = dict(z) | d :: b: d = dict(z, k=1) :: ok edited input :: abc
@@ -344,8 +338,7 @@ fn what_gives_each_item_once_is_made_again() {
         s = d.map(f) | t = s.sum() | t :: b: t = s.mean() :: ok edited input :: bc
         def g(n):\n  yield n | it = g(3) | a = list(it) | a :: c: a = set(it) :: ok ok edited input :: bcd
         def g(n):\n  return n | it = g(3) | a = list(it) | a :: c: a = set(it) :: ok ok edited input :: cd
-        import csv | r = csv.reader(f) | rows = list(r) | rows :: c: rows = list(r)[1:] :: ok ok edited input
-            :: bcd
+        import csv | r = csv.reader(f) | rows = list(r) | rows :: c: ) => )[1:] :: ok ok edited input :: bcd
         c = itertools.count() | a = next(c) | a :: b: a = next(c) + 1 :: ok edited input :: abc
         // Only looked at.
         it = iter(xs) | print(it) | it | type(it) :: b: print(it, it) :: ok edited ok ok :: b
@@ -362,8 +355,7 @@ fn what_gives_each_item_once_is_made_again() {
 fn generators_of_random_numbers_are_made_again() {
     check_rows(
         r"
-        gen = np.random.default_rng(0) | x = gen.normal(size=3) | x :: b: x = gen.normal(size=4)
-            :: ok edited input :: abc
+        gen = np.random.default_rng(0) | x = gen.normal(size=3) | x :: b: 3 => 4 :: ok edited input :: abc
         rs = np.random.RandomState(0) | x = rs.rand(3); a = 5 | x :: b: 5 => 3 :: ok edited ok :: abc
         r = random.Random(1) | x = r.random() | y = r.random() | y :: c: y = r.random() + 1
             :: ok ok edited input :: abcd
