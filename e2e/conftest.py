@@ -172,13 +172,12 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 
 def _has_no_meaning(item: pytest.Item) -> bool:
-    """Whether `only_beside`, `at` or `needs` leaves out this test of a place."""
+    """Whether `at` or `needs` leaves out this test of a place."""
     place = getattr(item, "callspec", None) and getattr(item, "callspec").params.get("place")
     if place is None:
         return False
-    is_inside = item.get_closest_marker("only_beside") and place.mode == "inside"
     is_elsewhere = any(place not in mark.args for mark in item.iter_markers("at"))
-    return bool(is_inside or is_elsewhere or any(mark.args[0] in place.lacks for mark in item.iter_markers("needs")))
+    return is_elsewhere or any(mark.args[0] in place.lacks for mark in item.iter_markers("needs"))
 
 
 class Distribution:

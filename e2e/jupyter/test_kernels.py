@@ -9,11 +9,8 @@ import os
 import re
 import signal
 
-import pytest
-
 from e2e.support.agents.python_sdk import python_agent
-from e2e.support.inside_server import only_beside
-from e2e.support.jupyter_program import is_on_disk, jupyter_notebook, jupyter_program
+from e2e.support.jupyter_program import is_on_disk, jupyter_notebook
 from e2e.support.jupyter_server import JupyterServer
 from e2e.support.kernel_channels import listener
 from e2e.support.lab_notebooks import write_notebook
@@ -137,16 +134,6 @@ async def test_a_kernel_killed_mid_run_is_reported_and_the_next_run_works(
         assert "again" in again.text and "[COMPLETED in" in again.text
 
 
-@at(RTC, JSD)
-async def test_a_kernel_that_exits_is_reported_before_the_timeout(mcp_server: NotebookServer, path: str) -> None:
-    async with jupyter_notebook(mcp_server, path) as client:
-        # Longer than the test's own timeout.
-        message = await client.fails("execute_code", code="import os; os._exit(7)", timeout=3600)
-        # It can exit before its server has forwarded that the code started.
-        assert "[KERNEL DIED" in message or "[LOST: a new process replaced the kernel" in message, message
-        assert "2" in (await client.do("execute_code", code="1 + 1", timeout=LONG)).text
-
-
 @at(RTC, INSIDE)
 async def test_a_kernel_deleted_by_a_person_is_reported_and_replaced(
     mcp_server: NotebookServer, jupyter: JupyterServer, path: str
@@ -174,21 +161,6 @@ async def test_a_kernel_deleted_without_a_status_message_is_reported(
         deleted = await asyncio.to_thread(jupyter.ask, "DELETE", f"api/kernels/{kernel}")
         assert deleted.status_code == 204
         assert "[KERNEL DIED" in (await client.ended(run)).text
-
-
-@at(RTC, INSIDE)
-async def test_a_kernel_shut_down_between_runs_is_replaced_and_the_next_run_says_so(
-    mcp_server: NotebookServer, jupyter: JupyterServer, path: str
-) -> None:
-    async with jupyter_notebook(mcp_server, path) as client:
-        await client.do("execute_code", code="mine = 1")
-        session = jupyter.session_of(path)
-        assert jupyter.ask("DELETE", f"api/sessions/{session['id']}").status_code == 204
-        lost = await client.fails("execute_code", code="mine", timeout=LONG)
-        # Not run at all, with the reason, or run on a new kernel.
-        assert "Its variables are lost" in lost or "Its variables are gone" in lost or "NameError" in lost
-        assert "2" in (await client.do("execute_code", code="1 + 1", timeout=LONG)).text
-        assert jupyter.session_of(path)["kernel"]["id"] != session["kernel"]["id"]
 
 
 async def test_a_person_restarts_the_kernel_mid_run(
@@ -226,19 +198,3 @@ async def test_input_is_asked_for_and_answered(mcp_server: NotebookServer, path:
         ended = await client.wait(run_in(waiting))
         assert "Hello Ada" in ended.text and is_on_disk(ended)
         assert "Hello Ada" in printed(client.cell(id_in(waiting)))
-
-
-@only_beside("there, the program ends before the server does")
-async def test_kernels_outlive_the_program_and_are_reused(
-    jupyter: JupyterServer, tmp_path_factory: pytest.TempPathFactory, path: str
-) -> None:
-    write_notebook(jupyter.root / path)
-    session = jupyter.start_session(path)
-    for turn in range(2):
-        with jupyter_program(jupyter, tmp_path_factory.mktemp("home")) as program:
-            async with jupyter_notebook(program, path, create=False) as client:
-                if turn == 0:
-                    await client.do("execute_code", code="mine = 'still here'")
-                else:
-                    assert "still here" in (await client.do("execute_code", code="mine")).text
-    assert jupyter.session_of(path)["kernel"]["id"] == session["kernel"]["id"]

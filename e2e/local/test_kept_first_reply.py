@@ -46,17 +46,6 @@ async def test_a_first_call_that_only_reads_says_once_what_was_left(tool: str, m
         assert "[41]" in await server.call("execute_code", code="[x]")
 
 
-async def test_what_the_first_reply_says_itself_is_not_said_twice_and_a_failed_call_says_nothing(
-    machine: Machine,
-) -> None:
-    cell_id, run = await left_run(machine)
-    async with machine.server() as server:
-        assert "[NOTICE]" not in await server.call("read_notebook", notebook_name="none.ipynb")
-        text = await server.call("use_notebook", notebook_path=NOTEBOOK)
-        assert text.count(f"run {run}") == 1 and text.count("from an earlier server") == 1
-        assert f"of cell {cell_id} completed" in text
-
-
 async def test_code_of_no_notebook_and_its_variables_outlive_the_server(machine: Machine) -> None:
     opened, wait = machine.gate()
     async with machine.server() as server:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import pytest
 
 from e2e.support.http import request
 from e2e.support.jupyter_program import jupyter_program
@@ -36,11 +35,6 @@ def program_at(server: JupyterServer, mode: str, home: Path) -> Iterator[Noteboo
         return
     with jupyter_program(server, home) as program:
         yield program
-
-
-def only_beside(why: str) -> pytest.MarkDecorator:
-    """Marks a test that has no meaning inside a server."""
-    return pytest.mark.only_beside(why)
 
 
 def ask(

@@ -1,4 +1,4 @@
-"""A bad network: a TCP proxy that delays, splits, cuts and drops traffic."""
+"""A bad network: a TCP proxy that cuts and drops traffic."""
 
 import asyncio
 import socket
@@ -15,9 +15,6 @@ class TcpProxy:
     def __init__(self, target: int) -> None:
         self.target = target
         self.port = 0
-        # How long each piece waits, and how many bytes a piece has at most.
-        self.delay = 0.0
-        self.piece = _PIECE
         # How many connections were made so far, and which are open.
         self.accepted = 0
         self._open: set[asyncio.StreamWriter] = set()
@@ -73,12 +70,9 @@ class TcpProxy:
     async def _pump(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
         try:
             while read := await source.read(_PIECE):
-                for start in range(0, len(read), self.piece):
-                    if self.delay:
-                        await asyncio.sleep(self.delay)
-                    await self._flows.wait()
-                    sink.write(read[start : start + self.piece])
-                    await sink.drain()
+                await self._flows.wait()
+                sink.write(read)
+                await sink.drain()
             if sink.can_write_eof():
                 sink.write_eof()
         except OSError:
