@@ -8,8 +8,15 @@ fn renamed(cells: &[&str], old: &str, new: &str) -> Result<Vec<RenamedCell>, Can
     rename(&cells, old, new).map(|renamed| renamed.cells)
 }
 
+/// Cells with `OLD` for each `old` that is renamed to `new`.
+fn check(cells: &[&str]) {
+    for cell in cells {
+        check_pairs(&[(&cell.replace("OLD", "old"), &cell.replace("OLD", "new"))]);
+    }
+}
+
 /// One cell after `old` was renamed to `new`.
-fn check(cases: &[(&str, &str)]) {
+fn check_pairs(cases: &[(&str, &str)]) {
     for (source, expected) in cases {
         let cells = renamed(&[source], "old", "new").unwrap_or_else(|error| panic!("{source}: {error}"));
         assert_eq!(cells[0].source, *expected, "{source}");
@@ -29,65 +36,53 @@ fn refused(cells: &[&str], old: &str, new: &str) -> String {
 #[test]
 fn names_are_renamed_wherever_they_stand() {
     check(&[
-        ("old = 1\nprint(old)", "new = 1\nprint(new)"),
-        ("old += old.old[old:old]", "new += new.old[new:new]"),
-        ("old.x = old['old']", "new.x = new['old']"),
-        ("f(old=old, *old, **old)", "f(old=new, *new, **new)"),
-        ("old: int = 1\nx: old = old", "new: int = 1\nx: new = new"),
-        ("old: int", "new: int"),
-        ("for old, (x, *y) in z: old", "for new, (x, *y) in z: new"),
-        ("with open(f) as old, g() as (a, old): pass", "with open(f) as new, g() as (a, new): pass"),
-        ("del old, a.old", "del new, a.old"),
-        ("if (old := f()) > old: pass", "if (new := f()) > new: pass"),
-        ("[last for i in xs if (old := i)]", "[last for i in xs if (new := i)]"),
-        ("a, b = old if old else not old", "a, b = new if new else not new"),
-        ("def old(a: old = old) -> old: return old", "def new(a: new = new) -> new: return new"),
-        ("async def old(): await old()", "async def new(): await new()"),
-        ("class old(old.Base, key=old): pass\nold()", "class new(new.Base, key=new): pass\nnew()"),
-        ("@old.deco(old)\ndef f(): pass", "@new.deco(new)\ndef f(): pass"),
-        ("try: f()\nexcept E as old: old", "try: f()\nexcept E as new: new"),
-        ("try: f()\nexcept* old as e: e", "try: f()\nexcept* new as e: e"),
-        (
-            "match old:\n    case [old, *r] | {'old': old, **r}: r\n    case K(old=old): pass",
-            "match new:\n    case [new, *r] | {'old': new, **r}: r\n    case K(old=new): pass",
-        ),
-        (
-            "match x:\n    case [*old]: pass\n    case {**old}: pass",
-            "match x:\n    case [*new]: pass\n    case {**new}: pass",
-        ),
-        (
-            "match x:\n    case _ as old if old: pass\n    case old.X: pass",
-            "match x:\n    case _ as new if new: pass\n    case new.X: pass",
-        ),
-        ("old = lambda x=old: old + x", "new = lambda x=new: new + x"),
-        ("type old[T] = list[T]\nx: old[int]", "type new[T] = list[T]\nx: new[int]"),
-        ("def f[T: old](x: T): return old", "def f[T: new](x: T): return new"),
-        ("try:\n    old\nfinally:\n    old", "try:\n    new\nfinally:\n    new"),
-        ("while old: break\nelse: old", "while new: break\nelse: new"),
-        ("assert old, old\nraise old from old", "assert new, new\nraise new from new"),
-        ("old = (\n    1,  # old\n    'old')", "new = (\n    1,  # old\n    'old')"),
-        ("é = old; 'ä' ; old", "é = new; 'ä' ; new"),
-        ("if x:\r\n    old = 1\r\nold", "if x:\r\n    new = 1\r\nnew"),
-        ("[old for a in old for b in old[a] if old]", "[new for a in new for b in new[a] if new]"),
-        ("{old: old for _ in x}", "{new: new for _ in x}"),
-        ("print(old, end='');old", "print(new, end='');new"),
-        ("_old = old_ = oldest = old", "_old = old_ = oldest = new"),
+        "OLD = 1\nprint(OLD)",
+        "OLD += OLD.old[OLD:OLD]",
+        "OLD.x = OLD['old']",
+        "f(old=OLD, *OLD, **OLD)",
+        "OLD: int = 1\nx: OLD = OLD",
+        "OLD: int",
+        "for OLD, (x, *y) in z: OLD",
+        "with open(f) as OLD, g() as (a, OLD): pass",
+        "del OLD, a.old",
+        "if (OLD := f()) > OLD: pass",
+        "[last for i in xs if (OLD := i)]",
+        "a, b = OLD if OLD else not OLD",
+        "def OLD(a: OLD = OLD) -> OLD: return OLD",
+        "async def OLD(): await OLD()",
+        "class OLD(OLD.Base, key=OLD): pass\nOLD()",
+        "@OLD.deco(OLD)\ndef f(): pass",
+        "try: f()\nexcept E as OLD: OLD",
+        "try: f()\nexcept* OLD as e: e",
+        "match OLD:\n    case [OLD, *r] | {'old': OLD, **r}: r\n    case K(old=OLD): pass",
+        "match x:\n    case [*OLD]: pass\n    case {**OLD}: pass",
+        "match x:\n    case _ as OLD if OLD: pass\n    case OLD.X: pass",
+        "OLD = lambda x=OLD: OLD + x",
+        "type OLD[T] = list[T]\nx: OLD[int]",
+        "def f[T: OLD](x: T): return OLD",
+        "try:\n    OLD\nfinally:\n    OLD",
+        "while OLD: break\nelse: OLD",
+        "assert OLD, OLD\nraise OLD from OLD",
+        "OLD = (\n    1,  # old\n    'old')",
+        "é = OLD; 'ä' ; OLD",
+        "if x:\r\n    OLD = 1\r\nOLD",
+        "[OLD for a in OLD for b in OLD[a] if OLD]",
+        "{OLD: OLD for _ in x}",
+        "print(OLD, end='');OLD",
+        "_old = old_ = oldest = OLD",
     ]);
 }
 
 #[test]
 fn expressions_in_strings_are_names_and_text_is_not() {
     check(&[
-        ("f'{old} old {old!r:>{old}} {{old}}'", "f'{new} old {new!r:>{new}} {{old}}'"),
-        ("f'{old=}'", "f'{new=}'"),
-        ("f'{x[\"old\"]} {old.old}'", "f'{x[\"old\"]} {new.old}'"),
-        ("f'''\n{old}\n''' 'old' f'{old}'", "f'''\n{new}\n''' 'old' f'{new}'"),
-        ("t'{old}'", "t'{new}'"),
-        ("f'{f\"{old}\"}'", "f'{f\"{new}\"}'"),
-        (
-            "x = old; y = 'old' + \"\"\"old\"\"\" + r'old' + b'old'.decode()",
-            "x = new; y = 'old' + \"\"\"old\"\"\" + r'old' + b'old'.decode()",
-        ),
+        "f'{OLD} old {OLD!r:>{OLD}} {{old}}'",
+        "f'{OLD=}'",
+        "f'{x[\"old\"]} {OLD.old}'",
+        "f'''\n{OLD}\n''' 'old' f'{OLD}'",
+        "t'{OLD}'",
+        "f'{f\"{OLD}\"}'",
+        "x = OLD; y = 'old' + \"\"\"old\"\"\" + r'old' + b'old'.decode()",
     ]);
     let cells = renamed(&["old = 1\n# old\ndf.query('@old > 1')\nx.old"], "old", "new").unwrap();
     assert_eq!((cells[0].count, &*cells[0].mentions), (1, &[2, 3][..]));
@@ -96,13 +91,15 @@ fn expressions_in_strings_are_names_and_text_is_not() {
 #[test]
 fn imports_keep_what_they_import() {
     check(&[
-        ("import a as old\nold.b", "import a as new\nnew.b"),
-        ("from a import b as old, old as c\nold", "from a import b as new, old as c\nnew"),
+        "import a as OLD\nOLD.b",
+        "from a import b as OLD, old as c\nOLD",
+        "from old import x\nOLD = 1",
+        "import a.old\nOLD = 2",
+        "from a import new as OLD",
+    ]);
+    check_pairs(&[
         ("from a import (x,\n    old)\nold", "from a import (x,\n    old as new)\nnew"),
         ("import old\nold.x", "import old as new\nnew.x"),
-        ("from old import x\nold = 1", "from old import x\nnew = 1"),
-        ("import a.old\nold = 2", "import a.old\nnew = 2"),
-        ("from a import new as old", "from a import new as new"),
     ]);
     let error = refused(&["x = 1\nimport old.part\nold.part"], "old", "new");
     assert_eq!(
@@ -114,43 +111,25 @@ fn imports_keep_what_they_import() {
 #[test]
 fn a_local_variable_of_the_same_name_stays() {
     check(&[
-        ("old = 1\ndef f(old): return old", "new = 1\ndef f(old): return old"),
-        ("old = 1\ndef f(x, *old): return old", "new = 1\ndef f(x, *old): return old"),
-        ("old = 1\ndef f():\n    old = 2\n    return old", "new = 1\ndef f():\n    old = 2\n    return old"),
-        ("old = 1\ndef f():\n    print(old)\n    old = 2", "new = 1\ndef f():\n    print(old)\n    old = 2"),
-        ("old = 1\ndef f():\n    global old\n    old = 2", "new = 1\ndef f():\n    global new\n    new = 2"),
-        ("old = 1\ndef f():\n    return old", "new = 1\ndef f():\n    return new"),
-        (
-            "old = 1\ndef f():\n    old = 2\n    def g():\n        nonlocal old\n        old = 3\n    return old",
-            "new = 1\ndef f():\n    old = 2\n    def g():\n        nonlocal old\n        old = 3\n    return old",
-        ),
-        (
-            "old = 1\ndef f():\n    old = 2\n    def g():\n        global old\n        return old",
-            "new = 1\ndef f():\n    old = 2\n    def g():\n        global new\n        return new",
-        ),
-        ("old = 1\ndef f(a=old, old=old): pass", "new = 1\ndef f(a=new, old=new): pass"),
-        ("old = 1\ng = lambda old: old\ng(old)", "new = 1\ng = lambda old: old\ng(new)"),
-        ("old = 1\n[old for old in old]", "new = 1\n[old for old in new]"),
-        ("old = 1\n{old: 1 for x in old for old in x}", "new = 1\n{old: 1 for x in new for old in x}"),
-        ("old = 1\ndef f():\n    import old\n    old", "new = 1\ndef f():\n    import old\n    old"),
-        (
-            "old = 1\ndef f():\n    for old in x: old\n    del old",
-            "new = 1\ndef f():\n    for old in x: old\n    del old",
-        ),
-        (
-            "old = 1\ndef f():\n    try: g()\n    except E as old: old",
-            "new = 1\ndef f():\n    try: g()\n    except E as old: old",
-        ),
-        ("old = 1\ndef f():\n    if (old := 1): old", "new = 1\ndef f():\n    if (old := 1): old"),
-        (
-            "old = 1\nclass A:\n    x = old\n    old = old\n    y = old\n    def m(self): return old, self.old",
-            "new = 1\nclass A:\n    x = new\n    old = new\n    y = old\n    def m(self): return new, self.old",
-        ),
-        ("old = 1\ndef f[old](x: old): pass", "new = 1\ndef f[old](x: old): pass"),
-        (
-            "old = 1\ndef f(x=[old for old in old]): return old",
-            "new = 1\ndef f(x=[old for old in new]): return new",
-        ),
+        "OLD = 1\ndef f(old): return old",
+        "OLD = 1\ndef f(x, *old): return old",
+        "OLD = 1\ndef f():\n    old = 2\n    return old",
+        "OLD = 1\ndef f():\n    print(old)\n    old = 2",
+        "OLD = 1\ndef f():\n    global OLD\n    OLD = 2",
+        "OLD = 1\ndef f():\n    return OLD",
+        "OLD = 1\ndef f():\n    old = 2\n    def g():\n        nonlocal old\n        old = 3\n    return old",
+        "OLD = 1\ndef f():\n    old = 2\n    def g():\n        global OLD\n        return OLD",
+        "OLD = 1\ndef f(a=OLD, old=OLD): pass",
+        "OLD = 1\ng = lambda old: old\ng(OLD)",
+        "OLD = 1\n[old for old in OLD]",
+        "OLD = 1\n{old: 1 for x in OLD for old in x}",
+        "OLD = 1\ndef f():\n    import old\n    old",
+        "OLD = 1\ndef f():\n    for old in x: old\n    del old",
+        "OLD = 1\ndef f():\n    try: g()\n    except E as old: old",
+        "OLD = 1\ndef f():\n    if (old := 1): old",
+        "OLD = 1\nclass A:\n    x = OLD\n    old = OLD\n    y = old\n    def m(self): return OLD, self.old",
+        "OLD = 1\ndef f[old](x: old): pass",
+        "OLD = 1\ndef f(x=[old for old in OLD]): return OLD",
     ]);
     let cells = renamed(&["old = 1", "def f(old): return old"], "old", "new").unwrap();
     assert_eq!((cells[1].count, cells[1].locals), (0, 2));
@@ -159,13 +138,10 @@ fn a_local_variable_of_the_same_name_stays() {
 #[test]
 fn a_name_that_is_only_local_is_renamed_there() {
     check(&[
-        ("def f(old): return old\nf(1)", "def f(new): return new\nf(1)"),
-        (
-            "def f():\n    old = 1\n    return [old for x in y]",
-            "def f():\n    new = 1\n    return [new for x in y]",
-        ),
-        ("[old for old in xs]", "[new for new in xs]"),
-        ("f = lambda old: old", "f = lambda new: new"),
+        "def f(OLD): return OLD\nf(1)",
+        "def f():\n    OLD = 1\n    return [OLD for x in y]",
+        "[OLD for OLD in xs]",
+        "f = lambda OLD: OLD",
     ]);
     assert_eq!(
         refused(&["def f(old): return old", "f(1,\n  old=2)"], "old", "new"),
@@ -181,31 +157,28 @@ fn a_name_that_is_only_local_is_renamed_there() {
 #[test]
 fn magics_and_commands_have_names() {
     check(&[
-        ("%time old = old + 1", "%time new = new + 1"),
-        ("%timeit -n 10 old(x)", "%timeit -n 10 new(x)"),
-        ("y = %timeit -o old(x)", "y = %timeit -o new(x)"),
-        ("%time %timeit old", "%time %timeit new"),
-        ("%lprun -f old old(x)", "%lprun -f new new(x)"),
-        ("!ls {old} $old old ${old} {{old}} $$old", "!ls {new} $new old ${new} {{old}} $$old"),
-        (
-            "!echo {old.old} {old + 1} {x[old]}  {old:>4} $old.old",
-            "!echo {new.old} {new + 1} {x[new]}  {new:>4} $new.old",
-        ),
-        ("old = !ls {old}", "new = !ls {new}"),
-        ("x = %env {old}", "x = %env {new}"),
-        ("if x:\n    !ls {old}\n    old", "if x:\n    !ls {new}\n    new"),
-        ("%cd $old", "%cd $new"),
-        ("old?", "new?"),
-        ("?old.old", "?new.old"),
-        ("old.x??", "new.x??"),
-        ("%pinfo old", "%pinfo new"),
-        ("%%time\nold", "%%time\nnew"),
-        ("%%capture old\nold", "%%capture new\nnew"),
-        ("\n%%capture --no-stderr old\n%%time\nx = old", "\n%%capture --no-stderr new\n%%time\nx = new"),
-        ("%%timeit\nold(x)", "%%timeit\nnew(x)"),
-        ("%%bash -s {old} $old\necho $old", "%%bash -s {new} $new\necho $old"),
-        ("%%writefile {old}.txt\nold", "%%writefile {new}.txt\nold"),
-        ("old = 1\n%matplotlib inline\nold", "new = 1\n%matplotlib inline\nnew"),
+        "%time OLD = OLD + 1",
+        "%timeit -n 10 OLD(x)",
+        "y = %timeit -o OLD(x)",
+        "%time %timeit OLD",
+        "%lprun -f OLD OLD(x)",
+        "!ls {OLD} $OLD old ${OLD} {{old}} $$old",
+        "!echo {OLD.old} {OLD + 1} {x[OLD]}  {OLD:>4} $OLD.old",
+        "OLD = !ls {OLD}",
+        "x = %env {OLD}",
+        "if x:\n    !ls {OLD}\n    OLD",
+        "%cd $OLD",
+        "OLD?",
+        "?OLD.old",
+        "OLD.x??",
+        "%pinfo OLD",
+        "%%time\nOLD",
+        "%%capture OLD\nOLD",
+        "\n%%capture --no-stderr OLD\n%%time\nx = OLD",
+        "%%timeit\nOLD(x)",
+        "%%bash -s {OLD} $OLD\necho $old",
+        "%%writefile {OLD}.txt\nold",
+        "OLD = 1\n%matplotlib inline\nOLD",
     ]);
 }
 
