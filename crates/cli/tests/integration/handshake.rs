@@ -1,4 +1,4 @@
-//! The opening handshake: every answer of the table that Colab and the original program agreed on.
+//! The opening handshake over sockets: every answer that Colab and the original program agreed on.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -20,86 +20,24 @@ const BAD_REQUEST: &str = "HTTP/1.1 400 Bad Request";
 const NO_UPGRADE: &str = "HTTP/1.1 426 Upgrade Required";
 const DROPPED: &str = "";
 
+/// A request for each answer, and those that are dropped. All requests that get them are in `colab/src/handshake/tests.rs`.
 fn rows(token: &str) -> Vec<(&'static str, Upgrade, &'static str)> {
     let at = Upgrade::good;
     let bare = || at("/");
     let good = || at(&format!("/?access_token={token}"));
-    let query = |query: &str| at(&format!("/?{query}"));
     let bearer = |value: &str| bare().with("Authorization", value);
-    let encoded = token.bytes().fold(String::new(), |text, byte| format!("{text}%{byte:02X}"));
     let line = |line: &str| Upgrade { request_line: line.replace("TOKEN", token), ..good() };
     vec![
         ("token in the query", good(), ACCEPTED),
-        ("token among other parameters", query(&format!("a=b&access_token={token}&c")), ACCEPTED),
-        ("token percent-encoded", query(&format!("access_token={encoded}")), ACCEPTED),
         ("token in the header", bearer(&format!("Bearer {token}")), ACCEPTED),
-        ("scheme in lower case", bearer(&format!("bearer {token}")), ACCEPTED),
-        (
-            "wrong query, good header",
-            query("access_token=x").with("Authorization", &format!("Bearer {token}")),
-            ACCEPTED,
-        ),
-        ("the other origin", good().with("Origin", "https://colab.google.com"), ACCEPTED),
-        ("mcp as second subprotocol", good().with("Sec-WebSocket-Protocol", "foo, mcp"), ACCEPTED),
         ("no authorization", bare(), MISSING),
-        ("wrong token in the query", query("access_token=wrong"), MISSING),
-        ("empty token in the query", query("access_token="), MISSING),
-        ("start of the token", query(&format!("access_token={}", &token[..token.len() - 1])), MISSING),
-        ("end of the token", query(&format!("access_token={}", &token[1..])), MISSING),
-        ("token and more", query(&format!("access_token={token}x")), MISSING),
-        ("more and token", query(&format!("access_token=x{token}")), MISSING),
-        ("parameter in another's value", query(&format!("zz=access_token={token}")), MISSING),
-        ("parameter with a longer name", query(&format!("zaccess_token={token}")), MISSING),
-        ("parameter in the path", at(&format!("/access_token={token}")), MISSING),
-        ("parameter in the fragment", at(&format!("/#access_token={token}")), MISSING),
         ("basic scheme", bearer(&format!("Basic {token}")), NOT_BEARER),
         ("one-word header", bearer(token), MALFORMED),
         ("wrong token in the header", bearer("Bearer wrong"), BAD_TOKEN),
-        (
-            "start of the token in the header",
-            bearer(&format!("Bearer {}", &token[..token.len() - 1])),
-            BAD_TOKEN,
-        ),
-        (
-            "two authorization headers",
-            bearer(&format!("Bearer {token}")).and("Authorization", &format!("Bearer {token}")),
-            BAD_REQUEST,
-        ),
         ("another origin", good().with("Origin", "https://evil.example"), FORBIDDEN),
-        ("origin null", good().with("Origin", "null"), FORBIDDEN),
-        ("origin with a slash", good().with("Origin", "https://colab.research.google.com/"), FORBIDDEN),
-        ("origin without TLS", good().with("Origin", "http://colab.research.google.com"), FORBIDDEN),
-        ("origin with a port", good().with("Origin", "https://colab.research.google.com:444"), FORBIDDEN),
-        (
-            "origin that begins alike",
-            good().with("Origin", "https://colab.research.google.com.evil.example"),
-            FORBIDDEN,
-        ),
-        ("no origin", good().without("Origin"), FORBIDDEN),
-        ("two origins", good().and("Origin", "https://colab.google.com"), BAD_REQUEST),
-        ("bad origin, no token", bare().with("Origin", "https://evil.example"), MISSING),
-        ("bad origin, wrong bearer", bearer("Bearer x").with("Origin", "https://evil.example"), BAD_TOKEN),
-        (
-            "bad origin, no subprotocol",
-            good().with("Origin", "https://evil.example").without("Sec-WebSocket-Protocol"),
-            FORBIDDEN,
-        ),
         ("no subprotocol", good().without("Sec-WebSocket-Protocol"), BAD_REQUEST),
-        ("another subprotocol", good().with("Sec-WebSocket-Protocol", "mcp2"), BAD_REQUEST),
         ("no upgrade", good().without("Upgrade").without("Connection"), NO_UPGRADE),
-        ("no upgrade, no token", bare().without("Upgrade").without("Connection"), MISSING),
-        (
-            "no upgrade, bad origin",
-            good().without("Upgrade").with("Origin", "https://evil.example"),
-            NO_UPGRADE,
-        ),
-        ("wrong version", good().with("Sec-WebSocket-Version", "8"), BAD_REQUEST),
-        ("no version", good().without("Sec-WebSocket-Version"), BAD_REQUEST),
-        ("no key", good().without("Sec-WebSocket-Key"), BAD_REQUEST),
-        ("short key", good().with("Sec-WebSocket-Key", "c2hvcnQ="), BAD_REQUEST),
         ("POST", line("POST /?access_token=TOKEN HTTP/1.1"), DROPPED),
-        ("OPTIONS", line("OPTIONS /?access_token=TOKEN HTTP/1.1"), DROPPED),
-        ("HEAD", line("HEAD /?access_token=TOKEN HTTP/1.1"), DROPPED),
         ("HTTP/1.0", line("GET /?access_token=TOKEN HTTP/1.0"), DROPPED),
         ("garbage", line("\u{1}\u{2} garbage"), DROPPED),
     ]
@@ -110,7 +48,7 @@ fn status_line(answer: &[u8]) -> String {
 }
 
 #[tokio::test]
-async fn the_table_of_answers() -> Result<()> {
+async fn each_request_gets_its_answer() -> Result<()> {
     let bridge = Bridge::start().await?;
     let mut wrong = Vec::new();
     for (name, request, expected) in rows(&bridge.connection.token) {
@@ -124,7 +62,7 @@ async fn the_table_of_answers() -> Result<()> {
 }
 
 #[tokio::test]
-async fn the_table_of_answers_holds_for_single_bytes() -> Result<()> {
+async fn requests_of_single_bytes_get_the_same_answers() -> Result<()> {
     let bridge = Bridge::start().await?;
     for (name, request, expected) in rows(&bridge.connection.token) {
         // A server that has refused and closed may reset what still comes, and the answer with it.

@@ -136,17 +136,24 @@ fn the_request_line_and_the_authorization_are_checked() {
         (query("?access_token=%41AAAAAAAAAAAAAAAAAAAAA"), None, "101 Switching Protocols"),
         (query(""), None, "401 Missing authorization"),
         (query("?access_token=wrong"), None, "401 Missing authorization"),
+        (query("?access_token="), None, "401 Missing authorization"),
         (query(&format!("?access_token={TOKEN}A")), None, "401 Missing authorization"),
+        (query(&format!("?access_token=A{TOKEN}")), None, "401 Missing authorization"),
+        (query(&format!("?access_token={}", &TOKEN[1..])), None, "401 Missing authorization"),
         (query(&format!("?zz=access_token={TOKEN}")), None, "401 Missing authorization"),
         (query(&format!("?zzaccess_token={TOKEN}")), None, "401 Missing authorization"),
         (query(&format!("access_token={TOKEN}")), None, "401 Missing authorization"),
+        (query(&format!("#access_token={TOKEN}")), None, "401 Missing authorization"),
         (query(""), Some(""), "401 Missing authorization"),
         (query(""), Some("Basic eDp5"), "400 Invalid authorization header"),
         (query(""), Some("Bearer"), "400 Invalid header format"),
+        (query(""), Some(TOKEN), "400 Invalid header format"),
         (query(""), Some("Bearer wrong"), "403 Bad authorization token"),
         (query(""), Some(&format!("{good}A")), "403 Bad authorization token"),
+        (query(""), Some(&good[..good.len() - 1]), "403 Bad authorization token"),
         (query("").replace("GET", "POST"), Some(&good), "dropped"),
         (query("").replace("GET", "OPTIONS"), Some(&good), "dropped"),
+        (query("").replace("GET", "HEAD"), Some(&good), "dropped"),
         (query("").replace("1.1", "1.0"), Some(&good), "dropped"),
         ("garbage".into(), Some(&good), "dropped"),
     ] {
@@ -162,6 +169,8 @@ fn the_other_headers_are_checked() {
         ("Origin", Some("https://colab.research.google.com/"), "403 Forbidden"),
         ("Origin", Some("http://colab.research.google.com"), "403 Forbidden"),
         ("Origin", Some("https://evil.colab.research.google.com"), "403 Forbidden"),
+        ("Origin", Some("https://colab.research.google.com.evil.example"), "403 Forbidden"),
+        ("Origin", Some("https://colab.research.google.com:444"), "403 Forbidden"),
         ("Origin", Some("null"), "403 Forbidden"),
         ("Origin", None, "403 Forbidden"),
         ("Sec-WebSocket-Protocol", Some("foo, mcp"), "101 Switching Protocols"),
@@ -209,6 +218,14 @@ fn the_first_failed_check_decides() {
             set(lines, "Origin", Some("https://evil.example"));
         }),
         "401 Missing authorization"
+    );
+    assert_eq!(
+        order(&|lines| {
+            anonymous(lines);
+            set(lines, "Authorization", Some("Bearer x"));
+            set(lines, "Origin", Some("https://evil.example"));
+        }),
+        "403 Bad authorization token"
     );
     assert_eq!(
         order(&|lines| {
