@@ -33,26 +33,6 @@ async fn initialize_comes_first_on_every_socket() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_page_may_answer_an_older_version() -> Result<()> {
-    let mut bridge = Bridge::start().await?;
-    let mut tab = Tab::connect(&bridge.connection).await?;
-    tab.open_with("2024-11-05", SEVEN_AND_ECHO).await?;
-    bridge.agent.wait_notification(LIST_CHANGED).await?;
-    bridge.assert_works(&mut tab).await
-}
-
-#[tokio::test]
-async fn a_page_that_refuses_initialize_still_works() -> Result<()> {
-    let mut bridge = Bridge::start().await?;
-    let mut tab = Tab::connect(&bridge.connection).await?;
-    let initialize = tab.expect("initialize").await?;
-    tab.reply_error(&initialize, r#"{"code":-32601,"message":"Method not found"}"#).await?;
-    serve_until_listed(&mut tab).await?;
-    bridge.agent.wait_notification(LIST_CHANGED).await?;
-    bridge.assert_works(&mut tab).await
-}
-
-#[tokio::test]
 async fn a_page_that_never_answers_initialize_still_works() -> Result<()> {
     let mut bridge = Bridge::start().await?;
     let mut tab = Tab::connect(&bridge.connection).await?;
@@ -60,27 +40,6 @@ async fn a_page_that_never_answers_initialize_still_works() -> Result<()> {
     serve_until_listed(&mut tab).await?;
     bridge.agent.wait_notification(LIST_CHANGED).await?;
     bridge.assert_works(&mut tab).await
-}
-
-#[tokio::test]
-async fn a_tool_list_in_pages_is_read_to_its_end() -> Result<()> {
-    let mut bridge = Bridge::start().await?;
-    let mut tab = Tab::connect(&bridge.connection).await?;
-    tab.answer_initialize("2025-11-25").await?;
-    let first = tab.expect("tools/list").await?;
-    assert!(first.params_value()?.get("cursor").is_none_or(Value::is_null), "{}", first.text);
-    tab.reply(&first, r#"{"tools":[{"name":"one","inputSchema":{"type":"object"}}],"nextCursor":"a \"2\""}"#)
-        .await?;
-    let second = tab.expect("tools/list").await?;
-    assert_eq!(second.params_value()?["cursor"], "a \"2\"");
-    tab.reply(&second, r#"{"tools":[],"nextCursor":"3"}"#).await?;
-    let third = tab.expect("tools/list").await?;
-    assert_eq!(third.params_value()?["cursor"], "3");
-    tab.reply(&third, r#"{"tools":[{"name":"three","inputSchema":{"type":"object"}}]}"#).await?;
-    bridge.agent.wait_notification(LIST_CHANGED).await?;
-    let names = names(&bridge.agent.request("tools/list", "{}").await?);
-    assert!(names.contains(&"one".to_owned()) && names.contains(&"three".to_owned()), "{names:?}");
-    Ok(())
 }
 
 #[tokio::test]
