@@ -9,10 +9,9 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use testkit::{Agent, Endpoint, Program};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpListener;
 
 use crate::bridge::{Bridge, PROGRAM, Served, WITHOUT_PYTHON};
+use crate::places::Server;
 
 /// A call of each tool that changes or runs something if the tool is able to.
 pub(crate) const CALLS: [(&str, &str); 34] = [
@@ -477,7 +476,7 @@ async fn misspelled_settings_are_refused() -> Result<()> {
 
 #[tokio::test]
 async fn tools_do_what_their_annotations_say() -> Result<()> {
-    let server = jupyter_server().await?;
+    let server = Server::start().await?;
     let mut client = Client::start(&[]).await?;
     let tools = listed(&mut client.agent).await?;
     // No front end is here that could open a notebook, no kernel with variables, and no folder for a record.
@@ -485,7 +484,7 @@ async fn tools_do_what_their_annotations_say() -> Result<()> {
     for tool in tools.iter().filter(|tool| !elsewhere.iter().any(|name| tool["name"] == *name)) {
         let name = tool["name"].as_str().context("no name")?;
         let (_, arguments) = CALLS.iter().find(|(known, _)| *known == name).context(name.to_owned())?;
-        let arguments = arguments.replace("http://127.0.0.1:1", &server);
+        let arguments = arguments.replace("http://127.0.0.1:1", &server.url);
         let says =
             |hint: &str| tool["annotations"][hint].as_bool().with_context(|| format!("{name}: {hint}"));
         let (only_reads, is_destructive) = (says("readOnlyHint")?, says("destructiveHint")?);
@@ -512,24 +511,6 @@ async fn tools_do_what_their_annotations_say() -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// The address of what a client takes for a Jupyter server without kernels.
-async fn jupyter_server() -> Result<String> {
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
-    let url = format!("http://{}", listener.local_addr()?);
-    tokio::spawn(async move {
-        while let Ok((mut connection, _)) = listener.accept().await {
-            let body = r#"{"version":"2.0","kernels":0}"#;
-            let head =
-                format!("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", body.len());
-            let mut request = [0; 4096];
-            if connection.read(&mut request).await.is_ok() {
-                let _ = connection.write_all(format!("{head}{body}").as_bytes()).await;
-            }
-        }
-    });
-    Ok(url)
 }
 
 /// Fails unless all files, and all cells of notebooks, are still there.

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use testkit::Agent;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::bridge::{PROGRAM, WITHOUT_PYTHON};
 
@@ -17,13 +17,13 @@ const NOTEBOOK: &str = r#"{"metadata":{},"nbformat":4,"nbformat_minor":5,"cells"
     {"id":"a","cell_type":"code","source":"here","metadata":{},"execution_count":null,"outputs":[]}]}"#;
 
 /// A Jupyter server without files, which is only connected to.
-struct Server {
-    url: String,
-    task: JoinHandle<()>,
+pub(crate) struct Server {
+    pub(crate) url: String,
+    _task: AbortOnDropHandle<()>,
 }
 
 impl Server {
-    async fn start() -> Result<Self> {
+    pub(crate) async fn start() -> Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let url = format!("http://{}/", listener.local_addr()?);
         let task = tokio::spawn(async move {
@@ -44,19 +44,13 @@ impl Server {
                 let _ = socket.write_all(answer.as_bytes()).await;
             }
         });
-        Ok(Self { url, task })
+        Ok(Self { url, _task: AbortOnDropHandle::new(task) })
     }
 
     /// Writes the file of a running server with the folder `root`.
     fn register(&self, runtime: &Path, name: &str, root: &Path) -> Result<()> {
         let file = json!({ "url": self.url, "pid": std::process::id(), "token": "hush", "root_dir": root });
         Ok(fs::write(runtime.join(name), file.to_string())?)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.task.abort();
     }
 }
 
