@@ -21,6 +21,11 @@ pub(crate) fn only_reads(method: &str) -> bool {
     has_prefix && method != "get_nowait" || READING.contains(method)
 }
 
+/// Whether a short list of words has this one.
+pub(crate) fn has_word(words: &str, word: &str) -> bool {
+    words.split(' ').any(|known| known == word)
+}
+
 /// What a method does to its object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Change {

@@ -4,26 +4,15 @@ use ruff_python_ast::{Expr, ExprCall};
 
 use super::shared::path_of;
 use super::{Walker, root};
+use crate::methods::has_word;
 
 /// What is said to have made a figure with its axes.
 pub const FIGURE: &str = "subplots";
 /// Functions that give a figure and its axes.
 const MAKING: [&str; 2] = ["subplots", "subplot_mosaic"];
 /// Methods of a figure, or of its axes, that give axes, or the figure, of the same figure.
-const GIVING: [&str; 12] = [
-    "add_subplot",
-    "add_axes",
-    "add_gridspec",
-    "gca",
-    "subplots",
-    "subplot_mosaic",
-    "twinx",
-    "twiny",
-    "inset_axes",
-    "get_figure",
-    "flatten",
-    "ravel",
-];
+const GIVING: &str = "add_subplot add_axes add_gridspec gca subplots subplot_mosaic twinx twiny inset_axes get_figure \
+    flatten ravel";
 /// Attributes that do.
 const GIVEN: [&str; 4] = ["axes", "figure", "fig", "flat"];
 /// Keywords by which functions of libraries get axes to draw on.
@@ -97,7 +86,7 @@ fn of_same_figure(value: &Expr) -> Option<&str> {
     match value {
         Expr::Call(call) => match &*call.func {
             // `plt.gca()` gives those of a figure that has no name.
-            Expr::Attribute(method) if GIVING.contains(&method.attr.as_str()) => {
+            Expr::Attribute(method) if has_word(GIVING, &method.attr) => {
                 root(&method.value).filter(|root| !matches!(*root, "plt" | "pyplot" | "np"))
             }
             _ => None,

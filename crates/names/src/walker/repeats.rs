@@ -6,30 +6,12 @@ use ruff_python_ast::{Expr, ExprAttribute, ExprCall};
 use super::arguments::is_in_place_method;
 use super::known::Derived;
 use super::{Walker, root};
-use crate::methods::{When, change_by};
+use crate::methods::{When, change_by, has_word};
 use crate::names::{NameSet, Repeat};
 
 /// Functions and methods that give a value of their kind for such a value, too.
-const IDEMPOTENT: [&str; 18] = [
-    "to_datetime",
-    "to_numeric",
-    "to_timedelta",
-    "astype",
-    "fillna",
-    "strip",
-    "lower",
-    "upper",
-    "title",
-    "round",
-    "clip",
-    "dropna",
-    "int",
-    "str",
-    "float",
-    "bool",
-    "abs",
-    "asarray",
-];
+const IDEMPOTENT: &str = "to_datetime to_numeric to_timedelta astype fillna strip lower upper title round clip dropna int str \
+    float bool abs asarray";
 /// Attributes through which a part of an object is taken by what stands in brackets behind them.
 const INDEXERS: [&str; 6] = ["loc", "iloc", "at", "iat", "values", "flat"];
 
@@ -146,7 +128,7 @@ pub(super) fn of_assignment(part: &Expr, value: Option<&Expr>, derived: &Derived
 
 /// Whether a value is the same if it is made of itself again.
 pub(super) fn is_idempotent(value: &Expr) -> bool {
-    function(value).is_some_and(|function| IDEMPOTENT.contains(&function))
+    function(value).is_some_and(|function| has_word(IDEMPOTENT, function))
 }
 
 /// The name of what is called last.

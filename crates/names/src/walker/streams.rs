@@ -5,45 +5,15 @@ use ruff_python_ast::{Expr, ExprCall, Operator, Stmt, StmtFunctionDef};
 
 use super::shared::path_of;
 use super::{Resolved, Walker, root};
+use crate::methods::has_word;
 use crate::names::Name;
 
 /// Functions and classes that make one, by their last name, whatever module they are called through.
-const MAKERS: [&str; 19] = [
-    "StringIO",
-    "BytesIO",
-    "TextIOWrapper",
-    "BufferedReader",
-    "DictReader",
-    "urlopen",
-    "finditer",
-    "iglob",
-    "scandir",
-    "itertuples",
-    "iterrows",
-    "iter_lines",
-    "iter_content",
-    "zip_longest",
-    "takewhile",
-    "dropwhile",
-    "islice",
-    "default_rng",
-    "RandomState",
-];
+const MAKERS: &str = "StringIO BytesIO TextIOWrapper BufferedReader DictReader urlopen finditer iglob scandir itertuples \
+    iterrows iter_lines iter_content zip_longest takewhile dropwhile islice default_rng RandomState";
 /// Of these names others are methods that make none: `series.map(f)`, `Image.open(p)`.
-const FUNCTIONS: [&str; 12] = [
-    "open",
-    "iter",
-    "zip",
-    "map",
-    "filter",
-    "enumerate",
-    "reversed",
-    "cycle",
-    "chain",
-    "permutations",
-    "combinations",
-    "pairwise",
-];
+const FUNCTIONS: &str =
+    "open iter zip map filter enumerate reversed cycle chain permutations combinations pairwise";
 /// What only looks at an object: functions, and attributes and methods.
 const LOOKING: [&str; 10] =
     ["print", "type", "isinstance", "id", "repr", "display", "callable", "hasattr", "help", "dir"];
@@ -207,12 +177,12 @@ pub(super) fn is_stream(value: &Expr) -> bool {
     match &*call.func {
         Expr::Name(function) => {
             let name = function.id.as_str();
-            MAKERS.contains(&name) || FUNCTIONS.contains(&name)
+            has_word(MAKERS, name) || has_word(FUNCTIONS, name)
         }
         Expr::Attribute(function) => {
             let name = function.attr.as_str();
             let module = root(&function.value).unwrap_or_default();
-            MAKERS.contains(&name)
+            has_word(MAKERS, name)
                 || match module {
                     "itertools" => name != "tee",
                     "csv" => name == "reader",
