@@ -249,7 +249,7 @@ fn root_of_part(value: &Expr) -> Option<&str> {
 const DRAWING: [&str; 4] = ["plot", "hist", "title", "clip"];
 
 /// Whether a name is one that people give to generators of random numbers.
-fn is_generator(name: &str) -> bool {
+pub(super) fn is_generator(name: &str) -> bool {
     name == "rng"
         || name == "prng"
         || name.ends_with("_rng")

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use ruff_python_ast::{Expr, ExprBinOp, Operator, Stmt, StmtClassDef, StmtFunctionDef, WithItem};
+use ruff_python_ast::{Expr, ExprBinOp, Operator, StmtClassDef, WithItem};
 
 use super::Walker;
-use super::own_methods::OwnMethods;
+use super::own_methods::{OwnMethods, methods_of};
 use super::patches::attribute;
 use crate::names::{ObjectUse, Repeat};
 
@@ -80,12 +80,7 @@ impl Walker {
 
     /// After a class of the cell has been defined.
     pub(super) fn notes_changing_uses(&mut self, class: &StmtClassDef) {
-        let methods: BTreeMap<&str, &StmtFunctionDef> = class
-            .body
-            .iter()
-            .filter_map(Stmt::as_function_def_stmt)
-            .map(|method| (method.name.as_str(), method))
-            .collect();
+        let methods = methods_of(class);
         let own = OwnMethods::of(class, &methods);
         let mut uses = BTreeMap::<ObjectUse, Option<Repeat>>::new();
         for (name, method) in &methods {

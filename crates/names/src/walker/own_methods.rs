@@ -9,6 +9,7 @@ use ruff_python_ast::{
 };
 
 use super::arguments::first_written;
+use super::calls::is_generator;
 use super::reading::{is_in_place, is_reading};
 use super::root;
 use super::shared::path_of;
@@ -19,14 +20,27 @@ use crate::names::Repeat;
 
 /// Functions of Python that change their first argument.
 const CHANGING: [&str; 3] = ["next", "setattr", "delattr"];
+/// Functions of Python through which code reaches an object by names that are not in the source.
+const REACHING: [&str; 4] = ["super", "getattr", "exec", "eval"];
 /// Decorators that leave what a method does as it is.
-const PLAIN_DECORATORS: [&str; 7] =
-    ["property", "staticmethod", "classmethod", "abstractmethod", "override", "cached_property", "setter"];
+const PLAIN_DECORATORS: [&str; 6] =
+    ["property", "staticmethod", "classmethod", "abstractmethod", "override", "cached_property"];
 
 /// The methods of a class, by name.
 type Methods<'a> = BTreeMap<&'a str, &'a StmtFunctionDef>;
 
+pub(super) fn methods_of(class: &StmtClassDef) -> Methods<'_> {
+    // What sets a property has the name of what reads it.
+    let is_setter = |decorator: &Decorator| {
+        path_of(&decorator.expression).last().is_some_and(|name| matches!(*name, "setter" | "deleter"))
+    };
+    let methods = class.body.iter().filter_map(Stmt::as_function_def_stmt);
+    let methods = methods.filter(|method| !method.decorator_list.iter().any(is_setter));
+    methods.map(|method| (method.name.as_str(), method)).collect()
+}
+
 pub(super) struct OwnMethods<'a, 'm> {
+    class: &'a str,
     methods: &'m Methods<'a>,
     /// The attributes that a method sets to an object which gives each of its items once.
     streams: BTreeSet<&'a str>,
@@ -36,7 +50,7 @@ impl<'a, 'm> OwnMethods<'a, 'm> {
     pub(super) fn of(class: &'a StmtClassDef, methods: &'m Methods<'a>) -> Self {
         let mut streams = StreamAttributes::default();
         streams.visit_body(&class.body);
-        Self { methods, streams: streams.0 }
+        Self { class: &class.name, methods, streams: streams.0 }
     }
 
     /// What an operator, a call or a block does to the objects that it is applied to, if it surely changes any.
@@ -64,7 +78,7 @@ impl<'a, 'm> OwnMethods<'a, 'm> {
         while let Some(name) = found.called.pop() {
             let Some(method) = self.methods.get(name).filter(|_| known.insert(name)) else { continue };
             let parameters = method.parameters.iter_non_variadic_params().take(count);
-            found.objects = parameters.map(|it| it.parameter.name.as_str()).collect();
+            found.objects = parameters.map(|it| it.parameter.name.as_str()).chain([self.class]).collect();
             found.may_change |= !method.decorator_list.iter().all(is_plain);
             found.visit_body(&method.body);
         }
@@ -103,6 +117,9 @@ impl<'a> Changing<'a, '_> {
                     let gives_part = matches!(method.attr.as_str(), "get" | "setdefault" | "pop")
                         || self.own.methods.contains_key(method.attr.as_str());
                     gives_part && self.is_part(&method.value)
+                }
+                Expr::Name(function) if function.id.as_str() == "type" => {
+                    call.arguments.args.iter().any(|object| self.is_part(object))
                 }
                 _ => root(value).is_some_and(|root| self.objects.contains(root)),
             },
@@ -153,6 +170,11 @@ impl<'a> Changing<'a, '_> {
         if let Some(out) = call.arguments.find_keyword("out") {
             self.changes(&out.value, Repeat::Unknown);
         }
+        // `map(self.items.append, xs)`
+        let is_changing = |it: &Self, value: &Expr| {
+            value.as_attribute_expr().is_some_and(|part| change_by(&part.attr).is_some() && it.is_part(value))
+        };
+        self.may_change |= self.passes(&call.arguments, is_changing);
         match &*call.func {
             Expr::Name(function) => self.call_of_function(&function.id, call),
             Expr::Attribute(method) => self.call_of_method(method, call, is_discarded),
@@ -163,10 +185,12 @@ impl<'a> Changing<'a, '_> {
     fn call_of_function(&mut self, function: &'a str, call: &ExprCall) {
         if CHANGING.contains(&function) {
             call.arguments.args.iter().take(1).for_each(|first| self.changes(first, Repeat::Differs));
+        } else if function == self.own.class {
+            // Another object is made.
         } else if self.objects.contains(function) {
             self.may_change |= !self.own.methods.contains_key("__call__");
             self.called.push("__call__");
-        } else if function == "super" {
+        } else if REACHING.contains(&function) {
             self.may_change = true;
         } else if !is_builtin(function) && !function.starts_with(char::is_uppercase) {
             self.may_change |= self.passes(&call.arguments, Self::is_part);
@@ -175,8 +199,8 @@ impl<'a> Changing<'a, '_> {
 
     fn call_of_method(&mut self, method: &'a ExprAttribute, call: &ExprCall, is_discarded: bool) {
         let name = method.attr.as_str();
-        if self.own.methods.contains_key(name) && self.is_part(&method.value) {
-            self.called.push(name);
+        if self.is_own(method) {
+            // It is followed where it is named.
         } else if let Some(change) = change_by(name) {
             self.changes(&method.value, change.again);
         } else if is_in_place(call) || !is_reading(call, method, is_discarded) {
@@ -188,6 +212,10 @@ impl<'a> Changing<'a, '_> {
                 || name == "shuffle" && it.is_part(value)
         };
         self.may_change |= self.passes(&call.arguments, is_whole);
+    }
+
+    fn is_own(&self, method: &ExprAttribute) -> bool {
+        self.own.methods.contains_key(method.attr.as_str()) && self.is_part(&method.value)
     }
 
     fn passes(&self, arguments: &Arguments, is_meant: impl Fn(&Self, &Expr) -> bool) -> bool {
@@ -206,6 +234,9 @@ impl<'a> Visitor<'a> for Changing<'a, '_> {
             Stmt::Assign(assign) if self.is_part(&assign.value) => {
                 assign.targets.iter().for_each(|target| self.name_part(target));
             }
+            Stmt::AnnAssign(assign) if assign.value.as_ref().is_some_and(|value| self.is_part(value)) => {
+                self.name_part(&assign.target);
+            }
             Stmt::For(block) => self.name_parts(&block.target, &block.iter),
             Stmt::Expr(expression) => self.discarded = Some(&expression.value),
             _ => {}
@@ -220,7 +251,10 @@ impl<'a> Visitor<'a> for Changing<'a, '_> {
             {
                 self.changes(expression, Repeat::Same);
             }
-            Expr::Attribute(part) if self.own.streams.contains(part.attr.as_str()) => self.may_change = true,
+            Expr::Attribute(part) if self.is_own(part) => self.called.push(&part.attr),
+            Expr::Attribute(part) => {
+                self.may_change |= self.own.streams.contains(part.attr.as_str()) || is_generator(&part.attr);
+            }
             Expr::Named(named) if self.is_part(&named.value) => self.name_part(&named.target),
             Expr::Call(call) => {
                 let is_discarded = self.discarded.is_some_and(|it| std::ptr::eq(it, expression));

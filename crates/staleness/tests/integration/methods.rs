@@ -115,6 +115,11 @@ class Store:
     def first(self): return self.items[0]
     @staticmethod
     def half(n): return n / 2
+    @property
+    def size(self): return self.limit
+    @size.setter
+    def size(self, n): self.limit = n
+    def double(self): return 2 * self.size
     def count(self, n): self.items = [n]
     def put(self, n): self.items.append(n)
     def through(self): return self.put(1)
@@ -139,6 +144,15 @@ class Store:
     def open(self): self.lines = open('a')
     def based(self): return super().based()
     def mean(self): self.n += 1
+    def mapped(self): return list(map(self.items.append, 'ab'))
+    def handed(self): return sorted('ab', key=self.put)
+    def typed(self):
+        items: list = self.items
+        items += [1]
+    def counted(self): Store.made += 1
+    def counted_too(self): type(self).made += 1
+    def reached(self): getattr(self, 'put')(1)
+    def drawn(self): return self.rng.sample(self.items, 1)
     @traced
     def decorated(self): return 1";
 
@@ -150,6 +164,7 @@ fn methods_of_the_notebook_change_what_their_bodies_change() {
         r"
         x.total() | x.mean_of('a') | list(x.rows()) | y = x.scaled(2) | x.near(other) | x.shown(df) | x.first
         x.half(2) | def f(): return x.total()\nf() | a = x\na.total()
+        x.double()
         ",
         false,
     );
@@ -158,6 +173,7 @@ fn methods_of_the_notebook_change_what_their_bodies_change() {
         r"
         x.count(1) | x.put(1) | x.through() | x.item_of() | x.each() | x.nested() | x.part() | x.helped()
         x.library() | x.random() | x.into() | x.frozen() | x.removed() | x.next_one() | x.read() | x.based()
+        x.mapped() | x.handed() | x.typed() | x.counted() | x.counted_too() | x.reached() | x.drawn()
         x.mean() | x.decorated() | x.unknown() | x.total()\nx.put(1) | def f(): x.put(1)\nf()
         ",
         true,
