@@ -128,7 +128,7 @@ impl<'a> Book<'a> {
         book.rewritten =
             book.events.iter().filter(|(_, events)| is_rewritten(events)).map(|(name, _)| *name).collect();
         for position in 0..facts.cells.len() {
-            let ran = book.run(position).filter(|run| book.is_present(run));
+            let ran = book.present_run(position);
             let ran = ran.filter(|run| run.source == facts.cells[position].source);
             for (name, write) in &book.now[position].writes {
                 // A later run may still do what this one has not done.
@@ -142,6 +142,11 @@ impl<'a> Book<'a> {
 
     pub(crate) fn run(&self, position: usize) -> Option<&'a Run> {
         self.runs[position].map(|index| &self.facts.runs[index])
+    }
+
+    /// The run of a cell in the kernel as it is now.
+    pub(crate) fn present_run(&self, position: usize) -> Option<&'a Run> {
+        self.run(position).filter(|run| self.is_present(run))
     }
 
     /// The runs in the present instance that use a name, and where their cells are.

@@ -7,7 +7,6 @@ use names::{Names, is_configuration};
 
 use crate::book::{Book, Event};
 use crate::effective::Write;
-use crate::evidence::uses;
 use crate::facts::State;
 use crate::input::{Finding, Used};
 
@@ -55,8 +54,7 @@ impl Book<'_> {
             Some(setter) => format!("{source} changed it after {} and before this ran", self.cell(setter)),
             None => format!("{source} changes it until the kernel restarts, and ran before it"),
         };
-        let evidence = format!("{}: {clause}", uses(used.name, used.through));
-        Some(Finding { state, evidence, is_missing: false })
+        Some(used.finding(state, &clause))
     }
 }
 

@@ -44,7 +44,7 @@ impl Book<'_> {
     }
 
     fn updated(&self, name: &str, position: usize, states: &[CellState]) -> Option<String> {
-        let run = self.run(position).filter(|run| self.is_present(run))?;
+        let run = self.present_run(position)?;
         let events = self.events(name).iter().filter(|event| !event.write.is_weak());
         let last = events.max_by_key(|event| event.run.order);
         let is_above = |other: Option<usize>| other.is_none_or(|other| other < position);

@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use names::{Name, Names};
 
 use crate::book::Book;
-use crate::evidence::uses;
 use crate::facts::{Facts, State};
 use crate::input::{Finding, Used};
 
@@ -95,9 +94,7 @@ impl<'a> Book<'a> {
 
     /// Whether a cell ran last before the cell that defines a class did.
     fn is_outdated(&self, maker: usize, definer: usize, until: u64) -> bool {
-        let last = |position| {
-            self.run(position).filter(|run| self.is_present(run)).and_then(|run| run.last_before(until))
-        };
+        let last = |position| self.present_run(position).and_then(|run| run.last_before(until));
         last(maker).zip(last(definer)).is_some_and(|(made, defined)| made < defined)
     }
 
@@ -110,8 +107,7 @@ impl<'a> Book<'a> {
         let made_with =
             self.made_with(used, &definitions).into_iter().find(|made_with| made_with.is_outdated)?;
         let clause = format!("it was made with {} before that was defined again", made_with.of);
-        let evidence = format!("{}: {clause}", uses(used.name, used.through));
-        Some(Finding { state: State::OutOfOrder, evidence, is_missing: false })
+        Some(used.finding(State::OutOfOrder, &clause))
     }
 }
 

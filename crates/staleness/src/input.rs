@@ -33,7 +33,7 @@ pub(crate) struct Used<'u> {
 }
 
 impl Used<'_> {
-    fn finding(&self, state: State, clause: &str) -> Finding {
+    pub(crate) fn finding(&self, state: State, clause: &str) -> Finding {
         let evidence = format!("{}: {clause}", uses(self.name, self.through));
         Finding { state, evidence, is_missing: false }
     }
@@ -119,7 +119,7 @@ impl Book<'_> {
 
     /// When the definer of a name last made its object, before the cell ran.
     fn made(&self, used: Used<'_>, definer: usize) -> Option<Made> {
-        let run = self.run(definer).filter(|run| self.is_present(run))?;
+        let run = self.present_run(definer)?;
         let is_made = match &run.assigned {
             Some(assigned) => assigned.contains(used.name),
             None => !run.has_failed,

@@ -1,7 +1,6 @@
 //! Functions that keep their results, as with `@cache`: what these were made of may have changed since.
 
 use crate::book::{Book, Event};
-use crate::evidence::uses;
 use crate::facts::{Run, State};
 use crate::input::{Finding, Used};
 
@@ -9,7 +8,7 @@ impl Book<'_> {
     /// What has changed a name that a function uses, after the function was called and before the cell ran.
     pub(crate) fn kept(&self, used: Used<'_>, definer: usize) -> Option<Finding> {
         let names = self.now[used.position].keeps.get(used.name)?;
-        let defined_at = self.run(definer).filter(|run| self.is_present(run))?.last_before(used.order)?;
+        let defined_at = self.present_run(definer)?.last_before(used.order)?;
         // What the cell changes itself counts, too.
         let until = used.order.saturating_add(1);
         let calls: Vec<(u64, Option<usize>)> = self
@@ -35,8 +34,7 @@ impl Book<'_> {
             Some((*name, event))
         })?;
         let clause = format!("it keeps results from before {} changed {name}", self.source_of(event));
-        let evidence = format!("{}: {clause}", uses(used.name, used.through));
-        Some(Finding { state: State::OutOfOrder, evidence, is_missing: false })
+        Some(used.finding(State::OutOfOrder, &clause))
     }
 
     /// Whether the cell of an event has run before as well, and has given the name the same value.

@@ -76,7 +76,7 @@ impl Book<'_> {
     /// What is wrong with the names that a cell uses, if it has run in the present kernel.
     fn found(&self, position: usize, above: &[CellState]) -> BTreeMap<&str, Finding> {
         let mut found = BTreeMap::new();
-        let Some(run) = self.run(position).filter(|run| self.is_present(run)) else { return found };
+        let Some(run) = self.present_run(position) else { return found };
         let effective = &self.now[position];
         for (name, through) in &effective.uses {
             let is_own = effective.own.contains(name);

@@ -25,7 +25,7 @@ impl Book<'_> {
         definer: usize,
         writers: &[(usize, Write)],
     ) -> Option<Finding> {
-        let defined = self.run(definer).filter(|run| self.is_present(run))?;
+        let defined = self.present_run(definer)?;
         // What failed before it defined the name has left it as it was.
         let is_defined = !defined.has_failed || defined.has_assigned(used.name);
         let defined_at = if is_defined { self.defined_at(definer, defined, used)? } else { 0 };
@@ -61,7 +61,7 @@ impl Book<'_> {
         definer: usize,
         writers: &[(usize, Write)],
     ) -> Option<Finding> {
-        let defined = self.run(definer).filter(|run| self.is_present(run))?;
+        let defined = self.present_run(definer)?;
         let defined_at = self.defined_at(definer, defined, used)?;
         let is_writer = |position: usize| position != definer && has(writers, position);
         // Of the others, none has: this is asked of each user of a random state, which has hundreds of writers.
@@ -103,7 +103,7 @@ impl Book<'_> {
     pub(super) fn left_over(&self, used: Used<'_>, writers: &[(usize, Write)]) -> Option<Finding> {
         let mut last = None;
         for (writer, _) in writers.iter().filter(|(_, write)| write.binds()) {
-            let run = self.run(*writer).filter(|run| self.is_present(run) && !run.has_failed)?;
+            let run = self.present_run(*writer).filter(|run| !run.has_failed)?;
             let is_left = run.assigned.is_some()
                 && !run.has_assigned(used.name)
                 && self.now[*writer].writes.get(used.name) == Some(&Write::MayDefine)

@@ -30,7 +30,7 @@ impl Book<'_> {
         let cell = &self.facts.cells[writer];
         if above[writer].state == State::OutputsFromElsewhere {
             // The file is an older one again: what the name has is what our later run gave it.
-            let later = self.run(writer).filter(|run| self.is_present(run) && run.source != cell.source);
+            let later = self.present_run(writer).filter(|run| run.source != cell.source);
             let later =
                 later.filter(|run| run.order < used.order && cell.execution_count < run.execution_count);
             if let Some(run) = later {
@@ -42,7 +42,7 @@ impl Book<'_> {
                 cell.execution_count.filter(|count| used.execution_count.is_some_and(|own| own < *count))?;
             return finding(State::OutOfOrder, &|| format!("has run after it, as In[{count}]"));
         }
-        let Some(run) = self.run(writer).filter(|run| self.is_present(run)) else {
+        let Some(run) = self.present_run(writer) else {
             return finding(State::OutOfOrder, &|| "has not run in this kernel".to_owned());
         };
         let at = || self.at(run);
