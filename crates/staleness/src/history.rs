@@ -112,14 +112,13 @@ pub fn hash(source: &str) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn ended(cell: Option<usize>, source: u64) -> Ended {
-        Ended {
-            cell: cell.map(|cell| CellId::from(format!("c{cell}"))),
-            source,
-            names: Arc::default(),
+impl Ended {
+    /// A run in the first instance that did not fail.
+    pub(crate) fn well(cell: Option<CellId>, source: &str) -> Self {
+        Self {
+            cell,
+            source: hash(source),
+            names: Arc::new(Names::of_cell(source)),
             instance: 1,
             ended_at: SystemTime::UNIX_EPOCH,
             has_failed: false,
@@ -128,6 +127,16 @@ mod tests {
             drew: BTreeSet::new(),
             execution_count: None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(cell: Option<usize>, source: u64) -> Ended {
+        let ended = Ended::well(cell.map(|cell| CellId::from(format!("c{cell}"))), "");
+        Ended { source, ..ended }
     }
 
     #[test]

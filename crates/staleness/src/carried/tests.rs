@@ -1,5 +1,4 @@
-use std::collections::{BTreeMap, BTreeSet};
-use std::time::SystemTime;
+use std::collections::BTreeMap;
 
 use names::{Names, is_blank};
 
@@ -17,18 +16,7 @@ fn after(ran: &[(&str, &str)], cells: &[Shown<'_>]) -> Vec<State> {
 fn in_turn(ran: &[(&str, &str)], notebooks: &[&[Shown<'_>]]) -> Vec<State> {
     let (mut history, mut codes) = (History::default(), Codes::new());
     for (count, (id, source)) in (1..).zip(ran) {
-        history.add(Ended {
-            cell: Some((*id).into()),
-            source: hash(source),
-            names: Arc::new(Names::of_cell(source)),
-            instance: 1,
-            ended_at: SystemTime::UNIX_EPOCH,
-            has_failed: false,
-            is_interrupted: false,
-            assigned: None,
-            drew: BTreeSet::new(),
-            execution_count: Some(count),
-        });
+        history.add(Ended { execution_count: Some(count), ..Ended::well(Some((*id).into()), source) });
         remember(&mut codes, source, history.runs());
     }
     let mut runs = history.runs().to_vec();

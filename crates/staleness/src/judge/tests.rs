@@ -147,18 +147,8 @@ fn a_figure_is_seen_in_the_outputs_also_if_no_cell_sets_the_configuration_any_lo
             let id = notebook.cells()[0].id().clone();
             notebook.apply(&Edit::SetSource { id, source: source.to_owned() }).unwrap();
         }
-        history.add(crate::Ended {
-            cell: notebook.cells().last().map(|cell| cell.id().clone()),
-            source: hash(source),
-            names: Arc::new(Names::of_cell(source)),
-            instance: 1,
-            ended_at: std::time::SystemTime::UNIX_EPOCH,
-            has_failed: false,
-            is_interrupted: false,
-            assigned: None,
-            drew: std::collections::BTreeSet::new(),
-            execution_count: None,
-        });
+        let cell = notebook.cells().last().map(|cell| cell.id().clone());
+        history.add(crate::Ended::well(cell, source));
     }
     let figure = r#"{ "text/plain": "<Figure size 640x480 with 1 Axes>" }"#;
     let bundle = notebook::MimeBundle {
