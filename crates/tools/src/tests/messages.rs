@@ -153,9 +153,10 @@ pub(super) fn literals() -> Vec<(PathBuf, String)> {
 fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for path in entries.map(|entry| entry.unwrap().path()) {
-        // The demo's cells are code of their own, and magics have names like tools.
-        let is_left_out =
-            ["tests", "testing", "demo", "magics"].iter().any(|name| path.file_stem() == Some(name.as_ref()));
+        // The demo's cells are code of their own. Magics have names like tools, and so have the functions that the walker knows.
+        let is_left_out = ["tests", "testing", "demo", "magics", "walker"]
+            .iter()
+            .any(|name| path.file_stem() == Some(name.as_ref()));
         if path.is_dir() && !is_left_out {
             collect_files(&path, files);
         } else if path.extension().is_some_and(|extension| extension == "rs") && !is_left_out {
