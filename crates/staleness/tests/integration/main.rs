@@ -9,6 +9,7 @@ mod edits;
 mod fresh_run;
 mod identity;
 mod large;
+mod memory;
 mod methods;
 mod objects;
 mod patches;

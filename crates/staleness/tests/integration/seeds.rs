@@ -1,6 +1,180 @@
-//! Seeds in functions, and random states that a cell keeps.
+//! Seeds, what is drawn from the states that they set, and random states that a cell keeps.
 
-use crate::table::check;
+use staleness::State;
+
+use crate::story::{Story, check as states};
+use crate::table::{check, check_rows};
+
+const SEED: &str = "import numpy as np, random\nnp.random.seed(0)";
+
+#[test]
+fn random_numbers_come_from_the_state_of_a_fresh_run() {
+    let seed = |rest: &str| format!("{SEED} | {rest}");
+    for (cells, edit, states, planned) in [
+        ("x = np.random.rand(3) | print(x)", "b: x = np.random.rand(4)", "ok edited input", "abc"),
+        (
+            "x = np.random.rand(3) | y = np.random.rand(3) | print(y)",
+            "c: y = np.random.rand(4)",
+            "ok ok edited input",
+            "abcd",
+        ),
+        (
+            "x = np.random.rand(3) | y = np.random.rand(3) | print(y)",
+            "b: x = np.random.rand(4)",
+            "ok edited input input",
+            "abcd",
+        ),
+        (
+            "x = np.random.rand(3) | y = np.random.rand(3) | print(y)",
+            "b: x = np.random.rand(3); print(x)",
+            "ok edited ok ok",
+            "abcd",
+        ),
+        (
+            "k = 1 | x = np.random.normal(k, 1, 3) | y = np.random.rand(3) | y",
+            "b: k = 2",
+            "ok edited input ok ok",
+            "abcde",
+        ),
+        (
+            "n = 1 | x = np.random.normal(0, 1, n) | y = np.random.rand(3) | y",
+            "b: n = 2",
+            "ok edited input input input",
+            "abcde",
+        ),
+        ("x = random.random() | x", "b: x = random.random() + 1", "ok edited input", "bc"),
+        ("x = f() | x", "b: x = g()", "ok edited input", "bc"),
+        (
+            "from sklearn.model_selection import train_test_split\nX = np.random.randn(9) | a, b = train_test_split(X, test_size=0.5) | print(a.mean())",
+            "c: a, b = train_test_split(X, test_size=0.25)",
+            "ok ok edited input",
+            "abcd",
+        ),
+    ] {
+        check(&[(&seed(cells), edit, states, planned)]);
+    }
+}
+
+#[test]
+fn generators_and_functions_draw_from_the_right_state_too() {
+    check_rows(
+        r"
+        import random; random.seed(1) | xs = [1, 2]; random.shuffle(xs) | xs
+            :: b: xs = [1, 2, 3]; random.shuffle(xs) :: ok edited input :: abc
+        import torch; torch.manual_seed(0) | w = torch.randn(3) | w :: a: 0 => 1 :: edited input input :: abc
+        import torch; torch.manual_seed(0) | w = torch.randn(3) | w :: b: 3 => 4 :: ok edited input :: abc
+        import numpy as np | x = np.random.rand(3) | y = np.random.rand(3) | y :: b: x = np.random.rand(4)
+            :: ok edited ok ok :: b
+        import numpy as np; np.random.seed(0) | def draw(n): return np.random.rand(n) | x = draw(3) | x
+            :: c: x = draw(4) :: ok ok edited input :: acd
+        rng = default_rng(0) | x = rng.normal(size=3) | x :: b: 3 => 4 :: ok edited input :: abc
+        rng = default_rng(0) | x = rng.normal(size=3) | y = rng.normal(size=3) | y
+            :: c: y = rng.normal(size=4) :: ok ok edited input :: abcd
+        rng = default_rng(0) | x = rng.normal(size=3) | y = rng.normal(size=3) | y
+            :: b: x = rng.normal(size=4) :: ok edited input input :: abcd
+        rng = default_rng(0) | x = f() | a = split(x, random_state=rng) | a
+            :: c: a = split(x, 2, random_state=rng) :: ok ok edited input :: acd
+        import numpy as np | np.random.seed(0); x = np.random.rand(3) | x
+            :: b: np.random.seed(1); x = np.random.rand(3) :: ok edited input :: bc
+        ",
+    );
+}
+
+/// Whatever they are called.
+#[test]
+fn generators_of_random_numbers_are_made_again() {
+    check_rows(
+        r"
+        gen = np.random.default_rng(0) | x = gen.normal(size=3) | x :: b: 3 => 4 :: ok edited input :: abc
+        rs = np.random.RandomState(0) | x = rs.rand(3); a = 5 | x :: b: 5 => 3 :: ok edited ok :: abc
+        r = random.Random(1) | x = r.random() | y = r.random() | y :: c: y = r.random() + 1
+            :: ok ok edited input :: abcd
+        gen = np.random.default_rng(0) | a, b = split(x, random_state=gen) | a
+            :: b: a, b = split(x, 2, random_state=gen) :: ok edited input :: abc
+        ",
+    );
+}
+
+#[test]
+fn what_a_cell_makes_that_fails_in_a_fresh_run_is_stale() {
+    // From statsmodels' ols: without its first line, the second cell fails before it draws.
+    let mut story =
+        Story::ran(&[SEED, "t = 1\ny = t + np.random.normal()", "z = np.random.normal()", "print(z)"]);
+    story.edit("b", "y = t + np.random.normal()");
+    story.run_each(&["a", "b", "c", "d"]);
+    states(&story, &["up to date", "undefined name", "input changed", "input changed"]);
+}
+
+#[test]
+fn what_a_run_has_drawn_counts_where_names_do_not_show_it() {
+    let cells = [SEED, "X = load()", "m = KMeans(3).fit(X)", "b = 5", "y = draw(m)", "print(y)"];
+    let run = || {
+        let mut story = Story::of(&cells);
+        story.run_each(&["a", "b"]);
+        story.run_drawing("c");
+        story.run("d");
+        story.run_drawing("e");
+        story.run("f");
+        story
+    };
+    let all = ["a", "b", "c", "d", "e", "f"];
+    let mut story = run();
+    assert!(story.states().iter().all(|state| state.state == State::UpToDate));
+    // What it draws comes from where the seed and the draws before it leave the state.
+    story.edit("e", "y = draw(m, 2)");
+    states(&story, &["up to date", "up to date", "up to date", "up to date", "edited", "input changed"]);
+    assert_eq!(story.planned(&all, true), ["a", "c", "e", "f"]);
+    let mut story = run();
+    story.edit("a", "import numpy as np, random\nnp.random.seed(1)");
+    assert_eq!(story.planned(&all, true), ["a", "c", "e", "f"]);
+    let mut story = run();
+    story.edit("d", "b = 6");
+    assert_eq!(story.planned(&all, true), ["d"]);
+    // Without a seed, no state can be repeated.
+    let mut story = Story::of(&["import numpy as np", "m = KMeans(3)", "print(m)"]);
+    story.run("a");
+    story.run_drawing("b");
+    story.run("c");
+    story.edit("b", "m = KMeans(4)");
+    assert_eq!(story.planned(&["a", "b", "c"], true), ["b", "c"]);
+}
+
+#[test]
+fn draws_count_as_often_as_they_are_made() {
+    let est = "import random; random.seed(0) | def est(n): return sum(random.random() < 0.5 for _ in range(n)) | s = [est(5) for _ in range(3)] | random.random()";
+    check(&[
+        (est, "c: s = [est(5) for _ in range(2)]", "ok ok edited input", "acd"),
+        (
+            "import random; random.seed(0) | s = [random.random() for _ in range(3)] | random.random()",
+            "b: s = [random.random() for _ in range(2)]",
+            "ok edited input",
+            "abc",
+        ),
+        (
+            "import random; random.seed(0) | k = 3 | for _ in range(k): random.random() | random.random()",
+            "b: k = 2",
+            "ok edited input input",
+            "abcd",
+        ),
+    ]);
+    // A draw that a fresh run does not make any longer.
+    let rand = "print(np.random.rand(2))";
+    let mut story = Story::ran(&["import numpy as np\nnp.random.seed(3)", rand, rand]);
+    story.delete("b");
+    let states: Vec<_> = story.states().into_iter().map(|state| state.state).collect();
+    assert_eq!(states, [State::UpToDate, State::OutOfOrder]);
+    assert_eq!(story.planned(&["a", "c"], true), ["a", "c"]);
+    story.run_each(&["a", "c"]);
+    assert!(story.states().iter().all(|state| state.state == State::UpToDate));
+    // One that only its run has shown.
+    let mut story = Story::of(&["import numpy as np\nnp.random.seed(3)", "fit(X)", rand]);
+    story.run("a");
+    story.run_drawing("b");
+    story.run("c");
+    story.delete("b");
+    let states: Vec<_> = story.states().into_iter().map(|state| state.state).collect();
+    assert_eq!(states, [State::UpToDate, State::OutOfOrder]);
+}
 
 #[test]
 fn a_seed_in_a_function_depends_on_what_it_reads() {
