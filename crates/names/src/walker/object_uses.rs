@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use ruff_python_ast::{Expr, ExprBinOp, Operator, StmtClassDef, WithItem};
 
 use super::Walker;
-use super::own_methods::{OwnMethods, methods_of};
+use super::own_methods::OwnMethods;
 use super::patches::attribute;
 use crate::names::{ObjectUse, Repeat};
 
@@ -80,20 +80,25 @@ impl Walker {
 
     /// After a class of the cell has been defined.
     pub(super) fn notes_changing_uses(&mut self, class: &StmtClassDef) {
-        let methods = methods_of(class);
-        let own = OwnMethods::of(class, &methods);
+        let own = OwnMethods::of(class);
+        let by_call = own.changes(1);
+        let has_operators = own.methods.keys().any(|name| used_by(name).is_some());
+        let by_operator = if has_operators { own.changes(usize::MAX) } else { BTreeMap::new() };
         let mut uses = BTreeMap::<ObjectUse, Option<Repeat>>::new();
-        for (name, method) in &methods {
+        for name in own.methods.keys() {
             let (how, repeat) = match used_by(name) {
-                Some(how) => (how, own.change_by_operator(method)),
+                Some(how) => (how, by_operator[name].sure),
                 None if name.starts_with("__") => continue,
-                None => (ObjectUse::Method(attribute(name)), own.change_by_call(method)),
+                None => {
+                    let repeat = by_call[name].is_any().then_some(Repeat::Unknown);
+                    (ObjectUse::Method(attribute(name)), repeat)
+                }
             };
             let known = uses.entry(how).or_insert(repeat);
             *known = (*known).max(repeat);
         }
         if let Some(effects) = self.names.functions.get_mut(class.name.as_str()) {
-            effects.yields |= methods.contains_key("__next__");
+            effects.yields |= own.methods.contains_key("__next__");
             effects.methods = uses;
         }
     }

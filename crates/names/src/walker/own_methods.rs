@@ -26,62 +26,84 @@ const REACHING: [&str; 4] = ["super", "getattr", "exec", "eval"];
 const PLAIN_DECORATORS: [&str; 6] =
     ["property", "staticmethod", "classmethod", "abstractmethod", "override", "cached_property"];
 
-/// The methods of a class, by name.
-type Methods<'a> = BTreeMap<&'a str, &'a StmtFunctionDef>;
-
-pub(super) fn methods_of(class: &StmtClassDef) -> Methods<'_> {
-    // What sets a property has the name of what reads it.
-    let is_setter = |decorator: &Decorator| {
-        path_of(&decorator.expression).last().is_some_and(|name| matches!(*name, "setter" | "deleter"))
-    };
-    let methods = class.body.iter().filter_map(Stmt::as_function_def_stmt);
-    let methods = methods.filter(|method| !method.decorator_list.iter().any(is_setter));
-    methods.map(|method| (method.name.as_str(), method)).collect()
-}
-
-pub(super) struct OwnMethods<'a, 'm> {
+pub(super) struct OwnMethods<'a> {
     class: &'a str,
-    methods: &'m Methods<'a>,
+    pub(super) methods: BTreeMap<&'a str, &'a StmtFunctionDef>,
     /// The attributes that a method sets to an object which gives each of its items once.
     streams: BTreeSet<&'a str>,
 }
 
-impl<'a, 'm> OwnMethods<'a, 'm> {
-    pub(super) fn of(class: &'a StmtClassDef, methods: &'m Methods<'a>) -> Self {
+/// What a method does to its object.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Change {
+    /// What it surely does if it is called once more.
+    pub(super) sure: Option<Repeat>,
+    /// It calls something that may change the object.
+    is_possible: bool,
+}
+
+impl Change {
+    /// Whether it may change the object.
+    pub(super) fn is_any(self) -> bool {
+        self.sure.is_some() || self.is_possible
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self { sure: self.sure.max(other.sure), is_possible: self.is_possible || other.is_possible }
+    }
+}
+
+impl<'a> OwnMethods<'a> {
+    pub(super) fn of(class: &'a StmtClassDef) -> Self {
         let mut streams = StreamAttributes::default();
         streams.visit_body(&class.body);
+        // What sets a property has the name of what reads it.
+        let is_setter = |decorator: &Decorator| {
+            path_of(&decorator.expression).last().is_some_and(|name| matches!(*name, "setter" | "deleter"))
+        };
+        let methods = class.body.iter().filter_map(Stmt::as_function_def_stmt);
+        let methods = methods.filter(|method| !method.decorator_list.iter().any(is_setter));
+        let methods = methods.map(|method| (method.name.as_str(), method)).collect();
         Self { class: &class.name, methods, streams: streams.0 }
     }
 
-    /// What an operator, a call or a block does to the objects that it is applied to, if it surely changes any.
-    pub(super) fn change_by_operator(&self, method: &'a StmtFunctionDef) -> Option<Repeat> {
-        self.follow(method, usize::MAX).sure
+    /// What each method does to its first `count` parameters, together with the methods that it calls.
+    pub(super) fn changes(&self, count: usize) -> BTreeMap<&'a str, Change> {
+        let (mut changes, mut callers) = (BTreeMap::new(), BTreeMap::<&str, Vec<&str>>::new());
+        for (name, method) in &self.methods {
+            let found = self.look_into(method, count);
+            changes.insert(*name, found.change);
+            for called in found.called {
+                callers.entry(called).or_default().push(name);
+            }
+        }
+        // Each method is looked into once, however many call it: a class may have thousands.
+        let mut open: Vec<&str> = self.methods.keys().copied().collect();
+        while let Some(name) = open.pop() {
+            let Some(change) = changes.get(name).copied().filter(|change| change.is_any()) else { continue };
+            for caller in callers.get(name).into_iter().flatten() {
+                let known = changes.entry(caller).or_default();
+                let both = known.and(change);
+                if *known != both {
+                    *known = both;
+                    open.push(caller);
+                }
+            }
+        }
+        changes
     }
 
-    /// What a call of a method does to its object if it is made once more, if it may change it.
-    pub(super) fn change_by_call(&self, method: &'a StmtFunctionDef) -> Option<Repeat> {
-        let found = self.follow(method, 1);
-        (found.sure.is_some() || found.may_change).then_some(Repeat::Unknown)
-    }
-
-    /// Looks into a method, and those of its class that it calls. Of each, the first `count` parameters are objects that matter.
-    fn follow(&self, method: &'a StmtFunctionDef, count: usize) -> Changing<'a, '_> {
+    fn look_into(&self, method: &'a StmtFunctionDef, count: usize) -> Changing<'a, '_> {
+        let parameters = method.parameters.iter_non_variadic_params().take(count);
+        let is_plain = method.decorator_list.iter().all(is_plain);
         let mut found = Changing {
             own: self,
-            objects: BTreeSet::new(),
-            called: vec![method.name.as_str()],
+            objects: parameters.map(|it| it.parameter.name.as_str()).chain([self.class]).collect(),
+            called: BTreeSet::new(),
             discarded: None,
-            sure: None,
-            may_change: false,
+            change: Change { sure: None, is_possible: !is_plain },
         };
-        let mut known = BTreeSet::new();
-        while let Some(name) = found.called.pop() {
-            let Some(method) = self.methods.get(name).filter(|_| known.insert(name)) else { continue };
-            let parameters = method.parameters.iter_non_variadic_params().take(count);
-            found.objects = parameters.map(|it| it.parameter.name.as_str()).chain([self.class]).collect();
-            found.may_change |= !method.decorator_list.iter().all(is_plain);
-            found.visit_body(&method.body);
-        }
+        found.visit_body(&method.body);
         found
     }
 }
@@ -92,20 +114,20 @@ fn is_plain(decorator: &Decorator) -> bool {
 
 /// Looks for what changes objects, or parts of them.
 struct Changing<'a, 'm> {
-    own: &'m OwnMethods<'a, 'm>,
+    own: &'m OwnMethods<'a>,
     /// The names of the objects and of parts of them.
     objects: BTreeSet<&'a str>,
-    called: Vec<&'a str>,
+    /// The methods of the class that are called or handed on.
+    called: BTreeSet<&'a str>,
     /// The expression whose result is not used.
     discarded: Option<&'a Expr>,
-    sure: Option<Repeat>,
-    may_change: bool,
+    change: Change,
 }
 
 impl<'a> Changing<'a, '_> {
     fn changes(&mut self, part: &Expr, repeat: Repeat) {
         if self.is_part(part) {
-            self.sure = self.sure.max(Some(repeat));
+            self.change.sure = self.change.sure.max(Some(repeat));
         }
     }
 
@@ -174,7 +196,7 @@ impl<'a> Changing<'a, '_> {
         let is_changing = |it: &Self, value: &Expr| {
             value.as_attribute_expr().is_some_and(|part| change_by(&part.attr).is_some() && it.is_part(value))
         };
-        self.may_change |= self.passes(&call.arguments, is_changing);
+        self.change.is_possible |= self.passes(&call.arguments, is_changing);
         match &*call.func {
             Expr::Name(function) => self.call_of_function(&function.id, call),
             Expr::Attribute(method) => self.call_of_method(method, call, is_discarded),
@@ -188,12 +210,12 @@ impl<'a> Changing<'a, '_> {
         } else if function == self.own.class {
             // Another object is made.
         } else if self.objects.contains(function) {
-            self.may_change |= !self.own.methods.contains_key("__call__");
-            self.called.push("__call__");
+            self.change.is_possible |= !self.own.methods.contains_key("__call__");
+            self.called.insert("__call__");
         } else if REACHING.contains(&function) {
-            self.may_change = true;
+            self.change.is_possible = true;
         } else if !is_builtin(function) && !function.starts_with(char::is_uppercase) {
-            self.may_change |= self.passes(&call.arguments, Self::is_part);
+            self.change.is_possible |= self.passes(&call.arguments, Self::is_part);
         }
     }
 
@@ -204,14 +226,14 @@ impl<'a> Changing<'a, '_> {
         } else if let Some(change) = change_by(name) {
             self.changes(&method.value, change.again);
         } else if is_in_place(call) || !is_reading(call, method, is_discarded) {
-            self.may_change |= self.is_part(&method.value);
+            self.change.is_possible |= self.is_part(&method.value);
         }
         // `random.shuffle(self.items)`, and `Base.advance(self)`, which libraries hardly ever get.
         let is_whole = |it: &Self, value: &Expr| {
             value.as_name_expr().is_some_and(|name| it.objects.contains(name.id.as_str()))
                 || name == "shuffle" && it.is_part(value)
         };
-        self.may_change |= self.passes(&call.arguments, is_whole);
+        self.change.is_possible |= self.passes(&call.arguments, is_whole);
     }
 
     fn is_own(&self, method: &ExprAttribute) -> bool {
@@ -228,7 +250,7 @@ impl<'a> Visitor<'a> for Changing<'a, '_> {
         match statement {
             Stmt::AugAssign(assign) if assign.target.is_name_expr() => {
                 // `items = self.items; items += [1]`
-                self.may_change |= self.is_part(&assign.target);
+                self.change.is_possible |= self.is_part(&assign.target);
             }
             Stmt::AugAssign(assign) => self.changes(&assign.target, Repeat::Differs),
             Stmt::Assign(assign) if self.is_part(&assign.value) => {
@@ -251,9 +273,10 @@ impl<'a> Visitor<'a> for Changing<'a, '_> {
             {
                 self.changes(expression, Repeat::Same);
             }
-            Expr::Attribute(part) if self.is_own(part) => self.called.push(&part.attr),
+            Expr::Attribute(part) if self.is_own(part) => drop(self.called.insert(&part.attr)),
             Expr::Attribute(part) => {
-                self.may_change |= self.own.streams.contains(part.attr.as_str()) || is_generator(&part.attr);
+                self.change.is_possible |=
+                    self.own.streams.contains(part.attr.as_str()) || is_generator(&part.attr);
             }
             Expr::Named(named) if self.is_part(&named.value) => self.name_part(&named.target),
             Expr::Call(call) => {
