@@ -79,6 +79,13 @@ class Restarts:
         if self.jupyter.form != "jsd":
             await until(lambda: self.kernel["connections"] == 0, "the server knows that we are gone")
 
+    async def leave(self) -> str:
+        """A server that is killed while the cell waits at its gate; the id of the run."""
+        async with self.server() as server:
+            run = await self.begin(server)
+            await self.kill(server)
+        return run
+
     async def finish(self) -> None:
         """Lets the cell run to its end."""
         self.gate.touch()
@@ -101,9 +108,7 @@ def restarts(jupyter: JupyterServer, path: str, tmp_path: Path) -> Restarts:
 
 async def test_a_run_that_ended_while_nobody_was_connected(restarts: Restarts, form: str) -> None:
     restarts.write("print('after')", "6 * 7")
-    async with restarts.server() as server:
-        run = await restarts.begin(server)
-        await restarts.kill(server)
+    run = await restarts.leave()
     [log] = restarts.logs
     assert log.stat().st_mode & 0o777 == 0o600 and log.parent.stat().st_mode & 0o777 == 0o700
     await restarts.finish()
@@ -168,9 +173,7 @@ async def test_a_run_that_goes_on_is_followed_to_its_end(restarts: Restarts) -> 
 
 async def test_the_runs_of_a_kernel_that_was_restarted_are_lost(restarts: Restarts) -> None:
     restarts.write("print('after')")
-    async with restarts.server() as server:
-        run = await restarts.begin(server)
-        await restarts.kill(server)
+    run = await restarts.leave()
     restarts.jupyter.ask("POST", f"api/kernels/{restarts.kernel['id']}/restart")
     restarts.gate.touch()
     async with restarts.server() as server:
@@ -182,9 +185,7 @@ async def test_the_runs_of_a_kernel_that_was_restarted_are_lost(restarts: Restar
 
 async def test_the_runs_of_a_kernel_that_was_shut_down_are_lost(restarts: Restarts) -> None:
     restarts.write("print('after')")
-    async with restarts.server() as server:
-        run = await restarts.begin(server)
-        await restarts.kill(server)
+    run = await restarts.leave()
     restarts.jupyter.ask("DELETE", f"api/sessions/{restarts.jupyter.session_of(restarts.path)['id']}")
     async with restarts.server() as server:
         await restarts.open(server)

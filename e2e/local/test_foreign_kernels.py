@@ -27,6 +27,13 @@ async def join(server: StdioClient, kernel: ForeignKernel, mode: str = "create")
     return await server.call("use_notebook", notebook_path=NOTEBOOK, mode=mode, kernel_id=kernel.id)
 
 
+async def wait_in(machine: Machine, server: StdioClient) -> str:
+    """A cell that waits; the id of its run."""
+    cell_id, run = await begin(server, f"print('begun', flush=True)\n{machine.gate()[1]}")
+    await until_printed(machine, server, cell_id, run, "begun")
+    return run
+
+
 async def test_it_is_listed_joined_shared_and_survives_every_end_of_ours(
     machine: Machine, kernel: ForeignKernel
 ) -> None:
@@ -65,8 +72,7 @@ async def test_it_is_interrupted_by_a_signal_to_its_process_alone_and_answers_in
     # That the process is found by its sockets, and that SIGINT interrupts the cell and not the kernel.
     async with machine.server() as server:
         await join(server, kernel)
-        cell_id, run = await begin(server, f"print('begun', flush=True)\n{machine.gate()[1]}")
-        await until_printed(machine, server, cell_id, run, "begun")
+        run = await wait_in(machine, server)
         await server.call("interrupt_kernel")
         ended = await server.call("get_run", run_id=run, wait_seconds=LONG)
         assert "[INTERRUPTED" in ended and "KeyboardInterrupt" in ended
@@ -84,8 +90,7 @@ async def test_its_death_is_noticed_and_a_new_kernel_takes_its_place(
     # That the end of connections over TCP is the only sign of a process that is not ours.
     async with machine.server() as server:
         await join(server, kernel)
-        cell_id, run = await begin(server, f"print('begun', flush=True)\n{machine.gate()[1]}")
-        await until_printed(machine, server, cell_id, run, "begun")
+        run = await wait_in(machine, server)
         kernel.kill()
         assert "[KERNEL DIED" in await server.call("get_run", run_id=run, wait_seconds=LONG)
         assert f"{kernel.id}: started" not in await server.call("list_kernels")

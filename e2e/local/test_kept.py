@@ -12,6 +12,7 @@ from e2e.support.kept_kernels import NOTEBOOK, Machine, begin, create, kill, req
 from e2e.support.notebook_client import run_id
 from e2e.support.notebook_files import cell, printed, read_valid
 from e2e.support.processes import kernels
+from e2e.support.stdio_client import StdioClient
 from e2e.support.waiting import LONG, until
 
 
@@ -185,13 +186,19 @@ async def test_runs_are_found_by_their_id_before_their_notebook_is_opened_and_wh
         assert machine.printed(cell_id) == "early\nlate\n"
 
 
+async def request_silent(machine: Machine, server: StdioClient) -> tuple[str, str]:
+    """A run of a kernel that never says that it has started: the ids of the cell and the run."""
+    machine.home.install("silent", ["sleep", "1000"])
+    await server.call("use_notebook", notebook_path=NOTEBOOK, mode="create", kernel_name="silent")
+    cell_id, run = await request(server, "1")
+    await until(lambda: run in machine.logged(), "the keeper knows of the run")
+    return cell_id, run
+
+
 @pytest.mark.parametrize("end", ["SIGKILL", "SIGTERM"])
 async def test_a_run_whose_kernel_was_still_starting_is_reported_as_not_run(end: str, machine: Machine) -> None:
-    machine.home.install("silent", ["sleep", "1000"])
     async with machine.server() as server:
-        await server.call("use_notebook", notebook_path=NOTEBOOK, mode="create", kernel_name="silent")
-        cell_id, run = await request(server, "1")
-        await until(lambda: run in machine.logged(), "the keeper knows of the run")
+        cell_id, run = await request_silent(machine, server)
         os.killpg(server.process.pid, signal.Signals[end])
         await server.ended()
     await until(lambda: not machine.keepers, "the kernel is no longer wanted")
@@ -202,22 +209,16 @@ async def test_a_run_whose_kernel_was_still_starting_is_reported_as_not_run(end:
 
 
 async def test_a_run_that_is_cancelled_while_its_kernel_starts_leaves_nothing(machine: Machine) -> None:
-    machine.home.install("silent", ["sleep", "1000"])
     async with machine.server() as server:
-        await server.call("use_notebook", notebook_path=NOTEBOOK, mode="create", kernel_name="silent")
-        _, run = await request(server, "1")
-        await until(lambda: run in machine.logged(), "the keeper knows of the run")
+        _, run = await request_silent(machine, server)
         await server.call("interrupt_kernel", run_id=run)
         assert "Its kernel" in await server.call("unuse_notebook")
         await until(lambda: not machine.keepers and not machine.folders, "the keeper has ended")
 
 
 async def test_a_kernel_that_starts_can_be_stopped_at_the_command_line(machine: Machine) -> None:
-    machine.home.install("silent", ["sleep", "1000"])
     async with machine.server() as server:
-        await server.call("use_notebook", notebook_path=NOTEBOOK, mode="create", kernel_name="silent")
-        _, run = await request(server, "1")
-        await until(lambda: run in machine.logged(), "the keeper knows of the run")
+        _, run = await request_silent(machine, server)
         [kernel] = json.loads(machine.kernels_command("--json"))
         assert kernel["state"] == "starting"
         assert "stopped" in machine.kernels_command("stop", "--all")

@@ -14,7 +14,7 @@ from nbformat import v4
 from playwright.async_api import Browser, Page, expect
 
 from e2e.support.kept_kernels import NOTEBOOK, Machine
-from e2e.support.live_page import Seen, opened, view
+from e2e.support.live_page import Seen, opened, take_back, view
 from e2e.support.processes import command_lines, marked
 from e2e.support.program import program
 from e2e.support.stdio_client import StdioClient
@@ -59,14 +59,8 @@ async def test_what_an_agent_does_is_seen_and_taken_back(browser: Browser, machi
         await expect(image).to_be_visible()
         assert await image.evaluate("image => image.naturalWidth > 0")
         cell = page.locator(".v-cell").nth(0)
-        await server.call("overwrite_cell_source", cell_index=0, cell_source="print('other')")
-        await expect(cell.locator(".cb-source")).to_have_text("print('other')")
-        await cell.get_by_role("button", name="changed by bare").click()
-        await expect(page.get_by_role("dialog")).to_contain_text("+print('other')")
-        await page.get_by_role("button", name="Take back").click()
-        await expect(page.locator("#said")).to_contain_text("Undone: o")
+        await take_back(page, cell, server.call, named="changed by bare")
         await expect(cell.locator(".cb-source")).to_contain_text("plt.plot")
-        await expect(page.locator("#history li").first).to_contain_text("you")
         reply = await server.call("read_cell", cell_index=0)
         assert reply.startswith("[NOTICE] The person undid o") and reply.splitlines()[0].endswith(f"in {NOTEBOOK}."), reply
         assert "[NOTICE]" not in await server.call("read_cell", cell_index=0)

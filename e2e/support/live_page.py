@@ -2,16 +2,19 @@
 
 import asyncio
 import subprocess
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TypeVar
 
-from playwright.async_api import Browser, Page, async_playwright, expect
+from playwright.async_api import Browser, Locator, Page, async_playwright, expect
 
 from e2e.support.browser import executable
 from e2e.support.kept_kernels import Machine
 from e2e.support.program import program
 from e2e.support.waiting import LONG
+
+T = TypeVar("T")
 
 
 @asynccontextmanager
@@ -60,6 +63,22 @@ async def opened(browser: Browser, url: str) -> tuple[Page, "Seen"]:
     await page.goto(url)
     await expect(page.locator("#connection")).to_have_text("Connected")
     return page, seen
+
+
+async def take_back(page: Page, cell: Locator, change: Callable[..., Awaitable[T]], named: str = "changed by") -> T:
+    """An agent overwrites the first cell, and the person takes that back; what the agent was told of its change."""
+    mark = cell.get_by_role("button", name=named)
+    before = await mark.get_attribute("data-operation") or ""
+    told = await change("overwrite_cell_source", cell_index=0, cell_source="print('other')")
+    await expect(cell.locator(".cb-source")).to_have_text("print('other')")
+    # The page can show the source before it shows whose change that was.
+    await expect(mark).not_to_have_attribute("data-operation", before)
+    await mark.click()
+    await expect(page.get_by_role("dialog")).to_contain_text("+print('other')")
+    await page.get_by_role("button", name="Take back").click()
+    await expect(page.locator("#said")).to_contain_text("Undone: o")
+    await expect(page.locator("#history li").first).to_contain_text("you")
+    return told
 
 
 class Seen:
