@@ -14,10 +14,13 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 
 use crate::extension::http_client::{Agent, Caller};
-use crate::extension::setup::{ADDING, BESIDE, INSIDE, Notebooks, RUN, Server, Software, module, run_name};
+use crate::extension::setup::{
+    ADDING, BESIDE, INSIDE, Notebooks, RUN, Software, module, run_name, write_notebooks,
+};
 use crate::extension::table::{Row, print};
 use crate::jupyter::baseline::Socket;
 use crate::jupyter::rest::Rest;
+use crate::jupyter::server::Server;
 use crate::jupyter::setup::READ;
 use crate::local::clients::StdioClient;
 use crate::process::load;
@@ -85,12 +88,12 @@ fn side_by_side(
     ours: Software<'_>,
 ) -> Result<Vec<Row>> {
     let runtime = crate::runtime()?;
-    let their_server = Server::start(home.join("theirs"), theirs, notebooks, true)?;
-    let our_server = Server::start(home.join("ours"), ours, notebooks, true)?;
+    let their_server = setup::start(home.join("theirs"), theirs, notebooks, true)?;
+    let our_server = setup::start(home.join("ours"), ours, notebooks, true)?;
     // Their program needs rooms, whatever the others do with.
-    let beside = Server::start(home.join("beside"), theirs, Notebooks::InRooms, false)?;
+    let beside = setup::start(home.join("beside"), theirs, Notebooks::InRooms, false)?;
     for server in [&their_server, &our_server, &beside] {
-        server.write_notebooks()?;
+        write_notebooks(server)?;
     }
     let mut their_program = beside.beside(module(theirs.python, "jupyter_mcp_server"));
     their_program.args(["--start-new-code-sandbox", "true"]);

@@ -2,6 +2,7 @@
 
 pub(crate) mod baseline;
 pub(crate) mod rest;
+pub(crate) mod server;
 pub(crate) mod setup;
 
 use std::time::{Duration, Instant};
@@ -69,19 +70,19 @@ pub(crate) fn measure(program: &str, python: &str, original: &str) -> Result<()>
         client.call("use_notebook", &json!({ "notebook_name": "own", "notebook_path": path }))?;
         client.call("execute_code", &json!({ "code": "1+1" }))?;
     }
-    let mut rest = Rest::new(setup.port)?;
+    let mut rest = Rest::new(setup.server.port)?;
     let kernel = any_kernel(&mut rest)?;
 
     for call in calls() {
         let mut baseline = match call.tool {
             "list_kernels" => Baseline::Get(&mut rest, "/api/kernels"),
-            "list_files" => Baseline::Listings(setup.port),
+            "list_files" => Baseline::Listings(setup.server.port),
             "execute_code" => {
                 let path = format!("/api/kernels/{kernel}/channels");
-                Baseline::Kernel(Box::new(runtime.block_on(Socket::open(setup.port, &path))?))
+                Baseline::Kernel(Box::new(runtime.block_on(Socket::open(setup.server.port, &path))?))
             }
             "insert_cell" => Baseline::Room(Box::new(
-                runtime.block_on(RoomConnection::open(setup.port, "baseline.ipynb"))?,
+                runtime.block_on(RoomConnection::open(setup.server.port, "baseline.ipynb"))?,
             )),
             _ => Baseline::None,
         };
@@ -89,11 +90,11 @@ pub(crate) fn measure(program: &str, python: &str, original: &str) -> Result<()>
     }
     rows.push(ten_at_once(&mut theirs, &mut ours)?);
 
-    let saved = cell_count(&setup.path("ours.ipynb"))?;
+    let saved = cell_count(&setup.server.path("ours.ipynb"))?;
     let code = format!("for number in range({PRINTS}):\n    print(number, flush=True)");
     let given = json!({ "cell_index": -1, "cell_source": code, "timeout": 120 });
     let (printing, _) = ours.call("insert_execute_code_cell", &given)?;
-    let arrived = printed_lines(&setup.path("ours.ipynb"))?;
+    let arrived = printed_lines(&setup.server.path("ours.ipynb"))?;
 
     println!("load average before: {load_before}, after: {}", load());
     println!(
@@ -123,7 +124,7 @@ pub(crate) fn measure(program: &str, python: &str, original: &str) -> Result<()>
     for cells in growth::SIZES {
         let client = StdioClient::open(&mut setup.ours())?;
         let Growth { read, read_after_edit, search, edit, resident } =
-            growth::measure(client, cells, &setup.path(&growth::name(cells)), GROWTHS)?;
+            growth::measure(client, cells, &setup.server.path(&growth::name(cells)), GROWTHS)?;
         let [read, after, search, edit] = [read, read_after_edit, search, edit].map(ms);
         let resident = mb(resident);
         println!(

@@ -1,5 +1,6 @@
 //! Starting the program, and what it weighs.
 
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -19,6 +20,21 @@ pub(crate) fn start(command: &mut Command) -> Result<(LineClient, Duration)> {
     lines.send(INITIALIZE)?;
     lines.answer(1)?;
     Ok((lines, begin.elapsed()))
+}
+
+/// Keeps the user's own Jupyter settings out of the measurement.
+pub(crate) fn in_home(command: &mut Command, home: &Path) {
+    for (name, folder) in [
+        ("HOME", "home"),
+        ("IPYTHONDIR", "ipython"),
+        ("JUPYTER_CONFIG_DIR", "config"),
+        ("JUPYTER_DATA_DIR", "data"),
+        ("JUPYTER_RUNTIME_DIR", "runtime"),
+        ("XDG_STATE_HOME", "state"),
+    ] {
+        command.env(name, home.join(folder));
+    }
+    command.env_remove("JUPYTER_PATH");
 }
 
 /// The resident memory of a process, in KiB.

@@ -7,10 +7,11 @@ use anyhow::{Result, anyhow, ensure};
 use serde_json::json;
 
 use crate::extension::http_client::Caller;
-use crate::extension::setup::{LARGE, Notebooks, Server, large_name};
+use crate::extension::setup::{LARGE, Notebooks, large_name};
 use crate::extension::table::Row;
 use crate::jupyter::baseline::RoomConnection;
 use crate::jupyter::rest::Rest;
+use crate::jupyter::server::Server;
 use crate::statistics::median;
 
 /// Between two requests of whoever else is there.

@@ -7,7 +7,7 @@ use anyhow::Result;
 use serde_json::json;
 
 use crate::extension::http_client::{Agent, Caller as _};
-use crate::extension::setup::{Notebooks, Server, Software};
+use crate::extension::setup::{self, Notebooks, Software};
 use crate::extension::table::Row;
 use crate::process::resident;
 
@@ -32,7 +32,7 @@ pub(crate) fn measure(home: &Path, theirs: Software<'_>, ours: Software<'_>) -> 
         for (memory, software) in memory.iter_mut().zip([theirs, ours]) {
             let start = |is_extended| {
                 let home = home.join(format!("weighed-{}", software.extension));
-                Server::start(home, software, Notebooks::InRooms, is_extended)
+                setup::start(home, software, Notebooks::InRooms, is_extended)
             };
             memory.without.push(at_rest(start(false)?.id())?);
             let server = start(true)?;

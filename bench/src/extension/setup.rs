@@ -1,16 +1,13 @@
 //! The Jupyter servers that are measured with an extension, with another, and with none.
 
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
 
-use anyhow::{Result, ensure};
-use rustix::process::{Pid, Signal, kill_process};
+use anyhow::Result;
 use serde_json::{Value, json};
 
-use crate::jupyter::rest::{Rest, TOKEN};
-use crate::jupyter::setup::{READ, in_home};
+use crate::jupyter::server::Server;
+use crate::jupyter::setup::READ;
 use crate::local::setup::notebook;
 
 /// The cells of the notebooks in which agents run one.
@@ -22,8 +19,6 @@ pub(crate) const BESIDE: &str = "beside";
 pub(crate) const ADDING: usize = 1;
 /// How often the large notebook is there: each time it is read, it is another file.
 pub(crate) const LARGE: usize = 3;
-const START: Duration = Duration::from_secs(60);
-const END: Duration = Duration::from_secs(20);
 /// Runs a module that the system ends with this process, however this ends.
 const MODULE: &str = "import ctypes, runpy, sys; ctypes.CDLL(None).prctl(1, 15); del sys.argv[0]; \
                       runpy.run_module(sys.argv[0], run_name='__main__', alter_sys=True)";
@@ -48,105 +43,44 @@ pub(crate) enum Notebooks {
     InRooms,
 }
 
-/// A server in a home of its own. It ends with this.
-pub(crate) struct Server {
-    process: Child,
-    pub(crate) port: u16,
+/// Starts a server in `home`, with or without its extension, and waits until it answers.
+pub(crate) fn start(
     home: PathBuf,
+    software: Software<'_>,
+    notebooks: Notebooks,
+    is_extended: bool,
+) -> Result<Server> {
+    let rooms = notebooks == Notebooks::InRooms;
+    let extensions = json!({
+        software.extension: is_extended,
+        "jupyter_server_ydoc": rooms,
+        "jupyter_server_fileid": rooms || software.needs_file_ids,
+    });
+    let settings = json!({ "ServerApp": { "jpserver_extensions": extensions } });
+    std::fs::create_dir_all(home.join("config"))?;
+    std::fs::write(home.join("config/jupyter_server_config.json"), settings.to_string())?;
+    let mut command = module(software.python, "jupyterlab");
+    match software.site {
+        Some(site) => command.env("PYTHONPATH", site),
+        None => command.env_remove("PYTHONPATH"),
+    };
+    Server::start(command, home)
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        // The server ends its kernels when it is asked to end; killed, it would leave them.
-        let id = i32::try_from(self.process.id()).ok().and_then(Pid::from_raw);
-        if let Some(id) = id {
-            let _ = kill_process(id, Signal::TERM);
+/// Lays out what agents read and run.
+pub(crate) fn write_notebooks(server: &Server) -> Result<()> {
+    std::fs::write(server.path(READ), notebook(200).to_string())?;
+    for cells in RUN {
+        let mut runs = notebook(cells);
+        let cell = &mut runs["cells"][ADDING];
+        (cell["source"], cell["outputs"]) = (json!("1+1"), json!([]));
+        for agent in [INSIDE, BESIDE] {
+            std::fs::write(server.path(&run_name(agent, cells)), runs.to_string())?;
         }
-        let begin = Instant::now();
-        while begin.elapsed() < END && matches!(self.process.try_wait(), Ok(None)) {
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        let _ = self.process.kill();
-        let _ = self.process.wait();
     }
-}
-
-impl Server {
-    /// Starts a server in `home`, with or without its extension, and waits until it answers.
-    pub(crate) fn start(
-        home: PathBuf,
-        software: Software<'_>,
-        notebooks: Notebooks,
-        is_extended: bool,
-    ) -> Result<Self> {
-        let rooms = notebooks == Notebooks::InRooms;
-        let extensions = json!({
-            software.extension: is_extended,
-            "jupyter_server_ydoc": rooms,
-            "jupyter_server_fileid": rooms || software.needs_file_ids,
-        });
-        let settings = json!({ "ServerApp": { "jpserver_extensions": extensions } });
-        std::fs::create_dir_all(home.join("config"))?;
-        std::fs::create_dir_all(home.join("root"))?;
-        std::fs::write(home.join("config/jupyter_server_config.json"), settings.to_string())?;
-
-        let port = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
-        let mut command = module(software.python, "jupyterlab");
-        command.args(["--no-browser", "--allow-root", "--ServerApp.port_retries=0"]);
-        command.arg(format!("--ServerApp.port={port}")).arg(format!("--IdentityProvider.token={TOKEN}"));
-        command.arg(format!("--ServerApp.root_dir={}", home.join("root").display()));
-        in_home(&mut command, &home);
-        match software.site {
-            Some(site) => command.env("PYTHONPATH", site),
-            None => command.env_remove("PYTHONPATH"),
-        };
-        // jupyter-collaboration keeps a database where its server runs.
-        command.current_dir(&home);
-        let log = std::fs::File::create(home.join("server.log"))?;
-        let process = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn()?;
-        let mut server = Self { process, port, home };
-        let begin = Instant::now();
-        while Rest::new(port).and_then(|mut rest| rest.get("/api")).is_err() {
-            let log = server.home.join("server.log");
-            let is_there = server.process.try_wait()?.is_none() && begin.elapsed() < START;
-            ensure!(is_there, "the Jupyter server does not start; see {}", log.display());
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        Ok(server)
-    }
-
-    /// Lays out what agents read and run.
-    pub(crate) fn write_notebooks(&self) -> Result<()> {
-        std::fs::write(self.path(READ), notebook(200).to_string())?;
-        for cells in RUN {
-            let mut runs = notebook(cells);
-            let cell = &mut runs["cells"][ADDING];
-            (cell["source"], cell["outputs"]) = (json!("1+1"), json!([]));
-            for agent in [INSIDE, BESIDE] {
-                std::fs::write(self.path(&run_name(agent, cells)), runs.to_string())?;
-            }
-        }
-        let large = large().to_string();
-        (0..LARGE).try_for_each(|number| std::fs::write(self.path(&large_name(number)), &large))?;
-        Ok(())
-    }
-
-    /// The program of an agent of this server.
-    pub(crate) fn beside(&self, mut program: Command) -> Command {
-        program.args(["--transport", "stdio", "--jupyter-token", TOKEN, "--jupyter-url"]);
-        program.arg(format!("http://127.0.0.1:{}", self.port)).current_dir(&self.home);
-        in_home(&mut program, &self.home);
-        program
-    }
-
-    /// A file of the server.
-    pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.home.join("root").join(name)
-    }
-
-    pub(crate) fn id(&self) -> u32 {
-        self.process.id()
-    }
+    let large = large().to_string();
+    (0..LARGE).try_for_each(|number| std::fs::write(server.path(&large_name(number)), &large))?;
+    Ok(())
 }
 
 /// A Python module as a program.

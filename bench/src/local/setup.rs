@@ -7,6 +7,7 @@ use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
 use crate::local::growth;
+use crate::process::in_home;
 
 /// The notebook in which code runs.
 pub(crate) const NOTEBOOK: &str = "runs.ipynb";
@@ -91,19 +92,8 @@ impl Setup {
         Ok(command)
     }
 
-    /// Keeps the user's own Jupyter settings out of the measurement.
     fn in_own_home(&self, command: &mut Command) {
-        for (name, folder) in [
-            ("HOME", "home"),
-            ("IPYTHONDIR", "ipython"),
-            ("JUPYTER_CONFIG_DIR", "config"),
-            ("JUPYTER_DATA_DIR", "data"),
-            ("JUPYTER_RUNTIME_DIR", "runtime"),
-            ("XDG_STATE_HOME", "state"),
-        ] {
-            command.env(name, self.home.join(folder));
-        }
-        command.env_remove("JUPYTER_PATH");
+        in_home(command, &self.home);
         if let Some(environment) = self.python.ancestors().nth(2) {
             command.env("VIRTUAL_ENV", environment);
         }
