@@ -20,7 +20,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::args::{Level, Logging};
-use crate::{private, terminal};
+use crate::terminal;
 
 /// The most lines that wait to be written; further ones are dropped.
 const MAX_PENDING_LINES: usize = 1024;
@@ -134,7 +134,7 @@ fn shared_folder(file: &Path) -> Option<PathBuf> {
 }
 
 fn file_in(folder: &Path) -> anyhow::Result<PathBuf> {
-    private::create_folder(folder)
+    environments::create_private_folder(folder)
         .with_context(|| format!("cannot create the log folder {}", folder.display()))?;
     let now = chrono::Local::now().format("%Y-%m-%d_%H-%M-%S");
     Ok(folder.join(format!("cellbridge.{now}.{}.log", std::process::id())))

@@ -3,7 +3,6 @@
 #![expect(clippy::disallowed_methods, reason = "this crate reads the environment, so that no other has to")]
 
 mod args;
-mod attempts;
 mod colab_subset;
 mod demo;
 mod doctor;
@@ -20,8 +19,6 @@ mod pager;
 #[cfg(test)]
 mod pages;
 mod person;
-mod private;
-mod programs;
 mod run;
 mod running_server;
 mod serve;

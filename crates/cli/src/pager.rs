@@ -5,9 +5,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use clap::builder::styling::{AnsiColor, Style};
+use environments::programs;
 
+use crate::person;
 use crate::terminal::{Painted, is_read_by_person, say, say_painted};
-use crate::{person, programs};
 
 /// Prints a text whose lines are operations and differences. On a terminal it has colours, unless `NO_COLOR` is set, and goes
 /// through the pager, which is none that comes with the notebook at `path`.

@@ -8,7 +8,7 @@ use ::jupyter::{Capabilities, Jupyter, JupyterConnector, Source};
 use anyhow::{Context as _, bail};
 use calls::permissions::{Group, Policy};
 use colab::{Browser, Desktop, Listener, Settings};
-use environments::ProcessEnv;
+use environments::{ProcessEnv, programs};
 use local::KernelKeeping;
 use mcp::Server;
 use place::Place;
@@ -21,7 +21,7 @@ use crate::args::{self, Transport};
 use crate::colab_subset::ColabSubset;
 use crate::endpoint::{HttpEndpoint, serve_until_shutdown};
 use crate::view::PageFrontend;
-use crate::{attempts, jupyter, logging, operations, programs, view};
+use crate::{jupyter, logging, operations, view};
 
 /// Time limit for sending the last frames to the Colab tab at shutdown.
 const TAB_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
@@ -78,7 +78,7 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
         network_timeout: options.network.network_timeout,
     };
     let (tab, tabs) = colab::Colab::new(listener, token, further_tokens, tab_settings, shutdown.clone())?;
-    let tabs = tokio::spawn(serve_tabs(tabs, attempts::keep(tab.attempts(), state_env.clone())));
+    let tabs = tokio::spawn(serve_tabs(tabs, doctor::keep_attempts(tab.attempts(), state_env.clone())));
     let policy = serving.allowed.policy();
     let has_tab = is_tab_a_place(&policy);
     let folder = match &server {
@@ -180,7 +180,7 @@ pub(crate) async fn colab(options: args::Colab) -> anyhow::Result<()> {
         network_timeout: options.network.network_timeout,
     };
     let (place, tabs) = colab::Colab::new(listener, token, Vec::new(), settings, shutdown.clone())?;
-    let tabs = tokio::spawn(serve_tabs(tabs, attempts::keep(place.attempts(), process_env)));
+    let tabs = tokio::spawn(serve_tabs(tabs, doctor::keep_attempts(place.attempts(), process_env)));
     let server = Server::new(place).offering(serving.allowed.policy());
     let served = serve_until_shutdown(server, endpoint, "colab -- cellbridge colab", &shutdown).await;
     let _ = tokio::time::timeout(TAB_SHUTDOWN_TIMEOUT, tabs).await;

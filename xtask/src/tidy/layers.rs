@@ -13,7 +13,7 @@ const LAYERS: [(u8, &[&str]); 11] = [
     (4, &["colab", "files", "keeper", "packages", "recorder", "run_logs"]),
     (5, &["environments", "jupyter", "questions", "runs"]),
     (6, &["local", "verify"]),
-    (7, &["workspace"]),
+    (7, &["doctor", "workspace"]),
     (8, &["calls", "telemetry"]),
     (9, &["page", "tools"]),
     (10, &["mcp"]),

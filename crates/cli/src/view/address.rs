@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rest::Secret;
 use serde::{Deserialize, Serialize};
 
-use crate::private::create_folder;
+use environments::create_private_folder;
 
 const FILE: &str = "page";
 
@@ -30,7 +30,7 @@ pub(super) struct AddressFile(File);
 impl AddressFile {
     /// `None` if another process serves the page.
     pub(super) fn take(state: &Path) -> io::Result<Option<Self>> {
-        create_folder(state)?;
+        create_private_folder(state)?;
         let file = open(&state.join(FILE))?;
         match file.try_lock() {
             Ok(()) => {

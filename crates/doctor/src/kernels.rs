@@ -34,7 +34,7 @@ struct Facts {
     has_default_prefix: bool,
 }
 
-pub(super) async fn check(machine: &Machine) -> Vec<Finding> {
+pub(crate) async fn check(machine: &Machine) -> Vec<Finding> {
     let mut all = match &machine.root {
         Ok(root) => findings(&gather(root, &machine.kernel_env).await),
         Err(problem) => vec![CHECK.error("folder", format!("{problem}; name another one with --root."))],

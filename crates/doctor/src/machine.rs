@@ -4,29 +4,28 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 use anyhow::Context as _;
-use environments::{ProcessEnv, Variables};
+use environments::ProcessEnv;
 
-use crate::args;
+use crate::Options;
 
 #[derive(Debug, Clone)]
-pub(super) struct Machine {
+pub(crate) struct Machine {
     /// All variables of this process.
-    pub(super) process_env: ProcessEnv,
+    pub(crate) process_env: ProcessEnv,
+    pub(crate) current_folder: Option<PathBuf>,
     /// Those that kernels get.
-    pub(super) kernel_env: ProcessEnv,
+    pub(crate) kernel_env: ProcessEnv,
     /// Where agents would work, or why they cannot.
-    pub(super) root: Result<PathBuf, String>,
-    pub(super) now: SystemTime,
+    pub(crate) root: Result<PathBuf, String>,
+    pub(crate) now: SystemTime,
 }
 
 impl Machine {
-    pub(super) fn read(options: &args::Doctor) -> anyhow::Result<Self> {
-        let variables: Variables = std::env::vars_os().collect();
-        let home = std::env::home_dir().filter(|home| !home.as_os_str().is_empty());
-        let named = match &options.root {
-            Some(root) => root.clone(),
-            None => std::env::current_dir().context("the current folder is gone; name one with --root")?,
-        };
+    pub(crate) fn read(options: &Options) -> anyhow::Result<Self> {
+        let ProcessEnv { variables, home } = options.process_env.clone();
+        let home = home.filter(|home| !home.as_os_str().is_empty());
+        let named = options.root.clone().or_else(|| options.current_folder.clone());
+        let named = named.context("the current folder is gone; name one with --root")?;
         let root = match dunce::canonicalize(&named) {
             Ok(root) if root.is_dir() => Ok(root),
             Ok(root) => Err(format!("{} is not a folder", root.display())),
@@ -35,6 +34,7 @@ impl Machine {
         Ok(Self {
             kernel_env: ProcessEnv::inherited(variables.clone(), home.clone(), &options.kernel_env),
             process_env: ProcessEnv { variables, home },
+            current_folder: options.current_folder.clone(),
             root,
             now: SystemTime::now(),
         })

@@ -127,6 +127,7 @@ mod tests {
         ("/bin/sh".into(), vec!["-c".to_owned(), script.to_owned()])
     }
 
+    #[expect(clippy::disallowed_methods, reason = "the shell of a test needs this process's variables")]
     fn surroundings() -> Surroundings {
         Surroundings { folder: "/".into(), variables: std::env::vars_os().collect() }
     }

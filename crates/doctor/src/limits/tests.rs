@@ -1,8 +1,8 @@
 //! Planted facts, and what is said about them.
 
 use super::*;
-use crate::doctor::finding::Status;
-use crate::doctor::finding::tests::line;
+use crate::finding::Status;
+use crate::finding::tests::line;
 
 const ROOMY: Space = Space { free: 10 << 30, total: 20 << 30, has_inodes: true, is_tmpfs: false };
 

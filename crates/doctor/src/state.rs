@@ -35,7 +35,7 @@ struct Facts {
     leftovers: Vec<local::Leftover>,
 }
 
-pub(super) fn check(machine: &Machine) -> Vec<Finding> {
+pub(crate) fn check(machine: &Machine) -> Vec<Finding> {
     let end = Instant::now() + COUNT_TIMEOUT;
     let process_env = &machine.process_env;
     let folders = [("data", process_env.own_data_dir()), ("state", process_env.own_state_dir())];
@@ -199,7 +199,7 @@ fn make_private(paths: &[PathBuf]) -> String {
     command(["chmod", "go-rwx"].into_iter().chain(paths.iter().map(String::as_str)))
 }
 
-pub(super) fn size(bytes: u64) -> String {
+pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "kB")];
     match UNITS.iter().find(|(unit, _)| bytes >= *unit) {
         Some((unit, name)) => {

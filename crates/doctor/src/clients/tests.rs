@@ -1,8 +1,8 @@
 //! Planted outcomes, and what is said about them.
 
 use super::*;
-use crate::doctor::finding::Status;
-use crate::doctor::finding::tests::{line, lines};
+use crate::finding::Status;
+use crate::finding::tests::{line, lines};
 
 fn codex() -> &'static Client {
     Client::named("codex").unwrap()

@@ -1,7 +1,7 @@
 //! Planted answers, and what is said about them.
 
 use super::*;
-use crate::doctor::finding::tests::line;
+use crate::finding::tests::line;
 
 const ALL: Rights = Rights { read: true, write: true, execute: true };
 

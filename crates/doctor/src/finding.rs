@@ -5,7 +5,7 @@ use serde::Serialize;
 /// What a finding is about. The names are an interface: scripts read them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Check {
+pub enum Check {
     Kernels,
     Servers,
     Colab,
@@ -15,7 +15,7 @@ pub(super) enum Check {
 }
 
 impl Check {
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Kernels => "kernels",
             Self::Servers => "servers",
@@ -29,7 +29,7 @@ impl Check {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Status {
+pub enum Status {
     Ok,
     /// It works, or works in part.
     Warning,
@@ -38,7 +38,7 @@ pub(super) enum Status {
 }
 
 impl Status {
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Ok => "ok",
             Self::Warning => "warning",
@@ -48,22 +48,22 @@ impl Status {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct Finding {
-    pub(super) check: Check,
-    pub(super) status: Status,
+pub struct Finding {
+    pub check: Check,
+    pub status: Status,
     /// What it is about: a kernelspec, a server's address, a folder.
-    pub(super) subject: String,
+    pub subject: String,
     /// One sentence or two, on one line.
-    pub(super) message: String,
+    pub message: String,
     /// The command that fixes it.
-    pub(super) fix: Option<String>,
+    pub fix: Option<String>,
     #[serde(skip)]
-    pub(super) repair: Option<Repair>,
+    pub(crate) repair: Option<Repair>,
 }
 
 /// What `--fix` may do: nothing that another program or the person has made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Repair {
+pub(crate) enum Repair {
     /// Let only the owner read or write these files of Cellbridge.
     MakePrivate(Vec<std::path::PathBuf>),
     /// Remove the files of an ended kernel of Cellbridge.
@@ -72,15 +72,15 @@ pub(super) enum Repair {
 }
 
 impl Check {
-    pub(super) fn ok(self, subject: impl Into<String>, message: impl Into<String>) -> Finding {
+    pub(crate) fn ok(self, subject: impl Into<String>, message: impl Into<String>) -> Finding {
         Finding::new(self, Status::Ok, subject, message)
     }
 
-    pub(super) fn warning(self, subject: impl Into<String>, message: impl Into<String>) -> Finding {
+    pub(crate) fn warning(self, subject: impl Into<String>, message: impl Into<String>) -> Finding {
         Finding::new(self, Status::Warning, subject, message)
     }
 
-    pub(super) fn error(self, subject: impl Into<String>, message: impl Into<String>) -> Finding {
+    pub(crate) fn error(self, subject: impl Into<String>, message: impl Into<String>) -> Finding {
         Finding::new(self, Status::Error, subject, message)
     }
 }
@@ -91,32 +91,32 @@ impl Finding {
         Self { check, status, subject, message, fix: None, repair: None }
     }
 
-    pub(super) fn fixed_by(self, command: impl Into<String>) -> Self {
+    pub(crate) fn fixed_by(self, command: impl Into<String>) -> Self {
         Self { fix: Some(command.into()), ..self }
     }
 
-    pub(super) fn repaired_by(self, repair: Repair) -> Self {
+    pub(crate) fn repaired_by(self, repair: Repair) -> Self {
         Self { repair: Some(repair), ..self }
     }
 }
 
 /// A command line for a shell.
-pub(super) fn command<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+pub(crate) fn command<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     // Fails only for a NUL, which no path has.
     shlex::try_join(words).unwrap_or_default()
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// A finding as a line, for comparisons.
-    pub(in crate::doctor) fn line(finding: &Finding) -> String {
+    pub(crate) fn line(finding: &Finding) -> String {
         let fix = finding.fix.as_ref().map(|fix| format!(" [{fix}]")).unwrap_or_default();
         format!("{} {}: {}{fix}", finding.status.name(), finding.subject, finding.message)
     }
 
-    pub(in crate::doctor) fn lines(findings: &[Finding]) -> Vec<String> {
+    pub(crate) fn lines(findings: &[Finding]) -> Vec<String> {
         findings.iter().map(line).collect()
     }
 

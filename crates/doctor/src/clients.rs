@@ -12,7 +12,7 @@ use reqwest::redirect;
 
 use super::finding::{Check, Finding, command};
 use super::machine::Machine;
-use crate::programs;
+use environments::programs;
 use probe::{ProbeError, ServerInfo, Surroundings, initialize};
 
 const CHECK: Check = Check::Clients;
@@ -61,18 +61,23 @@ struct Facts {
     exposed: Option<PathBuf>,
 }
 
-pub(super) async fn check(machine: &Machine) -> Vec<Finding> {
+pub(crate) async fn check(machine: &Machine) -> Vec<Finding> {
     let Some(home) = machine.process_env.home.clone() else {
         return vec![CHECK.ok("clients", "There is no home folder.")];
     };
-    let variables = machine.process_env.variables.iter();
-    let variables = variables.filter_map(|(name, value)| Some((name.to_str()?.to_owned(), value.to_owned())));
+    let all = &machine.process_env.variables;
+    let variables =
+        all.iter().filter_map(|(name, value)| Some((name.to_str()?.to_owned(), value.to_owned())));
     let described = clients::Machine { system: System::current(), home, variables: variables.collect() };
     let root = machine.root.clone().ok();
-    let roots: Vec<PathBuf> = root.iter().cloned().chain(std::env::current_dir()).collect();
+    let roots: Vec<PathBuf> = root.iter().chain(&machine.current_folder).cloned().collect();
     let surroundings = Surroundings {
         folder: programs::neutral_folder(machine.process_env.get("SYSTEMROOT")),
-        variables: programs::variables_without(std::env::vars_os(), &roots).collect(),
+        variables: programs::variables_without(
+            all.iter().map(|(name, value)| (name.to_owned(), value.to_owned())),
+            &roots,
+        )
+        .collect(),
     };
     let read = tokio::task::spawn_blocking(move || read(&described, root.as_deref(), &roots));
     let Ok((entries, detected)) = read.await else { return Vec::new() };

@@ -3,18 +3,18 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use environments::ProcessEnv;
+use crate::ProcessEnv;
 use files::lies_in;
 
 /// The folders in `$PATH`, without those that lie in `root` or depend on the current folder: an author of notebooks could have put
 /// programs there.
-pub(crate) fn folders(process_env: &ProcessEnv, root: &Path) -> Vec<PathBuf> {
+pub fn folders(process_env: &ProcessEnv, root: &Path) -> Vec<PathBuf> {
     let path = process_env.get("PATH").unwrap_or_default();
     std::env::split_paths(path).filter(|folder| !lies_in(root, folder)).collect()
 }
 
 /// The file of a program, wherever links lead, outside all of `roots`. A relative path has none.
-pub(crate) fn find(program: &str, process_env: &ProcessEnv, roots: &[PathBuf]) -> Option<PathBuf> {
+pub fn find(program: &str, process_env: &ProcessEnv, roots: &[PathBuf]) -> Option<PathBuf> {
     let is_usable = |file: &PathBuf| file.is_file() && !roots.iter().any(|root| lies_in(root, file));
     let path = Path::new(program);
     if path.components().count() > 1 {
@@ -26,7 +26,7 @@ pub(crate) fn find(program: &str, process_env: &ProcessEnv, roots: &[PathBuf]) -
 
 /// Whether a word of a command names something in one of the folders, also as the value of an option. A file that is named
 /// relatively is looked for in the working directory, which is another.
-pub(crate) fn names_part_of(word: &str, roots: &[PathBuf]) -> bool {
+pub fn names_part_of(word: &str, roots: &[PathBuf]) -> bool {
     let value = word.split_once('=').map_or(word, |(_, value)| value);
     [word, value]
         .iter()
@@ -35,7 +35,7 @@ pub(crate) fn names_part_of(word: &str, roots: &[PathBuf]) -> bool {
 }
 
 /// The variables of this process without what leads into the folders: whole values, and parts of lists such as `$PATH`.
-pub(crate) fn variables_without(
+pub fn variables_without(
     variables: impl Iterator<Item = (OsString, OsString)>,
     roots: &[PathBuf],
 ) -> impl Iterator<Item = (OsString, OsString)> {
@@ -63,7 +63,7 @@ fn is_place_of_the_person(variable: &OsStr) -> bool {
 }
 
 /// A folder in which nobody but the system's owner has put files.
-pub(crate) fn neutral_folder(system_root: Option<&OsStr>) -> PathBuf {
+pub fn neutral_folder(system_root: Option<&OsStr>) -> PathBuf {
     match system_root.filter(|_| cfg!(windows)) {
         Some(folder) => folder.into(),
         None => "/".into(),

@@ -74,7 +74,7 @@ enum SessionFolder {
     Missing(PathBuf),
 }
 
-pub(super) fn check(machine: &Machine) -> Vec<Finding> {
+pub(crate) fn check(machine: &Machine) -> Vec<Finding> {
     let process_env = &machine.process_env;
     let places = [
         (Purpose::Notebooks, machine.root.clone().ok()),

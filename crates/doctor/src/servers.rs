@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use connection::NetworkTimeout;
 use futures_util::future::join_all;
 use jupyter::Source;
 use rest::discovery::{self, Discovery, UnusedFile, UnusedReason};
@@ -11,14 +10,12 @@ use rest::{Address, Credentials, Kind, LiveExtension, Options, RestError, Rights
 
 use super::finding::{Check, Finding, command};
 use super::machine::Machine;
-use crate::{args, jupyter as wiring};
+use crate::Given;
 
 const CHECK: Check = Check::Servers;
 
 /// How long one server may take, with all that it is asked.
 const SERVER_TIMEOUT: Duration = Duration::from_secs(6);
-/// How long it may be silent.
-const SILENCE_SECONDS: f64 = 3.0;
 /// More servers than anybody runs; further ones are not asked.
 const MAX_SERVERS: usize = 16;
 
@@ -56,17 +53,14 @@ enum Failure {
     NeedsPassword,
 }
 
-pub(super) struct Servers {
-    pub(super) findings: Vec<Finding>,
+pub(crate) struct Servers {
+    pub(crate) findings: Vec<Finding>,
     /// What must not be printed.
-    pub(super) secrets: Vec<Secret>,
+    pub(crate) secrets: Vec<Secret>,
 }
 
-pub(super) async fn check(machine: &Machine, options: &args::JupyterServer) -> anyhow::Result<Servers> {
-    let timeout = NetworkTimeout::from_seconds(SILENCE_SECONDS).map_err(anyhow::Error::msg)?;
-    let reach = wiring::reach(options.ca_file.clone(), timeout);
-    let given = wiring::source_beside(options)?;
-    let mut secrets: Vec<Secret> = given.iter().flat_map(wiring::secrets_of).collect();
+pub(crate) async fn check(machine: &Machine, given: Given) -> anyhow::Result<Servers> {
+    let Given { source, mut secrets, reach } = given;
     let runtime = machine.process_env.jupyter_runtime_dir();
     let working_directory = machine.root.clone().unwrap_or_default();
     let (running, unused) = tokio::task::spawn_blocking(move || find(runtime, working_directory)).await?;
@@ -75,7 +69,7 @@ pub(super) async fn check(machine: &Machine, options: &args::JupyterServer) -> a
         let origin = Origin::Running { root: found.root, is_first: at == 0 };
         ask(found.address, Credentials::None, found.has_password, origin, &reach)
     });
-    let (given, mut facts) = tokio::join!(ask_given(given, &reach), join_all(asked));
+    let (given, mut facts) = tokio::join!(ask_given(source, &reach), join_all(asked));
     let mut findings = Vec::new();
     match given {
         Some(Ok(given)) => facts.insert(0, given),
@@ -102,8 +96,8 @@ fn find(
     (discovery::running(&Discovery { runtime, working_directory }), unused)
 }
 
-async fn ask_given(given: Option<Source>, reach: &Options) -> Option<Result<Facts, RestError>> {
-    let Source::Given { url, credentials } = given? else { return None };
+async fn ask_given(source: Option<Source>, reach: &Options) -> Option<Result<Facts, RestError>> {
+    let Source::Given { url, credentials } = source? else { return None };
     match Address::parse(&url) {
         Ok(address) => Some(Ok(ask(address, credentials, false, Origin::Given, reach).await)),
         Err(error) => Some(Err(error)),

@@ -9,14 +9,12 @@ use environments::ProcessEnv;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
-use crate::private;
-
 /// A page that connects again and again does not make us write each time.
 const BETWEEN_WRITES: Duration = Duration::from_secs(1);
 
 /// The last attempt at any server of this user.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct KeptAttempt {
+pub struct ConnectionAttempt {
     /// In seconds since 1970.
     time: u64,
     pub(crate) is_connected: bool,
@@ -24,7 +22,7 @@ pub(crate) struct KeptAttempt {
     pub(crate) what: String,
 }
 
-impl KeptAttempt {
+impl ConnectionAttempt {
     /// The one that was kept, if there is one that can be read.
     pub(crate) fn read(process_env: &ProcessEnv) -> Option<Self> {
         serde_json::from_slice(&std::fs::read(file(process_env)?).ok()?).ok()
@@ -37,7 +35,7 @@ impl KeptAttempt {
     /// Replaces the file as a whole; only the user can read it.
     fn write(&self, file: &Path) -> io::Result<()> {
         let folder = file.parent().ok_or(io::ErrorKind::NotFound)?;
-        private::create_folder(folder)?;
+        environments::create_private_folder(folder)?;
         let mut new = tempfile::NamedTempFile::new_in(folder)?;
         new.write_all(&serde_json::to_vec(self)?)?;
         new.persist(file)?;
@@ -50,12 +48,12 @@ fn file(process_env: &ProcessEnv) -> Option<PathBuf> {
 }
 
 /// Keeps each attempt until the tabs are gone. Without a home folder it keeps nothing.
-pub(crate) async fn keep(mut attempts: watch::Receiver<Option<Attempt>>, process_env: ProcessEnv) {
+pub async fn keep_attempts(mut attempts: watch::Receiver<Option<Attempt>>, process_env: ProcessEnv) {
     let Some(file) = file(&process_env) else { return };
     while attempts.changed().await.is_ok() {
         let Some(Attempt { is_connected, what }) = attempts.borrow_and_update().clone() else { continue };
         let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        let (attempt, file) = (KeptAttempt { time, is_connected, what }, file.clone());
+        let (attempt, file) = (ConnectionAttempt { time, is_connected, what }, file.clone());
         match tokio::task::spawn_blocking(move || attempt.write(&file)).await {
             Ok(Ok(())) => {}
             // It only helps the doctor, and in a container there may be no place for it.

@@ -7,7 +7,7 @@ use rest::Secret;
 use super::finding::{Finding, Status};
 
 /// Each finding on a line, below the name of its check; the command that fixes it on the next.
-pub(super) fn text(title: &str, findings: &[Finding]) -> String {
+pub(crate) fn text(title: &str, findings: &[Finding]) -> String {
     let mut text = format!("{title}\n");
     let mut check = None;
     for finding in findings {
@@ -23,7 +23,7 @@ pub(super) fn text(title: &str, findings: &[Finding]) -> String {
 }
 
 /// Replaces secrets, and what would move a terminal's cursor: names of kernelspecs and folders come from others.
-pub(super) fn clean(finding: Finding, secrets: &[Secret]) -> Finding {
+pub(crate) fn clean(finding: Finding, secrets: &[Secret]) -> Finding {
     let clean = |text: String| {
         let hidden = secrets.iter().fold(text, |text, secret| text.replace(secret.expose(), "(hidden)"));
         hidden.split(char::is_control).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
@@ -49,7 +49,7 @@ fn summary(findings: &[Finding]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doctor::finding::Check;
+    use crate::finding::Check;
 
     fn findings() -> Vec<Finding> {
         vec![

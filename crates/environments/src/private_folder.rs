@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 /// Makes a folder, and those above it, where there are none.
-pub(crate) fn create_folder(folder: &Path) -> io::Result<()> {
+pub fn create_private_folder(folder: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]

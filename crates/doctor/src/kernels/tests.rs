@@ -1,8 +1,8 @@
 //! Planted facts, and what is said about them.
 
 use super::*;
-use crate::doctor::finding::Status;
-use crate::doctor::finding::tests::{line, lines};
+use crate::finding::Status;
+use crate::finding::tests::{line, lines};
 
 fn existing(program: &str) -> NextKernel {
     NextKernel::Existing { name: "python3".into(), program: program.into() }

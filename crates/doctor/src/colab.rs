@@ -7,9 +7,8 @@ use colab::{BindError, Browser, Listener};
 
 use super::finding::{Check, Finding};
 use super::machine::Machine;
-use crate::args;
-use crate::attempts::KeptAttempt;
-use crate::serve::browser;
+use crate::Options;
+use crate::attempts::ConnectionAttempt;
 
 const CHECK: Check = Check::Colab;
 
@@ -20,7 +19,7 @@ struct Facts {
     /// Whether the port could be opened, and on `::1` too.
     port: Result<Port, BindError>,
     /// How a browser's last attempt to connect ended, and how long ago.
-    attempt: Option<(KeptAttempt, Duration)>,
+    attempt: Option<(ConnectionAttempt, Duration)>,
 }
 
 struct Port {
@@ -39,14 +38,14 @@ enum Display {
     Missing,
 }
 
-pub(super) fn check(machine: &Machine, options: &args::Doctor) -> Vec<Finding> {
+pub(crate) fn check(machine: &Machine, options: &Options) -> Vec<Finding> {
     let listener = Listener::bind(options.tab_port);
     let port = listener.map(|listener| Port {
         number: listener.port(),
         is_chosen: options.tab_port != 0,
         has_ipv6: listener.has_ipv6(),
     });
-    let browser = match browser(options.no_browser) {
+    let browser = match &options.browser {
         Browser::Never => None,
         browser => Some(browser.program(|name| {
             let path = PathBuf::from(name);
@@ -57,7 +56,7 @@ pub(super) fn check(machine: &Machine, options: &args::Doctor) -> Vec<Finding> {
             }
         })),
     };
-    let attempt = KeptAttempt::read(&machine.process_env).map(|attempt| {
+    let attempt = ConnectionAttempt::read(&machine.process_env).map(|attempt| {
         let age = attempt.age(machine.now);
         (attempt, age)
     });
@@ -124,7 +123,7 @@ fn permission() -> Finding {
     )
 }
 
-fn last_attempt(attempt: Option<&(KeptAttempt, Duration)>) -> Finding {
+fn last_attempt(attempt: Option<&(ConnectionAttempt, Duration)>) -> Finding {
     const SUBJECT: &str = "last attempt";
     match attempt {
         None => CHECK.ok(SUBJECT, "No browser has tried to connect yet."),
@@ -157,7 +156,7 @@ fn ago(age: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doctor::finding::tests::line;
+    use crate::finding::tests::line;
 
     fn facts(browser: Option<Result<&str, &str>>, display: Display) -> Facts {
         let browser = browser.map(|found| found.map(PathBuf::from).map_err(str::to_owned));
@@ -196,7 +195,7 @@ mod tests {
     fn the_last_attempt_is_told_with_its_age() {
         let kept = |is_connected, what: &str| {
             let json = format!(r#"{{"time": 1, "is_connected": {is_connected}, "what": "{what}"}}"#);
-            serde_json::from_str::<KeptAttempt>(&json).unwrap()
+            serde_json::from_str::<ConnectionAttempt>(&json).unwrap()
         };
         let said = |attempt, seconds| line(&last_attempt(Some(&(attempt, Duration::from_secs(seconds)))));
         assert_eq!(line(&last_attempt(None)), "ok last attempt: No browser has tried to connect yet.");

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use super::finding::{Finding, Repair, Status};
 
 /// Repairs what a finding names, if it is safe. The finding then says what was done, or why it failed.
-pub(super) fn repair(finding: Finding, now: SystemTime) -> Finding {
+pub(crate) fn repair(finding: Finding, now: SystemTime) -> Finding {
     let Some(repair) = finding.repair.clone() else { return finding };
     let repaired = match &repair {
         Repair::MakePrivate(files) => files.iter().try_for_each(|file| make_private(file)),
@@ -58,7 +58,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::doctor::finding::Check;
+    use crate::finding::Check;
 
     fn exposed(files: Vec<PathBuf>) -> Finding {
         Check::State
