@@ -24,7 +24,7 @@ from e2e.support.jupyter_server import JupyterServer, SharedServers
 from e2e.support.jupyterlab import Person, lab
 from e2e.support.notebook_server import NotebookServer, launched, nothing_is_left, notebook_server
 from e2e.support.page_server import page_server
-from e2e.support.scheduling import GroupScheduling, group_of
+from e2e.support.scheduling import GroupScheduling, duration_of, group_of
 from e2e.windows.left_out import why_left_out
 
 DURATIONS = "e2e/durations"
@@ -149,7 +149,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if item not in left_out]
     if groups := getattr(config, "workerinput", {}).get("groups"):
         # The process that distributes the tests knows only their names.
-        content = json.dumps({item.nodeid: group_of(item) for item in items})
+        content = json.dumps({item.nodeid: (group_of(item), duration_of(item)) for item in items})
         own = Path(f"{groups}.{os.getpid()}")
         own.write_text(content)
         own.replace(groups)

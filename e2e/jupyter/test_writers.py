@@ -6,6 +6,8 @@ import json
 import random
 from pathlib import Path
 
+import pytest
+
 from e2e.support.agents.answer import Answer
 from e2e.support.collaborator import Collaborator, collaborator
 from e2e.support.jupyter_program import jupyter_notebook, jupyter_program, own_server, until_on_disk
@@ -17,6 +19,7 @@ EDITS = 120
 WRITERS = 3
 
 
+@pytest.mark.lasts(15)
 async def test_random_edits_by_three_writers_end_in_one_document(tmp_path: Path) -> None:
     """Two programs and Datalayer's client, each with edits of its own; every cell is there once, or was deleted."""
     with (

@@ -62,6 +62,7 @@ def first(person: Person) -> subprocess.CompletedProcess[str]:
     return person.demo(INSTALLING)
 
 
+@pytest.mark.lasts(50)
 def test_the_demo_prints_every_step_in_plain_text(first: subprocess.CompletedProcess[str]) -> None:
     assert first.returncode == 0, first.stdout + first.stderr
     message = [

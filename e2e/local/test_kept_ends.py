@@ -15,6 +15,7 @@ from e2e.support.processes import MEGABYTE, kernels
 from e2e.support.waiting import LONG, until
 
 
+@pytest.mark.lasts(20)
 async def test_a_kernel_ends_on_request_and_when_its_folder_is_removed(machine: Machine) -> None:
     async with machine.server() as server:
         await create(server)

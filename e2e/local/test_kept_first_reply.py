@@ -126,6 +126,7 @@ async def test_a_run_whose_kernel_was_still_being_chosen_is_reported_as_not_run(
         shutil.rmtree(folder)
 
 
+@pytest.mark.lasts(60)
 async def test_a_keeper_that_hangs_ends_its_run_and_names_itself(machine: Machine) -> None:
     """That a run ends is shown in `kernel`; that tools and the next run go on takes a real keeper. One notebook goes on with another
     kernel; the other one waits until its keeper continues."""

@@ -52,6 +52,7 @@ class Round:
 
 
 @pytest.mark.timeout(SECONDS + 600)
+@pytest.mark.lasts(20)
 async def test_nothing_is_lost_or_doubled_whoever_is_killed_and_when(machine: Machine) -> None:
     seed = int(os.environ.get("CELLBRIDGE_SOAK_SEED", random.randrange(1 << 32)))
     chance, end = random.Random(seed), time.monotonic() + SECONDS

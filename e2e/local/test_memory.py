@@ -14,6 +14,7 @@ TESTS = ["pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--confcutd
 
 
 @pytest.mark.parametrize("command", [TESTS, ["e2e.support.frameworks", "jax"]], ids=["tests", "jax"])
+@pytest.mark.lasts(20)
 def test_the_memory_handler(command: list[str]) -> None:
     done = subprocess.run(
         [sys.executable, "-m", *command], cwd=REPOSITORY, capture_output=True, text=True, timeout=LONG, check=False

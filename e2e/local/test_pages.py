@@ -84,6 +84,7 @@ async def test_every_export_is_valid(terminal: Terminal) -> None:
     assert invalid(exported) == []
 
 
+@pytest.mark.lasts(10)
 async def test_an_export_is_valid_and_accessible(browser: Browser, terminal: Terminal, ran: str) -> None:
     (terminal.root / "a.ipynb").write_text(ran)
     page, _ = await new_page(browser)
@@ -105,6 +106,7 @@ async def test_a_report_is_valid_and_accessible(browser: Browser, terminal: Term
     assert await inaccessible(page) == []
 
 
+@pytest.mark.lasts(20)
 async def test_the_page_is_valid_and_accessible(browser: Browser, machine: Machine, ran: str) -> None:
     machine.options = ("--ask", "delete")
     machine.file.write_text(ran)

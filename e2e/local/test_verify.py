@@ -110,6 +110,7 @@ def _notebooks() -> dict[str, list[str]]:
     return notebooks
 
 
+@pytest.mark.lasts(20)
 async def test_each_notebook_gets_the_verdict_that_it_deserves(machine: Machine) -> None:
     notebooks = _notebooks()
     before = {}

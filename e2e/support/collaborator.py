@@ -29,10 +29,6 @@ class Collaborator:
         """The cells in the types that are shared: text as `Text`, lists as `Array`."""
         return list(self.document.ycells)
 
-    def shared_output(self, cell: int, output: int = 0) -> Any:
-        """An output in the type that is shared."""
-        return self.cells[cell]["outputs"][output]
-
     def add(self, index: int, source: str) -> None:
         self.client.insert_code_cell(index, source)
 

@@ -94,7 +94,7 @@ async def serving_http(*options: str) -> AsyncIterator[HttpProgram]:
             await asyncio.wait_for(process.wait(), LONG)
         except TimeoutError:
             process.kill()
-            raise AssertionError("the program did not end within 10 s of SIGTERM") from None
+            raise AssertionError(f"the program did not end within {LONG} s of SIGTERM: {log_lines}") from None
         await listening
 
 

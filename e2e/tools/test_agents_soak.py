@@ -52,6 +52,7 @@ def places(tmp_path: Path) -> Iterator[tuple[SharedFolder, SharedJupyter]]:
 
 
 @pytest.mark.timeout(SECONDS + 600)
+@pytest.mark.lasts(20)
 async def test_nothing_is_mixed_lost_or_left_behind(places: tuple[SharedFolder, SharedJupyter]) -> None:
     print(f"seed {SEED}")
     await asyncio.gather(*(place.start() for place in places))
