@@ -2,14 +2,15 @@
 
 pub(crate) mod page;
 
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 
 use crate::colab::page::LARGE;
 use crate::line_client::LineClient;
-use crate::process::{INITIALIZED, load, mb, resident, start};
+use crate::process::{INITIALIZED, Killed, load, mb, resident, start};
 use crate::statistics::{Series, median, ms, us};
 use crate::websocket_echo::Baseline;
 
@@ -86,7 +87,7 @@ pub(crate) fn measure(program: &str) -> Result<()> {
     let (mut agent, _) = start(&mut bridge())?;
     agent.send(INITIALIZED)?;
     let alone = resident(agent.id())?;
-    let page = Page::connect(&mut agent, &own)?;
+    let page = connect_page(&mut agent, &own)?;
     let connected = resident(agent.id())?;
 
     let (mut stdio, _) = start(&mut baseline("echo-lines"))?;
@@ -162,27 +163,15 @@ fn large_call(agent: &mut LineClient) -> Result<Duration> {
     Ok(begin.elapsed())
 }
 
-/// The process that plays the page.
-struct Page(Child);
-
-impl Drop for Page {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-impl Page {
-    fn connect(agent: &mut LineClient, own: &std::path::Path) -> Result<Self> {
-        agent.send(OPEN)?;
-        let answer = String::from_utf8(agent.answer(2)?.to_vec())?;
-        let (_, fragment) = answer.split_once("#mcpProxyToken=").context("no URL in the answer")?;
-        let (token, rest) = fragment.split_once("&mcpProxyPort=").context("no port in the URL")?;
-        let port: String = rest.chars().take_while(char::is_ascii_digit).collect();
-        let page = Command::new(own).args(["page", &port, token]).stdin(Stdio::null()).spawn()?;
-        let page = Self(page);
-        // The list changes when the page has opened.
-        while !agent.read()?.windows(12).any(|part| part == b"list_changed") {}
-        Ok(page)
-    }
+/// Starts the process that plays the page.
+fn connect_page(agent: &mut LineClient, own: &Path) -> Result<Killed> {
+    agent.send(OPEN)?;
+    let answer = String::from_utf8(agent.answer(2)?.to_vec())?;
+    let (_, fragment) = answer.split_once("#mcpProxyToken=").context("no URL in the answer")?;
+    let (token, rest) = fragment.split_once("&mcpProxyPort=").context("no port in the URL")?;
+    let port: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    let page = Killed(Command::new(own).args(["page", &port, token]).stdin(Stdio::null()).spawn()?);
+    // The list changes when the page has opened.
+    while !agent.read()?.windows(12).any(|part| part == b"list_changed") {}
+    Ok(page)
 }

@@ -1,26 +1,20 @@
 //! A client that exchanges lines with a child process, and the barest child that answers.
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
 
+use crate::process::Killed;
 use crate::statistics::Series;
 
 /// A child on whose standard input and output lines are exchanged, without threads or a runtime.
 pub(crate) struct LineClient {
-    child: Child,
+    child: Killed,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
     line: Vec<u8>,
-}
-
-impl Drop for LineClient {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 impl LineClient {
@@ -28,12 +22,12 @@ impl LineClient {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
         let stdin = child.stdin.take().context("no standard input")?;
         let stdout = BufReader::with_capacity(1 << 16, child.stdout.take().context("no standard output")?);
-        Ok(Self { child, stdin, stdout, line: Vec::new() })
+        Ok(Self { child: Killed(child), stdin, stdout, line: Vec::new() })
     }
 
     /// The process id.
     pub(crate) fn id(&self) -> u32 {
-        self.child.id()
+        self.child.0.id()
     }
 
     /// Sends one line without waiting.

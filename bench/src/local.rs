@@ -37,6 +37,20 @@ struct Row {
     is_met: Option<bool>,
 }
 
+impl Row {
+    fn new(what: impl Into<Cow<'static, str>>, ours: String) -> Self {
+        Self { what: what.into(), blocking_client: "-".to_owned(), ours, target: "", is_met: None }
+    }
+
+    fn beside(self, blocking_client: String) -> Self {
+        Self { blocking_client, ..self }
+    }
+
+    fn reaching(self, target: &'static str, is_met: bool) -> Self {
+        Self { target, is_met: Some(is_met), ..self }
+    }
+}
+
 /// Takes all measurements of one run and prints them.
 pub(crate) fn measure(program: &str, python: &str) -> Result<()> {
     let load_before = load();
@@ -47,35 +61,22 @@ pub(crate) fn measure(program: &str, python: &str) -> Result<()> {
     rows.push(time("start to the initialize reply, p50", median(starts), "<= 10 ms", 10));
     let mut client = StdioClient::open(&mut setup.server())?;
     let alone = resident(client.id())?;
-    rows.push(Row {
-        what: "resident before a kernel is used".into(),
-        ours: mb(alone),
-        target: "<= 12 MB",
-        is_met: Some(alone <= 12 << 10),
-        ..Row::default()
-    });
+    rows.push(
+        Row::new("resident before a kernel is used", mb(alone)).reaching("<= 12 MB", alone <= 12 << 10),
+    );
 
     rows.extend(executions(&mut client, &setup)?);
     rows.extend(kept_executions(&mut client, &setup)?);
     rows.extend(files(&mut client, &setup)?);
-    rows.push(Row {
-        what: "resident after all of this".into(),
-        ours: mb(resident(client.id())?),
-        ..Row::default()
-    });
+    rows.push(Row::new("resident after all of this", mb(resident(client.id())?)));
 
     for cells in growth::SIZES {
         rows.extend(grown(&setup, cells)?);
     }
 
     println!("load average before: {load_before}, after: {}", load());
-    print(&Row {
-        what: "cellbridge".into(),
-        blocking_client: "jupyter_client".to_owned(),
-        ours: "cellbridge".to_owned(),
-        target: "target",
-        is_met: None,
-    });
+    let head = Row::new("cellbridge", "cellbridge".to_owned()).beside("jupyter_client".to_owned());
+    print(&Row { target: "target", ..head });
     rows.iter().for_each(print);
     Ok(())
 }
@@ -85,23 +86,15 @@ fn executions(client: &mut StdioClient, setup: &Setup) -> Result<Vec<Row>> {
     client.call("execute_code", &json!({ "code": "1+1" }))?;
     let mut blocking_client = BlockingClient::join(setup)?;
     let (theirs, ours) = side_by_side(&mut blocking_client, client, ROUNDS, CALLS)?;
-    let both = |what: &'static str, hundredths| Row {
-        what: what.into(),
-        blocking_client: ms(percentile(&theirs, hundredths)),
-        ours: ms(percentile(&ours, hundredths)),
-        ..Row::default()
+    let both = |what: &'static str, hundredths| {
+        Row::new(what, ms(percentile(&ours, hundredths))).beside(ms(percentile(&theirs, hundredths)))
     };
     let ratio = percentile(&ours, 50).as_secs_f64() / percentile(&theirs, 50).as_secs_f64();
     Ok(vec![
         both("execute_code(\"1+1\"), p50", 50),
         both("execute_code(\"1+1\"), p95", 95),
-        Row {
-            what: "  p50 to the blocking client's".into(),
-            ours: format!("{ratio:.2} x"),
-            target: "<= 1.00 x",
-            is_met: Some(ratio <= 1.0),
-            ..Row::default()
-        },
+        Row::new("  p50 to the blocking client's", format!("{ratio:.2} x"))
+            .reaching("<= 1.00 x", ratio <= 1.0),
     ])
 }
 
@@ -130,41 +123,14 @@ fn kept_executions(client: &mut StdioClient, setup: &Setup) -> Result<Vec<Row>> 
         kept.call("unuse_notebook", &json!({ "notebook_name": format!("{round}-{KEPT_NOTEBOOK}") }))?;
     }
     Ok(vec![
-        Row { what: "the first run, kernel started".into(), ours: ms(first), ..Row::default() },
-        Row {
-            what: "  added by the start of a keeper".into(),
-            ours: ms(added),
-            target: "<= 30 ms",
-            is_met: Some(added <= Duration::from_millis(30)),
-            ..Row::default()
-        },
-        Row {
-            what: "execute_code(\"1+1\") with a keeper, p50".into(),
-            ours: ms(percentile(&ours, 50)),
-            ..Row::default()
-        },
-        Row {
-            what: "  p50 to that without one".into(),
-            ours: format!("{ratio:.2} x"),
-            target: "<= 1.10 x",
-            is_met: Some(ratio <= 1.1),
-            ..Row::default()
-        },
-        Row { what: "200 000 lines with a keeper".into(), ours: ms(kept_lines), ..Row::default() },
-        Row {
-            what: "  to that without one".into(),
-            ours: format!("{slower:.2} x"),
-            target: "<= 1.00 x",
-            is_met: Some(slower <= 1.0),
-            ..Row::default()
-        },
-        Row {
-            what: "resident: a keeper, before those lines".into(),
-            ours: mb(keeper),
-            target: "<= 8 MB",
-            is_met: Some(keeper <= 8 << 10),
-            ..Row::default()
-        },
+        Row::new("the first run, kernel started", ms(first)),
+        Row::new("  added by the start of a keeper", ms(added))
+            .reaching("<= 30 ms", added <= Duration::from_millis(30)),
+        Row::new("execute_code(\"1+1\") with a keeper, p50", ms(percentile(&ours, 50))),
+        Row::new("  p50 to that without one", format!("{ratio:.2} x")).reaching("<= 1.10 x", ratio <= 1.1),
+        Row::new("200 000 lines with a keeper", ms(kept_lines)),
+        Row::new("  to that without one", format!("{slower:.2} x")).reaching("<= 1.00 x", slower <= 1.0),
+        Row::new("resident: a keeper, before those lines", mb(keeper)).reaching("<= 8 MB", keeper <= 8 << 10),
     ])
 }
 
@@ -198,12 +164,8 @@ fn files(client: &mut StdioClient, setup: &Setup) -> Result<Vec<Row>> {
         Ok(median(times))
     };
     let (brief, detailed) = (read("brief")?, read("detailed")?);
-    let read_row = |what: &'static str, ours: Duration| Row {
-        what: what.into(),
-        ours: ms(ours),
-        target: "<= 0.7 ms",
-        is_met: Some(ours <= Duration::from_micros(700)),
-        ..Row::default()
+    let read_row = |what: &'static str, ours: Duration| {
+        Row::new(what, ms(ours)).reaching("<= 0.7 ms", ours <= Duration::from_micros(700))
     };
 
     let mut inserts = Vec::new();
@@ -228,14 +190,8 @@ fn files(client: &mut StdioClient, setup: &Setup) -> Result<Vec<Row>> {
         read_row("read_notebook, 200 cells, brief, p50", brief),
         read_row("read_notebook, 200 cells, detailed, p50", detailed),
         time("insert_cell, 1000 cells, on disk, p50", median(inserts), "<= 10 ms", 10),
-        Row {
-            what: "5000 flushed prints in the file".into(),
-            ours: arrived.to_string(),
-            target: "5000",
-            is_met: Some(arrived == PRINTS),
-            ..Row::default()
-        },
-        Row { what: "  and how long they took".into(), ours: ms(printing), ..Row::default() },
+        Row::new("5000 flushed prints in the file", arrived.to_string()).reaching("5000", arrived == PRINTS),
+        Row::new("  and how long they took", ms(printing)),
     ])
 }
 
@@ -243,53 +199,25 @@ fn files(client: &mut StdioClient, setup: &Setup) -> Result<Vec<Row>> {
 fn grown(setup: &Setup, cells: usize) -> Result<Vec<Row>> {
     let client = StdioClient::open(&mut setup.server())?;
     let grown = growth::measure(client, cells, &setup.path(&growth::name(cells)), GROWTHS)?;
-    let row = |what: &str, taken: Duration, target: &'static str, most: Option<Duration>| Row {
-        what: format!("{what}, {cells} cells, p50").into(),
-        ours: ms(taken),
-        target,
-        is_met: most.map(|most| taken <= most),
-        ..Row::default()
-    };
-    let (search, most) = match cells {
-        10_000 => ("<= 10 ms", Some(Duration::from_millis(10))),
-        30_000 => ("<= 30 ms", Some(Duration::from_millis(30))),
-        _ => ("", None),
+    let row = |what: &str, taken: Duration| Row::new(format!("{what}, {cells} cells, p50"), ms(taken));
+    let search = row("search_notebook", grown.search);
+    let search = match cells {
+        10_000 => search.reaching("<= 10 ms", grown.search <= Duration::from_millis(10)),
+        30_000 => search.reaching("<= 30 ms", grown.search <= Duration::from_millis(30)),
+        _ => search,
     };
     Ok(vec![
-        row("read_cell", grown.read, "<= 0.4 ms", Some(Duration::from_micros(400))),
-        row("read_cell after an edit", grown.read_after_edit, "", None),
-        row("search_notebook", grown.search, search, most),
-        row("insert_cell on disk", grown.edit, "", None),
-        Row {
-            what: format!("resident after these, {cells} cells").into(),
-            ours: mb(grown.resident),
-            target: "<= 40 MB",
-            is_met: Some(grown.resident <= 40 << 10),
-            ..Row::default()
-        },
+        row("read_cell", grown.read).reaching("<= 0.4 ms", grown.read <= Duration::from_micros(400)),
+        row("read_cell after an edit", grown.read_after_edit),
+        search,
+        row("insert_cell on disk", grown.edit),
+        Row::new(format!("resident after these, {cells} cells"), mb(grown.resident))
+            .reaching("<= 40 MB", grown.resident <= 40 << 10),
     ])
 }
 
-impl Default for Row {
-    fn default() -> Self {
-        Self {
-            what: "".into(),
-            blocking_client: "-".to_owned(),
-            ours: String::new(),
-            target: "",
-            is_met: None,
-        }
-    }
-}
-
 fn time(what: &'static str, ours: Duration, target: &'static str, most: u64) -> Row {
-    Row {
-        what: what.into(),
-        ours: ms(ours),
-        target,
-        is_met: Some(ours <= Duration::from_millis(most)),
-        ..Row::default()
-    }
+    Row::new(what, ms(ours)).reaching(target, ours <= Duration::from_millis(most))
 }
 
 fn print(row: &Row) {

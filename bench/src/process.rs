@@ -1,7 +1,7 @@
 //! Starting the program, and what it weighs.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
@@ -12,6 +12,16 @@ use crate::line_client::LineClient;
 pub(crate) const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#;
 /// Follows the answer to `initialize`.
 pub(crate) const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+
+/// A child that is killed with this.
+pub(crate) struct Killed(pub(crate) Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
 
 /// A child that has answered `initialize`, and how long that took from before it was started.
 pub(crate) fn start(command: &mut Command) -> Result<(LineClient, Duration)> {

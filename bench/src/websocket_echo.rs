@@ -1,6 +1,6 @@
 //! The other baseline: a WebSocket echo between two processes.
 
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
@@ -11,6 +11,7 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::{WebSocketStream, accept_async_with_config, client_async_with_config};
 
 use crate::line_client::id_of;
+use crate::process::Killed;
 use crate::statistics::Series;
 
 pub(crate) fn limits() -> WebSocketConfig {
@@ -42,15 +43,8 @@ pub(crate) async fn echo() -> Result<()> {
 
 /// A client of [`echo`] in another process.
 pub(crate) struct Baseline {
-    child: Child,
+    child: Killed,
     socket: WebSocketStream<TcpStream>,
-}
-
-impl Drop for Baseline {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 impl Baseline {
@@ -63,12 +57,12 @@ impl Baseline {
         stream.set_nodelay(true)?;
         let url = format!("ws://localhost:{}/", port.trim());
         let (socket, _) = client_async_with_config(url, stream, Some(limits())).await?;
-        Ok(Self { child, socket })
+        Ok(Self { child: Killed(child), socket })
     }
 
     /// The process id.
     pub(crate) fn id(&self) -> u32 {
-        self.child.id()
+        self.child.0.id()
     }
 
     /// As the series of lines.
