@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use reqwest::{Method, StatusCode};
+use reqwest::Method;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -204,11 +204,7 @@ impl Server {
     pub async fn delete(&self, path: &str) -> Result<()> {
         let subject = format!("{path:?}");
         let request = Request::new(Method::DELETE, format!("api/contents/{}", path::file(path)?), &subject);
-        let response = self.send(&request).await?;
-        if response.status() == StatusCode::NOT_FOUND {
-            return Ok(());
-        }
-        self.finish(&request, response).await.map(drop)
+        self.ask_for(&request).await.map(drop)
     }
 
     fn entry(&self, body: &Bytes, subject: &str) -> Result<Entry> {

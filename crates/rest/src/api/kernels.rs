@@ -1,6 +1,6 @@
 //! The running kernels of a server.
 
-use reqwest::{Method, StatusCode};
+use reqwest::Method;
 use serde::Deserialize;
 
 use super::lenient;
@@ -62,11 +62,7 @@ impl Server {
     pub async fn delete_kernel(&self, id: &str) -> Result<()> {
         let subject = subject(id);
         let request = Request::new(Method::DELETE, at(id, "")?, &subject);
-        let response = self.send(&request).await?;
-        if response.status() == StatusCode::NOT_FOUND {
-            return Ok(());
-        }
-        self.finish(&request, response).await.map(drop)
+        self.ask_for(&request).await.map(drop)
     }
 }
 

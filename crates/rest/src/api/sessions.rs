@@ -134,7 +134,7 @@ impl Server {
         let response = self.send(&request).await?;
         // 410: the kernel had ended before the session.
         if matches!(response.status(), StatusCode::NOT_FOUND | StatusCode::GONE) {
-            return Ok(());
+            return self.check_hub(response.status()).await;
         }
         self.finish(&request, response).await.map(drop)
     }

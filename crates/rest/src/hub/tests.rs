@@ -212,6 +212,9 @@ async fn a_stopped_named_server_is_not_a_missing_file() {
     let server = fake.client("user/ada/gpu/");
     assert_eq!(server.contents("x.ipynb", crate::ContentsQuery::Hash).await.unwrap_err().kind, Kind::Stopped);
     assert_eq!(server.kernel("k").await.unwrap_err().kind, Kind::Stopped);
+    assert_eq!(server.delete("x.ipynb").await.unwrap_err().kind, Kind::Stopped);
+    assert_eq!(server.delete_kernel("k").await.unwrap_err().kind, Kind::Stopped);
+    assert_eq!(server.delete_session("s").await.unwrap_err().kind, Kind::Stopped);
     assert_eq!(server.collaboration_session("x.ipynb").await.unwrap_err().kind, Kind::Stopped);
 }
 
