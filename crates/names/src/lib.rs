@@ -37,7 +37,9 @@ mod walker;
 pub use builtins::{is_builtin, is_history};
 pub use imports::imported_modules;
 pub use magics::is_blank;
-pub use names::{Added, Argument, Effects, Name, NameSet, Names, ObjectUse, Passed, Repeat, Step, Unknown};
+pub use names::{
+    Added, Argument, Effects, Given, Name, NameSet, Names, ObjectUse, Passed, Repeat, Step, Unknown,
+};
 pub use nondeterminism::{Cause, Nondeterminism, RandomUse, nondeterminism, random_state, random_use};
 pub use parse::with_stack;
 pub use rename::{CannotRename, Renamed, RenamedCell, rename};

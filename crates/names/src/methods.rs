@@ -16,9 +16,21 @@ fn words() -> impl Iterator<Item = &'static str> {
 pub(crate) fn only_reads(method: &str) -> bool {
     // What Python itself calls to show or compare, and what gives a value by its name.
     const PREFIXES: [&str; 8] = ["__", "get_", "is_", "has_", "to_", "as_", "predict", "summary"];
-    let has_prefix = PREFIXES.iter().any(|prefix| method.starts_with(prefix));
     // Of a queue, it takes the item away.
-    has_prefix && method != "get_nowait" || READING.contains(method)
+    const CHANGING: [&str; 8] = [
+        "get_nowait",
+        "get_next",
+        "__setitem__",
+        "__delitem__",
+        "__setattr__",
+        "__delattr__",
+        "__next__",
+        "__setstate__",
+    ];
+    let has_prefix = PREFIXES.iter().any(|prefix| method.starts_with(prefix));
+    let is_augmented =
+        method.starts_with("__i") && !matches!(method, "__iter__" | "__int__" | "__index__" | "__invert__");
+    has_prefix && !is_augmented && !CHANGING.contains(&method) || READING.contains(method)
 }
 
 /// Whether a short list of words has this one.

@@ -33,6 +33,8 @@ pub struct Names {
     pub streams: NameSet,
     /// The names that it binds to what a function gives, with the function's name. See [`Effects::yields`].
     pub made_by: BTreeMap<Name, Name>,
+    /// What the objects of names and of classes are given, of which some may be streams.
+    pub given: SmallSet<(Name, Given)>,
     /// What goes into the objects of names and may run when these are used: `M` and `f` after `m = M(f)`, `m` after `ms = [m]`, and the
     /// bases of a class.
     pub holds: BTreeMap<Name, NameSet>,
@@ -122,6 +124,10 @@ pub struct Effects {
     pub is_class: bool,
     /// Of a class: what its methods do to their object if they are used once more, if they change it.
     pub methods: BTreeMap<ObjectUse, Option<Repeat>>,
+    /// Of a class: the uses of an object that change it if it was given a stream.
+    pub drains: SmallSet<ObjectUse>,
+    /// Of a class: the methods that these uses call of parts of the object, and that only read if no class of the notebook says otherwise.
+    pub asks: SmallSet<(ObjectUse, u32)>,
     /// The names whose objects are passed to functions.
     pub passes: SmallSet<Passed>,
     /// Of a function: its positional parameters, and those whose objects it changes, or calls methods of that may do so.
@@ -155,6 +161,20 @@ impl ObjectUse {
     pub fn may_change(self) -> bool {
         matches!(self, Self::Method(_))
     }
+}
+
+/// Something that an object is given.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Given {
+    Stream,
+    /// Of a class: a stream that it makes itself.
+    Made,
+    /// A function in place of a method: see [`attribute`](crate::attribute).
+    Method(u32),
+    /// The object of a name, or what the function of this name gives, as far as the notebook shows what it is.
+    Object(Name),
+    /// What a function gives, which may be a stream if the notebook does not show what it is.
+    Result(Name),
 }
 
 /// A name that is an argument of a call.

@@ -33,6 +33,7 @@ pub(crate) mod patches;
 mod reading;
 mod repeats;
 pub(crate) mod shared;
+mod sources;
 pub(crate) mod streams;
 mod unpacking;
 mod visit;

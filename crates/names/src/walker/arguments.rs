@@ -8,7 +8,7 @@ use super::{Walker, root};
 use crate::names::Repeat;
 
 /// Functions that write into their first argument, and do the same each time.
-const SETTING: [&str; 5] = ["copyto", "putmask", "put_along_axis", "fill_diagonal", "heapify"];
+const SETTING: [&str; 6] = ["copyto", "putmask", "put_along_axis", "fill_diagonal", "heapify", "setitem"];
 /// Functions that give their first argument another value each time.
 const ADDING: [&str; 7] =
     ["heappush", "heappop", "heapreplace", "heappushpop", "insort", "insort_left", "insort_right"];

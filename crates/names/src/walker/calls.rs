@@ -142,6 +142,10 @@ impl Walker {
         }
         match (name, call.arguments.args.first()) {
             ("setattr" | "delattr", Some(part)) => self.change(part),
+            ("next", Some(part)) if !part.is_name_expr() => {
+                let code = self.text(part).to_owned();
+                self.change_part(part, Repeat::Differs, Some(code));
+            }
             ("shuffle", _) => self.may_change_first(call),
             _ => {}
         }

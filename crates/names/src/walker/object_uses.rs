@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use ruff_python_ast::{Expr, ExprBinOp, Operator, StmtClassDef, WithItem};
 
 use super::Walker;
-use super::own_methods::OwnMethods;
+use super::own_methods::{Change, OwnMethods};
 use super::patches::attribute;
 use crate::names::{ObjectUse, Repeat};
+use crate::small_set::SmallSet;
 
 /// Functions of Python that cells call most.
 const COMMON: [&str; 16] = [
@@ -85,21 +86,28 @@ impl Walker {
         let has_operators = own.methods.keys().any(|name| used_by(name).is_some());
         let by_operator = if has_operators { own.changes(usize::MAX) } else { BTreeMap::new() };
         let mut uses = BTreeMap::<ObjectUse, Option<Repeat>>::new();
+        let (mut drains, mut asks) = (SmallSet::default(), SmallSet::default());
         for name in own.methods.keys() {
-            let (how, repeat) = match used_by(name) {
-                Some(how) => (how, by_operator[name].sure),
+            let (how, repeat, is_draining) = match used_by(name) {
+                Some(how) => (how, by_operator[name].sure, by_operator[name].drains),
                 None if name.starts_with("__") => continue,
                 None => {
                     let repeat = by_call[name].is_any().then_some(Repeat::Unknown);
-                    (ObjectUse::Method(attribute(name)), repeat)
+                    (ObjectUse::Method(attribute(name)), repeat, by_call[name].drains)
                 }
             };
             let known = uses.entry(how).or_insert(repeat);
             *known = (*known).max(repeat);
+            drains.extend(is_draining.then_some(how));
+            let found = if used_by(name).is_some() { &by_operator[name] } else { &by_call[name] };
+            asks.extend(found.asks.iter().map(|method| (how, *method)));
         }
+        let given = own.attributes.given.iter().cloned().map(|given| (class.name.to_string(), given));
+        self.names.given.extend(given);
         if let Some(effects) = self.names.functions.get_mut(class.name.as_str()) {
-            effects.yields |= own.methods.contains_key("__next__");
-            effects.methods = uses;
+            let gives_stream = by_call.get("__iter__").is_some_and(Change::is_any);
+            effects.yields |= gives_stream || own.methods.contains_key("__next__");
+            (effects.methods, effects.drains, effects.asks) = (uses, drains, asks);
         }
     }
 }

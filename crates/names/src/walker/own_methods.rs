@@ -4,18 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{
-    Arguments, Comprehension, Decorator, Expr, ExprAttribute, ExprCall, ExprContext, ExprSubscript, Stmt,
-    StmtClassDef, StmtFunctionDef, WithItem,
+    Arguments, CmpOp, Comprehension, Decorator, Expr, ExprAttribute, ExprCall, ExprContext, ExprSubscript,
+    Stmt, StmtClassDef, StmtFunctionDef, WithItem,
 };
 
 use super::arguments::first_written;
 use super::calls::is_generator;
+use super::patches::attribute;
 use super::reading::{is_in_place, is_reading};
 use super::root;
 use super::shared::path_of;
-use super::streams::is_stream;
+use super::sources::{Attributes, Source};
+use super::streams::only_looks;
 use crate::builtins::is_builtin;
-use crate::methods::change_by;
+use crate::methods::{change_by, has_word};
 use crate::names::Repeat;
 
 /// Functions of Python that change their first argument.
@@ -26,37 +28,64 @@ const REACHING: [&str; 4] = ["super", "getattr", "exec", "eval"];
 const PLAIN_DECORATORS: [&str; 6] =
     ["property", "staticmethod", "classmethod", "abstractmethod", "override", "cached_property"];
 
+/// Functions of Python that use all items of their arguments, or give a stream that does.
+const GOING_THROUGH: &str = "list tuple set frozenset dict sorted sum min max any all next iter zip map filter enumerate reversed \
+    Counter deque OrderedDict chain islice bytes bytearray";
+/// Functions of Python that do not use the items of their arguments.
+const LOOKING: [&str; 12] = [
+    "len",
+    "isinstance",
+    "issubclass",
+    "type",
+    "id",
+    "repr",
+    "print",
+    "str",
+    "int",
+    "float",
+    "range",
+    "hasattr",
+];
+/// Modules whose functions take arrays.
+const NUMERIC: [&str; 8] = ["np", "numpy", "jnp", "math", "plt", "sns", "torch", "F"];
+
 pub(super) struct OwnMethods<'a> {
     class: &'a str,
     pub(super) methods: BTreeMap<&'a str, &'a StmtFunctionDef>,
-    /// The attributes that a method sets to an object which gives each of its items once.
-    streams: BTreeSet<&'a str>,
+    pub(super) attributes: Attributes<'a>,
 }
 
 /// What a method does to its object.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Change {
     /// What it surely does if it is called once more.
     pub(super) sure: Option<Repeat>,
     /// It calls something that may change the object.
     is_possible: bool,
+    /// It may use up what the object was given.
+    pub(super) drains: bool,
+    /// The methods that it calls of parts, and that only read in libraries.
+    pub(super) asks: BTreeSet<u32>,
 }
 
 impl Change {
     /// Whether it may change the object.
-    pub(super) fn is_any(self) -> bool {
+    pub(super) fn is_any(&self) -> bool {
         self.sure.is_some() || self.is_possible
     }
 
-    fn and(self, other: Self) -> Self {
-        Self { sure: self.sure.max(other.sure), is_possible: self.is_possible || other.is_possible }
+    fn and(&self, other: &Self) -> Self {
+        Self {
+            sure: self.sure.max(other.sure),
+            is_possible: self.is_possible || other.is_possible,
+            drains: self.drains || other.drains,
+            asks: self.asks.union(&other.asks).copied().collect(),
+        }
     }
 }
 
 impl<'a> OwnMethods<'a> {
     pub(super) fn of(class: &'a StmtClassDef) -> Self {
-        let mut streams = StreamAttributes::default();
-        streams.visit_body(&class.body);
         // What sets a property has the name of what reads it.
         let is_setter = |decorator: &Decorator| {
             path_of(&decorator.expression).last().is_some_and(|name| matches!(*name, "setter" | "deleter"))
@@ -64,7 +93,7 @@ impl<'a> OwnMethods<'a> {
         let methods = class.body.iter().filter_map(Stmt::as_function_def_stmt);
         let methods = methods.filter(|method| !method.decorator_list.iter().any(is_setter));
         let methods = methods.map(|method| (method.name.as_str(), method)).collect();
-        Self { class: &class.name, methods, streams: streams.0 }
+        Self { class: &class.name, methods, attributes: Attributes::of(class) }
     }
 
     /// What each method does to its first `count` parameters, together with the methods that it calls.
@@ -80,10 +109,13 @@ impl<'a> OwnMethods<'a> {
         // Each method is looked into once, however many call it: a class may have thousands.
         let mut open: Vec<&str> = self.methods.keys().copied().collect();
         while let Some(name) = open.pop() {
-            let Some(change) = changes.get(name).copied().filter(|change| change.is_any()) else { continue };
+            let Some(change) = changes.get(name).cloned().filter(|change| *change != Change::default())
+            else {
+                continue;
+            };
             for caller in callers.get(name).into_iter().flatten() {
                 let known = changes.entry(caller).or_default();
-                let both = known.and(change);
+                let both = known.and(&change);
                 if *known != both {
                     *known = both;
                     open.push(caller);
@@ -95,16 +127,29 @@ impl<'a> OwnMethods<'a> {
 
     fn look_into(&self, method: &'a StmtFunctionDef, count: usize) -> Changing<'a, '_> {
         let parameters = method.parameters.iter_non_variadic_params().take(count);
+        let whole: BTreeSet<&str> = parameters.map(|it| it.parameter.name.as_str()).collect();
         let is_plain = method.decorator_list.iter().all(is_plain);
         let mut found = Changing {
             own: self,
-            objects: parameters.map(|it| it.parameter.name.as_str()).chain([self.class]).collect(),
+            objects: whole.iter().copied().chain([self.class]).collect(),
+            whole,
+            holding: BTreeSet::new(),
             called: BTreeSet::new(),
             discarded: None,
-            change: Change { sure: None, is_possible: !is_plain },
+            sources: BTreeMap::new(),
+            change: Change { is_possible: !is_plain, ..Change::default() },
         };
         found.visit_body(&method.body);
         found
+    }
+}
+
+/// What is changed where a part of it is set: `a` of `a.b` and of `a[0]`.
+fn owner(part: &Expr) -> Option<&Expr> {
+    match part {
+        Expr::Attribute(part) => Some(&part.value),
+        Expr::Subscript(part) => Some(&part.value),
+        _ => None,
     }
 }
 
@@ -115,8 +160,14 @@ fn is_plain(decorator: &Decorator) -> bool {
 /// Looks for what changes objects, or parts of them.
 struct Changing<'a, 'm> {
     own: &'m OwnMethods<'a>,
+    /// The names of the objects.
+    whole: BTreeSet<&'a str>,
     /// The names of the objects and of parts of them.
     objects: BTreeSet<&'a str>,
+    /// The names of other objects whose items are parts.
+    holding: BTreeSet<&'a str>,
+    /// Where names of parts have their values from.
+    sources: BTreeMap<&'a str, Source>,
     /// The methods of the class that are called or handed on.
     called: BTreeSet<&'a str>,
     /// The expression whose result is not used.
@@ -143,10 +194,13 @@ impl<'a> Changing<'a, '_> {
                 Expr::Name(function) if function.id.as_str() == "type" => {
                     call.arguments.args.iter().any(|object| self.is_part(object))
                 }
+                Expr::Name(function) if matches!(function.id.as_str(), "max" | "min" | "next") => {
+                    call.arguments.args.iter().any(|objects| self.has_parts(objects))
+                }
                 _ => root(value).is_some_and(|root| self.objects.contains(root)),
             },
             Expr::Attribute(part) => self.is_part(&part.value),
-            Expr::Subscript(part) => self.is_part(&part.value),
+            Expr::Subscript(part) => self.is_part(&part.value) || self.holds(&part.value),
             Expr::Name(name) => self.objects.contains(name.id.as_str()),
             Expr::If(choice) => self.is_part(&choice.body) || self.is_part(&choice.orelse),
             Expr::BoolOp(operation) => operation.values.iter().any(|value| self.is_part(value)),
@@ -159,13 +213,106 @@ impl<'a> Changing<'a, '_> {
 
     /// Whether an expression gives the items of an object: `self.parts.items()`, `zip(self.a, self.b)`.
     fn has_parts(&self, value: &Expr) -> bool {
-        let Expr::Call(call) = value else { return self.is_part(value) };
+        let Expr::Call(call) = value else { return self.is_part(value) || self.holds(value) };
         match &*call.func {
             Expr::Name(function) => {
                 function.id.as_str() != "range" && call.arguments.args.iter().any(|it| self.has_parts(it))
             }
             Expr::Attribute(method) => self.is_part(&method.value),
             _ => false,
+        }
+    }
+
+    /// Whether an object is another one whose items are parts of an object: `[self.a, self.b]`.
+    fn holds(&self, value: &Expr) -> bool {
+        let is_chosen = |item: &Expr, generators: &[Comprehension]| {
+            let name = item.as_name_expr().map(|name| name.id.as_str());
+            name.is_some()
+                && generators.iter().any(|generator| {
+                    let target = generator.target.as_name_expr().map(|target| target.id.as_str());
+                    target == name && self.has_parts(&generator.iter)
+                })
+        };
+        match value {
+            Expr::Name(name) => self.holding.contains(name.id.as_str()),
+            Expr::List(list) => list.elts.iter().any(|item| self.is_part(item)),
+            Expr::Tuple(tuple) => tuple.elts.iter().any(|item| self.is_part(item)),
+            Expr::Set(set) => set.elts.iter().any(|item| self.is_part(item)),
+            Expr::Dict(dict) => dict.items.iter().any(|item| self.is_part(&item.value)),
+            Expr::ListComp(list) => is_chosen(&list.elt, &list.generators),
+            Expr::SetComp(set) => is_chosen(&set.elt, &set.generators),
+            Expr::Generator(generator) => is_chosen(&generator.elt, &generator.generators),
+            Expr::Call(call) => {
+                let is_copy = call.func.as_name_expr().is_some_and(|function| {
+                    matches!(
+                        function.id.as_str(),
+                        "list" | "tuple" | "set" | "dict" | "sorted" | "reversed" | "zip" | "enumerate"
+                    )
+                });
+                is_copy && self.has_parts(value)
+            }
+            _ => false,
+        }
+    }
+
+    /// Another method of the class is called by what the code does with a whole object.
+    fn calls_of_whole(&mut self, value: &Expr, methods: &[&'a str]) {
+        if value.as_name_expr().is_some_and(|name| self.whole.contains(name.id.as_str())) {
+            self.called.extend(methods);
+        }
+    }
+
+    /// Where an object of which the items are used has its value from, if it is a part.
+    fn source(&self, value: &Expr) -> Option<Source> {
+        match value {
+            Expr::Attribute(part) if self.is_part(&part.value) => {
+                Some(self.own.attributes.source(&part.attr))
+            }
+            Expr::Subscript(part) => self.source(&part.value).map(|source| source.min(Source::Given)),
+            Expr::Name(name) => self.sources.get(name.id.as_str()).copied(),
+            Expr::If(choice) => self.source(&choice.body).max(self.source(&choice.orelse)),
+            Expr::BoolOp(operation) => operation.values.iter().filter_map(|value| self.source(value)).max(),
+            Expr::Starred(starred) => self.source(&starred.value),
+            Expr::Tuple(tuple) => tuple.elts.iter().filter_map(|value| self.source(value)).max(),
+            Expr::Dict(dict) => dict.items.iter().filter_map(|item| self.source(&item.value)).max(),
+            _ => None,
+        }
+    }
+
+    /// The items of an object are used, and used up if it is a stream.
+    fn goes_through(&mut self, value: &'a Expr) {
+        match self.source(value) {
+            Some(Source::Unknown | Source::Stream) => self.change.is_possible = true,
+            Some(Source::Given) => self.change.drains = true,
+            Some(Source::Container) => {}
+            None => self.calls_of_whole(value, &["__iter__", "__contains__"]),
+        }
+    }
+
+    /// An object is handed to other code, which may use its items.
+    fn hands_on(&mut self, value: &'a Expr) {
+        self.change.drains |= self.source(value).is_some_and(|source| source != Source::Container);
+    }
+
+    fn hands_on_arguments(&mut self, call: &'a ExprCall) {
+        let goes_through = match &*call.func {
+            Expr::Name(function) => has_word(GOING_THROUGH, &function.id),
+            Expr::Attribute(method) => {
+                matches!(method.attr.as_str(), "join" | "extend" | "fromkeys" | "from_iterable")
+            }
+            _ => false,
+        };
+        let is_looking = only_looks(call)
+            || match &*path_of(&call.func) {
+                [function] => LOOKING.contains(function),
+                [module, .., last] => NUMERIC.contains(module) && *last != "fromiter",
+                [] => false,
+            };
+        if is_looking {
+            return;
+        }
+        for argument in call.arguments.iter_source_order() {
+            if goes_through { self.goes_through(argument.value()) } else { self.hands_on(argument.value()) }
         }
     }
 
@@ -197,6 +344,7 @@ impl<'a> Changing<'a, '_> {
             value.as_attribute_expr().is_some_and(|part| change_by(&part.attr).is_some() && it.is_part(value))
         };
         self.change.is_possible |= self.passes(&call.arguments, is_changing);
+        self.hands_on_arguments(call);
         match &*call.func {
             Expr::Name(function) => self.call_of_function(&function.id, call),
             Expr::Attribute(method) => self.call_of_method(method, call, is_discarded),
@@ -214,8 +362,22 @@ impl<'a> Changing<'a, '_> {
             self.called.insert("__call__");
         } else if REACHING.contains(&function) {
             self.change.is_possible = true;
-        } else if !is_builtin(function) && !function.starts_with(char::is_uppercase) {
-            self.change.is_possible |= self.passes(&call.arguments, Self::is_part);
+        } else if matches!(function, "map" | "filter") {
+            // `map(grow, self.items)`
+            let calls = call.arguments.args.first().and_then(Expr::as_name_expr);
+            let may_change =
+                calls.is_some_and(|it| !is_builtin(&it.id) && !it.id.starts_with(char::is_uppercase));
+            self.change.is_possible |= may_change && self.passes(&call.arguments, Self::has_parts);
+        } else if function == "len" {
+            call.arguments.args.iter().for_each(|object| self.calls_of_whole(object, &["__len__"]));
+        } else if !is_builtin(function) {
+            let is_class = function.starts_with(char::is_uppercase);
+            let is_meant = |it: &Self, value: &Expr| match value {
+                Expr::Name(name) if is_class => it.whole.contains(name.id.as_str()),
+                _ if is_class => false,
+                _ => it.is_part(value) || it.holds(value),
+            };
+            self.change.is_possible |= self.passes(&call.arguments, is_meant);
         }
     }
 
@@ -227,6 +389,8 @@ impl<'a> Changing<'a, '_> {
             self.changes(&method.value, change.again);
         } else if is_in_place(call) || !is_reading(call, method, is_discarded) {
             self.change.is_possible |= self.is_part(&method.value);
+        } else if self.is_part(&method.value) {
+            self.change.asks.insert(attribute(name));
         }
         // `random.shuffle(self.items)`, and `Base.advance(self)`, which libraries hardly ever get.
         let is_whole = |it: &Self, value: &Expr| {
@@ -252,14 +416,37 @@ impl<'a> Visitor<'a> for Changing<'a, '_> {
                 // `items = self.items; items += [1]`
                 self.change.is_possible |= self.is_part(&assign.target);
             }
-            Stmt::AugAssign(assign) => self.changes(&assign.target, Repeat::Differs),
+            Stmt::AugAssign(assign) => {
+                if let Some(owner) = owner(&assign.target) {
+                    self.changes(owner, Repeat::Differs);
+                }
+            }
             Stmt::Assign(assign) if self.is_part(&assign.value) => {
-                assign.targets.iter().for_each(|target| self.name_part(target));
+                let source = self.source(&assign.value);
+                for target in &assign.targets {
+                    self.name_part(target);
+                    match target {
+                        Expr::Name(name) => {
+                            self.sources.extend(source.map(|source| (name.id.as_str(), source)));
+                        }
+                        Expr::Tuple(_) | Expr::List(_) => self.goes_through(&assign.value),
+                        // `other.lines = self.lines`
+                        _ => self.hands_on(&assign.value),
+                    }
+                }
+            }
+            Stmt::Assign(assign) if self.holds(&assign.value) => {
+                let names = assign.targets.iter().filter_map(Expr::as_name_expr);
+                self.holding.extend(names.map(|name| name.id.as_str()));
             }
             Stmt::AnnAssign(assign) if assign.value.as_ref().is_some_and(|value| self.is_part(value)) => {
                 self.name_part(&assign.target);
             }
-            Stmt::For(block) => self.name_parts(&block.target, &block.iter),
+            Stmt::For(block) => {
+                self.goes_through(&block.iter);
+                self.name_parts(&block.target, &block.iter);
+            }
+            Stmt::Return(returned) => returned.value.iter().for_each(|value| self.hands_on(value)),
             Stmt::Expr(expression) => self.discarded = Some(&expression.value),
             _ => {}
         }
@@ -271,12 +458,24 @@ impl<'a> Visitor<'a> for Changing<'a, '_> {
             Expr::Attribute(ExprAttribute { ctx, .. }) | Expr::Subscript(ExprSubscript { ctx, .. })
                 if *ctx != ExprContext::Load =>
             {
-                self.changes(expression, Repeat::Same);
+                if let Some(owner) = owner(expression) {
+                    self.changes(owner, Repeat::Same);
+                }
             }
+            Expr::Subscript(part) => self.calls_of_whole(&part.value, &["__getitem__"]),
             Expr::Attribute(part) if self.is_own(part) => drop(self.called.insert(&part.attr)),
             Expr::Attribute(part) => {
                 self.change.is_possible |=
-                    self.own.streams.contains(part.attr.as_str()) || is_generator(&part.attr);
+                    self.own.attributes.source(&part.attr) == Source::Stream || is_generator(&part.attr);
+            }
+            Expr::YieldFrom(given) => self.goes_through(&given.value),
+            Expr::Starred(starred) if starred.ctx.is_load() => self.goes_through(&starred.value),
+            Expr::Compare(comparison) => {
+                for (operator, value) in comparison.ops.iter().zip(&comparison.comparators) {
+                    if matches!(operator, CmpOp::In | CmpOp::NotIn) {
+                        self.goes_through(value);
+                    }
+                }
             }
             Expr::Named(named) if self.is_part(&named.value) => self.name_part(&named.target),
             Expr::Call(call) => {
@@ -289,30 +488,16 @@ impl<'a> Visitor<'a> for Changing<'a, '_> {
     }
 
     fn visit_comprehension(&mut self, comprehension: &'a Comprehension) {
+        self.goes_through(&comprehension.iter);
         self.name_parts(&comprehension.target, &comprehension.iter);
         visitor::walk_comprehension(self, comprehension);
     }
 
     fn visit_with_item(&mut self, item: &'a WithItem) {
+        self.calls_of_whole(&item.context_expr, &["__enter__", "__exit__"]);
         if let Some(target) = item.optional_vars.as_deref().filter(|_| self.is_part(&item.context_expr)) {
             self.name_part(target);
         }
         visitor::walk_with_item(self, item);
-    }
-}
-
-/// The attributes of a class that are streams.
-#[derive(Default)]
-struct StreamAttributes<'a>(BTreeSet<&'a str>);
-
-impl<'a> Visitor<'a> for StreamAttributes<'a> {
-    fn visit_stmt(&mut self, statement: &'a Stmt) {
-        if let Stmt::Assign(assign) = statement
-            && is_stream(&assign.value)
-        {
-            let attributes = assign.targets.iter().filter_map(Expr::as_attribute_expr);
-            self.0.extend(attributes.map(|part| part.attr.as_str()));
-        }
-        visitor::walk_stmt(self, statement);
     }
 }

@@ -4,7 +4,9 @@ use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{Expr, ExprCall, Operator, Stmt, StmtFunctionDef};
 
 use super::shared::path_of;
+use super::sources::gives_stream;
 use super::{Resolved, Walker, root};
+use crate::builtins::is_builtin;
 use crate::methods::has_word;
 use crate::names::Name;
 
@@ -67,7 +69,13 @@ impl Walker {
                 self.names.streams.insert(name);
             } else if let Expr::Call(call) = value {
                 match &*call.func {
-                    Expr::Name(function) => drop(self.names.made_by.insert(name, function.id.to_string())),
+                    Expr::Name(function) => {
+                        if !is_builtin(&function.id) {
+                            let keywords = call.arguments.keywords.iter().map(|keyword| &keyword.value);
+                            self.give(&name, call.arguments.args.iter().chain(keywords));
+                        }
+                        self.names.made_by.insert(name, function.id.to_string());
+                    }
                     Expr::Attribute(class)
                         if class.attr.as_str() == "DisplayHandle"
                             || is_counting(&class.attr)
@@ -93,7 +101,7 @@ impl Walker {
         let Some(effects) = self.names.functions.get_mut(function.name.as_str()) else { return };
         let mut nonlocal = HasNonlocal(false);
         nonlocal.visit_body(&function.body);
-        effects.yields |= nonlocal.0;
+        effects.yields |= nonlocal.0 || gives_stream(function);
         let is_changed = |name: &str| effects.changed_parameters.contains(name);
         let mut parameters = function.parameters.iter_non_variadic_params();
         if parameters

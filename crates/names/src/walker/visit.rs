@@ -29,6 +29,7 @@ impl Walker {
         for target in targets {
             self.assign_part(target, value);
             self.keep_part(target, value);
+            self.give_part(target, value);
             self.patch(target);
             self.unpack(target, value);
         }
@@ -221,6 +222,7 @@ impl<'a> Visitor<'a> for Walker {
                     visitor::walk_expr(self, expression);
                 }
                 self.keep_arguments(call);
+                self.give_to_method(call, is_discarded);
                 self.rewind(call);
                 self.call(call, is_discarded);
             }

@@ -185,3 +185,159 @@ fn methods_of_the_notebook_change_what_their_bodies_change() {
     let made = format!("{STORE}\nclass Other(Store):\n    def total(self): self.n += 1\nx = Other([1])");
     check(&made, "x.total() | x.mean_of('a')", true);
 }
+
+/// Rows of a class and the call that makes `x`, ` :: `, and uses.
+fn check_classes(rows: &str, expected: bool) {
+    for row in rows.lines().map(str::trim).filter(|row| !row.is_empty() && !row.starts_with("//")) {
+        let (made, uses) = row.split_once(" :: ").unwrap();
+        check(&made.replace("\\n", "\n"), uses, expected);
+    }
+}
+
+const READER: &str = "class Reader:
+    def __init__(self, f, name='a'):
+        self.f, self.n, self.rows = f, 0, []
+    def rest(self): return [it for it in self.f]
+    def listed(self): return list(self.f)
+    def counted(self):
+        lines = self.f
+        return sum(1 for _ in lines)
+    def has(self, it): return it in self.f
+    def unpacked(self):
+        first, *others = self.f
+        return first
+    def lines(self): return self.f
+    def parsed(self): return json.load(self.f)
+    def through(self): return self.rest()
+    def array(self): return np.fromiter(self.f, int)
+    def generated(self): yield from self.f
+    def __iter__(self): return iter(self.f)
+    def texts(self): return [str(it) for it in self]
+    def size(self): return len(self.rows)
+    def total(self): return sum(self.rows)";
+
+#[test]
+fn methods_use_up_a_stream_that_the_object_was_given() {
+    let uses = "a = x.rest() | x.listed() | x.counted() | x.has(1) | x.unpacked() | x.lines() | x.parsed()
+        x.array() | x.through()
+        list(x.generated()) | x.texts()";
+    for given in [
+        "iter(data)",
+        "open('a')",
+        "(it for it in data)",
+        "map(str, data)",
+        "csv.reader(data)",
+        "f=zip(data, data)",
+        "[iter(data)]",
+        "sys.stdin",
+        "model.parameters()",
+        "pd.read_csv('a', chunksize=9)",
+        "api.stream()",
+        "path.open()",
+        "pool.map(str, data)",
+        "*[iter(data)]",
+        "tqdm(iter(data))",
+    ] {
+        let made = format!("{READER}\nx = Reader({given})");
+        check(&made, uses, true);
+        check(&made, "x.size() | x.total()", false);
+    }
+    for given in ["[1, 2]", "df", "values", "list(map(str, data))", "df['a'].tolist()", "load('a')"] {
+        check(&format!("{READER}\nx = Reader({given})"), uses, false);
+    }
+    let of = |made: &str, given: &str| format!("{READER}\n{made}\nx = Reader({given})");
+    check(&of("f = open('a')", "f"), uses, true);
+    check(&of("f = [1]", "f"), uses, false);
+    check(&of("def make(): yield 1", "make()"), uses, true);
+    check(&of("def make(): return map(str, data)", "make()"), uses, true);
+    check(&of("def make(): return [1]", "make()"), uses, false);
+    // Later, or to a class below it.
+    check(&format!("{READER}\nx = Reader([])\nx.f = iter(data)"), uses, true);
+    check(&format!("{READER}\nx = Reader([])\nx.take(iter(data))"), uses, true);
+    check(&format!("{READER}\nclass Other(Reader): pass\nx = Other(iter(data))"), uses, true);
+    check(&format!("{READER}\nclass Other(Reader): pass\nx = Other(data)"), uses, false);
+    // The stream, the class and the object are of three cells.
+    let story = |values: &str| {
+        let mut story =
+            Story::ran(&[values, READER, "x = Reader(values)", "a = x.rest()", "b = x.rest()", "b"]);
+        story.edit("d", "a = x.rest()[1:]");
+        story.states()[4].state != State::UpToDate
+    };
+    assert!(story("values = iter(data)"));
+    assert!(!story("values = [it for it in data]"));
+}
+
+#[test]
+fn methods_use_up_a_stream_that_the_class_makes() {
+    check_classes(
+        r"
+        class A:\n  def __init__(self, p): self.f = load(p)\n  def rest(self): return list(self.f)\nx = A(1) :: x.rest()
+        class A:\n  def __init__(self, p):\n    f = open(p)\n    self.f = f\n  def rest(self): return list(self.f)\nx = A(1) :: x.rest()
+        class A:\n  def __init__(self, p): self.f = self.go()\n  def go(self): yield 1\n  def rest(self): return list(self.f)\nx = A(1) :: x.rest()
+        class A:\n  def __init__(self): self.f = {}; self.f['a'] = iter(y)\n  def rest(self): return list(self.f['a'])\nx = A() :: x.rest()
+        class A:\n  f = iter(y)\n  def rest(self): return list(self.f)\nx = A() :: x.rest()
+        class A:\n  def __init__(self, p): self.rows = p.fetch_rows()\n  def rest(self): return list(self.rows)\nx = A(1) :: x.rest()
+        class A:\n  def __init__(self, p): self.f = csv.DictReader(p)\nclass B(A):\n  def rest(self): return list(self.f)\nx = B(1) :: x.rest()
+        class A:\n  def __init__(self): self.i = 0\n  def __next__(self): self.i += 1\n  def __iter__(self): return self\nclass B:\n  def __init__(self): self.a = A()\n  def rest(self): return list(self.a)\nx = B() :: x.rest()
+        ",
+        true,
+    );
+    check_classes(
+        r"
+        class A:\n  def __init__(self): self.items = []\n  def total(self): return sum(self.items)\nx = A() :: x.total()
+        class A:\n  def __init__(self, data): self.data = data\n  def mean(self): return sum(self.data) / len(self.data)\nx = A([1]) :: x.mean()
+        @dataclass\nclass A:\n  items: list[int] = field(default_factory=list)\n  def total(self): return sum(self.items)\nx = A() :: x.total()
+        class A:\n  def __init__(self, p): self.a = np.array(p); self.b = pd.read_csv(p); self.c = Counter(p); self.d = p.split()\n  def go(self): return list(self.a) + list(self.b) + list(self.c) + [i for i in self.d]\nx = A(y) :: x.go()
+        class A:\n  def __init__(self, p): self.a = dict(p) if p else {}\n  def go(self): return {k: v for k, v in self.a.items()}\nx = A(y) :: x.go()
+        class A(nn.Module):\n  def __init__(self, n): self.a = nn.ModuleList([nn.Linear(n, n)])\n  def forward(self, y):\n    for it in self.a: y += it.n\n    return y\nx = A(3) :: x.forward(1)
+        def load(): return [1]\nclass A:\n  def __init__(self): self.a = load()\n  def go(self): return sum(self.a)\nx = A() :: x.go()
+        class B: pass\nclass A:\n  def __init__(self): self.a = [B(), B()]\n  def go(self): return [it.n for it in self.a]\nx = A() :: x.go()
+        ",
+        false,
+    );
+}
+
+#[test]
+fn methods_change_their_object_through_other_objects() {
+    check_classes(
+        r"
+        class A:\n  def m(self): grow([self])\nx = A() :: x.m()
+        class A:\n  def m(self): grow({'a': self.items})\nx = A() :: x.m()
+        class A:\n  def m(self): Helper(self).go()\nx = A() :: x.m()
+        class A:\n  def __init__(self): self.b = B()\n  def m(self): return self.b.mean()\nclass B:\n  def mean(self): self.n += 1\nx = A() :: x.m()
+        class A:\n  def m(self): q = [self.q]; q[0].pop()\nx = A() :: x.m()
+        class A:\n  def m(self): q = {'a': self.q}; q['a'].n = 1\nx = A() :: x.m()
+        class A:\n  def m(self): q = list(self.q); q[0].pop()\nx = A() :: x.m()
+        class A:\n  def m(self):\n    for q in [self.a, self.b]: q.pop()\nx = A() :: x.m()
+        class A:\n  def m(self):\n    for q in [i for i in self.a if i]: q.n = 1\nx = A() :: x.m()
+        class A:\n  def m(self): q = max(self.a); q.n = 1\nx = A() :: x.m()
+        class A:\n  def m(self): q = next(i for i in self.a if i); q.n = 1\nx = A() :: x.m()
+        class A:\n  def m(self): q = [i for i in self.a if i]; q[0].n = 1\nx = A() :: x.m()
+        class A:\n  def m(self): return list(map(grow, self.items))\nx = A() :: x.m()
+        class A:\n  def m(self): return self[0]\n  def __getitem__(self, i): self.n += 1\nx = A() :: x.m()
+        class A:\n  def m(self): return len(self)\n  def __len__(self): self.n += 1\nx = A() :: x.m()
+        class A:\n  def m(self):\n    with self: pass\n  def __enter__(self): self.n += 1\nx = A() :: x.m()
+        class A:\n  def m(self): self.items.__setitem__(0, 1)\nx = A() :: x.m()
+        class A:\n  def m(self): return self.it.__next__()\nx = A() :: x.m()
+        // Methods that the class does not have itself.
+        class A:\n  def total(self): return 1\nA.total = grow\nx = A() :: x.total()
+        class A:\n  def total(self): return 1\nclass B(A): pass\nA.total = lambda self: 2\nx = B() :: x.total()
+        class A:\n  def total(self): return 1\nx = A()\nx.total = grow :: x.total()
+        x = f() :: x.__setitem__(0, 1) | x.__iadd__([1]) | x.__next__() | x.get_next()
+        x = f() :: next(x.it) | operator.setitem(x, 0, 1)
+        ",
+        true,
+    );
+    check_classes(
+        r"
+        class A:\n  def m(self): q = sorted(self.q); q[0] = 1; q.append(2); return q\nx = A() :: x.m()
+        class A:\n  def m(self): q = {'a': self.q}; q['b'] = 1; return q\nx = A() :: x.m()
+        class A:\n  def m(self): return Row(self.a, [self.b]), max(self.c), len(self.d), str(self)\nx = A() :: x.m()
+        class A:\n  def m(self): return list(map(str, self.items))\nx = A() :: x.m()
+        class A:\n  def m(self): return self.df.mean(), self[0]\n  def __getitem__(self, i): return self.df[i]\nx = A() :: x.m()
+        class A:\n  def total(self): return 1\nx = A()\nx.n = 3 :: x.total()
+        x = f() :: x.__getitem__(0) | x.__iter__() | x.__len__()
+        ",
+        false,
+    );
+}
