@@ -15,10 +15,11 @@ use super::reading::{is_in_place, is_reading};
 use super::root;
 use super::shared::path_of;
 use super::sources::{Attributes, Source};
-use super::streams::only_looks;
 use crate::builtins::is_builtin;
-use crate::methods::{change_by, has_word};
+use crate::methods::change_by;
 use crate::names::Repeat;
+
+mod using_up;
 
 /// Functions of Python that change their first argument.
 const CHANGING: [&str; 3] = ["next", "setattr", "delattr"];
@@ -27,27 +28,6 @@ const REACHING: [&str; 4] = ["super", "getattr", "exec", "eval"];
 /// Decorators that leave what a method does as it is.
 const PLAIN_DECORATORS: [&str; 6] =
     ["property", "staticmethod", "classmethod", "abstractmethod", "override", "cached_property"];
-
-/// Functions of Python that use all items of their arguments, or give a stream that does.
-const GOING_THROUGH: &str = "list tuple set frozenset dict sorted sum min max any all next iter zip map filter enumerate reversed \
-    Counter deque OrderedDict chain islice bytes bytearray";
-/// Functions of Python that do not use the items of their arguments.
-const LOOKING: [&str; 12] = [
-    "len",
-    "isinstance",
-    "issubclass",
-    "type",
-    "id",
-    "repr",
-    "print",
-    "str",
-    "int",
-    "float",
-    "range",
-    "hasattr",
-];
-/// Modules whose functions take arrays.
-const NUMERIC: [&str; 8] = ["np", "numpy", "jnp", "math", "plt", "sns", "torch", "F"];
 
 pub(super) struct OwnMethods<'a> {
     class: &'a str,
@@ -259,60 +239,6 @@ impl<'a> Changing<'a, '_> {
     fn calls_of_whole(&mut self, value: &Expr, methods: &[&'a str]) {
         if value.as_name_expr().is_some_and(|name| self.whole.contains(name.id.as_str())) {
             self.called.extend(methods);
-        }
-    }
-
-    /// Where an object of which the items are used has its value from, if it is a part.
-    fn source(&self, value: &Expr) -> Option<Source> {
-        match value {
-            Expr::Attribute(part) if self.is_part(&part.value) => {
-                Some(self.own.attributes.source(&part.attr))
-            }
-            Expr::Subscript(part) => self.source(&part.value).map(|source| source.min(Source::Given)),
-            Expr::Name(name) => self.sources.get(name.id.as_str()).copied(),
-            Expr::If(choice) => self.source(&choice.body).max(self.source(&choice.orelse)),
-            Expr::BoolOp(operation) => operation.values.iter().filter_map(|value| self.source(value)).max(),
-            Expr::Starred(starred) => self.source(&starred.value),
-            Expr::Tuple(tuple) => tuple.elts.iter().filter_map(|value| self.source(value)).max(),
-            Expr::Dict(dict) => dict.items.iter().filter_map(|item| self.source(&item.value)).max(),
-            _ => None,
-        }
-    }
-
-    /// The items of an object are used, and used up if it is a stream.
-    fn goes_through(&mut self, value: &'a Expr) {
-        match self.source(value) {
-            Some(Source::Unknown | Source::Stream) => self.change.is_possible = true,
-            Some(Source::Given) => self.change.drains = true,
-            Some(Source::Container) => {}
-            None => self.calls_of_whole(value, &["__iter__", "__contains__"]),
-        }
-    }
-
-    /// An object is handed to other code, which may use its items.
-    fn hands_on(&mut self, value: &'a Expr) {
-        self.change.drains |= self.source(value).is_some_and(|source| source != Source::Container);
-    }
-
-    fn hands_on_arguments(&mut self, call: &'a ExprCall) {
-        let goes_through = match &*call.func {
-            Expr::Name(function) => has_word(GOING_THROUGH, &function.id),
-            Expr::Attribute(method) => {
-                matches!(method.attr.as_str(), "join" | "extend" | "fromkeys" | "from_iterable")
-            }
-            _ => false,
-        };
-        let is_looking = only_looks(call)
-            || match &*path_of(&call.func) {
-                [function] => LOOKING.contains(function),
-                [module, .., last] => NUMERIC.contains(module) && *last != "fromiter",
-                [] => false,
-            };
-        if is_looking {
-            return;
-        }
-        for argument in call.arguments.iter_source_order() {
-            if goes_through { self.goes_through(argument.value()) } else { self.hands_on(argument.value()) }
         }
     }
 
