@@ -207,16 +207,17 @@ fn bar(
         return;
     }
     html.raw("<div class=\"v-bar\">");
+    // First, so that it stays the same element, which a person may have opened, when the run is over.
+    if let Some(stale) = stale {
+        html.raw("<details class=\"v-stale\"><summary>Stale: ").text(stale.state.name()).raw("</summary><p>");
+        html.text(&stale.evidence).raw("</p></details>");
+    }
     if let Some(run) = run {
         html.raw("<span class=\"v-state\">").text(run_state(&run.state)).raw("</span> ");
         if let Some(since) = run.since {
             elapsed(since, html);
         }
         controls(run, html);
-    }
-    if let Some(stale) = stale {
-        html.raw("<details class=\"v-stale\"><summary>Stale: ").text(stale.state.name()).raw("</summary><p>");
-        html.text(&stale.evidence).raw("</p></details>");
     }
     if let Some(mark) = mark {
         html.raw("<button type=\"button\" class=\"v-mark\" data-do=\"difference\" data-operation=\"")
