@@ -66,10 +66,10 @@ async def opened(browser: Browser, url: str) -> tuple[Page, "Seen"]:
 
 
 async def take_back(page: Page, cell: Locator, change: Callable[..., Awaitable[T]], named: str = "changed by") -> T:
-    """An agent overwrites the first cell, and the person takes that back; what the agent was told of its change."""
+    """An agent overwrites the first cell, and the person takes that back; returns the reply to the agent."""
     mark = cell.get_by_role("button", name=named)
     before = await mark.get_attribute("data-operation") or ""
-    told = await change("overwrite_cell_source", cell_index=0, cell_source="print('other')")
+    reply = await change("overwrite_cell_source", cell_index=0, cell_source="print('other')")
     await expect(cell.locator(".cb-source")).to_have_text("print('other')")
     # The page can show the source before it shows whose change that was.
     await expect(mark).not_to_have_attribute("data-operation", before)
@@ -78,7 +78,7 @@ async def take_back(page: Page, cell: Locator, change: Callable[..., Awaitable[T
     await page.get_by_role("button", name="Take back").click()
     await expect(page.locator("#said")).to_contain_text("Undone: o")
     await expect(page.locator("#history li").first).to_contain_text("you")
-    return told
+    return reply
 
 
 class Seen:

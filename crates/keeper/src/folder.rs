@@ -22,7 +22,7 @@ const MAX_SOCKET_PATH: usize = 100;
 /// How long the log of a keeper that has ended is kept if nobody has read all of it.
 const UNREAD_TTL: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// How often a folder is removed in which others make files meanwhile.
+/// How often the removal of a folder is tried while others make files in it.
 const REMOVALS: usize = 10;
 
 const LOCK: &str = "lock";
@@ -203,7 +203,7 @@ impl KeeperFolder {
         {
             let _ = fs::remove_dir_all(folder);
         }
-        // A server that wants to read it may create the lock again meanwhile.
+        // A server that wants to read it may create the lock again during the removal.
         let mut removed = fs::remove_dir_all(&self.path);
         for _ in 1..REMOVALS {
             match &removed {
