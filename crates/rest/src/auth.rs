@@ -1,5 +1,5 @@
 //! Authentication to a server.
 
+pub(crate) mod denial;
 pub(crate) mod forwarded;
 pub(crate) mod login;
-pub(crate) mod refusal;

@@ -2,7 +2,7 @@
 //!
 //! <https://jupyterhub.readthedocs.io/en/stable/reference/rest-api.html>
 
-mod address;
+pub(crate) mod address;
 
 pub use address::HubServer;
 
@@ -12,7 +12,7 @@ use reqwest::{Method, StatusCode};
 use serde::Deserialize;
 use tokio::time::{Instant, sleep, timeout_at};
 
-use crate::auth::refusal::explain;
+use crate::auth::denial::explain;
 use crate::request::Request;
 use crate::{Kind, RestError, Result, Server, body, diagnosis};
 

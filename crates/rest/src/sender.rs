@@ -10,7 +10,7 @@ use tokio::sync::OnceCell;
 use url::Url;
 
 use crate::diagnosis::{self, Authentication};
-use crate::hub::HubServer;
+use crate::hub::address::HubServer;
 use crate::request::Request;
 use crate::{Credentials, Kind, Options, RestError, Result, body, client};
 

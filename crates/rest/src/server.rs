@@ -12,9 +12,9 @@ use tokio_util::task::TaskTracker;
 use url::Url;
 
 use crate::address::origin_and_path;
+use crate::auth::denial::explain;
 use crate::auth::login::Login;
-use crate::auth::refusal::explain;
-use crate::hub::HubServer;
+use crate::hub::address::HubServer;
 use crate::request::Request;
 use crate::sender::Sender;
 use crate::{Address, Credentials, Kind, Options, RestError, Result, diagnosis};

@@ -17,7 +17,7 @@ use tokio::task::JoinHandle;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::contents::{ContentsQuery, MIN_BYTES_PER_SECOND};
-use crate::auth::refusal::explain;
+use crate::auth::denial::explain;
 use crate::body::Payload;
 use crate::random::random;
 use crate::request::Request;

@@ -3,8 +3,8 @@
 use serde::Deserialize;
 
 use super::lenient;
-use crate::auth::refusal::explain;
-use crate::hub::HubServer;
+use crate::auth::denial::explain;
+use crate::hub::address::HubServer;
 use crate::request::Request;
 use crate::{Kind, RestError, Result, Server, diagnosis};
 

@@ -13,7 +13,7 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
-use crate::auth::refusal::explain;
+use crate::auth::denial::explain;
 use crate::random::random;
 use crate::request::Request;
 use crate::{Kind, RestError, Result, Server, diagnosis};

@@ -11,7 +11,7 @@ use reqwest::{Method, StatusCode};
 use tokio::sync::Mutex;
 
 use crate::address::origin_and_path;
-use crate::auth::refusal::explain;
+use crate::auth::denial::explain;
 use crate::body::Payload;
 use crate::diagnosis;
 use crate::request::Request;

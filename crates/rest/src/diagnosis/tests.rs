@@ -1,3 +1,4 @@
+use super::message::MAX_MESSAGE;
 use super::*;
 
 fn explain(

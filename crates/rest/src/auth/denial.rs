@@ -18,19 +18,19 @@ pub(crate) async fn explain(sender: &Sender, subject: &str, response: Response) 
         &request,
         &FailedResponse { status, location: location.as_deref(), body: &body },
     );
-    if error.kind == Kind::Unauthorized { explain_refusal(sender, error).await } else { error }
+    if error.kind == Kind::Unauthorized { explain_denial(sender, error).await } else { error }
 }
 
 /// Asks the Hub whether a refused token is unknown or lacks a scope, since the server responds 403 to both.
 ///
 /// For `https://h/user/ada/`, `GET https://h/hub/api/user` responds 200 to a token that the Hub knows: then the token
 /// lacks the scope `access:servers!user=ada`. It responds 403 to an unknown or expired token.
-async fn explain_refusal(sender: &Sender, refusal: RestError) -> RestError {
+async fn explain_denial(sender: &Sender, denial: RestError) -> RestError {
     let Some(hub) = sender.hub().filter(|_| sender.authentication() == Authentication::Token) else {
-        return refusal;
+        return denial;
     };
     let request = Request::get("hub/api/user", "owner of the token");
-    let Ok(url) = hub.url(&request.path) else { return refusal };
+    let Ok(url) = hub.url(&request.path) else { return denial };
     match sender.attempt(&request, url).await.map(|response| response.status()) {
         Ok(status) if status.is_success() => RestError::new(
             Kind::Forbidden,
@@ -45,6 +45,6 @@ async fn explain_refusal(sender: &Sender, refusal: RestError) -> RestError {
             format!("The Hub at {} does not know the token; it may have expired.", hub.origin()),
             NextStep::GiveToken { obtain: hub.make_token().into() },
         ),
-        _ => refusal,
+        _ => denial,
     }
 }

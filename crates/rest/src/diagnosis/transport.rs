@@ -1,0 +1,116 @@
+//! Explains why a request got no response.
+
+use std::error::Error;
+use std::io;
+use std::time::Duration;
+
+use rustls::CertificateError;
+use url::Url;
+
+use crate::address::origin_and_path;
+use crate::options::CONNECT_TIMEOUT;
+use crate::{Kind, NextStep, RestError};
+
+/// Explains why the server at `url` sent no response.
+pub(crate) fn of_transport(error: reqwest::Error, url: &Url) -> RestError {
+    // The URL of a request may contain a token.
+    let error = error.without_url();
+    transport(&error, url).with_source(error)
+}
+
+fn transport(error: &reqwest::Error, url: &Url) -> RestError {
+    let server = origin_and_path(url);
+    if let Some((cause, next)) = certificate_problem(error) {
+        return RestError::new(
+            Kind::Tls,
+            format!("The certificate of {server} is not accepted: {cause}."),
+            next,
+        );
+    }
+    if error.is_dns() {
+        return RestError::new(
+            Kind::Unreachable,
+            format!("There is no host named {}.", url.host_str().unwrap_or_default()),
+            "Check the name in the server's address, and the network or VPN.",
+        );
+    }
+    if error.is_timeout() {
+        let timeout = timed_out(url, CONNECT_TIMEOUT);
+        return match wrong_scheme(url) {
+            Some(next) if error.is_connect() => RestError { next: next.into(), ..timeout },
+            _ => timeout,
+        };
+    }
+    match io_kind(error) {
+        Some(io::ErrorKind::ConnectionRefused) => RestError::new(
+            Kind::Unreachable,
+            format!("Nothing listens at {server}: the connection was refused."),
+            "Start the Jupyter server, or correct the port in its address.",
+        ),
+        _ if error.is_connect() => RestError::new(
+            Kind::Unreachable,
+            format!("{server} cannot be reached: {}.", innermost(error)),
+            wrong_scheme(url).unwrap_or("Check the server's address, the network and the proxy settings."),
+        ),
+        _ => RestError::new(
+            Kind::Unreachable,
+            format!("The connection to {server} broke: {}.", innermost(error)),
+            match url.scheme() {
+                "http" => {
+                    "Check that the server is running, and whether its address starts with https://; the next call \
+                     reconnects."
+                }
+                _ => "Check that the server is running; the next call reconnects.",
+            },
+        ),
+    }
+}
+
+/// The server sent no response within `timeout`.
+pub(crate) fn timed_out(url: &Url, timeout: Duration) -> RestError {
+    RestError::new(
+        Kind::Timeout,
+        format!("{} did not answer within {} s.", origin_and_path(url), timeout.as_secs().max(1)),
+        "Check that the server responds, and that no proxy or firewall drops connections; the next call tries again.",
+    )
+}
+
+fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    let mut next = Some(error);
+    std::iter::from_fn(move || {
+        let error = next?;
+        next = error.source();
+        Some(error)
+    })
+}
+
+/// The last cause in a chain of errors. The outer errors repeat the request's URL.
+pub(crate) fn innermost(error: &(dyn Error + 'static)) -> String {
+    chain(error).last().map(ToString::to_string).unwrap_or_default()
+}
+
+fn io_kind(error: &(dyn Error + 'static)) -> Option<io::ErrorKind> {
+    chain(error).filter_map(|error| error.downcast_ref::<io::Error>()).last().map(io::Error::kind)
+}
+
+/// Why rustls rejected a certificate. The rustls error may be inside an I/O error, which does not return it as `source`.
+fn certificate_problem(error: &(dyn Error + 'static)) -> Option<(String, NextStep)> {
+    fn inside<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
+        let inner = || error.downcast_ref::<io::Error>()?.get_ref();
+        error.downcast_ref().or_else(|| inside(inner()?))
+    }
+    let rustls::Error::InvalidCertificate(problem) = chain(error).find_map(inside)? else { return None };
+    Some(match problem {
+        CertificateError::UnknownIssuer => ("its issuer is unknown".to_owned(), NextStep::GiveCertificate),
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            (problem.to_string(), "Use the host name of the server's certificate in the address.".into())
+        }
+        _ => (problem.to_string(), "The server needs a new certificate.".into()),
+    })
+}
+
+/// The next step if the server may have no TLS. Such a server rejects the handshake, or waits for the rest of a line
+/// until the timeout.
+fn wrong_scheme(url: &Url) -> Option<&'static str> {
+    (url.scheme() == "https").then_some("If the server has no TLS, start its address with http://.")
+}
