@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use kernel::{Event, Status};
 use notebook::{Cell, Notebook};
@@ -25,6 +25,8 @@ use crate::telemetry;
 
 /// Output that comes within this time after the end is written at once.
 const LATE_WRITE_DELAY: Duration = Duration::from_millis(200);
+/// Another program's edit this long before a run counts as one during the run.
+const RECENT: Duration = Duration::from_millis(20);
 
 /// How long a kernel may take to exit by itself, and how often it is looked whether a server has started another process.
 const EXIT_WAIT: Duration = Duration::from_secs(2);
@@ -217,7 +219,11 @@ impl Runner {
         let (home, notebook) = (notebook, notebook.filter(|notebook| !notebook.document().stores_outputs()));
         let place = notebook.zip(run.cell());
         let before = match notebook {
-            Some(notebook) => notebook.document().snapshot().await.ok(),
+            // The call that requested the run, or the run before, has just looked: a second look costs two thread switches.
+            Some(notebook) => {
+                let now = Instant::now();
+                notebook.document().snapshot_since(now.checked_sub(RECENT).unwrap_or(now)).await.ok()
+            }
             None => None,
         };
         let shown_before = before.as_ref().zip(run.cell()).and_then(|(before, cell)| before.cell(&cell.id));
@@ -343,6 +349,9 @@ impl Runner {
         let Some(home) = home else { return true };
         run.over().await;
         self.write_others(home).await;
+        if home.late_writes().await.is_empty() {
+            return true;
+        }
         if let (Some(before), Ok(notebook)) = (before, home.document().snapshot().await) {
             self.record(home, run, before, Written { edits: Vec::new(), notebook }).await;
         }
