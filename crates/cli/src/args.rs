@@ -39,8 +39,6 @@ pub(crate) use unsupported::refused;
 pub(crate) use verify::Verify;
 pub(crate) use view::View;
 
-use crate::terminal;
-
 /// Gives any AI agent a notebook, over the Model Context Protocol
 ///
 /// Without a subcommand: an MCP server for the notebooks of the folder it runs in, with kernels of this machine, for

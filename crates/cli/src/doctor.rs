@@ -9,7 +9,7 @@ use environments::ProcessEnv;
 use crate::args;
 use crate::jupyter::{reach, secrets_of, source_beside};
 use crate::serve::browser;
-use crate::terminal::{say, say_json};
+use terminal::{say, say_json};
 
 pub(crate) async fn run(options: args::Doctor) -> anyhow::Result<ExitCode> {
     let server = given(&options.server);

@@ -10,7 +10,7 @@ use tokio::net::{TcpListener, TcpSocket};
 use tokio_util::sync::CancellationToken;
 
 use crate::args::{Serving, Transport};
-use crate::terminal::note;
+use terminal::note;
 
 const DEFAULT_PORT: u16 = 4040;
 /// How many connections may wait to be accepted.

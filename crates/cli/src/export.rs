@@ -13,7 +13,7 @@ use workspace::widget_text;
 
 use crate::args::Export;
 use crate::person::{self, Named};
-use crate::terminal::{self, note, write_document};
+use terminal::{note, write_document};
 
 /// Where the page goes.
 enum Target {

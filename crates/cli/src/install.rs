@@ -15,10 +15,10 @@ use anyhow::{Context as _, bail};
 use clients::{CLIENTS, ChangeError, Client, Ledger, Machine, Scope};
 
 use crate::args::{Install, Uninstall, Which};
-use crate::terminal::{is_read_by_person, say};
 use choice::Choice;
 use outcome::Outcome;
 pub(crate) use status::status;
+use terminal::{is_read_by_person, say};
 
 /// The command line lacks something that only a person can be asked for.
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use local::{Folder, KernelKeeping};
 use workspace::{Session, Settings, Workspace};
 
 use crate::args::Keep;
-use crate::terminal::note;
+use terminal::note;
 
 /// How long it may take to store runs that are over.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(60);

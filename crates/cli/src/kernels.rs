@@ -21,8 +21,8 @@ use crate::args::{Kernels, KernelsVerb, ListKernels};
 #[cfg(not(unix))]
 use crate::args::{LogsOfKernel, StopKernels};
 #[cfg(not(unix))]
-use crate::terminal::say;
-use crate::terminal::say_json;
+use terminal::say;
+use terminal::say_json;
 
 #[cfg(not(unix))]
 const NONE: &str = "No kernel outlives its server on this system.";

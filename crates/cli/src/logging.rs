@@ -20,7 +20,6 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::args::{Level, Logging};
-use crate::terminal;
 
 /// The most lines that wait to be written; further ones are dropped.
 const MAX_PENDING_LINES: usize = 1024;

@@ -22,14 +22,13 @@ mod person;
 mod run;
 mod running_server;
 mod serve;
-mod terminal;
 mod verify;
 mod view;
 
 use std::process::ExitCode;
 
 use crate::args::{Cli, Command, JupyterArgs, Verb};
-use crate::terminal::note;
+use terminal::note;
 
 fn main() -> ExitCode {
     #[cfg(unix)]

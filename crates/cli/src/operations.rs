@@ -14,7 +14,7 @@ use workspace::{Operation, OperationId, Session, Since, UndoTarget, Undone, summ
 use crate::args::{DiffSince, History, Places, Undo};
 use crate::pager::show;
 use crate::person::{self, Named};
-use crate::terminal::say;
+use terminal::say;
 
 /// The folder in which the operations of notebooks are recorded.
 pub(crate) fn folder(process_env: &ProcessEnv) -> Option<PathBuf> {

@@ -8,7 +8,7 @@ use clap::builder::styling::{AnsiColor, Style};
 use environments::programs;
 
 use crate::person;
-use crate::terminal::{Painted, is_read_by_person, say, say_painted};
+use terminal::{Painted, is_read_by_person, say, say_painted};
 
 /// Prints a text whose lines are operations and differences. On a terminal it has colours, unless `NO_COLOR` is set, and goes
 /// through the pager, which is none that comes with the notebook at `path`.

@@ -16,10 +16,10 @@ use workspace::Session;
 
 use crate::args::RunNotebook;
 use crate::person::{self, Named};
-use crate::terminal::note;
 use crate::{operations, view};
 use cells::run_cells;
 use preparation::{check_output, check_writable, choose, prepare};
+use terminal::note;
 
 /// How a notebook ran. Each has an exit status of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

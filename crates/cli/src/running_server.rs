@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::args::{Connect, Running, given};
 use crate::jupyter::addresses;
-use crate::terminal::note;
+use terminal::note;
 
 /// The server answers once it has reached the Jupyter server, which has 30 s to answer.
 const TIMEOUT: Duration = Duration::from_secs(60);

@@ -16,8 +16,8 @@ use verify::{CellVerdict, Conclusion, MissingModule, Verdict, Verification, Veri
 
 use crate::args::Verify;
 use crate::person::{self, Named};
-use crate::terminal::{self, Progress, note, say, say_json};
 use crate::{operations, view};
+use terminal::{Progress, note, say, say_json};
 
 /// A notebook, and what came of it: a verification, or why it could not run.
 type Verified = (PathBuf, Result<Ran, String>);

@@ -36,8 +36,8 @@ use self::server_machine::ServerMachine;
 use self::shown::{Login, Shown};
 use crate::args::{Every, View};
 use crate::endpoint::HttpEndpoint;
-use crate::terminal::{note, say};
 use crate::{jupyter, person, serve};
+use terminal::{note, say};
 
 /// How long the process that serves the page may take to listen.
 const START_TIMEOUT: Duration = Duration::from_secs(10);

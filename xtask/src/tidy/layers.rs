@@ -8,8 +8,8 @@ const RULE: &str = "layers";
 
 const LAYERS: [(u8, &[&str]); 11] = [
     (1, &["connection", "names", "notebook", "windows"]),
-    (2, &["clients", "kernel", "operations", "render", "rest", "staleness", "ydoc"]),
-    (3, &["compare", "html", "place", "transports"]),
+    (2, &["clients", "kernel", "operations", "render", "rest", "staleness", "terminal", "ydoc"]),
+    (3, &["compare", "demo", "html", "place", "transports"]),
     (4, &["colab", "files", "keeper", "packages", "recorder", "run_logs"]),
     (5, &["environments", "jupyter", "questions", "runs"]),
     (6, &["local", "verify"]),
@@ -19,6 +19,8 @@ const LAYERS: [(u8, &[&str]); 11] = [
     (10, &["mcp"]),
     (11, &["cli", "python"]),
 ];
+
+const TOP: u8 = LAYERS[LAYERS.len() - 1].0;
 
 /// Members outside the program, in no layer. The program never needs them; tests may use `testkit`.
 const TOOLS: [&str; 4] = ["bench", "fuzz", "testkit", "xtask"];
@@ -68,7 +70,7 @@ fn advice(member: &str, dependency: &str, kind: DependencyKind) -> Option<String
         Some(other) if other < own => None,
         Some(other) => Some(format!(
             "{member} is in layer {own} and {dependency} in layer {other}; import only from lower layers, and \
-             let layer 9 connect the two"
+             let layer {TOP} connect the two"
         )),
         None if TOOLS.contains(&dependency) => {
             Some(format!("{dependency} is not a part of the program; move it to [dev-dependencies]"))

@@ -4,7 +4,7 @@ use std::io::{BufRead, Write};
 
 use anyhow::bail;
 
-use crate::terminal::output;
+use terminal::output;
 
 /// A list to choose from.
 pub(super) struct Choice<'a> {

@@ -4,7 +4,7 @@ use anyhow::bail;
 use clients::{ChangeError, Client, FileChange, Ledger, Machine, NotPossible, Scope, ServerEntry};
 
 use super::machine;
-use crate::terminal::say;
+use terminal::say;
 
 pub(super) enum Outcome {
     /// A change that is not made yet.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::machine;
 use crate::args;
-use crate::terminal::{say, say_json};
+use terminal::{say, say_json};
 
 pub(crate) fn status(options: &args::Status) -> anyhow::Result<()> {
     let machine = machine::this_machine()?;

@@ -6,7 +6,7 @@ use local::{ForeignKernelInfo, RefusedFile};
 use serde_json::{Value, json};
 
 use super::shown;
-use crate::terminal::{self, say};
+use terminal::say;
 
 /// Lists the kernels, and why connection files are not used.
 pub(super) fn list(

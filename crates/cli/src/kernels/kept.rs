@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{check_is_not_foreign, logs, shown};
 use crate::args::{LogsOfKernel, StopKernels};
-use crate::terminal::{self, say};
+use terminal::say;
 
 pub(super) struct Kept {
     kernels: Vec<KeptKernel>,

@@ -8,7 +8,7 @@ use keeper::{KeptKernel, LogEntry, LogEntryKind};
 use serde_json::json;
 
 use crate::args::LogsOfKernel;
-use crate::terminal::output;
+use terminal::output;
 
 pub(super) fn show(kernel: &KeptKernel, options: &LogsOfKernel) -> anyhow::Result<()> {
     let mut out = output();

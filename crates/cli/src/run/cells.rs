@@ -12,7 +12,7 @@ use super::Ended;
 use super::log::Log;
 use super::preparation::Prepared;
 use crate::args::RunNotebook;
-use crate::terminal::{self, say};
+use terminal::say;
 
 /// How long an interrupted cell may take to end.
 const INTERRUPT_TIMEOUT: Duration = Duration::from_secs(10);

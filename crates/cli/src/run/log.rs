@@ -4,7 +4,7 @@ use notebook::Output;
 use place::RunState;
 use runs::Run;
 
-use crate::terminal::Progress;
+use terminal::Progress;
 
 const MAX_LINE: usize = 60;
 

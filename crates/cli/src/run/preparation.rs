@@ -14,7 +14,7 @@ use workspace::Session;
 use super::parameters;
 use crate::args::RunNotebook;
 use crate::person::Named;
-use crate::terminal::note;
+use terminal::note;
 
 /// A notebook that is ready to run.
 pub(super) struct Prepared {

@@ -9,7 +9,6 @@ use verify::{CellVerdict, Verdict};
 use workspace::widget_text;
 
 use super::{Ran, Verified};
-use crate::terminal;
 
 /// One page for all notebooks.
 pub(super) fn page(all: &[Verified]) -> String {

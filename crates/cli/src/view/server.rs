@@ -21,8 +21,8 @@ use workspace::{Settings, Workspace};
 
 use super::address::{self, Address, AddressFile};
 use super::shown::{Login, Shown};
-use crate::terminal::{note, say};
 use crate::{operations, person};
+use terminal::{note, say};
 
 /// How long the process waits for a page after the last one was closed.
 const UNUSED: Duration = Duration::from_secs(600);

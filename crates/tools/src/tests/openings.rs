@@ -8,9 +8,10 @@ use render::marked;
 use super::messages::{filled, literals};
 
 /// Crates whose messages are in no reply: they are for people, for other programs or for logs.
-const OTHERS: [&str; 15] = [
+const OTHERS: [&str; 17] = [
     "cli",
     "clients",
+    "demo",
     "doctor",
     "ydoc",
     "html",
@@ -21,6 +22,7 @@ const OTHERS: [&str; 15] = [
     "rest",
     "staleness",
     "telemetry",
+    "terminal",
     "testkit",
     "transports",
     "windows",

@@ -5,14 +5,16 @@ use notebook::visible;
 
 /// Text in which every escape sequence is ours.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(crate) struct Painted(String);
+pub struct Painted(String);
 
 impl Painted {
-    pub(crate) fn plain(self, text: &str) -> Self {
+    #[must_use]
+    pub fn plain(self, text: &str) -> Self {
         self.styled(Style::new(), text)
     }
 
-    pub(crate) fn styled(mut self, style: Style, text: &str) -> Self {
+    #[must_use]
+    pub fn styled(mut self, style: Style, text: &str) -> Self {
         let text = visible(text);
         if style == Style::new() {
             self.0.push_str(&text);
@@ -22,7 +24,7 @@ impl Painted {
         self
     }
 
-    pub(crate) fn as_str(&self) -> &str {
+    pub fn as_str(&self) -> &str {
         &self.0
     }
 }

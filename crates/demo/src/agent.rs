@@ -17,7 +17,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 const EXIT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The client of one server.
-pub(super) struct Agent {
+pub(crate) struct Agent {
     server: Child,
     stdin: Option<ChildStdin>,
     stdout: Lines<BufReader<ChildStdout>>,
@@ -27,7 +27,7 @@ pub(super) struct Agent {
 
 impl Agent {
     /// Starts `program` as a server for `folder`.
-    pub(super) fn start(program: &Path, folder: &Path) -> anyhow::Result<Self> {
+    pub(crate) fn start(program: &Path, folder: &Path) -> anyhow::Result<Self> {
         let mut server = Command::new(program)
             // Nobody uses the kernel after the demo.
             .args(["--no-browser", "--keep-kernels", "off", "--root"])
@@ -47,16 +47,16 @@ impl Agent {
         Ok(Self { server, stdin, stdout: BufReader::new(stdout).lines(), stderr: tail, requests: 0 })
     }
 
-    pub(super) fn stderr(&self) -> Stderr {
+    pub(crate) fn stderr(&self) -> Stderr {
         self.stderr.clone()
     }
 
-    pub(super) async fn notify(&mut self, method: &str) -> anyhow::Result<()> {
+    pub(crate) async fn notify(&mut self, method: &str) -> anyhow::Result<()> {
         self.send(&json!({ "jsonrpc": "2.0", "method": method })).await
     }
 
     /// Sends a request and waits for its result; progress goes to `on_progress`.
-    pub(super) async fn request(
+    pub(crate) async fn request(
         &mut self,
         method: &str,
         mut params: Value,
@@ -93,7 +93,7 @@ impl Agent {
     }
 
     /// Closes the server's standard input, and fails unless the server then exits by itself.
-    pub(super) async fn end(mut self) -> anyhow::Result<()> {
+    pub(crate) async fn end(mut self) -> anyhow::Result<()> {
         drop(self.stdin.take());
         let status = timeout(EXIT_TIMEOUT, self.server.wait())
             .await
@@ -133,7 +133,7 @@ fn answer_to(method: &str, id: &Value) -> Value {
 
 /// The end of a server's standard error.
 #[derive(Clone, Default)]
-pub(super) struct Stderr(Arc<Mutex<VecDeque<u8>>>);
+pub(crate) struct Stderr(Arc<Mutex<VecDeque<u8>>>);
 
 impl Stderr {
     const MAX_BYTES: usize = 8 << 10;
@@ -148,7 +148,7 @@ impl Stderr {
         }
     }
 
-    pub(super) fn add_to(&self, error: anyhow::Error) -> anyhow::Error {
+    pub(crate) fn add_to(&self, error: anyhow::Error) -> anyhow::Error {
         let mut kept = self.0.lock();
         let said = String::from_utf8_lossy(kept.make_contiguous()).trim().to_owned();
         if said.is_empty() {

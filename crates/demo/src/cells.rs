@@ -1,9 +1,9 @@
 //! The cells of the demo's notebook.
 
 /// Marks a notebook that a later demo may replace.
-pub(super) const MARK: &str = "<!-- made by `cellbridge demo`, which replaces this file -->";
+pub(crate) const MARK: &str = "<!-- made by `cellbridge demo`, which replaces this file -->";
 
-pub(super) const TITLE: &str = "\
+pub(crate) const TITLE: &str = "\
 # How far does a random walk get?
 
 A tool call of the Model Context Protocol made each cell of this notebook, as an agent would, and a real IPython \
@@ -11,7 +11,7 @@ kernel ran it. `cellbridge demo` wrote it; running the demo again replaces it.
 
 <!-- made by `cellbridge demo`, which replaces this file -->";
 
-pub(super) const WALKS: &str = "\
+pub(crate) const WALKS: &str = "\
 import numpy as np
 
 WALKS, STEPS = 500, 1_000
@@ -21,12 +21,12 @@ moves = random.choice([-1, 1], size=(WALKS, STEPS))
 walks = moves.cumsum(axis=1)
 print(f\"{WALKS} walks of {STEPS} steps; the first one ends at {walks[0, -1]}\")";
 
-pub(super) const PLOT_TEXT: &str = "\
+pub(crate) const PLOT_TEXT: &str = "\
 ## Forty of them
 
 Two out of three should stay between the dashed lines, at $\\pm\\sqrt{n}$ after $n$ steps.";
 
-pub(super) const PLOT: &str = "\
+pub(crate) const PLOT: &str = "\
 import matplotlib.pyplot as plt
 
 time = np.arange(1, STEPS + 1)
@@ -38,26 +38,26 @@ axes.set(title=\"Random walks\", xlabel=\"steps\", ylabel=\"distance from the st
 axes.legend(loc=\"upper left\")
 plt.show()";
 
-pub(super) const DISTANCE_TEXT: &str = "## How far they are on average";
+pub(crate) const DISTANCE_TEXT: &str = "## How far they are on average";
 
 /// Fails: the dictionary has no entry for 10 000 steps.
-pub(super) const DISTANCE: &str = "\
+pub(crate) const DISTANCE: &str = "\
 distance = {steps: np.abs(walks[:, steps - 1]).mean() for steps in (10, 100, 1_000)}
 
 for steps in (10, 100, 10_000):
     print(f\"after {steps:>5} steps: {distance[steps]:5.2f} away\")";
 
-pub(super) const WRONG_LOOP: &str = "for steps in (10, 100, 10_000):";
-pub(super) const RIGHT_LOOP: &str = "for steps in distance:";
+pub(crate) const WRONG_LOOP: &str = "for steps in (10, 100, 10_000):";
+pub(crate) const RIGHT_LOOP: &str = "for steps in distance:";
 /// Only the fixed cell prints this.
-pub(super) const FIXED_OUTPUT: &str = "after  1000 steps:";
+pub(crate) const FIXED_OUTPUT: &str = "after  1000 steps:";
 
-pub(super) const HOME_TEXT: &str = "\
+pub(crate) const HOME_TEXT: &str = "\
 ## How many come home
 
 Slowed down, so that there is something to watch.";
 
-pub(super) const HOME: &str = "\
+pub(crate) const HOME: &str = "\
 from time import sleep
 
 for part in range(1, 9):
@@ -65,10 +65,10 @@ for part in range(1, 9):
     share = (some == 0).any(axis=1).mean()
     print(f\"part {part} of 8: of {len(some):>3} walks {share:.0%} came home\", flush=True)
     sleep(0.5)";
-pub(super) const HOME_PARTS: usize = 8;
+pub(crate) const HOME_PARTS: usize = 8;
 
 /// Lists variables; the code becomes no cell.
-pub(super) const LOOK: &str = "%whos ndarray dict int";
+pub(crate) const LOOK: &str = "%whos ndarray dict int";
 
 #[cfg(test)]
 mod tests {

@@ -5,12 +5,12 @@ use std::time::Duration;
 use anyhow::{Context as _, bail, ensure};
 use serde_json::{Value, json};
 
-use super::agent::Agent;
-use super::answer::Answer;
-use super::transcript::Transcript;
-use super::{NOTEBOOK, cells};
+use crate::agent::Agent;
+use crate::answer::Answer;
+use crate::transcript::Transcript;
+use crate::{NOTEBOOK, cells};
 
-pub(super) const CHAPTERS: [&str; 7] = [
+pub(crate) const CHAPTERS: [&str; 7] = [
     "An agent connects",
     "It creates a notebook with a kernel",
     "It writes cells and runs them",
@@ -28,18 +28,18 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(180);
 /// The lines of a reply that are shown.
 const MAX_LINES: usize = 16;
 
-pub(super) struct Script<'a> {
+pub(crate) struct Script<'a> {
     agent: Agent,
     transcript: &'a mut Transcript,
     chapters: std::slice::Iter<'static, &'static str>,
 }
 
 impl<'a> Script<'a> {
-    pub(super) fn new(agent: Agent, transcript: &'a mut Transcript) -> Self {
+    pub(crate) fn new(agent: Agent, transcript: &'a mut Transcript) -> Self {
         Self { agent, transcript, chapters: CHAPTERS.iter() }
     }
 
-    pub(super) async fn play(&mut self) -> anyhow::Result<()> {
+    pub(crate) async fn play(&mut self) -> anyhow::Result<()> {
         self.connect().await?;
         self.prepare().await?;
         self.first_cells().await?;
@@ -50,7 +50,7 @@ impl<'a> Script<'a> {
     }
 
     /// Ends the server.
-    pub(super) async fn end(self) -> anyhow::Result<()> {
+    pub(crate) async fn end(self) -> anyhow::Result<()> {
         self.agent.end().await
     }
 

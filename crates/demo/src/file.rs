@@ -7,13 +7,13 @@ use std::path::Path;
 use anyhow::{Context as _, bail, ensure};
 use serde_json::Value;
 
-use super::cells;
+use crate::cells;
 
 /// Every PNG begins like this, in base64.
 const PNG: &str = "iVBORw0KGgo";
 
 /// Removes the notebook of an earlier demo. Fails if the file is anything else.
-pub(super) fn remove_earlier(path: &Path) -> anyhow::Result<()> {
+pub(crate) fn remove_earlier(path: &Path) -> anyhow::Result<()> {
     let text = match std::fs::read(path) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -36,7 +36,7 @@ fn is_ours(notebook: &Value) -> bool {
 }
 
 /// Reads the file as any other program would, and sums it up.
-pub(super) fn check(path: &Path) -> anyhow::Result<String> {
+pub(crate) fn check(path: &Path) -> anyhow::Result<String> {
     let text = std::fs::read(path).with_context(|| format!("{} was not written", path.display()))?;
     let notebook =
         serde_json::from_slice(&text).with_context(|| format!("{} is not JSON", path.display()))?;

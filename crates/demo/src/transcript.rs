@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 use clap::builder::styling::{AnsiColor, Color, Effects, Style};
 use serde_json::Value;
 
-use super::answer::Answer;
-use crate::terminal::{Painted, Progress, is_read_by_person};
+use crate::Looks;
+use crate::answer::Answer;
+use terminal::{Painted, Progress, is_read_by_person};
 
 /// How many lines at the end of a long reply are kept: they hold the result.
 const LAST_LINES: usize = 3;
@@ -27,33 +28,32 @@ const fn coloured(colour: AnsiColor) -> Style {
 }
 
 /// A transcript on standard output.
-pub(super) struct Transcript {
+pub(crate) struct Transcript {
     has_colours: bool,
     bar: Progress,
     last_progress: Option<Instant>,
 }
 
 impl Transcript {
-    /// Begins a demo of `chapters` chapters.
-    pub(super) fn begin(chapters: usize) -> Self {
-        let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-        let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        let is_terminal = is_read_by_person() && !is_dumb;
-        let bar = if is_terminal { Progress::of_steps(chapters, PROGRESS) } else { Progress::hidden() };
-        Self { has_colours: is_terminal && !is_set("NO_COLOR"), bar, last_progress: None }
+    /// Starts a demo of `chapters` chapters.
+    pub(crate) fn start(chapters: usize, looks: Looks) -> Self {
+        let is_terminal = is_read_by_person();
+        let has_progress = is_terminal && looks.has_progress;
+        let bar = if has_progress { Progress::of_steps(chapters, PROGRESS) } else { Progress::hidden() };
+        Self { has_colours: is_terminal && looks.has_colours, bar, last_progress: None }
     }
 
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         self.bar.end();
     }
 
-    pub(super) fn chapter(&mut self, title: &str) -> anyhow::Result<()> {
+    pub(crate) fn chapter(&mut self, title: &str) -> anyhow::Result<()> {
         self.bar.step();
         self.print(&self.painted("\n", BOLD, title))
     }
 
     /// Shows a call; long arguments are below it.
-    pub(super) fn calls(&mut self, name: &str, arguments: &Value) -> anyhow::Result<()> {
+    pub(crate) fn calls(&mut self, name: &str, arguments: &Value) -> anyhow::Result<()> {
         let (call, blocks) = call(name, arguments);
         self.bar.set_message(&clean(&call, 50));
         self.last_progress = None;
@@ -65,7 +65,7 @@ impl Transcript {
         Ok(())
     }
 
-    pub(super) fn progress(&mut self, message: &str) -> anyhow::Result<()> {
+    pub(crate) fn progress(&mut self, message: &str) -> anyhow::Result<()> {
         let message = clean(message, LONGEST_LINE);
         self.bar.set_message(&message);
         if !self.bar.is_hidden() || self.last_progress.is_some_and(|last| last.elapsed() < PLAIN_INTERVAL) {
@@ -76,7 +76,7 @@ impl Transcript {
     }
 
     /// Shows an answer in at most `max_lines` lines.
-    pub(super) fn answers(&mut self, answer: &Answer, max_lines: usize) -> anyhow::Result<()> {
+    pub(crate) fn answers(&mut self, answer: &Answer, max_lines: usize) -> anyhow::Result<()> {
         if let Some(last) = answer.progress.last().filter(|_| answer.progress.len() > 1) {
             let line =
                 format!("{} progress notifications, the last: {}", answer.progress.len(), clean(last, 80));
@@ -94,7 +94,7 @@ impl Transcript {
     }
 
     /// Shows a reply's text, indented and shortened.
-    pub(super) fn replies(&mut self, text: &str, max_lines: usize) -> anyhow::Result<()> {
+    pub(crate) fn replies(&mut self, text: &str, max_lines: usize) -> anyhow::Result<()> {
         for line in shortened(text, max_lines) {
             let style = match line.as_bytes() {
                 [] => {
@@ -111,15 +111,15 @@ impl Transcript {
         Ok(())
     }
 
-    pub(super) fn thinks(&mut self, thought: &str) -> anyhow::Result<()> {
+    pub(crate) fn thinks(&mut self, thought: &str) -> anyhow::Result<()> {
         self.print(&self.painted("", YELLOW, "•").plain(&format!(" agent: {thought}")))
     }
 
-    pub(super) fn success(&mut self, text: &str) -> anyhow::Result<()> {
+    pub(crate) fn success(&mut self, text: &str) -> anyhow::Result<()> {
         self.print(&self.painted("\n", GREEN, "✔").plain(&format!(" {text}")))
     }
 
-    pub(super) fn say(&self, text: &str) -> anyhow::Result<()> {
+    pub(crate) fn say(&self, text: &str) -> anyhow::Result<()> {
         self.print(&Painted::default().plain(text))
     }
 

@@ -3,21 +3,21 @@
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
-pub(super) struct Answer {
+pub(crate) struct Answer {
     tool: String,
-    pub(super) text: String,
-    pub(super) images: Vec<Image>,
-    pub(super) is_error: bool,
-    pub(super) progress: Vec<String>,
+    pub(crate) text: String,
+    pub(crate) images: Vec<Image>,
+    pub(crate) is_error: bool,
+    pub(crate) progress: Vec<String>,
 }
 
-pub(super) struct Image {
-    pub(super) mime: String,
-    pub(super) bytes: usize,
+pub(crate) struct Image {
+    pub(crate) mime: String,
+    pub(crate) bytes: usize,
 }
 
 impl Answer {
-    pub(super) fn read(tool: &str, result: &Value, progress: Vec<String>) -> anyhow::Result<Self> {
+    pub(crate) fn read(tool: &str, result: &Value, progress: Vec<String>) -> anyhow::Result<Self> {
         let content =
             result["content"].as_array().with_context(|| format!("{tool} answered without content"))?;
         let (mut text, mut images) = (String::new(), Vec::new());
@@ -42,7 +42,7 @@ impl Answer {
     }
 
     /// Fails unless the text holds all of `expected`.
-    pub(super) fn expect(&self, expected: &[&str]) -> anyhow::Result<()> {
+    pub(crate) fn expect(&self, expected: &[&str]) -> anyhow::Result<()> {
         for part in expected {
             ensure!(
                 self.text.contains(part),
@@ -55,7 +55,7 @@ impl Answer {
     }
 
     /// The word (letters, digits, `-` and `_`) after a mark in the text.
-    pub(super) fn word_after(&self, mark: &str) -> anyhow::Result<String> {
+    pub(crate) fn word_after(&self, mark: &str) -> anyhow::Result<String> {
         let found = self.text.split_once(mark).map(|(_, rest)| {
             rest.chars().take_while(|it| it.is_alphanumeric() || matches!(it, '-' | '_')).collect::<String>()
         });

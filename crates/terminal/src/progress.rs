@@ -8,20 +8,20 @@ use notebook::one_line;
 use super::{Painted, are_notes_read_by_person, note, say_painted};
 
 /// Hidden where there is no terminal.
-pub(crate) struct Progress(ProgressBar);
+pub struct Progress(ProgressBar);
 
 impl Progress {
-    pub(crate) fn hidden() -> Self {
+    pub fn hidden() -> Self {
         Self(ProgressBar::hidden())
     }
 
     /// A bar of `count` steps.
-    pub(crate) fn of_steps(count: usize, template: &str) -> Self {
+    pub fn of_steps(count: usize, template: &str) -> Self {
         Self::shown(ProgressBar::new(count as u64), template)
     }
 
     /// A line about something that takes an unknown time.
-    pub(crate) fn of_one(name: &str, template: &str) -> Self {
+    pub fn of_one(name: &str, template: &str) -> Self {
         Self::shown(ProgressBar::new_spinner().with_prefix(one_line(name).into_owned()), template)
     }
 
@@ -36,31 +36,31 @@ impl Progress {
         Self(bar)
     }
 
-    pub(crate) fn is_hidden(&self) -> bool {
+    pub fn is_hidden(&self) -> bool {
         self.0.is_hidden()
     }
 
     /// What happens now.
-    pub(crate) fn set_message(&self, message: &str) {
+    pub fn set_message(&self, message: &str) {
         self.0.set_message(one_line(message).into_owned());
     }
 
     /// One more step is done.
-    pub(crate) fn step(&self) {
+    pub fn step(&self) {
         self.0.inc(1);
     }
 
     /// Prints lines on standard error, above the line of progress.
-    pub(crate) fn note(&self, text: &str) {
+    pub fn note(&self, text: &str) {
         self.0.suspend(|| note(text));
     }
 
     /// Prints lines on standard output, above the line of progress.
-    pub(crate) fn say_painted(&self, lines: &Painted) -> anyhow::Result<()> {
+    pub fn say_painted(&self, lines: &Painted) -> anyhow::Result<()> {
         self.0.suspend(|| say_painted(lines))
     }
 
-    pub(crate) fn end(&self) {
+    pub fn end(&self) {
         self.0.finish_and_clear();
     }
 }

@@ -8,7 +8,7 @@ use clients::{Client, Scope, ServerEntry, Start, System};
 const SHOWN: [&str; 4] = ["claude-code", "codex", "cursor", "vscode"];
 
 /// The command that configures clients, and the lines to paste for some of them.
-pub(super) fn lines(program: &Path, folder: &Path) -> String {
+pub(crate) fn lines(program: &Path, folder: &Path) -> String {
     let (program, folder) = (program.display().to_string(), folder.display().to_string());
     let entry = ServerEntry {
         start: Start::Command {

@@ -14,27 +14,27 @@ use std::path::Path;
 use notebook::{one_line, visible};
 use serde::Serialize;
 
-pub(crate) use painted::Painted;
-pub(crate) use progress::Progress;
+pub use painted::Painted;
+pub use progress::Progress;
 
 /// Prints lines on standard output, if there are any.
-pub(crate) fn say(text: &str) -> anyhow::Result<()> {
+pub fn say(text: &str) -> anyhow::Result<()> {
     if text.is_empty() { Ok(()) } else { print(&visible(text)) }
 }
 
 /// Prints a JSON value for a script, which a person may look at, too.
-pub(crate) fn say_json(value: &impl Serialize) -> anyhow::Result<()> {
+pub fn say_json(value: &impl Serialize) -> anyhow::Result<()> {
     print(&json::visible_json(&serde_json::to_string_pretty(value)?))
 }
 
 /// Prints lines that may contain our colours.
-pub(crate) fn say_painted(lines: &Painted) -> anyhow::Result<()> {
+pub fn say_painted(lines: &Painted) -> anyhow::Result<()> {
     print(lines.as_str())
 }
 
 /// Writes a document as it is on standard output, for another program or a file. It has no control characters: whoever made it has
 /// replaced them.
-pub(crate) fn write_document(document: &str) -> anyhow::Result<()> {
+pub fn write_document(document: &str) -> anyhow::Result<()> {
     match io::stdout().write_all(document.as_bytes()).and_then(|()| io::stdout().flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => Ok(written?),
@@ -50,33 +50,33 @@ fn print(line: &str) -> anyhow::Result<()> {
 }
 
 /// Prints lines on standard error, where messages go that are no result.
-pub(crate) fn note(text: &str) {
+pub fn note(text: &str) {
     // A failure cannot be reported to anybody.
     let _ = writeln!(io::stderr(), "{}", visible(text));
 }
 
 /// Standard output for a text in pieces.
-pub(crate) fn output() -> impl Write {
+pub fn output() -> impl Write {
     Visible(io::stdout())
 }
 
 /// Standard error for the log.
-pub(crate) fn errors() -> impl Write + Send {
+pub fn errors() -> impl Write + Send {
     Visible(io::stderr())
 }
 
 /// Whether a person reads what is said.
-pub(crate) fn is_read_by_person() -> bool {
+pub fn is_read_by_person() -> bool {
     io::stdout().is_terminal()
 }
 
 /// Whether a person reads the notes.
-pub(crate) fn are_notes_read_by_person() -> bool {
+pub fn are_notes_read_by_person() -> bool {
     io::stderr().is_terminal()
 }
 
 /// A path on one line, whatever its name contains.
-pub(crate) fn path(path: &Path) -> String {
+pub fn path(path: &Path) -> String {
     one_line(&path.display().to_string()).into_owned()
 }
 
