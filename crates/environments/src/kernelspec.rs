@@ -9,4 +9,3 @@ pub(crate) use command::{is_bare_python, program};
 pub(crate) use installed::read_all;
 pub use installed::{InstalledKernelspec, InterruptMode, list};
 pub use paths::data_folders;
-pub(crate) use paths::user_bases;

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use notebook::{Kernelspec, one_line};
 use place::{Error, ErrorKind, KernelspecInfo, Near, NextStep};
-use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
 use super::install::{candidates, find_python, find_uv};
@@ -16,15 +15,12 @@ use super::project::environments;
 use super::registered;
 use super::venv::Environment;
 use crate::ProcessEnv;
-use crate::kernelspec::{self, InstalledKernelspec, InterruptMode, is_bare_python, program};
+use crate::kernel_choice::{GENERIC, GENERIC_DISPLAYED, KernelChoice, in_environment, python_at};
+use crate::kernelspec::{self, InstalledKernelspec, is_bare_python, program};
 use files::lies_in;
 
 /// The kernelspec name of the [managed environment](Managed).
 pub(crate) const MANAGED: &str = "cellbridge-python";
-
-/// The name in nearly every Python notebook, whatever machine it is from.
-const GENERIC: &str = "python3";
-const GENERIC_DISPLAYED: &str = "Python 3 (ipykernel)";
 
 /// What a Python is called on `PATH`. On Windows, `python3` often is what opens the Store.
 pub(super) const ON_PATH: [&str; 2] =
@@ -41,18 +37,6 @@ pub struct KernelspecQuery<'a> {
     /// Whether somebody asked for a run. If not, nothing that lies in the served folder is started.
     pub is_for_run: bool,
     pub progress: Option<&'a mpsc::Sender<String>>,
-}
-
-/// A kernel that can be started.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct KernelChoice {
-    pub kernelspec: InstalledKernelspec,
-    pub program: PathBuf,
-    /// The Python environment to activate, if any.
-    pub environment: Option<Environment>,
-    /// The kernelspec that the notebook names and nobody has, in whose place this one is.
-    #[serde(skip)]
-    pub in_place_of: Option<String>,
 }
 
 /// Chooses kernels below one root folder.
@@ -355,32 +339,6 @@ impl KernelspecChooser {
     }
 }
 
-impl KernelChoice {
-    fn in_place_of(&self, name: &str) -> Self {
-        Self { in_place_of: Some(name.to_owned()), ..self.clone() }
-    }
-
-    /// What an agent is to know if the notebook names another kernelspec.
-    pub fn replacement(&self) -> Option<String> {
-        let name = self.in_place_of.as_ref()?;
-        Some(format!(
-            "The notebook names the kernelspec {name:?}, which is not installed here: its code runs in {} ({}) \
-             instead. Its packages may be missing there or have other versions.",
-            self.kernelspec.name,
-            self.program.display()
-        ))
-    }
-
-    pub fn info(&self) -> KernelspecInfo {
-        KernelspecInfo {
-            name: self.kernelspec.name.clone(),
-            display_name: self.kernelspec.display_name.clone(),
-            language: self.kernelspec.language.clone(),
-            environment: self.program.display().to_string(),
-        }
-    }
-}
-
 fn no_kernel_of(language: &str, available: Vec<String>) -> Error {
     Error::new(
         ErrorKind::NotFound,
@@ -390,30 +348,6 @@ fn no_kernel_of(language: &str, available: Vec<String>) -> Error {
         ),
         NextStep::ChooseKernelspec { available },
     )
-}
-
-fn in_environment(environment: &Environment) -> KernelChoice {
-    KernelChoice { environment: Some(environment.clone()), ..python_at(&environment.interpreter) }
-}
-
-/// The kernelspec that ipykernel installs, for one interpreter.
-fn python_at(interpreter: &Path) -> KernelChoice {
-    let argv = ["python", "-m", "ipykernel_launcher", "-f", "{connection_file}"].map(str::to_owned);
-    let spec = InstalledKernelspec {
-        name: GENERIC.to_owned(),
-        resources: PathBuf::new(),
-        argv: argv.to_vec(),
-        display_name: GENERIC_DISPLAYED.to_owned(),
-        language: "python".to_owned(),
-        env: std::collections::BTreeMap::new(),
-        interrupt_mode: InterruptMode::Signal,
-    };
-    KernelChoice {
-        kernelspec: spec,
-        program: interpreter.to_path_buf(),
-        environment: None,
-        in_place_of: None,
-    }
 }
 
 /// The language of a notebook, in lower case. Python notebooks often name an environment that exists on one machine

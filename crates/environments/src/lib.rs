@@ -7,6 +7,7 @@
 mod inspection;
 mod install;
 mod interpreter;
+mod kernel_choice;
 mod kernel_env;
 mod kernelspec;
 mod kernelspec_choice;
@@ -30,9 +31,10 @@ pub use inspection::{
     ActivatedEnvironment, BrokenKernelspec, EnvironmentState, FoundEnvironment, FoundKernelspec,
     KernelInspection, ManagedState, NextKernel,
 };
+pub use kernel_choice::KernelChoice;
 pub use kernel_env::PackagedClient;
 pub use kernelspec::{InstalledKernelspec, InterruptMode, arguments, data_folders, list, variables};
-pub use kernelspec_choice::{KernelChoice, KernelspecChooser, KernelspecQuery};
+pub use kernelspec_choice::{KernelspecChooser, KernelspecQuery};
 pub use output_capture::OutputCapture;
 pub use private_folder::create_private_folder;
 pub use process_env::{ProcessEnv, prepend_paths};

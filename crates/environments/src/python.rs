@@ -4,7 +4,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::ProcessEnv;
-use crate::kernelspec::user_bases;
 
 /// A version of Python, without its last number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,6 +70,24 @@ impl Packages {
         found.dedup();
         if let [version] = *found { Some(version) } else { None }
     }
+}
+
+/// Where `pip install --user` installs: Python's `site.getuserbase()`, for any Python that there is.
+pub(crate) fn user_bases(process_env: &ProcessEnv) -> Vec<PathBuf> {
+    if let Some(base) = process_env.path("PYTHONUSERBASE") {
+        return vec![base];
+    }
+    if cfg!(windows) {
+        return process_env.path("APPDATA").map(|folder| folder.join("Python")).into_iter().collect();
+    }
+    let Some(home) = &process_env.home else { return Vec::new() };
+    let mut bases = vec![home.join(".local")];
+    if cfg!(target_os = "macos") {
+        // Those of python.org have a folder for each version.
+        let versions = fs::read_dir(home.join("Library/Python")).into_iter().flatten().flatten();
+        bases.extend(versions.map(|entry| entry.path()));
+    }
+    bases
 }
 
 fn versions_in(lib: &Path) -> impl Iterator<Item = (Version, PathBuf)> + use<> {

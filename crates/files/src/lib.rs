@@ -5,6 +5,7 @@
 
 mod copy;
 mod held;
+mod letter_case;
 mod listing;
 mod nearest;
 mod on_disk;
@@ -15,12 +16,15 @@ mod stamp;
 mod store;
 mod temporary;
 mod transfer;
+#[cfg(any(windows, test))]
+mod windows_path;
 
 pub use copy::copy_folder;
+pub use letter_case::uppercase;
 pub use listing::{list, notebooks};
 pub use on_disk::on_disk;
 pub use real_path::canonicalize;
-pub use root::{Root, lies_in, uppercase};
+pub use root::{Root, lies_in};
 pub use stamp::Stamp;
 pub use store::{FileDocument, FileStore};
 pub use temporary::private_folder;

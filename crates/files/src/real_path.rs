@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 #[cfg(any(windows, test))]
-use crate::root::check_name;
+use crate::windows_path::check_name;
 
 /// Only paths that are longer need the prefix for calls of the system.
 const MAX_PLAIN_PATH: usize = 247;

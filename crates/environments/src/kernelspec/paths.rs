@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::ProcessEnv;
+use crate::python::user_bases;
 
 /// The folders that may contain a `kernels` folder, the preferred one first.
 ///
@@ -40,24 +41,6 @@ fn user_folders(process_env: &ProcessEnv) -> Vec<PathBuf> {
     let ipython = process_env.path("IPYTHONDIR");
     folders.extend(ipython.or_else(|| process_env.home.as_deref().map(|home| home.join(".ipython"))));
     folders
-}
-
-/// Where `pip install --user` installs: Python's `site.getuserbase()`, for any Python that there is.
-pub(crate) fn user_bases(process_env: &ProcessEnv) -> Vec<PathBuf> {
-    if let Some(base) = process_env.path("PYTHONUSERBASE") {
-        return vec![base];
-    }
-    if cfg!(windows) {
-        return process_env.path("APPDATA").map(|folder| folder.join("Python")).into_iter().collect();
-    }
-    let Some(home) = &process_env.home else { return Vec::new() };
-    let mut bases = vec![home.join(".local")];
-    if cfg!(target_os = "macos") {
-        // Those of python.org have a folder for each version.
-        let versions = std::fs::read_dir(home.join("Library/Python")).into_iter().flatten().flatten();
-        bases.extend(versions.map(|entry| entry.path()));
-    }
-    bases
 }
 
 /// The prefix of a kernelspec in `<prefix>/share/jupyter/kernels/<name>`.

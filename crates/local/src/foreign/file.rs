@@ -2,7 +2,6 @@
 //!
 //! A file says where code is sent, and with which key. So one that somebody else could have written is not used.
 
-use std::fmt;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -12,6 +11,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::own_file::{is_own_socket, read_own};
+use super::refusal::Refusal;
 use crate::launch::{STARTED_BY, THIS_PROGRAM, has_own_sockets};
 
 /// How much is shown of what a kernel was started for, in characters.
@@ -27,51 +27,6 @@ pub(crate) struct ForeignFile {
     pub(crate) session: Option<String>,
     /// When the file was written, which is when the kernel was started.
     pub(crate) written_at: SystemTime,
-}
-
-/// Why a connection file is not used.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Refusal {
-    Unreadable(String),
-    Link,
-    NoFile,
-    #[cfg(unix)]
-    OtherUser,
-    #[cfg(unix)]
-    Writable,
-    Malformed,
-    /// It names this address.
-    Address(String),
-    SocketsOfOthers,
-    NoKey,
-    Signature,
-    Encrypted,
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Unreadable(cause) => return write!(f, "it cannot be read ({cause})"),
-            Self::Link => "it is a symbolic link",
-            Self::NoFile => "it is not a file",
-            #[cfg(unix)]
-            Self::OtherUser => "it belongs to another user",
-            #[cfg(unix)]
-            Self::Writable => "other users can write to it",
-            Self::Malformed => "it is not the connection file of a kernel",
-            Self::Address(ip) => {
-                return write!(f, "it names the address {ip:?}, which is not local to this machine");
-            }
-            Self::SocketsOfOthers => {
-                "its sockets belong to another user, or are not named by an absolute path"
-            }
-            Self::NoKey => {
-                "it has no key, so messages from other users could not be distinguished from the kernel's"
-            }
-            Self::Signature => "its kernel does not sign with hmac-sha256",
-            Self::Encrypted => "its kernel encrypts, which is not supported",
-        })
-    }
 }
 
 /// What else a connection file says.

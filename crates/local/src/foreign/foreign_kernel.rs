@@ -15,7 +15,7 @@ use place::{
 use serde::Deserialize;
 use transports::Probe;
 
-use super::ForeignFile;
+use super::file::ForeignFile;
 use super::process::KernelProcess;
 use environments::ProcessEnv;
 use environments::{InstalledKernelspec, InterruptMode};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::foreign_kernel::language_name;
-use super::{find, living, on_files};
+use super::search::{find, living, on_files};
 use environments::ProcessEnv;
 
 /// A kernel that another program has started, and that answers.

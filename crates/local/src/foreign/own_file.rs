@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::path::Path;
 use std::time::SystemTime;
 
-use super::file::Refusal;
+use super::refusal::Refusal;
 pub(super) use system::is_own_socket;
 
 /// A connection file has some three hundred bytes.
@@ -69,7 +69,7 @@ mod system {
     }
 
     /// Whether this is a socket of this user, or nothing at all: then nobody listens.
-    pub(in crate::foreign) fn is_own_socket(path: &Path) -> bool {
+    pub(crate) fn is_own_socket(path: &Path) -> bool {
         match fs::symlink_metadata(path) {
             Ok(metadata) => metadata.file_type().is_socket() && is_own(&metadata),
             Err(error) => error.kind() == std::io::ErrorKind::NotFound,
@@ -103,7 +103,7 @@ mod system {
     }
 
     /// ZeroMQ has no such sockets here.
-    pub(in crate::foreign) fn is_own_socket(_path: &Path) -> bool {
+    pub(crate) fn is_own_socket(_path: &Path) -> bool {
         false
     }
 }

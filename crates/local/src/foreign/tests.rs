@@ -1,7 +1,12 @@
+use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
+use tokio::time::Instant;
+
+use super::refusal::Refusal;
+use super::search::{LIST_TIMEOUT, PROBES};
 use super::*;
 
 /// Writes the connection file of a kernel that does not run, as if it were so old.
@@ -72,9 +77,9 @@ async fn listing_takes_bounded_time_if_the_ports_of_many_old_kernels_are_silent(
         let port = silent.local_addr().unwrap().port();
         (file.info.iopub_port, file.info.hb_port) = (port, port);
     }
-    let begun = Instant::now();
+    let start = Instant::now();
     assert!(living(files, |_| false).await.is_empty());
-    assert_eq!(begun.elapsed().as_secs(), LIST_TIMEOUT.as_secs());
+    assert_eq!(start.elapsed().as_secs(), LIST_TIMEOUT.as_secs());
 }
 
 #[test]

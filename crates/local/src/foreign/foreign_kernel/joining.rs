@@ -9,8 +9,9 @@ use tokio::time::{Instant, sleep};
 use transports::probe;
 
 use super::ForeignKernel;
+use crate::foreign::file::ForeignFile;
 use crate::foreign::process::KernelProcess;
-use crate::foreign::{ForeignFile, PROBE_TIMEOUT, on_files, refused};
+use crate::foreign::search::{PROBE_TIMEOUT, on_files};
 use environments::ProcessEnv;
 use environments::{InstalledKernelspec, data_folders, list};
 
@@ -35,7 +36,7 @@ impl ForeignKernel {
     }
 
     /// The connection, made if there is none. Fails if the kernel does not answer.
-    pub(in crate::foreign) async fn connect(&self) -> Result<Client, Error> {
+    pub(crate) async fn connect(&self) -> Result<Client, Error> {
         let _one_at_a_time = self.connecting.lock().await;
         if let Some(client) = self.living_client() {
             self.state.lock().last_activity = Some(SystemTime::now());
@@ -70,7 +71,7 @@ impl ForeignKernel {
             let read = on_files(self.process_env.clone(), move |_| Some(ForeignFile::read(&path))).await;
             let file = match read {
                 Some(Ok(Some(file))) => file,
-                Some(Err(refusal)) => return Err(refused(&self.id, &refusal)),
+                Some(Err(refusal)) => return Err(refusal.error(&self.id)),
                 // Whoever ends a kernel removes its file.
                 Some(Ok(None)) | None => return Err(self.gone()),
             };

@@ -4,13 +4,13 @@
 //! `\\server\share` is another machine, `nul.txt` is no file, `a.txt:b` is a hidden part of `a.txt`, and `a.txt.` is `a.txt`.
 //! None of them is needed to name a file of the folder, so all are refused.
 
-use super::uppercase;
+use crate::letter_case::uppercase;
 
 const DRIVE_RELATIVE: &str =
     "it is relative to the current folder of a drive; write it relative to this folder.";
-const FROM_DRIVE_ROOT: &str = "it begins at the root of a drive; write it relative to this folder.";
+const FROM_DRIVE_ROOT: &str = "it starts at a drive's root; write it relative to this folder.";
 const SHARE_OR_DEVICE: &str = "it names a share or a device.";
-pub(super) const OUTSIDE: &str = "it is outside.";
+pub(crate) const OUTSIDE: &str = "it is outside.";
 const LEADS_OUT: &str = "it leads out of it.";
 const CHARACTER: &str = "Windows has no files with one of `<>:\"|?*` or a control character in their names.";
 const LAST_CHARACTER: &str = "Windows drops a dot or a space at the end of a name.";
@@ -28,7 +28,7 @@ const NUMBERED_DEVICES: [&str; 2] = ["COM", "LPT"];
 /// Examples for the root `C:\work`:
 /// - `data/x.ipynb`, `data\x.ipynb`, `/data/x.ipynb`, `c:\WORK\data\x.ipynb` and `a\..\data\x.ipynb` lead to `data`, `x.ipynb`.
 /// - `D:\x`, `C:x`, `\x`, `\\server\work\x`, `\\?\C:\work\x`, `..\x`, `nul`, `x:y`, `x.` are refused.
-pub(super) fn parts<'p>(path: &'p str, roots: &[&str]) -> Result<Vec<&'p str>, &'static str> {
+pub(crate) fn parts<'p>(path: &'p str, roots: &[&str]) -> Result<Vec<&'p str>, &'static str> {
     let mut parts = Vec::new();
     for part in from_root(path, roots)? {
         match part {
