@@ -13,6 +13,11 @@ text_id! {
     CellId
 }
 
+text_id! {
+    /// A run, as agents refer to it: `r12`. Unique in a process.
+    RunId
+}
+
 impl CellId {
     /// Whether nbformat allows this text as an id.
     pub fn is_valid(text: &str) -> bool {

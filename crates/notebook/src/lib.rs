@@ -37,7 +37,7 @@ pub use diff::{diff, is_closer};
 pub use edit::{Edit, EditError, NewCell, placed};
 pub use error::ParseError;
 pub use hidden::HiddenParts;
-pub use ids::CellId;
+pub use ids::{CellId, RunId};
 pub use json::{Json, unescape, unescape_into};
 pub use notebook::{Kernelspec, Notebook};
 pub use outline::{Heading, outline};
@@ -47,3 +47,7 @@ pub use search::{Hit, HitLocation, Query, search};
 pub use text::Text;
 pub use truncate::truncate;
 pub use visible::{is_hidden, one_line, visible};
+
+/// For [`text_id`], in crates that have no dependency on it.
+#[doc(hidden)]
+pub use serde;

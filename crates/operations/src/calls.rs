@@ -4,7 +4,7 @@ use crate::{Operation, OperationKind};
 
 /// Whether two operations are parts of one call. Checkpoints and undos are none.
 pub fn of_same_call(one: &Operation, other: &Operation) -> bool {
-    let is_change = |it: &Operation| it.kind() == OperationKind::Change;
+    let is_change = |it: &Operation| matches!(it.kind, OperationKind::Change { .. });
     let are_changes = is_change(one) && is_change(other);
     one.id == other.id || (are_changes && !one.call.is_empty() && one.call == other.call)
 }
@@ -50,12 +50,12 @@ fn add(first: &mut Operation, later: &Operation) {
             None => first.metadata.push(change.clone()),
         }
     }
-    first.run = match (first.run.take(), &later.run) {
-        (Some(known), Some(run)) if known != *run => {
-            Some(format!("{} and others", known.trim_end_matches(" and others")))
-        }
-        (known, run) => known.or_else(|| run.clone()),
-    };
+    if let (OperationKind::Change { runs }, OperationKind::Change { runs: later }) =
+        (&mut first.kind, &later.kind)
+    {
+        let new: Vec<_> = later.iter().filter(|run| !runs.contains(run)).cloned().collect();
+        runs.extend(new);
+    }
 }
 
 #[cfg(test)]
@@ -66,7 +66,7 @@ mod tests {
 
     use super::*;
     use crate::testing::Story;
-    use crate::{OperationId, summary};
+    use crate::{OperationId, UndoScope, summary};
 
     fn printed(text: &str) -> Arc<[Output]> {
         vec![Output::Stream { name: "stdout".to_owned(), text: text.into() }].into()
@@ -83,11 +83,12 @@ mod tests {
         let outputs = printed("1");
         let run =
             of_call(story.make(&[Edit::SetOutputs { id: "n".into(), outputs, execution_count: Some(1) }]));
-        let run = Operation { run: Some("r1".to_owned()), ..run };
+        let kind = OperationKind::Change { runs: vec!["r1".into()] };
+        let run = Operation { kind: kind.clone(), ..run };
         let all = by_call(&[inserted.clone(), other.clone(), run]);
         assert_eq!((all.len(), all[0].id, all[1].id), (2, inserted.id, other.id));
         assert_eq!(summary(&all[0]), "inserted #1 (id n)");
-        assert_eq!(all[0].run.as_deref(), Some("r1"));
+        assert_eq!(all[0].kind, kind);
         assert_eq!(all[0].cells[0].after.as_ref().unwrap().outputs.as_ref().unwrap().items, 1);
     }
 
@@ -98,13 +99,15 @@ mod tests {
             call: call.to_owned(),
             ..Operation::default()
         };
+        let checkpoint = OperationKind::Checkpoint { name: "c".to_owned(), is_automatic: false };
+        let undo = |id| OperationKind::Undo(UndoScope { operations: vec![OperationId::new(id)], only: None });
         let all = [
             of_call(1, ""),
             of_call(2, ""),
-            Operation { checkpoint: Some("c".to_owned()), ..of_call(3, "x") },
+            Operation { kind: checkpoint, ..of_call(3, "x") },
             of_call(4, "x"),
-            Operation { undoes: vec![OperationId::new(4)], ..of_call(5, "y") },
-            Operation { undoes: vec![OperationId::new(2)], ..of_call(6, "y") },
+            Operation { kind: undo(4), ..of_call(5, "y") },
+            Operation { kind: undo(2), ..of_call(6, "y") },
         ];
         assert_eq!(by_call(&all).iter().map(|it| it.id.number()).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6]);
     }

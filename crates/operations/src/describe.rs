@@ -14,22 +14,19 @@ const NAMED: usize = 3;
 /// What an operation did, in a few words: `edited #7 (id df-clean), deleted #9 (id 3f2a)`.
 pub fn summary(operation: &Operation) -> String {
     let mut parts = Vec::new();
-    match operation.kind() {
+    match &operation.kind {
         OperationKind::Checkpoint { name, .. } => return format!("checkpoint \"{name}\""),
         OperationKind::Creation(Creation { copy_of: Some(path) }) => return format!("copied from {path}"),
         OperationKind::Creation(Creation { copy_of: None }) => return "created".to_owned(),
-        OperationKind::OnRun(action) => {
-            let run = operation.run.as_deref().unwrap_or_default();
+        OperationKind::OnRun { run, action } => {
             return match action {
                 RunAction::Interrupted => format!("interrupted run {run}"),
                 RunAction::AnsweredInput => format!("answered the input() of run {run}"),
-                RunAction::Unknown => format!("did something to run {run}"),
+                RunAction::Unknown => format!("acted on run {run}"),
             };
         }
-        OperationKind::Undo => {
-            parts.push(format!("undid {}", ids(&operation.undoes)));
-        }
-        OperationKind::Change => {}
+        OperationKind::Undo(scope) => parts.push(format!("undid {}", ids(&scope.operations))),
+        OperationKind::Change { .. } => {}
     }
     for change in operation.cells.iter().take(NAMED) {
         let index = change.state().map_or(0, |state| state.index);
@@ -208,7 +205,8 @@ mod tests {
         ] {
             assert_eq!(summary(&story.make(&[edit])), expected);
         }
-        let checkpoint = Operation { checkpoint: Some("x".to_owned()), ..Operation::default() };
+        let kind = OperationKind::Checkpoint { name: "x".to_owned(), is_automatic: false };
+        let checkpoint = Operation { kind, ..Operation::default() };
         assert_eq!(summary(&checkpoint), "checkpoint \"x\"");
     }
 }

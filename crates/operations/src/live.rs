@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use crate::{Operation, OperationId, OperationKind};
+use notebook::CellId;
+
+use crate::{Operation, OperationId, OperationKind, UndoScope};
 
 /// Where a part of a notebook's history begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,9 +21,7 @@ impl Since {
     /// The operations from there on, `operations` being in order. `None` if there is no such checkpoint or operation.
     pub fn of<'o>(&self, operations: &'o [Operation]) -> Option<&'o [Operation]> {
         let from = match self {
-            Self::Checkpoint(name) => {
-                1 + operations.iter().rposition(|it| it.checkpoint.as_ref() == Some(name))?
-            }
+            Self::Checkpoint(name) => 1 + operations.iter().rposition(|it| it.checkpoint() == Some(name))?,
             Self::Operation(id) => operations.iter().position(|it| it.id == *id)?,
             Self::Time(time) => operations.iter().position(|it| it.time >= *time).unwrap_or(operations.len()),
         };
@@ -31,7 +31,7 @@ impl Since {
 
 /// The operations after the one that made the notebook. Those before are about another file at the same path.
 pub fn since_creation(operations: &[Operation]) -> &[Operation] {
-    let made = operations.iter().rposition(|operation| operation.created.is_some());
+    let made = operations.iter().rposition(|it| matches!(it.kind, OperationKind::Creation(_)));
     &operations[made.map_or(0, |index| index + 1)..]
 }
 
@@ -48,13 +48,16 @@ pub fn live(operations: &[Operation]) -> Vec<Operation> {
         if undone.whole.contains(&operation.id) {
             continue;
         }
-        match operation.kind() {
-            OperationKind::Checkpoint { .. } => continue,
-            OperationKind::Undo => {
-                undone.add(operation, operations);
+        match &operation.kind {
+            OperationKind::Undo(scope) => {
+                undone.add(operation.id, scope, operations);
                 continue;
             }
-            OperationKind::Change | OperationKind::Creation(_) | OperationKind::OnRun(_) => {}
+            OperationKind::Change { .. } => {}
+            // Nothing to undo.
+            OperationKind::Checkpoint { .. } | OperationKind::Creation(_) | OperationKind::OnRun { .. } => {
+                continue;
+            }
         }
         let mut left = operation.clone();
         left.cells.retain(|change| !undone.has_cell(operation.id, &change.id));
@@ -72,27 +75,27 @@ pub fn live(operations: &[Operation]) -> Vec<Operation> {
 #[derive(Default)]
 struct Undone<'o> {
     whole: HashSet<OperationId>,
-    cells: HashSet<(OperationId, &'o str)>,
+    cells: HashSet<(OperationId, &'o CellId)>,
     metadata: HashSet<OperationId>,
 }
 
 impl<'o> Undone<'o> {
-    fn has_cell(&self, id: OperationId, cell: &str) -> bool {
+    fn has_cell(&self, id: OperationId, cell: &'o CellId) -> bool {
         self.cells.contains(&(id, cell))
     }
 
     /// Adds what an undo does that was not itself undone as a whole.
-    fn add(&mut self, undo: &'o Operation, operations: &'o [Operation]) {
-        let is_whole = undo.only.is_none();
-        if is_whole && !self.cells.iter().any(|(id, _)| *id == undo.id) {
-            self.whole.extend(&undo.undoes);
+    fn add(&mut self, undo: OperationId, scope: &UndoScope, operations: &'o [Operation]) {
+        let is_whole = scope.only.is_none();
+        // If a later undo has brought back some of its cells, its operations are judged by the cell.
+        if is_whole && !self.cells.iter().any(|(id, _)| *id == undo) {
+            self.whole.extend(&scope.operations);
             return;
         }
-        for operation in operations.iter().filter(|operation| undo.undoes.contains(&operation.id)) {
-            let cells = operation.cells.iter().map(|change| change.id.as_str());
-            let is_meant =
-                |cell: &&str| undo.only.as_ref().is_none_or(|only| only.iter().any(|it| it == cell));
-            let cells = cells.filter(is_meant).filter(|cell| !self.has_cell(undo.id, cell));
+        for operation in operations.iter().filter(|operation| scope.operations.contains(&operation.id)) {
+            let is_meant = |cell: &&CellId| scope.only.as_ref().is_none_or(|only| only.contains(cell));
+            let cells = operation.cells.iter().map(|change| &change.id).filter(is_meant);
+            let cells = cells.filter(|cell| !self.has_cell(undo, cell));
             let cells: Vec<_> = cells.map(|cell| (operation.id, cell)).collect();
             self.cells.extend(cells);
             if is_whole {
@@ -108,15 +111,15 @@ mod tests {
     use crate::operation::{CellChange, Creation};
 
     fn change(id: u64, cells: &[&str]) -> Operation {
-        let cell = |id: &&str| CellChange { id: (*id).to_owned(), before: None, after: None, moved: false };
+        let cell = |id: &&str| CellChange { id: (*id).into(), before: None, after: None, moved: false };
         let (id, time) = (OperationId::new(id), id * 10);
         Operation { id, time, cells: cells.iter().map(cell).collect(), ..Operation::default() }
     }
 
     fn undo(id: u64, undoes: &[u64], only: Option<&[&str]>) -> Operation {
-        let only = only.map(|only| only.iter().map(|cell| (*cell).to_owned()).collect());
-        let undoes = undoes.iter().copied().map(OperationId::new).collect();
-        Operation { undoes, only, ..change(id, &["a"]) }
+        let only = only.map(|only| only.iter().map(|cell| (*cell).into()).collect());
+        let operations = undoes.iter().copied().map(OperationId::new).collect();
+        Operation { kind: OperationKind::Undo(UndoScope { operations, only }), ..change(id, &["a"]) }
     }
 
     fn ids(operations: &[Operation]) -> Vec<u64> {
@@ -139,8 +142,8 @@ mod tests {
 
     #[test]
     fn what_was_before_the_notebook_was_made_is_not_undone() {
-        let made =
-            Operation { id: OperationId::new(2), created: Some(Creation::default()), ..Operation::default() };
+        let kind = OperationKind::Creation(Creation::default());
+        let made = Operation { kind, ..change(2, &[]) };
         let all = [change(1, &["a"]), made, change(3, &["a"])];
         assert_eq!(ids(&all), [3]);
         assert_eq!(ids(&all[..2]), [0_u64; 0]);
@@ -159,10 +162,10 @@ mod tests {
     #[test]
     fn cells_that_were_brought_back_are_live_again() {
         let cells = |operations: &[Operation]| -> Vec<(u64, Vec<String>)> {
-            let cells = |it: &Operation| it.cells.iter().map(|change| change.id.clone()).collect();
+            let cells = |it: &Operation| it.cells.iter().map(|change| change.id.to_string()).collect();
             live(operations).iter().map(|it| (it.id.number(), cells(it))).collect()
         };
-        let both = || Operation { undoes: vec![OperationId::new(1)], ..change(2, &["a", "b"]) };
+        let both = || Operation { cells: change(2, &["a", "b"]).cells, ..undo(2, &[1], None) };
         let (a, b) = (|| "a".to_owned(), || "b".to_owned());
         // One cell of an undo of both, and then the other.
         let mut all = vec![change(1, &["a", "b"]), both(), undo(3, &[2], Some(&["a"]))];
@@ -191,7 +194,7 @@ mod tests {
     #[test]
     fn a_part_begins_at_an_operation_a_time_or_after_a_checkpoint() {
         let mut all = vec![change(1, &["a"]), change(2, &["a"]), change(3, &["a"])];
-        all[1].checkpoint = Some("tidy".to_owned());
+        all[1].kind = OperationKind::Checkpoint { name: "tidy".to_owned(), is_automatic: false };
         let of = |since: Since| {
             since.of(&all).map(|part| part.iter().map(|it| it.id.number()).collect::<Vec<_>>())
         };

@@ -2,10 +2,13 @@
 
 use std::fmt;
 
-use notebook::CellId;
+use notebook::{CellId, RunId};
 use serde::{Deserialize, Serialize};
 
 use crate::BlobId;
+use line::Line;
+
+mod line;
 
 /// Whom the record names for what a person did on the page or by a command.
 pub const PERSON: &str = "person";
@@ -44,67 +47,55 @@ pub struct UndoScope {
 }
 
 /// What an operation is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OperationKind<'o> {
-    Change,
-    Undo,
-    /// The program made it by itself, or somebody asked for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OperationKind {
+    /// An edit, or the outputs of these runs: of one in the log, of all runs of a call in the history.
+    Change {
+        runs: Vec<RunId>,
+    },
+    Undo(UndoScope),
+    /// A name for this moment. It changes nothing.
     Checkpoint {
-        name: &'o str,
+        name: String,
+        /// The program made it by itself; otherwise somebody asked for it.
         is_automatic: bool,
     },
-    Creation(&'o Creation),
-    OnRun(RunAction),
+    /// It made the notebook. Whatever was recorded before is about an earlier one at the same path.
+    Creation(Creation),
+    /// What the person did to a run, which changed nothing here.
+    OnRun {
+        run: RunId,
+        action: RunAction,
+    },
 }
 
-/// One change of a notebook, or a checkpoint, which changes nothing.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+impl OperationKind {
+    /// An edit.
+    pub const EDIT: Self = Self::Change { runs: Vec::new() };
+}
+
+/// One change of a notebook, or what its history shows beside changes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Line", into = "Line")]
 pub struct Operation {
     pub id: OperationId,
     /// Milliseconds since 1970.
     pub time: u64,
     /// When its call arrived, in microseconds since 1970; 0 if it was recorded at once. A run is recorded at its end.
-    #[serde(default, skip_serializing_if = "is_zero")]
     pub arrived: u64,
     /// What the agent calls itself.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub agent: String,
     /// The session that made it; empty if that was one call.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub session: String,
     /// What made the change: the name of a tool or a command.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub tool: String,
     /// The call of a tool that it is a part of; empty if it is one by itself.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub call: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub run: Option<String>,
-    /// The name of a checkpoint.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub checkpoint: Option<String>,
-    /// The program made the checkpoint by itself.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_automatic: bool,
-    /// What the person did to the run, which changed nothing here.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub action: Option<RunAction>,
-    /// It made the notebook. Whatever was recorded before is about an earlier one at the same path.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub created: Option<Creation>,
-    /// The operations that this one undoes.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub undoes: Vec<OperationId>,
-    /// If it undoes only some cells of them: which.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub only: Option<Vec<String>>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kind: OperationKind,
     pub cells: Vec<CellChange>,
     /// What it did to the notebook's own metadata.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metadata: Vec<MetadataChange>,
     /// What leads back to the state of widgets that the notebook kept before, if that changed with the outputs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub widgets: Option<BlobId>,
 }
 
@@ -143,7 +134,7 @@ pub struct MetadataChange {
 /// What an operation did to one cell.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CellChange {
-    pub id: String,
+    pub id: CellId,
     /// `None` if it was inserted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<CellState>,
@@ -161,10 +152,10 @@ pub struct CellState {
     pub index: usize,
     /// The id of the cell before it; `None` for the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub previous: Option<String>,
+    pub previous: Option<CellId>,
     /// The id of the cell after it; `None` for the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next: Option<String>,
+    pub next: Option<CellId>,
     pub revision: String,
     /// Type, source, metadata and attachments.
     pub content: BlobId,
@@ -182,14 +173,16 @@ pub struct OutputsState {
     pub execution_count: Option<u64>,
     /// How many there are.
     pub items: usize,
-    /// Whether they are kept: those that the operation destroyed, up to a limit.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub kept: bool,
+    /// Whether they are stored: those that the operation destroyed, up to a limit.
+    #[serde(rename = "kept", default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_retained: bool,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
+impl Default for Operation {
+    /// An edit that changed nothing, to be completed.
+    fn default() -> Self {
+        Line::default().into()
+    }
 }
 
 impl Operation {
@@ -204,18 +197,16 @@ impl Operation {
         self.id.to_string()
     }
 
-    pub fn kind(&self) -> OperationKind<'_> {
-        match (&self.checkpoint, &self.created, self.action) {
-            (Some(name), ..) => OperationKind::Checkpoint { name, is_automatic: self.is_automatic },
-            (_, Some(creation), _) => OperationKind::Creation(creation),
-            (.., Some(action)) => OperationKind::OnRun(action),
-            _ if self.undoes.is_empty() => OperationKind::Change,
-            _ => OperationKind::Undo,
-        }
+    pub fn is_undo(&self) -> bool {
+        matches!(self.kind, OperationKind::Undo(_))
     }
 
-    pub fn is_undo(&self) -> bool {
-        self.kind() == OperationKind::Undo
+    /// The checkpoint's name, if it is one.
+    pub fn checkpoint(&self) -> Option<&str> {
+        match &self.kind {
+            OperationKind::Checkpoint { name, .. } => Some(name),
+            _ => None,
+        }
     }
 
     /// Whether it changed nothing that could be undone.

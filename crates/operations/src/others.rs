@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use notebook::{CellId, Notebook};
+use notebook::Notebook;
 
 use crate::live::since_creation;
 use crate::record::{are_equivalent, json};
@@ -13,10 +13,10 @@ pub fn changed_since(operations: &[Operation], now: &Notebook) -> HashSet<Operat
     let (mut known, mut names, mut changed) = (HashSet::new(), HashSet::new(), HashSet::new());
     for operation in since_creation(operations).iter().rev() {
         for change in operation.cells.iter().filter(|change| change.changes_content()) {
-            if !known.insert(change.id.as_str()) {
+            if !known.insert(&change.id) {
                 continue;
             }
-            let found = now.cell(&CellId::from(change.id.as_str())).map(|(_, cell)| cell.revision());
+            let found = now.cell(&change.id).map(|(_, cell)| cell.revision());
             if found != change.after.as_ref().map(|state| state.revision.as_str()) {
                 changed.insert(operation.id);
             }

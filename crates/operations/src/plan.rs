@@ -38,7 +38,7 @@ pub enum Part {
 impl Part {
     pub fn is_changed_by(&self, operation: &Operation) -> bool {
         match self {
-            Self::Cell(id) => operation.cells.iter().any(|change| *id == *change.id),
+            Self::Cell(id) => operation.cells.iter().any(|change| *id == change.id),
             Self::Metadata(name) => operation.metadata.iter().any(|change| *name == change.name),
         }
     }
@@ -78,7 +78,7 @@ pub fn plan(
     for operation in operations {
         let refused = |part: &Part| refusals.iter().any(|refusal| refusal.part == *part);
         // What stands behind an obstacle cannot be judged.
-        let cell = |change: &&CellChange| !refused(&Part::Cell(change.id.as_str().into()));
+        let cell = |change: &&CellChange| !refused(&Part::Cell(change.id.clone()));
         let metadata = |change: &&MetadataChange| !refused(&Part::Metadata(change.name.clone()));
         let changes: Vec<_> = operation.cells.iter().filter(cell).collect();
         let metadata: Vec<_> = operation.metadata.iter().filter(metadata).collect();
@@ -126,13 +126,13 @@ impl Steps<'_> {
         let mut free = Vec::new();
         for change in changes {
             match self.obstacle(change) {
-                Some(obstacle) => obstacles.push((change.id.as_str().into(), obstacle)),
+                Some(obstacle) => obstacles.push((change.id.clone(), obstacle)),
                 None => free.push(*change),
             }
         }
         // Inserted cells go first, so that the others find their neighbours.
         for change in free.iter().filter(|change| change.before.is_none()) {
-            self.make(Edit::Delete { ids: vec![change.id.as_str().into()] });
+            self.make(Edit::Delete { ids: vec![change.id.clone()] });
             self.touch(change);
         }
         // From the top, so that the cell before is there already.
@@ -140,14 +140,11 @@ impl Steps<'_> {
             free.iter().filter_map(|change| Some((change, change.before.as_ref()?))).collect();
         rest.sort_by_key(|(_, state)| state.index);
         let is_placed = |change: &CellChange| change.moved || change.after.is_none();
-        let mut waiting: Vec<&str> = rest
-            .iter()
-            .filter(|(change, _)| is_placed(change))
-            .map(|(change, _)| change.id.as_str())
-            .collect();
+        let mut waiting: Vec<&CellId> =
+            rest.iter().filter(|(change, _)| is_placed(change)).map(|(change, _)| &change.id).collect();
         for (change, state) in rest {
-            waiting.retain(|id| *id != change.id);
-            let id: CellId = change.id.as_str().into();
+            waiting.retain(|id| **id != change.id);
+            let id = change.id.clone();
             let is_back = if change.after.is_none() {
                 self.insert(&id, state, &waiting)
             } else {
@@ -192,11 +189,11 @@ impl Steps<'_> {
 
     /// What keeps a cell from being brought back.
     fn obstacle(&self, change: &CellChange) -> Option<Obstacle> {
-        let id: CellId = change.id.as_str().into();
+        let id = &change.id;
         let Some(left) = &change.after else {
-            return self.plan.after.cell(&id).is_some().then_some(Obstacle::Exists);
+            return self.plan.after.cell(id).is_some().then_some(Obstacle::Exists);
         };
-        let Some((index, cell)) = self.plan.after.cell(&id) else { return Some(Obstacle::Deleted) };
+        let Some((index, cell)) = self.plan.after.cell(id) else { return Some(Obstacle::Deleted) };
         let takes_outputs = cell.is_code() || change.changes_content() || !change.changes_outputs();
         if !takes_outputs || change.changes_content() && !self.has_content(cell, left) {
             return Some(Obstacle::Changed { diff: self.difference(left, cell) });
@@ -207,9 +204,9 @@ impl Steps<'_> {
         {
             return Some(Obstacle::NewOutputs);
         }
-        let is_there = |at: Option<usize>, neighbour: &Option<String>| {
-            let found = at.and_then(|at| self.plan.after.cells().get(at)).map(|cell| cell.id().as_str());
-            found == neighbour.as_deref()
+        let is_there = |at: Option<usize>, neighbour: &Option<CellId>| {
+            let found = at.and_then(|at| self.plan.after.cells().get(at)).map(Cell::id);
+            found == neighbour.as_ref()
         };
         let has_stayed =
             is_there(index.checked_sub(1), &left.previous) || is_there(Some(index + 1), &left.next);
@@ -250,7 +247,7 @@ impl Steps<'_> {
         sources
     }
 
-    fn insert(&mut self, id: &CellId, state: &CellState, waiting: &[&str]) -> bool {
+    fn insert(&mut self, id: &CellId, state: &CellState, waiting: &[&CellId]) -> bool {
         let Some(content) = self.read(&state.content) else { return false };
         let index = index_of(&self.plan.after, id, state, waiting);
         self.make(Edit::Insert { index, cell: content.into_cell(id) })
@@ -293,7 +290,7 @@ impl Steps<'_> {
             return true;
         }
         let mut outputs = Vec::new();
-        if state.kept {
+        if state.is_retained {
             let Some(list) = (self.content)(&state.digest).and_then(|text| Json::parse(text).ok()) else {
                 return false;
             };
@@ -328,9 +325,8 @@ impl Steps<'_> {
     }
 
     fn touch(&mut self, change: &CellChange) {
-        let id = change.id.as_str().into();
-        if !self.plan.cells.contains(&id) {
-            self.plan.cells.push(id);
+        if !self.plan.cells.contains(&change.id) {
+            self.plan.cells.push(change.id.clone());
         }
     }
 }
@@ -359,10 +355,10 @@ fn are_same_files(one: Option<Json>, other: Option<Json>) -> bool {
 
 /// Where a cell belongs that had this state: after the cell that was before it, else before the one that was after it, else
 /// where it was. Cells are counted without the cell itself. Those that are `waiting` are not yet where they belong.
-fn index_of(notebook: &Notebook, id: &CellId, state: &CellState, waiting: &[&str]) -> usize {
+fn index_of(notebook: &Notebook, id: &CellId, state: &CellState, waiting: &[&CellId]) -> usize {
     let others = || notebook.cells().iter().filter(|cell| cell.id() != id);
-    let position = |of: &Option<String>| {
-        let of = of.as_deref().filter(|of| !waiting.contains(of))?;
+    let position = |of: &Option<CellId>| {
+        let of = of.as_ref().filter(|of| !waiting.contains(of))?;
         others().position(|cell| cell.id() == of)
     };
     match (position(&state.previous), position(&state.next)) {

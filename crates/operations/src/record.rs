@@ -95,7 +95,7 @@ pub fn record(before: &Notebook, after: &Notebook, edits: &[Edit]) -> Recorded {
             }
             _ => false,
         };
-        let change = CellChange { id: id.to_string(), before: before_state, after: after_state, moved };
+        let change = CellChange { id: id.clone(), before: before_state, after: after_state, moved };
         let is_change = change.moved || change.changes_content() || change.changes_outputs();
         // A cell that was inserted and deleted at once was never there.
         if is_change && change.state().is_some() {
@@ -180,11 +180,10 @@ pub(crate) fn are_equivalent(one: Option<&Json>, other: Option<&Json>) -> bool {
 pub fn compare(operations: &[Operation], now: &Notebook) -> Recorded {
     let (mut recorded, mut known) = (Recorded::default(), HashSet::new());
     for change in operations.iter().flat_map(|operation| &operation.cells) {
-        if !known.insert(change.id.as_str()) {
+        if !known.insert(&change.id) {
             continue;
         }
-        let id = CellId::from(change.id.as_str());
-        let found = now.cell(&id).map(|found| state(now, found, None, &mut recorded.blobs));
+        let found = now.cell(&change.id).map(|found| state(now, found, None, &mut recorded.blobs));
         // Outputs are not compared: those of before may not be kept.
         let before = change.before.clone().map(|state| CellState { outputs: None, ..state });
         let change = CellChange { id: change.id.clone(), before, after: found, moved: false };
@@ -220,7 +219,7 @@ fn state(
     keeps: Option<bool>,
     blobs: &mut Blobs,
 ) -> CellState {
-    let neighbour = |at: Option<usize>| Some(notebook.cells().get(at?)?.id().to_string());
+    let neighbour = |at: Option<usize>| Some(notebook.cells().get(at?)?.id().clone());
     CellState {
         index,
         previous: neighbour(index.checked_sub(1)),
@@ -230,8 +229,8 @@ fn state(
         outputs: keeps.map(|keeps| {
             let items = cell.output_count();
             let (digest, text) = outputs(cell, if keeps && items > 0 { MAX_OUTPUTS } else { 0 });
-            let kept = text.map(|text| blobs.insert(digest.clone(), text)).is_some();
-            OutputsState { digest, execution_count: cell.execution_count(), items, kept }
+            let is_retained = text.map(|text| blobs.insert(digest.clone(), text)).is_some();
+            OutputsState { digest, execution_count: cell.execution_count(), items, is_retained }
         }),
     }
 }

@@ -9,6 +9,7 @@ use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use notebook::{CellId, RunId};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -32,15 +33,15 @@ pub struct KernelRun {
     pub server: String,
     /// The process of the kernel: another one after each restart.
     pub instance: String,
-    /// The id of the run; empty if only an instance began.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub run: String,
+    /// `None` if only an instance began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunId>,
     /// The identity of the notebook.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub notebook: String,
     /// `None` for code of no cell.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub cell: Option<String>,
+    pub cell: Option<CellId>,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub source: String,
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -228,9 +229,9 @@ mod tests {
         KernelRun {
             server: "s".to_owned(),
             instance: instance.to_owned(),
-            run: Uuid::new_v4().to_string(),
+            run: Some(Uuid::new_v4().to_string().into()),
             notebook: "local:/a.ipynb".to_owned(),
-            cell: Some(cell.to_owned()),
+            cell: Some(cell.into()),
             source: source.to_owned(),
             language: "python".to_owned(),
             ended_at: 1,

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use notebook::{CellType, Edit, NewCell, Notebook};
 
-use crate::{Blobs, Operation, OperationId, Plan, Refusal, live, plan, record};
+use crate::{Blobs, Operation, OperationId, OperationKind, Plan, Refusal, UndoScope, live, plan, record};
 
 /// A notebook with its history.
 pub(crate) struct Story {
@@ -67,8 +67,9 @@ impl Story {
     /// Undoes these operations, newest first.
     pub(crate) fn undo(&mut self, operations: &[Operation]) -> Result<Operation, Vec<Refusal>> {
         let plan = self.plan(operations)?;
-        let undoes = operations.iter().map(|operation| operation.id).collect();
-        Ok(self.operate(&plan.edits, Operation { undoes, ..Operation::default() }))
+        let operations = operations.iter().map(|operation| operation.id).collect();
+        let kind = OperationKind::Undo(UndoScope { operations, only: None });
+        Ok(self.operate(&plan.edits, Operation { kind, ..Operation::default() }))
     }
 
     /// Undoes the last operation that can be undone.

@@ -30,7 +30,7 @@ pub(crate) struct Viewed<'a> {
     pub(crate) notebook: &'a Notebook,
     /// For each cell.
     pub(crate) states: Vec<Option<StaleJudgement>>,
-    pub(crate) marks: &'a HashMap<String, Mark>,
+    pub(crate) marks: &'a HashMap<CellId, Mark>,
     /// The latest run of each cell.
     pub(crate) runs: HashMap<&'a CellId, &'a SeenRun>,
     /// Whether the person has said that scripts of outputs may run.
@@ -127,7 +127,7 @@ pub(crate) fn section<'a>(viewed: &'a Viewed<'_>, near: &Near, digests: &mut Dig
         let content = digests.of(cell);
         let run = viewed.runs.get(cell.id()).copied();
         let state = viewed.states.get(index).and_then(Option::as_ref);
-        let mark = viewed.marks.get(&cell.id().to_string());
+        let mark = viewed.marks.get(cell.id());
         let digest = digest(&(
             (index, content, mark, viewed.is_trusted, viewed.libraries.is_empty()),
             state.map(|state| (state.state.name(), &state.evidence)),

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use futures_util::Stream;
 use futures_util::stream::unfold;
 use html::Libraries;
-use notebook::Notebook;
+use notebook::{CellId, Notebook};
 use place::{Error, Kernel, NotebookPath};
 use runs::OpenNotebook;
 use serde::Deserialize;
@@ -102,7 +102,7 @@ struct Opened {
     notebook: Arc<OpenNotebook>,
     history_version: Option<u64>,
     past: Vec<PastOperation>,
-    marks: HashMap<String, Mark>,
+    marks: HashMap<CellId, Mark>,
     libraries: Arc<Libraries>,
     /// The notebook in which charts were looked for.
     searched: Option<Notebook>,
@@ -239,7 +239,7 @@ fn states(session: &Session, opened: &OpenNotebook, notebook: &Notebook) -> Vec<
 }
 
 /// The latest run of each cell of a notebook.
-fn latest_runs<'s>(seen: &'s Seen, path: &NotebookPath) -> HashMap<&'s notebook::CellId, &'s SeenRun> {
+fn latest_runs<'s>(seen: &'s Seen, path: &NotebookPath) -> HashMap<&'s CellId, &'s SeenRun> {
     let runs = seen.kernels.iter().flat_map(|kernel| &kernel.runs);
     let of_notebook = runs.filter(|run| run.notebook.as_ref() == Some(path));
     of_notebook.filter_map(|run| Some((run.cell.as_ref()?, run))).collect()

@@ -11,7 +11,9 @@ use markup5ever_rcdom::{Handle, NodeData, RcDom};
 use notebook::{CellId, CellType, NewCell, Notebook, Output};
 use place::{FoundNotebooks, NotebookPath, RunId, RunState, SearchExtent};
 use questions::{OpenQuestion, Question};
-use workspace::{Activity, Operation, OperationId, PastOperation, StaleJudgement, StaleState};
+use workspace::{
+    Activity, Operation, OperationId, OperationKind, PastOperation, StaleJudgement, StaleState, UndoScope,
+};
 
 use crate::cells::{Digests, Mark, Near, Viewed};
 use crate::hub::SeenAgent;
@@ -111,7 +113,11 @@ fn past(id: u64, agent: &str) -> PastOperation {
         id: OperationId::new(id),
         agent: agent.to_owned(),
         tool: agent.to_owned(),
-        checkpoint: (id == 1).then(|| agent.to_owned()),
+        kind: if id == 1 {
+            OperationKind::Checkpoint { name: agent.to_owned(), is_automatic: false }
+        } else {
+            OperationKind::EDIT
+        },
         ..Operation::default()
     };
     PastOperation { operation, is_undone: id == 2, is_changed_since: true }
@@ -136,7 +142,7 @@ fn bars(text: &str) -> Vec<(String, String)> {
     let viewed = Viewed {
         notebook: &notebook,
         states: vec![Some(StaleJudgement { state: StaleState::Edited, evidence: text.to_owned() }), None],
-        marks: &HashMap::from([(ids[0].to_string(), mark)]),
+        marks: &HashMap::from([(ids[0].clone(), mark)]),
         runs: HashMap::from([(&ids[0], &asking)]),
         is_trusted: false,
         libraries: &libraries,
@@ -328,7 +334,8 @@ fn a_change_is_marked_until_it_is_taken_back() {
     };
     let undo = |id: u64, undoes: u64, cells: &[&str]| {
         let mut past = edit(id, "person", cells);
-        past.operation.undoes = vec![OperationId::new(undoes)];
+        let operations = vec![OperationId::new(undoes)];
+        past.operation.kind = OperationKind::Undo(UndoScope { operations, only: None });
         past
     };
     let marked = |past: &[PastOperation]| {
@@ -350,5 +357,5 @@ fn a_change_is_marked_until_it_is_taken_back() {
 
 /// A change of a cell, as the record has it.
 fn workspace_change(id: &str) -> workspace::OperationChange {
-    workspace::OperationChange { id: id.to_owned(), before: None, after: None, moved: false }
+    workspace::OperationChange { id: id.into(), before: None, after: None, moved: false }
 }

@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::time::SystemTime;
 
 use html::Fragment;
-use notebook::one_line;
-use workspace::{Operation, OperationId, PERSON, PastOperation, summary};
+use notebook::{CellId, one_line};
+use workspace::{Operation, OperationId, OperationKind, PERSON, PastOperation, summary};
 
 use crate::cells::Mark;
 use crate::parts::{Part, Section};
@@ -55,7 +55,7 @@ fn entry(past: &PastOperation) -> Part<'static> {
     if past.is_changed_since {
         html.raw(" <em>changed since by somebody else</em>");
     }
-    if operation.checkpoint.is_some() {
+    if operation.checkpoint().is_some() {
         button("preview", "Undo back to here…", operation, true, &mut html);
     } else if !operation.is_empty() {
         button("difference", "Difference", operation, false, &mut html);
@@ -98,7 +98,7 @@ fn author(operation: &Operation) -> String {
 }
 
 /// The last change of each cell by somebody else than the person that is still in effect.
-pub(crate) fn marks(past: &[PastOperation]) -> HashMap<String, Mark> {
+pub(crate) fn marks(past: &[PastOperation]) -> HashMap<CellId, Mark> {
     let mut marks = HashMap::new();
     for PastOperation { operation, is_undone, .. } in past {
         for change in &operation.cells {
@@ -111,13 +111,14 @@ pub(crate) fn marks(past: &[PastOperation]) -> HashMap<String, Mark> {
     }
     // An undo of some cells leaves the operation in effect elsewhere, and one that was itself undone leaves all.
     let mut undone: HashSet<OperationId> = HashSet::new();
-    for operation in past.iter().rev().map(|past| &past.operation).filter(|operation| operation.is_undo()) {
+    for operation in past.iter().rev().map(|past| &past.operation) {
+        let OperationKind::Undo(scope) = &operation.kind else { continue };
         if undone.contains(&operation.id) {
             continue;
         }
-        undone.extend(&operation.undoes);
+        undone.extend(&scope.operations);
         for change in &operation.cells {
-            if marks.get(&change.id).is_some_and(|mark: &Mark| operation.undoes.contains(&mark.operation)) {
+            if marks.get(&change.id).is_some_and(|mark: &Mark| scope.operations.contains(&mark.operation)) {
                 marks.remove(&change.id);
             }
         }

@@ -11,11 +11,6 @@ text_id! {
 }
 
 text_id! {
-    /// A run, as agents refer to it: `r12`. Unique in a process.
-    RunId
-}
-
-text_id! {
     /// A kernel. Unique within its place.
     KernelId
 }

@@ -34,6 +34,7 @@ pub use self::kernel::{
     Foreign, Keeping, Kernel, KernelChoice, KernelDescription, KernelState, KernelspecInfo,
 };
 pub use ::kernel::LossCause;
+pub use ::notebook::RunId;
 pub use ::operations::IdRecord;
 pub use client_habits::{ADDED_BY_CLIENTS, is_left_out};
 pub use connector::{Connected, Connector, Discovered, ServerSpec};
@@ -43,7 +44,7 @@ pub use error::{Error, ErrorKind, Fault};
 pub use executor::{ClientExecutor, Code, Execution, Executor, RunLogger};
 pub use file::{Existing, FileContent};
 pub use folder_copy::FolderCopy;
-pub use ids::{KernelId, NotebookPath, RunId, SessionId};
+pub use ids::{KernelId, NotebookPath, SessionId};
 pub use kernel_request::{KernelRequest, KernelSelector};
 pub use leftovers::{FoundRun, LeftoverKernel, LeftoverRun, Leftovers, found_again, sentence};
 pub use memory::{ask_memory, nothing_in_memory};

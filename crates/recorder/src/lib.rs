@@ -4,4 +4,4 @@ pub mod actor;
 mod recorder;
 
 pub use actor::Actor;
-pub use recorder::{Change, Recorder};
+pub use recorder::{RecordedEdit, Recorder};

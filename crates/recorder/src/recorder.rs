@@ -12,10 +12,10 @@ use kernel::earlier_widgets;
 use notebook::{CellId, Edit, Notebook};
 use operations::{
     Activities, Activity, Blobs, Creation, IdRecords, KernelRun, KernelRuns, LogError, Operation,
-    OperationLog, Recorded, RunAction, UndoScope, prune, record, too_large,
+    OperationKind, OperationLog, Recorded, RunAction, prune, record, too_large,
 };
 use parking_lot::Mutex;
-use place::{Error, ErrorKind, KernelId};
+use place::{Error, ErrorKind, KernelId, RunId};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
@@ -23,8 +23,8 @@ use crate::actor::Actor;
 
 /// How long an answer waits until it is known whether its changes could be recorded, unless the last ones could.
 const ANSWER_WAIT: Duration = Duration::from_millis(20);
-/// How long an answer waits until a run is kept for later servers, which takes a millisecond unless the disk is slow.
-const KEPT_WAIT: Duration = Duration::from_millis(200);
+/// How long an answer waits until a run is recorded for later servers, which takes a millisecond unless the disk is slow.
+const FLUSH_WAIT: Duration = Duration::from_millis(200);
 /// With more unwritten records than this, an answer waits as long, too.
 const BACKLOG: usize = 16;
 /// How long a question about the operations may take.
@@ -40,16 +40,15 @@ const MAX_NAMED: usize = 5;
 type Job = Box<dyn FnOnce() + Send>;
 
 /// A change that was made.
-pub struct Change {
+pub struct RecordedEdit {
     /// The identity of the notebook.
     pub notebook: String,
     pub actor: Actor,
     pub before: Notebook,
     pub after: Notebook,
     pub edits: Vec<Edit>,
-    pub run: Option<String>,
-    pub undoes: UndoScope,
-    /// A checkpoint to be made before it.
+    pub kind: OperationKind,
+    /// A checkpoint to create before it.
     pub checkpoint: Option<String>,
 }
 
@@ -108,10 +107,10 @@ impl Recorder {
     }
 
     /// Records a change. Never waits. Returns what an agent should know: that an undo will not restore all of it.
-    pub fn record(&self, change: Change) -> Option<String> {
-        let log = self.log(&change.notebook);
-        let lost = too_large(&change.before, &change.edits);
-        self.append(move || append(&log, change));
+    pub fn record(&self, edit: RecordedEdit) -> Option<String> {
+        let log = self.log(&edit.notebook);
+        let lost = too_large(&edit.before, &edit.edits);
+        self.append(move || append(&log, edit));
         let named: Vec<&str> = lost.iter().take(MAX_NAMED).map(CellId::as_str).collect();
         let whose = match lost.len() {
             0 => return None,
@@ -126,7 +125,8 @@ impl Recorder {
 
     /// Records a checkpoint. Fails if that is not possible.
     pub async fn checkpoint(&self, notebook: &str, actor: Actor, name: String) -> Result<(), Error> {
-        let made = self.ask(notebook, move |log| append_checkpoint(log, actor, name, false)).await?;
+        let kind = OperationKind::Checkpoint { name, is_automatic: false };
+        let made = self.ask(notebook, move |log| append_mark(log, actor, kind)).await?;
         made.map_err(|error| {
             Error::new(
                 ErrorKind::Unavailable,
@@ -138,26 +138,17 @@ impl Recorder {
 
     /// Records a checkpoint that nobody has asked for. Never waits.
     pub fn checkpoint_later(&self, notebook: &str, actor: Actor, name: String) {
-        let log = self.log(notebook);
-        self.append(move || append_checkpoint(&log, actor, name, true));
+        self.mark(notebook, actor, OperationKind::Checkpoint { name, is_automatic: true });
     }
 
     /// Records that a notebook was made. Never waits.
     pub fn created(&self, notebook: &str, actor: Actor, copy_of: Option<String>) {
-        let log = self.log(notebook);
-        self.append(move || {
-            let made = Operation { created: Some(Creation { copy_of }), ..operation(&log, actor) };
-            log.append(made, &Blobs::default()).map(drop)
-        });
+        self.mark(notebook, actor, OperationKind::Creation(Creation { copy_of }));
     }
 
     /// Records what somebody did to a run. Never waits.
-    pub fn acted(&self, notebook: &str, actor: Actor, run: String, action: RunAction) {
-        let log = self.log(notebook);
-        self.append(move || {
-            let acted = Operation { action: Some(action), run: Some(run), ..operation(&log, actor) };
-            log.append(acted, &Blobs::default()).map(drop)
-        });
+    pub fn acted(&self, notebook: &str, actor: Actor, run: RunId, action: RunAction) {
+        self.mark(notebook, actor, OperationKind::OnRun { run, action });
     }
 
     /// Who has changed notebooks since then, or is connected. Fails if that takes too long.
@@ -171,13 +162,13 @@ impl Recorder {
         IdRecords::new(self.root.clone())
     }
 
-    /// The runs on a kernel that servers of this person keep.
+    /// The runs on a kernel that this person's servers recorded.
     pub fn kernel_runs(&self, kernel: &KernelId) -> KernelRuns {
         KernelRuns::new(&self.root, kernel.as_str())
     }
 
-    /// Keeps a run for later servers. Never waits.
-    pub fn keep_run(&self, kernel: &KernelId, run: KernelRun) {
+    /// Records a run for later servers. Never waits.
+    pub fn record_run(&self, kernel: &KernelId, run: KernelRun) {
         let (runs, unwritten) = (self.kernel_runs(kernel), self.unwritten.clone());
         unwritten.fetch_add(1, Ordering::Relaxed);
         let job = Box::new(move || {
@@ -246,8 +237,8 @@ impl Recorder {
     }
 
     /// Waits a moment until later servers know the runs of this one.
-    pub async fn kept(&self) {
-        self.drain(KEPT_WAIT).await;
+    pub async fn flushed(&self) {
+        self.drain(FLUSH_WAIT).await;
     }
 
     /// Waits up to `limit` for what is not written yet.
@@ -259,6 +250,12 @@ impl Recorder {
         if self.jobs.try_send(Box::new(move || _ = done.send(()))).is_ok() {
             let _ = timeout(limit, is_done).await;
         }
+    }
+
+    /// Records an operation that changes nothing.
+    fn mark(&self, notebook: &str, actor: Actor, kind: OperationKind) {
+        let log = self.log(notebook);
+        self.append(move || append_mark(&log, actor, kind));
     }
 
     fn append(&self, work: impl FnOnce() -> Result<(), LogError> + Send + 'static) {
@@ -286,39 +283,31 @@ impl Recorder {
     }
 }
 
-fn append(log: &OperationLog, change: Change) -> Result<(), LogError> {
-    let Change { before, after, mut edits, actor, run, undoes, checkpoint, .. } = change;
+fn append(log: &OperationLog, edit: RecordedEdit) -> Result<(), LogError> {
+    let RecordedEdit { before, after, mut edits, actor, kind, checkpoint, .. } = edit;
     // Front ends change them, too, without a change that is worth a refusal.
     edits.retain(|edit| !matches!(edit, Edit::SetMetadata { name, .. } if name == "widgets"));
     let Recorded { cells, metadata, mut blobs } = record(&before, &after, &edits);
     let [was, is] = [&before, &after].map(|notebook| notebook.metadata().member("widgets"));
     let widgets = earlier_widgets(was.as_ref(), is.as_ref()).filter(|it| it.bytes().len() <= MAX_WIDGETS);
     let widgets = widgets.map(|it| blobs.add(it.bytes()));
-    let UndoScope { operations: undoes, only } = undoes;
-    let only = only.map(|cells| cells.iter().map(ToString::to_string).collect());
-    let operation =
-        Operation { run, undoes, only, cells, metadata, widgets, ..operation(log, actor.clone()) };
+    let operation = Operation { cells, metadata, widgets, ..operation(log, actor.clone(), kind) };
     if operation.is_empty() && !operation.is_undo() {
         return Ok(());
     }
     if let Some(name) = checkpoint {
-        append_checkpoint(log, actor, name, true)?;
+        append_mark(log, actor, OperationKind::Checkpoint { name, is_automatic: true })?;
     }
     log.append(operation, &blobs).map(drop)
 }
 
-fn append_checkpoint(
-    log: &OperationLog,
-    actor: Actor,
-    name: String,
-    is_automatic: bool,
-) -> Result<(), LogError> {
-    let operation = Operation { checkpoint: Some(name), is_automatic, ..operation(log, actor) };
-    log.append(operation, &Blobs::default()).map(drop)
+/// Appends an operation that changes nothing.
+fn append_mark(log: &OperationLog, actor: Actor, kind: OperationKind) -> Result<(), LogError> {
+    log.append(operation(log, actor, kind), &Blobs::default()).map(drop)
 }
 
 /// An operation of this moment.
-fn operation(log: &OperationLog, actor: Actor) -> Operation {
+fn operation(log: &OperationLog, actor: Actor, kind: OperationKind) -> Operation {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let time = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
     let session = actor.session.upgrade().map(|session| log.hold(&session)).unwrap_or_default();
@@ -329,6 +318,7 @@ fn operation(log: &OperationLog, actor: Actor) -> Operation {
         tool: actor.tool,
         call: actor.call,
         arrived: actor.arrived,
+        kind,
         ..Operation::default()
     }
 }

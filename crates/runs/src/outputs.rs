@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use kernel::{saved_widgets, shown_widgets};
 use notebook::{CellId, Edit, Kernelspec, Notebook};
-use operations::UndoScope;
+use operations::OperationKind;
 use place::{Document, Error, Executor, Kernel};
-use recorder::{Change, actor};
+use recorder::{RecordedEdit, actor};
 use tokio::time::sleep;
 
 use crate::open_notebook::OpenNotebook;
@@ -118,15 +118,14 @@ pub fn change_by(
     before: Notebook,
     after: Notebook,
     edits: Vec<Edit>,
-) -> Change {
-    Change {
+) -> RecordedEdit {
+    RecordedEdit {
         notebook: notebook.place().identity(notebook.path()),
         actor: actor::current(),
         before,
         after,
         edits,
-        run: Some(run.id().to_string()),
-        undoes: UndoScope::default(),
+        kind: OperationKind::Change { runs: vec![run.id().clone()] },
         checkpoint: None,
     }
 }

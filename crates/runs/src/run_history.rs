@@ -10,7 +10,6 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use names::{Name, Names, is_blank, random_state};
-use notebook::CellId;
 use operations::KernelRun;
 use parking_lot::Mutex;
 use place::{Kernel, KernelId, LossCause, NotebookPath, RunId, RunState};
@@ -240,7 +239,7 @@ impl RunHistory {
     pub(crate) fn found(&self, notebook: Option<&Arc<OpenNotebook>>, run: &RunId) {
         let mut inner = self.inner.lock();
         if let Some(notebook) = notebook {
-            known(&mut inner.notebooks, notebook.path()).known.remove(&key(&self.server, run.as_str()));
+            known(&mut inner.notebooks, notebook.path()).known.remove(&key(&self.server, run));
         }
     }
 
@@ -264,16 +263,16 @@ impl RunHistory {
         (instance, end): (u64, End),
     ) {
         let home = known(&mut inner.notebooks, notebook.path());
-        if !home.known.insert(key(&self.server, run.id().as_str())) {
+        if !home.known.insert(key(&self.server, run.id())) {
             return;
         }
         inner.version += 1;
         home.version = inner.version;
         let kept = KernelRun {
             instance: inner.instances.name(instance),
-            run: run.id().to_string(),
+            run: Some(run.id().clone()),
             notebook: notebook.place().identity(notebook.path()),
-            cell: run.cell().map(|cell| cell.id.to_string()),
+            cell: run.cell().map(|cell| cell.id.clone()),
             source: run.source().to_owned(),
             language: kernel.description().language,
             ended_at: milliseconds(SystemTime::now()),
@@ -305,7 +304,9 @@ impl RunHistory {
         let identity = notebook.place().identity(notebook.path());
         let of_notebook = known_kernel.kept.iter().filter(|run| run.notebook == identity);
         for run in of_notebook {
-            if !run.run.is_empty() && home.known.insert(key(&run.server, &run.run)) {
+            if let Some(id) = &run.run
+                && home.known.insert(key(&run.server, id))
+            {
                 *version += 1;
                 home.version = *version;
                 home.add(run, instances.number(&run.instance));
@@ -332,7 +333,7 @@ impl RunHistory {
     fn keep(&self, kernel: &dyn Kernel, run: KernelRun) {
         let Some(recorder) = self.recorder.get().filter(|_| kernel.outlives_us()) else { return };
         if run.source.len() <= MAX_SOURCE {
-            recorder.keep_run(kernel.id(), KernelRun { server: self.server.clone(), ..run });
+            recorder.record_run(kernel.id(), KernelRun { server: self.server.clone(), ..run });
         }
     }
 }
@@ -347,7 +348,7 @@ impl Notebook {
             None => Arc::new(Names::in_language(&run.source, &run.language)),
         };
         self.history.add(Ended {
-            cell: run.cell.clone().map(CellId::from),
+            cell: run.cell.clone(),
             source,
             names,
             instance,
@@ -372,8 +373,8 @@ fn name_of(process: &str, kernel: &dyn Kernel) -> String {
 }
 
 /// What tells a run from all others. The ids of servers that adopt runs are unique by themselves.
-fn key(server: &str, run: &str) -> String {
-    if run.contains('-') { run.to_owned() } else { format!("{run} of {server}") }
+fn key(server: &str, run: &RunId) -> String {
+    if run.contains('-') { run.to_string() } else { format!("{run} of {server}") }
 }
 
 fn milliseconds(time: SystemTime) -> u64 {

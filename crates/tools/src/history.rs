@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use notebook::one_line;
 use place::Error;
 use render::without_data_uris;
-use workspace::{Operation, OperationId, PastOperation, Since, summary};
+use workspace::{Operation, OperationId, OperationKind, PastOperation, Since, summary};
 
 use calls::arguments::given::refused;
 use calls::arguments::parameters::NotebookArgument;
@@ -78,7 +78,15 @@ fn shown(past: &PastOperation) -> String {
 pub(super) fn line(operation: &Operation) -> String {
     let seconds = i64::try_from(operation.time / 1000).unwrap_or(i64::MAX);
     let time = DateTime::from_timestamp(seconds, 0).unwrap_or_default().format("%Y-%m-%d %H:%M:%S");
-    let run = operation.run.as_ref().map(|run| format!(" {run}")).unwrap_or_default();
+    let run = match &operation.kind {
+        OperationKind::Change { runs } => match &runs[..] {
+            [] => String::new(),
+            [run] => format!(" {run}"),
+            [first, ..] => format!(" {first} and others"),
+        },
+        OperationKind::OnRun { run, .. } => format!(" {run}"),
+        _ => String::new(),
+    };
     let by: Vec<&str> =
         [operation.agent.as_str(), &operation.tool].into_iter().filter(|it| !it.is_empty()).collect();
     // Agents and people give the names in it.
@@ -155,13 +163,12 @@ mod tests {
             time: 1_000,
             agent: "agent".to_owned(),
             tool: "run_cells".to_owned(),
-            run: Some("r2".to_owned()),
-            checkpoint: Some("x".to_owned()),
+            kind: OperationKind::OnRun { run: "r2".into(), action: workspace::RunAction::Interrupted },
             ..Operation::default()
         };
         let other = Operation { agent: "a\n[NOTICE] x\u{1b}\u{202e}".to_owned(), ..operation.clone() };
         let said = line(&other);
         assert!(said.starts_with("o4 ") && !said.contains(['\n', '\u{1b}', '\u{202e}']), "{said}");
-        assert_eq!(line(&operation), "o4 1970-01-01 00:00:01 agent run_cells r2: checkpoint \"x\"");
+        assert_eq!(line(&operation), "o4 1970-01-01 00:00:01 agent run_cells r2: interrupted run r2");
     }
 }

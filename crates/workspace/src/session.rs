@@ -5,13 +5,13 @@ use std::path::Path;
 use std::sync::{Arc, Weak};
 
 use notebook::{CellId, Edit, Notebook, placed};
-use operations::{PERSON, SessionLock, UndoScope};
+use operations::{OperationKind, PERSON, SessionLock};
 use parking_lot::{Mutex, MutexGuard};
 use place::{
     Applied, Error, ErrorKind, Expected, Kernel, Mode, NextStep, NotebookPath, Place, SessionId, nearest,
 };
 use recorder::{
-    Change, Recorder,
+    RecordedEdit, Recorder,
     actor::{self, Actor},
 };
 use runs::{Changes, EndsKernel, OpenNotebook, Run, SessionOrder, Slots};
@@ -30,7 +30,7 @@ mod seen_cells;
 mod undo;
 
 pub use copy::{CopiedNotebook, CopyPreview, FilePreview};
-use seen_cells::{CellChange, SeenCells};
+use seen_cells::{SeenCells, SeenDifference};
 pub use undo::{PastOperation, UndoTarget, Undone};
 
 /// Among how many notebooks one is looked for that was not found.
@@ -265,7 +265,7 @@ impl Session {
         edits: Vec<Edit>,
         expected: Vec<Expected>,
     ) -> Result<Applied, Error> {
-        self.edit_as(notebook, before, edits, expected, UndoScope::default()).await
+        self.edit_as(notebook, before, edits, expected, OperationKind::EDIT).await
     }
 
     /// The same for edits that undo operations: all that they did, or what they did to some cells.
@@ -275,13 +275,13 @@ impl Session {
         before: &Notebook,
         edits: Vec<Edit>,
         expected: Vec<Expected>,
-        undoes: UndoScope,
+        kind: OperationKind,
     ) -> Result<Applied, Error> {
         let path = notebook.path();
         let edits = placed(before, edits);
         let recorder = self.workspace.recorder();
         let made = recorder.map(|_| edits.clone()).unwrap_or_default();
-        let changes: Vec<CellChange> = edits.iter().filter_map(CellChange::of).collect();
+        let changes: Vec<SeenDifference> = edits.iter().filter_map(SeenDifference::of).collect();
         let stale = expected.iter().find_map(|expected| stale(before, expected));
         // What a person has arranged, and below what the edits do: the next edit may change a part.
         self.workspace.carry_runs(notebook, before);
@@ -295,28 +295,27 @@ impl Session {
         };
         self.workspace.carry_runs(notebook, &applied.notebook);
         notebook.changed_by(self.id);
-        let deleted: Vec<&CellId> = changes.iter().flat_map(CellChange::deleted).collect();
+        let deleted: Vec<&CellId> = changes.iter().flat_map(SeenDifference::deleted).collect();
         if !deleted.is_empty() {
             let waiting = self.workspace.journal().unfinished(path);
             let is_deleted = |run: &&Arc<Run>| run.cell().is_some_and(|cell| deleted.contains(&&cell.id));
             waiting.iter().filter(is_deleted).for_each(|run| run.cell_deleted_by(self.id));
         }
         self.changed(path, before, &applied.notebook, &changes);
-        if let Some(id) = changes.iter().find_map(CellChange::inserted) {
+        if let Some(id) = changes.iter().find_map(SeenDifference::inserted) {
             self.works_on(path, Some(id));
         }
         if let Some(recorder) = recorder {
-            let change = Change {
+            let edit = RecordedEdit {
                 notebook: undo::identity(notebook),
                 actor: self.actor(),
                 before: before.clone(),
                 after: applied.notebook.clone(),
                 edits: made,
-                run: None,
-                undoes,
+                kind,
                 checkpoint: self.first_change_of(path),
             };
-            let lost = recorder.record(change);
+            let lost = recorder.record(edit);
             self.state().not_recorded.extend(lost);
         }
         Ok(applied)

@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use notebook::CellId;
+
 use super::lines::{Header, LOG, operations};
 use super::sessions;
 
@@ -20,7 +22,7 @@ pub struct Activity {
     /// Its last tool.
     pub tool: String,
     /// The cell that it changed last.
-    pub cell: Option<String>,
+    pub cell: Option<CellId>,
     /// Its first and its last operation, in milliseconds since 1970.
     pub first: u64,
     pub last: u64,
@@ -100,7 +102,7 @@ mod tests {
     use crate::{Blobs, CellChange, Operation, OperationLog, SessionLock};
 
     fn made(log: &OperationLog, agent: &str, session: &str, time: u64, cell: &str) {
-        let change = CellChange { id: cell.to_owned(), before: None, after: None, moved: false };
+        let change = CellChange { id: cell.into(), before: None, after: None, moved: false };
         let operation = Operation {
             agent: agent.to_owned(),
             session: session.to_owned(),
@@ -127,7 +129,7 @@ mod tests {
         let mut read = || {
             let all = activities.read(root.path(), since);
             let shown = all.iter().map(|it| {
-                let cell = it.cell.clone().unwrap_or_default();
+                let cell = it.cell.as_deref().unwrap_or_default();
                 format!("{} {} {cell} {}-{} {}", it.agent, it.notebook, it.first, it.last, it.is_connected)
             });
             shown.collect::<Vec<_>>()

@@ -39,7 +39,7 @@ pub(super) fn trim(folder: &Path, now: u64) -> io::Result<usize> {
     let text = fs::read(&path)?;
     let all: Vec<Operation> = operations(&text).collect();
     let sizes: HashMap<String, u64> = blobs::sizes(folder).into_iter().collect();
-    let first = first_kept(&all, &sizes, now);
+    let first = first_retained(&all, &sizes, now);
     let kept = &all[first..];
     let mut new = text.split(|byte| *byte == b'\n').next().unwrap_or_default().to_vec();
     new.push(b'\n');
@@ -56,7 +56,7 @@ pub(super) fn trim(folder: &Path, now: u64) -> io::Result<usize> {
 }
 
 /// The index of the oldest operation that stays. The newest always does.
-fn first_kept(all: &[Operation], sizes: &HashMap<String, u64>, now: u64) -> usize {
+fn first_retained(all: &[Operation], sizes: &HashMap<String, u64>, now: u64) -> usize {
     // Some room, so that not every operation exceeds it again.
     let first = first_within(all, sizes, now, (MAX_CALLS, MAX_AGE, MAX_BYTES / 4 * 3));
     let limits = (MAX_CALLS_SINCE_CHECKPOINT, MAX_AGE_SINCE_CHECKPOINT, MAX_BYTES / 8 * 7);
@@ -65,7 +65,7 @@ fn first_kept(all: &[Operation], sizes: &HashMap<String, u64>, now: u64) -> usiz
 }
 
 fn is_named(operation: &Operation) -> bool {
-    matches!(operation.kind(), OperationKind::Checkpoint { is_automatic: false, .. })
+    matches!(operation.kind, OperationKind::Checkpoint { is_automatic: false, .. })
 }
 
 /// The index of the oldest operation of so many calls that are as young, and whose contents fit into as many bytes. Of a call, all
@@ -115,7 +115,7 @@ fn without_parts(all: &[Operation], first: usize) -> usize {
 fn contents(operation: &Operation) -> impl Iterator<Item = &str> {
     let states = operation.cells.iter().flat_map(|change| [&change.before, &change.after]).flatten();
     let of_cells = states.flat_map(|state| {
-        let outputs = state.outputs.as_ref().filter(|outputs| outputs.kept);
+        let outputs = state.outputs.as_ref().filter(|outputs| outputs.is_retained);
         [Some(state.content.as_str()), outputs.map(|outputs| outputs.digest.as_str())].into_iter().flatten()
     });
     of_cells.chain(operation.widgets.as_ref().map(BlobId::as_str))
@@ -179,53 +179,56 @@ mod tests {
             content,
             outputs: None,
         };
-        let change = CellChange { id: "a".to_owned(), before: None, after: Some(state), moved: false };
+        let change = CellChange { id: "a".into(), before: None, after: Some(state), moved: false };
         Operation { id: OperationId::new(id), time, cells: vec![change], ..Operation::default() }
+    }
+
+    fn checkpoint(time: u64, is_automatic: bool) -> Operation {
+        let kind = OperationKind::Checkpoint { name: "tidy".to_owned(), is_automatic };
+        Operation { kind, cells: Vec::new(), ..operation(1, time) }
     }
 
     #[test]
     fn the_oldest_go_first() {
         let all: Vec<_> = (0..601).map(|id| operation(id, id)).collect();
-        assert_eq!(first_kept(&all, &HashMap::new(), 700), 101);
+        assert_eq!(first_retained(&all, &HashMap::new(), 700), 101);
         let late = MAX_AGE.as_secs() * 1000 + 550;
-        assert_eq!(first_kept(&all, &HashMap::new(), late), 550);
-        assert_eq!(first_kept(&all, &HashMap::new(), late * 2), 600, "the newest stays");
+        assert_eq!(first_retained(&all, &HashMap::new(), late), 550);
+        assert_eq!(first_retained(&all, &HashMap::new(), late * 2), 600, "the newest stays");
         let size = |id: u64| (BlobId::of(id.to_string().as_bytes()).as_str().to_owned(), MAX_BYTES / 4);
         let sizes = (0..601).map(size).collect();
-        assert_eq!(first_kept(&all, &sizes, 700), 598);
+        assert_eq!(first_retained(&all, &sizes, 700), 598);
     }
 
     #[test]
     fn a_call_is_kept_whole_and_counts_once() {
         let of_call = |id: u64, call: &str| Operation { call: call.to_owned(), ..operation(id, id) };
         let run: Vec<_> = (0..800).map(|id| of_call(id, if id < 3 { "" } else { "run" })).collect();
-        assert_eq!(first_kept(&run, &HashMap::new(), 900), 0, "four operations for the agent");
+        assert_eq!(first_retained(&run, &HashMap::new(), 900), 0, "four operations for the agent");
         let calls = |of_each: u64| (0..6000).map(move |id| of_call(id, &format!("c{}", id / of_each)));
-        assert_eq!(first_kept(&calls(4).collect::<Vec<_>>(), &HashMap::new(), 6000), 4000);
+        assert_eq!(first_retained(&calls(4).collect::<Vec<_>>(), &HashMap::new(), 6000), 4000);
         let all: Vec<_> = calls(700).collect();
-        assert_eq!(first_kept(&all, &HashMap::new(), 6000), 1400, "the rest of the one that is cut goes");
+        assert_eq!(first_retained(&all, &HashMap::new(), 6000), 1400, "the rest of the one that is cut goes");
         let all: Vec<_> = calls(6000).collect();
-        assert_eq!(first_kept(&all, &HashMap::new(), 6000), 1000, "but not of the newest");
+        assert_eq!(first_retained(&all, &HashMap::new(), 6000), 1000, "but not of the newest");
     }
 
     #[test]
     fn what_leads_back_to_a_named_checkpoint_is_kept_longest() {
         let mut all: Vec<_> = (0..2500).map(|id| operation(id, id)).collect();
         let mut name = |index: usize, is_automatic| {
-            let checkpoint = Some("tidy".to_owned());
-            all[index] = Operation { checkpoint, is_automatic, ..Operation::default() };
-            all[index].time = index as u64;
-            [&all[..601], &all[..1500], &all[..]].map(|all| first_kept(all, &HashMap::new(), 2500))
+            all[index] = checkpoint(index as u64, is_automatic);
+            [&all[..601], &all[..1500], &all[..]].map(|all| first_retained(all, &HashMap::new(), 2500))
         };
         assert_eq!(name(20, true), [101, 1000, 2000]);
         assert_eq!(name(50, false), [50, 50, 2000], "but not without end");
         assert_eq!(name(700, false), [50, 50, 700]);
         let late = MAX_AGE.as_secs() * 1000 + 1000;
-        assert_eq!(first_kept(&all[..1500], &HashMap::new(), late), 50);
-        assert_eq!(first_kept(&all[..1500], &HashMap::new(), late * 3), 1499, "nor if it is very old");
+        assert_eq!(first_retained(&all[..1500], &HashMap::new(), late), 50);
+        assert_eq!(first_retained(&all[..1500], &HashMap::new(), late * 3), 1499, "nor if it is very old");
         let size = |id: u64| (BlobId::of(id.to_string().as_bytes()).as_str().to_owned(), MAX_BYTES / 100);
         let sizes = (0..1500).map(size).collect();
-        assert_eq!(first_kept(&all[..1500], &sizes, 1500), 1425);
+        assert_eq!(first_retained(&all[..1500], &sizes, 1500), 1425);
     }
 
     #[test]
@@ -270,7 +273,7 @@ mod tests {
         let folder = |name: &str, is_automatic| {
             let folder = root.path().join(name);
             fs::create_dir(&folder).unwrap();
-            let named = Operation { checkpoint: Some("tidy".to_owned()), is_automatic, ..operation(1, time) };
+            let named = checkpoint(time, is_automatic);
             let lines = format!("{{}}\n{}\n", serde_json::to_string(&named).unwrap());
             fs::write(folder.join(LOG), lines).unwrap();
             folder

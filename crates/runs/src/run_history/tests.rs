@@ -118,7 +118,7 @@ fn what_was_used_longest_ago_is_forgotten() {
 fn what_the_kernel_said_of_a_run_is_known_to_other_servers_too() {
     let names = |name: &str| BTreeSet::from([name.to_owned()]);
     let run = KernelRun {
-        cell: Some("c".to_owned()),
+        cell: Some("c".into()),
         source: "heappush(h, 1)".to_owned(),
         language: "python".to_owned(),
         is_interrupted: true,

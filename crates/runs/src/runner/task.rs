@@ -299,7 +299,7 @@ impl Runner {
         }
         // A client may kill this program once it has the answer.
         if let Some(recorder) = self.recorder().filter(|_| kernel.outlives_us()) {
-            recorder.kept().await;
+            recorder.flushed().await;
         }
         if run.exit().is_some_and(|exit| !exit.keeps_kernel) {
             exited(kernel, executor).await;

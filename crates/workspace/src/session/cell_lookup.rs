@@ -4,7 +4,7 @@ use notebook::{CellId, CellRef, Notebook};
 use place::{Error, ErrorKind, Expected, NextStep, NotebookPath};
 
 use super::Session;
-use super::seen_cells::CellChange;
+use super::seen_cells::SeenDifference;
 
 /// The reference to the cell with the person's cursor. No id contains an `@`.
 const SELECTED: &str = "@selected";
@@ -114,7 +114,7 @@ impl Session {
         path: &NotebookPath,
         before: &Notebook,
         after: &Notebook,
-        changes: &[CellChange],
+        changes: &[SeenDifference],
     ) {
         if changes.is_empty() {
             return;

@@ -40,7 +40,7 @@ impl Session {
 /// What the person did to a notebook, if anything.
 fn sentence(path: &NotebookPath, operations: &[Operation]) -> Option<String> {
     let is_action =
-        |it: &&Operation| it.agent == PERSON && !matches!(it.kind(), OperationKind::Checkpoint { .. });
+        |it: &&Operation| it.agent == PERSON && !matches!(it.kind, OperationKind::Checkpoint { .. });
     let by_person: Vec<_> = operations.iter().filter(is_action).cloned().collect();
     let mut actions: Vec<_> = by_call(&by_person).iter().map(action).collect();
     if actions.is_empty() {
@@ -68,15 +68,15 @@ mod tests {
     use super::*;
 
     fn by(agent: &str, id: u64, action: RunAction) -> Operation {
-        let (agent, run) = (agent.to_owned(), Some(format!("r{id}")));
-        let id = OperationId::new(id);
-        Operation { id, agent, run, action: Some(action), ..Operation::default() }
+        let kind = OperationKind::OnRun { run: format!("r{id}").into(), action };
+        Operation { id: OperationId::new(id), agent: agent.to_owned(), kind, ..Operation::default() }
     }
 
     #[test]
     fn what_one_command_did_is_one_action() {
         let inserted = |id: u64| {
-            let cells = vec![CellChange { id: format!("c{id}"), before: None, after: None, moved: false }];
+            let cells =
+                vec![CellChange { id: format!("c{id}").into(), before: None, after: None, moved: false }];
             let (id, agent) = (OperationId::new(id), PERSON.to_owned());
             Operation { id, agent, call: "k".to_owned(), cells, ..Operation::default() }
         };

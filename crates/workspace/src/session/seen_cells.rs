@@ -13,7 +13,7 @@ pub(super) struct SeenCells {
 }
 
 /// A change of the agent's own that affects what it has seen, by cell id.
-pub(super) enum CellChange {
+pub(super) enum SeenDifference {
     Insert(CellId),
     /// Its source, type or metadata.
     Content(CellId),
@@ -21,7 +21,7 @@ pub(super) enum CellChange {
     Delete(Vec<CellId>),
 }
 
-impl CellChange {
+impl SeenDifference {
     pub(super) fn of(edit: &Edit) -> Option<Self> {
         Some(match edit {
             Edit::Insert { cell, .. } => Self::Insert(cell.id.clone()),
@@ -71,23 +71,23 @@ impl SeenCells {
     }
 
     /// The agent changed a cell, and knows where the others are now.
-    pub(super) fn changed_by_agent(&mut self, change: &CellChange, before: &Notebook, after: &Notebook) {
+    pub(super) fn changed_by_agent(&mut self, change: &SeenDifference, before: &Notebook, after: &Notebook) {
         let index_in = |notebook: &Notebook, id: &CellId| notebook.cell(id).map(|(index, _)| index);
         match change {
-            CellChange::Insert(id) => {
+            SeenDifference::Insert(id) => {
                 if let Some(index) = index_in(after, id) {
                     self.insert(index);
                     self.saw(after, [index]);
                 }
             }
-            CellChange::Content(id) => self.saw(after, index_in(after, id)),
-            CellChange::Move(id) => {
+            SeenDifference::Content(id) => self.saw(after, index_in(after, id)),
+            SeenDifference::Move(id) => {
                 if let (Some(from), Some(to)) = (index_in(before, id), index_in(after, id)) {
                     self.remove(from);
                     self.insert(to);
                 }
             }
-            CellChange::Delete(ids) => {
+            SeenDifference::Delete(ids) => {
                 let mut indices: Vec<usize> = ids.iter().filter_map(|id| index_in(before, id)).collect();
                 // From the end, so that each index is still right.
                 indices.sort_unstable_by(|one, other| other.cmp(one));

@@ -79,7 +79,7 @@ impl Session {
         let is_own = |id: OperationId| since_creation(&all).first().is_some_and(|first| first.id <= id);
         let past = |operation: Operation| PastOperation {
             is_undone: is_own(operation.id)
-                && operation.kind() == OperationKind::Change
+                && matches!(operation.kind, OperationKind::Change { .. })
                 && live.iter().all(|live| !of_same_call(live, &operation)),
             is_changed_since: part.iter().any(|it| changed.contains(&it.id) && of_same_call(it, &operation)),
             operation,
@@ -165,7 +165,7 @@ impl Session {
     /// Records what the person did to a run that another program has started. Never waits.
     pub fn acted(&self, opened: &OpenNotebook, run: &RunId, action: RunAction) {
         if let Ok(recorder) = self.recorder() {
-            recorder.acted(&identity(opened), self.actor(), run.to_string(), action);
+            recorder.acted(&identity(opened), self.actor(), run.clone(), action);
         }
     }
 
@@ -194,9 +194,8 @@ impl Session {
         let others = self.connected_others(opened, &all).await?;
         let mut chosen = selection::chosen(&all, target, (&self.actor().agent, &others))?;
         if let Some(only) = only {
-            let is_meant = |id: &str| only.iter().any(|cell| *cell == *id);
             for operation in &mut chosen {
-                operation.cells.retain(|change| is_meant(&change.id));
+                operation.cells.retain(|change| only.contains(&change.id));
                 operation.metadata.clear();
             }
             chosen.retain(|operation| !operation.is_empty());
@@ -231,10 +230,11 @@ impl Session {
             let operations = chosen.iter().map(|operation| operation.id).collect();
             let only = only.map(<[CellId]>::to_vec);
             let expected = expected.collect();
+            let kind = OperationKind::Undo(UndoScope { operations, only });
             if !opened.document().stores_outputs() {
                 edits.extend(restored(&after, widgets));
             }
-            let applied = self.edit_as(opened, &now, edits, expected, UndoScope { operations, only }).await?;
+            let applied = self.edit_as(opened, &now, edits, expected, kind).await?;
             self.detach_outputs(opened, &chosen);
             Some(applied)
         };
@@ -248,9 +248,10 @@ impl Session {
     /// What an ended run prints or changes later must not replace what the undo has restored.
     fn detach_outputs(&self, opened: &OpenNotebook, undone: &[Operation]) {
         for operation in undone {
+            let OperationKind::Change { runs } = &operation.kind else { continue };
             for change in &operation.cells {
-                let run = self.workspace.journal().latest_of(opened.path(), &change.id.as_str().into());
-                if let Some(run) = run.filter(|run| operation.run.as_deref() == Some(run.id().as_str())) {
+                let run = self.workspace.journal().latest_of(opened.path(), &change.id);
+                if let Some(run) = run.filter(|run| runs.contains(run.id())) {
                     run.detach_outputs();
                 }
             }
@@ -328,11 +329,11 @@ impl Session {
     async fn check_not_running(&self, opened: &OpenNotebook, operations: &[Operation]) -> Result<(), Error> {
         let elsewhere = running_elsewhere(opened).await?;
         for change in operations.iter().flat_map(|operation| &operation.cells) {
-            let id = CellId::from(change.id.as_str());
-            let run = self.workspace.journal().latest_of(opened.path(), &id);
+            let id = &change.id;
+            let run = self.workspace.journal().latest_of(opened.path(), id);
             let whose = match run.filter(|run| !run.state().is_over()) {
                 Some(run) => format!("run {}", run.id()),
-                None if elsewhere.contains(&id) => "another program runs it".to_owned(),
+                None if elsewhere.contains(id) => "another program runs it".to_owned(),
                 None => continue,
             };
             return Err(Error::new(

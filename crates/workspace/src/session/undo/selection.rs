@@ -57,7 +57,7 @@ pub(super) fn chosen(
 }
 
 fn is_creation(operation: &Operation) -> bool {
-    matches!(operation.kind(), OperationKind::Creation(_))
+    matches!(operation.kind, OperationKind::Creation(_))
 }
 
 /// The last ones of this agent. Sessions of its name that have ended are those before a restart, and so its own.
@@ -81,7 +81,7 @@ fn own_last(
 fn by_id(all: &[Operation], live: Vec<Operation>, id: OperationId) -> Result<Vec<Operation>, Error> {
     let found = all.iter().find(|operation| operation.id == id);
     let found = found.ok_or_else(|| unknown(&Since::Operation(id)))?;
-    if matches!(found.kind(), OperationKind::Checkpoint { .. }) {
+    if matches!(found.kind, OperationKind::Checkpoint { .. }) {
         return Err(nothing(format!("{id} is a checkpoint, which changed nothing.")));
     }
     // What was done before the file was made is of another notebook, whose cells are gone.
