@@ -5,7 +5,8 @@ use std::panic;
 use std::sync::Once;
 
 use libfuzzer_sys::fuzz_target;
-use names::{Names, is_blank};
+use names::Names;
+use syntax::is_blank;
 
 static HOOK: Once = Once::new();
 

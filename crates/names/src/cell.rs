@@ -1,8 +1,11 @@
 //! The names of a whole cell: first come its magics, then the walk through its body.
 
-use crate::magics::{self, Cell, CellMagic};
-use crate::names::{Names, Unknown};
-use crate::parse::bounded;
+use syntax::{
+    Unknown, bounded,
+    magics::{self, Cell, CellMagic},
+};
+
+use crate::names::Names;
 use crate::walker::Walker;
 
 impl Names {

@@ -1,14 +1,10 @@
 //! The names of a cell.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
-use crate::magics;
-use crate::small_set::SmallSet;
-use crate::walker::streams::is_class_maker;
+use syntax::{Name, NameSet, SmallSet, Unknown, magics};
 
-pub type Name = String;
-pub type NameSet = SmallSet<Name>;
+use crate::makers::is_class_maker;
 
 /// The words of a longer text that cannot be read are not kept, in bytes.
 const MAX_WORDS: usize = 16 * 1024;
@@ -263,26 +259,6 @@ impl Effects {
     }
 }
 
-/// Why the names of code cannot be known.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unknown {
-    StarImport {
-        module: String,
-    },
-    /// Code that is made at run time, or is elsewhere, by this function or magic.
-    DynamicCode {
-        by: String,
-    },
-    /// A cell magic whose body is not Python.
-    CellMagic {
-        magic: String,
-    },
-    NotPython,
-    SyntaxError,
-    TooLong,
-    TooDeep,
-}
-
 impl Names {
     /// A cell of which nothing is known.
     pub fn unknown(why: Unknown) -> Self {
@@ -316,29 +292,5 @@ impl Names {
     /// Whether running the cell does nothing with names, which holds for one without code.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
-    }
-}
-
-impl Unknown {
-    /// Whether such code may bind names that its text does not have.
-    pub(crate) fn binds_anything(&self) -> bool {
-        match self {
-            Self::StarImport { .. } | Self::NotPython | Self::TooLong => true,
-            Self::DynamicCode { by } => by != "eval()",
-            Self::CellMagic { .. } | Self::SyntaxError | Self::TooDeep => false,
-        }
-    }
-}
-
-impl fmt::Display for Unknown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::StarImport { module } => write!(f, "from {module} import *"),
-            Self::DynamicCode { by } | Self::CellMagic { magic: by } => f.write_str(by),
-            Self::NotPython => f.write_str("not Python"),
-            Self::SyntaxError => f.write_str("a syntax error"),
-            Self::TooLong => f.write_str("a very long source"),
-            Self::TooDeep => f.write_str("deeply nested code"),
-        }
     }
 }

@@ -4,8 +4,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::builtins::is_builtin;
-use crate::names::{Name, Names};
+use syntax::Name;
+
+use crate::names::Names;
+use crate::shared::is_predefined;
 
 /// What kernels for Spark define.
 const OF_KERNELS: [&str; 8] =
@@ -40,7 +42,7 @@ pub fn undefined(cells: &[(usize, &Names)]) -> Vec<Undefined> {
             first.entry(name).or_insert(*index);
         }
     }
-    let is_missing = |name: &Name| !is_provided(name) && !possible.contains(name);
+    let is_missing = |name: &Name| !is_expected(name) && !possible.contains(name);
     let mut found = Vec::new();
     for (index, names) in cells {
         for name in names.effects.needs.iter().filter(|name| is_missing(name)) {
@@ -75,8 +77,8 @@ impl Names {
     }
 }
 
-fn is_provided(name: &str) -> bool {
-    is_builtin(name)
+fn is_expected(name: &str) -> bool {
+    is_predefined(name)
         || (name.starts_with("__") && name.ends_with("__"))
         || OF_KERNELS.contains(&name)
         || AUTOMAGIC.contains(&name)

@@ -1,46 +1,45 @@
 //! The walk through a cell in the order in which it runs.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
 
+use ruff_python_ast::Suite;
 use ruff_python_ast::visitor::Visitor;
-use ruff_python_ast::{Expr, Suite};
 use ruff_text_size::{Ranged, TextRange};
+use syntax::magics::CellMagic;
+use syntax::{Locals, MAX_NESTED, Name, Scope, Scopes, Unknown, with_statements};
 
-use crate::locals::Locals;
-use crate::magics::CellMagic;
-use crate::names::{Effects, Name, Names, Repeat, Step, Unknown};
-use crate::parse::{MAX_NESTED, with_statements};
-use crate::scope::{Kind, Resolved, Scope, Scopes};
+use crate::hash;
+use crate::names::{Effects, Names, Repeat, Step};
 
 mod added;
 mod aliases;
 mod arguments;
 mod bindings;
-pub(crate) mod branches;
+mod branches;
 mod calls;
 mod changes;
+mod configuration;
 mod definitions;
 mod derived;
 mod escapes;
-pub(crate) mod figures;
+mod expressions;
+mod figures;
 mod known;
 mod late;
 mod object_uses;
-pub(crate) mod options;
+mod options;
 mod own_methods;
-pub(crate) mod patches;
+mod patches;
 mod reading;
 mod repeats;
-pub(crate) mod shared;
 mod sources;
-pub(crate) mod streams;
+mod streams;
 mod unpacking;
 mod visit;
 mod wrappers;
 
-use added::Pending;
-use known::{Branch, Derived};
+use expressions::has_inner_expressions;
+use known::{Branch, Derived, Pending};
 
 #[derive(Default)]
 pub(crate) struct Walker {
@@ -87,7 +86,7 @@ pub(crate) struct Walker {
 }
 
 impl Walker {
-    /// The caller provides the stack, see [`crate::parse`].
+    /// The caller provides the stack, see [`syntax::bounded`].
     pub(crate) fn walk_cell(body: &str, magics: &[CellMagic]) -> Names {
         let mut walker = Self::default();
         if magics.contains(&CellMagic::Timeit) {
@@ -133,20 +132,20 @@ impl Walker {
 
     fn walk_steps(&mut self, source: &str) {
         let walked = self.nested(source, |walker, statements| {
-            walker.names.has_inner_expressions = options::has_inner_expressions(statements);
+            walker.names.has_inner_expressions = has_inner_expressions(statements);
             for statement in statements {
                 let text = source.get(statement.range().to_std_range()).unwrap_or_default();
                 walker.step(text, |walker| walker.visit_stmt(statement));
             }
         });
         if walked.is_err() {
-            self.step(source, |walker| walker.note(walked));
+            self.step(source, |walker| walker.collect(walked));
         }
     }
 
     fn walk_source(&mut self, source: &str) {
         let walked = self.nested(source, |walker, statements| walker.visit_body(statements));
-        self.note(walked);
+        self.collect(walked);
     }
 
     /// What the source binds is lost.
@@ -155,7 +154,7 @@ impl Walker {
             let scope = Scope::function(Locals::of_body(statements));
             walker.within(scope, |walker| walker.visit_body(statements));
         });
-        self.note(walked);
+        self.collect(walked);
     }
 
     fn nested(&mut self, source: &str, walk: impl FnOnce(&mut Self, &Suite)) -> Result<(), Unknown> {
@@ -173,7 +172,7 @@ impl Walker {
         walked
     }
 
-    fn note(&mut self, walked: Result<(), Unknown>) {
+    fn collect(&mut self, walked: Result<(), Unknown>) {
         if let Err(why) = walked {
             self.names.binds_anything |= why.binds_anything();
             self.effects().unknown.get_or_insert(why);
@@ -199,26 +198,5 @@ impl Walker {
         self.scopes.push(scope);
         walk(self);
         self.scopes.pop();
-    }
-}
-
-fn hash(text: &str) -> u64 {
-    let mut hash = DefaultHasher::new();
-    text.hash(&mut hash);
-    hash.finish()
-}
-
-/// `a` of `a.b[c].d`.
-fn root(part: &Expr) -> Option<&str> {
-    match part {
-        Expr::Name(name) => Some(&name.id),
-        Expr::Attribute(attribute) => root(&attribute.value),
-        Expr::Subscript(subscript) => root(&subscript.value),
-        // `vars(a)["b"]`
-        Expr::Call(call) => match (&*call.func, &*call.arguments.args) {
-            (Expr::Name(function), [object]) if function.id.as_str() == "vars" => root(object),
-            _ => None,
-        },
-        _ => None,
     }
 }

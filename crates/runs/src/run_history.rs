@@ -9,12 +9,13 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
-use names::{Name, Names, is_blank, random_state};
+use names::{Name, Names};
 use operations::KernelRun;
 use parking_lot::Mutex;
 use place::{Kernel, KernelId, LossCause, NotebookPath, RunId, RunState};
 use recorder::Recorder;
 use staleness::{Codes, Ended, History, hash, remember};
+use syntax::{is_blank, random_state};
 use uuid::Uuid;
 
 use crate::memory_changes::MemoryChanges;

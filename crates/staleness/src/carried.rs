@@ -4,8 +4,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use names::{Name, Names, with_stack};
+use names::{Name, Names};
 use notebook::{CellId, Notebook};
+use syntax::with_stack;
 
 use crate::history::History;
 use crate::judge::facts_of;

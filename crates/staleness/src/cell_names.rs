@@ -7,7 +7,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use names::{Name, Names, Undefined, Unknown, is_builtin};
+use names::{Name, Names, Undefined, Unknown, is_predefined};
 use notebook::{Cell, CellId, Notebook};
 
 use crate::hash;
@@ -109,7 +109,7 @@ impl Brief {
         let defined: BTreeSet<&Name> =
             names.effects.defines.iter().chain(&names.effects.deletes).chain(defines).collect();
         let needs = names.effects.needs.iter().chain(functions().flat_map(|function| &function.needs));
-        let needed: BTreeSet<&Name> = needs.filter(|name| !is_builtin(name)).collect();
+        let needed: BTreeSet<&Name> = needs.filter(|name| !is_predefined(name)).collect();
         Self {
             names: defined.iter().chain(&needed).map(|name| symbols.number(name)).collect(),
             defined: u32::try_from(defined.len()).unwrap_or(u32::MAX),

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use names::{Effects, Name, NameSet, Names, ObjectUse, RandomUse, Repeat, Unknown, is_counting};
+use names::{Effects, Name, NameSet, Names, ObjectUse, Repeat, Unknown, is_counting};
+use syntax::RandomUse;
 
 pub(crate) use self::flow::Flow;
 use self::flow::{both, flows};

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use names::{Name, Names, RandomUse};
+use names::{Name, Names};
 use notebook::CellId;
+use syntax::RandomUse;
 
 use crate::identity::MadeWith;
 

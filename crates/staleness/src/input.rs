@@ -1,6 +1,6 @@
 //! The rules about one name that a cell uses.
 
-use names::{is_builtin, is_shared};
+use names::{is_predefined, is_shared};
 
 use crate::book::{Book, Event};
 use crate::effective::Write;
@@ -72,7 +72,7 @@ impl Book<'_> {
             None if used.is_own => [const { None }; 3],
             None if is_shared(used.name) => [self.misconfigured(used, writers), None, None],
             None => {
-                let is_missing = !is_builtin(used.name);
+                let is_missing = !is_predefined(used.name);
                 [self.without_definer(used).map(|found| Finding { is_missing, ..found }), None, None]
             }
         };

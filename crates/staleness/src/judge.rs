@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use names::{ARRAYS, CONFIGURATION, FLOATS, FRAMES, Names, Undefined, is_blank, with_stack};
+use names::{ARRAYS, CONFIGURATION, FLOATS, FRAMES, Names, Undefined};
 use notebook::{Cell, CellId, Notebook};
+use syntax::{is_blank, with_stack};
 
 use crate::carried::{Codes, Present, carried};
 use crate::cell_names::{CellNames, MAX_SOURCE, ReadNames};

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use names::{Name, Names, RandomUse, random_use};
+use names::{Name, Names};
 use notebook::CellId;
+use syntax::{RandomUse, random_use};
 
 use crate::facts::{Cell, Run};
 

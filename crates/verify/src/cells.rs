@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use names::{Names, is_blank};
+use names::Names;
 use notebook::{Cell, CellId, Notebook, Output};
 use runs::{RAISES, SKIP};
+use syntax::is_blank;
 
 /// A code cell that runs again.
 #[derive(Debug, Clone)]

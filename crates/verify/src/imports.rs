@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use names::imported_modules;
 use packages::package_of;
+use syntax::imported_modules;
 
 /// The packages whose parts come from many others: of their modules, the second part is looked for, too.
 const SHARED: [&str; 4] = ["google", "azure", "mpl_toolkits", "ruamel"];

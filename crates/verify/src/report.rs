@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use names::Cause;
 use render::shortened;
+use syntax::Cause;
 
 use crate::imports::MissingModule;
 use crate::verdict::{CellVerdict, Conclusion, Verdict, Verification};

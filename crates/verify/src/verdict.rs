@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use compare::{Comparison, compare};
-use names::{Cause, nondeterminism};
 use notebook::{CellId, Output};
+use syntax::{Cause, nondeterminism};
 
 use crate::cells::{Checked, Expectation};
 use crate::imports::MissingModule;

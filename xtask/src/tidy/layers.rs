@@ -7,16 +7,16 @@ use super::Finding;
 const RULE: &str = "layers";
 
 const LAYERS: [(u8, &[&str]); 11] = [
-    (1, &["connection", "names", "notebook", "windows"]),
-    (2, &["clients", "kernel", "operations", "render", "rest", "staleness", "terminal", "ydoc"]),
-    (3, &["compare", "demo", "html", "place", "transports"]),
+    (1, &["connection", "notebook", "syntax", "windows"]),
+    (2, &["clients", "kernel", "names", "operations", "render", "rest", "terminal", "ydoc"]),
+    (3, &["compare", "demo", "html", "place", "staleness", "transports"]),
     (4, &["colab", "files", "keeper", "packages", "recorder", "run_logs"]),
     (5, &["environments", "jupyter", "questions", "runs"]),
     (6, &["local", "verify"]),
     (7, &["doctor", "workspace"]),
     (8, &["calls", "telemetry"]),
     (9, &["page", "tools"]),
-    (10, &["mcp"]),
+    (10, &["machine", "mcp"]),
     (11, &["cli", "python"]),
 ];
 
@@ -26,11 +26,22 @@ const TOP: u8 = LAYERS[LAYERS.len() - 1].0;
 const TOOLS: [&str; 4] = ["bench", "fuzz", "testkit", "xtask"];
 
 /// Third-party crates that only one member may use.
-const CONFINED: [(&str, &str); 3] = [("rmcp", "mcp"), ("pyo3", "python"), ("windows-sys", "windows")];
+const CONFINED: [(&str, &str); 4] =
+    [("rmcp", "mcp"), ("pyo3", "python"), ("ruff_python_parser", "syntax"), ("windows-sys", "windows")];
 
 /// Members that only compute: they take bytes and do not wait.
-const PURE: [&str; 9] =
-    ["compare", "connection", "html", "names", "notebook", "operations", "render", "staleness", "ydoc"];
+const PURE: [&str; 10] = [
+    "compare",
+    "connection",
+    "html",
+    "names",
+    "notebook",
+    "operations",
+    "render",
+    "staleness",
+    "syntax",
+    "ydoc",
+];
 
 pub(super) fn check(members: &[&Package]) -> Vec<Finding> {
     let mut findings = Vec::new();

@@ -2,21 +2,12 @@
 
 use ruff_python_ast::visitor::Visitor;
 use ruff_python_ast::{Decorator, Expr, ExprCall};
+use syntax::{Locals, Name, Resolved};
 
-use super::{Resolved, Walker, root};
-use crate::locals::Locals;
+use super::Walker;
+use super::expressions::root;
+use super::known::Pending;
 use crate::methods::{When, change_by};
-use crate::names::Name;
-
-/// A name that code uses which runs later, perhaps after the cell itself has bound it.
-pub(super) struct Pending {
-    pub(super) name: Name,
-    /// The number of the statement.
-    step: usize,
-    is_needed: bool,
-    /// Whether nothing above it in the cell binds the name.
-    is_outside: bool,
-}
 
 /// Lambdas and functions in a value.
 #[derive(Default)]

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Resolved, Walker};
-use crate::names::Name;
+use syntax::{Name, Resolved};
+
+use super::Walker;
 
 impl Walker {
     /// `name = other`

@@ -1,10 +1,11 @@
 //! Functions of libraries that write into an argument, and say so by their name or a keyword.
 
 use ruff_python_ast::{Expr, ExprAttribute, ExprCall};
+use syntax::tree::path_of;
 
+use super::Walker;
+use super::expressions::root;
 use super::repeats::of_other_arguments;
-use super::shared::path_of;
-use super::{Walker, root};
 use crate::names::Repeat;
 
 /// Functions that write into their first argument, and do the same each time.

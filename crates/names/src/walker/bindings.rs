@@ -1,8 +1,11 @@
 //! What the names of a cell stand for: which are read from outside, which it binds or deletes, and what is forgotten of a name when
 //! it gets another object.
 
+use syntax::Resolved;
+
+use super::Walker;
 use super::aliases::forget_alias;
-use super::{Resolved, Walker, hash};
+use crate::hash;
 
 impl Walker {
     /// Whether the name is one of the cell, and not one that the cell itself has bound already.

@@ -158,19 +158,6 @@ impl Walker {
     }
 }
 
-/// Whether a `with` statement swallows errors.
-pub(crate) fn is_suppressing(block: &StmtWith) -> bool {
-    block.items.iter().any(|item| {
-        let Expr::Call(call) = &item.context_expr else { return false };
-        let name = match &*call.func {
-            Expr::Name(name) => name.id.as_str(),
-            Expr::Attribute(attribute) => attribute.attr.as_str(),
-            _ => return false,
-        };
-        matches!(name, "suppress" | "raises" | "assertRaises" | "assertRaisesRegex")
-    })
-}
-
 /// Whether nothing behind the code runs.
 fn is_left(body: &[Stmt]) -> bool {
     match body.last() {

@@ -1,15 +1,16 @@
 //! Calls that may change an object, or do what cannot be known.
 
 use ruff_python_ast::{Expr, ExprAttribute, ExprCall, ExprName};
+use syntax::tree::path_of;
+use syntax::{Name, Resolved, Unknown, may_vary};
 
+use super::Walker;
+use super::expressions::root;
 use super::figures::is_drawn_on;
-use super::patches::attribute;
 use super::reading::{is_in_place, is_reading};
 use super::repeats::{keys_of_method, of_method};
-use super::shared::path_of;
-use super::{Resolved, Walker, root};
-use crate::names::{Argument, Name, ObjectUse, Passed, Repeat, Unknown};
-use crate::nondeterminism::may_vary;
+use crate::names::{Argument, ObjectUse, Passed, Repeat};
+use crate::shared::attribute;
 
 impl Walker {
     /// After its parts have been visited.
@@ -29,7 +30,7 @@ impl Walker {
                 self.call_of_function(&function.id, call);
             }
             Expr::Attribute(method) if is_ipython(&method.value) && runs_code(&method.attr) => {
-                self.note(Err(dynamic(&format!("get_ipython().{}", method.attr))));
+                self.collect(Err(dynamic(&format!("get_ipython().{}", method.attr))));
             }
             Expr::Attribute(method) => {
                 if method.attr.as_str() == "var" {
@@ -138,7 +139,7 @@ impl Walker {
             _ => false,
         };
         if is_dynamic {
-            self.note(Err(dynamic(name)));
+            self.collect(Err(dynamic(name)));
         }
         match (name, call.arguments.args.first()) {
             ("setattr" | "delattr", Some(part)) => self.change(part),

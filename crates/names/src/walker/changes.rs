@@ -1,9 +1,11 @@
 //! Changes of objects that a cell has got from outside, or as arguments of its functions.
 
 use ruff_python_ast::Expr;
+use syntax::Resolved;
 
+use super::Walker;
 use super::aliases::forget_alias;
-use super::{Resolved, Walker, root};
+use super::expressions::root;
 use crate::names::Repeat;
 
 impl Walker {

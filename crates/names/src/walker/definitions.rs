@@ -5,9 +5,9 @@ use ruff_python_ast::{
     Comprehension, Expr, ExprLambda, ParameterWithDefault, Parameters, StmtClassDef, StmtFunctionDef,
     TypeParams,
 };
+use syntax::{Locals, Scope, ScopeKind};
 
-use super::{Kind, Scope, Walker};
-use crate::locals::Locals;
+use super::Walker;
 use crate::names::Repeat;
 
 impl Walker {
@@ -59,7 +59,7 @@ impl Walker {
         self.defining(&class.name, |walker| {
             walker.with_type_params(class.type_params.as_deref(), |walker| {
                 class.arguments.iter().for_each(|arguments| walker.visit_arguments(arguments));
-                walker.within(Scope::of(Kind::Class), |walker| walker.visit_body(&class.body));
+                walker.within(Scope::of(ScopeKind::Class), |walker| walker.visit_body(&class.body));
             });
         });
         self.hold_bases(class);
@@ -94,7 +94,7 @@ impl Walker {
             self.visit_expr(&first.iter);
         }
         let outer = self.derived.clone();
-        self.within(Scope::of(Kind::Comprehension), |walker| {
+        self.within(Scope::of(ScopeKind::Comprehension), |walker| {
             for (index, generator) in generators.iter().enumerate() {
                 if index > 0 {
                     walker.visit_expr(&generator.iter);
@@ -143,7 +143,7 @@ impl Walker {
     pub(super) fn with_type_params(&mut self, params: Option<&TypeParams>, walk: impl FnOnce(&mut Self)) {
         let Some(params) = params else { return walk(self) };
         let names = params.type_params.iter().map(|param| param.name().to_string()).collect();
-        let scope = Scope { bound: names, ..Scope::of(Kind::TypeParams) };
+        let scope = Scope { bound: names, ..Scope::of(ScopeKind::TypeParams) };
         self.within(scope, |walker| {
             walker.visit_type_params(params);
             walk(walker);

@@ -6,9 +6,10 @@ use std::collections::BTreeSet;
 use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{Expr, ExprAttribute, ExprCall, ExprList, ExprTuple};
 
+use super::Walker;
+use super::expressions::root;
 use super::known::Part;
 use super::repeats::{is_idempotent, part_of};
-use super::{Walker, root};
 
 /// Of a value that is made of more parts, the others are not followed.
 const MAX_PARTS: usize = 32;

@@ -1,11 +1,12 @@
 //! Lines that only `IPython` has: magics, shell commands, and questions about objects.
 
 use ruff_python_ast::IpyEscapeKind;
+use syntax::{
+    Unknown, VARIABLES,
+    magics::{self, LineMagic},
+};
 
 use super::Walker;
-use crate::builtins::VARIABLES;
-use crate::magics::{self, LineMagic};
-use crate::names::Unknown;
 
 impl Walker {
     /// Reads what `IPython` replaces, unless it means something else, as `$HOME` does.
@@ -25,7 +26,7 @@ impl Walker {
             IpyEscapeKind::Magic | IpyEscapeKind::Magic2 => match magics::line(text) {
                 LineMagic::Python(source) => self.walk_source(source),
                 LineMagic::Function(source) => self.walk_as_function(source),
-                LineMagic::Unknown(why) => self.note(Err(why)),
+                LineMagic::Unknown(why) => self.collect(Err(why)),
                 LineMagic::Text => {
                     self.names.binds_anything |= magics::may_bind_anything(text);
                     if magics::may_bind(text) {
@@ -46,7 +47,7 @@ impl Walker {
             },
             IpyEscapeKind::Shell | IpyEscapeKind::ShCap => self.expand(text),
             IpyEscapeKind::Quote | IpyEscapeKind::Quote2 | IpyEscapeKind::Paren => {
-                self.note(Err(Unknown::DynamicCode { by: "a line that IPython calls".to_owned() }));
+                self.collect(Err(Unknown::DynamicCode { by: "a line that IPython calls".to_owned() }));
             }
         }
     }

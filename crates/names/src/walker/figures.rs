@@ -1,13 +1,13 @@
 //! Figures of matplotlib and their axes: what draws on one of them changes the figure, wherever it is shown again.
 
 use ruff_python_ast::{Expr, ExprCall};
+use syntax::tree::path_of;
 
-use super::shared::path_of;
-use super::{Walker, root};
+use super::Walker;
+use super::expressions::root;
+use crate::makers::FIGURE;
 use crate::methods::has_word;
 
-/// What is said to have made a figure with its axes.
-pub const FIGURE: &str = "subplots";
 /// Functions that give a figure and its axes.
 const MAKING: [&str; 2] = ["subplots", "subplot_mosaic"];
 /// Methods of a figure, or of its axes, that give axes, or the figure, of the same figure.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::names::Name;
+use syntax::Name;
 
 /// The names that code binds, as far as the walk has come.
 #[derive(Debug, Default)]
@@ -38,4 +38,14 @@ impl Derived {
     pub(super) fn whole<'n>(&'n self, name: &'n str) -> &'n str {
         self.items.get(name).map_or(name, String::as_str)
     }
+}
+
+/// A name that code uses which runs later, perhaps after the cell itself has bound it.
+pub(super) struct Pending {
+    pub(super) name: Name,
+    /// The number of the statement.
+    pub(super) step: usize,
+    pub(super) is_needed: bool,
+    /// Whether nothing above it in the cell binds the name.
+    pub(super) is_outside: bool,
 }

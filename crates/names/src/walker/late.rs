@@ -3,11 +3,9 @@
 
 use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{Expr, Stmt, StmtClassDef, StmtFunctionDef};
+use syntax::{Locals, NameSet, Resolved, is_builtin};
 
-use super::{Resolved, Walker};
-use crate::builtins::is_builtin;
-use crate::locals::Locals;
-use crate::names::NameSet;
+use super::Walker;
 
 impl Walker {
     /// After the targets have got this value.

@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 
 use ruff_python_ast::{Expr, ExprBinOp, Operator, StmtClassDef, WithItem};
+use syntax::SmallSet;
 
 use super::Walker;
 use super::own_methods::{Change, OwnMethods};
-use super::patches::attribute;
 use crate::names::{ObjectUse, Repeat};
-use crate::small_set::SmallSet;
+use crate::shared::attribute;
 
 /// Functions of Python that cells call most.
 const COMMON: [&str; 16] = [

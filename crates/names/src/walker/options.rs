@@ -1,24 +1,14 @@
 //! Options that change what cells below show, though nothing names them there: how `NumPy` prints arrays, how pandas shows frames, and
 //! what loggers write.
 
-use ruff_python_ast::{Expr, ExprCall, ExprSubscript, Stmt};
+use ruff_python_ast::{Expr, ExprCall, ExprSubscript};
+use syntax::Resolved;
+use syntax::tree::{path_of, text_of};
 
-use super::shared::{path_of, text_of};
-use super::{Resolved, Walker};
-use crate::methods::change_by;
+use super::Walker;
+use crate::shared::{ARRAYS, ENVIRONMENT, FRAMES, INTERACTIVITY, LOGS};
 
-/// What the options of `NumPy`, of pandas and of `logging` are called in messages.
-pub const ARRAYS: &str = "NumPy's print options";
-pub const FRAMES: &str = "pandas' display options";
-/// What `%precision` sets is called in messages.
-pub const FLOATS: &str = "IPython's precision";
-/// Which expressions of a cell `IPython` shows, is called in messages.
-pub const INTERACTIVITY: &str = "IPython's ast_node_interactivity";
 const INTERACTIVITY_PART: &str = "ast_node_interactivity";
-/// What the variables of the process are called in messages.
-pub(super) const ENVIRONMENT: &str = "the environment";
-pub(super) const LOGS: &str = "the configuration of logging";
-
 /// How the options of pandas begin that only change how it shows things.
 const DISPLAY: &str = "display.";
 
@@ -107,23 +97,6 @@ impl Walker {
             self.read_shared(ENVIRONMENT.to_owned());
         }
     }
-}
-
-/// Whether `IPython` shows more of a cell than its last expression, if it is told to show all.
-pub(super) fn has_inner_expressions(statements: &[Stmt]) -> bool {
-    let inner = statements.split_last().map(|(_, inner)| inner).unwrap_or_default();
-    inner.iter().any(|statement| {
-        let Some(expression) = statement.as_expr_stmt() else { return false };
-        match &*expression.value {
-            Expr::Call(call) => !path_of(&call.func).last().is_some_and(|last| gives_nothing(last)),
-            value => !value.is_none_literal_expr(),
-        }
-    })
-}
-
-fn gives_nothing(function: &str) -> bool {
-    matches!(function, "print" | "display" | "show" | "seed" | "set_option" | "filterwarnings")
-        || change_by(function).is_some()
 }
 
 fn variable_of(part: &Expr) -> Option<&ExprSubscript> {

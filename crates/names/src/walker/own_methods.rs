@@ -7,17 +7,17 @@ use ruff_python_ast::{
     Arguments, CmpOp, Comprehension, Decorator, Expr, ExprAttribute, ExprCall, ExprContext, ExprSubscript,
     Stmt, StmtClassDef, StmtFunctionDef, WithItem,
 };
+use syntax::is_builtin;
+use syntax::tree::path_of;
 
 use super::arguments::first_written;
 use super::calls::is_generator;
-use super::patches::attribute;
+use super::expressions::root;
 use super::reading::{is_in_place, is_reading};
-use super::root;
-use super::shared::path_of;
 use super::sources::{Attributes, Source};
-use crate::builtins::is_builtin;
 use crate::methods::change_by;
 use crate::names::Repeat;
+use crate::shared::attribute;
 
 mod using_up;
 

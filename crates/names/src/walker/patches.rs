@@ -2,24 +2,11 @@
 //! name as an attribute, whatever object that is of.
 
 use ruff_python_ast::{Decorator, Expr};
+use syntax::Resolved;
+use syntax::tree::{path_of, text_of};
 
-use super::shared::{path_of, text_of};
-use super::{Resolved, Walker, hash};
-use crate::names::Name;
-
-/// What an attribute is called in messages.
-const ATTRIBUTE: &str = "the attribute ";
-
-/// Stands for an attribute that a cell reads.
-pub fn attribute(name: &str) -> u32 {
-    // Another one with the same number is rare, and only means that a cell is run once more.
-    u32::try_from(hash(name) & u64::from(u32::MAX)).unwrap_or_default()
-}
-
-/// The attribute whose name for messages this is.
-pub fn patched(name: &str) -> Option<&str> {
-    name.strip_prefix(ATTRIBUTE)
-}
+use super::Walker;
+use crate::shared::{attribute, name_of_attribute};
 
 impl Walker {
     pub(super) fn reads_attribute(&mut self, expression: &Expr) {
@@ -53,7 +40,7 @@ impl Walker {
         if self.is_patch(target)
             && let Some(part) = target.as_attribute_expr()
         {
-            self.change_shared(name_of(&part.attr), vec![String::new()]);
+            self.change_shared(name_of_attribute(&part.attr), vec![String::new()]);
         }
     }
 
@@ -67,12 +54,8 @@ impl Walker {
             if let Some(attribute) = call.arguments.args.first().and_then(text_of).filter(|_| is_accessor) {
                 // What its methods use, is used where they are called.
                 self.read(class);
-                self.change_shared(name_of(&attribute), vec![String::new()]);
+                self.change_shared(name_of_attribute(&attribute), vec![String::new()]);
             }
         }
     }
-}
-
-fn name_of(attribute: &str) -> Name {
-    format!("{ATTRIBUTE}{attribute}")
 }

@@ -2,12 +2,14 @@
 
 use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{Expr, ExprAttribute, ExprCall};
+use syntax::NameSet;
 
+use super::Walker;
 use super::arguments::is_in_place_method;
+use super::expressions::root;
 use super::known::Derived;
-use super::{Walker, root};
 use crate::methods::{When, change_by, has_word};
-use crate::names::{NameSet, Repeat};
+use crate::names::Repeat;
 
 /// Functions and methods that give a value of their kind for such a value, too.
 const IDEMPOTENT: &str = "to_datetime to_numeric to_timedelta astype fillna strip lower upper title round clip dropna int str \

@@ -4,14 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{Expr, ExprCall, Parameters, Stmt, StmtClassDef, StmtFunctionDef, WithItem};
+use syntax::tree::path_of;
+use syntax::{Resolved, is_builtin};
 
-use super::patches::attribute;
-use super::shared::path_of;
+use super::Walker;
+use super::expressions::root;
 use super::streams::is_stream;
-use super::{Resolved, Walker, root};
-use crate::builtins::is_builtin;
 use crate::methods::{change_by, has_word, only_reads};
 use crate::names::Given;
+use crate::shared::attribute;
 
 /// Modules whose functions give arrays, frames and other objects of which one can go through the items repeatedly.
 const MODULES: &str =

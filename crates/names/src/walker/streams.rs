@@ -2,13 +2,14 @@
 
 use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{Expr, ExprCall, Operator, Stmt, StmtFunctionDef};
+use syntax::tree::path_of;
+use syntax::{Name, Resolved, is_builtin};
 
-use super::shared::path_of;
+use super::Walker;
+use super::expressions::root;
 use super::sources::gives_stream;
-use super::{Resolved, Walker, root};
-use crate::builtins::is_builtin;
+use crate::makers::{PATTERN, is_class_maker, is_counting};
 use crate::methods::has_word;
-use crate::names::Name;
 
 /// Functions and classes that make one, by their last name, whatever module they are called through.
 const MAKERS: &str = "StringIO BytesIO TextIOWrapper BufferedReader DictReader urlopen finditer iglob scandir itertuples \
@@ -33,28 +34,8 @@ const LOOKS: [&str; 12] = [
     "writable",
     "bit_generator",
 ];
-/// What is said to have made a regular expression.
-const PATTERN: &str = "re.compile";
 /// What `IPython` takes for a magic where nothing has the name: `ls -la`.
 const AUTOMAGIC: [&str; 6] = ["ls", "ll", "cd", "rm", "cat", "who"];
-
-/// Whether objects of a class add what `update` gets to what they have, each time.
-pub fn is_counting(class: &str) -> bool {
-    matches!(class, "Counter" | "md5" | "sha1" | "sha224" | "sha256" | "sha384" | "sha512" | "blake2b")
-}
-
-/// Whether a function gives a regular expression, which no method changes.
-pub fn is_pattern_maker(function: &str) -> bool {
-    function == PATTERN
-}
-
-/// Whether a function gives a class, another one each time.
-pub(crate) fn is_class_maker(function: &str) -> bool {
-    matches!(
-        function,
-        "namedtuple" | "NamedTuple" | "make_dataclass" | "Enum" | "IntEnum" | "NewType" | "type"
-    )
-}
 
 impl Walker {
     /// The targets have got this value.

@@ -1,9 +1,10 @@
 //! Several names that get their values in one assignment: `a, b = Flow("a"), iter(xs)`.
 
 use ruff_python_ast::Expr;
+use syntax::Resolved;
+use syntax::tree::path_of;
 
-use super::shared::path_of;
-use super::{Resolved, Walker};
+use super::Walker;
 
 impl Walker {
     /// After the parts of a target have got those of a value.

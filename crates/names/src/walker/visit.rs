@@ -8,14 +8,14 @@ use ruff_python_ast::{
 };
 
 use ruff_text_size::Ranged as _;
+use syntax::tree::{captured, comprehension, imported, is_suppressing};
+use syntax::{Locals, Resolved, Scope, ScopeKind, Unknown};
 
-use super::branches::is_suppressing;
+use super::Walker;
 use super::repeats::of_assignment;
 use super::streams::{is_automagic, looks, only_looks};
 use super::wrappers::made_of;
-use super::{Kind, Resolved, Scope, Walker};
-use crate::locals::{Locals, captured, comprehension, imported};
-use crate::names::{Repeat, Unknown};
+use crate::names::Repeat;
 
 impl Walker {
     /// An assignment to other targets than names.
@@ -123,7 +123,7 @@ impl<'a> Visitor<'a> for Walker {
                 let module = ".".repeat(import.level as usize) + import.module.as_deref().unwrap_or_default();
                 for alias in &import.names {
                     if alias.name.as_str() == "*" {
-                        self.note(Err(Unknown::StarImport { module: module.clone() }));
+                        self.collect(Err(Unknown::StarImport { module: module.clone() }));
                     } else if module != "__future__" {
                         self.names.binds_anything |= binds_elsewhere(&module);
                         self.import(imported(alias), &format!("from {module} import {}", alias.name));
@@ -281,7 +281,7 @@ impl<'a> Visitor<'a> for Walker {
         let Some(name) = &inner.name else { return visitor::walk_except_handler(self, handler) };
         inner.type_.iter().for_each(|class| self.visit_expr(class));
         // Python deletes the name after the handler.
-        let scope = Scope { bound: BTreeSet::from([name.to_string()]), ..Scope::of(Kind::Handler) };
+        let scope = Scope { bound: BTreeSet::from([name.to_string()]), ..Scope::of(ScopeKind::Handler) };
         self.within(scope, |walker| walker.visit_body(&inner.body));
     }
 

@@ -2,11 +2,11 @@
 
 use ruff_python_ast::visitor::Visitor;
 use ruff_python_ast::{Expr, ExprAttribute, ExprCall, ExprName, StmtFunctionDef};
+use syntax::Locals;
+use syntax::tree::path_of;
 
 use super::Walker;
 use super::repeats::of_named_method;
-use super::shared::path_of;
-use crate::locals::Locals;
 use crate::names::Repeat;
 
 /// What gives a function that calls its argument.

@@ -107,6 +107,6 @@ proptest! {
         let names = Names::of_cell(&source);
         prop_assert_eq!(&names, &Names::of_cell(&source));
         prop_assert!(names.effects.needs.iter().all(|name| names.effects.uses.contains(name)));
-        names::nondeterminism(&[&source]);
+        syntax::nondeterminism(&[&source]);
     }
 }

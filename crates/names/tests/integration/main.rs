@@ -4,6 +4,5 @@
 mod cells;
 mod corpus;
 mod limits;
-mod nondeterminism;
-mod rename;
+mod renamed;
 mod undefined;

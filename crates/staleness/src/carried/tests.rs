@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
-use names::{Names, is_blank};
+use names::Names;
+use syntax::is_blank;
 
 use super::*;
 use crate::{Ended, Facts, History, State, states};

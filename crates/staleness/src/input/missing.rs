@@ -1,6 +1,6 @@
 //! The rules about a name that no cell above defines.
 
-use names::{is_builtin, is_history};
+use names::{is_history, is_predefined};
 
 use super::{Finding, Used};
 use crate::book::Book;
@@ -21,7 +21,7 @@ impl Book<'_> {
                 let clause = format!("it came from {from}, and only {} defines it, below", self.cell(*below));
                 Some(used.finding(State::OutOfOrder, &clause))
             }
-            (Some((event, order)), None) if is_builtin(used.name) && !is_history(used.name) => {
+            (Some((event, order)), None) if is_predefined(used.name) && !is_history(used.name) => {
                 // It is there in each kernel, but hidden in this one, unless the name was deleted since.
                 let is_deleted = self
                     .earlier_writes(used)
@@ -46,7 +46,7 @@ impl Book<'_> {
                 used.finding(State::NothingKnown, "it has what ran before it, which nobody follows"),
             );
         }
-        if is_builtin(used.name) {
+        if is_predefined(used.name) {
             return None;
         }
         let id = &self.facts.cells[used.position].id;

@@ -1,6 +1,6 @@
 //! What calls, magics and decorators do to objects that no assignment shows.
 
-use names::is_blank;
+use syntax::is_blank;
 
 use crate::story::{Story, UP, ran};
 use crate::table::{check, check_rows};

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use names::{Names, Unknown, is_blank};
+use names::{Names, Unknown};
 use staleness::{Cell, CellState, Ended, Facts, History, RandomUses, Run, add_random, hash, plan, states};
+use syntax::is_blank;
 
 pub(crate) struct Story {
     cells: Vec<Written>,
@@ -85,7 +86,7 @@ impl Story {
 
     /// Runs a cell of which the kernel says that it draws from `NumPy`'s random state.
     pub(crate) fn run_drawing(&mut self, id: &str) {
-        self.drew = BTreeSet::from([names::random_state("NumPy")]);
+        self.drew = BTreeSet::from([syntax::random_state("NumPy")]);
         self.run(id);
     }
 
@@ -183,7 +184,7 @@ impl Story {
         let mut runs = self.history.runs().to_vec();
         let sources: Vec<&str> = self.cells.iter().map(|cell| cell.source.as_str()).collect();
         let begun = Instant::now();
-        names::with_stack(|| {
+        syntax::with_stack(|| {
             add_random(random, &mut cells, &mut runs, &sources, |hash| self.ran.get(&hash).cloned());
         });
         (cells, runs, begun.elapsed(), self.instance)

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use calls::arguments::given::refused;
-use names::{Renamed, RenamedCell, rename};
 use notebook::Notebook;
 use place::Error;
 use runs::OpenNotebook;
+use syntax::{Renamed, RenamedCell, rename};
 
 use super::edits::invalid;
 

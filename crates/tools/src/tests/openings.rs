@@ -8,7 +8,7 @@ use render::marked;
 use super::messages::{filled, literals};
 
 /// Crates whose messages are in no reply: they are for people, for other programs or for logs.
-const OTHERS: [&str; 17] = [
+const OTHERS: [&str; 18] = [
     "cli",
     "clients",
     "demo",
@@ -21,6 +21,7 @@ const OTHERS: [&str; 17] = [
     "python",
     "rest",
     "staleness",
+    "syntax",
     "telemetry",
     "terminal",
     "testkit",

@@ -1,8 +1,8 @@
 //! What a method uses up, if it is a stream.
 
 use ruff_python_ast::{Expr, ExprCall};
+use syntax::tree::path_of;
 
-use super::super::shared::path_of;
 use super::super::sources::Source;
 use super::super::streams::only_looks;
 use super::Changing;

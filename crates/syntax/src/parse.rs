@@ -6,14 +6,14 @@ use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{Expr, Mod, Pattern, Stmt, Suite};
 use ruff_python_parser::{Mode, ParseOptions, parse_unchecked};
 
-use crate::names::Unknown;
+use crate::unknown::Unknown;
 
 /// A longer source is data rather than code, in bytes.
 const MAX_LENGTH: usize = 64 * 1024;
 /// Deeper trees are not walked. Python's own parser refuses code that nests deeper than this.
 const MAX_DEPTH: usize = 200;
 /// How many sources may be nested in one another: `%time %time x` has three.
-pub(crate) const MAX_NESTED: usize = 4;
+pub const MAX_NESTED: usize = 4;
 /// What walks over nested trees of [`MAX_DEPTH`] need of the stack in a build without optimisation, in bytes.
 const STACK_OF_WALK: usize = MAX_NESTED * 2 * 1024 * 1024;
 /// What dropping a tree needs of the stack for each level, of which a source has at most one for each byte.
@@ -27,7 +27,7 @@ pub fn with_stack<T>(read: impl FnOnce() -> T) -> T {
 }
 
 /// Calls `walk`, which walks through this source, with enough stack, if the source is within bounds.
-pub(crate) fn bounded<T>(body: &str, walk: impl FnOnce() -> T) -> Result<T, Unknown> {
+pub fn bounded<T>(body: &str, walk: impl FnOnce() -> T) -> Result<T, Unknown> {
     if body.len() > MAX_LENGTH {
         return Err(Unknown::TooLong);
     }
@@ -57,7 +57,7 @@ fn is_deep(source: &str) -> bool {
 /// Passes the statements of a source to `walk`, if it has any meaning.
 ///
 /// The caller provides the stack, see [`bounded`].
-pub(crate) fn with_statements(source: &str, walk: impl FnOnce(&Suite)) -> Result<(), Unknown> {
+pub fn with_statements(source: &str, walk: impl FnOnce(&Suite)) -> Result<(), Unknown> {
     let parsed = parse_unchecked(source, ParseOptions::from(Mode::Ipython));
     if !parsed.errors().is_empty() {
         return Err(Unknown::SyntaxError);

@@ -134,7 +134,7 @@ static VARYING: LazyLock<HashSet<&str>> = LazyLock::new(|| {
 });
 
 /// Whether a call by these names, `["np", "random", "rand"]`, may give another result each time. What names stand for is not known here.
-pub(crate) fn may_vary(names: &[&str]) -> bool {
+pub fn may_vary(names: &[&str]) -> bool {
     names.iter().any(|name| VARYING.contains(name) || name.starts_with("read_") || name.starts_with("fetch_"))
         || names.first().is_some_and(|name| matches!(*name, "rng" | "rs"))
 }

@@ -9,9 +9,9 @@ use ruff_text_size::TextRange;
 use super::text::{has_word, offset};
 use crate::locals::Locals;
 use crate::magics::{self, CellMagic};
-use crate::names::Unknown;
 use crate::parse::{MAX_NESTED, bounded, with_statements};
-use crate::scope::{Kind, Scope, Scopes};
+use crate::scope::{Scope, ScopeKind, Scopes};
+use crate::unknown::Unknown;
 
 mod escapes;
 mod visit;
@@ -167,7 +167,7 @@ impl Finder<'_> {
     fn name(&mut self, name: &str, range: TextRange, role: Role) {
         let owner = match self.scopes.owner(name) {
             None => Owner::Module,
-            Some(Kind::Class) => Owner::Class,
+            Some(ScopeKind::Class) => Owner::Class,
             Some(_) => Owner::Function,
         };
         self.owned(name, range, owner, role);
@@ -229,7 +229,7 @@ impl Finder<'_> {
     fn with_type_params(&mut self, params: Option<&TypeParams>, walk: impl FnOnce(&mut Self)) {
         let Some(params) = params else { return walk(self) };
         let names = params.type_params.iter().map(|param| param.name().to_string()).collect();
-        self.within(Scope { bound: names, ..Scope::of(Kind::TypeParams) }, |finder| {
+        self.within(Scope { bound: names, ..Scope::of(ScopeKind::TypeParams) }, |finder| {
             for param in &params.type_params {
                 finder.name(param.name(), param.name().range, Role::Binding);
             }
@@ -243,7 +243,8 @@ impl Finder<'_> {
         if let Some(first) = generators.first() {
             self.visit_expr(&first.iter);
         }
-        let scope = Scope { bound: Locals::of_targets(generators).bound, ..Scope::of(Kind::Comprehension) };
+        let scope =
+            Scope { bound: Locals::of_targets(generators).bound, ..Scope::of(ScopeKind::Comprehension) };
         self.within(scope, |finder| {
             for (index, generator) in generators.iter().enumerate() {
                 if index > 0 {

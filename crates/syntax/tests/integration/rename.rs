@@ -1,7 +1,7 @@
 //! Renaming a name in a notebook.
 
-use names::{CannotRename, Names, RenamedCell, rename};
 use proptest::prelude::*;
+use syntax::{CannotRename, RenamedCell, rename};
 
 fn renamed(cells: &[&str], old: &str, new: &str) -> Result<Vec<RenamedCell>, CannotRename> {
     let cells: Vec<_> = cells.iter().copied().enumerate().collect();
@@ -261,30 +261,6 @@ fn what_no_cell_defines_is_renamed_if_it_is_a_leftover() {
 }
 
 proptest! {
-    /// The cell does the same with the new name as it did with the old one.
-    #[test]
-    fn effects_are_renamed_and_nothing_else(parts in prop::collection::vec(prop::sample::select(vec![
-        "a = b\n", "b += a.b[a]\n", "def a(b, c=a): return a + b\n", "def f():\n  global a\n  a = b\n",
-        "class a(b): a = b\n", "[a for b in a for a in b]\n", "for a, b in c: a\n", "try: a\nexcept E as a: b\n",
-        "del a\n", "b = f'{a!r:{b}} a'\n", "c = lambda a=a: a\n", "%time a = b\n", "!ls {a} $b\n", "(a := b)\n",
-        "with a as b: b\n", "match a:\n  case [a, *b]: c\n", "def g():\n  a = 1\n  def h(): return a\n", "f(a=b)\n",
-    ]), 0..12)) {
-        let source = parts.concat();
-        let names = |source: &str| {
-            let effects = Names::of_cell(source).effects;
-            let set = |names: &names::NameSet| {
-                names.iter().map(|name| if name == "a" { "z".to_owned() } else { name.clone() })
-                    .collect::<names::NameSet>()
-            };
-            (set(&effects.uses), set(&effects.reads), set(&effects.defines), set(&effects.changes), set(&effects.deletes))
-        };
-        if let Ok(cells) = renamed(&[&source], "a", "z") {
-            prop_assert_eq!(names(&source), names(&cells[0].source));
-            let shared = Names::of_cell(&cells[0].source).effects;
-            prop_assert!(!shared.reads.contains("a") && !shared.defines.contains("a"), "{}", cells[0].source);
-        }
-    }
-
     #[test]
     fn any_text_can_be_searched(source in "\\PC{0,80}|[a b=(){}%!$?:\n'f.]{0,60}") {
         let _ = renamed(&[&source, "a = 1"], "a", "z");

@@ -10,8 +10,9 @@ use ruff_python_ast::Expr;
 use ruff_python_parser::parse_expression;
 use ruff_text_size::Ranged;
 
+use crate::Name;
 use crate::builtins::is_builtin;
-use crate::names::{Name, Unknown};
+use crate::unknown::Unknown;
 
 mod occurrences;
 mod text;

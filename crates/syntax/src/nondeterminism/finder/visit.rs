@@ -4,7 +4,7 @@ use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{Comprehension, Expr, ExprContext, Stmt, StmtFunctionDef};
 
 use super::{Cause, Finder, Locals};
-use crate::locals::imported;
+use crate::tree::imported;
 
 impl Finder {
     fn comprehension(&mut self, expression: &Expr, generators: &[Comprehension]) {

@@ -7,6 +7,7 @@ use ruff_python_ast::visitor::{self, Visitor};
 
 use crate::magics;
 use crate::parse::{bounded, with_statements};
+use crate::tree::is_suppressing;
 
 /// The modules that a cell of Python imports, also in functions: not where a branch may leave it out, or an error is handled. Those
 /// of its own package (`from . import x`) are left out, too.
@@ -33,7 +34,7 @@ impl<'a> Visitor<'a> for Imports {
             Stmt::FunctionDef(function) => self.visit_body(&function.body),
             Stmt::ClassDef(class) => self.visit_body(&class.body),
             Stmt::For(block) => self.visit_body(&block.body),
-            Stmt::With(block) if !crate::walker::branches::is_suppressing(block) => {
+            Stmt::With(block) if !is_suppressing(block) => {
                 self.visit_body(&block.body);
             }
             Stmt::Try(block) if block.handlers.is_empty() => visitor::walk_stmt(self, statement),

@@ -1,12 +1,12 @@
 //! Magics of `IPython`: which have Python in them, and which names they touch.
 
-use crate::names::Unknown;
+use crate::unknown::Unknown;
 
 /// More cell magics than anybody stacks.
 const MAX_STACKED: usize = 8;
 
 /// A cell without the magics that stand before its body.
-pub(crate) enum Cell<'s> {
+pub enum Cell<'s> {
     /// It has no code.
     Blank,
     Python {
@@ -21,7 +21,7 @@ pub(crate) enum Cell<'s> {
 
 /// A cell magic whose body is Python.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum CellMagic {
+pub enum CellMagic {
     /// The body runs as if the magic were not there.
     Plain,
     /// The output goes into this name.
@@ -30,7 +30,7 @@ pub(crate) enum CellMagic {
     Timeit,
 }
 
-pub(crate) fn split(source: &str) -> Cell<'_> {
+pub fn split(source: &str) -> Cell<'_> {
     let mut body = source;
     let mut magics = Vec::new();
     // IPython ignores blank lines before the magic.
@@ -60,19 +60,19 @@ const TEXT: &str =
     "HTML SVG bash cmd file html javascript js latex markdown perl ruby script sh svg sx system writefile";
 
 /// Whether the body under this cell magic is text for something else than the kernel.
-pub(crate) fn is_text(magic: &str) -> bool {
+pub fn is_text(magic: &str) -> bool {
     magic.starts_with('!') || TEXT.split(' ').any(|text| text == magic)
 }
 
 /// Whether a cell with a magic binds no name: its body is text, and no output of it goes into a variable.
-pub(crate) fn binds_nothing(source: &str) -> bool {
+pub fn binds_nothing(source: &str) -> bool {
     let line = source.trim_start().trim_start_matches('%').lines().next().unwrap_or_default();
     let mut words = line.split_whitespace();
     words.next().is_some_and(is_text) && !words.any(|word| word.starts_with("--"))
 }
 
 /// The words of a text that may be names.
-pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
+pub fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric() && c != '_')
         .filter(|word| !word.is_empty() && is_identifier(word))
 }
@@ -81,7 +81,7 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
 const BINDING_NOTHING: &str = include_str!("magics.txt");
 
 /// Whether a line magic, `name rest` without the `%`, may bind a name that is in its text.
-pub(crate) fn may_bind(text: &str) -> bool {
+pub fn may_bind(text: &str) -> bool {
     let name = text.split_whitespace().next().unwrap_or_default();
     !BINDING_NOTHING.split_whitespace().any(|magic| magic == name)
 }
@@ -93,7 +93,7 @@ const EXTENSIONS: &str = "autoreload bigquery_magics black blackcellmagic cudf.p
     tensorboard tensorboard.notebook version_information watermark";
 
 /// Whether a line magic loads code that may bind any name: an extension that is not known.
-pub(crate) fn may_bind_anything(text: &str) -> bool {
+pub fn may_bind_anything(text: &str) -> bool {
     let mut words = text.split_whitespace();
     matches!(words.next(), Some("load_ext" | "reload_ext"))
         && words
@@ -108,7 +108,7 @@ pub fn is_blank(source: &str) -> bool {
 
 /// What a line magic does with names.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum LineMagic<'s> {
+pub enum LineMagic<'s> {
     /// It runs this Python in the cell.
     Python(&'s str),
     /// It runs this Python as a function.
@@ -119,7 +119,7 @@ pub(crate) enum LineMagic<'s> {
 }
 
 /// `%name rest`, without the `%`.
-pub(crate) fn line(text: &str) -> LineMagic<'_> {
+pub fn line(text: &str) -> LineMagic<'_> {
     let text = text.trim_start();
     let (name, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     match name {
@@ -137,7 +137,7 @@ pub(crate) fn line(text: &str) -> LineMagic<'_> {
 }
 
 /// The text after options such as `-n 10 -r3 -q`.
-pub(crate) fn without_options(text: &str) -> &str {
+pub fn without_options(text: &str) -> &str {
     let mut rest = text.trim_start();
     while rest.starts_with('-') {
         let (option, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
@@ -153,7 +153,7 @@ pub(crate) fn without_options(text: &str) -> &str {
 }
 
 /// The names that `IPython` replaces in the text of a magic or a command: `$name` and `{name…}`.
-pub(crate) fn expanded(text: &str) -> impl Iterator<Item = &str> {
+pub fn expanded(text: &str) -> impl Iterator<Item = &str> {
     text.match_indices(['$', '{']).filter_map(|(at, _)| {
         let rest = &text[at + 1..];
         let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());

@@ -45,7 +45,7 @@ impl<T: Ord> SmallSet<T> {
     }
 
     /// Returns whether it was not in the set.
-    pub(crate) fn insert(&mut self, item: T) -> bool {
+    pub fn insert(&mut self, item: T) -> bool {
         if let Some(many) = &mut self.many {
             return many.insert(item);
         }
@@ -59,7 +59,7 @@ impl<T: Ord> SmallSet<T> {
         true
     }
 
-    pub(crate) fn remove<Q: Ord + ?Sized>(&mut self, item: &Q)
+    pub fn remove<Q: Ord + ?Sized>(&mut self, item: &Q)
     where
         T: Borrow<Q>,
     {

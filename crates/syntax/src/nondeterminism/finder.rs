@@ -10,8 +10,8 @@ use super::random::{Called, RandomUse};
 use super::table::{Action, Cause, Library, lookup};
 use crate::locals::Locals;
 use crate::magics::{self, LineMagic};
-use crate::names::{Name, NameSet};
 use crate::parse::{MAX_NESTED, bounded, with_statements};
+use crate::{Name, NameSet};
 
 mod visit;
 

@@ -1,28 +1,16 @@
-//! What cells share without a name for it: the configuration of matplotlib and others, and what a display shows. Each counts as an object.
+//! How cells set and read what they share without a name in their code: the configuration of matplotlib and others, and what a display
+//! shows.
 
 use ruff_python_ast::{Expr, ExprCall, ExprDict};
+use syntax::tree::{path_of, text_of};
+use syntax::{Name, Resolved};
 
-use super::options::{ARRAYS, ENVIRONMENT, FLOATS, FRAMES, INTERACTIVITY, LOGS};
-use super::patches::patched;
-use super::{Resolved, Walker};
-use crate::names::{Name, Repeat};
+use super::Walker;
+use crate::names::Repeat;
+use crate::shared::{ARRAYS, CONFIGURATION, DISPLAY, FLOATS, INTERACTIVITY};
 
-/// What the configuration of matplotlib is called in messages.
-pub const CONFIGURATION: &str = "matplotlib's configuration";
-/// What the displays are called whose content cells update, before their ids.
-const DISPLAY: &str = "the display ";
 /// The names that people give to the modules which draw with it.
 const DRAWING: [&str; 7] = ["plt", "sns", "mpl", "matplotlib", "pyplot", "pylab", "seaborn"];
-
-/// Whether a name stands for something that cells share and that is there though no cell defines it.
-pub fn is_shared(name: &str) -> bool {
-    is_configuration(name) || name.starts_with(DISPLAY) || patched(name).is_some()
-}
-
-/// Whether a name stands for options, which cells set in parts.
-pub fn is_configuration(name: &str) -> bool {
-    [CONFIGURATION, ARRAYS, FRAMES, FLOATS, LOGS, ENVIRONMENT, INTERACTIVITY].contains(&name)
-}
 
 impl Walker {
     /// After the parts of a call have been visited. Whether it sets the configuration, which is then all that it does to its module.
@@ -179,23 +167,4 @@ fn is_rc_params(expression: &Expr) -> bool {
         Expr::Subscript(subscript) => is_rc_params(&subscript.value),
         _ => false,
     }
-}
-
-pub(super) fn text_of(literal: &Expr) -> Option<String> {
-    literal.as_string_literal_expr().map(|text| text.value.to_str().to_owned())
-}
-
-/// `plt`, `style`, `use` of `plt.style.use`; of a part of another expression, what follows it.
-pub(super) fn path_of(function: &Expr) -> Vec<&str> {
-    let mut names = Vec::new();
-    let mut part = function;
-    while let Expr::Attribute(attribute) = part {
-        names.push(attribute.attr.as_str());
-        part = &attribute.value;
-    }
-    if let Expr::Name(name) = part {
-        names.push(&name.id);
-    }
-    names.reverse();
-    names
 }

@@ -3,28 +3,26 @@
 use std::collections::BTreeSet;
 
 use ruff_python_ast::visitor::{self, Visitor};
-use ruff_python_ast::{
-    Comprehension, ExceptHandler, Expr, ExprContext, Identifier, Parameters, Pattern, PatternMatchAs,
-    PatternMatchMapping, PatternMatchStar, Stmt,
-};
+use ruff_python_ast::{Comprehension, ExceptHandler, Expr, ExprContext, Parameters, Pattern, Stmt};
 
-use crate::names::Name;
+use crate::Name;
+use crate::tree::{captured, imported};
 
 #[derive(Default)]
-pub(crate) struct Locals {
-    pub(crate) bound: BTreeSet<Name>,
-    pub(crate) globals: BTreeSet<Name>,
+pub struct Locals {
+    pub bound: BTreeSet<Name>,
+    pub globals: BTreeSet<Name>,
 }
 
 impl Locals {
-    pub(crate) fn of_function(parameters: &Parameters, body: &[Stmt]) -> Self {
+    pub fn of_function(parameters: &Parameters, body: &[Stmt]) -> Self {
         let mut locals = Self::default();
         locals.add_parameters(parameters);
         locals.visit_body(body);
         locals.finish()
     }
 
-    pub(crate) fn of_lambda(parameters: Option<&Parameters>, body: &Expr) -> Self {
+    pub fn of_lambda(parameters: Option<&Parameters>, body: &Expr) -> Self {
         let mut locals = Self::default();
         if let Some(parameters) = parameters {
             locals.add_parameters(parameters);
@@ -34,14 +32,14 @@ impl Locals {
     }
 
     /// Those of statements that are compiled as a function, as `%timeit` does.
-    pub(crate) fn of_body(body: &[Stmt]) -> Self {
+    pub fn of_body(body: &[Stmt]) -> Self {
         let mut locals = Self::default();
         locals.visit_body(body);
         locals.finish()
     }
 
     /// The targets of a comprehension.
-    pub(crate) fn of_targets(generators: &[Comprehension]) -> Self {
+    pub fn of_targets(generators: &[Comprehension]) -> Self {
         let mut locals = Self::default();
         for generator in generators {
             locals.visit_expr(&generator.target);
@@ -105,36 +103,4 @@ impl<'a> Visitor<'a> for Locals {
         }
         visitor::walk_pattern(self, pattern);
     }
-}
-
-/// The loops of a comprehension or a generator, and what it gives.
-pub(crate) fn comprehension(expression: &Expr) -> Option<(&[Comprehension], Vec<&Expr>)> {
-    Some(match expression {
-        Expr::ListComp(list) => (&list.generators, vec![&*list.elt]),
-        Expr::SetComp(set) => (&set.generators, vec![&*set.elt]),
-        Expr::Generator(generator) => (&generator.generators, vec![&*generator.elt]),
-        Expr::DictComp(dict) => {
-            (&dict.generators, dict.key.as_deref().into_iter().chain([&*dict.value]).collect())
-        }
-        _ => return None,
-    })
-}
-
-/// The name that an import binds: `a` for `a.b.c`.
-pub(crate) fn imported(alias: &ruff_python_ast::Alias) -> &str {
-    match &alias.asname {
-        Some(name) => name.as_str(),
-        None => alias.name.split('.').next().unwrap_or_default(),
-    }
-}
-
-/// The name that a pattern itself binds.
-pub(crate) fn captured(pattern: &Pattern) -> Option<&Identifier> {
-    let (Pattern::MatchAs(PatternMatchAs { name, .. })
-    | Pattern::MatchStar(PatternMatchStar { name, .. })
-    | Pattern::MatchMapping(PatternMatchMapping { rest: name, .. })) = pattern
-    else {
-        return None;
-    };
-    name.as_ref()
 }

@@ -13,8 +13,7 @@ mod table;
 
 use finder::Finder;
 pub use random::{RandomUse, random_state, random_use};
-pub use table::Cause;
-pub(crate) use table::may_vary;
+pub use table::{Cause, may_vary};
 
 /// The causes of a cell, each with the first code that is one: `np.random.rand()`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use ruff_python_ast::{Expr, ExprCall};
 
 use super::finder::Finder;
 use super::table::Library;
-use crate::names::{Name, NameSet};
+use crate::{Name, NameSet};
 
 /// What a cell does with one random state.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -5,9 +5,9 @@ use ruff_python_ast::{
     ExceptHandler, Expr, ExprContext, Keyword, Pattern, PatternKeyword, Stmt, StmtClassDef, StmtFunctionDef,
 };
 
-use super::{Finder, Kind, Locals, Role, Scope};
-use crate::locals::{captured, comprehension};
-use crate::names::Unknown;
+use super::{Finder, Locals, Role, Scope, ScopeKind};
+use crate::tree::{captured, comprehension};
+use crate::unknown::Unknown;
 
 impl<'a> Visitor<'a> for Finder<'_> {
     fn visit_stmt(&mut self, statement: &'a Stmt) {
@@ -123,7 +123,7 @@ impl Finder<'_> {
         class.decorator_list.iter().for_each(|decorator| self.visit_decorator(decorator));
         self.with_type_params(class.type_params.as_deref(), |finder| {
             class.arguments.iter().for_each(|arguments| finder.visit_arguments(arguments));
-            finder.within(Scope::of(Kind::Class), |finder| finder.visit_body(&class.body));
+            finder.within(Scope::of(ScopeKind::Class), |finder| finder.visit_body(&class.body));
         });
         self.binding(&class.name);
     }

@@ -5,8 +5,8 @@ use ruff_text_size::{TextRange, TextSize};
 
 use super::{Finder, Role, has_word, offset};
 use crate::magics::{self, CellMagic, LineMagic};
-use crate::names::Unknown;
 use crate::rename::text::{expansions, words};
+use crate::unknown::Unknown;
 
 /// Line magics that take an expression.
 const EXPRESSION: &str = "pdef pdoc pfile pinfo pinfo2 psource";

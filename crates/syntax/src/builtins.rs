@@ -3,18 +3,16 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use crate::walker::shared::is_shared;
-
 static BUILTINS: LazyLock<HashSet<&str>> =
     LazyLock::new(|| include_str!("builtins.txt").split_ascii_whitespace().collect());
 
 /// Whether a name is there in every kernel, though no cell defines it.
 pub fn is_builtin(name: &str) -> bool {
-    BUILTINS.contains(name) || is_history(name) || is_shared(name)
+    BUILTINS.contains(name) || is_history(name)
 }
 
 /// What stands for all variables, which `%whos` shows.
-pub(crate) const VARIABLES: &str = "all variables";
+pub const VARIABLES: &str = "all variables";
 
 /// Whether `IPython` keeps earlier inputs and outputs under the name: `_`, `__`, `_3`, `_i3`, `Out`, `In`. All variables count, too.
 pub fn is_history(name: &str) -> bool {

@@ -1,6 +1,6 @@
 //! Why cells may give other results when they run again.
 
-use names::{Cause, nondeterminism};
+use syntax::{Cause, nondeterminism};
 
 /// For each cell with causes: `1: Random np.random.rand(), Clock time.time()`.
 fn causes(cells: &[&str]) -> String {

@@ -1,0 +1,38 @@
+//! Questions to expressions and statements that need nothing else of the walk.
+
+use ruff_python_ast::{Expr, Stmt};
+use syntax::tree::path_of;
+
+use crate::methods::change_by;
+
+/// `a` of `a.b[c].d`.
+pub(super) fn root(part: &Expr) -> Option<&str> {
+    match part {
+        Expr::Name(name) => Some(&name.id),
+        Expr::Attribute(attribute) => root(&attribute.value),
+        Expr::Subscript(subscript) => root(&subscript.value),
+        // `vars(a)["b"]`
+        Expr::Call(call) => match (&*call.func, &*call.arguments.args) {
+            (Expr::Name(function), [object]) if function.id.as_str() == "vars" => root(object),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether `IPython` shows more of a cell than its last expression, if it is told to show all.
+pub(super) fn has_inner_expressions(statements: &[Stmt]) -> bool {
+    let inner = statements.split_last().map(|(_, inner)| inner).unwrap_or_default();
+    inner.iter().any(|statement| {
+        let Some(expression) = statement.as_expr_stmt() else { return false };
+        match &*expression.value {
+            Expr::Call(call) => !path_of(&call.func).last().is_some_and(|last| gives_nothing(last)),
+            value => !value.is_none_literal_expr(),
+        }
+    })
+}
+
+fn gives_nothing(function: &str) -> bool {
+    matches!(function, "print" | "display" | "show" | "seed" | "set_option" | "filterwarnings")
+        || change_by(function).is_some()
+}

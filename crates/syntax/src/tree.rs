@@ -1,0 +1,71 @@
+//! What parts of the syntax tree say by themselves, without a walk.
+
+use ruff_python_ast::{
+    Alias, Comprehension, Expr, Identifier, Pattern, PatternMatchAs, PatternMatchMapping, PatternMatchStar,
+    StmtWith,
+};
+
+/// The loops of a comprehension or a generator, and what it gives.
+pub fn comprehension(expression: &Expr) -> Option<(&[Comprehension], Vec<&Expr>)> {
+    Some(match expression {
+        Expr::ListComp(list) => (&list.generators, vec![&*list.elt]),
+        Expr::SetComp(set) => (&set.generators, vec![&*set.elt]),
+        Expr::Generator(generator) => (&generator.generators, vec![&*generator.elt]),
+        Expr::DictComp(dict) => {
+            (&dict.generators, dict.key.as_deref().into_iter().chain([&*dict.value]).collect())
+        }
+        _ => return None,
+    })
+}
+
+/// The name that an import binds: `a` for `a.b.c`.
+pub fn imported(alias: &Alias) -> &str {
+    match &alias.asname {
+        Some(name) => name.as_str(),
+        None => alias.name.split('.').next().unwrap_or_default(),
+    }
+}
+
+/// The name that a pattern itself binds.
+pub fn captured(pattern: &Pattern) -> Option<&Identifier> {
+    let (Pattern::MatchAs(PatternMatchAs { name, .. })
+    | Pattern::MatchStar(PatternMatchStar { name, .. })
+    | Pattern::MatchMapping(PatternMatchMapping { rest: name, .. })) = pattern
+    else {
+        return None;
+    };
+    name.as_ref()
+}
+
+/// Whether a `with` statement swallows errors.
+pub fn is_suppressing(block: &StmtWith) -> bool {
+    block.items.iter().any(|item| {
+        let Expr::Call(call) = &item.context_expr else { return false };
+        let name = match &*call.func {
+            Expr::Name(name) => name.id.as_str(),
+            Expr::Attribute(attribute) => attribute.attr.as_str(),
+            _ => return false,
+        };
+        matches!(name, "suppress" | "raises" | "assertRaises" | "assertRaisesRegex")
+    })
+}
+
+/// The value of a string literal.
+pub fn text_of(literal: &Expr) -> Option<String> {
+    literal.as_string_literal_expr().map(|text| text.value.to_str().to_owned())
+}
+
+/// `plt`, `style`, `use` of `plt.style.use`; of a part of another expression, what follows it.
+pub fn path_of(function: &Expr) -> Vec<&str> {
+    let mut names = Vec::new();
+    let mut part = function;
+    while let Expr::Attribute(attribute) = part {
+        names.push(attribute.attr.as_str());
+        part = &attribute.value;
+    }
+    if let Expr::Name(name) = part {
+        names.push(&name.id);
+    }
+    names.reverse();
+    names
+}
