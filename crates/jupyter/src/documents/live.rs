@@ -8,8 +8,6 @@ mod edits;
 mod file_location;
 mod file_lookup;
 mod inbound;
-mod intent;
-mod pending_edits;
 mod replica;
 mod room_address;
 mod save_queue;
@@ -135,7 +133,7 @@ impl LiveDocument {
 
     /// A sentence about edits that were lost, until an answer has reported it.
     pub(crate) fn lost_edits(&self) -> Option<String> {
-        self.shared.state().pending.lost()
+        edits::lost(&self.shared.state())
     }
 
     /// Removes our presence and closes the connection. Bounded.

@@ -6,10 +6,9 @@ use notebook::{Cell, Notebook};
 use rest::{ContentsQuery, Entry, Kind, RestError};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout_at};
-use ydoc::{Dialect, SaveOutcome};
+use ydoc::{Dialect, Intent, SaveOutcome};
 
 use super::file_lookup;
-use super::intent::Intent;
 use super::save_queue::Reply;
 use super::shared::Shared;
 

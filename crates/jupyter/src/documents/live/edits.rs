@@ -5,8 +5,8 @@ use notebook::{Edit, Notebook};
 use place::{Applied, Error, ErrorKind, Expected, NextStep, SaveStatus};
 
 use super::confirmation::{Confirmation, confirm};
-use super::intent::{Intent, are_outputs};
 use super::shared::{Shared, State};
+use ydoc::{Intent, are_outputs};
 
 /// How often a lost edit is applied again.
 const MAX_RETRIES: u32 = 3;
@@ -35,25 +35,25 @@ pub(super) async fn apply(
             Confirmation::ReadOnly => {
                 break SaveStatus::NotYet("the file is read-only on the server".to_owned());
             }
-            // The connection may be broken without our knowing; then the next document capabilities the edits.
+            // The connection may be broken without our knowing; then the next document lacks the edits.
             Confirmation::NotYet(why) => {
                 let mut state = shared.state();
-                state.pending.add(intents);
+                state.add_pending(intents);
                 state.location.invalidate();
                 break SaveStatus::NotYet(why);
             }
             Confirmation::Lost if retries == MAX_RETRIES => {
-                shared.state().pending.add(intents);
+                shared.state().add_pending(intents);
                 let why = "the server loses edits before it saves them; see its log";
                 break SaveStatus::NotYet(why.to_owned());
             }
             Confirmation::Lost => {
                 retries += 1;
                 if let Err(error) = shared.synced().await {
-                    shared.state().pending.add(intents);
+                    shared.state().add_pending(intents);
                     let why = format!(
-                        "{} The change is sent again after the next connection, unless somebody has changed the same \
-                         cells by then.",
+                        "{} The change is sent again after the next connection, unless somebody else changes the same \
+                         cells first.",
                         error.cause
                     );
                     return Ok(Applied { notebook, saved: SaveStatus::NotYet(why) });
@@ -64,7 +64,7 @@ pub(super) async fn apply(
     };
     let mut state = shared.state();
     let notebook = shared.snapshot(&mut state).unwrap_or(notebook);
-    Ok(Applied { notebook, saved: with_lost_edits(saved, state.pending.take_lost()) })
+    Ok(Applied { notebook, saved: with_lost_edits(saved, take_lost(&mut state)) })
 }
 
 /// Applies edits without waiting until they are in the file. Without a connection it does nothing and returns `false`.
@@ -180,7 +180,7 @@ fn apply_when_connected(
     for edit in &edits {
         notebook.apply(edit).map_err(|error| Error::edit_refused(&shared.path, error))?;
     }
-    state.pending.add(edits.into_iter().map(|edit| Intent::of(edit, &notebook)));
+    state.add_pending(edits.into_iter().map(|edit| Intent::of(edit, &notebook)));
     let why = format!("{} The outputs are sent after the next connection.", error.cause);
     Ok(Applied { notebook, saved: SaveStatus::NotYet(why) })
 }
@@ -192,7 +192,7 @@ pub(super) fn reconcile(shared: &Shared, state: &mut State) -> bool {
         Ok(conflicts) if conflicts.is_empty() => {}
         Ok(conflicts) => {
             state.pending.give_up(&conflicts);
-            tracing::warn!(path = shared.path, lost = state.pending.lost(), "edits were not kept");
+            tracing::warn!(path = shared.path, lost = state.pending.lost(), "edits were lost");
         }
         // The next connection brings another document, and another attempt.
         Err(error) => tracing::warn!(path = shared.path, %error, "edits could not be applied again yet"),
@@ -218,6 +218,23 @@ fn forget_saved(shared: &Shared, applied: &[Intent], mark: u64) {
     {
         state.pending.saved(applied, mark, &now);
     }
+}
+
+/// A sentence about lost edits that were not reported yet.
+pub(super) fn lost(state: &State) -> Option<String> {
+    state.pending.lost().map(|lost| {
+        format!(
+            "earlier edits that were not yet on disk are lost: {lost}. Others changed the same cells or replaced the file, or the \
+             server lost the edits; read the notebook to see the current cells."
+        )
+    })
+}
+
+/// Like [`lost`]; it is then reported.
+fn take_lost(state: &mut State) -> Option<String> {
+    let sentence = lost(state);
+    state.pending.take_lost();
+    sentence
 }
 
 /// Adds to an answer what became of earlier edits.

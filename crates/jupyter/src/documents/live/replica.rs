@@ -44,7 +44,7 @@ impl Replica {
     /// Starts a new document on a new connection.
     ///
     /// The server may have rebuilt its document from the file, with a new history. Merging two histories of one notebook
-    /// would show every cell twice, so the old document is dropped; edits that the new one capabilities are applied to it again.
+    /// would show every cell twice, so the old document is dropped; edits that the new one lacks are applied to it again.
     pub(super) fn connect(&mut self, outbox: mpsc::UnboundedSender<Vec<u8>>, now: Instant) {
         if std::mem::take(&mut self.is_complete) {
             self.previous = self.live.snapshot().ok();

@@ -10,12 +10,11 @@ use place::Error;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
-use ydoc::{Dialect, YError};
+use ydoc::{Dialect, Intent, PendingEdits, YError};
 
 use super::connection_state::ConnectionState;
 use super::disconnect::Disconnect;
 use super::file_location::FileLocation;
-use super::pending_edits::PendingEdits;
 use super::replica::Replica;
 use crate::server_handle::ServerHandle;
 
@@ -178,6 +177,16 @@ impl State {
     /// The path of the file, if it is no longer the one under which it was opened.
     pub(super) fn renamed(&self) -> Option<String> {
         self.location.renamed(self.replica.path())
+    }
+
+    pub(super) fn add_pending(&mut self, intents: impl IntoIterator<Item = Intent>) {
+        let dropped = self.pending.add(intents);
+        if dropped > 0 {
+            tracing::warn!(
+                dropped,
+                "too many edits wait to be saved; the oldest are not applied again if they are lost"
+            );
+        }
     }
 
     /// Replaces the task that confirms edits; a task that still runs is stopped.
