@@ -289,6 +289,11 @@ impl Names {
             || self.made_by.get(name).is_some_and(|maker| is_class_maker(maker))
     }
 
+    /// Whether the cell, or a function of it, sets a part of these options.
+    pub fn sets(&self, options: &str) -> bool {
+        self.functions.values().chain([&self.effects]).any(|effects| effects.changes.contains(options))
+    }
+
     /// Whether running the cell does nothing with names, which holds for one without code.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()

@@ -6,11 +6,9 @@ use std::rc::Rc;
 use names::{INTERACTIVITY, Name, Names, Repeat, Unknown, attribute, patched};
 use notebook::CellId;
 
-use crate::configuration::is_set_by;
 use crate::definers::{Definers, From};
 use crate::effective::{Effective, Write};
 use crate::facts::{Cell, Facts, Run};
-use crate::identity::comparable;
 
 pub(crate) struct Book<'a> {
     pub(crate) facts: Facts<'a>,
@@ -64,7 +62,7 @@ impl<'a> Book<'a> {
         let patches = patches(facts);
         let mut known =
             facts.cells.iter().map(|cell| &cell.names).chain(facts.runs.iter().map(|run| &run.names));
-        let is_interactive = known.any(|names| is_set_by(names, INTERACTIVITY));
+        let is_interactive = known.any(|names| names.sets(INTERACTIVITY));
         let effective = |names: &'a Names, source, position, random, assigned: Vec<&'a Name>| {
             let effective = Effective::of(names, source, &around(position));
             let effective = effective.with_assigned(assigned, source, &is_defined).with_random(random);
@@ -246,6 +244,21 @@ impl<'a> Book<'a> {
         let now = self.facts.cells[position].names.fixed.get(name);
         now.is_some() && self.run(position).is_some_and(|run| run.names.fixed.get(name) == now)
     }
+}
+
+/// The classes of a notebook, and its functions that are items of other objects.
+fn comparable(facts: Facts<'_>) -> BTreeSet<&str> {
+    let names = || facts.cells.iter().map(|cell| &*cell.names);
+    let held = names().flat_map(|names| {
+        // What a function gives is none of it.
+        let is_meant = |name: &Name, held: &Name| names.made_by.get(name) != Some(held);
+        let held = names.holds.iter().flat_map(|(name, held)| held.iter().map(move |held| (name, held)));
+        held.filter(move |(name, held)| is_meant(name, held)).map(|(_, held)| held.as_str())
+    });
+    let held: BTreeSet<&str> = held.collect();
+    let functions = names().flat_map(|names| names.functions.keys().map(String::as_str));
+    let functions = functions.filter(|name| held.contains(name));
+    functions.chain(names().flat_map(Names::classes)).collect()
 }
 
 /// The attributes that cells set of classes of libraries.

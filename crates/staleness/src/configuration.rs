@@ -64,9 +64,3 @@ fn parts<'n>(names: &'n Names, name: &str) -> impl Iterator<Item = &'n str> {
     let of_functions = own.is_none().then_some("");
     own.into_iter().flatten().map(String::as_str).chain(of_functions)
 }
-
-/// Whether code sets a part of these options, or has a function that does.
-pub(crate) fn is_set_by(names: &Names, options: &str) -> bool {
-    let functions = names.functions.values();
-    functions.chain([&names.effects]).any(|effects| effects.changes.contains(options))
-}

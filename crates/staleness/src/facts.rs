@@ -8,8 +8,6 @@ use names::{Name, Names};
 use notebook::CellId;
 use syntax::RandomUse;
 
-use crate::identity::MadeWith;
-
 /// A code cell as it is now.
 #[derive(Debug, Clone)]
 pub struct Cell {
@@ -197,6 +195,17 @@ pub(crate) struct Input {
     pub(crate) keeps: Vec<Name>,
     /// The classes that it was made with, if the cell may compare it with them.
     pub(crate) made_with: Vec<MadeWith>,
+}
+
+/// A class or a function that the object of a used name was made with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct MadeWith {
+    pub(crate) of: Name,
+    pub(crate) definer: usize,
+    /// The cells that make the object with it, and those between them and the cell that uses it.
+    pub(crate) makers: BTreeSet<usize>,
+    /// Whether it was defined again since.
+    pub(crate) is_outdated: bool,
 }
 
 /// A cell that a used name depends on.

@@ -3,10 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use names::{Name, Names};
-
 use crate::book::Book;
-use crate::facts::{Facts, State};
+use crate::facts::{MadeWith, State};
 use crate::input::{Finding, Used};
 
 /// So many values are looked through for one that was made with a class.
@@ -16,34 +14,8 @@ const MAX_VALUES: usize = 64;
 const STORING: [&str; 7] =
     ["pickle", "cloudpickle", "dill", "joblib", "shelve", "multiprocessing", "ProcessPoolExecutor"];
 
-/// The classes of a notebook, and its functions that are items of other objects.
-pub(crate) fn comparable(facts: Facts<'_>) -> BTreeSet<&str> {
-    let names = || facts.cells.iter().map(|cell| &*cell.names);
-    let held = names().flat_map(|names| {
-        // What a function gives is none of it.
-        let is_meant = |name: &Name, held: &Name| names.made_by.get(name) != Some(held);
-        let held = names.holds.iter().flat_map(|(name, held)| held.iter().map(move |held| (name, held)));
-        held.filter(move |(name, held)| is_meant(name, held)).map(|(_, held)| held.as_str())
-    });
-    let held: BTreeSet<&str> = held.collect();
-    let functions = names().flat_map(|names| names.functions.keys().map(String::as_str));
-    let functions = functions.filter(|name| held.contains(name));
-    functions.chain(names().flat_map(Names::classes)).collect()
-}
-
 /// A class or a function, and the cell that defines it.
 type Definition<'a> = (&'a str, usize);
-
-/// A class or a function that the object of a used name was made with.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct MadeWith {
-    pub(crate) of: Name,
-    pub(crate) definer: usize,
-    /// The cells that make the object with it, and those between them and the cell that uses it.
-    pub(crate) makers: BTreeSet<usize>,
-    /// Whether it was defined again since.
-    pub(crate) is_outdated: bool,
-}
 
 impl<'a> Book<'a> {
     /// The classes and functions of other cells that a cell may compare objects with.

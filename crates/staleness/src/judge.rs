@@ -9,7 +9,6 @@ use syntax::{is_blank, with_stack};
 
 use crate::carried::{Codes, Present, carried};
 use crate::cell_names::{CellNames, MAX_SOURCE, ReadNames};
-use crate::configuration::is_set_by;
 use crate::shown::depends_on;
 use crate::{CellState, Clock, Facts, RandomUses, Run, State, add_random, hash, states};
 
@@ -148,7 +147,7 @@ impl Judge {
         let known: Vec<&Names> =
             cells.iter().map(|cell| &cell.names).chain(ran).map(|names| &**names).collect();
         let options = [CONFIGURATION, ARRAYS, FLOATS, FRAMES].into_iter();
-        let options: Vec<_> = options.filter(|it| known.iter().any(|names| is_set_by(names, it))).collect();
+        let options: Vec<_> = options.filter(|it| known.iter().any(|names| names.sets(it))).collect();
         for cell in &mut cells {
             cell.shows = depends_on(&notebook.cells()[cell.index], &options);
         }
