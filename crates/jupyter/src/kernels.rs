@@ -6,6 +6,7 @@ mod kernelspec_cache;
 mod kernelspec_choice;
 mod monitor;
 mod runs;
+mod sessions;
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
@@ -16,10 +17,9 @@ use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join, join_all};
 use parking_lot::{Mutex, MutexGuard};
 use place::{
-    EarlierRuns, Error, ErrorKind, Kernel as _, KernelChoice, KernelRequest, KernelSelector, Leftovers,
-    progress,
+    EarlierRuns, Error, Kernel as _, KernelChoice, KernelRequest, KernelSelector, Leftovers, progress,
 };
-use rest::{KernelModel, Kernelspecs, NewSession, SessionChange, SessionKernel, SessionModel};
+use rest::{KernelModel, Kernelspecs, SessionKernel, SessionModel};
 use run_logs::RunLogs;
 use tokio::time::timeout;
 
@@ -29,6 +29,7 @@ use kernel::ServerKernel;
 use kernelspec_cache::KernelspecCache;
 use kernelspec_choice::KernelspecQuery;
 use runs::RunLogging;
+use sessions::{Sessions, StartedSession, has_kernel, is_of};
 
 /// How long the first reply of a server may wait for the logs of earlier ones.
 const LEFT_TIMEOUT: Duration = Duration::from_secs(1);
@@ -41,6 +42,7 @@ pub(crate) struct Kernels {
     pinned: Mutex<Option<PinnedKernel>>,
     known: Mutex<BTreeMap<String, Arc<ServerKernel>>>,
     specs: KernelspecCache,
+    sessions: Sessions,
     /// `None` if runs end with this program.
     run_logging: Option<RunLogging>,
 }
@@ -82,7 +84,8 @@ impl Kernels {
         let pinned = Mutex::new(pinned.map(|id| PinnedKernel { id, notebook: None }));
         let run_logging =
             run_logs.map(|folder| RunLogging { logs: RunLogs::new(folder), prefix: prefix.clone() });
-        Self { handle, prefix, pinned, known: Mutex::default(), specs, run_logging }
+        let sessions = Sessions { handle: handle.clone() };
+        Self { handle, prefix, pinned, known: Mutex::default(), specs, sessions, run_logging }
     }
 
     /// The kernelspecs that the server can start.
@@ -138,7 +141,7 @@ impl Kernels {
         };
         let Some(PinnedKernel { id, .. }) = self.named().clone().filter(is_for) else { return Ok(None) };
         if let Some(notebook) = notebook
-            && let Some(session) = self.session(notebook).await?
+            && let Some(session) = self.sessions.of(notebook).await?
             && session.kernel.is_some()
         {
             return Ok(None);
@@ -181,23 +184,23 @@ impl Kernels {
     ///
     /// Returns whether it is the session's kernel now.
     async fn register(&self, notebook: &str, id: &str) -> Result<bool, Error> {
-        let sessions = self.sessions().await?;
+        let sessions = self.sessions.all().await?;
         if let Some(session) = sessions.iter().find(|session| is_of(session, notebook)) {
             if session.kernel.as_ref().is_some_and(|model| model.id == id) {
                 return Ok(true);
             }
             let is_free = session.kernel.as_ref().is_none_or(|model| self.is_free(model, &sessions));
             if is_free {
-                self.change(&session.id, SessionKernel::Running(id.to_owned())).await?;
+                self.sessions.change(&session.id, SessionKernel::Running(id.to_owned())).await?;
             }
             return Ok(is_free);
         }
-        let made = self.create(notebook, SessionKernel::Running(id.to_owned())).await?;
+        let made = self.sessions.create(notebook, SessionKernel::Running(id.to_owned())).await?;
         Ok(made.kernel.is_some_and(|model| model.id == id))
     }
 
     async fn for_notebook(&self, notebook: String, request: &KernelRequest) -> Result<KernelChoice, Error> {
-        let sessions = self.sessions().await?;
+        let sessions = self.sessions.all().await?;
         let session = sessions.iter().find(|session| is_of(session, &notebook));
         let present = session.and_then(|session| session.kernel.clone());
         if let Some(model) = present.clone()
@@ -218,9 +221,9 @@ impl Kernels {
             (Some(session), present)
                 if present.as_ref().is_none_or(|model| self.is_free(model, &sessions)) =>
             {
-                self.change(&session.id, SessionKernel::Named(spec.name.clone())).await?
+                self.sessions.change(&session.id, SessionKernel::Named(spec.name.clone())).await?
             }
-            (None, _) => match self.start_session(&notebook, &spec.name).await? {
+            (None, _) => match self.sessions.start(&notebook, &spec.name).await? {
                 StartedSession::Ours(model) => model,
                 StartedSession::Theirs(model) => {
                     return Ok(KernelChoice::Kernel { kernel: self.adopt(model), is_new: false });
@@ -255,67 +258,9 @@ impl Kernels {
         Ok(KernelChoice::Kernel { kernel, is_new: true })
     }
 
-    /// The session of a notebook.
     /// Whether the server has a kernel for the notebook.
     pub(crate) async fn has_session(&self, notebook: &str) -> Result<bool, Error> {
-        Ok(self.session(notebook).await?.is_some_and(|session| session.kernel.is_some()))
-    }
-
-    async fn session(&self, notebook: &str) -> Result<Option<SessionModel>, Error> {
-        Ok(self.sessions().await?.into_iter().find(|session| is_of(session, notebook)))
-    }
-
-    async fn sessions(&self) -> Result<Vec<SessionModel>, Error> {
-        self.handle.call(|server| async move { server.sessions().await }).await
-    }
-
-    async fn create(&self, notebook: &str, kernel: SessionKernel) -> Result<SessionModel, Error> {
-        let new = NewSession { path: notebook.to_owned(), kernel };
-        let made = self.handle.call(|server| {
-            let new = new.clone();
-            async move { server.create_session(new).await }
-        });
-        made.await
-    }
-
-    /// Creates a session for a notebook that has none. The server looks for a session and creates one in two steps, and
-    /// another program may do the same in between. Then both use the older one, which the server lists first.
-    async fn start_session(&self, notebook: &str, spec: &str) -> Result<StartedSession, Error> {
-        let ours = self.create(notebook, SessionKernel::Named(spec.to_owned())).await?;
-        let id = ours.id.clone();
-        let model = kernel_of(ours)?;
-        let sessions = match self.sessions().await {
-            Ok(sessions) => sessions,
-            Err(error) => {
-                tracing::debug!(%error, "whether the notebook has two sessions is unknown");
-                return Ok(StartedSession::Ours(model));
-            }
-        };
-        let mut of_it = sessions.into_iter().filter(|session| is_of(session, notebook));
-        let is_ours_listed = |session: &SessionModel| session.id == id;
-        let Some(first) = of_it.next().filter(|first| !is_ours_listed(first)) else {
-            return Ok(StartedSession::Ours(model));
-        };
-        let Some(theirs) = first.kernel.filter(|theirs| theirs.id != model.id) else {
-            return Ok(StartedSession::Ours(model));
-        };
-        if of_it.any(|session| is_ours_listed(&session)) {
-            let id = id.as_str();
-            let ended = self.handle.call(|server| async move { server.delete_session(id).await }).await;
-            if let Err(error) = ended {
-                tracing::warn!(%error, "a second session of the notebook could not be ended");
-            }
-        }
-        Ok(StartedSession::Theirs(theirs))
-    }
-
-    async fn change(&self, session: &str, kernel: SessionKernel) -> Result<KernelModel, Error> {
-        let change = SessionChange { path: None, kernel: Some(kernel) };
-        let changed = self.handle.call(|server| {
-            let change = change.clone();
-            async move { server.change_session(session, change).await }
-        });
-        kernel_of(changed.await?)
+        Ok(self.sessions.of(notebook).await?.is_some_and(|session| session.kernel.is_some()))
     }
 
     async fn start(&self, spec: &str, folder: Option<&str>) -> Result<KernelModel, Error> {
@@ -341,7 +286,7 @@ impl Kernels {
         let known: Vec<_> = self.known().values().cloned().collect();
         let ending = known.iter().filter(|kernel| kernel.is_unattached()).map(|kernel| kernel.shutdown());
         for error in join_all(ending).await.into_iter().filter_map(Result::err) {
-            tracing::warn!(%error, "a kernel that we started could not be ended");
+            tracing::warn!(%error, "a kernel started by Cellbridge could not be stopped");
         }
         for kernel in known {
             kernel.disconnect();
@@ -365,33 +310,6 @@ impl Kernels {
     fn known(&self) -> MutexGuard<'_, BTreeMap<String, Arc<ServerKernel>>> {
         self.known.lock()
     }
-}
-
-/// How a notebook got its session.
-enum StartedSession {
-    /// We started its kernel.
-    Ours(KernelModel),
-    /// Somebody else started its kernel first.
-    Theirs(KernelModel),
-}
-
-fn is_of(session: &SessionModel, notebook: &str) -> bool {
-    session.path.trim_matches('/') == notebook
-}
-
-/// Whether a session has this kernel.
-pub(crate) fn has_kernel(session: &SessionModel, kernel: &str) -> bool {
-    session.kernel.as_ref().is_some_and(|model| model.id == kernel)
-}
-
-fn kernel_of(session: SessionModel) -> Result<KernelModel, Error> {
-    session.kernel.ok_or_else(|| {
-        Error::new(
-            ErrorKind::RemoteFailure,
-            format!("The server created a session for {:?} without a kernel.", session.path),
-            "See the server's log, then try again.",
-        )
-    })
 }
 
 fn folder(notebook: &str) -> &str {

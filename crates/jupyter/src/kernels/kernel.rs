@@ -1,25 +1,27 @@
 //! One kernel of a server.
 
 use std::sync::{Arc, OnceLock, Weak};
-use std::time::{Instant, SystemTime};
+use std::time::SystemTime;
 
-use ::kernel::{Client, Status};
-use chrono::DateTime;
+use ::kernel::Status;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use place::{
     ClientExecutor, EarlierKernelRuns, Error, ErrorKind, Executor, Future, Kernel, KernelDescription,
-    KernelId, KernelState, NextStep, Orphan, RunDetails, RunId,
+    KernelId, NextStep, Orphan, RunDetails, RunId,
 };
 use rest::{KernelModel, Kernelspec};
 
-use super::has_kernel;
 use super::runs::{KernelRuns, RunLogging};
+use super::sessions::has_kernel;
 use crate::failure;
 use crate::server_handle::ServerHandle;
 
 mod connecting;
+mod state;
+
+use state::{Owner, State, is_dead};
 
 /// Why a kernel that the server no longer lists is gone.
 const SHUT_DOWN: &str = "the server has shut it down";
@@ -37,45 +39,6 @@ pub(crate) struct ServerKernel {
     runs: OnceLock<Option<Arc<KernelRuns>>>,
 }
 
-struct State {
-    model: KernelModel,
-    kernelspec: Option<Kernelspec>,
-    client: Option<Client>,
-    last_used: Option<SystemTime>,
-    /// When it was last known to exist.
-    verified_at: Option<Instant>,
-    /// Whether our connection is one of those that the server counts.
-    is_counted: bool,
-    /// Why it no longer exists.
-    gone: Option<String>,
-    owner: Owner,
-    /// What the next run says.
-    notices: Vec<String>,
-}
-
-/// Who a kernel belongs to, which decides when it may end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Owner {
-    /// Others started it.
-    Others,
-    /// We started it for the session of a notebook, and it stays with that.
-    Notebook,
-    /// We started it for no notebook's session, and it ends with us.
-    Unattached,
-}
-
-impl State {
-    /// The status as our connection knows it.
-    fn status(&self) -> Option<Status> {
-        self.client.as_ref().map(|client| client.status().borrow().clone())
-    }
-
-    /// How many of the connections that the server counts are ours.
-    fn our_connections(&self) -> u64 {
-        u64::from(self.is_counted && self.client.as_ref().is_some_and(|client| !is_dead(client)))
-    }
-}
-
 impl ServerKernel {
     pub(crate) fn new(
         handle: Arc<ServerHandle>,
@@ -84,17 +47,7 @@ impl ServerKernel {
         run_logging: Option<RunLogging>,
     ) -> Arc<Self> {
         let id = KernelId::from(model.id.as_str());
-        let state = State {
-            model,
-            kernelspec,
-            client: None,
-            last_used: None,
-            verified_at: None,
-            is_counted: false,
-            gone: None,
-            owner: Owner::Others,
-            notices: Vec::new(),
-        };
+        let state = State::new(model, kernelspec);
         Arc::new_cyclic(|this| Self {
             this: this.clone(),
             id,
@@ -214,7 +167,7 @@ impl ServerKernel {
         match self.client().await {
             Ok(client) => runs.take_orphans(&client).await,
             Err(error) => {
-                tracing::warn!(%error, "the runs of an earlier server are not known yet");
+                tracing::warn!(%error, "the runs of an earlier server could not be read");
                 Vec::new()
             }
         }
@@ -279,33 +232,7 @@ impl Kernel for ServerKernel {
     }
 
     fn description(&self) -> KernelDescription {
-        let known = self.state.lock();
-        let state = match (&known.gone, known.status()) {
-            (Some(why), _) => KernelState::Dead { how: why.clone() },
-            (None, Some(Status::Busy)) => KernelState::Busy,
-            (None, Some(Status::Idle)) => KernelState::Idle,
-            (None, Some(Status::Starting)) => KernelState::Starting,
-            // Without a connection, only the server knows.
-            (None, Some(Status::Dead { .. }) | None) => state_on_server(&known.model),
-        };
-        let reported = known.model.last_activity.as_deref();
-        let reported =
-            reported.and_then(|time| DateTime::parse_from_rfc3339(time).ok()).map(SystemTime::from);
-        let (display_name, language) = match &known.kernelspec {
-            Some(spec) => (spec.display_name.clone(), spec.language.to_lowercase()),
-            None => (known.model.name.clone(), String::new()),
-        };
-        KernelDescription {
-            name: known.model.name.clone(),
-            display_name,
-            language,
-            environment: String::new(),
-            state,
-            last_activity: reported.max(known.last_used),
-            connections: known.model.connections,
-            keeping: None,
-            foreign: None,
-        }
+        self.state.lock().description()
     }
 
     fn is_gone(&self) -> bool {
@@ -396,19 +323,4 @@ impl EarlierKernelRuns for ServerKernel {
             runs.retract(run);
         }
     }
-}
-
-fn state_on_server(model: &KernelModel) -> KernelState {
-    match model.execution_state.as_deref() {
-        Some("busy") => KernelState::Busy,
-        Some("starting" | "restarting" | "autorestarting") => KernelState::Starting,
-        Some("dead") => KernelState::Dead {
-            how: "it ended unexpectedly, and its server gave up restarting it".to_owned(),
-        },
-        _ => KernelState::Idle,
-    }
-}
-
-fn is_dead(client: &Client) -> bool {
-    matches!(*client.status().borrow(), Status::Dead { .. })
 }

@@ -9,7 +9,8 @@ use rest::KernelModel;
 use tokio::time::timeout;
 use transports::{connect_logged, connect_websocket};
 
-use super::{SHUT_DOWN, ServerKernel, is_dead};
+use super::state::is_dead;
+use super::{SHUT_DOWN, ServerKernel};
 use crate::failure;
 use crate::kernels::channels::Channels;
 use crate::kernels::monitor::monitor;
