@@ -1,6 +1,6 @@
 //! Files that only this user can have written.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read as _;
 use std::path::Path;
 use std::time::SystemTime;
@@ -38,12 +38,14 @@ pub(super) fn read_own(path: &Path) -> Result<Option<(Vec<u8>, SystemTime)>, Ref
 
 #[cfg(unix)]
 mod system {
+    use std::fs::{self, File};
     use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+    use std::path::Path;
 
     use rustix::fs::{Mode, OFlags};
     use rustix::io::Errno;
 
-    use super::{File, Path, Refusal, fs};
+    use crate::foreign::refusal::Refusal;
 
     /// The permission of everybody but the owner to write.
     const OTHERS_WRITE: u32 = 0o022;
@@ -85,7 +87,10 @@ mod system {
 /// others cannot write; where a person has named another folder, that is their choice.
 #[cfg(windows)]
 mod system {
-    use super::{File, Path, Refusal, fs};
+    use std::fs::{self, File};
+    use std::path::Path;
+
+    use crate::foreign::refusal::Refusal;
 
     pub(super) fn open(path: &Path) -> Result<Option<File>, Refusal> {
         if path.is_symlink() {
