@@ -48,7 +48,13 @@ pub(crate) fn write() -> Result<()> {
 /// otherwise.
 fn write_by_tests(project: &Project) -> Result<()> {
     let tests = ["test", "--quiet", "--locked", "--workspace", "--exclude", "bench", "--bin", "cellbridge"];
-    command::run(project.cargo().args(tests).args(["--", "pages::"]).env("CELLBRIDGE_PAGES", "write"))
+    command::run(
+        project
+            .cargo()
+            .args(tests)
+            .args(["--", "tests::migration::", "tests::settings::"])
+            .env("CELLBRIDGE_PAGES", "write"),
+    )
 }
 
 /// Fails if a page is not what the built program would make it, or if a link is broken.

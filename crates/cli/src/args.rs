@@ -2,11 +2,12 @@
 
 mod environment;
 mod export;
+mod history;
 mod install;
 mod jupyter;
 mod keep_kernels;
 mod kernels;
-mod operations;
+
 mod run;
 mod serving;
 #[cfg(test)]
@@ -26,12 +27,12 @@ use notebook::visible;
 use environment::variable_name;
 pub(crate) use environment::{either, given, variable};
 pub(crate) use export::Export;
+pub(crate) use history::{DiffSince, History, Undo};
 pub(crate) use install::{Install, Status, Uninstall, Which};
 pub(crate) use jupyter::{Connect, JupyterArgs, JupyterServer, Places, Running, Servers, Start, Verb};
 use keep_kernels::KEPT_BY_DEFAULT;
 pub(crate) use keep_kernels::{KeepKernels, keep_kernels};
 pub(crate) use kernels::{Kernels, KernelsVerb, ListKernels, LogsOfKernel, StopKernels};
-pub(crate) use operations::{DiffSince, History, Undo};
 pub(crate) use run::RunNotebook;
 pub(crate) use serving::{Level, Logging, Network, Recording, Replies, Serving, Transport, seconds};
 #[cfg(test)]

@@ -7,8 +7,8 @@ use doctor::{Given, Options, SILENCE_SECONDS, report};
 use environments::ProcessEnv;
 
 use crate::args;
-use crate::jupyter::{reach, secrets_of, source_beside};
-use crate::serve::browser;
+use crate::jupyter::sources::{reach, secrets_of, source_beside};
+use crate::process::browser;
 use terminal::{say, say_json};
 
 pub(crate) async fn run(options: args::Doctor) -> anyhow::Result<ExitCode> {

@@ -140,8 +140,15 @@ fn introduce(registration: &str) {
     }
 }
 
+/// Cancelled when the person or the system wants the command to end. From now on, no signal ends it at once.
+pub(crate) fn interruption() -> CancellationToken {
+    let interruption = CancellationToken::new();
+    tokio::spawn(cancel_on_signal(interruption.clone()));
+    interruption
+}
+
 /// Cancels `shutdown` at the first signal of the person or the system. The handlers are installed before this returns.
-pub(crate) fn cancel_on_signal(shutdown: CancellationToken) -> impl Future<Output = ()> {
+fn cancel_on_signal(shutdown: CancellationToken) -> impl Future<Output = ()> {
     #[cfg(unix)]
     let signals = {
         use tokio::signal::unix::{SignalKind, signal};

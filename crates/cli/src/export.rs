@@ -1,7 +1,5 @@
 //! `cellbridge export`: a notebook as one HTML file, which works without a network.
 
-pub(crate) mod libraries;
-
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
@@ -12,7 +10,8 @@ use place::Mode;
 use workspace::widget_text;
 
 use crate::args::Export;
-use crate::person::{self, Named};
+use crate::command_session::{self, Named};
+use crate::process::process_env;
 use terminal::{note, write_document};
 
 /// Where the page goes.
@@ -26,7 +25,7 @@ pub(crate) async fn run(options: &Export) -> anyhow::Result<()> {
     let target = target(&options.output, &source)?;
     let notebook = read(&source, options).await?;
     let libraries = match &source {
-        Named::File(file) if options.interactive => libraries::find(file, &notebook),
+        Named::File(file) if options.interactive => machine::libraries(file, &notebook, process_env()),
         // The files of a server are not here.
         _ => Libraries::default(),
     };
@@ -65,7 +64,7 @@ fn target(output: &Path, source: &Named) -> anyhow::Result<Target> {
 }
 
 async fn read(source: &Named, options: &Export) -> anyhow::Result<Notebook> {
-    let (session, paths) = person::session(&[source], &options.places, None)?;
+    let (session, paths) = command_session::session(&[source], &options.places, None)?;
     let Some(path) = paths.first() else { bail!("no notebook is named") };
     let opened = session.use_notebook("notebook", path, Mode::Connect).await?;
     let notebook = opened.document().snapshot().await;

@@ -23,7 +23,7 @@ async fn settle(folder: &Path) -> anyhow::Result<()> {
     let kernel =
         kernels.into_iter().find(|kernel| kernel.folder() == folder).context("there is no such kernel")?;
     let root = kernel.folder_of_runs();
-    let history = crate::operations::folder(&process_env);
+    let history = crate::process::history_folder(&process_env);
     let program = std::env::current_exe()?;
     let keeping = KernelKeeping { program, idle: SETTLE_TIMEOUT, only_stores: true };
     let place = Folder::new(root, process_env, Some(keeping));

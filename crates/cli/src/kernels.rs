@@ -15,8 +15,6 @@ use serde_json::Value;
 
 #[cfg(unix)]
 use self::kept::Kept;
-#[cfg(unix)]
-pub(crate) use self::kept::keeper_state;
 use crate::args::{Kernels, KernelsVerb, ListKernels};
 #[cfg(not(unix))]
 use crate::args::{LogsOfKernel, StopKernels};

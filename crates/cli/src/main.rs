@@ -4,24 +4,25 @@
 
 mod args;
 mod colab_subset;
+mod command_session;
 mod demo;
 mod doctor;
 mod endpoint;
 mod export;
+mod history;
 mod install;
 mod jupyter;
 #[cfg(unix)]
 mod keep;
 mod kernels;
 mod logging;
-mod operations;
 mod pager;
-#[cfg(test)]
-mod pages;
-mod person;
+mod process;
 mod run;
 mod running_server;
 mod serve;
+#[cfg(test)]
+mod tests;
 mod verify;
 mod view;
 
@@ -72,9 +73,9 @@ fn main() -> ExitCode {
                 }
             }
             Some(Command::Kernels(options)) => kernels::run(options).await,
-            Some(Command::History(options)) => operations::history(&options).await,
-            Some(Command::Diff(options)) => operations::diff(&options).await,
-            Some(Command::Undo(options)) => operations::undo(&options).await,
+            Some(Command::History(options)) => history::history(&options).await,
+            Some(Command::Diff(options)) => history::diff(&options).await,
+            Some(Command::Undo(options)) => history::undo(&options).await,
             Some(Command::Export(options)) => Box::pin(export::run(&options)).await,
             Some(Command::View(options)) => Box::pin(view::run(options)).await,
             Some(Command::Demo(options)) => demo::run(options).await,

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use clap::builder::styling::{AnsiColor, Style};
 use environments::programs;
 
-use crate::person;
+use crate::process::process_env;
 use terminal::{Painted, is_read_by_person, say, say_painted};
 
 /// Prints a text whose lines are operations and differences. On a terminal it has colours, unless `NO_COLOR` is set, and goes
@@ -28,7 +28,7 @@ fn page(lines: &Painted, path: &Path) -> Option<()> {
     let notebook = path.canonicalize().ok();
     let roots = [std::env::current_dir().ok(), notebook.and_then(|file| Some(file.parent()?.to_path_buf()))];
     let roots: Vec<_> = roots.into_iter().flatten().collect();
-    let mut command = Command::new(programs::find(words.next()?, &person::process_env(), &roots)?);
+    let mut command = Command::new(programs::find(words.next()?, &process_env(), &roots)?);
     command.args(words).stdin(Stdio::piped());
     if std::env::var_os("LESS").is_none() {
         // As git does: what fits on the screen stays there, and colours are passed on.

@@ -15,8 +15,10 @@ use tokio_util::sync::CancellationToken;
 use workspace::Session;
 
 use crate::args::RunNotebook;
-use crate::person::{self, Named};
-use crate::{operations, view};
+use crate::command_session::{self, Named};
+use crate::endpoint::interruption;
+use crate::process::{history_folder, process_env};
+use crate::view;
 use cells::run_cells;
 use preparation::{check_output, check_writable, choose, prepare};
 use terminal::note;
@@ -52,9 +54,9 @@ async fn run_notebook(options: &RunNotebook) -> anyhow::Result<Ended> {
         view::show(options.output.as_deref().filter(|output| output.exists()).unwrap_or(&options.path)).await;
     }
     let named: Vec<&Named> = [&source].into_iter().chain(&output).collect();
-    let history = operations::folder(&person::process_env()).filter(|_| !options.recording.no_history);
-    let (session, paths) = person::session(&named, &options.places, history)?;
-    let interruption = person::interruption();
+    let history = history_folder(&process_env()).filter(|_| !options.recording.no_history);
+    let (session, paths) = command_session::session(&named, &options.places, history)?;
+    let interruption = interruption();
     let target = output.as_ref().zip(paths.get(1));
     let running = run_in(&session, options, &paths[0], target, &interruption);
     let ended = session.acting("cellbridge run", running).await;

@@ -8,7 +8,7 @@ use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Value, json};
 
 use crate::args::{Connect, Running, given};
-use crate::jupyter::addresses;
+use crate::jupyter::sources::addresses;
 use terminal::note;
 
 /// The server answers once it has reached the Jupyter server, which has 30 s to answer.

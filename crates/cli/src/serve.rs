@@ -1,27 +1,27 @@
 //! The commands for every place and for the Colab tab alone: connects the places to the transport.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::jupyter::{Capabilities, Jupyter, JupyterConnector, Source};
+use ::jupyter::JupyterConnector;
 use anyhow::{Context as _, bail};
 use calls::permissions::{Group, Policy};
-use colab::{Browser, Desktop, Listener, Settings};
-use environments::{ProcessEnv, programs};
+use colab::{Listener, Settings};
+use environments::ProcessEnv;
 use local::KernelKeeping;
 use mcp::Server;
 use place::Place;
-use rest::{Options, Secret};
-use runs::RunSuffix;
+use rest::Secret;
 use tokio_util::sync::CancellationToken;
 use workspace::Workspace;
 
 use crate::args::{self, Transport};
 use crate::colab_subset::ColabSubset;
 use crate::endpoint::{HttpEndpoint, serve_until_shutdown};
+use crate::jupyter::sources::{discovery_near, jupyter_place, reach, secrets_of, source_beside};
+use crate::process::{browser, desktop, history_folder, run_logs, run_suffix};
 use crate::view::PageFrontend;
-use crate::{jupyter, logging, operations, view};
+use crate::{logging, view};
 
 /// Time limit for sending the last frames to the Colab tab at shutdown.
 const TAB_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
@@ -35,8 +35,8 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     let further_tokens: Vec<Secret> =
         (0..colab::FURTHER_TABS).map(|_| Secret::generate()).collect::<Result<_, _>>()?;
     let endpoint = HttpEndpoint::for_transport(serving)?;
-    let source = jupyter::source_beside(&options.server)?;
-    let given = source.iter().flat_map(jupyter::secrets_of);
+    let source = source_beside(&options.server)?;
+    let given = source.iter().flat_map(secrets_of);
     let known = secrets(further_tokens.iter().chain([&token]), endpoint.as_ref());
     logging::start(&serving.logging, known.into_iter().chain(given).collect())?;
     let root = match &options.root {
@@ -52,7 +52,7 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     let process_env = ProcessEnv::inherited(variables, std::env::home_dir(), &options.kernel_env);
     let (state_env, page_root) = (process_env.clone(), root.clone());
     let keeping = keeping(options.keep_kernels);
-    let run_logs = jupyter::run_logs(&state_env);
+    let run_logs = run_logs(&state_env);
     let args::Replies { max_characters, max_images, no_changes, .. } = options.replies;
     let budget = render::Budget::new(max_characters as usize, max_images as usize);
     let settings = workspace::Settings {
@@ -62,10 +62,10 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
         asks_for_changes: !no_changes,
         ..workspace::Settings::default()
     };
-    let reach = jupyter::reach(options.server.ca_file.clone(), options.network.network_timeout);
-    let discovery = jupyter::discovery_near(&root);
+    let reach = reach(options.server.ca_file.clone(), options.network.network_timeout);
+    let discovery = discovery_near(&root);
     let server = source.map(|source| jupyter_place(source, &reach, run_logs.clone()));
-    let connector = JupyterConnector::new(reach, discovery, server.clone(), run_logs);
+    let connector = JupyterConnector::new(reach, discovery, server.clone(), run_logs.clone());
 
     let shutdown = CancellationToken::new();
     let tab_port = serving.port.filter(|_| serving.transport == Transport::Stdio).unwrap_or(0);
@@ -90,12 +90,12 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
         connector.shown_by(frontend);
     }
     let (first, others, machine): (Arc<dyn Place>, Vec<Arc<dyn Place>>, _) = match server {
-        Some(server) => (server.clone(), vec![folder], view::of_server(server, &state_env)),
-        None => (folder, Vec::new(), view::of_folder(&page_root, &state_env)),
+        Some(server) => (server.clone(), vec![folder], machine::of_server(server, run_logs)),
+        None => (folder, Vec::new(), machine::of_folder(&page_root, &state_env)),
     };
     let others = others.into_iter().chain(has_tab.then(|| tab.place())).collect();
     let workspace = Workspace::with_places(first, others, settings, Some(connector));
-    if let Some(folder) = operations::folder(&state_env).filter(|_| !options.replies.recording.no_history) {
+    if let Some(folder) = history_folder(&state_env).filter(|_| !options.replies.recording.no_history) {
         workspace.keep_history(folder);
     }
     let hub = view::hub_behind(endpoint.as_ref(), &workspace, machine, &policy);
@@ -127,29 +127,6 @@ fn keeping(options: args::KeepKernels) -> Option<KernelKeeping> {
             None
         }
     }
-}
-
-/// What distinguishes the runs of this server from those of others.
-pub(crate) fn run_suffix() -> anyhow::Result<RunSuffix> {
-    let random = Secret::generate()?;
-    let bytes = random.expose().as_bytes().first_chunk().copied();
-    Ok(RunSuffix::of_random(bytes.context("no random bytes")?))
-}
-
-/// The place of a given server, whose paths need no prefix. Contacts nothing yet.
-pub(crate) fn jupyter_place(documents: Source, reach: &Options, run_logs: Option<PathBuf>) -> Arc<Jupyter> {
-    Jupyter::new(::jupyter::Settings {
-        documents,
-        kernels: None,
-        reconnect: None,
-        options: reach.clone(),
-        prefix: String::new(),
-        notebook: None,
-        kernel: None,
-        in_process: None,
-        run_logs,
-        capabilities: Capabilities::default(),
-    })
 }
 
 pub(crate) async fn colab(options: args::Colab) -> anyhow::Result<()> {
@@ -210,20 +187,4 @@ fn secrets<'a>(
 ) -> Vec<Secret> {
     let endpoint = endpoint.and_then(|endpoint| endpoint.token.as_ref());
     tab_tokens.into_iter().chain(endpoint).cloned().collect()
-}
-
-pub(crate) fn browser(is_forbidden: bool) -> Browser {
-    match std::env::var("BROWSER") {
-        _ if is_forbidden => Browser::Never,
-        Ok(command) if !command.trim().is_empty() => Browser::Command(command),
-        _ => Browser::System,
-    }
-}
-
-pub(crate) fn desktop(process_env: &ProcessEnv, root: &Path) -> Desktop {
-    Desktop {
-        programs: programs::folders(process_env, root),
-        home: process_env.home.clone(),
-        temporary: process_env.temp_dir(),
-    }
 }

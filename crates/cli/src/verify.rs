@@ -15,8 +15,10 @@ use tokio_util::sync::CancellationToken;
 use verify::{CellVerdict, Conclusion, MissingModule, Verdict, Verification, VerifyOptions};
 
 use crate::args::Verify;
-use crate::person::{self, Named};
-use crate::{operations, view};
+use crate::command_session::{self, Named};
+use crate::endpoint::interruption;
+use crate::process::{history_folder, process_env};
+use crate::view;
 use terminal::{Progress, note, say, say_json};
 
 /// A notebook, and what came of it: a verification, or why it could not run.
@@ -42,7 +44,7 @@ pub(crate) async fn run(options: &Verify) -> ExitCode {
 async fn verify_all(options: &Verify) -> anyhow::Result<u8> {
     check_reports(options)?;
     let mut all = Vec::new();
-    let interruption = person::interruption();
+    let interruption = interruption();
     if let Some(first) = options.paths.first().filter(|_| options.open) {
         view::show(first).await;
     }
@@ -113,8 +115,8 @@ fn interrupted() -> anyhow::Error {
 /// Verifies one notebook, until it is interrupted. Its kernel has ended in any case.
 async fn verify(path: &Path, options: &Verify, interruption: &CancellationToken) -> anyhow::Result<Ran> {
     let named = Named::existing(path)?;
-    let history = operations::folder(&person::process_env()).filter(|_| !options.recording.no_history);
-    let (session, paths) = person::session(&[&named], &options.places, history)?;
+    let history = history_folder(&process_env()).filter(|_| !options.recording.no_history);
+    let (session, paths) = command_session::session(&[&named], &options.places, history)?;
     let bar = Progress::of_one(&path.display().to_string(), "{spinner} {prefix}: {msg} ({elapsed})");
     let verified = async {
         let opened = tokio::select! {

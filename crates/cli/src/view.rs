@@ -1,13 +1,7 @@
 //! `cellbridge view`: the live page for the person. One process serves the page of a user, for all folders; it is started on demand.
 
 mod address;
-#[cfg(unix)]
-mod followed;
-#[cfg_attr(not(unix), path = "view/elsewhere.rs")]
-mod machine;
 mod server;
-#[cfg(unix)]
-mod server_machine;
 mod shown;
 
 use std::path::{Path, PathBuf};
@@ -23,20 +17,15 @@ use connection::NetworkTimeout;
 use environments::ProcessEnv;
 use futures_util::FutureExt as _;
 use page::{Hub, Machine, Rights};
-use place::{Error, ErrorKind, Frontend, Future, NotebookPath, Place};
+use place::{Error, ErrorKind, Frontend, Future, NotebookPath};
 use tokio::time::{sleep, timeout};
 use workspace::Workspace;
 
 use self::address::Address;
-use self::machine::FolderMachine;
-#[cfg(not(unix))]
-use self::machine::ServerMachine;
-#[cfg(unix)]
-use self::server_machine::ServerMachine;
 use self::shown::{Login, Shown};
 use crate::args::{Every, View};
 use crate::endpoint::HttpEndpoint;
-use crate::{jupyter, person, serve};
+use crate::process::{browser, desktop, process_env};
 use terminal::{note, say};
 
 /// How long the process that serves the page may take to listen.
@@ -46,13 +35,13 @@ const START_PAUSE: Duration = Duration::from_millis(20);
 const BROWSER_TIMEOUT: Duration = Duration::from_secs(15);
 
 pub(crate) async fn run(options: View) -> anyhow::Result<()> {
-    let process_env = person::process_env();
+    let process_env = process_env();
     if options.serve {
         return server::run(&process_env, None).await;
     }
     let shown = Shown::of(&options).await?;
     if options.foreground || cfg!(not(unix)) {
-        return server::run(&process_env, Some((&shown, serve::browser(options.no_browser)))).await;
+        return server::run(&process_env, Some((&shown, browser(options.no_browser)))).await;
     }
     let address = running(&process_env).await?;
     if let Some(login) = &shown.login {
@@ -60,7 +49,7 @@ pub(crate) async fn run(options: View) -> anyhow::Result<()> {
     }
     let url = shown.url(&address);
     say(&url)?;
-    match open(&serve::browser(options.no_browser), &url, &process_env, shown.folder()).await {
+    match open(&browser(options.no_browser), &url, &process_env, shown.folder()).await {
         Ok(Some(opened)) => {
             sleep(BROWSER_TIMEOUT).await;
             drop(opened);
@@ -124,8 +113,8 @@ pub(crate) async fn show(path: &Path) {
         let shown = Shown::file(path)?;
         let frontend = PageFrontend {
             root: shown.root.clone().into(),
-            process_env: person::process_env(),
-            browser: serve::browser(false),
+            process_env: process_env(),
+            browser: browser(false),
             ca_file: None,
             network_timeout: NetworkTimeout::default(),
         };
@@ -143,7 +132,7 @@ async fn open(
     process_env: &ProcessEnv,
     root: &Path,
 ) -> Result<Option<BrowserCommand>, String> {
-    browser.open(url, &serve::desktop(process_env, root)).await
+    browser.open(url, &desktop(process_env, root)).await
 }
 
 /// What the pages of a server over HTTP share, which may do what its operator offers.
@@ -166,16 +155,6 @@ pub(crate) fn hub_behind(
     Some(Hub::new(workspace.clone(), machine, rights, Arc::default()))
 }
 
-/// The kernels of a folder.
-pub(crate) fn of_folder(root: &Path, process_env: &ProcessEnv) -> Arc<dyn Machine> {
-    Arc::new(FolderMachine::new(root, process_env))
-}
-
-/// The kernels of a Jupyter server.
-pub(crate) fn of_server(place: Arc<dyn Place>, process_env: &ProcessEnv) -> Arc<dyn Machine> {
-    Arc::new(ServerMachine::new(place, jupyter::run_logs(process_env)))
-}
-
 /// Shows notebooks in the person's browser: those of a folder on the page, those of servers in `JupyterLab` or on the page.
 pub(crate) struct PageFrontend {
     root: PathBuf,
@@ -189,7 +168,7 @@ pub(crate) struct PageFrontend {
 impl PageFrontend {
     /// `None` if no browser may be opened.
     pub(crate) fn of(root: &Path, process_env: &ProcessEnv, options: &Every) -> Option<Arc<Self>> {
-        let browser = serve::browser(options.no_browser);
+        let browser = browser(options.no_browser);
         // A process of its own needs a session of its own.
         if browser == Browser::Never || cfg!(not(unix)) {
             return None;

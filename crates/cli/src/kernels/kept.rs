@@ -4,7 +4,8 @@ use std::time::SystemTime;
 
 use anyhow::bail;
 use environments::ProcessEnv;
-use keeper::{KeeperState, KeptKernel, kept_kernels, unused_folders};
+use keeper::{KeptKernel, kept_kernels, unused_folders};
+use machine::keeper_state;
 use serde_json::{Value, json};
 
 use super::{check_is_not_foreign, logs, shown};
@@ -97,19 +98,6 @@ fn line(kernel: &KeptKernel, now: SystemTime) -> String {
     }
     let notebook = kernel.notebook.as_deref().map(terminal::path).unwrap_or_default();
     format!("{}  {notebook}\n    {}", kernel.id, parts.join(", "))
-}
-
-/// The state of a keeper in words.
-pub(crate) fn keeper_state(state: &KeeperState) -> String {
-    match state {
-        KeeperState::Starting => "starting".to_owned(),
-        KeeperState::Idle => "idle".to_owned(),
-        KeeperState::Busy => "busy".to_owned(),
-        KeeperState::Dead { how } => format!("dead ({how})"),
-        KeeperState::KeeperDead => "ended; its last runs have not been read".to_owned(),
-        KeeperState::Silent => "its keeper does not answer".to_owned(),
-        KeeperState::Refused { cause } => format!("not used here ({cause})"),
-    }
 }
 
 fn to_json(kernel: &KeptKernel) -> Value {

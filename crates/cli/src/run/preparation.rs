@@ -13,7 +13,7 @@ use workspace::Session;
 
 use super::parameters;
 use crate::args::RunNotebook;
-use crate::person::Named;
+use crate::command_session::Named;
 use terminal::note;
 
 /// A notebook that is ready to run.

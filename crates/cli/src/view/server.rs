@@ -21,7 +21,8 @@ use workspace::{Settings, Workspace};
 
 use super::address::{self, Address, AddressFile};
 use super::shown::{Login, Shown};
-use crate::{operations, person};
+use crate::endpoint::interruption;
+use crate::process::{history_folder, run_logs};
 use terminal::{note, say};
 
 /// How long the process waits for a page after the last one was closed.
@@ -55,7 +56,7 @@ pub(super) async fn run(process_env: &ProcessEnv, shown: Option<(&Shown, Browser
     if let Some(file) = &mut file {
         file.write(&address)?;
     }
-    let shutdown = person::interruption();
+    let shutdown = interruption();
     let folders = Arc::new(Folders::new(process_env));
     let pages = folders.pages.clone();
     if let Some(login) = shown.as_ref().and_then(|(shown, _)| shown.login.clone()) {
@@ -173,13 +174,13 @@ impl Folders {
 
     fn new_hub(&self, root: &Path) -> Arc<Hub> {
         let folder = Folder::new(root.to_path_buf(), self.process_env.clone(), None);
-        self.hub_with(folder, super::of_folder(root, &self.process_env))
+        self.hub_with(folder, machine::of_folder(root, &self.process_env))
     }
 
     fn hub_with(&self, place: Arc<dyn Place>, machine: Arc<dyn Machine>) -> Arc<Hub> {
         let settings = Settings { asks_for_changes: false, ..Settings::default() };
         let workspace = Workspace::new(place, settings);
-        if let Some(history) = operations::folder(&self.process_env) {
+        if let Some(history) = history_folder(&self.process_env) {
             workspace.keep_history(history);
         }
         Hub::new(workspace, machine, Rights { edits: true, runs: true }, self.pages.clone())
@@ -190,7 +191,7 @@ impl Folders {
         let mut servers = self.servers.lock();
         if servers.get(&login.url).is_none_or(|(known, _)| *known != login) {
             let place = login.place().map_err(anyhow::Error::msg)?;
-            let hub = self.hub_with(place.clone(), super::of_server(place, &self.process_env));
+            let hub = self.hub_with(place.clone(), machine::of_server(place, run_logs(&self.process_env)));
             servers.insert(login.url.clone(), (login, hub));
         }
         Ok(())

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::address;
 use crate::args::{JupyterServer, View};
-use crate::{jupyter, serve};
+use crate::jupyter::sources::{discovery_near, jupyter_place, reach, source_beside};
 
 /// Begins the path of a notebook on a server, or is the whole path of one that is running on this machine.
 const SERVER: &str = "jupyter:";
@@ -65,16 +65,16 @@ impl Shown {
         let given = &options.places.server;
         let url = given.jupyter_url.clone().or_else(|| is_address.then(|| text.to_owned()));
         let server = JupyterServer { jupyter_url: url, ..given.clone() };
-        let source = match jupyter::source_beside(&server)? {
+        let source = match source_beside(&server)? {
             Some(source) => source,
             None => Source::Discover(
-                jupyter::discovery_near(&std::env::current_dir().unwrap_or_default())
+                discovery_near(&std::env::current_dir().unwrap_or_default())
                     .context("there is no home folder to search for a running Jupyter server")?,
             ),
         };
         let timeout = options.places.network.network_timeout;
-        let reach = jupyter::reach(server.ca_file.clone(), timeout);
-        let place = serve::jupyter_place(source.clone(), &reach, None);
+        let reach = reach(server.ca_file.clone(), timeout);
+        let place = jupyter_place(source.clone(), &reach, None);
         place.status().await?;
         let (base, token) = place.address().context("the address of the server is not known")?;
         // The address of JupyterLab with a notebook, or ours of that notebook.
@@ -130,9 +130,9 @@ impl Login {
             (None, Some(token)) => Credentials::Token(token),
             (None, None) => Credentials::None,
         };
-        let reach = jupyter::reach(self.ca_file.clone(), NetworkTimeout::from_seconds(self.network_timeout)?);
+        let reach = reach(self.ca_file.clone(), NetworkTimeout::from_seconds(self.network_timeout)?);
         // Runs of earlier programs stay with the next one that an agent uses.
-        Ok(serve::jupyter_place(Source::Given { url: self.url.clone(), credentials }, &reach, None))
+        Ok(jupyter_place(Source::Given { url: self.url.clone(), credentials }, &reach, None))
     }
 }
 

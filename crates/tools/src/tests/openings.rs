@@ -8,7 +8,7 @@ use render::marked;
 use super::messages::{filled, literals};
 
 /// Crates whose messages are in no reply: they are for people, for other programs or for logs.
-const OTHERS: [&str; 18] = [
+const OTHERS: [&str; 19] = [
     "cli",
     "clients",
     "demo",
@@ -16,6 +16,7 @@ const OTHERS: [&str; 18] = [
     "ydoc",
     "html",
     "keeper",
+    "machine",
     "names",
     "page",
     "python",

@@ -5,14 +5,13 @@ use std::sync::Arc;
 
 use ::jupyter::{Jupyter, Source};
 use anyhow::{Context as _, bail};
-use environments::ProcessEnv;
 use local::Folder;
 use place::{NotebookPath, Place};
-use tokio_util::sync::CancellationToken;
 use workspace::{Session, Settings, Workspace};
 
 use crate::args::Places;
-use crate::{endpoint, jupyter, serve};
+use crate::jupyter::sources::{discovery_near, jupyter_place, reach, source_beside};
+use crate::process::process_env;
 
 const LOCAL: &str = "local:";
 const SERVER: &str = "jupyter:";
@@ -75,10 +74,6 @@ impl Named {
     }
 }
 
-pub(crate) fn process_env() -> ProcessEnv {
-    ProcessEnv::inherited(std::env::vars_os(), std::env::home_dir(), &[])
-}
-
 /// A session of the person in the places of these notebooks, and their paths in it.
 /// Its changes are recorded if there is a folder for their history.
 pub(crate) fn session(
@@ -122,15 +117,15 @@ fn server(named: &[&Named], places: &Places) -> anyhow::Result<Option<Arc<Jupyte
     if paths.is_empty() {
         return Ok(None);
     }
-    let source = match jupyter::source_beside(&places.server)? {
+    let source = match source_beside(&places.server)? {
         Some(source) => source,
-        None => Source::Discover(jupyter::discovery_near(&std::env::current_dir().unwrap_or_default()).context(
+        None => Source::Discover(discovery_near(&std::env::current_dir().unwrap_or_default()).context(
             "there is no home folder to search for a running Jupyter server; name a server with --jupyter-url",
         )?),
     };
-    let options = jupyter::reach(places.server.ca_file.clone(), places.network.network_timeout);
+    let options = reach(places.server.ca_file.clone(), places.network.network_timeout);
     // Kernels end with the command, so that no later server looks for its runs.
-    let place = serve::jupyter_place(source, &options, None);
+    let place = jupyter_place(source, &options, None);
     for path in paths {
         if !path.starts_with(SERVER) && place.strip_name(path).is_none() {
             bail!(
@@ -146,13 +141,6 @@ fn common_folder<'p>(first: &Path, others: impl Iterator<Item = &'p Path>) -> Op
     let others: Vec<&Path> = others.collect();
     let contains = |folder: &&Path| others.iter().all(|other| other.starts_with(folder));
     first.ancestors().find(contains).map(Path::to_path_buf)
-}
-
-/// Cancelled when the person or the system wants the command to end. From now on, no signal ends it at once.
-pub(crate) fn interruption() -> CancellationToken {
-    let interruption = CancellationToken::new();
-    tokio::spawn(endpoint::cancel_on_signal(interruption.clone()));
-    interruption
 }
 
 #[cfg(test)]

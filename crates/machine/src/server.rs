@@ -13,12 +13,17 @@ use parking_lot::Mutex;
 use place::{Error, ErrorKind, Future, Kernel, KernelState, NotebookPath, Place, RunId, RunState};
 use run_logs::{CurrentLog, RunLogs};
 
-use super::followed::Followed;
+use crate::followed::Followed;
 
 /// How long a run may be unfinished on an idle kernel: then the program that requested it has ended.
 const IDLE: Duration = Duration::from_secs(5);
 
-pub(crate) struct ServerMachine {
+/// The kernels of a Jupyter server. `run_logs` is the folder of the logs.
+pub fn of_server(place: Arc<dyn Place>, run_logs: Option<PathBuf>) -> Arc<dyn Machine> {
+    Arc::new(ServerMachine::new(place, run_logs))
+}
+
+struct ServerMachine {
     place: Arc<dyn Place>,
     logs: Option<RunLogs>,
     kernels: ServerKernels,
@@ -26,8 +31,7 @@ pub(crate) struct ServerMachine {
 }
 
 impl ServerMachine {
-    /// `run_logs` is the folder of the logs.
-    pub(crate) fn new(place: Arc<dyn Place>, run_logs: Option<PathBuf>) -> Self {
+    fn new(place: Arc<dyn Place>, run_logs: Option<PathBuf>) -> Self {
         let logs = run_logs.map(RunLogs::new);
         let kernels = ServerKernels::new(place.clone());
         Self { place, logs, kernels, followed: Arc::default() }

@@ -16,19 +16,19 @@ const MAX_ENDED: usize = 20;
 const RECENT: Duration = Duration::from_secs(3);
 
 /// A log that is followed.
-pub(super) struct Followed {
-    pub(super) log: LogFollower,
+pub(crate) struct Followed {
+    pub(crate) log: LogFollower,
     /// The outputs of runs as they were last passed on, with their version.
     outputs: HashMap<String, (u64, Arc<[Output]>)>,
 }
 
 impl Followed {
-    pub(super) fn new(log: LogFollower) -> Self {
+    pub(crate) fn new(log: LogFollower) -> Self {
         Self { log, outputs: HashMap::new() }
     }
 
     /// The runs that are not over and those that ended last. `path` gives the notebook of a file, if that is in the place.
-    pub(super) fn runs(
+    pub(crate) fn runs(
         &mut self,
         is_alive: bool,
         path: impl Fn(&Path) -> Option<NotebookPath>,

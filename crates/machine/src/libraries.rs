@@ -9,8 +9,6 @@ use html::{Libraries, Library};
 use notebook::Notebook;
 use serde_json::Value;
 
-use crate::person;
-
 /// The largest script that is included, in bytes. Plotly's has 5 MB.
 const MAX_SCRIPT: u64 = 16 * 1024 * 1024;
 
@@ -52,8 +50,7 @@ const PLACES: [(Library, &[&str]); 5] = [
 ];
 
 /// The libraries for a notebook in this file: each from the first environment that has it.
-pub(crate) fn find(file: &Path, notebook: &Notebook) -> Libraries {
-    let process_env = person::process_env();
+pub fn libraries(file: &Path, notebook: &Notebook, process_env: ProcessEnv) -> Libraries {
     let folder = file.parent().unwrap_or(file);
     in_prefixes(&prefixes(folder, notebook, process_env))
 }
@@ -77,29 +74,24 @@ fn in_prefixes(prefixes: &[PathBuf]) -> Libraries {
 
 /// The environments in which the notebook's kernel may be, the most likely first.
 fn prefixes(folder: &Path, notebook: &Notebook, process_env: ProcessEnv) -> Vec<PathBuf> {
-    // No Python is asked.
+    let mut data_folders = data_folders(&process_env);
+    // Without time for them, no Python is started.
     let inspection = KernelInspection::new(folder.to_path_buf(), process_env, Duration::ZERO);
     let mut found: Vec<PathBuf> = inspection.environments().into_iter().map(|it| it.prefix).collect();
     found.extend(inspection.activated().into_iter().map(|it| it.prefix));
     found.extend(inspection.on_path().map(|it| it.prefix));
-    let kernelspec =
-        notebook.kernelspec().and_then(|spec| prefix_of_kernelspec(&spec.name, &data_folders(&found)));
+    data_folders.extend(found.iter().map(|prefix| prefix.join("share/jupyter")));
+    data_folders.extend(["/usr/local/share/jupyter", "/usr/share/jupyter"].map(PathBuf::from));
+    let kernelspec = notebook.kernelspec().and_then(|spec| prefix_of_kernelspec(&spec.name, &data_folders));
     kernelspec.into_iter().chain(found).collect()
 }
 
-/// Where kernelspecs are: the person's, those of these environments, and the system's.
-fn data_folders(prefixes: &[PathBuf]) -> Vec<PathBuf> {
-    let home = std::env::home_dir().unwrap_or_default();
-    let mut folders: Vec<PathBuf> =
-        std::env::var_os("JUPYTER_PATH").iter().flat_map(std::env::split_paths).collect();
-    folders.extend([
-        home.join(".local/share/jupyter"),
-        home.join("Library/Jupyter"),
-        home.join("AppData/Roaming/jupyter"),
-    ]);
-    folders.extend(prefixes.iter().map(|prefix| prefix.join("share/jupyter")));
-    folders.extend(["/usr/local/share/jupyter", "/usr/share/jupyter"].map(PathBuf::from));
-    folders
+/// Where the person's kernelspecs are.
+fn data_folders(process_env: &ProcessEnv) -> Vec<PathBuf> {
+    let home = process_env.home.clone().unwrap_or_default();
+    let own = [".local/share/jupyter", "Library/Jupyter", "AppData/Roaming/jupyter"];
+    let named = process_env.paths("JUPYTER_PATH").into_iter();
+    named.chain(own.iter().map(|folder| home.join(folder))).collect()
 }
 
 /// The environment of the interpreter that a kernelspec starts.

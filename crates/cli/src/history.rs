@@ -1,25 +1,20 @@
 //! `cellbridge history`, `diff` and `undo`: what agents changed in a notebook, for the person.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context as _;
 use chrono::{DateTime, Local, NaiveDate, NaiveTime};
-use environments::ProcessEnv;
 use notebook::{CellId, one_line};
 use place::Mode;
 use runs::OpenNotebook;
 use workspace::{Operation, OperationId, Session, Since, UndoTarget, Undone, summary};
 
 use crate::args::{DiffSince, History, Places, Undo};
+use crate::command_session::{self, Named};
 use crate::pager::show;
-use crate::person::{self, Named};
+use crate::process::{history_folder, process_env};
 use terminal::say;
-
-/// The folder in which the operations of notebooks are recorded.
-pub(crate) fn folder(process_env: &ProcessEnv) -> Option<PathBuf> {
-    Some(process_env.own_state_dir()?.join("history"))
-}
 
 pub(crate) async fn history(options: &History) -> anyhow::Result<()> {
     let (session, opened) = open(&options.path, &options.places).await?;
@@ -72,8 +67,8 @@ pub(crate) async fn undo(options: &Undo) -> anyhow::Result<()> {
 /// The notebook, as a session of the person sees it.
 async fn open(path: &Path, places: &Places) -> anyhow::Result<(Session, Arc<OpenNotebook>)> {
     let folder =
-        folder(&person::process_env()).context("there is no folder for the history: HOME is not set")?;
-    let (session, paths) = person::session(&[&Named::existing(path)?], places, Some(folder))?;
+        history_folder(&process_env()).context("there is no folder for the history: HOME is not set")?;
+    let (session, paths) = command_session::session(&[&Named::existing(path)?], places, Some(folder))?;
     let opened = session.use_notebook("notebook", &paths[0], Mode::Connect).await?;
     Ok((session, opened))
 }

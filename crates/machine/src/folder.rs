@@ -16,15 +16,19 @@ use page::{Machine, SeenKernel};
 use parking_lot::Mutex;
 use place::{Error, ErrorKind, Future, NextStep, NotebookPath, RunId, RunState};
 
-use super::followed::Followed;
-use crate::export::libraries;
-use crate::kernels::keeper_state;
+use crate::followed::Followed;
+use crate::libraries;
 
 /// How long a line may take to be in the log of its keeper, and how often that is looked at.
 const ANSWER_WAIT: Duration = Duration::from_secs(1);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
-pub(crate) struct FolderMachine {
+/// The kernels of a folder.
+pub fn of_folder(root: &Path, process_env: &ProcessEnv) -> Arc<dyn Machine> {
+    Arc::new(FolderMachine::new(root, process_env))
+}
+
+struct FolderMachine {
     root: PathBuf,
     process_env: ProcessEnv,
     followed: Mutex<HashMap<PathBuf, Arc<Mutex<FollowedKernel>>>>,
@@ -39,7 +43,7 @@ struct FollowedKernel {
 }
 
 impl FolderMachine {
-    pub(crate) fn new(root: &Path, process_env: &ProcessEnv) -> Self {
+    fn new(root: &Path, process_env: &ProcessEnv) -> Self {
         Self {
             root: root.to_path_buf(),
             process_env: process_env.clone(),
@@ -160,8 +164,9 @@ impl Machine for FolderMachine {
 
     fn libraries(&self, path: &NotebookPath, notebook: &Notebook) -> BoxFuture<'_, Libraries> {
         let (file, notebook) = (self.root.join(path.as_str()), notebook.clone());
+        let process_env = self.process_env.clone();
         async move {
-            let found = tokio::task::spawn_blocking(move || libraries::find(&file, &notebook)).await;
+            let found = tokio::task::spawn_blocking(move || libraries(&file, &notebook, process_env)).await;
             found.unwrap_or_default()
         }
         .boxed()
@@ -179,4 +184,17 @@ impl Machine for FolderMachine {
 
 fn failed(cause: &str) -> Error {
     Error::new(ErrorKind::Unavailable, format!("The kernel was not reached: {cause}."), NextStep::TryAgain)
+}
+
+/// The state of a keeper in words.
+pub fn keeper_state(state: &KeeperState) -> String {
+    match state {
+        KeeperState::Starting => "starting".to_owned(),
+        KeeperState::Idle => "idle".to_owned(),
+        KeeperState::Busy => "busy".to_owned(),
+        KeeperState::Dead { how } => format!("dead ({how})"),
+        KeeperState::KeeperDead => "ended; its last runs have not been read".to_owned(),
+        KeeperState::Silent => "its keeper does not answer".to_owned(),
+        KeeperState::Refused { cause } => format!("not used here ({cause})"),
+    }
 }

@@ -3,31 +3,25 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use environments::ProcessEnv;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use local::ProcessEnv;
 use page::{Machine, SeenKernel};
 use place::{Error, ErrorKind, Future, Place, RunId};
 
-/// Of a folder.
-pub(crate) struct FolderMachine;
-
-impl FolderMachine {
-    pub(crate) fn new(_root: &Path, _process_env: &ProcessEnv) -> Self {
-        Self
-    }
+/// The kernels of a folder.
+pub fn of_folder(_root: &Path, _process_env: &ProcessEnv) -> Arc<dyn Machine> {
+    Arc::new(Unseen)
 }
 
-/// Of a Jupyter server.
-pub(crate) struct ServerMachine;
-
-impl ServerMachine {
-    pub(crate) fn new(_place: Arc<dyn Place>, _run_logs: Option<PathBuf>) -> FolderMachine {
-        FolderMachine
-    }
+/// The kernels of a Jupyter server.
+pub fn of_server(_place: Arc<dyn Place>, _run_logs: Option<PathBuf>) -> Arc<dyn Machine> {
+    Arc::new(Unseen)
 }
 
-impl Machine for FolderMachine {
+struct Unseen;
+
+impl Machine for Unseen {
     fn look(&self) -> BoxFuture<'_, Vec<SeenKernel>> {
         std::future::ready(Vec::new()).boxed()
     }
