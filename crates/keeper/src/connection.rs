@@ -16,8 +16,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use kernel::log::Note;
-use kernel::{Client, ExecutionId, KernelError, Ready, TimedEvents, drive};
+use kernel::log::Announcement;
+use kernel::{Client, KernelError, MessageId, Ready, TimedEvents, drive};
 use notebook::Json;
 use parking_lot::Mutex;
 use tokio::net::UnixStream;
@@ -74,14 +74,14 @@ pub struct Connection {
 /// A run of an earlier client.
 #[derive(Debug)]
 pub struct OrphanedExecution {
-    pub note: Note,
-    pub noted_at: SystemTime,
+    pub announcement: Announcement,
+    pub announced_at: SystemTime,
     /// Its outputs are in its cell already.
     pub is_stored: bool,
     /// Nothing is left to do but to show it.
     pub is_acknowledged: bool,
     /// What happened to it so far and what happens from now on; `None` if its request was never sent.
-    pub execution: Option<(ExecutionId, TimedEvents)>,
+    pub execution: Option<(MessageId, TimedEvents)>,
 }
 
 /// Speaks to the keeper over a [`Client`]'s connection.
@@ -94,7 +94,7 @@ pub struct KeeperHandle {
 }
 
 /// The runs of other clients.
-type Others = Arc<Mutex<VecDeque<Note>>>;
+type Others = Arc<Mutex<VecDeque<Announcement>>>;
 
 /// What a [`KeeperHandle`] wants of the connection.
 #[derive(Debug)]
@@ -119,7 +119,7 @@ impl KeeperHandle {
     }
 
     /// The runs that other clients have begun since the last call, the last of them if there are many.
-    pub fn take_others(&self) -> Vec<Note> {
+    pub fn take_others(&self) -> Vec<Announcement> {
         std::mem::take(&mut *self.others.lock()).into()
     }
 

@@ -123,7 +123,7 @@ impl Keeper {
     pub(crate) fn of_leftovers(folder: KeeperFolder, lock: FolderLock) -> io::Result<Self> {
         let (mut runs, mut how) = (Runs::default(), None);
         let mut log = Log::reopen(&folder.path, |offset, time, record| match record {
-            LogRecord::Note(note) => runs.note(note, offset, None, time),
+            LogRecord::Announced(announcement) => runs.announce(announcement, offset, None, time),
             LogRecord::FromKernel { channel, parts } => {
                 runs.received(channel, &Peek::of(channel, &parts), 0, u64::MAX);
             }

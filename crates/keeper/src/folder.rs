@@ -7,6 +7,7 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use notebook::RunId;
 use rustix::process::Pid;
 use tokio::net::{UnixListener, UnixStream};
 
@@ -183,9 +184,9 @@ impl KeeperFolder {
     }
 
     /// The runs whose outcome the first reply of a server reported.
-    pub fn reported(&self) -> HashSet<String> {
+    pub fn reported(&self) -> HashSet<RunId> {
         let reported = fs::read_to_string(self.path.join(REPORTED)).unwrap_or_default();
-        reported.lines().map(str::to_owned).collect()
+        reported.lines().map(RunId::from).collect()
     }
 
     /// The first reply of this server reports these. Another one does not report them again.

@@ -8,7 +8,7 @@
 //! | [`ClientFrame::Hello`] with its version | [`KeeperFrame::Welcome`], or [`KeeperFrame::Refused`] |
 //! | [`ClientFrame::Adopt`] | [`KeeperFrame::Adopted`]: the runs that have no owner now belong to this client |
 //! | [`ClientFrame::Follow`] from an offset | [`KeeperFrame::Records`]: the log from there on, and everything that comes |
-//! | [`ClientFrame::Note`] about a run, then [`ClientFrame::Send`] | both appear in the log, before the kernel gets the message |
+//! | [`ClientFrame::Announce`] about a run, then [`ClientFrame::Send`] | both appear in the log, before the kernel gets the message |
 //! | [`ClientFrame::Store`] | the outputs of a run are in its cell; the next client must report it |
 //! | [`ClientFrame::Acknowledge`] | that is done: later clients are only shown the run, as long as the log has room |
 //!
@@ -58,7 +58,9 @@ pub use kernel_file::{ChosenKernel, KernelFile};
 pub use launcher::{KernelProcess, LaunchError, Launched, Launcher};
 pub use lifetime::Lifetimes;
 pub use list::{KeeperState, KeptKernel, StopError, kept_kernels};
-pub use log::{LogEntry, LogEntryKind, LogFollower, LoggedRun, NoteData, Shown, logged_run, logged_runs};
+pub use log::{
+    AnnouncedData, LogEntry, LogEntryKind, LogFollower, LoggedRun, Shown, logged_run, logged_runs,
+};
 pub use private::{is_own_process, is_private, make_private_parent, unused_folders};
 pub use process::{detach, run_from_stdin};
 pub use protocol::{

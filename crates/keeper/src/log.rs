@@ -1,11 +1,12 @@
 //! The log of a keeper: its files, and what they say about runs.
 
+mod announced_data;
 mod entries;
 mod files;
 mod followed;
 mod logged_runs;
-mod note_data;
 
+pub use announced_data::AnnouncedData;
 pub(crate) use entries::read_entries;
 pub use entries::{LogEntry, LogEntryKind};
 pub(crate) use files::{Log, LogReader, is_log, read_piece};
@@ -13,4 +14,3 @@ pub use followed::{LogFollower, Shown};
 #[cfg(test)]
 pub(crate) use logged_runs::WITHDRAWN;
 pub use logged_runs::{LoggedRun, logged_run, logged_runs};
-pub use note_data::NoteData;

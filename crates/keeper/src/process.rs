@@ -136,8 +136,8 @@ fn prepare(spec: &KeeperSpec, folder: &KeeperFolder, launcher: Arc<dyn Launcher>
     lock.write_keeper()?;
     let settling = Settling::with(spec.program.clone());
     let mut keeper = Keeper::of_launcher((folder.clone(), lock), launcher, spec.lifetimes, settling)?;
-    for note in &spec.waiting {
-        keeper.on_early_frame(Ok(ClientFrame::Note(note.clone())));
+    for announcement in &spec.waiting {
+        keeper.on_early_frame(Ok(ClientFrame::Announce(announcement.clone())));
     }
     folder.set_record(&spec.kernel_file(folder.socket()))?;
     Ok(keeper)

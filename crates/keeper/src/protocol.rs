@@ -3,7 +3,9 @@
 use std::time::SystemTime;
 
 use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
-use kernel::log::{AdoptedRun, Channel, FormatError, Note, put_message, read_message};
+use kernel::MessageId;
+use kernel::log::{AdoptedRun, Announcement, Channel, FormatError, put_message, read_message};
+use notebook::RunId;
 use serde::{Deserialize, Serialize};
 
 mod frame;
@@ -85,7 +87,7 @@ pub enum ClientFrame {
         offset: u64,
     },
     /// To be appended to the log.
-    Note(Note),
+    Announce(Announcement),
     /// For the kernel: header, parent header, metadata, content, buffers.
     Send {
         channel: Channel,
@@ -93,15 +95,15 @@ pub enum ClientFrame {
     },
     /// The outputs of this run are in its cell; they must still be reported.
     Store {
-        run: String,
+        run: RunId,
     },
     /// The outcome of this run is stored and reported.
     Acknowledge {
-        run: String,
+        run: RunId,
     },
     /// Interrupt the kernel; if the request of this id has not reached it, withdraw that instead.
     Interrupt {
-        message: Option<String>,
+        message: Option<MessageId>,
     },
     /// Start another process of the kernel, in place of the one that runs.
     Restart,
@@ -167,7 +169,7 @@ impl ClientFrame {
                 out.put_u8(FOLLOW);
                 out.put_u64(*offset);
             }
-            Self::Note(note) => put_json(NOTE, note, &mut out),
+            Self::Announce(announcement) => put_json(NOTE, announcement, &mut out),
             Self::Send { channel, parts } => {
                 out.put_u8(SEND);
                 put_message(*channel, parts, &mut out);
@@ -188,7 +190,7 @@ impl ClientFrame {
             HELLO => Self::Hello(json(&payload)?),
             ADOPT => Self::Adopt,
             FOLLOW => Self::Follow { offset: number(&mut payload)? },
-            NOTE => Self::Note(json(&payload)?),
+            NOTE => Self::Announce(json(&payload)?),
             SEND => {
                 let (channel, parts) = read_message(&mut payload)?;
                 Self::Send { channel, parts }
@@ -265,10 +267,10 @@ mod tests {
 
     use super::*;
 
-    fn note() -> Note {
-        Note {
-            run: "r1".to_owned(),
-            message: Some("m".to_owned()),
+    fn announcement() -> Announcement {
+        Announcement {
+            run: "r1".into(),
+            message: Some("m".into()),
             data: json!({ "cell": "c", "agent": null }),
         }
     }
@@ -279,12 +281,12 @@ mod tests {
             ClientFrame::Hello(Hello { version: VERSION, process: 7 }),
             ClientFrame::Adopt,
             ClientFrame::Follow { offset: 1 << 40 },
-            ClientFrame::Note(note()),
+            ClientFrame::Announce(announcement()),
             ClientFrame::Send { channel: Channel::Stdin, parts: vec!["a".into(), "".into()] },
-            ClientFrame::Acknowledge { run: "r1".to_owned() },
-            ClientFrame::Store { run: "r1".to_owned() },
+            ClientFrame::Acknowledge { run: "r1".into() },
+            ClientFrame::Store { run: "r1".into() },
             ClientFrame::Interrupt { message: None },
-            ClientFrame::Interrupt { message: Some("m".to_owned()) },
+            ClientFrame::Interrupt { message: Some("m".into()) },
             ClientFrame::Restart,
             ClientFrame::End,
         ];
@@ -309,7 +311,12 @@ mod tests {
             attached: vec![1, 2],
             orphans: 3,
         };
-        let runs = vec![AdoptedRun { note: note(), noted_at: time, is_stored: true, is_acknowledged: false }];
+        let runs = vec![AdoptedRun {
+            announcement: announcement(),
+            announced_at: time,
+            is_stored: true,
+            is_acknowledged: false,
+        }];
         let frames = [
             KeeperFrame::Welcome(welcome),
             KeeperFrame::Refused { version: 2 },

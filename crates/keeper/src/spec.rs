@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use kernel::log::Note;
+use kernel::log::Announcement;
 use serde::{Deserialize, Serialize};
 
 use crate::kernel_file::{ChosenKernel, KernelFile};
@@ -33,7 +33,7 @@ pub struct KeeperSpec {
     pub program: PathBuf,
     /// The runs that wait for the kernel already.
     #[serde(default)]
-    pub waiting: Vec<Note>,
+    pub waiting: Vec<Announcement>,
 }
 
 /// How the start of a kernel went.
@@ -76,7 +76,7 @@ pub(crate) mod tests {
 
     /// That of a kernel for which a run waits.
     pub(crate) fn spec(folder: PathBuf) -> KeeperSpec {
-        let note = Note { run: "r1".to_owned(), message: None, data: serde_json::Value::Null };
+        let announcement = Announcement { run: "r1".into(), message: None, data: serde_json::Value::Null };
         KeeperSpec {
             folder,
             id: "id".to_owned(),
@@ -88,7 +88,7 @@ pub(crate) mod tests {
             start_timeout: Duration::from_secs(60),
             lifetimes: Lifetimes::of_idle(Duration::from_secs(60)),
             program: "/k".into(),
-            waiting: vec![note],
+            waiting: vec![announcement],
         }
     }
 }

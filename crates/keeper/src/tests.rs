@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use kernel::log::{Channel, LogEvent, LogRecord, Note};
+use kernel::log::{Announcement, Channel, LogEvent, LogRecord};
 use kernel::{Event, Outcome, Status};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -93,8 +93,12 @@ impl Machine {
     }
 }
 
-fn note(run: &str, message: Option<&str>) -> LogRecord {
-    LogRecord::Note(Note { run: run.to_owned(), message: message.map(str::to_owned), data: Value::Null })
+fn announcement(run: &str, message: Option<&str>) -> LogRecord {
+    LogRecord::Announced(Announcement {
+        run: run.into(),
+        message: message.map(Into::into),
+        data: Value::Null,
+    })
 }
 
 fn from_kernel(channel: Channel, kind: &str, parent: &str, content: &Value) -> LogRecord {
@@ -124,14 +128,16 @@ async fn outcome(orphan: &mut OrphanedExecution) -> Outcome {
 #[tokio::test]
 async fn runs_of_a_dead_keeper_are_adopted_and_its_folder_is_removed_once_they_are_acknowledged() {
     let machine = Machine::new();
-    let mut records = vec![note("r0", Some("m0")), note("r1", Some("m1")), note("r2", Some("m2"))];
+    let mut records =
+        vec![announcement("r0", Some("m0")), announcement("r1", Some("m1")), announcement("r2", Some("m2"))];
     records.extend(finished("m0"));
-    records.push(LogRecord::Acknowledged { run: "r0".to_owned() });
+    records.push(LogRecord::Acknowledged { run: "r0".into() });
     records.extend(finished("m1"));
     machine.leave("one", &records);
     let Attachment { mut connection, is_kept } = machine.attach().await;
     assert!(!is_kept);
-    let runs: Vec<_> = connection.orphans.iter().map(|run| (&*run.note.run, run.is_acknowledged)).collect();
+    let runs: Vec<_> =
+        connection.orphans.iter().map(|run| (&*run.announcement.run, run.is_acknowledged)).collect();
     assert_eq!(runs, [("r0", true), ("r1", false), ("r2", false)]);
     let done = Outcome::Done { execution_count: None, next_input: None };
     assert_eq!(outcome(&mut connection.orphans[1]).await, done);
@@ -140,10 +146,10 @@ async fn runs_of_a_dead_keeper_are_adopted_and_its_folder_is_removed_once_they_a
     let mut status = connection.client.status();
     status.wait_for(|status| matches!(status, Status::Dead { .. })).await.unwrap();
     // A run that was announced here before the kernel's death was seen; it runs on another kernel.
-    let note = Note { run: "r3".to_owned(), message: None, data: Value::Null };
-    connection.keeper.send(ClientFrame::Note(note));
+    let announcement = Announcement { run: "r3".into(), message: None, data: Value::Null };
+    connection.keeper.send(ClientFrame::Announce(announcement));
     for run in ["r1", "r2"] {
-        connection.keeper.send(ClientFrame::Acknowledge { run: run.to_owned() });
+        connection.keeper.send(ClientFrame::Acknowledge { run: run.into() });
     }
     drop(connection);
     machine.until_removed().await;
@@ -153,14 +159,14 @@ async fn runs_of_a_dead_keeper_are_adopted_and_its_folder_is_removed_once_they_a
 async fn runs_that_waited_for_a_kernel_that_never_started_are_known_and_leave_nothing_once_acknowledged() {
     let machine = Machine::new();
     let died = LogRecord::Event(LogEvent::Died { how: "its server ended".to_owned() });
-    machine.leave("one", &[note("r1", None), note("r2", None), died]);
+    machine.leave("one", &[announcement("r1", None), announcement("r2", None), died]);
     let Attachment { connection, is_kept } = machine.attach().await;
     assert!(!is_kept);
     let runs: Vec<_> =
-        connection.orphans.iter().map(|run| (&*run.note.run, run.execution.is_none())).collect();
+        connection.orphans.iter().map(|run| (&*run.announcement.run, run.execution.is_none())).collect();
     assert_eq!(runs, [("r1", true), ("r2", true)]);
     for run in ["r1", "r2"] {
-        connection.keeper.send(ClientFrame::Acknowledge { run: run.to_owned() });
+        connection.keeper.send(ClientFrame::Acknowledge { run: run.into() });
     }
     // Although the connection stays.
     machine.until_removed().await;
@@ -169,7 +175,7 @@ async fn runs_that_waited_for_a_kernel_that_never_started_are_known_and_leave_no
 #[tokio::test]
 async fn what_nobody_acknowledged_is_adopted_again() {
     let machine = Machine::new();
-    machine.leave("one", &[note("r1", Some("m1"))]);
+    machine.leave("one", &[announcement("r1", Some("m1"))]);
     for _ in 0..2 {
         let Attachment { connection, .. } = machine.attach().await;
         assert_eq!(connection.orphans.len(), 1);
@@ -195,7 +201,7 @@ async fn a_log_that_is_no_log_is_an_error_and_stays() {
 #[tokio::test]
 async fn what_a_keeper_of_a_later_version_left_is_not_touched() {
     let machine = Machine::new();
-    machine.leave_by(VERSION + 1, "one", &[note("r1", Some("m1"))]);
+    machine.leave_by(VERSION + 1, "one", &[announcement("r1", Some("m1"))]);
     let [(folder, record)] = &keepers(&machine.state)[..] else { panic!() };
     let log = folder.path.join(format!("log.{:020}", 0));
     let mut written = std::fs::read(&log).unwrap();
@@ -251,7 +257,7 @@ fn attached(machine: &Machine, name: &str) -> tokio::task::JoinHandle<()> {
 #[tokio::test]
 async fn what_another_server_reads_is_no_keeper_that_hangs_and_no_other_process_is_signalled() {
     let machine = Machine::new();
-    machine.leave("one", &[note("r1", Some("m1"))]);
+    machine.leave("one", &[announcement("r1", Some("m1"))]);
     let [(folder, record)] = &keepers(&machine.state)[..] else { panic!() };
     // Another process has the id that the keeper had, which left its socket behind.
     let mut other = std::process::Command::new("sleep").arg("1000").spawn().unwrap();

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use kernel::MessageId;
 use kernel::log::{Channel, ClientId, Peek};
 
 /// How long the reply or `idle` of an execution may be missing once the other has come. Kernels leave out the reply if they
@@ -16,27 +17,27 @@ const SETTLE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A message for the kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Request {
+pub(crate) struct QueuedRequest {
     pub(crate) client: ClientId,
     pub(crate) channel: Channel,
     /// `msg_id`.
-    pub(crate) id: String,
+    pub(crate) id: MessageId,
     pub(crate) is_execution: bool,
     pub(crate) parts: Vec<Bytes>,
 }
 
-impl Request {
+impl QueuedRequest {
     pub(crate) fn new(client: ClientId, channel: Channel, parts: Vec<Bytes>) -> Self {
         let peek = Peek::of(channel, &parts);
         let is_execution = channel == Channel::Shell && peek.kind == "execute_request";
-        Self { client, channel, id: peek.id, is_execution, parts }
+        Self { client, channel, id: peek.id.into(), is_execution, parts }
     }
 }
 
 /// The execution that the kernel has.
 #[derive(Debug)]
 struct Turn {
-    id: String,
+    id: MessageId,
     has_reply: bool,
     is_idle: bool,
     /// When it is over at the latest.
@@ -46,12 +47,12 @@ struct Turn {
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
     current: Option<Turn>,
-    waiting: VecDeque<Request>,
+    waiting: VecDeque<QueuedRequest>,
 }
 
 impl Turns {
     /// A client sends a message. Returns what goes to the kernel now.
-    pub(crate) fn submit(&mut self, request: Request) -> Vec<Request> {
+    pub(crate) fn submit(&mut self, request: QueuedRequest) -> Vec<QueuedRequest> {
         let waits_behind_own = self.waiting.iter().any(|waiting| waiting.client == request.client);
         let must_wait = request.channel == Channel::Shell
             && (waits_behind_own || (request.is_execution && self.current.is_some()));
@@ -66,8 +67,8 @@ impl Turns {
     }
 
     /// The kernel sent a message. Returns what goes to it now.
-    pub(crate) fn received(&mut self, channel: Channel, peek: &Peek, now: Instant) -> Vec<Request> {
-        let Some(turn) = self.current.as_mut().filter(|turn| turn.id == peek.parent) else {
+    pub(crate) fn received(&mut self, channel: Channel, peek: &Peek, now: Instant) -> Vec<QueuedRequest> {
+        let Some(turn) = self.current.as_mut().filter(|turn| *turn.id == *peek.parent) else {
             return Vec::new();
         };
         match (channel, &*peek.kind, peek.state.as_deref()) {
@@ -88,7 +89,7 @@ impl Turns {
     }
 
     /// Ends a turn of which a message is missing. Returns its request and what goes to the kernel now.
-    pub(crate) fn tick(&mut self, now: Instant) -> Option<(String, Vec<Request>)> {
+    pub(crate) fn tick(&mut self, now: Instant) -> Option<(MessageId, Vec<QueuedRequest>)> {
         let turn = self.current.take_if(|turn| turn.ends_at.is_some_and(|at| at <= now))?;
         Some((turn.id, self.next()))
     }
@@ -116,13 +117,13 @@ impl Turns {
         self.current.is_some() || !self.waiting.is_empty()
     }
 
-    fn begin(&mut self, request: &Request) {
+    fn begin(&mut self, request: &QueuedRequest) {
         let id = request.id.clone();
         self.current = Some(Turn { id, has_reply: false, is_idle: false, ends_at: None });
     }
 
     /// The turn is over: what waits up to the next execution, and that.
-    fn next(&mut self) -> Vec<Request> {
+    fn next(&mut self) -> Vec<QueuedRequest> {
         self.current = None;
         let mut released = Vec::new();
         while let Some(request) = self.waiting.pop_front() {
@@ -143,17 +144,17 @@ impl Turns {
 mod tests {
     use super::*;
 
-    fn request(client: ClientId, id: &str, kind: &str) -> Request {
+    fn request(client: ClientId, id: &str, kind: &str) -> QueuedRequest {
         let header = format!(r#"{{"msg_id": "{id}", "msg_type": "{kind}"}}"#);
-        Request::new(client, Channel::Shell, vec![header.into(), "{}".into(), "{}".into(), "{}".into()])
+        QueuedRequest::new(client, Channel::Shell, vec![header.into(), "{}".into(), "{}".into(), "{}".into()])
     }
 
-    fn run(client: ClientId, id: &str) -> Request {
+    fn run(client: ClientId, id: &str) -> QueuedRequest {
         request(client, id, "execute_request")
     }
 
-    fn ids(requests: Vec<Request>) -> Vec<String> {
-        requests.into_iter().map(|request| request.id).collect()
+    fn ids(requests: Vec<QueuedRequest>) -> Vec<String> {
+        requests.into_iter().map(|request| request.id.to_string()).collect()
     }
 
     fn reply(turns: &mut Turns, id: &str) -> Vec<String> {
@@ -189,7 +190,8 @@ mod tests {
         turns.submit(run(2, "b"));
         assert!(turns.submit(request(2, "question", "kernel_info_request")).is_empty());
         assert_eq!(ids(turns.submit(request(1, "other", "kernel_info_request"))), ["other"]);
-        let control = Request { channel: Channel::Control, ..request(2, "interrupt", "interrupt_request") };
+        let control =
+            QueuedRequest { channel: Channel::Control, ..request(2, "interrupt", "interrupt_request") };
         assert_eq!(ids(turns.submit(control)), ["interrupt"]);
         reply(&mut turns, "a");
         assert_eq!(idle(&mut turns, "a"), ["b"]);
@@ -207,7 +209,7 @@ mod tests {
         assert!(turns.deadline().is_some());
         assert!(turns.tick(now).is_none());
         let (ended, released) = turns.tick(now + 2 * SETTLE_TIMEOUT).unwrap();
-        assert_eq!((ended, ids(released)), ("a".to_owned(), vec!["b".to_owned()]));
+        assert_eq!((&*ended, ids(released)), ("a", vec!["b".to_owned()]));
     }
 
     #[test]

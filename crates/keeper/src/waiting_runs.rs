@@ -1,11 +1,12 @@
-//! The runs of this server that no keeper knows of yet: their kernel is being chosen or started. They are noted in a folder like
+//! The runs of this server that no keeper knows of yet: their kernel is being chosen or started. They are announced in a folder like
 //! that of a keeper, from which other servers learn of them if this program is killed.
 
 use std::collections::HashSet;
 use std::io;
 use std::time::SystemTime;
 
-use kernel::log::{LogRecord, Note};
+use kernel::log::{Announcement, LogRecord};
+use notebook::RunId;
 use parking_lot::Mutex;
 
 use crate::folder::{FolderLock, KeeperFolder, folders};
@@ -16,59 +17,59 @@ use crate::state_folder::StateFolder;
 pub struct WaitingRuns {
     state: StateFolder,
     /// Not there while no run waits.
-    noted: Mutex<Option<Noted>>,
+    announced: Mutex<Option<WaitingFolder>>,
 }
 
-struct Noted {
+struct WaitingFolder {
     folder: KeeperFolder,
     /// Held as long as this server lives.
     _lock: FolderLock,
     log: Log,
-    runs: HashSet<String>,
+    runs: HashSet<RunId>,
 }
 
 impl WaitingRuns {
     /// None wait yet: nothing is written.
     pub fn new(state: StateFolder) -> Self {
-        Self { state, noted: Mutex::default() }
+        Self { state, announced: Mutex::default() }
     }
 
     /// A run waits. If that cannot be written, a later server does not learn of it.
-    pub fn add(&self, note: Note) {
-        if let Err(error) = self.try_add(note) {
+    pub fn add(&self, announcement: Announcement) {
+        if let Err(error) = self.try_add(announcement) {
             tracing::debug!(%error, "a run would be forgotten if this server were killed now");
         }
     }
 
-    fn try_add(&self, note: Note) -> io::Result<()> {
-        let mut noted = self.noted.lock();
-        let noted = match &mut *noted {
-            Some(noted) => noted,
-            empty => empty.insert(Noted::create(&self.state)?),
+    fn try_add(&self, announcement: Announcement) -> io::Result<()> {
+        let mut announced = self.announced.lock();
+        let announced = match &mut *announced {
+            Some(announced) => announced,
+            empty => empty.insert(WaitingFolder::create(&self.state)?),
         };
-        noted.runs.insert(note.run.clone());
-        noted.log.append(&LogRecord::Note(note), SystemTime::now()).map(drop)
+        announced.runs.insert(announcement.run.clone());
+        announced.log.append(&LogRecord::Announced(announcement), SystemTime::now()).map(drop)
     }
 
     /// A keeper knows of a run, or an agent knows what became of it.
-    pub fn remove(&self, run: &str) {
-        let mut all = self.noted.lock();
-        let Some(noted) = all.as_mut().filter(|noted| noted.runs.contains(run)) else { return };
-        noted.runs.remove(run);
-        if noted.runs.is_empty() {
-            noted.folder.remove();
+    pub fn remove(&self, run: &RunId) {
+        let mut all = self.announced.lock();
+        let Some(announced) = all.as_mut().filter(|announced| announced.runs.contains(run)) else { return };
+        announced.runs.remove(run);
+        if announced.runs.is_empty() {
+            announced.folder.remove();
             *all = None;
             return;
         }
         if let Err(error) =
-            noted.log.append(&LogRecord::Acknowledged { run: run.to_owned() }, SystemTime::now())
+            announced.log.append(&LogRecord::Acknowledged { run: run.clone() }, SystemTime::now())
         {
             tracing::debug!(%error, "a run would be reported as not run if this server were killed now");
         }
     }
 }
 
-impl Noted {
+impl WaitingFolder {
     fn create(state: &StateFolder) -> io::Result<Self> {
         let folder = KeeperFolder::named(state, &uuid::Uuid::new_v4().simple().to_string())?;
         folder.create()?;
@@ -78,7 +79,7 @@ impl Noted {
     }
 }
 
-/// The folders in which servers have noted runs that wait. Whether one lives, its lock says.
+/// The folders in which servers have announced runs that wait. Whether one lives, its lock says.
 pub fn waiting_folders(state: &StateFolder) -> Vec<KeeperFolder> {
     // Whoever makes a folder locks it before there is a log: only then it may be asked for its lock.
     folders(state).into_iter().filter(|folder| folder.has_log() && folder.record().is_none()).collect()
@@ -92,8 +93,8 @@ mod tests {
     use super::*;
     use crate::log::logged_runs;
 
-    fn note(run: &str) -> Note {
-        Note { run: run.to_owned(), message: None, data: json!({ "cell": "c" }) }
+    fn announcement(run: &str) -> Announcement {
+        Announcement { run: run.into(), message: None, data: json!({ "cell": "c" }) }
     }
 
     #[test]
@@ -102,9 +103,9 @@ mod tests {
         let state = StateFolder::at(temporary.path());
         let runs = WaitingRuns::new(state.clone());
         assert!(waiting_folders(&state).is_empty());
-        runs.add(note("r1"));
-        runs.add(note("r2"));
-        runs.remove("r1");
+        runs.add(announcement("r1"));
+        runs.add(announcement("r2"));
+        runs.remove(&"r1".into());
         let [folder] = &waiting_folders(&state)[..] else { panic!() };
         assert!(folder.is_kept(), "its server lives");
         let found: Vec<_> =
@@ -116,9 +117,9 @@ mod tests {
         assert_eq!(waiting_folders(&state).len(), 1);
 
         let runs = WaitingRuns::new(state.clone());
-        runs.add(note("r3"));
-        runs.remove("r3");
-        runs.remove("r3");
+        runs.add(announcement("r3"));
+        runs.remove(&"r3".into());
+        runs.remove(&"r3".into());
         assert_eq!(waiting_folders(&state).len(), 1, "only the one that was left");
     }
 }

@@ -13,10 +13,11 @@ use tokio::time::timeout;
 use crate::command::{Asked, Command};
 use crate::execution::{InputRequests, Process};
 use crate::handler_state::HandlerState;
+use crate::log::Announcement;
 use crate::messages::handler_answer::EXPRESSION;
 use crate::messages::json_string::Short;
 use crate::messages::{Channel, Message};
-use crate::{Event, ExecutionId, KernelError, Outcome, RunAnnouncement, Sink, Status};
+use crate::{Event, KernelError, MessageId, Outcome, Sink, Status};
 
 /// How long a kernel may take to reply on the control channel. Many reply there only between two executions.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -48,17 +49,17 @@ impl Client {
     /// Never waits.
     ///
     /// If the kernel is dead, `sink` receives that before this returns.
-    pub fn execute(&self, code: impl Into<String>, sink: Sink) -> ExecutionId {
-        self.execute_with_note(code, None, sink)
+    pub fn execute(&self, code: impl Into<String>, sink: Sink) -> MessageId {
+        self.execute_announced(code, None, sink)
     }
 
     /// The same, with a note for the kernel's keeper, if it has one.
-    pub fn execute_with_note(
+    pub fn execute_announced(
         &self,
         code: impl Into<String>,
-        note: Option<RunAnnouncement>,
+        announcement: Option<Announcement>,
         sink: Sink,
-    ) -> ExecutionId {
+    ) -> MessageId {
         let request = ExecuteRequest {
             code: code.into(),
             silent: false,
@@ -67,25 +68,25 @@ impl Client {
             allow_stdin: true,
             stop_on_error: true,
         };
-        self.execute_request(request, note, sink)
+        self.execute_request(request, announcement, sink)
     }
 
     /// Queues a request to run code. Never waits.
     pub(crate) fn execute_request(
         &self,
         request: ExecuteRequest,
-        note: Option<RunAnnouncement>,
+        announcement: Option<Announcement>,
         sink: Sink,
-    ) -> ExecutionId {
+    ) -> MessageId {
         let mut request = JupyterMessage::new(request, None);
-        let id = ExecutionId::new(&request.header.msg_id);
+        let id = MessageId::new(&*request.header.msg_id);
         if let JupyterMessageContent::ExecuteRequest(content) = &mut request.content
             && !content.silent
         {
             let expression = self.changes_expression(id.as_str());
             content.user_expressions = expression.map(|it| [(EXPRESSION.to_owned(), it)].into());
         }
-        let command = Command::Execute { id: id.clone(), request, note, sink };
+        let command = Command::Execute { id: id.clone(), request, announcement, sink };
         if let Err(mpsc::error::SendError(Command::Execute { mut sink, .. })) = self.commands.send(command) {
             sink(Event::Finished(Outcome::KernelDied { how: self.how_it_died() }));
         }
@@ -93,14 +94,14 @@ impl Client {
     }
 
     /// Answers [`Event::InputWanted`]. `false` if the execution does not wait for input.
-    pub fn answer_input(&self, id: &ExecutionId, value: String) -> bool {
+    pub fn answer_input(&self, id: &MessageId, value: String) -> bool {
         let Some(request) = self.input_requests.remove(id) else { return false };
         self.commands.send(Command::Send((Channel::Stdin, input_reply(&request, value)))).is_ok()
     }
 
     /// Has the kernel's keeper interrupt this execution, or withdraw it if it waits for those of other clients. Does nothing
     /// without a keeper.
-    pub fn interrupt_execution(&self, id: &ExecutionId) {
+    pub fn interrupt_execution(&self, id: &MessageId) {
         // It fails if the kernel is dead, and the execution over.
         let _ = self.commands.send(Command::Interrupt(id.clone()));
     }

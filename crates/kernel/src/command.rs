@@ -2,21 +2,22 @@ use jupyter_protocol::JupyterMessage;
 use notebook::Json;
 use tokio::sync::oneshot;
 
+use crate::log::Announcement;
 use crate::messages::{Message, Outgoing};
-use crate::{ExecutionId, RunAnnouncement, Sink};
+use crate::{MessageId, Sink};
 
 /// What clients ask of the driver.
 pub(crate) enum Command {
     Execute {
-        id: ExecutionId,
+        id: MessageId,
         request: JupyterMessage,
-        note: Option<RunAnnouncement>,
+        announcement: Option<Announcement>,
         sink: Sink,
     },
     /// Send a message that has no reply.
     Send(Outgoing),
     /// Interrupt the kernel if it works on this execution; if it does not have it yet, withdraw it.
-    Interrupt(ExecutionId),
+    Interrupt(MessageId),
     /// Send a request that belongs to no execution and return the reply.
     Ask {
         request: Outgoing,

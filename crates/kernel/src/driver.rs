@@ -12,6 +12,7 @@ use tokio::time::{sleep_until, timeout};
 use crate::command::{Answer, Command};
 use crate::connector::Ready;
 use crate::execution::{Action, Executions, InputRequests};
+use crate::log::Announcement;
 use crate::messages::{Channel, Message};
 use crate::transport::{Received, Transport};
 use crate::{Client, Outcome, Status};
@@ -194,9 +195,10 @@ impl<T: Transport> Driver<T> {
     /// Does what a client asks. Returns how the kernel's process ended, if that is what it reports.
     async fn on_command(&mut self, command: Command) -> Option<String> {
         match command {
-            Command::Execute { id, request, note, sink } => {
-                if let Some(note) = note {
-                    self.transport.note(&id, note).await;
+            Command::Execute { id, request, announcement, sink } => {
+                if let Some(announcement) = announcement {
+                    let message = Some(id.clone());
+                    self.transport.announce(Announcement { message, ..announcement }).await;
                 }
                 self.executions.add(id, sink, Instant::now());
                 self.transport.send((Channel::Shell, request)).await;

@@ -18,7 +18,7 @@ mod silence_check;
 mod stdin;
 mod widget_updates;
 
-pub use event::{Event, ExecutionId, Sink, Status, TimedEvents};
+pub use event::{Event, Sink, Status, TimedEvents};
 pub(crate) use executions::Executions;
 pub(crate) use loss_check::Action;
 pub use outcome::{LossCause, Outcome};

@@ -7,9 +7,10 @@ mod peek;
 mod record;
 mod runs;
 
+pub use notebook::RunId;
 pub use peek::Peek;
 pub use record::{
-    FormatError, LogEvent, LogRecord, MAX_RECORD_BYTES, Note, RecordReader, put_message, read_message,
+    Announcement, FormatError, LogEvent, LogRecord, MAX_RECORD_BYTES, RecordReader, put_message, read_message,
 };
 pub use runs::{AdoptedRun, ClientId, LogDecision, Runs};
 

@@ -7,5 +7,5 @@ mod message;
 mod reply;
 
 pub use json_string::Lenient;
-pub use message::{Channel, Header, Message, Outgoing, write_parts};
+pub use message::{Channel, Header, Message, MessageId, Outgoing, write_parts};
 pub(crate) use reply::{Reply, UNNAMED};

@@ -1,7 +1,8 @@
 //! What carries messages to and from a kernel.
 
+use crate::log::Announcement;
 use crate::messages::{Message, Outgoing};
-use crate::{ExecutionId, LossCause, Outcome, Sink};
+use crate::{LossCause, MessageId, Outcome, Sink};
 
 mod sequence;
 
@@ -16,7 +17,7 @@ pub enum Received {
     /// From here on the kernel is another process. What the last one had started is over.
     Replaced,
     /// The request of an earlier client, whose messages follow.
-    Adopted(ExecutionId, Sink),
+    Adopted(MessageId, Sink),
     /// Somebody has answered the kernel's `input_request` of this id.
     InputAnswered {
         request: String,
@@ -26,15 +27,7 @@ pub enum Received {
     /// Everything was received that happened before the connection was made.
     CaughtUp,
     /// A request was withdrawn before the kernel got it.
-    Withdrawn(ExecutionId),
-}
-
-/// What a keeper is to note about an execution before the kernel gets its request.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RunAnnouncement {
-    /// The id of the run.
-    pub run: String,
-    pub data: serde_json::Value,
+    Withdrawn(MessageId),
 }
 
 /// The connections to one kernel.
@@ -51,13 +44,13 @@ pub trait Transport: Send + 'static {
     /// Queues a message for sending. A connection that has ended loses it.
     fn send(&mut self, message: Outgoing) -> impl Future<Output = ()> + Send;
 
-    /// Notes what the execution is whose request is sent next, where notes are kept.
-    fn note(&mut self, _id: &ExecutionId, _note: RunAnnouncement) -> impl Future<Output = ()> + Send {
+    /// Logs the details of the run whose request is sent next, where there is a log.
+    fn announce(&mut self, _announcement: Announcement) -> impl Future<Output = ()> + Send {
         std::future::ready(())
     }
 
     /// Interrupts this execution and no other, where somebody between us and the kernel can tell them apart.
-    fn interrupt(&mut self, _id: &ExecutionId) -> impl Future<Output = ()> + Send {
+    fn interrupt(&mut self, _id: &MessageId) -> impl Future<Output = ()> + Send {
         std::future::ready(())
     }
 

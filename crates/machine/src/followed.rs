@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use keeper::{LogFollower, LoggedRun, Shown};
-use notebook::{CellId, Output};
+use notebook::Output;
 use page::SeenRun;
 use place::{NotebookPath, RunId, RunState};
 
@@ -19,7 +19,7 @@ const RECENT: Duration = Duration::from_secs(3);
 pub(crate) struct Followed {
     pub(crate) log: LogFollower,
     /// The outputs of runs as they were last passed on, with their version.
-    outputs: HashMap<String, (u64, Arc<[Output]>)>,
+    outputs: HashMap<RunId, (u64, Arc<[Output]>)>,
 }
 
 impl Followed {
@@ -55,7 +55,7 @@ fn seen_run(
     shown: &Shown,
     is_alive: bool,
     path: impl Fn(&Path) -> Option<NotebookPath>,
-    outputs: &mut HashMap<String, (u64, Arc<[Output]>)>,
+    outputs: &mut HashMap<RunId, (u64, Arc<[Output]>)>,
 ) -> SeenRun {
     let is_over = run.state.is_over();
     let is_recent = is_over
@@ -76,9 +76,9 @@ fn seen_run(
         RunState::KernelDied { how: "its keeper has ended".to_owned() }
     };
     SeenRun {
-        id: RunId::from(&*run.run),
+        id: run.run.clone(),
         notebook: run.data.notebook.as_deref().and_then(path),
-        cell: run.data.cell.as_deref().map(CellId::from),
+        cell: run.data.cell.clone(),
         source: run.data.source.clone(),
         state,
         since: shown.started_at.or(shown.requested_at),

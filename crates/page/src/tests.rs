@@ -97,7 +97,7 @@ fn now(text: &str) -> Vec<(String, String)> {
         agent: text.to_owned(),
         session: text.to_owned(),
         tool: text.to_owned(),
-        cell: Some(text.to_owned()),
+        cell: Some(text.into()),
         first: 1,
         last: 2,
         is_connected: false,

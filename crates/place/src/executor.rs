@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use kernel::{Client, ExecutionId, MemoryError, RunAnnouncement, Sink, Status};
+use kernel::log::Announcement;
+use kernel::{Client, MemoryError, MessageId, Sink, Status};
 use notebook::{CellId, Json};
 use serde_json::Value;
 use tokio::sync::watch;
@@ -20,7 +21,7 @@ pub struct Code<'a> {
     /// The cell that it comes from; `None` for code that is in no notebook.
     pub cell: Option<&'a CellId>,
     /// What a later server should know about the run.
-    pub note: &'a RunDetails,
+    pub details: &'a RunDetails,
 }
 
 /// Runs code. [`ClientExecutor`] does so by messages.
@@ -87,7 +88,7 @@ pub trait Execution: Send + Sync {
 /// Logs the runs on one connection to a kernel, so that a later server can find them.
 pub trait RunLogger: Send + Sync + 'static {
     /// What the log holds about a run.
-    fn announcement(&self, run: &RunDetails) -> RunAnnouncement;
+    fn announcement(&self, run: &RunDetails) -> Announcement;
 
     /// See [`Executor::acknowledge`].
     fn acknowledge(&self, run: &RunId);
@@ -119,7 +120,7 @@ impl ClientExecutor {
     }
 
     /// Code whose request an earlier connection has sent.
-    pub fn execution(&self, id: ExecutionId) -> Arc<dyn Execution> {
+    pub fn execution(&self, id: MessageId) -> Arc<dyn Execution> {
         let interrupts_alone = self.logger.as_ref().is_some_and(|logger| logger.interrupts_alone());
         Arc::new(ClientExecution { client: self.client.clone(), id, interrupts_alone })
     }
@@ -127,8 +128,8 @@ impl ClientExecutor {
 
 impl Executor for ClientExecutor {
     fn execute(&self, code: Code<'_>, sink: Sink) -> Arc<dyn Execution> {
-        let announcement = self.logger.as_ref().map(|logger| logger.announcement(code.note));
-        let id = self.client.execute_with_note(code.source, announcement, sink);
+        let announcement = self.logger.as_ref().map(|logger| logger.announcement(code.details));
+        let id = self.client.execute_announced(code.source, announcement, sink);
         self.execution(id)
     }
 
@@ -165,7 +166,7 @@ impl Executor for ClientExecutor {
 
 struct ClientExecution {
     client: Client,
-    id: ExecutionId,
+    id: MessageId,
     interrupts_alone: bool,
 }
 

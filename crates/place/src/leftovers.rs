@@ -45,7 +45,7 @@ impl LeftoverRun {
         Self { run, notebook, cell, source, state: None }
     }
 
-    pub fn to_note(&self) -> RunDetails {
+    pub fn details(&self) -> RunDetails {
         let Self { run, notebook, cell, source, .. } = self.clone();
         RunDetails { run, notebook, cell, source, shown_before: None }
     }

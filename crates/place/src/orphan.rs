@@ -12,7 +12,7 @@ use crate::executor::{Execution, Executor};
 
 /// A run of an earlier server.
 pub struct Orphan {
-    pub note: RunDetails,
+    pub details: RunDetails,
     pub requested_at: SystemTime,
     /// Its outputs are in its cell already.
     pub is_stored: bool,
@@ -33,6 +33,6 @@ pub struct OrphanedExecution {
 
 impl fmt::Debug for Orphan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Orphan").field("note", &self.note).finish_non_exhaustive()
+        f.debug_struct("Orphan").field("details", &self.details).finish_non_exhaustive()
     }
 }

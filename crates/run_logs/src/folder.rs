@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use kernel::log::Note;
+use kernel::log::Announcement;
 use sha2::{Digest as _, Sha256};
 
 use crate::past::{Header, Past};
@@ -83,7 +83,7 @@ impl RunLogs {
     }
 
     /// The leftover runs of our ended servers, on any kernel of a Jupyter server.
-    pub fn left(&self, server: &str) -> Vec<Note> {
+    pub fn left(&self, server: &str) -> Vec<Announcement> {
         let logs = self.files().into_iter().filter(|(path, _)| is_log(path));
         let of_server = logs.filter(|(path, _)| read_header(path).is_some_and(|it| it.server == server));
         of_server.flat_map(|(path, _)| left_in(&path).unwrap_or_default()).collect()
@@ -125,11 +125,11 @@ fn remove_unclaimed(path: &Path) {
 }
 
 /// The open runs of a log, unless its owner lives. Nobody claims it by this.
-fn left_in(path: &Path) -> Option<Vec<Note>> {
+fn left_in(path: &Path) -> Option<Vec<Announcement>> {
     let text = fs::read(path).ok()?;
     // Only for a moment, and last: nobody else can claim it during that time.
     File::open(path).ok()?.try_lock().ok()?;
-    Some(Past::read(&text)?.open.into_iter().map(|(note, _)| note).collect())
+    Some(Past::read(&text)?.open.into_iter().map(|(announcement, _)| announcement).collect())
 }
 
 fn read_header(path: &Path) -> Option<Header> {

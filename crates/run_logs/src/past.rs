@@ -2,8 +2,8 @@
 
 use std::time::SystemTime;
 
-use kernel::ExecutionId;
-use kernel::log::{LogRecord, Note, RecordReader, Runs};
+use kernel::MessageId;
+use kernel::log::{Announcement, LogRecord, RecordReader, Runs};
 use serde::{Deserialize, Serialize};
 
 /// A log of a later version is left alone.
@@ -46,7 +46,7 @@ pub struct Past {
     pub header: Header,
     pub records: Vec<LogRecord>,
     /// The runs whose outcome is not known to be stored, in the order of their requests, and when each was requested.
-    pub open: Vec<(Note, SystemTime)>,
+    pub open: Vec<(Announcement, SystemTime)>,
     /// Where the last whole record ends. What follows was being written when the server ended.
     pub length: u64,
 }
@@ -61,20 +61,20 @@ impl Past {
         reader.push(&text[begin..]);
         while let Ok(Some((time, record))) = reader.next_record() {
             match &record {
-                LogRecord::Note(note) => runs.note(note.clone(), 0, None, time),
+                LogRecord::Announced(announcement) => runs.announce(announcement.clone(), 0, None, time),
                 LogRecord::Acknowledged { run } => drop(runs.acknowledge(run)),
                 _ => {}
             }
             records.push(record);
         }
-        let open = runs.unacknowledged().map(|(note, time)| (note.clone(), time)).collect();
+        let open = runs.unacknowledged().map(|(announcement, time)| (announcement.clone(), time)).collect();
         Some(Self { header, records, open, length: reader.offset() })
     }
 
     /// The requests of the open runs that have one.
-    pub fn requests(&self) -> Vec<ExecutionId> {
-        let messages = self.open.iter().filter_map(|(note, _)| note.message.as_deref());
-        messages.map(ExecutionId::new).collect()
+    pub fn requests(&self) -> Vec<MessageId> {
+        let messages = self.open.iter().filter_map(|(announcement, _)| announcement.message.as_deref());
+        messages.map(MessageId::new).collect()
     }
 }
 
@@ -91,12 +91,16 @@ mod tests {
 
     use super::*;
 
-    fn note(run: &str, message: Option<&str>) -> LogRecord {
-        LogRecord::Note(Note { run: run.to_owned(), message: message.map(str::to_owned), data: Value::Null })
+    fn announcement(run: &str, message: Option<&str>) -> LogRecord {
+        LogRecord::Announced(Announcement {
+            run: run.into(),
+            message: message.map(Into::into),
+            data: Value::Null,
+        })
     }
 
     fn acknowledged(run: &str) -> LogRecord {
-        LogRecord::Acknowledged { run: run.to_owned() }
+        LogRecord::Acknowledged { run: run.into() }
     }
 
     fn time(second: u64) -> SystemTime {
@@ -113,17 +117,20 @@ mod tests {
     }
 
     fn open(past: &Past) -> Vec<(&str, Option<&str>)> {
-        past.open.iter().map(|(note, _)| (&*note.run, note.message.as_deref())).collect()
+        past.open
+            .iter()
+            .map(|(announcement, _)| (&*announcement.run, announcement.message.as_deref()))
+            .collect()
     }
 
     #[test]
     fn runs_are_open_from_their_announcement_until_they_are_acknowledged() {
         let records = [
-            note("r1", None),
-            note("r2", None),
-            note("r1", Some("m1")),
+            announcement("r1", None),
+            announcement("r2", None),
+            announcement("r1", Some("m1")),
             acknowledged("r1"),
-            note("r3", None),
+            announcement("r3", None),
         ];
         let expected: [&[(&str, Option<&str>)]; 6] = [
             &[],
@@ -138,14 +145,14 @@ mod tests {
             assert_eq!(open(&past), expected, "after {count} records");
         }
         let past = Past::read(&log(&records[..3])).unwrap();
-        assert_eq!(past.requests(), [ExecutionId::new("m1")]);
+        assert_eq!(past.requests(), [MessageId::new("m1")]);
         assert_eq!(past.open[0].1, time(0), "the time of the announcement");
     }
 
     #[test]
     fn a_torn_record_at_the_end_does_no_harm() {
-        let whole = log(&[note("r1", Some("m1"))]);
-        let text = log(&[note("r1", Some("m1")), acknowledged("r1")]);
+        let whole = log(&[announcement("r1", Some("m1"))]);
+        let text = log(&[announcement("r1", Some("m1")), acknowledged("r1")]);
         for length in whole.len()..text.len() {
             let past = Past::read(&text[..length]).unwrap();
             assert_eq!(open(&past), [("r1", Some("m1"))], "{length} of {} bytes", text.len());
@@ -156,7 +163,7 @@ mod tests {
 
     #[test]
     fn what_is_no_log_or_one_of_a_later_version_is_not_read() {
-        let whole = log(&[note("r1", None)]);
+        let whole = log(&[announcement("r1", None)]);
         let header = header_length(&whole);
         for length in 0..header {
             assert!(Past::read(&whole[..length]).is_none(), "{length} bytes of the header");

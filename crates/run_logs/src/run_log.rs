@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use bytes::BytesMut;
-use kernel::log::{LogEvent, LogRecord, Note, Peek};
+use kernel::MessageId;
+use kernel::log::{Announcement, LogEvent, LogRecord, Peek, RunId};
 use parking_lot::Mutex;
 
 use crate::past::{Header, Past};
@@ -28,10 +29,10 @@ pub struct RunLog {
 struct State {
     /// Locked. `None` while there is no open run.
     file: Option<File>,
-    open: Vec<Note>,
+    open: Vec<Announcement>,
     length: u64,
     /// The last request of which outputs were left out.
-    cut: Option<String>,
+    cut: Option<MessageId>,
     /// The last record could not be written.
     is_failing: bool,
     /// Another server has taken it over: nothing more is written.
@@ -54,21 +55,21 @@ impl RunLog {
         // The previous owner has acknowledged all runs before it removed a file that was opened above.
         let past = Past::read(&text).filter(|past| !past.open.is_empty())?;
         file.set_len(past.length).ok()?;
-        let open = past.open.iter().map(|(note, _)| note.clone()).collect();
+        let open = past.open.iter().map(|(announcement, _)| announcement.clone()).collect();
         let state = State { file: Some(file), open, length: past.length, ..State::default() };
         let log = Self { path: path.to_owned(), header: past.header.clone(), state: Mutex::new(state) };
         Some((log, past))
     }
 
     /// The outcome of a run is stored where it belongs, or the run will never begin.
-    pub fn acknowledge(&self, run: &str) {
+    pub fn acknowledge(&self, run: &RunId) {
         let mut state = self.state.lock();
         let count = state.open.len();
-        state.open.retain(|note| note.run != run);
+        state.open.retain(|announcement| announcement.run != *run);
         if state.open.len() == count {
             return;
         }
-        self.write(&mut state, &LogRecord::Acknowledged { run: run.to_owned() });
+        self.write(&mut state, &LogRecord::Acknowledged { run: run.clone() });
         if state.open.is_empty() {
             if let Err(error) = fs::remove_file(&self.path) {
                 tracing::warn!(%error, "a log of runs that is no longer needed cannot be removed");
@@ -86,9 +87,14 @@ impl RunLog {
 
     /// The kernel is gone: what has not been sent to it never is.
     pub fn retract_waiting(&self) {
-        let waiting: Vec<String> = {
+        let waiting: Vec<RunId> = {
             let state = self.state.lock();
-            state.open.iter().filter(|note| note.message.is_none()).map(|note| note.run.clone()).collect()
+            state
+                .open
+                .iter()
+                .filter(|announcement| announcement.message.is_none())
+                .map(|announcement| announcement.run.clone())
+                .collect()
         };
         for run in waiting {
             self.acknowledge(&run);
@@ -145,8 +151,8 @@ impl RunLog {
     /// Removes everything but the runs that wait for their turn.
     fn compact(&self, state: &mut State) {
         let mut bytes = BytesMut::from(&*self.header.write());
-        for note in &state.open {
-            LogRecord::Note(note.clone()).write(SystemTime::now(), &mut bytes);
+        for announcement in &state.open {
+            LogRecord::Announced(announcement.clone()).write(SystemTime::now(), &mut bytes);
         }
         let Some(file) = &mut state.file else { return };
         let rewritten = file.set_len(0).and_then(|()| {
@@ -163,18 +169,18 @@ impl RunLog {
 impl State {
     /// Whether the kernel was sent one of the runs.
     fn has_requests(&self) -> bool {
-        self.open.iter().any(|note| note.message.is_some())
+        self.open.iter().any(|announcement| announcement.message.is_some())
     }
 
     /// The request that a message belongs to, if the log is too long for the message.
-    fn left_out(&self, record: &LogRecord) -> Option<String> {
+    fn left_out(&self, record: &LogRecord) -> Option<MessageId> {
         let LogRecord::FromKernel { channel, parts } = record else { return None };
         if self.length < MAX_BYTES {
             return None;
         }
         let peek = Peek::of(*channel, parts);
         let limit = peek.limit(*channel, MAX_BYTES)?;
-        (self.length >= limit).then_some(peek.parent)
+        (self.length >= limit).then(|| peek.parent.into())
     }
 }
 
@@ -188,11 +194,11 @@ impl RecordLog for RunLog {
         if state.is_released {
             return;
         }
-        if let LogRecord::Note(note) = record {
-            match state.open.iter_mut().find(|known| known.run == note.run) {
+        if let LogRecord::Announced(announcement) = record {
+            match state.open.iter_mut().find(|known| known.run == announcement.run) {
                 // Announced, and now sent.
-                Some(known) => *known = note.clone(),
-                None => state.open.push(note.clone()),
+                Some(known) => *known = announcement.clone(),
+                None => state.open.push(announcement.clone()),
             }
         }
         let Some(message) = state.left_out(record) else { return self.write(&mut state, record) };

@@ -46,15 +46,15 @@ impl Journal {
 
     /// Adds a run of an earlier server among those that were requested at the same time. `None` if it is known; one that was lost has
     /// been found, and takes the place of what was known.
-    pub(crate) fn adopt(&self, note: RunDetails, requested_at: SystemTime) -> Option<Arc<Run>> {
+    pub(crate) fn adopt(&self, details: RunDetails, requested_at: SystemTime) -> Option<Arc<Run>> {
         let mut entries = self.entries.lock();
-        if let Some(index) = entries.runs.iter().position(|run| *run.id() == note.run) {
+        if let Some(index) = entries.runs.iter().position(|run| *run.id() == details.run) {
             if !matches!(entries.runs[index].state(), RunState::Lost { .. }) {
                 return None;
             }
             entries.runs.remove(index);
         }
-        let run = Arc::new(Run::adopted(note, requested_at));
+        let run = Arc::new(Run::adopted(details, requested_at));
         let at = entries.runs.partition_point(|known| known.requested_at() <= run.requested_at());
         entries.runs.insert(at, run.clone());
         entries.make_room();
@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(journal.unfinished(&"a.ipynb".into()).len(), 0);
     }
 
-    fn note(run: &str) -> RunDetails {
+    fn details(run: &str) -> RunDetails {
         RunDetails {
             run: run.into(),
             notebook: Some("a.ipynb".into()),
@@ -186,9 +186,9 @@ mod tests {
         let ours = journal.begin(Some(cell), "late".into());
         assert_eq!(ours.id().as_str(), "r1-x");
         let earlier = SystemTime::now() - Duration::from_secs(60);
-        let adopted = journal.adopt(note("r1-y"), earlier).unwrap();
+        let adopted = journal.adopt(details("r1-y"), earlier).unwrap();
         assert!(adopted.elapsed() >= Duration::from_secs(59));
-        assert!(journal.adopt(note("r1-y"), earlier).is_none());
+        assert!(journal.adopt(details("r1-y"), earlier).is_none());
         assert_eq!(journal.latest_of(&"a.ipynb".into(), &"c1".into()).unwrap().id(), ours.id());
         assert_eq!(journal.run(&"r1-y".into()).unwrap().source(), "early");
         assert_eq!(journal.run(&"r1".into()).unwrap().id(), ours.id());

@@ -43,11 +43,11 @@ impl Run {
     }
 
     /// A run of an earlier server.
-    pub(crate) fn adopted(note: RunDetails, requested_at: SystemTime) -> Self {
-        let cell = note.notebook.zip(note.cell).map(|(path, id)| RunCell { path, id });
+    pub(crate) fn adopted(details: RunDetails, requested_at: SystemTime) -> Self {
+        let cell = details.notebook.zip(details.cell).map(|(path, id)| RunCell { path, id });
         let age = SystemTime::now().duration_since(requested_at).unwrap_or_default();
         let now = Instant::now();
-        let run = Self::new(note.run, cell, note.source);
+        let run = Self::new(details.run, cell, details.source);
         // The clock of this machine may have begun later.
         Self { requested_at: now.checked_sub(age).unwrap_or(now), ..run }
     }
@@ -57,7 +57,7 @@ impl Run {
     }
 
     /// What a later server should know about it.
-    pub(crate) fn to_note(&self) -> RunDetails {
+    pub(crate) fn details(&self) -> RunDetails {
         let cell = self.cell.clone();
         let (notebook, cell) = cell.map_or((None, None), |cell| (Some(cell.path), Some(cell.id)));
         RunDetails { run: self.id.clone(), notebook, cell, source: self.source.clone(), shown_before: None }

@@ -128,7 +128,7 @@ impl Runner {
         self.reported.lock().extend(states);
         for left in runs {
             if let Some(RunState::Skipped { reason }) = &left.state
-                && let Some(run) = self.journal.adopt(left.to_note(), SystemTime::now())
+                && let Some(run) = self.journal.adopt(left.details(), SystemTime::now())
             {
                 run.skip(reason.clone());
             }
@@ -284,7 +284,7 @@ impl Runner {
     /// Lets a later server know of a run whose kernel does not know of it yet.
     pub(crate) fn announce(&self, place: &Arc<dyn Place>, run: &Run) {
         let Some(runs) = place.earlier_runs() else { return };
-        runs.announce(&run.to_note());
+        runs.announce(&run.details());
         self.announced.lock().insert(run.id().clone(), place.clone());
     }
 
@@ -367,6 +367,6 @@ pub fn no_kernel() -> Error {
 /// Lets a later server know of a run that waits for its turn on a kernel.
 pub(crate) fn announce_at(kernel: &dyn Kernel, run: &Run) {
     if let Some(runs) = kernel.earlier_runs() {
-        runs.announce(&run.to_note());
+        runs.announce(&run.details());
     }
 }

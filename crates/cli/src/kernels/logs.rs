@@ -51,7 +51,7 @@ struct Lines<W> {
 
 struct Open {
     at: SystemTime,
-    run: Option<String>,
+    run: Option<notebook::RunId>,
     kind: LogEntryKind,
     text: String,
 }
@@ -133,7 +133,7 @@ mod tests {
         let mut out = Vec::new();
         let mut lines = Lines::new(&mut out);
         for (kind, run, text) in entries {
-            let (run, cell) = (run.map(str::to_owned), run.map(|_| "c".to_owned()));
+            let (run, cell) = (run.map(Into::into), run.map(|_| "c".into()));
             let entry = LogEntry { at: SystemTime::now(), run, cell, kind: *kind, text: (*text).to_owned() };
             lines.write(&entry).unwrap();
         }

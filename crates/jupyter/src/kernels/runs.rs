@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use ::kernel::log::{LogRecord, Note};
-use ::kernel::{Client, ExecutionId, LossCause, Outcome, RunAnnouncement, TimedEvents};
+use ::kernel::log::{Announcement, LogRecord};
+use ::kernel::{Client, LossCause, Outcome, TimedEvents};
 use notebook::CellId;
 use parking_lot::Mutex;
 use place::{
@@ -57,7 +57,7 @@ struct Ended {
 struct Data {
     /// From the root of the server.
     notebook: Option<String>,
-    cell: Option<String>,
+    cell: Option<CellId>,
     source: String,
     shown_before: Option<String>,
 }
@@ -85,9 +85,8 @@ impl KernelRuns {
     }
 
     /// A run waits for its turn.
-    pub(super) fn announce(&self, note: &RunDetails) {
-        let data = self.logging.data(note);
-        self.log.append(&LogRecord::Note(Note { run: note.run.to_string(), message: None, data }));
+    pub(super) fn announce(&self, details: &RunDetails) {
+        self.log.append(&LogRecord::Announced(self.logging.announcement(details)));
     }
 
     /// A run that was announced does not run.
@@ -169,22 +168,22 @@ impl KernelRuns {
 }
 
 impl RunLogging {
-    fn data(&self, note: &RunDetails) -> serde_json::Value {
-        let notebook = note.notebook.as_deref().and_then(|path| self.prefix.strip(path).ok());
-        let cell = note.cell.as_ref().map(ToString::to_string);
-        let (source, shown_before) = (note.source.clone(), note.shown_before.clone());
-        let data = Data { notebook, cell, source, shown_before };
-        serde_json::to_value(&data).unwrap_or_default()
+    fn announcement(&self, details: &RunDetails) -> Announcement {
+        let notebook = details.notebook.as_deref().and_then(|path| self.prefix.strip(path).ok());
+        let (source, shown_before) = (details.source.clone(), details.shown_before.clone());
+        let data = Data { notebook, cell: details.cell.clone(), source, shown_before };
+        let data = serde_json::to_value(&data).unwrap_or_default();
+        Announcement { run: details.run.clone(), message: None, data }
     }
 
-    /// What was written by [`Self::data`].
-    fn note(&self, note: Note) -> RunDetails {
-        let data: Data = serde_json::from_value(note.data).unwrap_or_default();
+    /// What [`Self::announcement`] announced.
+    fn details(&self, announcement: Announcement) -> RunDetails {
+        let data: Data = serde_json::from_value(announcement.data).unwrap_or_default();
         let notebook = data.notebook.map(|path| NotebookPath::new(self.prefix.shown(&path)));
         RunDetails {
-            run: RunId::new(note.run),
+            run: announcement.run,
             notebook,
-            cell: data.cell.map(CellId::new),
+            cell: data.cell,
             source: data.source,
             shown_before: data.shown_before,
         }
@@ -192,7 +191,11 @@ impl RunLogging {
 
     /// The runs that earlier servers have left on the kernels of `server`. Reads files.
     pub(super) fn left(&self, server: &str) -> Vec<LeftoverRun> {
-        self.logs.left(server).into_iter().map(|note| LeftoverRun::unknown(self.note(note))).collect()
+        self.logs
+            .left(server)
+            .into_iter()
+            .map(|announcement| LeftoverRun::unknown(self.details(announcement)))
+            .collect()
     }
 
     fn executor(&self, client: Client, log: &Arc<RunLog>) -> Arc<ClientExecutor> {
@@ -207,14 +210,14 @@ impl RunLogging {
         log: &Arc<RunLog>,
     ) -> Vec<Orphan> {
         let mut events = events.into_iter();
-        let orphan = |(note, requested_at): (Note, SystemTime)| {
-            let id = note.message.as_deref().map(ExecutionId::new);
+        let orphan = |(announcement, requested_at): (Announcement, SystemTime)| {
+            let id = announcement.message.clone();
             let execution = id.and_then(|id| Some((id, events.next()?)));
-            let note = self.note(note);
+            let details = self.details(announcement);
             let executor = self.executor(client.clone(), log);
             let execution =
                 execution.map(|(id, events)| OrphanedExecution { execution: executor.execution(id), events });
-            Orphan { note, requested_at, is_stored: false, is_acknowledged: false, execution, executor }
+            Orphan { details, requested_at, is_stored: false, is_acknowledged: false, execution, executor }
         };
         past.open.into_iter().map(orphan).collect()
     }
@@ -227,8 +230,8 @@ struct ServerLogger {
 }
 
 impl RunLogger for ServerLogger {
-    fn announcement(&self, run: &RunDetails) -> RunAnnouncement {
-        RunAnnouncement { run: run.run.to_string(), data: self.logging.data(run) }
+    fn announcement(&self, run: &RunDetails) -> Announcement {
+        self.logging.announcement(run)
     }
 
     fn acknowledge(&self, run: &RunId) {

@@ -3,13 +3,15 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
+use kernel::MessageId;
+
 /// Watches one connection. A kernel that works says nothing for hours, so a keeper that is silent is asked before it is given up.
 pub(super) struct Liveness {
     /// The keeper's process.
     pub(super) process: u32,
     pub(super) timeout: Duration,
     /// The requests that the kernel has not ended.
-    open: HashSet<String>,
+    open: HashSet<MessageId>,
     /// When the keeper last sent something, or an execution began to wait for it.
     heard_at: Instant,
     asked_at: Option<Instant>,
@@ -28,7 +30,7 @@ impl Liveness {
     }
 
     /// An execution waits for the keeper from now on.
-    pub(super) fn begin(&mut self, request: String, now: Instant) {
+    pub(super) fn begin(&mut self, request: MessageId, now: Instant) {
         if self.open.is_empty() {
             self.received(now);
         }
@@ -77,7 +79,7 @@ mod tests {
         let mut liveness = Liveness::new(1, 10 * SECOND);
         let start = Instant::now();
         assert_eq!(liveness.deadline(), None, "nothing waits for it");
-        liveness.begin("m1".to_owned(), start);
+        liveness.begin("m1".into(), start);
         assert_eq!(liveness.tick(start + 9 * SECOND), None);
         assert_eq!(liveness.tick(start + 10 * SECOND), Some(Silence::Ask));
         assert_eq!(liveness.tick(start + 19 * SECOND), None);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use bytes::Bytes;
-use kernel::log::{Channel, LogEvent, LogRecord, Note, Peek, RecordReader};
-use kernel::{ExecutionId, GapCause, LossCause, Message, Outcome, Received, Sequence, Sink, TimedEvents};
+use kernel::log::{Announcement, Channel, LogEvent, LogRecord, Peek, RecordReader};
+use kernel::{GapCause, LossCause, Message, MessageId, Outcome, Received, Sequence, Sink, TimedEvents};
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 
@@ -26,9 +26,9 @@ pub(super) struct LogReader {
     pub(super) kernel: KernelStatus,
     orphaned: watch::Sender<u64>,
     /// The adopted executions that are not reached in the log yet, by request.
-    adopted: HashMap<String, Sink>,
+    adopted: HashMap<MessageId, Sink>,
     /// The requests that this client has noted, and the runs that others have noted since it connected.
-    pub(super) own: HashSet<String>,
+    pub(super) own: HashSet<MessageId>,
     others: Others,
     pub(super) liveness: Liveness,
     sequence: Sequence,
@@ -66,16 +66,16 @@ impl LogReader {
     }
 
     /// Follows the execution of an earlier client's request.
-    pub(super) fn adopt(&mut self, message: &str) -> (ExecutionId, TimedEvents) {
+    pub(super) fn adopt(&mut self, message: MessageId) -> (MessageId, TimedEvents) {
         let (sender, events) = mpsc::unbounded_channel();
         let time = self.time.clone();
         let sink: Sink = Box::new(move |event| {
             // Nobody may want to know any longer.
             let _ = sender.send((*time.lock(), event));
         });
-        self.adopted.insert(message.to_owned(), sink);
-        self.liveness.begin(message.to_owned(), Instant::now());
-        (ExecutionId::new(message), events)
+        self.adopted.insert(message.clone(), sink);
+        self.liveness.begin(message.clone(), Instant::now());
+        (message, events)
     }
 
     pub(super) fn has_read_the_past(&self) -> bool {
@@ -89,20 +89,20 @@ impl LogReader {
                 Some(self.on_message(Message::of_parts(channel, parts)?))
             }
             LogRecord::ToKernel { channel, parts } => self.on_request(channel, &parts),
-            LogRecord::Note(note) => self.on_note(note),
+            LogRecord::Announced(announcement) => self.on_announcement(announcement),
             LogRecord::Event(event) => self.on_event(event),
             LogRecord::Stored { .. } | LogRecord::Acknowledged { .. } => None,
         }
     }
 
-    fn on_note(&mut self, note: Note) -> Option<Received> {
-        let message = note.message.clone()?;
+    fn on_announcement(&mut self, announcement: Announcement) -> Option<Received> {
+        let message = announcement.message.clone()?;
         if let Some(sink) = self.adopted.remove(&message) {
-            return Some(Received::Adopted(ExecutionId::new(&message), sink));
+            return Some(Received::Adopted(message, sink));
         }
         if !self.own.remove(&message) && !self.is_past() {
             let mut others = self.others.lock();
-            others.push_back(note);
+            others.push_back(announcement);
             if others.len() > MAX_OTHERS {
                 others.pop_front();
             }
@@ -166,7 +166,7 @@ impl LogReader {
             }
             LogEvent::Withdrawn { message } => {
                 self.liveness.end(&message);
-                Some(Received::Withdrawn(ExecutionId::new(&message)))
+                Some(Received::Withdrawn(message))
             }
             LogEvent::LogFailed { os_error } => {
                 self.liveness.end_all();

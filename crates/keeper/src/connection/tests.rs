@@ -1,8 +1,9 @@
 //! A keeper that says what the test wants, on a real socket.
 
 use bytes::{Bytes, BytesMut};
+use kernel::log::Announcement;
 use kernel::log::{AdoptedRun, Channel, LogEvent, LogRecord, Peek};
-use kernel::{Event, LossCause, Outcome, RunAnnouncement, Status};
+use kernel::{Event, LossCause, Outcome, Status};
 use serde_json::{Value, json};
 
 use super::*;
@@ -19,8 +20,8 @@ struct FakeKeeper {
     runs: Vec<AdoptedRun>,
 }
 
-fn note(run: &str, message: Option<&str>) -> Note {
-    Note { run: run.to_owned(), message: message.map(str::to_owned), data: json!({ "cell": "c" }) }
+fn announcement(run: &str, message: Option<&str>) -> Announcement {
+    Announcement { run: run.into(), message: message.map(Into::into), data: json!({ "cell": "c" }) }
 }
 
 impl FakeKeeper {
@@ -37,11 +38,11 @@ impl FakeKeeper {
 
     /// A run whose client is gone, in the log.
     fn orphan(&mut self, run: &str, message: Option<&str>) {
-        let note = note(run, message);
-        self.record(&LogRecord::Note(note.clone()));
+        let announcement = announcement(run, message);
+        self.record(&LogRecord::Announced(announcement.clone()));
         self.runs.push(AdoptedRun {
-            note,
-            noted_at: SystemTime::UNIX_EPOCH,
+            announcement,
+            announced_at: SystemTime::UNIX_EPOCH,
             is_stored: false,
             is_acknowledged: false,
         });
@@ -177,7 +178,7 @@ async fn a_run_that_ended_unwatched_is_adopted_with_everything() {
     let mut kept = connect_to(&mut keeper, stream, false).await;
     assert_eq!(kept.client.language_info().to_value()["name"], "fake");
     let [orphan] = &mut kept.orphans[..] else { panic!("{:?}", kept.orphans) };
-    assert_eq!((&*orphan.note.run, &orphan.note.data["cell"]), ("r1", &json!("c")));
+    assert_eq!((&*orphan.announcement.run, &orphan.announcement.data["cell"]), ("r1", &json!("c")));
     let events = events(orphan).await;
     assert_eq!(printed(&events), "one\ntwo\n");
     let done = Outcome::Done { execution_count: Some(3), next_input: None };
@@ -232,14 +233,17 @@ async fn a_note_precedes_its_request() {
     let (mut keeper, stream) = FakeKeeper::new();
     let kept = connect_to(&mut keeper, stream, false).await;
     let data = json!({ "cell": "x" });
-    let noted = RunAnnouncement { run: "r9".to_owned(), data: data.clone() };
-    let id = kept.client.execute_with_note("1", Some(noted), Box::new(|_| {}));
+    let noted = Announcement { run: "r9".into(), message: None, data: data.clone() };
+    let id = kept.client.execute_announced("1", Some(noted), Box::new(|_| {}));
     let message = Some(id.as_str().to_owned());
-    assert_eq!(keeper.frame().await, ClientFrame::Note(Note { run: "r9".to_owned(), message, data }));
+    assert_eq!(
+        keeper.frame().await,
+        ClientFrame::Announce(Announcement { run: "r9".into(), message: message.map(Into::into), data })
+    );
     let ClientFrame::Send { channel: Channel::Shell, parts } = keeper.frame().await else { panic!() };
     assert_eq!(Peek::of(Channel::Shell, &parts).id, id.as_str());
-    assert!(kept.keeper.send(ClientFrame::Acknowledge { run: "r9".to_owned() }));
-    assert_eq!(keeper.frame().await, ClientFrame::Acknowledge { run: "r9".to_owned() });
+    assert!(kept.keeper.send(ClientFrame::Acknowledge { run: "r9".into() }));
+    assert_eq!(keeper.frame().await, ClientFrame::Acknowledge { run: "r9".into() });
 }
 
 #[tokio::test]
@@ -256,8 +260,8 @@ async fn an_interrupt_names_its_execution_and_follows_its_request() {
     kept.client.interrupt_execution(&id);
     let ClientFrame::Send { channel: Channel::Shell, .. } = keeper.frame().await else { panic!() };
     let message = id.as_str().to_owned();
-    assert_eq!(keeper.frame().await, ClientFrame::Interrupt { message: Some(message.clone()) });
-    keeper.record(&LogRecord::Event(LogEvent::Withdrawn { message }));
+    assert_eq!(keeper.frame().await, ClientFrame::Interrupt { message: Some(message.as_str().into()) });
+    keeper.record(&LogRecord::Event(LogEvent::Withdrawn { message: message.into() }));
     keeper.send_log(0).await;
     assert_eq!(timeout(TIMEOUT, outcome.recv()).await.unwrap(), Some(Outcome::Aborted));
 }
@@ -380,9 +384,9 @@ async fn runs_are_acknowledged_after_the_death_of_the_kernel() {
     let mut kept = connecting.await.unwrap().unwrap();
     assert!(matches!(*kept.client.status().borrow(), Status::Dead { .. }), "it is known at once");
     events(&mut kept.orphans[0]).await;
-    kept.keeper.send(ClientFrame::Acknowledge { run: "r1".to_owned() });
+    kept.keeper.send(ClientFrame::Acknowledge { run: "r1".into() });
     drop(kept);
-    assert_eq!(keeper.frame().await, ClientFrame::Acknowledge { run: "r1".to_owned() });
+    assert_eq!(keeper.frame().await, ClientFrame::Acknowledge { run: "r1".into() });
     assert_eq!(keeper.read.receive().await.unwrap(), None, "the connection ends with its last handle");
 }
 
@@ -390,16 +394,16 @@ async fn runs_are_acknowledged_after_the_death_of_the_kernel() {
 async fn runs_of_other_clients_are_known_and_neither_ours_nor_those_of_the_past() {
     let (mut keeper, stream) = FakeKeeper::new();
     let noted = |run: &str, message: &str| {
-        LogRecord::Note(Note { run: run.to_owned(), message: Some(message.to_owned()), data: json!({}) })
+        LogRecord::Announced(Announcement { run: run.into(), message: Some(message.into()), data: json!({}) })
     };
     keeper.record(&noted("r1-past", "m1"));
     let kept = connect_to(&mut keeper, stream, false).await;
-    let note = RunAnnouncement { run: "r2-ours".to_owned(), data: json!({}) };
-    let id = kept.client.execute_with_note("1", Some(note), Box::new(drop));
-    let ClientFrame::Note(ours) = keeper.frame().await else { panic!() };
+    let announcement = Announcement { run: "r2-ours".into(), message: None, data: json!({}) };
+    let id = kept.client.execute_announced("1", Some(announcement), Box::new(drop));
+    let ClientFrame::Announce(ours) = keeper.frame().await else { panic!() };
     assert_eq!(ours.message.as_deref(), Some(id.as_str()));
     let from = keeper.log.len();
-    keeper.record(&LogRecord::Note(ours));
+    keeper.record(&LogRecord::Announced(ours));
     keeper.record(&noted("r3-theirs", "m3"));
     keeper.send_log(from).await;
     let others = timeout(TIMEOUT, async {
@@ -411,7 +415,7 @@ async fn runs_of_other_clients_are_known_and_neither_ours_nor_those_of_the_past(
             tokio::task::yield_now().await;
         }
     });
-    let others: Vec<_> = others.await.unwrap().into_iter().map(|note| note.run).collect();
+    let others: Vec<_> = others.await.unwrap().into_iter().map(|announcement| announcement.run).collect();
     assert_eq!(others, ["r3-theirs"]);
 }
 

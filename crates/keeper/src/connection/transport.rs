@@ -6,10 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use kernel::log::{Note, RecordReader};
-use kernel::{
-    ExecutionId, KernelError, LossCause, Outgoing, Received, RunAnnouncement, Transport, write_parts,
-};
+use kernel::log::{Announcement, RecordReader};
+use kernel::{KernelError, LossCause, MessageId, Outgoing, Received, Transport, write_parts};
 use notebook::Json;
 use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -75,10 +73,10 @@ impl LogTransport {
         let (others, is_lost) = (Others::default(), Arc::<AtomicBool>::default());
         let mut log = LogReader::new(runs.from, runs.end, runs.kernel, sender, others.clone(), liveness);
         let orphans = runs.runs.into_iter().map(|run| {
-            let execution = run.note.message.as_deref().map(|message| log.adopt(message));
+            let execution = run.announcement.message.clone().map(|message| log.adopt(message));
             OrphanedExecution {
-                note: run.note,
-                noted_at: run.noted_at,
+                announcement: run.announcement,
+                announced_at: run.announced_at,
                 is_stored: run.is_stored,
                 is_acknowledged: run.is_acknowledged,
                 execution,
@@ -286,15 +284,16 @@ impl Transport for LogTransport {
         }
     }
 
-    async fn note(&mut self, id: &ExecutionId, RunAnnouncement { run, data }: RunAnnouncement) {
-        let note = Note { run, message: Some(id.as_str().to_owned()), data };
-        self.log.own.insert(id.as_str().to_owned());
-        self.log.liveness.begin(id.as_str().to_owned(), Instant::now());
-        self.pass_on(&ClientFrame::Note(note)).await;
+    async fn announce(&mut self, announcement: Announcement) {
+        if let Some(id) = &announcement.message {
+            self.log.own.insert(id.clone());
+            self.log.liveness.begin(id.clone(), Instant::now());
+        }
+        self.pass_on(&ClientFrame::Announce(announcement)).await;
     }
 
-    async fn interrupt(&mut self, id: &ExecutionId) {
-        self.pass_on(&ClientFrame::Interrupt { message: Some(id.as_str().to_owned()) }).await;
+    async fn interrupt(&mut self, id: &MessageId) {
+        self.pass_on(&ClientFrame::Interrupt { message: Some(id.clone()) }).await;
     }
 
     async fn finish(&mut self) {

@@ -4,13 +4,14 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures_util::FutureExt as _;
+use kernel::MessageId;
 use kernel::log::{Channel, LogDecision, LogEvent, LogRecord, Peek};
 use tokio::time::timeout;
 
 use super::Keeper;
 use crate::launcher::{LaunchError, Launched};
 use crate::protocol::{KeeperFrame, KernelPhase, KernelStatus};
-use crate::turns::Request;
+use crate::turns::QueuedRequest;
 
 /// How much of the outputs of one run is kept.
 const MAX_RUN_BYTES: u64 = 256 * 1024 * 1024;
@@ -34,7 +35,7 @@ impl Keeper {
             LogDecision::Keep => drop(self.record(&LogRecord::FromKernel { channel, parts })),
             LogDecision::CutFromHere => {
                 let message = peek.parent.clone();
-                self.record(&LogRecord::Event(LogEvent::Cut { message }));
+                self.record(&LogRecord::Event(LogEvent::Cut { message: message.into() }));
             }
             LogDecision::Drop => {}
         }
@@ -51,8 +52,8 @@ impl Keeper {
         }
     }
 
-    pub(super) fn release(&mut self, requests: Vec<Request>) {
-        for Request { channel, parts, .. } in requests {
+    pub(super) fn release(&mut self, requests: Vec<QueuedRequest>) {
+        for QueuedRequest { channel, parts, .. } in requests {
             // Without the content of a reply to `input()`, which may be a password: header, parent header, metadata.
             let logged = if channel == Channel::Stdin { 3.min(parts.len()) } else { parts.len() };
             self.record(&LogRecord::ToKernel { channel, parts: parts[..logged].to_vec() });
@@ -72,13 +73,13 @@ impl Keeper {
     }
 
     /// A request will never reach the kernel.
-    pub(super) fn withdrawn(&mut self, message: String) {
+    pub(super) fn withdrawn(&mut self, message: MessageId) {
         self.runs.ended(&message);
         self.record(&LogRecord::Event(LogEvent::Withdrawn { message }));
     }
 
     /// Interrupts the kernel; with the request that is meant, only if the kernel works on that.
-    pub(super) fn interrupt(&mut self, message: Option<String>) {
+    pub(super) fn interrupt(&mut self, message: Option<MessageId>) {
         if let Some(message) = message {
             if self.turns.withdraw(&message) {
                 self.withdrawn(message);

@@ -4,12 +4,13 @@ use std::time::{Instant, SystemTime};
 
 use tokio::net::unix::pipe;
 
-use kernel::log::{ClientId, FormatError, LogEvent, LogRecord, Note};
+use kernel::log::{Announcement, ClientId, FormatError, LogEvent, LogRecord};
+use notebook::RunId;
 
 use super::{Ending, Keeper, STARTER};
 use crate::clients::FromClient;
 use crate::protocol::{AdoptedRuns, ClientFrame, FramedRead, KeeperFrame, VERSION, Welcome};
-use crate::turns::Request;
+use crate::turns::QueuedRequest;
 
 impl Keeper {
     pub(super) fn on_frame(&mut self, id: ClientId, frame: ClientFrame) -> Option<Ending> {
@@ -53,11 +54,11 @@ impl Keeper {
                 self.count_attached();
             }
             // Nothing runs here any longer: a run that is announced now runs on another kernel.
-            ClientFrame::Note(_) if self.launcher.is_none() => {}
-            ClientFrame::Note(note) => self.note(note, Some(id)),
+            ClientFrame::Announce(_) if self.launcher.is_none() => {}
+            ClientFrame::Announce(announcement) => self.announce(announcement, Some(id)),
             ClientFrame::Send { channel, parts } => {
                 self.requested();
-                let request = Request::new(id, channel, parts);
+                let request = QueuedRequest::new(id, channel, parts);
                 self.runs.requested(&request.id);
                 if self.kernel.is_none() || self.log_failure.is_some() {
                     // The client has not yet been told that the kernel or log is gone; its request is withdrawn as
@@ -87,7 +88,7 @@ impl Keeper {
     /// What the server says before it is connected.
     pub(crate) fn on_early_frame(&mut self, frame: Result<ClientFrame, FormatError>) {
         match frame {
-            Ok(ClientFrame::Note(note)) => self.note(note, Some(STARTER)),
+            Ok(ClientFrame::Announce(announcement)) => self.announce(announcement, Some(STARTER)),
             Ok(ClientFrame::Acknowledge { run }) => self.acknowledge(run),
             _ => {}
         }
@@ -107,13 +108,13 @@ impl Keeper {
         });
     }
 
-    fn note(&mut self, note: Note, owner: Option<ClientId>) {
-        if let Some(offset) = self.record(&LogRecord::Note(note.clone())) {
-            self.runs.note(note, offset, owner, SystemTime::now());
+    fn announce(&mut self, announcement: Announcement, owner: Option<ClientId>) {
+        if let Some(offset) = self.record(&LogRecord::Announced(announcement.clone())) {
+            self.runs.announce(announcement, offset, owner, SystemTime::now());
         }
     }
 
-    fn acknowledge(&mut self, run: String) {
+    fn acknowledge(&mut self, run: RunId) {
         if self.runs.acknowledge(&run) {
             self.record(&LogRecord::Acknowledged { run });
             self.forget();
@@ -144,7 +145,7 @@ impl Keeper {
         for message in self.runs.unrequested(id) {
             self.withdrawn(message);
         }
-        if self.runs.left(id) {
+        if self.runs.client_gone(id) {
             self.record(&LogRecord::Event(LogEvent::Orphaned));
         }
         self.count_attached();

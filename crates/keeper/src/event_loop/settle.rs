@@ -1,5 +1,6 @@
 //! Starts this program once to store the runs of servers that have gone. The keeper itself knows no notebooks.
 
+use notebook::RunId;
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -18,7 +19,7 @@ pub(crate) struct Settling {
     /// `None` if runs wait for the next server.
     program: Option<PathBuf>,
     /// The runs for which it was started. Once for each: where it fails, the next server stores them.
-    tried: HashSet<String>,
+    tried: HashSet<RunId>,
     due: Option<Instant>,
     /// The process that was started last.
     storing: Option<Child>,
@@ -59,7 +60,7 @@ impl Keeper {
             return;
         }
         self.settling.due = None;
-        self.settling.tried.extend(runs.into_iter().map(str::to_owned));
+        self.settling.tried.extend(runs.into_iter().cloned());
         let mut command = Command::new(program);
         command.arg("keep").arg("--settle").arg(&self.folder.path).current_dir("/");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -75,7 +76,7 @@ impl Keeper {
 
 #[cfg(test)]
 mod tests {
-    use kernel::log::Note;
+    use kernel::log::Announcement;
     use serde_json::Value;
     use tokio::net::UnixStream;
 
@@ -96,8 +97,8 @@ mod tests {
         script(&program, "exec sleep 1000");
         keeper.settling = Settling::with(program);
         keeper.status.phase = KernelPhase::Running;
-        let note = Note { run: "r1".to_owned(), message: Some("m1".to_owned()), data: Value::Null };
-        keeper.runs.note(note, 0, None, std::time::SystemTime::now());
+        let announcement = Announcement { run: "r1".into(), message: Some("m1".into()), data: Value::Null };
+        keeper.runs.announce(announcement, 0, None, std::time::SystemTime::now());
         keeper.runs.ended("m1");
         keeper
     }

@@ -2,7 +2,7 @@ use std::future::ready;
 use std::path::Path;
 
 use kernel::KernelError;
-use kernel::log::Note;
+use kernel::log::Announcement;
 use place::RunState;
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use super::*;
 use crate::connection::{self, Connect, Connection};
 use crate::log::{WITHDRAWN, logged_runs};
 use crate::protocol::ClientFrame;
-use crate::turns::Request;
+use crate::turns::QueuedRequest;
 
 pub(super) const TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -21,9 +21,9 @@ pub(super) fn keeper(path: &Path) -> Keeper {
     let log = Log::create(path).unwrap();
     let mut keeper = Keeper::new(folder, lock, log, Lifetimes::of_idle(FOREVER));
     keeper.status.phase = KernelPhase::Running;
-    let note = Note { run: "r1".to_owned(), message: Some("m1".to_owned()), data: Value::Null };
-    let offset = keeper.record(&LogRecord::Note(note.clone())).unwrap();
-    keeper.runs.note(note, offset, None, SystemTime::now());
+    let announcement = Announcement { run: "r1".into(), message: Some("m1".into()), data: Value::Null };
+    let offset = keeper.record(&LogRecord::Announced(announcement.clone())).unwrap();
+    keeper.runs.announce(announcement, offset, None, SystemTime::now());
     keeper
 }
 
@@ -48,7 +48,7 @@ async fn a_keeper_that_is_terminated_leaves_the_runs_that_nobody_has_read() {
         std::fs::create_dir(&folder).unwrap();
         let mut keeper = keeper(&folder);
         if is_read {
-            keeper.runs.acknowledge("r1");
+            keeper.runs.acknowledge(&"r1".into());
         }
         let listener = UnixListener::bind(folder.join("s")).unwrap();
         let ending = keeper.run(Some(&listener), ready(())).await;
@@ -104,7 +104,7 @@ fn the_log_says_that_a_run_is_over_although_a_message_of_its_kernel_is_missing()
         let folder = tempfile::tempdir().unwrap();
         let mut keeper = keeper(folder.path());
         let request = parts("execute_request", "m1", "", &json!({}));
-        keeper.turns.submit(Request::new(1, Channel::Shell, request));
+        keeper.turns.submit(QueuedRequest::new(1, Channel::Shell, request));
         keeper.on_message(channel, sent);
         keeper.end_overdue(Instant::now() + FOREVER);
         let states: Vec<_> = logged_runs(folder.path()).into_iter().map(|run| run.state).collect();
@@ -116,9 +116,10 @@ fn the_log_says_that_a_run_is_over_although_a_message_of_its_kernel_is_missing()
 async fn the_runs_of_the_server_that_starts_a_kernel_are_its_own_until_it_ends() {
     let folder = tempfile::tempdir().unwrap();
     let mut keeper = keeper(folder.path());
-    let note = Note { run: "r2".to_owned(), message: None, data: Value::Null };
-    keeper.on_early_frame(Ok(ClientFrame::Note(note)));
-    let orphans = |kept: &Connection| kept.orphans.iter().map(|run| run.note.run.clone()).collect::<Vec<_>>();
+    let announcement = Announcement { run: "r2".into(), message: None, data: Value::Null };
+    keeper.on_early_frame(Ok(ClientFrame::Announce(announcement)));
+    let orphans =
+        |kept: &Connection| kept.orphans.iter().map(|run| run.announcement.run.clone()).collect::<Vec<_>>();
     let another = connect(&mut keeper).await.unwrap();
     assert_eq!(orphans(&another), ["r1"]);
     keeper.on_left(STARTER);

@@ -7,12 +7,14 @@ use std::time::SystemTime;
 
 use bytes::Bytes;
 use kernel::LossCause;
-use kernel::log::{Channel, LogEvent, LogRecord, Note, Peek};
+use kernel::MessageId;
+use kernel::log::{Announcement, Channel, LogEvent, LogRecord, Peek};
+use notebook::{CellId, RunId};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::announced_data::AnnouncedData;
 use super::files::read_records;
-use super::note_data::NoteData;
 
 /// What the kernel printed at once, or one event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,9 +22,9 @@ pub struct LogEntry {
     /// When the keeper logged it.
     pub at: SystemTime,
     /// The run that it belongs to; `None` for output of the kernel itself, and for what concerns all runs.
-    pub run: Option<String>,
+    pub run: Option<RunId>,
     /// The cell of the run.
-    pub cell: Option<String>,
+    pub cell: Option<CellId>,
     pub kind: LogEntryKind,
     pub text: String,
 }
@@ -57,15 +59,15 @@ pub(crate) fn read_entries(
 /// The run of a request.
 #[derive(Clone)]
 struct Origin {
-    run: String,
-    cell: Option<String>,
+    run: RunId,
+    cell: Option<CellId>,
 }
 
 /// Turns records into entries.
 #[derive(Default)]
 pub(crate) struct Entries {
     /// By the `msg_id` of its request.
-    runs: HashMap<String, Origin>,
+    runs: HashMap<MessageId, Origin>,
 }
 
 #[derive(Deserialize, Default)]
@@ -106,7 +108,7 @@ impl Entries {
     pub(crate) fn of(&mut self, at: SystemTime, record: LogRecord) -> Option<LogEntry> {
         let (origin, kind, text) = match record {
             LogRecord::FromKernel { channel, parts } => self.of_message(channel, &parts)?,
-            LogRecord::Note(note) => self.of_note(note),
+            LogRecord::Announced(announcement) => self.of_announcement(announcement),
             LogRecord::Event(event) => {
                 let (message, text) = described(event)?;
                 let origin = message.and_then(|message| self.runs.get(&message)).cloned();
@@ -120,11 +122,11 @@ impl Entries {
         Some(LogEntry { at, run, cell, kind, text })
     }
 
-    fn of_note(&mut self, note: Note) -> (Option<Origin>, LogEntryKind, String) {
-        let data: NoteData = serde_json::from_value(note.data).unwrap_or_default();
-        let origin = Origin { run: note.run, cell: data.cell };
+    fn of_announcement(&mut self, announcement: Announcement) -> (Option<Origin>, LogEntryKind, String) {
+        let data: AnnouncedData = serde_json::from_value(announcement.data).unwrap_or_default();
+        let origin = Origin { run: announcement.run, cell: data.cell };
         let first = data.source.lines().next().unwrap_or_default();
-        let text = match note.message {
+        let text = match announcement.message {
             Some(message) => {
                 self.runs.insert(message, origin.clone());
                 format!("was requested: {first}")
@@ -140,7 +142,7 @@ impl Entries {
         parts: &[Bytes],
     ) -> Option<(Option<Origin>, LogEntryKind, String)> {
         let peek = Peek::of(channel, parts);
-        let origin = self.runs.get(&peek.parent).cloned();
+        let origin = self.runs.get(&*peek.parent).cloned();
         let content = parts.get(3)?;
         let (kind, text) = match (channel, &*peek.kind) {
             (Channel::Iopub, "stream") => {
@@ -172,13 +174,13 @@ impl Entries {
 }
 
 /// An event in words, with the request that it is about.
-fn described(event: LogEvent) -> Option<(Option<String>, String)> {
+fn described(event: LogEvent) -> Option<(Option<MessageId>, String)> {
     Some(match event {
         LogEvent::Ready { .. } => (None, "the kernel is ready".to_owned()),
         LogEvent::Restarting => (None, "the kernel is restarted".to_owned()),
         LogEvent::Died { how } => (None, format!("the kernel ended: {how}")),
         LogEvent::Orphaned => (None, "a server ended before its runs were stored".to_owned()),
-        LogEvent::Cut { message } => (Some(message), "prints more than the log stores".to_owned()),
+        LogEvent::Cut { message } => (Some(message), "exceeds the log's output limit".to_owned()),
         LogEvent::Withdrawn { message } => (Some(message), "was withdrawn before it ran".to_owned()),
         LogEvent::LogFailed { os_error } => {
             (None, format!("records are missing here: {}", LossCause::LogFailed { os_error }))
@@ -204,16 +206,16 @@ mod tests {
         LogRecord::FromKernel { channel, parts: parts.map(|part| Bytes::from(part.to_string())).into() }
     }
 
-    fn note(message: Option<&str>) -> LogRecord {
+    fn announcement(message: Option<&str>) -> LogRecord {
         let data = json!({ "notebook": "/n.ipynb", "cell": "c", "source": "first\nsecond" });
-        LogRecord::Note(Note { run: "r1".to_owned(), message: message.map(str::to_owned), data })
+        LogRecord::Announced(Announcement { run: "r1".into(), message: message.map(Into::into), data })
     }
 
     /// The entries of these records, as kind, run and text.
     fn entries(records: Vec<LogRecord>) -> Vec<(LogEntryKind, Option<String>, String)> {
         let mut entries = Entries::default();
         let found = records.into_iter().filter_map(|record| entries.of(SystemTime::UNIX_EPOCH, record));
-        found.map(|entry| (entry.kind, entry.run, entry.text)).collect()
+        found.map(|entry| (entry.kind, entry.run.map(|run| run.to_string()), entry.text)).collect()
     }
 
     #[test]
@@ -223,8 +225,8 @@ mod tests {
         let shown = json!({ "data": { "image/png": "xx", "text/plain": "<Figure>" } });
         let found = entries(vec![
             LogRecord::Event(LogEvent::Ready { language_info: Value::Null }),
-            note(None),
-            note(Some("m")),
+            announcement(None),
+            announcement(Some("m")),
             message(Channel::Iopub, "status", "m", &json!({ "execution_state": "busy" })),
             message(Channel::Iopub, "stream", "m", &json!({ "name": "stdout", "text": "a line\n" })),
             message(Channel::Iopub, "stream", "other", &json!({ "name": "stderr", "text": "!" })),
@@ -232,8 +234,8 @@ mod tests {
             message(Channel::Iopub, "error", "m", &traceback),
             message(Channel::Shell, "execute_reply", "m", &json!({ "status": "error" })),
             message(Channel::Shell, "execute_reply", "other", &json!({ "status": "ok" })),
-            LogRecord::Acknowledged { run: "r1".to_owned() },
-            LogRecord::Event(LogEvent::Withdrawn { message: "m".to_owned() }),
+            LogRecord::Acknowledged { run: "r1".into() },
+            LogRecord::Event(LogEvent::Withdrawn { message: "m".into() }),
         ]);
         let expected = [
             (LogEntryKind::Event, None, "the kernel is ready"),

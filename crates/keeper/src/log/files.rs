@@ -261,7 +261,7 @@ mod tests {
     use super::*;
 
     fn record(number: usize) -> LogRecord {
-        LogRecord::Acknowledged { run: format!("r{number} {}", "x".repeat(90)) }
+        LogRecord::Acknowledged { run: format!("r{number} {}", "x".repeat(90)).into() }
     }
 
     /// The numbers of the records from an offset on.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use bytes::Bytes;
+use kernel::MessageId;
 use kernel::log::{Channel, LogRecord, Peek, RecordReader};
 use kernel::{Event, Message, OutputArea};
 use notebook::Output;
@@ -72,7 +73,7 @@ pub struct Shown {
     pub changed_at: Option<SystemTime>,
     pub execution_count: Option<u64>,
     /// The id of its request.
-    pub(crate) message: Option<String>,
+    pub(crate) message: Option<MessageId>,
     /// The header of the kernel's last `input_request`.
     pub(crate) input_request: Option<Bytes>,
     /// Counts the changes of its outputs.
@@ -172,11 +173,11 @@ impl LogFollower {
         self.runs.on_record(record);
         self.shown.resize_with(self.runs.runs().len(), Shown::default);
         match record {
-            LogRecord::Note(note) => {
-                let index = self.runs.runs().rposition(|run| run.run == note.run);
+            LogRecord::Announced(announcement) => {
+                let index = self.runs.runs().rposition(|run| run.run == announcement.run);
                 if let Some(shown) = index.and_then(|index| self.shown.get_mut(index)) {
                     shown.requested_at.get_or_insert(at);
-                    shown.message.clone_from(&note.message);
+                    shown.message.clone_from(&announcement.message);
                 }
             }
             LogRecord::FromKernel { channel, parts } => self.on_message(at, *channel, parts),
@@ -220,7 +221,7 @@ mod tests {
     use std::fs;
 
     use bytes::BytesMut;
-    use kernel::log::Note;
+    use kernel::log::Announcement;
     use serde_json::{Value, json};
 
     use super::*;
@@ -231,9 +232,9 @@ mod tests {
         LogRecord::FromKernel { channel, parts: parts.map(|part| Bytes::from(part.to_string())).into() }
     }
 
-    fn note(run: &str, message: &str) -> LogRecord {
+    fn announcement(run: &str, message: &str) -> LogRecord {
         let data = json!({ "notebook": "/n.ipynb", "cell": "c", "source": "1" });
-        LogRecord::Note(Note { run: run.to_owned(), message: Some(message.to_owned()), data })
+        LogRecord::Announced(Announcement { run: run.into(), message: Some(message.into()), data })
     }
 
     fn print(parent: &str, text: &str) -> LogRecord {
@@ -263,7 +264,7 @@ mod tests {
     fn what_is_added_is_read_once_however_it_is_cut() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("log.00000000000000000000");
-        let all = bytes(&[note("r1", "m"), busy("m"), print("m", "one\n"), print("m", "two\n")]);
+        let all = bytes(&[announcement("r1", "m"), busy("m"), print("m", "one\n"), print("m", "two\n")]);
         let mut follower = LogFollower::new(folder.path());
         assert!(follower.read().is_err(), "there is no log yet");
         for end in [10, all.len() - 30, all.len()] {
@@ -281,12 +282,12 @@ mod tests {
     fn a_log_in_a_file_is_read_behind_its_header_and_again_when_it_was_rewritten() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a.log");
-        let all = bytes(&[note("r1", "m"), busy("m"), print("m", "one\n")]);
+        let all = bytes(&[announcement("r1", "m"), busy("m"), print("m", "one\n")]);
         fs::write(&file, [b"header\n", &*all].concat()).unwrap();
         let mut follower = LogFollower::of_file(file.clone(), 7);
         follower.read().unwrap();
         assert_eq!(text(&follower, 0), "one\n");
-        fs::write(&file, [b"header\n", &*bytes(&[note("r2", "n")])].concat()).unwrap();
+        fs::write(&file, [b"header\n", &*bytes(&[announcement("r2", "n")])].concat()).unwrap();
         assert!(follower.read().is_err());
         follower.read().unwrap();
         let runs: Vec<_> = follower.runs().map(|(run, _)| run.run.clone()).collect();
@@ -299,7 +300,7 @@ mod tests {
         let mut records = Vec::new();
         for number in 0..8 {
             let id = format!("m{number}");
-            records.extend([note(&format!("r{number}"), &id), busy(&id), print(&id, "text")]);
+            records.extend([announcement(&format!("r{number}"), &id), busy(&id), print(&id, "text")]);
             records.push(message(Channel::Shell, "execute_reply", &id, &json!({ "status": "ok" })));
             records.push(message(Channel::Iopub, "status", &id, &json!({ "execution_state": "idle" })));
         }
@@ -314,7 +315,8 @@ mod tests {
     fn a_question_of_the_code_is_kept_for_its_answer() {
         let folder = tempfile::tempdir().unwrap();
         let asks = message(Channel::Stdin, "input_request", "m", &json!({ "prompt": "name" }));
-        fs::write(folder.path().join("log.00000000000000000000"), bytes(&[note("r1", "m"), asks])).unwrap();
+        fs::write(folder.path().join("log.00000000000000000000"), bytes(&[announcement("r1", "m"), asks]))
+            .unwrap();
         let mut follower = LogFollower::new(folder.path());
         follower.read().unwrap();
         let (_, shown) = follower.runs().next().unwrap();

@@ -6,13 +6,15 @@ use std::path::Path;
 
 use bytes::Bytes;
 use kernel::LossCause;
-use kernel::log::{Channel, LogEvent, LogRecord, Note, Peek};
+use kernel::MessageId;
+use kernel::log::{Announcement, Channel, LogEvent, LogRecord, Peek};
+use notebook::RunId;
 use place::{RunState, SkipReason};
 use serde::Deserialize;
 
+use super::announced_data::AnnouncedData;
 use super::entries::{Entries, LogEntryKind};
 use super::files::read_records;
-use super::note_data::NoteData;
 
 const RESTARTED: &str = "it was restarted";
 /// On request, or because the kernel had restarted since.
@@ -22,9 +24,8 @@ pub(crate) const WITHDRAWN: SkipReason =
 /// A run in a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoggedRun {
-    /// Its id.
-    pub run: String,
-    pub data: NoteData,
+    pub run: RunId,
+    pub data: AnnouncedData,
     /// As far as the log says.
     pub state: RunState,
     /// Its outcome is stored, and an agent knows it.
@@ -50,11 +51,11 @@ pub fn logged_runs(folder: &Path) -> Vec<LoggedRun> {
 }
 
 /// A run in the log in `folder`, and what it printed and returned; `None` if that does not tell of it.
-pub fn logged_run(folder: &Path, run: &str) -> Option<(LoggedRun, String)> {
+pub fn logged_run(folder: &Path, run: &RunId) -> Option<(LoggedRun, String)> {
     let (mut runs, mut entries, mut text) = (LoggedRuns::default(), Entries::default(), String::new());
     let _ = read_records(folder, |at, record| {
         runs.on_record(&record);
-        if let Some(entry) = entries.of(at, record).filter(|entry| entry.run.as_deref() == Some(run)) {
+        if let Some(entry) = entries.of(at, record).filter(|entry| entry.run.as_ref() == Some(run)) {
             match entry.kind {
                 LogEntryKind::Event => {}
                 LogEntryKind::Stdout | LogEntryKind::Stderr => text.push_str(&entry.text),
@@ -66,7 +67,7 @@ pub fn logged_run(folder: &Path, run: &str) -> Option<(LoggedRun, String)> {
         }
         Ok(())
     });
-    let found = runs.runs.into_iter().find(|progress| progress.run.run == run)?;
+    let found = runs.runs.into_iter().find(|progress| progress.run.run == *run)?;
     Some((found.run, text))
 }
 
@@ -75,7 +76,7 @@ pub fn logged_run(folder: &Path, run: &str) -> Option<(LoggedRun, String)> {
 pub(super) struct LoggedRuns {
     runs: Vec<Progress>,
     /// Indexes in `runs`, by the `msg_id` of the request.
-    requests: HashMap<String, usize>,
+    requests: HashMap<MessageId, usize>,
 }
 
 struct Progress {
@@ -113,7 +114,7 @@ impl LoggedRuns {
 
     pub(super) fn on_record(&mut self, record: &LogRecord) {
         match record {
-            LogRecord::Note(note) => self.on_note(note),
+            LogRecord::Announced(announcement) => self.on_announcement(announcement),
             LogRecord::FromKernel { channel, parts } => self.on_message(*channel, parts),
             LogRecord::ToKernel { channel: Channel::Stdin, parts } => {
                 if let Some(progress) = self.of_request(&Peek::of(Channel::Stdin, parts).parent) {
@@ -149,18 +150,20 @@ impl LoggedRuns {
         }
     }
 
-    fn on_note(&mut self, note: &Note) {
-        let at = self.runs.iter().rposition(|progress| progress.run.run == note.run).unwrap_or_else(|| {
-            let run = LoggedRun {
-                run: note.run.clone(),
-                data: serde_json::from_value(note.data.clone()).unwrap_or_default(),
-                state: RunState::Queued,
-                is_acknowledged: false,
-            };
-            self.runs.push(Progress { run, reply: None, is_idle: false });
-            self.runs.len() - 1
-        });
-        if let Some(message) = &note.message {
+    fn on_announcement(&mut self, announcement: &Announcement) {
+        let at = self.runs.iter().rposition(|progress| progress.run.run == announcement.run).unwrap_or_else(
+            || {
+                let run = LoggedRun {
+                    run: announcement.run.clone(),
+                    data: serde_json::from_value(announcement.data.clone()).unwrap_or_default(),
+                    state: RunState::Queued,
+                    is_acknowledged: false,
+                };
+                self.runs.push(Progress { run, reply: None, is_idle: false });
+                self.runs.len() - 1
+            },
+        );
+        if let Some(message) = &announcement.message {
             self.runs[at].run.state = RunState::Running;
             self.requests.insert(message.clone(), at);
         }
@@ -172,7 +175,7 @@ impl LoggedRuns {
             && let Some(at) = self.index_of(&peek.parent)
         {
             // The answer names it as its parent.
-            self.requests.insert(peek.id.clone(), at);
+            self.requests.insert(peek.id.as_str().into(), at);
         }
         let Some(progress) = self.of_request(&peek.parent) else { return };
         match (channel, &*peek.kind) {
@@ -225,9 +228,9 @@ mod tests {
 
     use super::*;
 
-    fn note(run: &str, message: Option<&str>) -> LogRecord {
+    fn announcement(run: &str, message: Option<&str>) -> LogRecord {
         let data = json!({ "notebook": "/n.ipynb", "cell": "c", "source": "1" });
-        LogRecord::Note(Note { run: run.to_owned(), message: message.map(str::to_owned), data })
+        LogRecord::Announced(Announcement { run: run.into(), message: message.map(Into::into), data })
     }
 
     fn message(channel: Channel, kind: &str, parent: &str, content: &Value) -> LogRecord {
@@ -252,7 +255,7 @@ mod tests {
     #[test]
     fn a_run_is_over_once_the_kernel_has_replied_and_is_idle() {
         let failed = json!({ "status": "error", "ename": "E", "evalue": "v" });
-        let mut records = vec![note("r1", None), note("r1", Some("m"))];
+        let mut records = vec![announcement("r1", None), announcement("r1", Some("m"))];
         assert_eq!(states(&records[..1]), [(RunState::Queued, false)]);
         assert_eq!(states(&records), [(RunState::Running, false)]);
         records.push(message(Channel::Shell, "execute_reply", "m", &failed));
@@ -260,7 +263,7 @@ mod tests {
         records.push(idle("m"));
         let over = RunState::Error { name: "E".to_owned(), value: "v".to_owned() };
         assert_eq!(states(&records), [(over.clone(), false)]);
-        records.push(LogRecord::Acknowledged { run: "r1".to_owned() });
+        records.push(LogRecord::Acknowledged { run: "r1".into() });
         records.push(LogRecord::Event(LogEvent::Died { how: "killed".to_owned() }));
         assert_eq!(states(&records), [(over, true)]);
     }
@@ -269,11 +272,11 @@ mod tests {
     fn the_death_of_a_kernel_ends_what_it_was_sent_and_nothing_else() {
         let asks = json!({ "prompt": "name", "password": false });
         let records = [
-            note("r1", Some("m1")),
+            announcement("r1", Some("m1")),
             message(Channel::Stdin, "input_request", "m1", &asks),
-            note("r2", Some("m2")),
-            LogRecord::Event(LogEvent::Withdrawn { message: "m2".to_owned() }),
-            note("r3", None),
+            announcement("r2", Some("m2")),
+            LogRecord::Event(LogEvent::Withdrawn { message: "m2".into() }),
+            announcement("r3", None),
             LogRecord::Event(LogEvent::Died { how: "killed".to_owned() }),
         ];
         let waits = RunState::WaitingForInput { prompt: "name".to_owned(), is_password: false };
@@ -283,7 +286,7 @@ mod tests {
         let parts = parts.map(|part| Bytes::from(part.to_string())).into();
         let answer = LogRecord::ToKernel { channel: Channel::Stdin, parts };
         let answered =
-            [note("r1", Some("m1")), message(Channel::Stdin, "input_request", "m1", &asks), answer];
+            [announcement("r1", Some("m1")), message(Channel::Stdin, "input_request", "m1", &asks), answer];
         assert_eq!(states(&answered), [(RunState::Running, false)]);
         let died = RunState::KernelDied { how: "killed".to_owned() };
         assert_eq!(

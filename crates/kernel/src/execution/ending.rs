@@ -6,7 +6,7 @@ use super::executions::{Executions, KEPT};
 use super::late_output::GRACE;
 use super::request::{Request, Stage};
 use crate::handler_state::Handler;
-use crate::{Event, ExecutionId, Outcome, Status};
+use crate::{Event, MessageId, Outcome, Status};
 
 impl Executions {
     /// The kernel's process ended, and another one may have taken its place, which is idle.
@@ -18,7 +18,7 @@ impl Executions {
     }
 
     /// The kernel will never get this request.
-    pub(crate) fn withdrawn(&mut self, id: &ExecutionId) {
+    pub(crate) fn withdrawn(&mut self, id: &MessageId) {
         self.finish(id, |_| (Vec::new(), Outcome::Aborted));
     }
 
@@ -77,7 +77,7 @@ impl Executions {
     }
 
     /// The ids of unfinished executions, in the order of their requests.
-    pub(super) fn unfinished(&self, is_wanted: impl Fn(&Request) -> bool) -> Vec<ExecutionId> {
+    pub(super) fn unfinished(&self, is_wanted: impl Fn(&Request) -> bool) -> Vec<MessageId> {
         if self.running == 0 {
             return Vec::new();
         }
@@ -89,7 +89,7 @@ impl Executions {
 
     pub(super) fn finish(
         &mut self,
-        id: &ExecutionId,
+        id: &MessageId,
         conclude: impl FnOnce(&mut Request) -> (Vec<Event>, Outcome),
     ) {
         let Some(request) = self.known.get_mut(id).filter(|request| !request.is_finished()) else {

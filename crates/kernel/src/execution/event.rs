@@ -1,31 +1,9 @@
-use std::borrow::Borrow;
-use std::sync::Arc;
 use std::time::SystemTime;
 
 use notebook::{Json, MimeBundle, Output};
 use tokio::sync::mpsc;
 
 use crate::Outcome;
-
-/// The `msg_id` of an `execute_request`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct ExecutionId(Arc<str>);
-
-impl ExecutionId {
-    pub fn new(request: &str) -> Self {
-        Self(Arc::from(request))
-    }
-
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl Borrow<str> for ExecutionId {
-    fn borrow(&self) -> &str {
-        &self.0
-    }
-}
 
 /// Receives the events of one execution, in order. It is called on the connection's thread and must not block: a kernel
 /// drops outputs that are not read.

@@ -14,7 +14,7 @@ use super::silence_check::SilenceCheck;
 use super::stdin::InputRequests;
 use super::widget_updates::WidgetUpdates;
 use crate::handler_state::HandlerState;
-use crate::{Event, ExecutionId, Sink, Status};
+use crate::{Event, MessageId, Sink, Status};
 
 /// How many finished executions keep their sinks, for threads that print late and displays that are updated.
 pub(super) const KEPT: usize = 64;
@@ -25,11 +25,11 @@ pub(super) const IDLE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The executions of one connection.
 pub(crate) struct Executions {
-    pub(super) known: HashMap<ExecutionId, Request>,
+    pub(super) known: HashMap<MessageId, Request>,
     /// Those of `known` that are over, the oldest first.
-    pub(super) finished: VecDeque<ExecutionId>,
+    pub(super) finished: VecDeque<MessageId>,
     /// Those that end then unless outputs come late, the earliest first.
-    pub(super) ending: VecDeque<(Instant, ExecutionId)>,
+    pub(super) ending: VecDeque<(Instant, MessageId)>,
     pub(super) running: usize,
     /// How many requests we sent on the shell channel. The kernel takes them in this order.
     pub(super) requests: u64,
@@ -160,7 +160,7 @@ impl Executions {
     }
 
     /// Adds an execution whose request is about to be sent.
-    pub(crate) fn add(&mut self, id: ExecutionId, sink: Sink, now: Instant) {
+    pub(crate) fn add(&mut self, id: MessageId, sink: Sink, now: Instant) {
         self.silence_check.reset(now);
         self.requests += 1;
         self.running += 1;

@@ -9,7 +9,7 @@ use super::published::published;
 use super::request::Request;
 use crate::handler_state::Handler;
 use crate::messages::{Channel, Message, Reply, content};
-use crate::{Event, ExecutionId, Outcome, Status};
+use crate::{Event, MessageId, Outcome, Status};
 
 const GIVEN_UP: &str = "it ended by itself, and its server could not restart it";
 
@@ -203,7 +203,7 @@ impl Executions {
         let parent = message.parent.id.as_str();
         let is_running = |request: &&mut Request| !request.is_finished() && request.late_until.is_none();
         if let Some(request) = self.known.get_mut(parent).filter(is_running) {
-            self.input_requests.insert(ExecutionId::new(parent), message.raw_header.detached());
+            self.input_requests.insert(MessageId::new(parent), message.raw_header.detached());
             request.emit(Event::InputWanted { prompt: input.prompt.0, password: input.password.0 });
         }
         Ok(())

@@ -4,19 +4,19 @@ use std::sync::Arc;
 use notebook::Json;
 use parking_lot::Mutex;
 
-use crate::ExecutionId;
+use crate::MessageId;
 
 /// For each execution that waits for input, the header of the kernel's `input_request`. Shared by client and driver.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct InputRequests(Arc<Mutex<HashMap<ExecutionId, Json>>>);
+pub(crate) struct InputRequests(Arc<Mutex<HashMap<MessageId, Json>>>);
 
 impl InputRequests {
-    pub(crate) fn insert(&self, id: ExecutionId, request: Json) {
+    pub(crate) fn insert(&self, id: MessageId, request: Json) {
         self.0.lock().insert(id, request);
     }
 
     /// Removes the request with this `msg_id`, and returns the execution that made it.
-    pub(crate) fn answered(&self, request: &str) -> Option<ExecutionId> {
+    pub(crate) fn answered(&self, request: &str) -> Option<MessageId> {
         let mut waiting = self.0.lock();
         let is_it = |header: &Json| {
             header.member("msg_id").is_some_and(|id| id.as_str().trim_matches('"') == request)
@@ -26,7 +26,7 @@ impl InputRequests {
         Some(id)
     }
 
-    pub(crate) fn remove(&self, id: &ExecutionId) -> Option<Json> {
+    pub(crate) fn remove(&self, id: &MessageId) -> Option<Json> {
         self.0.lock().remove(id)
     }
 }

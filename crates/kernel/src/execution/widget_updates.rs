@@ -11,7 +11,7 @@ use super::outputs::is_taken;
 use super::request::Request;
 use crate::messages::Message;
 use crate::widgets::{Widgets, all_widgets};
-use crate::{Event, ExecutionId};
+use crate::{Event, MessageId};
 
 /// The least time between two updates.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -130,7 +130,7 @@ impl Executions {
     }
 
     /// The last word about widgets before an execution ends.
-    pub(super) fn conclude_widgets(&mut self, id: &ExecutionId) {
+    pub(super) fn conclude_widgets(&mut self, id: &MessageId) {
         if let Some(request) = self.known.get_mut(id).filter(|request| !request.widgets.is_empty()) {
             let events = self.widgets.events(request);
             let state = self.widgets.state(request);

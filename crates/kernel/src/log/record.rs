@@ -12,9 +12,10 @@
 use std::time::{Duration, SystemTime};
 
 use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
+use notebook::RunId;
 use serde::{Deserialize, Serialize};
 
-use crate::messages::Channel;
+use crate::messages::{Channel, MessageId};
 
 /// The longest record. A message of the kernel is no longer than a Jupyter server takes.
 pub const MAX_RECORD_BYTES: usize = 1 << 30;
@@ -48,12 +49,11 @@ impl FormatError {
 
 /// The details of a run, for whoever reads the log later. Written before the request of the run is sent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Note {
-    /// The id of the run.
-    pub run: String,
+pub struct Announcement {
+    pub run: RunId,
     /// The `msg_id` of its request; `None` if that will be sent later.
     #[serde(default)]
-    pub message: Option<String>,
+    pub message: Option<MessageId>,
     /// Whatever the writer needs to find its way later.
     #[serde(default)]
     pub data: serde_json::Value,
@@ -73,15 +73,15 @@ pub enum LogRecord {
         parts: Vec<Bytes>,
     },
     /// What a client wants to be known about a run.
-    Note(Note),
+    Announced(Announcement),
     Event(LogEvent),
     /// The outputs of this run are in its cell, but not reported yet.
     Stored {
-        run: String,
+        run: RunId,
     },
     /// The outcome of this run is stored and reported.
     Acknowledged {
-        run: String,
+        run: RunId,
     },
 }
 
@@ -101,11 +101,11 @@ pub enum LogEvent {
     /// A client that owned runs has gone.
     Orphaned,
     /// The log keeps no more outputs of this request, because they exceed a limit.
-    Cut { message: String },
+    Cut { message: MessageId },
     /// A request was withdrawn before the kernel got it.
-    Withdrawn { message: String },
+    Withdrawn { message: MessageId },
     /// The kernel has ended a request, although it has sent no reply or no `idle`.
-    Ended { message: String },
+    Ended { message: MessageId },
     /// The log could not be written, so that records are missing before this: how the requests before it end is not known.
     LogFailed { os_error: i32 },
     #[serde(other)]
@@ -122,7 +122,7 @@ impl LogRecord {
         match self {
             Self::FromKernel { channel, parts } => write_message(FROM_KERNEL, *channel, parts, out),
             Self::ToKernel { channel, parts } => write_message(TO_KERNEL, *channel, parts, out),
-            Self::Note(note) => write_json(NOTE, note, out),
+            Self::Announced(announcement) => write_json(NOTE, announcement, out),
             Self::Event(event) => write_json(EVENT, event, out),
             Self::Acknowledged { run } => write_json(ACKNOWLEDGED, run, out),
             Self::Stored { run } => write_json(STORED, run, out),
@@ -146,7 +146,7 @@ impl LogRecord {
                     Self::ToKernel { channel, parts }
                 }
             }
-            NOTE => Self::Note(json(&bytes)?),
+            NOTE => Self::Announced(json(&bytes)?),
             EVENT => Self::Event(serde_json::from_slice(&bytes).unwrap_or(LogEvent::Unknown)),
             ACKNOWLEDGED => Self::Acknowledged { run: json(&bytes)? },
             STORED => Self::Stored { run: json(&bytes)? },
@@ -276,12 +276,13 @@ mod tests {
         prop_oneof![
             message().prop_map(|(channel, parts)| LogRecord::FromKernel { channel, parts }),
             message().prop_map(|(channel, parts)| LogRecord::ToKernel { channel, parts }),
-            ".*".prop_map(|run| LogRecord::Acknowledged { run }),
-            ".*".prop_map(|run| LogRecord::Stored { run }),
+            ".*".prop_map(|run| LogRecord::Acknowledged { run: run.into() }),
+            ".*".prop_map(|run| LogRecord::Stored { run: run.into() }),
             ".*".prop_map(|how| LogRecord::Event(LogEvent::Died { how })),
             Just(LogRecord::Event(LogEvent::Restarting)),
-            (".*", ".*")
-                .prop_map(|(run, data)| { LogRecord::Note(Note { run, message: None, data: data.into() }) }),
+            (".*", ".*").prop_map(|(run, data)| {
+                LogRecord::Announced(Announcement { run: run.into(), message: None, data: data.into() })
+            }),
         ]
     }
 
@@ -337,7 +338,7 @@ mod tests {
     #[test]
     fn a_record_that_is_not_whole_yet_is_waited_for() {
         let mut log = BytesMut::new();
-        LogRecord::Acknowledged { run: "r1".to_owned() }.write(SystemTime::now(), &mut log);
+        LogRecord::Acknowledged { run: "r1".into() }.write(SystemTime::now(), &mut log);
         let mut reader = RecordReader::default();
         reader.push(&log[..log.len() - 1]);
         assert_eq!(reader.next_record(), Ok(None));

@@ -4,7 +4,7 @@
 //!
 //! | what happens | owner of `r1` | may the log forget it |
 //! |---|---|---|
-//! | client 1 notes `r1` with request `m` | 1 | no |
+//! | client 1 announces `r1` with request `m` | 1 | no |
 //! | client 1 is killed | nobody | no |
 //! | the kernel replies to `m` and is idle | nobody | no |
 //! | client 2 adopts | 2 | no |
@@ -12,11 +12,12 @@
 
 use std::time::SystemTime;
 
+use notebook::RunId;
 use serde::{Deserialize, Serialize};
 
 use super::peek::Peek;
-use super::record::Note;
-use crate::messages::Channel;
+use super::record::Announcement;
+use crate::messages::{Channel, MessageId};
 
 /// A connection of a server to whoever writes the log.
 pub type ClientId = u64;
@@ -24,9 +25,11 @@ pub type ClientId = u64;
 /// A run that nobody else follows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AdoptedRun {
-    pub note: Note,
-    /// Its client wrote the note then.
-    pub noted_at: SystemTime,
+    #[serde(rename = "note")]
+    pub announcement: Announcement,
+    /// When its client announced it.
+    #[serde(rename = "noted_at")]
+    pub announced_at: SystemTime,
     /// Its outputs are in its cell already.
     #[serde(default)]
     pub is_stored: bool,
@@ -50,12 +53,12 @@ pub enum LogDecision {
 
 #[derive(Debug)]
 struct Entry {
-    note: Note,
-    noted_at: SystemTime,
-    /// Where in the log its note is.
+    announcement: Announcement,
+    announced_at: SystemTime,
+    /// Where in the log its announcement is.
     offset: u64,
     owner: Option<ClientId>,
-    request: Request,
+    stage: RunStage,
     has_reply: bool,
     is_idle: bool,
     /// How many bytes the log keeps of what is published for it.
@@ -64,10 +67,10 @@ struct Entry {
     fate: Fate,
 }
 
-/// What the keeper has of a run's request.
+/// How far a run's request has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Request {
-    Noted,
+enum RunStage {
+    Announced,
     /// Its client has sent it.
     Sent,
 }
@@ -93,12 +96,12 @@ impl Entry {
 
     /// Whether its outputs are still to be stored.
     fn is_to_store(&self) -> bool {
-        self.is_orphan() && self.fate == Fate::Unknown && self.note.message.is_some()
+        self.is_orphan() && self.fate == Fate::Unknown && self.announcement.message.is_some()
     }
 
     /// Whether the kernel has its request and has not ended it.
     fn is_running(&self) -> bool {
-        self.note.message.is_some() && !(self.has_reply && self.is_idle)
+        self.announcement.message.is_some() && !(self.has_reply && self.is_idle)
     }
 }
 
@@ -109,21 +112,28 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// A client noted a run at `offset`. A second note about it says what has changed: that its request is sent now.
-    pub fn note(&mut self, note: Note, offset: u64, owner: Option<ClientId>, now: SystemTime) {
-        if let Some(entry) = self.entries.iter_mut().find(|entry| entry.note.run == note.run) {
+    /// A client announced a run at `offset`. A second announcement of it says what has changed: that its request is sent now.
+    pub fn announce(
+        &mut self,
+        announcement: Announcement,
+        offset: u64,
+        owner: Option<ClientId>,
+        now: SystemTime,
+    ) {
+        if let Some(entry) = self.entries.iter_mut().find(|entry| entry.announcement.run == announcement.run)
+        {
             // Announcements and requests come to the keeper in any order.
-            if note.message.is_some() || entry.note.message.is_none() {
-                (entry.note, entry.owner) = (note, owner);
+            if announcement.message.is_some() || entry.announcement.message.is_none() {
+                (entry.announcement, entry.owner) = (announcement, owner);
             }
             return;
         }
         self.entries.push(Entry {
-            note,
-            noted_at: now,
+            announcement,
+            announced_at: now,
             offset,
             owner,
-            request: Request::Noted,
+            stage: RunStage::Announced,
             has_reply: false,
             is_idle: false,
             output_bytes: 0,
@@ -132,27 +142,30 @@ impl Runs {
         });
     }
 
+    fn of_request(&mut self, message: &str) -> Option<&mut Entry> {
+        let is_of = |entry: &&mut Entry| entry.announcement.message.as_deref() == Some(message);
+        self.entries.iter_mut().find(is_of)
+    }
+
     /// The request of this id has come from its client.
     pub fn requested(&mut self, message: &str) {
-        let is_of = |entry: &&mut Entry| entry.note.message.as_deref() == Some(message);
-        if let Some(entry) = self.entries.iter_mut().find(is_of) {
-            entry.request = Request::Sent;
+        if let Some(entry) = self.of_request(message) {
+            entry.stage = RunStage::Sent;
         }
     }
 
-    /// The requests that a client has noted and not sent: if it has gone, they never come.
-    pub fn unrequested(&self, client: ClientId) -> Vec<String> {
+    /// The requests that a client has announced and not sent: if it has gone, they never come.
+    pub fn unrequested(&self, client: ClientId) -> Vec<MessageId> {
         let is_meant = |entry: &&Entry| {
-            entry.owner == Some(client) && entry.request == Request::Noted && entry.is_running()
+            entry.owner == Some(client) && entry.stage == RunStage::Announced && entry.is_running()
         };
-        self.entries.iter().filter(is_meant).filter_map(|entry| entry.note.message.clone()).collect()
+        self.entries.iter().filter(is_meant).filter_map(|entry| entry.announcement.message.clone()).collect()
     }
 
     /// A message of the kernel, of `bytes`, with the most that the log keeps of what is published for one run; 0 if it is full.
     pub fn received(&mut self, channel: Channel, peek: &Peek, bytes: u64, limit: u64) -> LogDecision {
-        let is_of = |entry: &&mut Entry| entry.note.message.as_ref().is_some_and(|id| *id == peek.parent);
         let limit = peek.limit(channel, limit);
-        let Some(entry) = self.entries.iter_mut().find(is_of) else {
+        let Some(entry) = self.of_request(&peek.parent) else {
             return if limit == Some(0) { LogDecision::Drop } else { LogDecision::Keep };
         };
         match (channel, &*peek.kind) {
@@ -171,27 +184,26 @@ impl Runs {
 
     /// The kernel's process ended: whatever it was sent is over.
     pub fn kernel_ended(&mut self) {
-        for entry in self.entries.iter_mut().filter(|entry| entry.note.message.is_some()) {
+        for entry in self.entries.iter_mut().filter(|entry| entry.announcement.message.is_some()) {
             (entry.has_reply, entry.is_idle) = (true, true);
         }
     }
 
     /// A request was withdrawn, or ended otherwise without a reply.
     pub fn ended(&mut self, message: &str) {
-        let is_of = |entry: &&mut Entry| entry.note.message.as_deref() == Some(message);
-        if let Some(entry) = self.entries.iter_mut().find(is_of) {
+        if let Some(entry) = self.of_request(message) {
             (entry.has_reply, entry.is_idle) = (true, true);
         }
     }
 
     /// A client has gone. Returns whether runs have lost their owner.
-    pub fn left(&mut self, client: ClientId) -> bool {
-        let mut has_left_some = false;
+    pub fn client_gone(&mut self, client: ClientId) -> bool {
+        let mut has_orphans = false;
         for entry in self.entries.iter_mut().filter(|entry| entry.owner == Some(client)) {
             entry.owner = None;
-            has_left_some |= !entry.is_acknowledged();
+            has_orphans |= !entry.is_acknowledged();
         }
-        has_left_some
+        has_orphans
     }
 
     /// Gives `client` the runs that have no owner, and shows it those that were acknowledged. Returns them with the offset at which
@@ -205,8 +217,8 @@ impl Runs {
             }
             from = Some(from.map_or(entry.offset, |from: u64| from.min(entry.offset)));
             adopted.push(AdoptedRun {
-                note: entry.note.clone(),
-                noted_at: entry.noted_at,
+                announcement: entry.announcement.clone(),
+                announced_at: entry.announced_at,
                 is_stored: entry.fate == Fate::Stored,
                 is_acknowledged: entry.is_acknowledged(),
             });
@@ -215,14 +227,14 @@ impl Runs {
     }
 
     /// The outputs of a run are in its cell. `false` if that is no news.
-    pub fn store(&mut self, run: &str) -> bool {
-        let is_it = |entry: &&mut Entry| entry.note.run == run && entry.fate == Fate::Unknown;
+    pub fn store(&mut self, run: &RunId) -> bool {
+        let is_it = |entry: &&mut Entry| entry.announcement.run == *run && entry.fate == Fate::Unknown;
         self.entries.iter_mut().find(is_it).map(|entry| entry.fate = Fate::Stored).is_some()
     }
 
     /// The outcome of a run is stored, and known. `false` if that is no news.
-    pub fn acknowledge(&mut self, run: &str) -> bool {
-        let is_it = |entry: &&mut Entry| entry.note.run == run && !entry.is_acknowledged();
+    pub fn acknowledge(&mut self, run: &RunId) -> bool {
+        let is_it = |entry: &&mut Entry| entry.announcement.run == *run && !entry.is_acknowledged();
         self.entries.iter_mut().find(is_it).map(|entry| entry.fate = Fate::Acknowledged).is_some()
     }
 
@@ -244,10 +256,10 @@ impl Runs {
         self.entries.iter().map(|entry| entry.offset).min()
     }
 
-    /// The runs that nobody has acknowledged, and when each was noted.
-    pub fn unacknowledged(&self) -> impl Iterator<Item = (&Note, SystemTime)> {
+    /// The runs that nobody has acknowledged, and when each was announced.
+    pub fn unacknowledged(&self) -> impl Iterator<Item = (&Announcement, SystemTime)> {
         let open = self.entries.iter().filter(|entry| !entry.is_acknowledged());
-        open.map(|entry| (&entry.note, entry.noted_at))
+        open.map(|entry| (&entry.announcement, entry.announced_at))
     }
 
     /// Whether there are runs that nobody has acknowledged.
@@ -266,171 +278,14 @@ impl Runs {
     }
 
     /// The runs without an owner whose outputs are still to be stored, once all of them are over.
-    pub fn to_settle(&self) -> Vec<&str> {
+    pub fn to_settle(&self) -> Vec<&RunId> {
         if self.entries.iter().any(|entry| entry.is_to_store() && entry.is_running()) {
             return Vec::new();
         }
         let to_store = self.entries.iter().filter(|entry| entry.is_to_store());
-        to_store.map(|entry| &*entry.note.run).collect()
+        to_store.map(|entry| &entry.announcement.run).collect()
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::Value;
-
-    use super::*;
-
-    const LIMIT: u64 = 100;
-
-    fn runs() -> Runs {
-        let mut runs = Runs::default();
-        for (run, message, offset, owner) in [("r1", "m1", 10, 1), ("r2", "m2", 20, 2)] {
-            let note = Note { run: run.to_owned(), message: Some(message.to_owned()), data: Value::Null };
-            runs.note(note, offset, Some(owner), SystemTime::UNIX_EPOCH);
-        }
-        runs
-    }
-
-    fn peek(kind: &str, parent: &str, state: Option<&str>) -> Peek {
-        let state = state.map(str::to_owned);
-        Peek { id: String::new(), kind: kind.to_owned(), parent: parent.to_owned(), state }
-    }
-
-    fn finish(runs: &mut Runs, message: &str) {
-        runs.received(Channel::Shell, &peek("execute_reply", message, None), 1, LIMIT);
-        runs.received(Channel::Iopub, &peek("status", message, Some("idle")), 1, LIMIT);
-    }
-
-    /// The names of the runs that a client adopts, and where the first begins.
-    fn adopt(runs: &mut Runs, client: ClientId) -> (Vec<String>, Option<u64>) {
-        let (adopted, from) = runs.adopt(client);
-        (adopted.into_iter().map(|run| run.note.run).collect(), from)
-    }
-
-    #[test]
-    fn only_runs_of_clients_that_are_gone_are_adopted_and_by_one_client() {
-        let mut runs = runs();
-        let nothing = (Vec::new(), None);
-        assert_eq!(adopt(&mut runs, 3), nothing);
-        assert!(runs.left(1) && !runs.left(1) && !runs.left(77));
-        assert_eq!(runs.orphans(), 1);
-        assert_eq!(adopt(&mut runs, 3), (vec!["r1".to_owned()], Some(10)));
-        assert_eq!(adopt(&mut runs, 4), nothing);
-        assert!(runs.left(3), "the one that adopted it has gone, too");
-        assert_eq!(adopt(&mut runs, 4).0, ["r1"]);
-    }
-
-    #[test]
-    fn a_run_is_over_after_its_reply_and_idle() {
-        let mut runs = runs();
-        runs.received(Channel::Iopub, &peek("status", "m1", Some("busy")), 1, LIMIT);
-        runs.received(Channel::Shell, &peek("execute_reply", "m1", None), 1, LIMIT);
-        finish(&mut runs, "m2");
-        assert!(runs.is_running(), "m1 is not idle");
-        finish(&mut runs, "m1");
-        assert!(!runs.is_running());
-        assert!(runs.to_settle().is_empty(), "all have owners");
-        runs.left(1);
-        assert_eq!(runs.to_settle(), ["r1"]);
-        assert!(runs.store("r1") && !runs.store("r1"));
-        assert!(runs.to_settle().is_empty());
-        let (adopted, _) = runs.adopt(3);
-        assert!(adopted[0].is_stored && !adopted[0].is_acknowledged);
-    }
-
-    #[test]
-    fn a_request_that_its_client_had_no_time_to_send_is_known() {
-        let mut runs = runs();
-        runs.requested("m1");
-        runs.requested("other");
-        assert!(runs.unrequested(1).is_empty());
-        assert_eq!(runs.unrequested(2), ["m2"]);
-        runs.ended("m2");
-        assert!(runs.unrequested(2).is_empty());
-    }
-
-    #[test]
-    fn nothing_is_settled_while_an_orphan_runs() {
-        let mut runs = runs();
-        runs.left(1);
-        runs.left(2);
-        finish(&mut runs, "m1");
-        assert!(runs.to_settle().is_empty());
-        runs.kernel_ended();
-        assert_eq!(runs.to_settle(), ["r1", "r2"]);
-        assert!(!runs.is_running());
-    }
-
-    #[test]
-    fn what_was_acknowledged_is_shown_until_newer_runs_need_its_place() {
-        let mut runs = runs();
-        assert!(runs.acknowledge("r1") && !runs.acknowledge("r1"));
-        assert!(!runs.left(1), "nothing is left to do");
-        assert_eq!((runs.orphans(), runs.has_unread()), (0, true));
-        for client in [3, 4] {
-            let (adopted, from) = runs.adopt(client);
-            assert_eq!((&*adopted[0].note.run, adopted.len(), from), ("r1", 1, Some(10)));
-            assert!(adopted[0].is_acknowledged);
-        }
-        runs.forget(HISTORY_BYTES);
-        assert_eq!(runs.oldest(), Some(10));
-        runs.forget(HISTORY_BYTES + 50);
-        assert_eq!(runs.oldest(), Some(20), "it was not acknowledged");
-        assert!(runs.acknowledge("r2") && !runs.has_unread());
-        for number in 0..HISTORY {
-            let run = format!("later {number}");
-            let note = Note { run: run.clone(), message: None, data: Value::Null };
-            runs.note(note, 100, None, SystemTime::UNIX_EPOCH);
-            runs.acknowledge(&run);
-        }
-        runs.forget(200);
-        assert_eq!((adopt(&mut runs, 5).0.len(), runs.oldest()), (HISTORY, Some(100)));
-    }
-
-    #[test]
-    fn a_run_whose_request_was_never_sent_is_no_running_one() {
-        let mut runs = Runs::default();
-        let note = |message: Option<&str>| Note {
-            run: "r1".to_owned(),
-            message: message.map(str::to_owned),
-            data: Value::Null,
-        };
-        runs.note(note(None), 5, Some(1), SystemTime::UNIX_EPOCH);
-        assert!(!runs.is_running());
-        runs.note(note(Some("m")), 50, Some(1), SystemTime::UNIX_EPOCH);
-        assert!(runs.is_running());
-        runs.note(note(None), 60, Some(1), SystemTime::UNIX_EPOCH);
-        assert!(runs.is_running(), "a late announcement changes nothing");
-        assert_eq!(runs.oldest(), Some(5));
-    }
-
-    #[test]
-    fn outputs_beyond_the_limit_are_cut_and_nothing_else() {
-        let mut runs = runs();
-        let stream = peek("stream", "m1", None);
-        assert_eq!(runs.received(Channel::Iopub, &stream, 90, LIMIT), LogDecision::Keep);
-        assert_eq!(runs.received(Channel::Iopub, &stream, 90, LIMIT), LogDecision::CutFromHere);
-        assert_eq!(runs.received(Channel::Iopub, &stream, 1, LIMIT), LogDecision::Drop);
-        for (channel, kind) in [(Channel::Shell, "execute_reply"), (Channel::Iopub, "error")] {
-            assert_eq!(runs.received(channel, &peek(kind, "m1", None), 90, LIMIT), LogDecision::Keep);
-        }
-        let error = peek("error", "m1", None);
-        assert_eq!(runs.received(Channel::Iopub, &error, 90, LIMIT), LogDecision::Drop, "many tracebacks");
-        assert_eq!(runs.received(Channel::Iopub, &peek("stream", "m2", None), 90, LIMIT), LogDecision::Keep);
-        assert_eq!(runs.received(Channel::Iopub, &peek("stream", "x", None), 900, LIMIT), LogDecision::Keep);
-        assert_eq!(runs.received(Channel::Iopub, &peek("stream", "x", None), 1, 0), LogDecision::Drop);
-        assert_eq!(runs.received(Channel::Iopub, &peek("status", "x", None), 1, 0), LogDecision::Keep);
-    }
-
-    #[test]
-    fn displays_results_and_messages_of_widgets_count_as_text_does() {
-        let widgets = ["comm_open", "comm_msg", "comm_close", "data_pub"];
-        for kind in ["display_data", "update_display_data", "execute_result"].into_iter().chain(widgets) {
-            let mut runs = runs();
-            let output = peek(kind, "m1", None);
-            let decided = [90, 90, 1].map(|bytes| runs.received(Channel::Iopub, &output, bytes, LIMIT));
-            assert_eq!(decided, [LogDecision::Keep, LogDecision::CutFromHere, LogDecision::Drop], "{kind}");
-        }
-    }
-}
+mod tests;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{REQUEST, answer, memory_request};
 use crate::handler_state::Handler;
 use crate::messages::{Channel, Message};
-use crate::{Client, ExecutionId, KernelError, Status};
+use crate::{Client, KernelError, MessageId, Status};
 
 /// How long the kernel may take to say what has changed. An answer of a tool waits for it.
 const TIMEOUT: Duration = Duration::from_millis(50);
@@ -57,7 +57,7 @@ impl Client {
     /// What an execution has changed that got this count and is over, and whose reply has not said it;
     /// `memory/handler/changes.py` says in which form. `None` if
     /// the kernel has no handler, or does not answer within 50 ms.
-    pub async fn changes(&self, id: &ExecutionId, count: u64) -> Option<Json> {
+    pub async fn changes(&self, id: &MessageId, count: u64) -> Option<Json> {
         if !self.has_handler() {
             return None;
         }

@@ -3,7 +3,7 @@ use std::time::SystemTime;
 use bytes::Bytes;
 use chrono::DateTime;
 use jupyter_protocol::JupyterMessage;
-use notebook::Json;
+use notebook::{Json, text_id};
 use serde::{Deserialize, Serialize};
 
 use super::content;
@@ -20,6 +20,11 @@ pub enum Channel {
     Stdin,
     /// What the kernel publishes to all clients.
     Iopub,
+}
+
+text_id! {
+    /// The `msg_id` of a request. An execution is known by that of its `execute_request`.
+    MessageId
 }
 
 /// A message to the kernel.

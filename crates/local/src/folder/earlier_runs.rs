@@ -17,7 +17,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::Folder;
 use super::keepers::join;
-use crate::launch::{KnownKeeper, kernel_state, note_of};
+use crate::launch::{KnownKeeper, announcement_of, kernel_state};
 
 /// How long the first reply of a server may wait for what a keeper says, and for its log.
 const TIMEOUT: Duration = Duration::from_secs(1);
@@ -31,7 +31,7 @@ impl EarlierRuns for Folder {
 
     fn announce(&self, run: &RunDetails) {
         if self.keeping.is_some() {
-            self.waiting.add(note_of(&self.root, run));
+            self.waiting.add(announcement_of(&self.root, run));
         }
     }
 
@@ -59,7 +59,7 @@ impl Folder {
                 continue;
             }
             let notebook = record.notebook.as_ref().and_then(|path| self.root.relative(path));
-            let (path, wanted) = (folder.path.clone(), run.to_string());
+            let (path, wanted) = (folder.path.clone(), run.clone());
             let read = tokio::task::spawn_blocking(move || logged_run(&path, &wanted));
             let Ok(Some((LoggedRun { state, .. }, text))) = read.await else { continue };
             let known = self.live_kernels().into_iter().find(|kernel| *kernel.id() == *record.id);
@@ -82,7 +82,7 @@ impl Folder {
     fn find_waiting_run(&self, run: &RunId) -> Option<FoundRun> {
         waiting_folders(&self.process_env.state_folder()).into_iter().find_map(|folder| {
             let mut runs = logged_runs(&folder.path).into_iter();
-            let found = runs.find(|logged| logged.run == **run && self.has_run(logged))?;
+            let found = runs.find(|logged| logged.run == *run && self.has_run(logged))?;
             let state = if folder.is_kept() { found.state } else { NOT_RUN };
             Some(FoundRun { kernel: None, notebook: None, text: String::new(), state })
         })
@@ -119,7 +119,7 @@ impl Folder {
             if welcome.is_ok_and(|welcome| welcome.kernel.is_busy) {
                 let read = tokio::task::spawn_blocking(move || logged_runs(&folder.path)).await;
                 let unfinished = read.unwrap_or_default().into_iter().filter(LoggedRun::is_unfinished);
-                cells.extend(unfinished.filter_map(|run| run.data.cell).map(CellId::from));
+                cells.extend(unfinished.filter_map(|run| run.data.cell));
             }
         }
         Ok(cells)
@@ -209,9 +209,9 @@ impl Folder {
 
     fn left_run(&self, LoggedRun { run, data, state, .. }: LoggedRun) -> LeftoverRun {
         LeftoverRun {
-            run: RunId::new(run),
+            run,
             notebook: data.notebook.and_then(|path| self.root.relative(&path)).map(NotebookPath::new),
-            cell: data.cell.map(CellId::new),
+            cell: data.cell,
             source: data.source,
             state: Some(state),
         }

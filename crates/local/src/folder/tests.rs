@@ -9,7 +9,7 @@ use keeper::{
     Attachment, ChosenKernel, FramedRead, FramedWrite, KeeperFolder, KeeperFrame, KernelFile, KernelPhase,
     KernelStatus, VERSION, Welcome, attach, keepers,
 };
-use kernel::log::{LogRecord, Note};
+use kernel::log::{Announcement, LogRecord};
 use notebook::CellId;
 use place::{EarlierRuns as _, ErrorKind, Leftovers};
 use serde_json::{Value, json};
@@ -73,8 +73,8 @@ impl Machine {
     }
 }
 
-fn note(data: Value) -> LogRecord {
-    LogRecord::Note(Note { run: "r1".to_owned(), message: Some("m1".to_owned()), data })
+fn announcement(data: Value) -> LogRecord {
+    LogRecord::Announced(Announcement { run: "r1".into(), message: Some("m1".into()), data })
 }
 
 #[tokio::test(start_paused = true)]
@@ -113,10 +113,10 @@ fn served(
 
 #[tokio::test]
 async fn the_cells_that_a_kernel_runs_are_known_but_not_before_it_has_started() {
-    let note = note(json!({ "notebook": "/x.ipynb", "cell": "c", "source": "1" }));
+    let announcement = announcement(json!({ "notebook": "/x.ipynb", "cell": "c", "source": "1" }));
     let cells = async |phase, is_busy| {
         let machine = Machine::new();
-        let served = served(&machine, note.clone(), phase, is_busy);
+        let served = served(&machine, announcement.clone(), phase, is_busy);
         let folder = Folder::new("/".into(), machine.process_env.clone(), None);
         let cells = folder.cells_to_run(&"x.ipynb".into()).await;
         assert!(folder.cells_to_run(&"y.ipynb".into()).await.unwrap().is_empty());
@@ -132,7 +132,7 @@ async fn the_cells_that_a_kernel_runs_are_known_but_not_before_it_has_started() 
 #[tokio::test]
 async fn what_another_server_reads_is_not_left() {
     let machine = Machine::new();
-    let (folder, record) = machine.leave(&[note(Value::Null)]);
+    let (folder, record) = machine.leave(&[announcement(Value::Null)]);
     for has_socket in [false, true] {
         if has_socket {
             drop(UnixListener::bind(folder.path.join("s")).unwrap());
@@ -157,7 +157,7 @@ fn make_slow(path: &Path) {
 #[test]
 fn what_is_read_too_late_for_the_first_reply_does_not_count_as_reported() {
     let machine = Machine::new();
-    machine.leave(&[note(Value::Null)]);
+    machine.leave(&[announcement(Value::Null)]);
     let [(keeper, _)] = &keepers(&machine.process_env.state_folder())[..] else { panic!() };
     let log = keeper.path.join(format!("log.{:020}", 0));
     let written = std::fs::read(&log).unwrap();

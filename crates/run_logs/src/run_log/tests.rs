@@ -8,8 +8,12 @@ use crate::folder::{MAX_AGE, RunLogs, prefix};
 
 const SERVER: &str = "http://s/";
 
-fn note(run: &str, message: Option<&str>) -> LogRecord {
-    LogRecord::Note(Note { run: run.to_owned(), message: message.map(str::to_owned), data: Value::Null })
+fn announcement(run: &str, message: Option<&str>) -> LogRecord {
+    LogRecord::Announced(Announcement {
+        run: run.into(),
+        message: message.map(Into::into),
+        data: Value::Null,
+    })
 }
 
 fn print(parent: &str, size: usize) -> LogRecord {
@@ -27,7 +31,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn open(claimed: &[(RunLog, Past)]) -> Vec<&str> {
-    claimed.iter().flat_map(|(_, past)| &past.open).map(|(note, _)| &*note.run).collect()
+    claimed.iter().flat_map(|(_, past)| &past.open).map(|(announcement, _)| &*announcement.run).collect()
 }
 
 struct Folder {
@@ -48,15 +52,15 @@ fn a_log_exists_while_there_are_runs() {
     let log = logs.begin(SERVER, "k");
     assert!(files(path).is_empty());
     for _ in 0..2 {
-        log.append(&note("r1", None));
+        log.append(&announcement("r1", None));
         assert!(!log.has_runs(), "the kernel has none of them");
-        log.append(&note("r1", Some("m1")));
+        log.append(&announcement("r1", Some("m1")));
         assert!(log.has_runs());
         assert_eq!(files(path).len(), 1);
-        log.acknowledge("r1");
+        log.acknowledge(&"r1".into());
         assert!(files(path).is_empty() && !log.has_runs());
     }
-    log.acknowledge("r2");
+    log.acknowledge(&"r2".into());
     assert!(files(path).is_empty());
 }
 
@@ -64,16 +68,16 @@ fn a_log_exists_while_there_are_runs() {
 fn the_logs_of_programs_that_run_are_current() {
     let Folder { logs, .. } = &folder();
     let (log, elsewhere) = (logs.begin(SERVER, "k"), logs.begin("http://other/", "k"));
-    elsewhere.append(&note("r1", Some("m1")));
+    elsewhere.append(&announcement("r1", Some("m1")));
     assert_eq!(logs.current(SERVER), []);
-    log.append(&note("r1", Some("m1")));
+    log.append(&announcement("r1", Some("m1")));
     let current = logs.current(SERVER);
     assert_eq!(current.iter().map(|log| &*log.kernel).collect::<Vec<_>>(), ["k"]);
     let text = fs::read(&current[0].path).unwrap();
     let start = usize::try_from(current[0].start).unwrap();
     assert_eq!(text[start - 1], b'\n');
     assert!(Header::read(&text[..start]).is_some());
-    log.acknowledge("r1");
+    log.acknowledge(&"r1".into());
     assert_eq!(logs.current(SERVER), []);
 }
 
@@ -81,10 +85,10 @@ fn the_logs_of_programs_that_run_are_current() {
 fn a_log_that_is_left_to_another_server_is_not_replaced() {
     let Folder { path, logs, .. } = &folder();
     let log = logs.begin(SERVER, "k");
-    log.append(&note("r1", Some("m1")));
+    log.append(&announcement("r1", Some("m1")));
     log.release();
-    log.append(&note("r2", None));
-    log.acknowledge("r2");
+    log.append(&announcement("r2", None));
+    log.acknowledge(&"r2".into());
     assert_eq!((open(&logs.claim(SERVER, "k")), files(path).len()), (vec!["r1"], 1));
 }
 
@@ -94,7 +98,7 @@ fn a_log_is_for_its_user_alone() {
     use std::os::unix::fs::PermissionsExt as _;
     let Folder { path, logs, .. } = &folder();
     let log = logs.begin(SERVER, "k");
-    log.append(&note("r1", None));
+    log.append(&announcement("r1", None));
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(path), mode(&files(path)[0])), (0o700, 0o600));
 }
@@ -103,7 +107,7 @@ fn a_log_is_for_its_user_alone() {
 fn only_one_server_claims_a_log_and_only_after_the_end_of_its_owner() {
     let Folder { logs, .. } = &folder();
     let owner = logs.begin(SERVER, "k");
-    owner.append(&note("r1", Some("m1")));
+    owner.append(&announcement("r1", Some("m1")));
     assert!(logs.claim(SERVER, "k").is_empty());
     drop(owner);
     assert!(logs.claim(SERVER, "another").is_empty() && logs.claim("http://t/", "k").is_empty());
@@ -111,9 +115,9 @@ fn only_one_server_claims_a_log_and_only_after_the_end_of_its_owner() {
     assert_eq!(open(&claimed), ["r1"]);
     assert!(logs.claim(SERVER, "k").is_empty());
     // Its new owner goes on with it, and leaves it in turn.
-    claimed[0].0.append(&note("r2", Some("m2")));
+    claimed[0].0.append(&announcement("r2", Some("m2")));
     let session = claimed[0].0.header.session.clone();
-    claimed[0].0.acknowledge("r1");
+    claimed[0].0.acknowledge(&"r1".into());
     drop(claimed);
     let claimed = logs.claim(SERVER, "k");
     assert_eq!((open(&claimed), &claimed[0].0.header.session), (vec!["r2"], &session));
@@ -124,11 +128,11 @@ fn only_one_server_claims_a_log_and_only_after_the_end_of_its_owner() {
 #[test]
 fn runs_of_servers_that_have_ended_are_left_until_they_are_acknowledged() {
     let Folder { logs, .. } = &folder();
-    let left = || logs.left(SERVER).into_iter().map(|note| note.run).collect::<Vec<_>>();
+    let left = || logs.left(SERVER).into_iter().map(|announcement| announcement.run).collect::<Vec<_>>();
     let owners = ["k1", "k2"].map(|kernel| logs.begin(SERVER, kernel));
-    owners[0].append(&note("r1", None));
-    owners[1].append(&note("r2", Some("m2")));
-    logs.begin("http://t/", "k1").append(&note("r3", None));
+    owners[0].append(&announcement("r1", None));
+    owners[1].append(&announcement("r2", Some("m2")));
+    logs.begin("http://t/", "k1").append(&announcement("r3", None));
     assert!(left().is_empty(), "their servers live");
     drop(owners);
     let mut found = left();
@@ -137,7 +141,7 @@ fn runs_of_servers_that_have_ended_are_left_until_they_are_acknowledged() {
     let claimed = logs.claim(SERVER, "k1");
     assert_eq!(open(&claimed), ["r1"], "listing it did not claim it");
     assert_eq!(left(), ["r2"]);
-    claimed[0].0.acknowledge("r1");
+    claimed[0].0.acknowledge(&"r1".into());
     drop(claimed);
     assert_eq!(left(), ["r2"]);
 }
@@ -146,11 +150,11 @@ fn runs_of_servers_that_have_ended_are_left_until_they_are_acknowledged() {
 fn a_log_that_was_removed_while_it_was_opened_is_not_claimed() {
     let Folder { path, logs, .. } = &folder();
     let owner = logs.begin(SERVER, "k");
-    owner.append(&note("r1", Some("m1")));
+    owner.append(&announcement("r1", Some("m1")));
     let copy = path.join(format!("{}copy.log", prefix(SERVER, "k")));
     // The same file, which has this name though its owner removes it.
     fs::hard_link(&files(path)[0], copy).unwrap();
-    owner.acknowledge("r1");
+    owner.acknowledge(&"r1".into());
     drop(owner);
     assert_eq!(files(path).len(), 1);
     assert!(logs.claim(SERVER, "k").is_empty());
@@ -160,12 +164,12 @@ fn a_log_that_was_removed_while_it_was_opened_is_not_claimed() {
 fn what_follows_a_torn_record_is_read() {
     let Folder { path, logs, .. } = &folder();
     let owner = logs.begin(SERVER, "k");
-    owner.append(&note("r1", Some("m1")));
+    owner.append(&announcement("r1", Some("m1")));
     drop(owner);
     let [file] = &files(path)[..] else { panic!("one log") };
     OpenOptions::new().append(true).open(file).unwrap().write_all(&[0, 0, 0, 90, 1]).unwrap();
     let claimed = logs.claim(SERVER, "k");
-    claimed[0].0.append(&note("r2", None));
+    claimed[0].0.append(&announcement("r2", None));
     drop(claimed);
     assert_eq!(open(&logs.claim(SERVER, "k")), ["r1", "r2"]);
 }
@@ -185,8 +189,8 @@ fn the_log_of_a_later_version_is_left_alone() {
 fn logs_that_nobody_has_claimed_for_long_are_removed() {
     let Folder { path, logs, .. } = &folder();
     let (left, held) = (logs.begin(SERVER, "gone"), logs.begin(SERVER, "k"));
-    left.append(&note("r1", None));
-    held.append(&note("r2", None));
+    left.append(&announcement("r1", None));
+    held.append(&announcement("r2", None));
     drop(left);
     // Its server was killed before it had named it.
     fs::write(path.join("x.new"), "").unwrap();
@@ -204,7 +208,7 @@ fn logs_that_nobody_has_claimed_for_long_are_removed() {
 fn outputs_beyond_the_limit_are_left_out_once_said() {
     let Folder { logs, .. } = &folder();
     let owner = logs.begin(SERVER, "k");
-    owner.append(&note("r1", Some("m1")));
+    owner.append(&announcement("r1", Some("m1")));
     for _ in 0..20 {
         owner.append(&print("m1", 1024 * 1024));
         owner.append(&publish("comm_msg", "m1", 1024 * 1024));
@@ -213,7 +217,7 @@ fn outputs_beyond_the_limit_are_left_out_once_said() {
     let claimed = logs.claim(SERVER, "k");
     let past = &claimed[0].1;
     assert!(past.length < MAX_BYTES + 2 * 1024 * 1024);
-    let cut = LogRecord::Event(LogEvent::Cut { message: "m1".to_owned() });
+    let cut = LogRecord::Event(LogEvent::Cut { message: "m1".into() });
     assert_eq!(past.records.iter().filter(|record| **record == cut).count(), 1);
 }
 
@@ -221,12 +225,12 @@ fn outputs_beyond_the_limit_are_left_out_once_said() {
 fn a_long_log_loses_what_is_over_and_keeps_what_waits() {
     let Folder { logs, .. } = &folder();
     let owner = logs.begin(SERVER, "k");
-    owner.append(&note("r1", None));
-    owner.append(&note("r2", None));
-    owner.append(&note("r1", Some("m1")));
+    owner.append(&announcement("r1", None));
+    owner.append(&announcement("r2", None));
+    owner.append(&announcement("r1", Some("m1")));
     owner.append(&print("m1", 2 * 1024 * 1024));
-    owner.acknowledge("r1");
-    owner.append(&note("r2", Some("m2")));
+    owner.acknowledge(&"r1".into());
+    owner.append(&announcement("r2", Some("m2")));
     drop(owner);
     let claimed = logs.claim(SERVER, "k");
     assert_eq!(open(&claimed), ["r2"]);
@@ -237,8 +241,8 @@ fn a_long_log_loses_what_is_over_and_keeps_what_waits() {
 fn what_waited_for_a_kernel_that_is_gone_is_forgotten() {
     let Folder { logs, .. } = &folder();
     let owner = logs.begin(SERVER, "k");
-    owner.append(&note("r1", Some("m1")));
-    owner.append(&note("r2", None));
+    owner.append(&announcement("r1", Some("m1")));
+    owner.append(&announcement("r2", None));
     owner.retract_waiting();
     drop(owner);
     assert_eq!(open(&logs.claim(SERVER, "k")), ["r1"]);

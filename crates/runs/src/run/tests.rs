@@ -107,14 +107,14 @@ fn late_output_is_kept_and_noted_once() {
 fn times(events: Vec<(u64, Event)>) -> (u64, u64) {
     let now = SystemTime::now();
     let ago = |seconds| now - Duration::from_secs(seconds);
-    let note = RunDetails {
+    let details = RunDetails {
         run: RunId::new("r1"),
         notebook: None,
         cell: None,
         source: String::new(),
         shown_before: None,
     };
-    let run = Run::adopted(note, ago(10));
+    let run = Run::adopted(details, ago(10));
     for (seconds, event) in events {
         run.on_event_at(ago(seconds), event);
     }

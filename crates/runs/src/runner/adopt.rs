@@ -44,12 +44,12 @@ impl Runner {
             None => Vec::new(),
         };
         for orphan in orphans {
-            let Orphan { note, requested_at, is_stored, is_acknowledged, execution, executor } = orphan;
-            let (id, shown_before) = (note.run.clone(), note.shown_before.clone());
-            let is_out_of_reach = note.cell.is_some() && note.notebook.is_none();
+            let Orphan { details, requested_at, is_stored, is_acknowledged, execution, executor } = orphan;
+            let (id, shown_before) = (details.run.clone(), details.shown_before.clone());
+            let is_out_of_reach = details.cell.is_some() && details.notebook.is_none();
             let was_lost =
                 self.journal.run(&id).is_ok_and(|known| matches!(known.state(), RunState::Lost { .. }));
-            let Some(run) = self.journal.adopt(note, requested_at) else {
+            let Some(run) = self.journal.adopt(details, requested_at) else {
                 // A run of this server that ended with its keeper.
                 if self.journal.run(&id).is_ok_and(|known| known.is_closed()) {
                     executor.acknowledge(&id);

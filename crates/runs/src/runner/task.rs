@@ -238,8 +238,8 @@ impl Runner {
         } else if begun.is_said {
             run.restart_is_said();
         }
-        let note = RunDetails { shown_before, ..run.to_note() };
-        let code = Code { source: run.source(), cell: run.cell().map(|cell| &cell.id), note: &note };
+        let details = RunDetails { shown_before, ..run.details() };
+        let code = Code { source: run.source(), cell: run.cell().map(|cell| &cell.id), details: &details };
         run.set_stage("waiting for the kernel, which may be running something else");
         let execution = executor.execute(code, self.sink(run, notebook));
         run.executing(execution.clone());

@@ -11,10 +11,9 @@ use super::connect::Dialer;
 use super::inbox::Inbox;
 use super::resumed::{Clock, RecordLog, Sinks};
 use super::socket::{KernelSocket, Parts};
-use kernel::ExecutionId;
-use kernel::log::{LogRecord, Note};
+use kernel::log::{Announcement, LogRecord};
 use kernel::messages::{self, Channel, Message, Outgoing};
-use kernel::{Received, RunAnnouncement, Transport};
+use kernel::{Received, Transport};
 
 /// How long after a kernel announced its shutdown we look whether it is gone. A server does not close the connections to a
 /// kernel that it was asked to shut down.
@@ -193,9 +192,9 @@ impl Transport for Channels {
         }
     }
 
-    async fn note(&mut self, id: &ExecutionId, RunAnnouncement { run, data }: RunAnnouncement) {
+    async fn announce(&mut self, announcement: Announcement) {
         if let Some(log) = &self.log {
-            log.append(&LogRecord::Note(Note { run, message: Some(id.as_str().to_owned()), data }));
+            log.append(&LogRecord::Announced(announcement));
         }
     }
 

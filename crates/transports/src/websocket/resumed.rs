@@ -4,7 +4,7 @@
 //!
 //! | record | what the driver gets |
 //! |---|---|
-//! | the note of a followed run | [`Received::Adopted`] |
+//! | the announcement of a followed run | [`Received::Adopted`] |
 //! | a message of the kernel | what it would have got then |
 //! | our answer to an `input_request` | [`Received::InputAnswered`] |
 //! | the end of the log | [`Received::Reconnected`]: what the server has kept follows |
@@ -21,9 +21,9 @@ use tokio::sync::{mpsc, watch};
 use super::inbox::Inbox;
 use kernel::GapCause;
 use kernel::connector::Ready;
-use kernel::log::{LogEvent, LogRecord, Note, Peek};
+use kernel::log::{Announcement, LogEvent, LogRecord, Peek};
 use kernel::messages::{Channel, Message, Outgoing};
-use kernel::{Event, ExecutionId, Outcome, Sink, TimedEvents, drive};
+use kernel::{Event, MessageId, Outcome, Sink, TimedEvents, drive};
 use kernel::{Received, Transport};
 
 /// Where a connection writes what a later one needs to follow its runs.
@@ -42,7 +42,7 @@ pub struct SessionLog {
     /// What was logged, the oldest first.
     pub past: Vec<LogRecord>,
     /// The requests of the runs to follow.
-    pub followed: Vec<ExecutionId>,
+    pub followed: Vec<MessageId>,
     pub log: Arc<dyn RecordLog>,
 }
 
@@ -50,11 +50,11 @@ pub struct SessionLog {
 pub(super) type Clock = Arc<Mutex<Option<SystemTime>>>;
 
 /// The sinks of followed executions, by request.
-pub(super) type Sinks = HashMap<String, Sink>;
+pub(super) type Sinks = HashMap<MessageId, Sink>;
 
 /// Sinks for executions, where their events come out, and how many have not ended.
 pub(super) fn follow(
-    followed: &[ExecutionId],
+    followed: &[MessageId],
     clock: &Clock,
 ) -> (Sinks, Vec<TimedEvents>, watch::Receiver<usize>) {
     let (unfinished, receiver) = watch::channel(followed.len());
@@ -70,7 +70,7 @@ pub(super) fn follow(
                 unfinished.send_modify(|count| *count -= 1);
             }
         });
-        ((id.as_str().to_owned(), sink), events)
+        ((id.clone(), sink), events)
     });
     let (sinks, events) = sinks.unzip();
     (sinks, events, receiver)
@@ -81,10 +81,10 @@ impl Inbox {
     pub(super) fn resume(&mut self, past: Vec<LogRecord>, mut sinks: Sinks) {
         for record in past {
             match record {
-                LogRecord::Note(Note { message: Some(id), .. }) => {
+                LogRecord::Announced(Announcement { message: Some(id), .. }) => {
                     self.requested(&id);
                     if let Some(sink) = sinks.remove(&id) {
-                        self.add(Received::Adopted(ExecutionId::new(&id), sink));
+                        self.add(Received::Adopted(id, sink));
                     }
                 }
                 LogRecord::FromKernel { channel, parts } => {

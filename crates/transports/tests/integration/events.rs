@@ -1,6 +1,6 @@
 //! The events of an execution on the fake kernel.
 
-use kernel::{Client, Event, ExecutionId, Outcome, OutputArea, Sink};
+use kernel::{Client, Event, MessageId, Outcome, OutputArea, Sink};
 use notebook::Output;
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -34,7 +34,7 @@ impl Events {
 }
 
 /// Requests an execution, and returns the request as the kernel got it.
-pub(crate) async fn execute(kernel: &mut FakeKernel, client: &Client) -> (Request, Events, ExecutionId) {
+pub(crate) async fn execute(kernel: &mut FakeKernel, client: &Client) -> (Request, Events, MessageId) {
     let (events, sink) = Events::new();
     let id = client.execute("code", sink);
     let request = kernel.request().await;

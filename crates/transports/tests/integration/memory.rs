@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kernel::{Client, Event, ExecutionId, MemoryError, Status};
+use kernel::{Client, Event, MemoryError, MessageId, Status};
 use notebook::Json;
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -33,7 +33,7 @@ fn installed() -> Value {
     json!({ "status": "ok", "user_expressions": { "handler": { "status": "ok" } } })
 }
 
-async fn run(kernel: &mut FakeKernel, client: &Client) -> ExecutionId {
+async fn run(kernel: &mut FakeKernel, client: &Client) -> MessageId {
     let (request, mut events, id) = execute(kernel, client).await;
     kernel.finish(&request).await;
     events.collect().await;
@@ -54,7 +54,7 @@ async fn answer(kernel: &mut FakeKernel, question: &Request, answer: Value) {
 }
 
 /// What the client gets for this answer. It may be asked more than once: the client does not wait for a slow machine.
-async fn changes(kernel: &mut FakeKernel, client: &Client, id: &ExecutionId, given: &Value) -> Json {
+async fn changes(kernel: &mut FakeKernel, client: &Client, id: &MessageId, given: &Value) -> Json {
     let asked = async {
         loop {
             let answered = async {
@@ -202,7 +202,7 @@ async fn an_answer_that_the_kernel_works_on_is_waited_for() {
     let (mut kernel, client) = python().await;
     prepare(&mut kernel, &client, installed()).await;
     run(&mut kernel, &client).await;
-    let (_request, _events, _id): (Request, Events, ExecutionId) = execute(&mut kernel, &client).await;
+    let (_request, _events, _id): (Request, Events, MessageId) = execute(&mut kernel, &client).await;
     let answered = async {
         question(&mut kernel).await;
         let asked = question(&mut kernel).await;

@@ -2,8 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
+use kernel::log::Announcement;
 use kernel::log::{LogEvent, LogRecord};
-use kernel::{Client, Event, ExecutionId, LossCause, Outcome, OutputArea, RunAnnouncement, TimedEvents};
+use kernel::{Client, Event, LossCause, MessageId, Outcome, OutputArea, TimedEvents};
 use notebook::Output;
 use serde_json::json;
 use transports::{RecordLog, SessionLog, connect_logged, read_logged};
@@ -27,7 +28,7 @@ impl RecordLog for Log {
 }
 
 impl Log {
-    fn session(self: &Arc<Self>, followed: &[&ExecutionId]) -> SessionLog {
+    fn session(self: &Arc<Self>, followed: &[&MessageId]) -> SessionLog {
         SessionLog {
             session: "s".to_owned(),
             past: self.0.lock().unwrap().clone(),
@@ -62,19 +63,21 @@ async fn connect(
 }
 
 /// A run that has printed a line when its program is killed.
-async fn killed(server: &mut Server, log: &Arc<Log>) -> (Asked, ExecutionId) {
+async fn killed(server: &mut Server, log: &Arc<Log>) -> (Asked, MessageId) {
     let (client, _, mut socket) = connect(server, log.session(&[]), None, async |_, _, _| {}).await;
     let (mut events, sink) = Events::new();
-    let note = RunAnnouncement { run: "r1".to_owned(), data: json!("data") };
-    let id = client.execute_with_note("code", Some(note), sink);
+    let announcement = Announcement { run: "r1".into(), message: None, data: json!("data") };
+    let id = client.execute_announced("code", Some(announcement), sink);
     let asked = server.asked(&mut socket).await;
     {
         let records = log.0.lock().unwrap();
         let noted = |record: &LogRecord| match record {
-            LogRecord::Note(note) => note.message.as_deref() == Some(id.as_str()) && note.run == "r1",
+            LogRecord::Announced(announcement) => {
+                announcement.message.as_deref() == Some(id.as_str()) && announcement.run == "r1"
+            }
             _ => false,
         };
-        assert!(records.iter().any(noted), "the note is there before the kernel has the request");
+        assert!(records.iter().any(noted), "the announcement is there before the kernel has the request");
     }
     server.publish(&mut socket, &asked, "status", json!({ "execution_state": "busy" })).await;
     let input = json!({ "code": "code", "execution_count": 1 });
@@ -161,8 +164,8 @@ async fn an_answer_to_input_is_remembered_without_its_text() {
     let (mut server, log) = (Server::start(true).await, Arc::<Log>::default());
     let (client, _, mut socket) = connect(&mut server, log.session(&[]), None, async |_, _, _| {}).await;
     let (mut events, sink) = Events::new();
-    let note = RunAnnouncement { run: "r1".to_owned(), data: json!(null) };
-    let id = client.execute_with_note("code", Some(note), sink);
+    let announcement = Announcement { run: "r1".into(), message: None, data: json!(null) };
+    let id = client.execute_announced("code", Some(announcement), sink);
     let asked = server.asked(&mut socket).await;
     server.say(&mut socket, "stdin", &asked, "input_request", json!({ "prompt": "?" })).await;
     while !matches!(events.next().await, Event::InputWanted { .. }) {}
@@ -182,7 +185,7 @@ async fn an_answer_to_input_is_remembered_without_its_text() {
 async fn outputs_that_the_log_left_out_are_reported() {
     let (mut server, log) = (Server::start(true).await, Arc::<Log>::default());
     let (_, id) = killed(&mut server, &log).await;
-    log.append(&LogRecord::Event(LogEvent::Cut { message: id.as_str().to_owned() }));
+    log.append(&LogRecord::Event(LogEvent::Cut { message: id.clone() }));
     let died = Outcome::KernelDied { how: "it was shut down".to_owned() };
     let mut events = read_logged(log.session(&[&id]), died.clone()).await;
     let (area, end) = ended(&mut events[0]);

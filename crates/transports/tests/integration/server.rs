@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
 use futures_util::{SinkExt, StreamExt};
-use kernel::{Client, ExecutionId};
+use kernel::{Client, MessageId};
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
@@ -135,7 +135,7 @@ impl Server {
         &mut self,
         socket: &mut Socket,
         client: &Client,
-    ) -> (Asked, Events, ExecutionId) {
+    ) -> (Asked, Events, MessageId) {
         let (events, sink) = Events::new();
         let id = client.execute("code", sink);
         let asked = self.asked(socket).await;

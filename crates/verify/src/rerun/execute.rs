@@ -24,15 +24,15 @@ pub(super) async fn execute(
         Event::InputWanted { .. } | Event::Finished(_) => drop(sender.send(event)),
         event => area.lock().apply(event),
     });
-    let note = RunDetails {
+    let details = RunDetails {
         run: RunId::new("verify".to_owned()),
         notebook: None,
         cell: None,
         source: source.to_owned(),
         shown_before: None,
     };
-    let _execution = executor.execute(Code { source, cell: None, note: &note }, sink);
-    let _forgotten = Forgotten { executor, run: &note.run };
+    let _execution = executor.execute(Code { source, cell: None, details: &details }, sink);
+    let _forgotten = Forgotten { executor, run: &details.run };
     let deadline = Instant::now() + limit;
     loop {
         let Ok(event) = timeout_at(deadline, events.recv()).await else {

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::transcripts::message;
 use crate::execution::{Executions, InputRequests};
-use crate::{Event, ExecutionId, Outcome};
+use crate::{Event, MessageId, Outcome};
 
 /// The messages of an execution, to pick from.
 const KINDS: [&str; 16] = [
@@ -96,7 +96,7 @@ proptest! {
                 Step::Run(name) if witnesses.iter().all(|(it, _)| *it != name.to_string()) => {
                     let witness = Arc::<Mutex<Witness>>::default();
                     let checked = witness.clone();
-                    let id = ExecutionId::new(&name.to_string());
+                    let id = MessageId::new(name.to_string());
                     executions.add(id, Box::new(move |event| checked.lock().unwrap().check(&event)), now);
                     witnesses.push((name.to_string(), witness));
                 }
@@ -120,7 +120,7 @@ proptest! {
         executions.end(&Outcome::KernelDied { how: String::new() });
         for (name, witness) in witnesses {
             prop_assert!(witness.lock().unwrap().is_finished);
-            prop_assert!(input_requests.remove(&ExecutionId::new(&name)).is_none());
+            prop_assert!(input_requests.remove(&MessageId::new(&*name)).is_none());
         }
         prop_assert!(executions.unfinished(|_| true).is_empty());
         prop_assert_eq!(executions.running, 0);

@@ -21,7 +21,7 @@ use serde_json::json;
 use super::super::loss_check::Action;
 use crate::execution::{Executions, InputRequests};
 use crate::messages::{Channel, Message};
-use crate::{ExecutionId, Outcome, Sink};
+use crate::{MessageId, Outcome, Sink};
 
 fn play(transcript: &str) -> String {
     let log = Arc::new(Mutex::new(String::new()));
@@ -34,7 +34,7 @@ fn play(transcript: &str) -> String {
         writeln!(log.lock().unwrap(), "{line}").unwrap();
         match line.split_whitespace().collect::<Vec<_>>()[..] {
             ["#", ..] => {}
-            ["run", name] => executions.add(ExecutionId::new(name), sink(name, &log), now),
+            ["run", name] => executions.add(MessageId::new(name), sink(name, &log), now),
             ["supersedable"] => {
                 executions.watch_for_silence(now);
                 executions.watch_for_superseding();
@@ -52,7 +52,7 @@ fn play(transcript: &str) -> String {
                 }
             }
             ["answer", name, ..] => {
-                let request = input_requests.remove(&ExecutionId::new(name));
+                let request = input_requests.remove(&MessageId::new(name));
                 let request = request.map(|header| header.to_value()["msg_id"].to_string());
                 writeln!(log.lock().unwrap(), "    answers {request:?}").unwrap();
             }

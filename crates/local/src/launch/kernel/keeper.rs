@@ -254,8 +254,8 @@ impl LocalKernel {
         let folder = NewFolder::new(state, self.is_left.clone()).map_err(no_folder)?;
         let mut early = self.early_frames();
         let mut waiting = Vec::new();
-        while let Ok(ClientFrame::Note(note)) = early.try_recv() {
-            waiting.push(note);
+        while let Ok(ClientFrame::Announce(announcement)) = early.try_recv() {
+            waiting.push(announcement);
         }
         let choice = ChosenKernel::new(&self.launcher.choice)
             .map_err(|error| NotStarted::Keeper(format!("its keeper cannot be started ({error})")))?;

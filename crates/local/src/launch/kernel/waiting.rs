@@ -7,7 +7,7 @@ use place::{EarlierKernelRuns, Orphan, RunDetails, RunId};
 use tokio::sync::mpsc;
 
 use super::{LocalKernel, Phase, State};
-use crate::launch::running::{RunningKernel, note_of};
+use crate::launch::running::{RunningKernel, announcement_of};
 
 /// The runs that wait for a kernel that is not ready, and its keeper, if one is starting it.
 #[derive(Default)]
@@ -32,7 +32,7 @@ impl LocalKernel {
         let waiting = &mut self.state.lock().kept.waiting;
         waiting.keeper = Some(sender);
         for run in &waiting.runs {
-            waiting.send(ClientFrame::Note(note_of(&self.root, run)));
+            waiting.send(ClientFrame::Announce(announcement_of(&self.root, run)));
         }
         frames
     }
@@ -53,15 +53,15 @@ impl EarlierKernelRuns for LocalKernel {
         self.adopted().boxed()
     }
 
-    fn announce(&self, note: &RunDetails) {
+    fn announce(&self, details: &RunDetails) {
         let mut state = self.state.lock();
         if let Phase::Running(running) = &state.phase {
             if let Some(attached) = running.attached() {
-                attached.announce(note);
+                attached.announce(details);
             }
         } else if self.keeping.is_some() {
-            state.kept.waiting.send(ClientFrame::Note(note_of(&self.root, note)));
-            state.kept.waiting.runs.push(note.clone());
+            state.kept.waiting.send(ClientFrame::Announce(announcement_of(&self.root, details)));
+            state.kept.waiting.runs.push(details.clone());
         }
     }
 
@@ -70,7 +70,7 @@ impl EarlierKernelRuns for LocalKernel {
         state.kept.waiting.runs.retain(|waiting| waiting.run != *run);
         match &state.phase {
             Phase::Running(running) => running.executor().acknowledge(run),
-            _ => state.kept.waiting.send(ClientFrame::Acknowledge { run: run.to_string() }),
+            _ => state.kept.waiting.send(ClientFrame::Acknowledge { run: run.clone() }),
         }
     }
 }

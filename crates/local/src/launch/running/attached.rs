@@ -18,7 +18,7 @@ use environments::InterruptMode;
 mod logger;
 
 use logger::describe_others;
-pub(crate) use logger::{KeeperLogger, note_of};
+pub(crate) use logger::{KeeperLogger, announcement_of};
 
 /// How long a keeper may take to end its kernel; it ends it by force after four.
 const END_TIMEOUT: Duration = Duration::from_secs(6);
@@ -55,8 +55,8 @@ impl AttachedKernel {
     }
 
     /// Lets a later server know of a run that waits for its turn.
-    pub(crate) fn announce(&self, note: &RunDetails) {
-        self.keeper.send(ClientFrame::Note(note_of(&self.logger.root, note)));
+    pub(crate) fn announce(&self, details: &RunDetails) {
+        self.keeper.send(ClientFrame::Announce(announcement_of(&self.logger.root, details)));
     }
 }
 

@@ -43,7 +43,7 @@ struct Earlier {
     session: Session,
     opened: Arc<OpenNotebook>,
     cell: CellId,
-    note: RunDetails,
+    details: RunDetails,
     count: u64,
 }
 
@@ -54,7 +54,7 @@ impl Earlier {
         let (opened, notebook) = with_cells(&session, "a.ipynb", 1).await;
         let cell = notebook.cells()[0].id().clone();
         let left = Self {
-            note: RunDetails {
+            details: RunDetails {
                 run: "r1-earlier".into(),
                 notebook: Some("a.ipynb".into()),
                 cell: Some(cell.clone()),
@@ -68,7 +68,7 @@ impl Earlier {
             count,
         };
         let shown_before = left.show(shown).await.shown_revision();
-        Self { note: RunDetails { shown_before: Some(shown_before), ..left.note }, ..left }
+        Self { details: RunDetails { shown_before: Some(shown_before), ..left.details }, ..left }
     }
 
     /// The cell shows this from now on.
@@ -85,24 +85,24 @@ impl Earlier {
 
     /// Adopts the run. Returns what the cell shows then, what the run notes, and whether the run is acknowledged.
     async fn adopted(&self) -> (String, String, bool) {
-        let (orphan, executor) = orphan(&self.note, self.count);
+        let (orphan, executor) = orphan(&self.details, self.count);
         let kernel = Idle { orphans: Mutex::new(vec![orphan]), ..Idle::new("kept") };
         self.memory.kernels.lock().unwrap().push(Arc::new(kernel));
         self.session.adopt("kept".into()).await.unwrap();
-        let run = self.session.workspace().journal().run(&self.note.run).unwrap();
+        let run = self.session.workspace().journal().run(&self.details.run).unwrap();
         run.settled().await;
         let shown = self.page().notebook.lock().unwrap().cells()[0].outputs();
         let shown = shown.iter().map(|output| match output {
             Output::Stream { text, .. } => text.as_str().into_owned(),
             other => format!("{other:?}"),
         });
-        let is_acknowledged = executor.acknowledged.lock().unwrap().contains(&self.note.run);
+        let is_acknowledged = executor.acknowledged.lock().unwrap().contains(&self.details.run);
         (shown.collect(), run.view().notes.join(" "), is_acknowledged)
     }
 }
 
 /// A run of an earlier server that has printed "ours" as number `count`.
-pub(super) fn orphan(note: &RunDetails, count: u64) -> (Orphan, Arc<Connection>) {
+pub(super) fn orphan(details: &RunDetails, count: u64) -> (Orphan, Arc<Connection>) {
     let (sender, events) = mpsc::unbounded_channel();
     let done = Outcome::Done { execution_count: Some(count), next_input: None };
     for event in [Event::Output { output: printed("ours"), display_id: None }, Event::Finished(done)] {
@@ -111,7 +111,7 @@ pub(super) fn orphan(note: &RunDetails, count: u64) -> (Orphan, Arc<Connection>)
     let executor = Arc::new(Connection::default());
     let execution = OrphanedExecution { execution: executor.clone(), events };
     let orphan = Orphan {
-        note: note.clone(),
+        details: details.clone(),
         requested_at: SystemTime::now(),
         is_stored: false,
         is_acknowledged: false,
@@ -138,7 +138,7 @@ async fn what_cannot_be_stored_is_left_to_the_next_server() {
 #[tokio::test]
 async fn a_run_whose_notebook_cannot_be_opened_from_here_is_left_to_another_server() {
     let mut left = Earlier::new(("before", Some(1)), 2).await;
-    left.note.notebook = None;
+    left.details.notebook = None;
     let (shown, notes, is_acknowledged) = left.adopted().await;
     assert_eq!((&*shown, is_acknowledged), ("before", false));
     assert!(notes.contains("outside the folder"), "{notes}");
@@ -175,7 +175,7 @@ async fn what_the_earlier_server_has_shown_of_the_run_is_replaced() {
 async fn numbers_decide_where_an_earlier_version_has_noted_nothing_else() {
     for (later, shown) in [(9, "newer"), (1, "ours")] {
         let mut left = Earlier::new(("before", Some(1)), 3).await;
-        left.note.shown_before = None;
+        left.details.shown_before = None;
         left.show(("newer", Some(later))).await;
         assert_eq!(left.adopted().await.0, shown);
     }
@@ -186,13 +186,13 @@ async fn a_run_of_this_server_that_was_lost_is_found_again_and_is_of_no_earlier_
     let left = Earlier::new(("before", Some(1)), 2).await;
     let place = left.session.place();
     let runner = left.session.workspace().runner();
-    let (mut lost, _) = orphan(&left.note, 2);
+    let (mut lost, _) = orphan(&left.details, 2);
     let (sender, events) = mpsc::unbounded_channel();
     let outcome = Outcome::Lost { is_started: true, cause: kernel::LossCause::Disconnected };
     sender.send((SystemTime::now(), Event::Finished(outcome))).unwrap();
     lost.execution.as_mut().unwrap().events = events;
     let mut notices = Vec::new();
-    for orphan in [lost, orphan(&left.note, 2).0] {
+    for orphan in [lost, orphan(&left.details, 2).0] {
         let kernel = Idle { orphans: Mutex::new(vec![orphan]), ..Idle::new("kept") };
         let kernel: Arc<dyn place::Kernel> = Arc::new(kernel);
         notices.extend(runner.adopt_at(&kernel, &place, None).await);

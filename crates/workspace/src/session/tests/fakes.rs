@@ -200,10 +200,10 @@ impl place::EarlierKernelRuns for Idle {
         async { orphans }.boxed()
     }
 
-    fn announce(&self, note: &place::RunDetails) {
+    fn announce(&self, details: &place::RunDetails) {
         let mut announced = self.announced.lock().unwrap();
-        if !announced.contains(&note.run) {
-            announced.push(note.run.clone());
+        if !announced.contains(&details.run) {
+            announced.push(details.run.clone());
         }
     }
 

@@ -30,7 +30,7 @@ impl Execution for Printed {}
 
 impl Executor for Printer {
     fn execute(&self, code: Code<'_>, mut sink: Sink) -> Arc<dyn Execution> {
-        self.noted.lock().unwrap().push(code.note.run.clone());
+        self.noted.lock().unwrap().push(code.details.run.clone());
         (self.meanwhile)(code.source);
         sink(Event::Output { output: printed("fresh"), display_id: None });
         sink(Event::Finished(Outcome::Done { execution_count: None, next_input: None }));

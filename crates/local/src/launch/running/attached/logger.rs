@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use keeper::{ClientFrame, KeeperHandle, NoteData, OrphanedExecution as Orphaned};
-use kernel::RunAnnouncement;
-use kernel::log::Note;
-use notebook::CellId;
+use keeper::{AnnouncedData, ClientFrame, KeeperHandle, OrphanedExecution as Orphaned};
+use kernel::log::Announcement;
 use place::{ClientExecutor, NotebookPath, Orphan, OrphanedExecution, RunDetails, RunId, RunLogger};
 
 use files::Root;
@@ -21,26 +19,25 @@ pub(crate) struct KeeperLogger {
 impl KeeperLogger {
     /// A run of an earlier server that this connection has adopted.
     pub(crate) fn orphan(&self, orphaned: Orphaned, executor: &Arc<ClientExecutor>) -> Orphan {
-        let Orphaned { note, noted_at, is_stored, is_acknowledged, execution } = orphaned;
-        let data: NoteData = serde_json::from_value(note.data).unwrap_or_default();
+        let Orphaned { announcement, announced_at, is_stored, is_acknowledged, execution } = orphaned;
+        let data: AnnouncedData = serde_json::from_value(announcement.data).unwrap_or_default();
         let notebook = data.notebook.and_then(|path| self.root.relative(&path)).map(NotebookPath::new);
-        let cell = data.cell.map(CellId::new);
-        let NoteData { source, shown_before, .. } = data;
-        let note = RunDetails { run: RunId::new(note.run), notebook, cell, source, shown_before };
+        let AnnouncedData { cell, source, shown_before, .. } = data;
+        let details = RunDetails { run: announcement.run, notebook, cell, source, shown_before };
         let execution =
             execution.map(|(id, events)| OrphanedExecution { execution: executor.execution(id), events });
-        let (requested_at, executor) = (noted_at, executor.clone());
-        Orphan { note, requested_at, is_stored, is_acknowledged, execution, executor }
+        let (requested_at, executor) = (announced_at, executor.clone());
+        Orphan { details, requested_at, is_stored, is_acknowledged, execution, executor }
     }
 }
 
 impl RunLogger for KeeperLogger {
-    fn announcement(&self, run: &RunDetails) -> RunAnnouncement {
-        RunAnnouncement { run: run.run.to_string(), data: data(&self.root, run) }
+    fn announcement(&self, run: &RunDetails) -> Announcement {
+        announcement_of(&self.root, run)
     }
 
     fn acknowledge(&self, run: &RunId) {
-        let run = run.to_string();
+        let run = run.clone();
         self.keeper.send(if self.only_stores {
             ClientFrame::Store { run }
         } else {
@@ -53,15 +50,15 @@ impl RunLogger for KeeperLogger {
     }
 }
 
-/// What an agent should know of the runs that other servers have begun: each cell once. `None` if there are none.
-pub(crate) fn describe_others(notes: Vec<Note>) -> Option<String> {
+/// What an agent should know of the runs that other servers have started: each cell once. `None` if there are none.
+pub(crate) fn describe_others(announcements: Vec<Announcement>) -> Option<String> {
     let (mut cells, mut runs) = (Vec::new(), Vec::new());
-    for Note { run, data, .. } in notes {
-        let data: NoteData = serde_json::from_value(data).unwrap_or_default();
-        match data.cell {
+    for Announcement { run, data, .. } in announcements {
+        let data: AnnouncedData = serde_json::from_value(data).unwrap_or_default();
+        match data.cell.map(|cell| cell.to_string()) {
             Some(cell) if cells.contains(&cell) => {}
             Some(cell) => cells.push(cell),
-            None => runs.push(run),
+            None => runs.push(run.to_string()),
         }
     }
     let named = |what: &str, ids: &[String]| match ids {
@@ -79,16 +76,16 @@ pub(crate) fn describe_others(notes: Vec<Note>) -> Option<String> {
 }
 
 /// What a keeper's log is to hold about a run whose request is not sent yet.
-pub(crate) fn note_of(root: &Root, note: &RunDetails) -> Note {
-    Note { run: note.run.to_string(), message: None, data: data(root, note) }
+pub(crate) fn announcement_of(root: &Root, details: &RunDetails) -> Announcement {
+    Announcement { run: details.run.clone(), message: None, data: data(root, details) }
 }
 
-fn data(root: &Root, note: &RunDetails) -> serde_json::Value {
-    let notebook = note.notebook.as_deref().and_then(|path| root.resolve(path).ok());
-    let cell = note.cell.as_ref().map(ToString::to_string);
+fn data(root: &Root, details: &RunDetails) -> serde_json::Value {
+    let notebook = details.notebook.as_deref().and_then(|path| root.resolve(path).ok());
+    let cell = details.cell.clone();
     let folder = notebook.is_none().then(|| root.real().to_path_buf());
-    let (source, shown_before) = (note.source.clone(), note.shown_before.clone());
-    let data = NoteData { notebook, folder, cell, source, shown_before };
+    let (source, shown_before) = (details.source.clone(), details.shown_before.clone());
+    let data = AnnouncedData { notebook, folder, cell, source, shown_before };
     serde_json::to_value(&data).unwrap_or_default()
 }
 
@@ -98,14 +95,19 @@ mod tests {
 
     #[test]
     fn what_other_servers_ran_is_said_once_for_each_cell() {
-        let note = |run: &str, cell: Option<&str>| Note {
-            run: run.to_owned(),
-            message: Some("m".to_owned()),
+        let announcement = |run: &str, cell: Option<&str>| Announcement {
+            run: run.into(),
+            message: Some("m".into()),
             data: serde_json::json!({ "cell": cell }),
         };
         assert_eq!(describe_others(Vec::new()), None);
-        let notes = [note("r1", Some("a")), note("r2", Some("b")), note("r3", Some("a")), note("r4", None)];
-        let said = describe_others(notes.into()).unwrap();
+        let announcements = [
+            announcement("r1", Some("a")),
+            announcement("r2", Some("b")),
+            announcement("r3", Some("a")),
+            announcement("r4", None),
+        ];
+        let said = describe_others(announcements.into()).unwrap();
         assert!(said.contains(": cells a, b; run r4."), "{said}");
     }
 }

@@ -58,21 +58,21 @@ async fn outputs_of_an_earlier_servers_run_reach_an_edited_cell() {
     first.set(1, "a = 1").await;
     let cell = first.snapshot().await.cells()[1].id().clone();
     drop(first);
-    let note = RunDetails {
+    let details = RunDetails {
         run: "r1-earlier".into(),
         notebook: Some("a.ipynb".into()),
         cell: Some(cell),
         source: "a = 1".to_owned(),
         shown_before: None,
     };
-    file.machine.kernel.orphans.lock().unwrap().push(orphan(&note, 1).0);
+    file.machine.kernel.orphans.lock().unwrap().push(orphan(&details, 1).0);
     // As the program that a keeper starts: it has no recorder.
     file.forget();
     let workspace = Workspace::new(file.machine.memory.clone(), Settings::default());
     workspace.read_ids(file.machine.state.path().to_path_buf());
     let session = Session::new(workspace);
     session.adopt("kept".into()).await.unwrap();
-    session.workspace().journal().run(&note.run).unwrap().settled().await;
+    session.workspace().journal().run(&details.run).unwrap().settled().await;
     let stored = std::fs::read(file.folder.path().join("a.ipynb")).unwrap();
     let stored = Notebook::parse(stored.into()).unwrap();
     let shown: Vec<_> = stored.cells().iter().map(notebook::Cell::output_count).collect();
