@@ -50,7 +50,7 @@ impl Answer {
 
     /// Whether so many characters can be added without leaving the budget.
     pub fn has_room(&self, characters: usize) -> bool {
-        self.reply.left() >= if self.is_text { UNLIMITED - MAX_SHORT } else { characters }
+        self.reply.remaining() >= if self.is_text { UNLIMITED - MAX_SHORT } else { characters }
     }
 
     /// Adds a last line.

@@ -65,7 +65,7 @@ impl Fragment {
         self.raw(" ").raw(name).raw("=\"").text(value).raw("\"")
     }
 
-    /// Writes text that is not escaped, because [`crate::sanitize`], [`crate::frame`] or [`crate::page`] made it.
+    /// Writes text that is not escaped, because `sanitize`, `frame` or `page` made it.
     pub(crate) fn trusted(&mut self, html: &str) -> &mut Self {
         self.html.push_str(html);
         self

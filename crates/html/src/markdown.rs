@@ -7,7 +7,7 @@ use pulldown_cmark::{CodeBlockKind, CowStr, Event, Options, Parser, Tag, TagEnd,
 
 use crate::fragment::Fragment;
 use crate::sanitize::{self, SLOT, Slot};
-use crate::{Ids, highlight, maths};
+use crate::{Ids, highlight, maths, picture};
 
 const EXTENSIONS: Options = Options::ENABLE_TABLES
     .union(Options::ENABLE_STRIKETHROUGH)
@@ -115,12 +115,7 @@ fn attached(address: &str, attachments: Option<&Json>) -> Option<String> {
     let files = attachments?;
     // Front ends escape blanks in the name.
     let file = files.member(name).or_else(|| files.member(&name.replace("%20", " ")))?;
-    IMAGES.iter().find_map(|mime| {
-        let content = file.member(mime)?;
-        let content = content.multiline_text()?;
-        let content: String = content.chars().filter(|c| !c.is_whitespace()).collect();
-        crate::output::is_base64(&content).then(|| format!("data:{mime};base64,{content}"))
-    })
+    IMAGES.iter().find_map(|mime| picture::data_address(mime, &file.member(mime)?.multiline_text()?))
 }
 
 #[cfg(test)]

@@ -45,6 +45,20 @@ pub(crate) fn embedded(address: &str, alt: &str, style: &str, html: &mut Fragmen
     html.raw(">");
 }
 
+/// The `data:` address of an image from base64 with blanks in it; `None` if it is none.
+pub(crate) fn data_address(mime: &str, content: &str) -> Option<String> {
+    let content: String = content.chars().filter(|character| !character.is_whitespace()).collect();
+    is_base64(&content).then(|| format!("data:{mime};base64,{content}"))
+}
+
+/// Whether text is base64 without blanks.
+fn is_base64(text: &str) -> bool {
+    let is_alphabet = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
+    // The end shows whether it is whole; decoding 100 MB would take longer than writing them.
+    let end = text.get(text.len().saturating_sub(64) / 4 * 4..).unwrap_or_default();
+    !text.is_empty() && text.bytes().all(is_alphabet) && STANDARD.decode(end).is_ok()
+}
+
 /// A drawing as an image, in which no script runs and from which no request is made.
 pub(crate) fn svg(svg: &str, alt: &str, html: &mut Fragment) {
     let address = format!("data:image/svg+xml;base64,{}", STANDARD.encode(&*with_namespace(svg)));

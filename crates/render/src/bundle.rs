@@ -9,8 +9,8 @@ use std::borrow::Cow;
 use notebook::{Json, MimeBundle};
 
 use crate::data_uri::{self, without_data_uris};
-use crate::marks::marked;
-use crate::{chart, html, image, size, svg, terminal};
+use crate::image::{self, ImageSource};
+use crate::{chart, html, size, svg, terminal};
 use alignment::Headers;
 use blank::{is_blank, is_blank_latex, is_blank_markdown};
 
@@ -23,26 +23,6 @@ pub(crate) enum Rendered {
     /// A description of content that is not text, in brackets.
     Description(String),
     Image(ImageSource),
-}
-
-#[derive(Debug)]
-pub(crate) struct ImageSource {
-    pub(crate) mime: String,
-    pub(crate) content: Json,
-    /// The alternative text that the notebook's author gave it.
-    pub(crate) label: Option<String>,
-    /// The same content in plain text, if there is one, as for a typeset formula.
-    pub(crate) plain: Option<String>,
-}
-
-impl ImageSource {
-    /// A note about the image, followed by its plain text.
-    pub(crate) fn with_plain(&self, note: String) -> String {
-        match &self.plain {
-            Some(plain) => format!("{note}\n{}", marked(plain)),
-            None => note,
-        }
-    }
 }
 
 /// Images that can be decoded, in order of preference.

@@ -8,6 +8,7 @@ use crate::markup::{Part, State, Tag};
 use crate::{data_uri, markup, size, svg};
 use drawing::Drawing;
 use flow::Flow;
+pub(crate) use table::Shape;
 use table::Table;
 
 /// The bytes of HTML that are read.
@@ -27,13 +28,6 @@ pub(crate) struct Readable {
     pub(crate) only_image: Option<String>,
     /// The `data:` URIs of the first images.
     pub(crate) images: Vec<String>,
-}
-
-/// Where the values of a table start: after so many rows of headers, and so many labels in each row.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Shape {
-    pub(crate) headers: usize,
-    pub(crate) labels: usize,
 }
 
 pub(crate) fn readable(html: &str) -> Readable {

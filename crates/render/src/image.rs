@@ -6,9 +6,9 @@
 use std::borrow::Cow;
 use std::io::Cursor;
 
-use notebook::one_line;
+use notebook::{Json, one_line};
 
-use crate::bundle::ImageSource;
+use crate::marks::marked;
 use crate::{base64_json, size, svg};
 use ::image::codecs::jpeg::JpegEncoder;
 use ::image::codecs::png::{CompressionType, FilterType, PngEncoder};
@@ -27,6 +27,27 @@ const MAX_PIXELS: u64 = 25_000_000;
 const MAX_MEMORY: u64 = 4 * MAX_PIXELS + 1_000_000;
 /// The bytes that are read to find the sides of an image; a preview or a color profile can come before them.
 const HEADER_BYTES: usize = 512 * 1024;
+
+/// An image as a notebook has it.
+#[derive(Debug)]
+pub(crate) struct ImageSource {
+    pub(crate) mime: String,
+    pub(crate) content: Json,
+    /// The alternative text that the notebook's author gave it.
+    pub(crate) label: Option<String>,
+    /// The same content in plain text, if there is one, as for a typeset formula.
+    pub(crate) plain: Option<String>,
+}
+
+impl ImageSource {
+    /// A note about the image, followed by its plain text.
+    pub(crate) fn with_plain(&self, note: String) -> String {
+        match &self.plain {
+            Some(plain) => format!("{note}\n{}", marked(plain)),
+            None => note,
+        }
+    }
+}
 
 /// An image for a model.
 #[derive(Debug)]

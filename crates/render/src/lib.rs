@@ -32,7 +32,7 @@ pub use merge::{merged, with_widget_texts};
 pub use output::{full_length, full_text, full_text_in_pieces, last_line};
 pub(crate) use page::paged;
 pub use page::{page, paged_source};
-pub use reply::{Keep, Part, Reply};
+pub use reply::{Part, Priority, Reply};
 pub use terminal::{Colour, Style, StyledText, styled};
 
 fn size(bytes: usize) -> String {

@@ -65,6 +65,18 @@ pub(crate) fn read(markup: &str, limit: usize, mut take: impl FnMut(Part) -> Opt
     markup.len() - read.len()
 }
 
+/// The text of short markup, with its character references decoded.
+pub(crate) fn decoded(markup: &str) -> String {
+    let mut decoded = String::new();
+    read(markup, markup.len(), |part| {
+        if let Part::Text(text) = part {
+            decoded.push_str(&text);
+        }
+        None
+    });
+    decoded
+}
+
 fn text(bytes: &HtmlString) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }

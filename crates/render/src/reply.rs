@@ -13,7 +13,8 @@ use crate::budget::{Budget, Claim, shares};
 use crate::{full_text, paged, source};
 use content::{Content, More};
 use item::Item;
-use sections::{Kind, Section};
+pub use sections::Priority;
+use sections::{Kind, Section, cost};
 
 /// The fewest characters that are kept of a text, as its share is not known before the end.
 const MIN_KEPT: usize = 500;
@@ -32,15 +33,6 @@ pub enum Part {
         /// The encoded image.
         data: Vec<u8>,
     },
-}
-
-/// Which cells stay if there is no room for all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keep {
-    /// Those at both ends.
-    IfRoom,
-    /// Cells about which an agent has to know, as those that failed.
-    First,
 }
 
 /// A reply whose texts together never exceed one budget.
@@ -153,8 +145,8 @@ impl Reply {
 
     /// Begins the part about a cell: what is added from now on belongs to it. All such parts share the budget; if there is no
     /// room for all, some are left out as a whole.
-    pub fn section(&mut self, index: usize, keep: Keep) {
-        self.begin(Kind::Cell { index, keep });
+    pub fn section(&mut self, index: usize, priority: Priority) {
+        self.begin(Kind::Cell { index, priority });
     }
 
     /// Adds a cell about which there is nothing more to say than `what`. Adjacent ones are one line: `Cells 0–97: no output`.
@@ -187,8 +179,8 @@ impl Reply {
     }
 
     /// The characters that nothing has claimed.
-    pub fn left(&self) -> usize {
-        let notes = self.first.iter().chain(&self.last).map(|note| layout::cost(note));
+    pub fn remaining(&self) -> usize {
+        let notes = self.first.iter().chain(&self.last).map(|note| cost(note));
         let used: usize = notes.chain(self.sections.iter().map(Section::size)).sum();
         self.budget.characters.saturating_sub(used)
     }
@@ -208,7 +200,7 @@ impl Reply {
 
     fn begin(&mut self, kind: Kind) {
         self.sections.push(Section::new(kind));
-        if self.left() > 0 {
+        if self.remaining() > 0 {
             return;
         }
         // More parts only make shares smaller, so this is a bound of that of the new one.

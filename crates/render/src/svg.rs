@@ -6,7 +6,7 @@ mod draw;
 use notebook::truncate;
 
 use crate::markup::{Part, Tag};
-use crate::{html, markup, size};
+use crate::{markup, size};
 
 pub(crate) use draw::{draw, is_drawable};
 
@@ -56,7 +56,7 @@ impl Drawing {
                     open.push_str(&text);
                 }
             }
-            Part::Comment(text) if self.outlines => self.text(&html::readable(&text).text),
+            Part::Comment(text) if self.outlines => self.text(&markup::decoded(&text)),
             Part::Comment(_) => {}
         }
     }

@@ -8,7 +8,7 @@ use std::path::Path;
 use bytes::Bytes;
 use notebook::{Json, MimeBundle, Notebook, Output};
 use proptest::prelude::*;
-use render::{Budget, Keep, Part, Reply, full_text, merged, page};
+use render::{Budget, Part, Priority, Reply, full_text, merged, page};
 use serde_json::Value;
 
 /// An output as nbformat 4 writes it.
@@ -141,7 +141,7 @@ fn whole_notebook(notebook: &Notebook, budget: Budget, with_sections: bool) -> V
     reply.sections_left_out(|cell| format!("read_notebook(start_index={cell})"));
     for (index, cell) in notebook.cells().iter().enumerate() {
         if with_sections {
-            reply.section(index, if index % 5 == 0 { Keep::First } else { Keep::IfRoom });
+            reply.section(index, if index % 5 == 0 { Priority::First } else { Priority::IfRoom });
         }
         reply.note(&format!("=====Cell {index}====="));
         reply.source(&cell.source(), move |offset| format!("read_cell({index}, offset={offset})"));

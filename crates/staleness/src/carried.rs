@@ -9,7 +9,6 @@ use notebook::{CellId, Notebook};
 use syntax::with_stack;
 
 use crate::history::History;
-use crate::judge::facts_of;
 use crate::{Cell, Run, hash};
 
 /// The codes of sources, by [`hash`].
@@ -56,7 +55,7 @@ pub(crate) fn carried(
 impl History {
     /// Remembers the runs that the cells of `notebook` have from others: when one of these is changed or runs again, they still have run.
     pub fn carry(&mut self, notebook: &Notebook, language: &str, codes: &mut Codes, instance: Option<u64>) {
-        let (cells, sources) = facts_of(notebook, language);
+        let (cells, sources) = Cell::all_of(notebook, language);
         let names = |at: usize| Arc::new(with_stack(|| Names::in_language(&sources[at], language)));
         let present = Present { cells: &cells, sources: &sources, names: &names };
         let (mut runs, given) = carried(&present, self.runs().to_vec(), codes, instance);

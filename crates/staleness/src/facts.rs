@@ -1,12 +1,13 @@
 //! What is known of a notebook, and what follows for its cells.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use names::{Name, Names};
-use notebook::CellId;
-use syntax::RandomUse;
+use notebook::{CellId, Notebook};
+use syntax::{RandomUse, is_blank};
 
 /// A code cell as it is now.
 #[derive(Debug, Clone)]
@@ -25,6 +26,45 @@ pub struct Cell {
     /// The options on which its outputs depend, as what they look like tells. They are asked for only if a cell sets the options.
     pub shows: Vec<&'static str>,
     pub execution_count: Option<u64>,
+}
+
+impl Cell {
+    /// The code cells of a notebook without their names, and their sources.
+    pub(crate) fn all_of(notebook: &Notebook, language: &str) -> (Vec<Self>, Vec<String>) {
+        let code = notebook.cells().iter().enumerate().filter(|(_, cell)| cell.is_code());
+        let fact = |(index, cell): (usize, &notebook::Cell)| {
+            let source = cell.source().into_owned();
+            (Self::of(index, cell, &source, language), source)
+        };
+        code.map(fact).unzip()
+    }
+
+    /// A code cell without its names.
+    pub(crate) fn of(index: usize, cell: &notebook::Cell, source: &str, language: &str) -> Self {
+        Self {
+            index,
+            id: cell.id().clone(),
+            source: hash(source),
+            names: Arc::default(),
+            random: BTreeMap::new(),
+            // In other languages, `#` may begin code.
+            is_blank: source.trim().is_empty() || (is_python(language) && is_blank(source)),
+            has_outputs: cell.output_count() > 0,
+            shows: Vec::new(),
+            execution_count: cell.execution_count(),
+        }
+    }
+}
+
+pub(crate) fn is_python(language: &str) -> bool {
+    language.eq_ignore_ascii_case("python")
+}
+
+/// Equal for equal sources, within one process.
+pub fn hash(source: &str) -> u64 {
+    let mut hash = DefaultHasher::new();
+    source.hash(&mut hash);
+    hash.finish()
 }
 
 /// A run of a cell, or of code that is in no cell.

@@ -1,7 +1,6 @@
 //! The runs of a notebook's cells that are remembered.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -9,6 +8,8 @@ use names::{Name, Names};
 use notebook::CellId;
 
 use crate::facts::Run;
+#[cfg(test)]
+use crate::facts::hash;
 
 /// How many runs are remembered. The oldest of those that are not the last of their cell are forgotten first.
 const MAX_RUNS: usize = 1000;
@@ -102,13 +103,6 @@ impl History {
     pub fn runs(&self) -> &[Run] {
         &self.runs
     }
-}
-
-/// Equal for equal sources, within one process.
-pub fn hash(source: &str) -> u64 {
-    let mut hash = DefaultHasher::new();
-    source.hash(&mut hash);
-    hash.finish()
 }
 
 #[cfg(test)]

@@ -1,16 +1,17 @@
 //! What the rules say of the cells of a notebook, and what of it is kept.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use names::{ARRAYS, CONFIGURATION, FLOATS, FRAMES, Names, Undefined};
 use notebook::{Cell, CellId, Notebook};
-use syntax::{is_blank, with_stack};
+use syntax::with_stack;
 
 use crate::carried::{Codes, Present, carried};
 use crate::cell_names::{CellNames, MAX_SOURCE, ReadNames};
+use crate::facts::is_python;
 use crate::shown::depends_on;
-use crate::{CellState, Clock, Facts, RandomUses, Run, State, add_random, hash, states};
+use crate::{CellState, Clock, Facts, RandomUses, Run, State, add_random, states};
 
 /// What is known of a cell's outputs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,7 +58,7 @@ impl Judged {
             return states.get(index).cloned().flatten();
         }
         let (instance, clock): (_, Clock<'_>) = (self.basis.instance, &|_| String::new());
-        let facts = [fact(index, cell, &cell.source(), &self.basis.language)];
+        let facts = [crate::Cell::of(index, cell, &cell.source(), &self.basis.language)];
         states(Facts { cells: &facts, runs: &[], instance, clock }).pop().map(shown)
     }
 
@@ -137,7 +138,7 @@ impl Judge {
     fn known_now(&mut self, basis: &Basis, (runs, codes): (Vec<Run>, Codes), clock: Clock<'_>) -> Known {
         let (notebook, instance) = (&basis.notebook, basis.instance);
         self.names.begin(notebook, &basis.language);
-        let (mut cells, sources) = facts_of(notebook, &basis.language);
+        let (mut cells, sources) = crate::Cell::all_of(notebook, &basis.language);
         let mut left = MAX_SOURCE;
         for (fact, source) in cells.iter_mut().zip(&sources) {
             fact.names = self.names.within(source, left);
@@ -169,32 +170,6 @@ impl Judge {
     }
 }
 
-/// The code cells as the rules see them, without their names, and their sources.
-pub(crate) fn facts_of(notebook: &Notebook, language: &str) -> (Vec<crate::Cell>, Vec<String>) {
-    let code = notebook.cells().iter().enumerate().filter(|(_, cell)| cell.is_code());
-    let fact = |(index, cell): (usize, &Cell)| {
-        let source = cell.source().into_owned();
-        (fact(index, cell, &source, language), source)
-    };
-    code.map(fact).unzip()
-}
-
-/// A code cell as the rules see it, without its names.
-fn fact(index: usize, cell: &Cell, source: &str, language: &str) -> crate::Cell {
-    crate::Cell {
-        index,
-        id: cell.id().clone(),
-        source: hash(source),
-        names: Arc::default(),
-        random: BTreeMap::new(),
-        // In other languages, `#` may begin code.
-        is_blank: source.trim().is_empty() || (is_python(language) && is_blank(source)),
-        has_outputs: cell.output_count() > 0,
-        shows: Vec::new(),
-        execution_count: cell.execution_count(),
-    }
-}
-
 fn shown(state: CellState) -> Judgement {
     Judgement { state: state.state, evidence: state.evidence }
 }
@@ -205,10 +180,6 @@ fn ran_well(known: &Known, instance: Option<u64>) -> HashSet<usize> {
     let ran: HashSet<(&CellId, u64)> = ran.collect();
     let cells = known.cells.iter().filter(|cell| ran.contains(&(&cell.id, cell.source)));
     cells.map(|cell| cell.index).collect()
-}
-
-fn is_python(language: &str) -> bool {
-    language.eq_ignore_ascii_case("python")
 }
 
 #[cfg(test)]

@@ -47,8 +47,8 @@ mod rules;
 mod shown;
 
 pub use carried::{Codes, remember};
-pub use facts::{Cell, CellState, Clock, Facts, Run, State};
-pub use history::{Ended, History, hash};
+pub use facts::{Cell, CellState, Clock, Facts, Run, State, hash};
+pub use history::{Ended, History};
 pub use judge::{Basis, Judge, Judged, Judgement, Known};
 pub use plan::plan;
 pub use random::{RandomUses, add_random};

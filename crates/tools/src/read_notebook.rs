@@ -182,7 +182,7 @@ fn read_brief(
         reply.note_last(&format!("Changed since you read them: cells {}.", ranges(&changed)));
     }
     let shown = Cell::new(rows.lines().count());
-    let table = whole_lines(&rows, "", reply.left().saturating_sub(reserved), |lines, _| {
+    let table = whole_lines(&rows, "", reply.remaining().saturating_sub(reserved), |lines, _| {
         shown.set(lines);
         String::new()
     });

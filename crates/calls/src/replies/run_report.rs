@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use notebook::{Output, one_line};
 use place::{LossCause, RunState, SaveStatus, SkipReason};
-use render::{Budget, Keep, Reply, merged, without_data_uris};
+use render::{Budget, Priority, Reply, merged, without_data_uris};
 use runs::{Run, RunView};
 use workspace::Session;
 
@@ -98,8 +98,8 @@ pub async fn add_section(reply: &mut Reply, session: &Session, index: usize, run
         }
         _ => {}
     }
-    let keep = if run.has_failed() || !view.state.is_over() { Keep::First } else { Keep::IfRoom };
-    reply.section(index, keep);
+    let priority = if run.has_failed() || !view.state.is_over() { Priority::First } else { Priority::IfRoom };
+    reply.section(index, priority);
     reply.note(&format!("=====Cell {index}====="));
     add_outputs(reply, run, &view, None);
     for line in closing(session, run, &view, place, MAX_ERROR).await {

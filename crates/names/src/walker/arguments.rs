@@ -1,10 +1,10 @@
 //! Functions of libraries that write into an argument, and say so by their name or a keyword.
 
-use ruff_python_ast::{Expr, ExprAttribute, ExprCall};
+use ruff_python_ast::{Expr, ExprCall};
 use syntax::tree::path_of;
 
 use super::Walker;
-use super::expressions::root;
+use super::reading::{is_in_place_name, is_of_torch};
 use super::repeats::of_other_arguments;
 use crate::names::Repeat;
 
@@ -54,7 +54,7 @@ pub(super) fn first_written(call: &ExprCall) -> Option<(&Expr, Repeat)> {
         // `np.add.at(a, indices, 1)`
         "at" if is_of_numpy() => Repeat::Differs,
         // `nn.init.normal_(weight)`, `F.relu_(x)`
-        _ if is_in_place(last) && is_of_torch(path.first()?) => {
+        _ if is_in_place_name(last) && is_of_torch(path.first()?) => {
             if path.contains(&"init") {
                 Repeat::Same
             } else {
@@ -64,18 +64,4 @@ pub(super) fn first_written(call: &ExprCall) -> Option<(&Expr, Repeat)> {
         _ => return None,
     };
     Some((first, repeat))
-}
-
-/// Whether a call is of a method that is in place by the convention of `PyTorch`: `x.mul_(2)`.
-pub(super) fn is_in_place_method(method: &ExprAttribute) -> bool {
-    is_in_place(&method.attr) && root(&method.value).is_some_and(|root| !is_of_torch(root))
-}
-
-/// Whether a name is one that people give to `PyTorch` and its modules.
-fn is_of_torch(name: &str) -> bool {
-    matches!(name, "torch" | "nn" | "init" | "F")
-}
-
-fn is_in_place(name: &str) -> bool {
-    name.len() > 1 && name.ends_with('_') && !name.ends_with("__") && !name.starts_with('_')
 }

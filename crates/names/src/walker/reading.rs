@@ -1,7 +1,8 @@
-//! Calls of methods that leave their object as it is, by the name of the method and by what else the call shows.
+//! Calls of methods that leave their object as it is, or change it in place, by the name of the method and by what else the call shows.
 
 use ruff_python_ast::{Expr, ExprAttribute, ExprCall};
 
+use super::expressions::root;
 use crate::methods::only_reads;
 
 /// Parts of pandas' and polars' objects that only give methods, which return something new: `s.str.extract("(a)")`.
@@ -41,4 +42,18 @@ fn is_writing(argument: &Expr) -> bool {
     let mode = mode.value.to_str();
     let is_mode = !mode.is_empty() && mode.chars().all(|letter| "rwaxbt+U".contains(letter));
     is_mode && mode.contains(['w', 'a', 'x', '+'])
+}
+
+/// Whether a call is of a method that is in place by the convention of `PyTorch`: `x.mul_(2)`.
+pub(super) fn is_in_place_method(method: &ExprAttribute) -> bool {
+    is_in_place_name(&method.attr) && root(&method.value).is_some_and(|root| !is_of_torch(root))
+}
+
+/// Whether a name is one that people give to `PyTorch` and its modules.
+pub(super) fn is_of_torch(name: &str) -> bool {
+    matches!(name, "torch" | "nn" | "init" | "F")
+}
+
+pub(super) fn is_in_place_name(name: &str) -> bool {
+    name.len() > 1 && name.ends_with('_') && !name.ends_with("__") && !name.starts_with('_')
 }

@@ -5,9 +5,9 @@ use ruff_python_ast::{Expr, ExprAttribute, ExprCall};
 use syntax::NameSet;
 
 use super::Walker;
-use super::arguments::is_in_place_method;
 use super::expressions::root;
 use super::known::Derived;
+use super::reading::is_in_place_method;
 use crate::methods::{When, change_by, has_word};
 use crate::names::Repeat;
 

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ruff_python_ast::visitor::{self, Visitor};
-use ruff_python_ast::{Expr, ExprCall, Parameters, Stmt, StmtClassDef, StmtFunctionDef, WithItem};
+use ruff_python_ast::{Expr, ExprCall, Parameters, Stmt, StmtClassDef, WithItem};
 use syntax::tree::path_of;
 use syntax::{Resolved, is_builtin};
 
 use super::Walker;
 use super::expressions::root;
-use super::streams::is_stream;
+use super::streams::{gives_stream, is_stream};
 use crate::methods::{change_by, has_word, only_reads};
 use crate::names::Given;
 use crate::shared::attribute;
@@ -269,30 +269,6 @@ impl Walker {
             self.give(object, values);
         }
     }
-}
-
-/// Whether a method is a generator, or returns a stream.
-pub(super) fn gives_stream(function: &StmtFunctionDef) -> bool {
-    #[derive(Default)]
-    struct Gives(bool);
-    impl<'a> Visitor<'a> for Gives {
-        fn visit_stmt(&mut self, statement: &'a Stmt) {
-            match statement {
-                Stmt::FunctionDef(_) | Stmt::ClassDef(_) => {}
-                Stmt::Return(returned) => self.0 |= returned.value.as_deref().is_some_and(is_stream),
-                _ => visitor::walk_stmt(self, statement),
-            }
-        }
-        fn visit_expr(&mut self, expression: &'a Expr) {
-            self.0 |= matches!(expression, Expr::Yield(_) | Expr::YieldFrom(_));
-            if !expression.is_lambda_expr() {
-                visitor::walk_expr(self, expression);
-            }
-        }
-    }
-    let mut gives = Gives::default();
-    gives.visit_body(&function.body);
-    gives.0
 }
 
 fn parameters(parameters: &Parameters) -> impl Iterator<Item = (&str, Source)> {

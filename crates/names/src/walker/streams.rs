@@ -7,7 +7,6 @@ use syntax::{Name, Resolved, is_builtin};
 
 use super::Walker;
 use super::expressions::root;
-use super::sources::gives_stream;
 use crate::makers::{PATTERN, is_class_maker, is_counting};
 use crate::methods::has_word;
 
@@ -115,6 +114,30 @@ impl Walker {
             self.rewound.insert(name.id.to_string());
         }
     }
+}
+
+/// Whether a method is a generator, or returns a stream.
+pub(super) fn gives_stream(function: &StmtFunctionDef) -> bool {
+    #[derive(Default)]
+    struct Gives(bool);
+    impl<'a> Visitor<'a> for Gives {
+        fn visit_stmt(&mut self, statement: &'a Stmt) {
+            match statement {
+                Stmt::FunctionDef(_) | Stmt::ClassDef(_) => {}
+                Stmt::Return(returned) => self.0 |= returned.value.as_deref().is_some_and(is_stream),
+                _ => visitor::walk_stmt(self, statement),
+            }
+        }
+        fn visit_expr(&mut self, expression: &'a Expr) {
+            self.0 |= matches!(expression, Expr::Yield(_) | Expr::YieldFrom(_));
+            if !expression.is_lambda_expr() {
+                visitor::walk_expr(self, expression);
+            }
+        }
+    }
+    let mut gives = Gives::default();
+    gives.visit_body(&function.body);
+    gives.0
 }
 
 struct HasNonlocal(bool);

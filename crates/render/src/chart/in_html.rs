@@ -4,7 +4,8 @@ use bytes::Bytes;
 use notebook::Json;
 use serde_json::value::RawValue;
 
-use super::{plotly, vega};
+use super::plotly::plotly;
+use super::vega::vega;
 
 /// Describes the chart that a script in `html` draws.
 pub(crate) fn in_html(html: &str) -> Option<String> {

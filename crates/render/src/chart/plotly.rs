@@ -2,8 +2,8 @@
 
 use notebook::Json;
 
+use super::parts::{MAX_PARTS, title};
 use super::series::series;
-use super::{MAX_PARTS, title};
 
 /// The members of a trace that contain its data, in the order in which they are described.
 const DATA: [&str; 22] = [

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use notebook::{Json, truncate};
 
-use super::MAX_PARTS;
+use super::parts::MAX_PARTS;
 use crate::base64_json;
 
 /// A series with at most this many values, in at most `MAX_LISTED_CHARACTERS`, is listed.

@@ -3,7 +3,8 @@
 use notebook::Json;
 use serde_json::Value;
 
-use super::{MAX_PARTS, MAX_SPECIFICATION, columns, title};
+use super::parts::{MAX_PARTS, MAX_SPECIFICATION, title};
+use super::series::columns;
 
 /// The deepest nesting of views that is described.
 const MAX_DEPTH: usize = 8;

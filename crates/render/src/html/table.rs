@@ -1,6 +1,5 @@
 //! Renders a table row by row.
 
-use super::Shape;
 use super::flow::Flow;
 
 /// The most columns that a cell spans; a larger number means the whole width.
@@ -10,6 +9,13 @@ const MAX_ROW_SPAN: usize = 4096;
 /// The columns, from the left, in which cells can span rows. Such cells are row labels; without a bound, short HTML could
 /// produce a very long text.
 const LABEL_COLUMNS: usize = 32;
+
+/// Where the values of a table start: after so many rows of headers, and so many labels in each row.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shape {
+    pub(crate) headers: usize,
+    pub(crate) labels: usize,
+}
 
 /// An open table. Rows are passed on when they end.
 ///

@@ -3,12 +3,13 @@
 use notebook::{MimeBundle, Output, one_line, truncate};
 
 use crate::budget::Budget;
-use crate::bundle::{self, ImageSource, Rendered};
+use crate::bundle::{self, Rendered};
 use crate::chars::first_chars;
 use crate::excerpt::{Excerpt, Focus, excerpt};
+use crate::image::{self, ImageSource};
 use crate::marks::marked;
 use crate::text_ends::TextEnds;
-use crate::{full_text, image, output, traceback};
+use crate::{full_text, output, traceback};
 
 /// The most characters of an error's headline that are repeated above a shortened traceback.
 const MAX_HEADLINE: usize = 300;

@@ -2,18 +2,13 @@
 
 use super::content::{Content, Shown};
 use super::item::Item;
-use super::sections::{Entry, Kind, Section, gap, quiet, shown};
+use super::sections::{Entry, Kind, Section, cost, gap, quiet, shown};
 use super::{Part, Reply};
 use crate::budget::{Claim, shares};
 use crate::chars::first_chars;
 
 /// The characters around the hint in the last line: ` · ` before it, or brackets and a line break.
 const AROUND_HINT: usize = 3;
-
-/// The characters of a text on lines of its own, with the line break after it.
-pub(super) fn cost(text: &str) -> usize {
-    if text.is_empty() { 0 } else { text.chars().count() + 1 }
-}
 
 pub(super) fn parts(reply: Reply) -> Vec<Part> {
     let Reply { budget, sections, first, last, more_sections, .. } = reply;

@@ -1,9 +1,16 @@
 //! The parts of a reply, and which of those about cells fit.
 
-use super::Keep;
 use super::content::{Content, More};
-use super::layout::cost;
 use crate::budget::Claim;
+
+/// Which cells stay if there is no room for all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Priority {
+    /// Those at both ends stay.
+    IfRoom,
+    /// Cells about which an agent has to know, as those that failed.
+    First,
+}
 
 #[derive(Debug)]
 pub(super) enum Kind {
@@ -11,7 +18,7 @@ pub(super) enum Kind {
     Frame,
     Cell {
         index: usize,
-        keep: Keep,
+        priority: Priority,
     },
     /// Cells about which there is only this to say.
     Quiet {
@@ -90,7 +97,7 @@ impl Section {
     /// What its contents claim together.
     pub(super) fn claim(&self) -> Claim {
         let weight = match self.kind {
-            Kind::Frame | Kind::Cell { keep: Keep::First, .. } => 3,
+            Kind::Frame | Kind::Cell { priority: Priority::First, .. } => 3,
             _ => 1,
         };
         Claim { size: self.contents().map(Content::size).sum(), weight }
@@ -142,7 +149,7 @@ pub(super) fn shown(sections: &[Section], available: usize, more: &More) -> Vec<
     let longest = sections.iter().filter_map(Section::cells).map(|(_, last)| last).max().unwrap_or_default();
     // A range is longer than one cell.
     let gap_cost = cost(&gap(longest.saturating_sub(1), longest, more)) + 1;
-    let is_kept = |section: &Section| matches!(section.kind, Kind::Cell { keep: Keep::First, .. });
+    let is_kept = |section: &Section| matches!(section.kind, Kind::Cell { priority: Priority::First, .. });
     let (kept, others): (Vec<usize>, Vec<usize>) =
         (0..sections.len()).filter(|at| !shown[*at]).partition(|at| is_kept(&sections[*at]));
     for group in [kept, from_both_ends(&others)] {
@@ -169,6 +176,11 @@ fn from_both_ends(indices: &[usize]) -> Vec<usize> {
 fn gaps(shown: &[bool]) -> usize {
     let starts = shown.windows(2).filter(|pair| pair[0] && !pair[1]).count();
     starts + usize::from(shown.first() == Some(&false))
+}
+
+/// The characters of a text on lines of its own, with the line break after it.
+pub(super) fn cost(text: &str) -> usize {
+    if text.is_empty() { 0 } else { text.chars().count() + 1 }
 }
 
 #[cfg(test)]

@@ -98,11 +98,11 @@ fn images_are_placed_between_texts() {
 fn text_of_the_tool_counts() {
     let mut reply = Reply::new(Budget::new(1000, 0));
     reply.say("Done.");
-    assert_eq!(reply.left(), 1000 - "Done.\n".len());
+    assert_eq!(reply.remaining(), 1000 - "Done.\n".len());
     reply.outputs(&[result("1")], more);
     reply.say("");
     reply.note("Bye.");
-    assert_eq!(reply.left(), 1000 - "Done.\n1\nBye.\n".len());
+    assert_eq!(reply.remaining(), 1000 - "Done.\n1\nBye.\n".len());
     assert_eq!(reply.close(), [Part::Text("Done.\n1\nBye.".to_owned())]);
 }
 
@@ -208,12 +208,12 @@ fn the_last_line_names_the_first_thing_that_was_left_out() {
 fn notes_are_whole_however_long_the_content_is() {
     let mut reply = Reply::new(Budget::new(1000, 0));
     reply.note_last("[2 cells run in a.ipynb]");
-    reply.section(0, Keep::IfRoom);
+    reply.section(0, Priority::IfRoom);
     reply.note("=====Cell 0=====");
     reply.outputs(&[stream("stdout", &numbered("line", 9000))], more);
     reply.note("[COMPLETED in 0.10s] run r1");
     for cell in 1..12 {
-        reply.section(cell, Keep::IfRoom);
+        reply.section(cell, Priority::IfRoom);
         reply.note(&format!("=====Cell {cell}====="));
         reply.outputs(&[result("1")], more);
     }
@@ -230,7 +230,7 @@ fn notes_are_whole_however_long_the_content_is() {
 fn cells_without_news_are_one_line() {
     let mut reply = Reply::new(Budget::default());
     (0..98).for_each(|cell| reply.quiet(cell, "no output"));
-    reply.section(98, Keep::IfRoom);
+    reply.section(98, Priority::IfRoom);
     reply.note("=====Cell 98=====");
     reply.outputs(&[result("1")], more);
     reply.quiet(99, "no output");
@@ -242,7 +242,7 @@ fn of_too_many_cells_those_at_the_ends_and_the_failed_ones_stay() {
     let mut reply = Reply::new(Budget::new(800, 0));
     reply.sections_left_out(|cell| format!("read_cell({cell})"));
     for cell in 0..800 {
-        reply.section(cell, if cell == 400 { Keep::First } else { Keep::IfRoom });
+        reply.section(cell, if cell == 400 { Priority::First } else { Priority::IfRoom });
         reply.note(&format!("=====Cell {cell}====="));
         reply.outputs(&[stream("stdout", &numbered("line", 9))], more);
     }
@@ -353,7 +353,7 @@ fn a_line_about_outputs_that_are_left_out_is_never_cut() {
     for characters in (400..6000).step_by(137) {
         let mut reply = Reply::new(Budget::new(characters, 0));
         for cell in 0..40 {
-            reply.section(cell, if cell % 3 == 0 { Keep::First } else { Keep::IfRoom });
+            reply.section(cell, if cell % 3 == 0 { Priority::First } else { Priority::IfRoom });
             reply.note(&format!("=====Cell {cell}====="));
             let count = cell % 5 + 1;
             let outputs: Vec<Output> =
@@ -378,7 +378,7 @@ proptest! {
         reply.note_last("[the last line]");
         reply.say(&text);
         for cell in 0..cells {
-            reply.section(cell, if cell % 7 == 3 { Keep::First } else { Keep::IfRoom });
+            reply.section(cell, if cell % 7 == 3 { Priority::First } else { Priority::IfRoom });
             reply.note(&format!("=====Cell {cell}====="));
             reply.outputs(&outputs[cell.min(outputs.len())..], more);
             reply.quiet(cell, "no output");
@@ -386,7 +386,7 @@ proptest! {
         reply.end_sections();
         reply.note_first("Note: first");
         reply.outputs(&outputs, more);
-        let is_whole = reply.left() > 0;
+        let is_whole = reply.remaining() > 0;
         let parts = reply.close();
         let Some(Part::Text(last)) = parts.last() else { panic!("no text") };
         let last = last.lines().last().unwrap();

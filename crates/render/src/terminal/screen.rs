@@ -7,8 +7,8 @@
 
 use std::collections::VecDeque;
 
-use super::Style;
 use super::repeats::Repeats;
+use super::style::Style;
 
 /// The lines that the cursor can still reach by going up.
 const MAX_ROWS: usize = 64;
@@ -163,16 +163,16 @@ impl Screen {
 
     /// Keeps the column, as terminals do; nested progress bars rely on it.
     pub(super) fn up(&mut self, count: usize) {
-        self.keep_column();
+        self.clip_column();
         self.row = self.row.saturating_sub(count);
     }
 
     pub(super) fn down(&mut self, count: usize) {
-        self.keep_column();
+        self.clip_column();
         self.row = self.row.saturating_add(count).min(self.rows.len() - 1);
     }
 
-    fn keep_column(&mut self) {
+    fn clip_column(&mut self) {
         if self.column.is_none() {
             self.column = Some(self.rows[self.row].cells().len());
         }

@@ -3,8 +3,6 @@
 use kernel::{Event, OutputArea};
 use notebook::Output;
 
-use super::execute::error_line;
-
 /// How many bytes of outputs a cell may have; what it prints beyond that is not compared.
 const MAX_OUTPUT_BYTES: usize = 64 * 1024 * 1024;
 
@@ -97,6 +95,11 @@ impl Areas {
         let Some(others) = &self.others else { return Vec::new() };
         [&others.of_runs, &others.at_first, &others.beside_widgets].map(|area| area.outputs().to_vec()).into()
     }
+}
+
+pub(super) fn error_line(name: &str, value: &str) -> String {
+    let value = value.lines().next().unwrap_or_default();
+    if value.is_empty() { name.to_owned() } else { format!("{name}: {value}") }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use place::{Code, Executor, RunDetails, RunId};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
-use super::areas::Areas;
+use super::areas::{Areas, error_line};
 
 /// Why the cell failed, if it did. Its outputs go into `area`, even those that come after its end.
 pub(super) async fn execute(
@@ -69,9 +69,4 @@ fn failure(outcome: Outcome, may_fail: bool) -> Option<String> {
         Outcome::Lost { cause, .. } => Some(cause.to_string()),
         Outcome::Aborted | Outcome::Interrupted | Outcome::Restarted => Some("it was interrupted".to_owned()),
     }
-}
-
-pub(super) fn error_line(name: &str, value: &str) -> String {
-    let value = value.lines().next().unwrap_or_default();
-    if value.is_empty() { name.to_owned() } else { format!("{name}: {value}") }
 }
