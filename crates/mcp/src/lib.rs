@@ -7,6 +7,7 @@
 #![expect(deprecated, reason = "logging is deprecated in the 2026-07-28 era and served to older agents")]
 
 mod elicitation;
+mod handler;
 mod instructions;
 mod metrics;
 mod paused_calls;
@@ -14,6 +15,8 @@ mod person;
 mod progress;
 mod prompts;
 mod relayed;
+mod reply;
+mod request_context;
 mod resources;
 mod server;
 mod session;

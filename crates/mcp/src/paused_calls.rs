@@ -1,8 +1,8 @@
 //! Calls of the 2026-07-28 era that wait for the person.
 //!
 //! There a server cannot ask an agent anything while a call runs. It answers the call with a question and a
-//! `requestState`, and the agent makes the same call again with the reply. Meanwhile the first call is kept here, so that
-//! nothing is done twice.
+//! `requestState`, and the agent makes the same call again with the reply. Until then, the first call waits here, so that nothing
+//! is done twice.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::elicitation::{self, PERSON_TIMEOUT, PendingQuestion, person_reply};
 use crate::progress::Audience;
-use crate::tool_call::Reply;
+use crate::reply::Reply;
 use calls::call_order::Turn;
 use calls::permissions::Permissions;
 use calls::question::PersonReply;

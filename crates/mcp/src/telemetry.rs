@@ -21,8 +21,9 @@ use tracing::field::Empty;
 use tracing::{Instrument as _, Span};
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
-use crate::session::{Session, is_new_era};
-use crate::tool_call::Reply;
+use crate::reply::Reply;
+use crate::request_context::is_new_era;
+use crate::session::Session;
 
 /// How much of the name of an unknown tool is logged, in characters.
 const MAX_TOOL: usize = 100;

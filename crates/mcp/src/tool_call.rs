@@ -7,10 +7,7 @@ use std::sync::atomic::AtomicU32;
 use axum::http::request::Parts;
 use futures_util::future::BoxFuture;
 use place::{Call, Error, ErrorKind, Relay};
-use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, RequestId,
-    ServerJsonRpcMessage, ServerResult,
-};
+use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData};
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::value::{RawValue, to_raw_value};
 use tokio::sync::mpsc;
@@ -22,27 +19,16 @@ use crate::paused_calls::{OngoingCall, Round};
 use crate::person::Asking;
 use crate::progress::{Audience, MAX_QUEUED_REPORTS};
 use crate::relayed::call::RawParams;
-use crate::relayed::raw;
-use crate::session::{Session, can_ask, client_name, is_new_era};
+use crate::reply::{Reply, into_result, legacy_message, response};
+use crate::request_context::{can_ask, client_name, is_new_era, permissions};
+use crate::session::Session;
 use crate::telemetry;
 use crate::transport::CallStream;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use calls::call_order::{Ordering, Turn};
 use calls::consent::Consent;
 use calls::context::Called;
-use calls::next_step::message;
 use calls::permissions::{Access, Group, Permission, Permissions, Policy};
 use calls::tool::Tool;
-use render::Part;
-
-/// What a call came back with.
-pub(crate) enum Reply {
-    /// The result of one of our tools.
-    Own(CallToolResult),
-    /// A relay's answer, as the other side wrote it.
-    Relayed(place::Answer),
-}
 
 /// Who calls, as far as the answer is concerned.
 pub(crate) struct Caller {
@@ -231,12 +217,6 @@ async fn call_relay(relay: &dyn Relay, policy: &Policy, call: Call, caller: Call
     relay.call(call).await.map(Reply::Relayed)
 }
 
-/// What the user of a request may do.
-pub(crate) fn permissions(context: &RequestContext<RoleServer>) -> Permissions {
-    let parts = context.extensions.get::<Parts>();
-    parts.and_then(|parts| parts.extensions.get()).copied().unwrap_or_default()
-}
-
 /// The call's params as the agent wrote them: relayed calls need their text, and our tools accept more than `rmcp` does.
 fn raw_params(
     request: &CallToolRequestParams,
@@ -250,50 +230,6 @@ fn raw_params(
             Err(error) => Err(ErrorData::internal_error(error.to_string(), None)),
         },
     }
-}
-
-/// Failures are `isError` results with the next step in them, never protocol errors, which most clients hide from the
-/// model.
-fn response(answer: Result<Reply, Error>) -> Result<CallToolResponse, ErrorData> {
-    match answer {
-        Ok(Reply::Own(result)) => Ok(result.into()),
-        Ok(Reply::Relayed(place::Answer::Result(result))) => {
-            let result: Box<str> = result.into();
-            Ok(raw::carry(result.into_string()).into())
-        }
-        Ok(Reply::Relayed(place::Answer::Error(error))) => Err(raw::carry_error(&error)),
-        Err(error) => Ok(failure(&error).into()),
-    }
-}
-
-/// Text is sent once, never again in structured form: clients would show only that.
-fn into_result(answer: calls::answer::Answer) -> CallToolResult {
-    let (parts, is_error) = answer.into_parts();
-    let content = parts.into_iter().map(|part| match part {
-        Part::Text(text) => ContentBlock::text(text),
-        Part::Image { mime, data } => ContentBlock::image(STANDARD.encode(data), mime),
-    });
-    let mut result = CallToolResult::success(content.collect());
-    result.is_error = Some(is_error);
-    result
-}
-
-/// The result of a call that failed.
-pub(crate) fn failure(error: &Error) -> CallToolResult {
-    CallToolResult::error(vec![ContentBlock::text(message(error))])
-}
-
-/// The whole answer as it is sent to an agent of the older era.
-fn legacy_message(id: RequestId, answer: &Result<CallToolResponse, ErrorData>) -> Option<String> {
-    let message = match answer {
-        Ok(response) => {
-            let mut result = ServerResult::from(response.clone());
-            result.strip_result_type_for_legacy_peer();
-            ServerJsonRpcMessage::response(result, id)
-        }
-        Err(error) => ServerJsonRpcMessage::error(error.clone(), Some(id)),
-    };
-    raw::write(message).ok()
 }
 
 fn cancelled(reason: &'static str) -> ErrorData {

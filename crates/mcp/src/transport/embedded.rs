@@ -23,10 +23,11 @@ use tower_service::Service as _;
 use super::admin_api::failed;
 use super::http::{MAX_BODY, protocol};
 use crate::progress::MAX_QUEUED_REPORTS;
+use crate::reply::{Reply, failure};
 use crate::server::Server;
 use crate::session::Session;
 use crate::telemetry::{self, is_error};
-use crate::tool_call::{Caller, Reply, failure};
+use crate::tool_call::Caller;
 use calls::permissions::Permissions;
 
 /// Answers requests that another server has authorized.

@@ -1,0 +1,29 @@
+//! What a request says about its agent, whichever era and transport it came by.
+
+use axum::http::request::Parts;
+use calls::permissions::Permissions;
+use rmcp::model::ProtocolVersion;
+use rmcp::service::{RequestContext, RoleServer};
+
+use crate::elicitation::shows_forms;
+
+pub(crate) fn is_new_era(context: &RequestContext<RoleServer>) -> bool {
+    context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
+}
+
+/// Whether the agent can ask its person.
+pub(crate) fn can_ask(context: &RequestContext<RoleServer>) -> bool {
+    context.client_capabilities().is_some_and(|capabilities| shows_forms(&capabilities))
+}
+
+/// The name of the agent's client, as it says; empty if it says none.
+pub(crate) fn client_name(context: &RequestContext<RoleServer>) -> String {
+    let info = context.client_info();
+    info.map(|client| client.title.clone().unwrap_or_else(|| client.name.clone())).unwrap_or_default()
+}
+
+/// What the user of a request may do.
+pub(crate) fn permissions(context: &RequestContext<RoleServer>) -> Permissions {
+    let parts = context.extensions.get::<Parts>();
+    parts.and_then(|parts| parts.extensions.get()).copied().unwrap_or_default()
+}
