@@ -280,7 +280,7 @@ async fn a_run_begins_with_a_checkpoint_if_it_is_the_first_change() {
     };
     session.run(opened.clone(), Some(cell), "0".to_owned()).unwrap();
     let past = session.history(&opened, None).await.unwrap();
-    let made = past.iter().filter(|past| past.operation.checkpoint.as_deref() == Some("before one"));
+    let made = past.iter().filter(|past| past.operation.checkpoint() == Some("before one"));
     assert_eq!(made.count(), 1);
 }
 
@@ -293,7 +293,7 @@ async fn a_verification_that_writes_fresh_outputs_begins_with_a_checkpoint() {
         let options = ::verify::VerifyOptions { cells, cell_timeout, apply, in_copy: false, notebook: None };
         session.verify(opened.clone(), options).unwrap();
         let past = session.history(&opened, None).await.unwrap();
-        assert_eq!(past.iter().filter(|past| past.operation.checkpoint.is_some()).count(), expected);
+        assert_eq!(past.iter().filter(|past| past.operation.checkpoint().is_some()).count(), expected);
     }
 }
 
