@@ -176,17 +176,17 @@ async def test_files_stay_as_they_are_where_the_code_works_in_a_copy(machine: Ma
     assert machine.home.left_by_kernels() == []
     status, printed = await machine.verify("a.ipynb")
     # Without a copy, the second run finds the files that the first one has made.
-    assert status == 1 and "1 fails when it runs once more (#1)" in printed
+    assert status == 1 and "1 fails in the second run (#1)" in printed
     assert (machine.root / "data.txt").read_text() == "43"
 
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 async def test_no_kernel_outlives_a_verification_that_is_ended(machine: Machine, ending: signal.Signals) -> None:
     for name in ("a", "b"):
-        cell = f"open('{name} has begun', 'w').close()\nimport time\nwhile True: time.sleep(0.01)"
+        cell = f"open('{name} has started', 'w').close()\nimport time\nwhile True: time.sleep(0.01)"
         write(machine.root / f"{name}.ipynb", [(cell, "")])
     running = await machine.start("verify", "a.ipynb", "b.ipynb")
-    await until((machine.root / "a has begun").exists, "the cell runs")
+    await until((machine.root / "a has started").exists, "the cell runs")
     running.send_signal(ending)
     printed, _ = await asyncio.wait_for(running.communicate(), LONG)
     if ending == signal.SIGINT:
@@ -194,7 +194,7 @@ async def test_no_kernel_outlives_a_verification_that_is_ended(machine: Machine,
     else:
         assert running.returncode not in (0, 1, 2)
     await until(lambda: not kernels(machine.mark), "the kernel has ended")
-    assert not (machine.root / "b has begun").exists()
+    assert not (machine.root / "b has started").exists()
 
 
 async def test_an_agent_verifies_beside_the_persons_kernel(machine: Machine) -> None:

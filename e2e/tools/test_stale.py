@@ -39,7 +39,7 @@ async def test_stale_cells_are_found_and_run(opened: OpenPlace) -> None:
         expected = {"first = 21": "edited", SOURCES[2]: "input changed", SOURCES[3]: "input changed"}
         assert await _states(client, only="stale") == expected
         read = await client.do("read_cell", cell_index=2)
-        assert "[state] input changed: uses first: cell 0 defines it and was edited since its run " in read.text
+        assert "[state] input changed: uses first: cell 0 defines it and was edited after its run " in read.text
 
         before = (await client.cells())[4]
         ran = await client.do("run_cells", stale=True)

@@ -51,7 +51,7 @@ impl Book<'_> {
         let is_wrong =
             last.filter(|last| last.run.order > run.order && is_above(last.position) && !last.write.binds());
         if let Some(event) = is_wrong {
-            return Some(format!("shows {name}: {} has updated it since", self.source_of(event)));
+            return Some(format!("shows {name}: {} updated it afterwards", self.source_of(event)));
         }
         let below = self.writers(name).iter().filter(|(writer, _)| *writer > position);
         let updating = below.take_while(|(_, write)| !write.binds()).filter(|(_, write)| !write.is_weak());

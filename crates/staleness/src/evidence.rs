@@ -22,8 +22,8 @@ impl Book<'_> {
                 format!("an earlier source of {}", self.cell(position))
             }
             (Some(position), _) => self.cell(position),
-            (None, Some(_)) => "a cell that was deleted".to_owned(),
-            (None, None) => "code that is in no cell".to_owned(),
+            (None, Some(_)) => "a deleted cell".to_owned(),
+            (None, None) => "code outside the cells".to_owned(),
         };
         format!("{what} ({})", self.at(event.run))
     }

@@ -78,7 +78,8 @@ impl<'a> Book<'a> {
         definitions.retain(is_remade);
         let made_with =
             self.made_with(used, &definitions).into_iter().find(|made_with| made_with.is_outdated)?;
-        let clause = format!("it was made with {} before that was defined again", made_with.of);
+        let of = made_with.of;
+        let clause = format!("it was created with {of} before {of} was redefined");
         Some(used.finding(State::OutOfOrder, &clause))
     }
 }

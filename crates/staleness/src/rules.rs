@@ -43,33 +43,32 @@ impl Book<'_> {
             return Some(match cell.execution_count {
                 Some(count) => CellState::new(
                     State::OutputsFromElsewhere,
-                    format!("In[{count}] is of a run that is not known here"),
+                    format!("In[{count}] is from a run that Cellbridge did not see"),
                 ),
                 None if cell.has_outputs => CellState::new(
                     State::OutputsFromElsewhere,
-                    "its outputs are of a run that is not known here",
+                    "its outputs are from a run that Cellbridge did not see",
                 ),
-                None => CellState::new(State::NeverRun, "no run of it is known"),
+                None => CellState::new(State::NeverRun, "Cellbridge has seen no run of this cell"),
             });
         };
         let at = || self.at(run);
         if let (Some(shown), Some(ours)) = (cell.execution_count, run.execution_count)
             && shown != ours
         {
-            let evidence = format!("it shows In[{shown}]; the last run known here was In[{ours}] ({})", at());
+            let evidence =
+                format!("it shows In[{shown}]; the last run that Cellbridge saw was In[{ours}] ({})", at());
             return Some(CellState::new(State::OutputsFromElsewhere, evidence));
         }
         if run.source != cell.source {
-            return Some(CellState::new(State::Edited, format!("edited since its {}", at())));
+            return Some(CellState::new(State::Edited, format!("edited after its {}", at())));
         }
         match self.facts.instance {
             Some(instance) if instance == run.instance => None,
             Some(_) => {
                 Some(CellState::new(State::OtherKernel, format!("{}, before the kernel was restarted", at())))
             }
-            None => {
-                Some(CellState::new(State::OtherKernel, format!("{}, and its kernel no longer runs", at())))
-            }
+            None => Some(CellState::new(State::OtherKernel, format!("{}, and its kernel has stopped", at()))),
         }
     }
 
@@ -99,7 +98,9 @@ impl Book<'_> {
             return CellState::new(worst.state, worst.evidence);
         }
         match &self.now[position].unknown {
-            Some(why) => CellState::new(State::NothingKnown, format!("its names cannot be known: {why}")),
+            Some(why) => {
+                CellState::new(State::NothingKnown, format!("its names cannot be determined: {why}"))
+            }
             None => CellState::new(State::UpToDate, ""),
         }
     }

@@ -109,7 +109,7 @@ impl Verification {
             ));
         }
         if let [fails] = &fails[..] {
-            parts.push(format!("1 fails when it runs once more ({fails})"));
+            parts.push(format!("1 fails in the second run ({fails})"));
         }
         if !unexplained.is_empty() {
             let (count, labels) = (unexplained.len(), unexplained.join(", "));

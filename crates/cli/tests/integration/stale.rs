@@ -26,7 +26,7 @@ async fn stale_cells_are_shown_explained_and_run() -> Result<()> {
     }
     let only = client.call("read_notebook", json!({ "only": "stale", "limit": 1 })).await?;
     assert!(only.contains("1 more cells: read_notebook(start_index=1, only=\"stale\", limit=1)"), "{only}");
-    let explained = "[state] input changed: uses x: cell 0 defines it and was edited since its run ";
+    let explained = "[state] input changed: uses x: cell 0 defines it and was edited after its run ";
     let read = client.call("read_cell", json!({ "cell_index": 1 })).await?;
     assert!(read.contains(explained), "{read}");
     let detailed = client.call("read_notebook", json!({ "response_format": "detailed" })).await?;

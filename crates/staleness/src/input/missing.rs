@@ -43,7 +43,7 @@ impl Book<'_> {
     fn never_written(&self, used: Used<'_>) -> Option<Finding> {
         if is_history(used.name) {
             return Some(
-                used.finding(State::NothingKnown, "it has what ran before it, which nobody follows"),
+                used.finding(State::NothingKnown, "its value depends on earlier runs, which are not tracked"),
             );
         }
         if is_predefined(used.name) {
@@ -53,7 +53,7 @@ impl Book<'_> {
         let is_gone = |run: &&&Run| run.is_superseded || run.cell.as_ref() != Some(id);
         let defined = self.defining(used.name).iter().find(is_gone);
         if let Some(run) = defined {
-            let clause = format!("it was last defined by code that is gone ({})", self.at(run));
+            let clause = format!("the code that last defined it no longer exists ({})", self.at(run));
             return self.gone(used, &clause);
         }
         // A cell of which nothing is known may define it.
@@ -68,7 +68,7 @@ impl Book<'_> {
         let unknown = above.rev().find(is_later)?;
         let why = self.now[unknown].unknown?;
         let clause =
-            format!("{} ({why}) may define it and has not run since, or ran later", self.cell(unknown));
+            format!("{} ({why}) may define it, but has not run since, or ran too late", self.cell(unknown));
         Some(used.finding(State::MayHaveChanged, &clause))
     }
 

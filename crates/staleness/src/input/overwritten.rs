@@ -117,7 +117,7 @@ impl Book<'_> {
             last = Some((writer, run));
         }
         let (writer, run) = last?;
-        let clause = format!("{} may define it and did not ({})", self.cell(*writer), self.at(run));
+        let clause = format!("{} may define it, but did not ({})", self.cell(*writer), self.at(run));
         Some(used.finding(State::MayHaveChanged, &clause))
     }
 

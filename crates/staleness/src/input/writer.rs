@@ -56,7 +56,7 @@ impl Book<'_> {
         }
         if run.order == used.order && self.adds_to(writer, write, used.name) {
             return finding(State::OutOfOrder, &|| {
-                format!("has run only once, together with this copy of it ({})", at())
+                format!("ran only once, and this copy counts as the same run ({})", at())
             });
         }
         if write.binds() && self.is_fixed(writer, used.name) {
@@ -68,7 +68,7 @@ impl Book<'_> {
             state => above[writer].writes.get(used.name).map_or(state, |written| written.state),
         };
         if run.source != cell.source && state == State::Edited {
-            return exactly(State::InputChanged, &|| format!("was edited since its {}", at()));
+            return exactly(State::InputChanged, &|| format!("was edited after its {}", at()));
         }
         if run.order > used.order {
             let clause = || format!("was rerun ({})", at());

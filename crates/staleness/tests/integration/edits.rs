@@ -29,7 +29,7 @@ fn an_edited_cell_that_now_reads_its_part_runs_with_the_definition() {
 fn a_deleted_cell_counts_after_the_definition_has_run_again() {
     let cells = ["xs = [1]\ntmp = 4", "del xs", "try: print(xs)\nexcept NameError: pass", "print(tmp)"];
     let deleted =
-        "out of order: uses xs: a cell that was deleted (run 9:02) wrote it after cell 0 and before this ran";
+        "out of order: uses xs: a deleted cell (run 9:02) wrote it after cell 0 and before this ran";
     ran(&cells, |story| story.delete("b"), &[UP, deleted, UP]);
     let mut story = Story::ran(&cells);
     story.edit("a", "xs = [1]\ntmp = 5");

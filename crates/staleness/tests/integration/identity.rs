@@ -55,7 +55,7 @@ fn what_was_compared_with_a_class_of_before_is_out_of_order() {
     let mut story = Story::ran(&cells);
     story.edit("a", edited);
     story.run_each(&["a", "c", "d"]);
-    let made = "out of order: uses p: it was made with P before that was defined again";
+    let made = "out of order: uses p: it was created with P before P was redefined";
     states(&story, &[UP, UP, made, UP]);
     assert_eq!(story.planned(&["c"], false), ["b", "c"]);
     assert_eq!(story.planned(&["a", "b", "c", "d"], true), ["b", "c", "d"]);

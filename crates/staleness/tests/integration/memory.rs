@@ -106,5 +106,5 @@ fn a_name_that_a_branch_has_left_is_no_longer_sure() {
     story.run_assigning("c", &[]);
     let states = story.states();
     assert_eq!(states[2].state, State::MayHaveChanged);
-    assert_eq!(states[2].evidence, "uses label: cell 1 may define it and did not (run 9:08)");
+    assert_eq!(states[2].evidence, "uses label: cell 1 may define it, but did not (run 9:08)");
 }

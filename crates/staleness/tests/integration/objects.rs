@@ -12,7 +12,7 @@ fn changed_objects() {
         &[
             UP,
             "edited",
-            "input changed: uses df: cell 1 changes it and was edited since its run 9:02",
+            "input changed: uses df: cell 1 changes it and was edited after its run 9:02",
             "input changed",
         ],
     );
@@ -26,7 +26,7 @@ fn changed_objects() {
     ran(
         &["n = 0", "n += 1", "n"],
         |story| story.edit("b", "n += 2"),
-        &[UP, "edited", "input changed: uses n: cell 1 changes it and was edited since its run 9:02"],
+        &[UP, "edited", "input changed: uses n: cell 1 changes it and was edited after its run 9:02"],
     );
     let list = ["xs = []", "xs.append(1)", "xs"];
     ran(
@@ -68,7 +68,7 @@ fn objects_that_functions_change() {
     ran(
         &["o = make()", "setattr(o, 'a', 1)", "o.a"],
         |story| story.edit("b", "setattr(o, 'a', 2)"),
-        &[UP, "edited", "input changed: uses o: cell 1 changes it and was edited since its run 9:02"],
+        &[UP, "edited", "input changed: uses o: cell 1 changes it and was edited after its run 9:02"],
     );
     ran(&["o = make()", "delattr(o, 'a')", "o"], |story| story.run("b"), &[UP, UP, "input changed"]);
     let list = ["import random\nxs = []", "random.shuffle(xs)", "xs"];
@@ -171,14 +171,14 @@ fn functions_and_imports() {
         &[
             "edited",
             UP,
-            "input changed: uses k through f(): cell 0 defines it and was edited since its run 9:01",
+            "input changed: uses k through f(): cell 0 defines it and was edited after its run 9:01",
             "input changed",
         ],
     );
     ran(
         &function,
         |story| story.edit("b", "def f(x): return k + x"),
-        &[UP, "edited", "input changed: uses f: cell 1 defines it and was edited since its run 9:02", UP],
+        &[UP, "edited", "input changed: uses f: cell 1 defines it and was edited after its run 9:02", UP],
     );
     // Defining the same function again changes nothing.
     ran(&function, |story| story.run("b"), &[UP, UP, UP, UP]);
@@ -201,7 +201,7 @@ fn functions_and_imports() {
             UP,
             UP,
             "edited",
-            "input changed: uses k through h(): cell 2 defines it and was edited since its run 9:03",
+            "input changed: uses k through h(): cell 2 defines it and was edited after its run 9:03",
         ],
     );
     ran(
@@ -283,21 +283,21 @@ fn nothing_known() {
     ran(
         &["from os import *", "path", "1 + 1"],
         |_| {},
-        &["nothing known: its names cannot be known: from os import *", UP, UP],
+        &["nothing known: its names cannot be determined: from os import *", UP, UP],
     );
     ran(
         &["from os import *", "path", "print(1)"],
         |story| story.run("a"),
         &[
             "nothing known",
-            "may have changed: uses path: cell 0 (from os import *) may define it and has not run since, or ran later",
+            "may have changed: uses path: cell 0 (from os import *) may define it, but has not run since, or ran too late",
             UP,
         ],
     );
     ran(
         &["x = 1", "exec('x = 2')", "x"],
         |story| story.edit("a", "x = 3"),
-        &["edited", "nothing known: its names cannot be known: exec()", "input changed"],
+        &["edited", "nothing known: its names cannot be determined: exec()", "input changed"],
     );
     ran(&["x = 1", "%run other.py", "x"], |_| {}, &[UP, "nothing known", UP]);
     ran(&["%%bash\nls"], |story| story.edit("a", "%%bash\nls -l"), &["edited"]);
@@ -307,7 +307,7 @@ fn nothing_known() {
     let mut story = Story::of(&["x <- 1", "x", "y"]).in_another_language();
     story.run_each(&["a", "b"]);
     story.edit("b", "x + 1");
-    check(&story, &["nothing known: its names cannot be known: not Python", "edited", "never run"]);
+    check(&story, &["nothing known: its names cannot be determined: not Python", "edited", "never run"]);
 }
 
 #[test]

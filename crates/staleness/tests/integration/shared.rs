@@ -217,7 +217,7 @@ fn a_display_that_something_else_has_updated_is_told() {
         &cells,
         |story| story.run_code("update_display('z', display_id='a')"),
         &[
-            "may have changed: shows the display 'a': code that is in no cell (run 9:03) has updated it since",
+            "may have changed: shows the display 'a': code outside the cells (run 9:03) updated it afterwards",
             UP,
         ],
     );
@@ -229,7 +229,7 @@ fn a_display_that_something_else_has_updated_is_told() {
             story.edit("a", "1");
             story.run_each(&["a", "b"]);
         },
-        &[UP, "out of order", "may have changed: shows h: cell 1 (run 9:05) has updated it since"],
+        &[UP, "out of order", "may have changed: shows h: cell 1 (run 9:05) updated it afterwards"],
     );
 }
 

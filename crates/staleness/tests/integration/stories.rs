@@ -6,10 +6,10 @@ const THREE: [&str; 3] = ["x = 1", "y = x", "print(y)"];
 
 #[test]
 fn without_names() {
-    check(&Story::of(&["x = 1"]), &["never run: no run of it is known"]);
+    check(&Story::of(&["x = 1"]), &["never run: Cellbridge has seen no run of this cell"]);
     ran(&THREE, |_| {}, &[UP, UP, UP]);
     ran(&["", "# later", "x"], Story::restart, &[UP, UP, "other kernel"]);
-    ran(&THREE, |story| story.edit("c", "print(y, 1)"), &[UP, UP, "edited: edited since its run 9:03"]);
+    ran(&THREE, |story| story.edit("c", "print(y, 1)"), &[UP, UP, "edited: edited after its run 9:03"]);
     ran(
         &THREE,
         |story| {
@@ -19,12 +19,12 @@ fn without_names() {
         &[UP, UP, UP],
     );
     ran(&["x"], Story::restart, &["other kernel: run 9:01, before the kernel was restarted"]);
-    ran(&["x"], Story::shut_down, &["other kernel: run 9:01, and its kernel no longer runs"]);
-    ran(&["x"], Story::forget, &["outputs from elsewhere: In[1] is of a run that is not known here"]);
+    ran(&["x"], Story::shut_down, &["other kernel: run 9:01, and its kernel has stopped"]);
+    ran(&["x"], Story::forget, &["outputs from elsewhere: In[1] is from a run that Cellbridge did not see"]);
     ran(
         &["x"],
         |story| story.run_elsewhere("a"),
-        &["outputs from elsewhere: it shows In[2]; the last run known here was In[1] (run 9:01)"],
+        &["outputs from elsewhere: it shows In[2]; the last run that Cellbridge saw was In[1] (run 9:01)"],
     );
     ran(&["x"], |story| story.clear("a"), &[UP]);
     ran(
@@ -45,7 +45,7 @@ fn edits_and_reruns() {
         |story| story.edit("a", "x = 2"),
         &[
             "edited",
-            "input changed: uses x: cell 0 defines it and was edited since its run 9:01",
+            "input changed: uses x: cell 0 defines it and was edited after its run 9:01",
             "input changed: uses y: cell 1 defines it and is stale: input changed",
         ],
     );
@@ -140,7 +140,7 @@ fn order() {
         },
         &[
             UP,
-            "out of order: uses x: code that is in no cell (run 9:03) wrote it after cell 0 and before this ran",
+            "out of order: uses x: code outside the cells (run 9:03) wrote it after cell 0 and before this ran",
         ],
     );
     ran(&["x = 1", "x"], |story| story.run_code("x = 5"), &[UP, UP]);
@@ -178,7 +178,7 @@ fn insertions_moves_and_deletions() {
         &THREE,
         |story| story.delete("a"),
         &[
-            "undefined name: uses x: it came from a cell that was deleted (run 9:01), and no cell defines it",
+            "undefined name: uses x: it came from a deleted cell (run 9:01), and no cell defines it",
             "input changed: uses y: cell 0 defines it and is stale: undefined name",
         ],
     );
@@ -189,7 +189,10 @@ fn insertions_moves_and_deletions() {
             story.restart();
             story.fail("b");
         },
-        &["undefined name: uses x: it was last defined by code that is gone (run 9:01)", "other kernel"],
+        &[
+            "undefined name: uses x: the code that last defined it no longer exists (run 9:01)",
+            "other kernel",
+        ],
     );
     ran(&THREE, |story| story.delete("c"), &[UP, UP]);
     ran(
@@ -204,17 +207,14 @@ fn insertions_moves_and_deletions() {
     ran(
         &["x = 0", "x = 1", "x"],
         |story| story.delete("b"),
-        &[
-            UP,
-            "out of order: uses x: a cell that was deleted (run 9:02) wrote it after cell 0 and before this ran",
-        ],
+        &[UP, "out of order: uses x: a deleted cell (run 9:02) wrote it after cell 0 and before this ran"],
     );
     let mut story = Story::of(&["x"]);
     story.run_code("x = 1");
     story.run("a");
     check(
         &story,
-        &["undefined name: uses x: it came from code that is in no cell (run 9:01), and no cell defines it"],
+        &["undefined name: uses x: it came from code outside the cells (run 9:01), and no cell defines it"],
     );
     ran(&["unknown_to_all"], |_| {}, &[UP]);
     // A fresh kernel has the built-in one.
@@ -225,7 +225,7 @@ fn insertions_moves_and_deletions() {
             story.run("b");
         },
         &[
-            "may have changed: uses sum: a cell that was deleted (run 9:01) defines it until the kernel restarts, and ran before it",
+            "may have changed: uses sum: a deleted cell (run 9:01) defines it until the kernel restarts, and ran before it",
             UP,
         ],
     );

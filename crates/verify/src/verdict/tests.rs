@@ -168,7 +168,7 @@ fn a_cell_that_fails_the_second_time_is_named_and_what_follows_it_is_not_explain
     assert_eq!(found.conclusion(), Conclusion::Differs);
     assert_eq!(
         found.sentence(),
-        "Reruns from a fresh kernel: 0 of 3 cells identical; 1 fails when it runs once more (#0), 1 differs, for unknown \
+        "Reruns from a fresh kernel: 0 of 3 cells identical; 1 fails in the second run (#0), 1 differs, for unknown \
          reasons (#2), 1 follows from them or their inputs; 0 errors; 38 s; Python 3.12.4"
     );
     assert!(found.text().contains("the second time:\nTraceback"));
