@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 def timed(act: Callable[[], object]) -> float:
     """In milliseconds."""
-    begin = time.perf_counter()
+    start = time.perf_counter()
     act()
-    return (time.perf_counter() - begin) * 1000
+    return (time.perf_counter() - start) * 1000
 
 
 def middle(times: list[float], digits: int) -> str:

@@ -157,7 +157,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Removes what the tests of a worker have written while other workers go on; the process that distributes the tests would only
-    begin when all have ended."""
+    start when all have ended."""
     if hasattr(session.config, "workerinput") and exitstatus == pytest.ExitCode.OK:
         shutil.rmtree(session.config._tmp_path_factory.getbasetemp(), ignore_errors=True)
 

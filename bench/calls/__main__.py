@@ -34,8 +34,8 @@ def perform(task: Task, kit: Kit, server: JupyterServer, launch: list[str]) -> t
     # Of the same length for all.
     name = f"task{TASKS.index(task)}{kit[0]}.ipynb"
     path = server.root / name
-    if task.begin is not None:
-        write(path, task.begin)
+    if task.start is not None:
+        write(path, task.start)
     environment = {**os.environ, **server.home.environment(server.mark)}
     replies = []
     with Agent(launch, server.root, environment) as agent:

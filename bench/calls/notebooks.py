@@ -1,4 +1,4 @@
-"""The notebooks that tasks begin with, and how to look at those that they leave."""
+"""The notebooks that tasks start with, and how to look at those that they leave."""
 
 import json
 from dataclasses import dataclass, field

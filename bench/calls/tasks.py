@@ -22,7 +22,7 @@ class Task:
     steps: dict[Kit, list[Step]]
     # Whether the notebook is as it must be at the end.
     done: Callable[[list[Cell]], bool]
-    begin: list[Json] | None = None
+    start: list[Json] | None = None
     # What the model must have read in some reply.
     learns: list[str] = field(default_factory=list)
     shows_image: bool = False
@@ -104,7 +104,7 @@ def fix_a_cell() -> Task:
             "original": [open_notebook(), insert_execute(1, wrong), edit(*change), execute(1)],
         },
         lambda cells: outputs(cells) == ["mean 3.88"] and not cells[1].errors,
-        begin=[markdown("# Statistics")],
+        start=[markdown("# Statistics")],
         learns=["NameError", "mean 3.88"],
     )
 
@@ -142,7 +142,7 @@ def build() -> Task:
             "before": [open_notebook("create"), *one_by_one],
             "original": [open_notebook("create"), *one_by_one],
         },
-        # jupyter-mcp-server begins a notebook with a cell of its own.
+        # jupyter-mcp-server starts a notebook with a cell of its own.
         lambda cells: sources(cells)[:10] == BUILT
         and outputs(cells)[2:6] == ["168", "20", "[(6, 44), (4, 40), (2, 35)]", "(35, (881, 883))"],
         learns=["168", "883"],
@@ -181,7 +181,7 @@ def find_and_fix() -> Task:
             ],
         },
         lambda cells: cells[13].output.strip() == "20" and not cells[13].errors,
-        begin=long_notebook(),
+        start=long_notebook(),
         learns=["KeyError", "20"],
     )
 
@@ -203,7 +203,7 @@ def change_a_parameter() -> Task:
             "original": [open_notebook(), edit(*change), *runs],
         },
         lambda cells: outputs(cells)[-1] == "147.75",
-        begin=chain(),
+        start=chain(),
         learns=["147.75"],
     )
 
@@ -225,7 +225,7 @@ def plot() -> Task:
             "original": [open_notebook(), insert_execute(1, PLOT)],
         },
         lambda cells: cells[1].has_image,
-        begin=[markdown("# A picture")],
+        start=[markdown("# A picture")],
         shows_image=True,
     )
 
@@ -243,7 +243,7 @@ def two_hundred() -> list[Json]:
 
 
 def understand() -> Task:
-    begin = two_hundred()
+    start = two_hundred()
     return Task(
         "find a function in 200 cells, read around it",
         {
@@ -259,14 +259,14 @@ def understand() -> Task:
                 read_theirs(start_index=119, limit=5, response_format="detailed"),
             ],
         },
-        lambda cells: sources(cells) == [(cell["cell_type"], cell["source"]) for cell in begin],
-        begin=begin,
+        lambda cells: sources(cells) == [(cell["cell_type"], cell["source"]) for cell in start],
+        start=start,
         learns=["order * 0.9", "values_119", "values_123"],
     )
 
 
 def clear_outputs() -> Task:
-    begin = [markdown("# Report")] + [code(f"print({step})", printed(f"{step}\n"), count=step) for step in range(1, 9)]
+    start = [markdown("# Report")] + [code(f"print({step})", printed(f"{step}\n"), count=step) for step in range(1, 9)]
     one_by_one = [clear(index) for index in range(1, 9)]
     return Task(
         "clear all outputs",
@@ -276,7 +276,7 @@ def clear_outputs() -> Task:
             "original": [open_notebook(), *one_by_one],
         },
         lambda cells: outputs(cells) == [""] * 8,
-        begin=begin,
+        start=start,
     )
 
 
@@ -310,12 +310,12 @@ def split() -> Task:
         },
         lambda cells: sources(cells)
         == [("markdown", "The sum of three readings."), ("code", first), ("code", second)],
-        begin=[code("The sum of three readings."), code(f"{first}\n{second}")],
+        start=[code("The sum of three readings."), code(f"{first}\n{second}")],
     )
 
 
 def rename() -> Task:
-    begin = [
+    start = [
         markdown("# Readings"),
         code("x1 = [4, 8, 15]"),
         code("smallest = min(x1)"),
@@ -339,7 +339,7 @@ def rename() -> Task:
             ],
         },
         lambda cells: outputs(cells)[-1] == "3 4 15 27" and not any("x1" in cell.source for cell in cells),
-        begin=begin,
+        start=start,
         learns=["3 4 15 27"],
     )
 
@@ -358,7 +358,7 @@ def long_output() -> Task:
             "original": [open_notebook(), insert_execute(1, NOISY)],
         },
         lambda cells: "step 3210: WARNING: diverged" in cells[1].output and "step 4999" in cells[1].output,
-        begin=[markdown("# A long run")],
+        start=[markdown("# A long run")],
         learns=["step 3210: WARNING: diverged"],
     )
 

@@ -32,10 +32,10 @@ class Program:
 def first_call(program: Program, server: JupyterServer, cache: Path) -> float:
     """Seconds from the start of `uvx` until the tool has answered."""
     environment = {**os.environ, **server.home.environment(server.mark), "UV_CACHE_DIR": str(cache)}
-    begin = time.monotonic()
+    start = time.monotonic()
     with Agent(program.command, server.root, environment) as agent:
         reply = agent.call("list_files", {})
-        seconds = time.monotonic() - begin
+        seconds = time.monotonic() - start
     assert "known.txt" in reply.text, reply.text
     return seconds
 

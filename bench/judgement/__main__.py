@@ -39,7 +39,7 @@ OF = {
 
 def main() -> None:
     options = arguments()
-    begin = time.monotonic()
+    start = time.monotonic()
     found = [example for example in examples(options.cache) if not options.only or options.only in example.name]
     table = edits.chosen() if "chosen" in options.parts else []
     count = options.edits if "random" in options.parts else 0
@@ -51,7 +51,7 @@ def main() -> None:
             merge(total, done.result())
             print(f"{started[done]}: {done.result().counts}", flush=True)
             write(total, options.report)
-    report(total, len(found), time.monotonic() - begin)
+    report(total, len(found), time.monotonic() - start)
     print(f"\nEach failure is in {options.report}.")
 
 

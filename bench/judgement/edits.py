@@ -66,10 +66,10 @@ def candidates(source: str) -> Iterator[tuple[str, str]]:
             kind = "default" if id(node) in defaults else "number"
             yield kind, text.replaced(*text.place(node), other_number(node.value))
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            begin, end = text.place(node)
-            literal = text.between(begin, end)
+            start, end = text.place(node)
+            literal = text.between(start, end)
             if re.fullmatch(r"(['\"])[^'\"\n]+\1", literal):
-                yield "string", text.replaced(begin, end, f"{literal[:-1]}2{literal[-1]}")
+                yield "string", text.replaced(start, end, f"{literal[:-1]}2{literal[-1]}")
         elif isinstance(node, (ast.BinOp, ast.Compare)):
             yield from other_operator(text, node)
     for statement in tree.body if len(tree.body) > 1 else ():
@@ -91,19 +91,19 @@ class Text:
         assert node.end_lineno is not None and node.end_col_offset is not None
         return self.lines[node.lineno - 1] + node.col_offset, self.lines[node.end_lineno - 1] + node.end_col_offset
 
-    def between(self, begin: int, end: int) -> str:
-        return self.bytes[begin:end].decode()
+    def between(self, start: int, end: int) -> str:
+        return self.bytes[start:end].decode()
 
-    def replaced(self, begin: int, end: int, new: str) -> str:
-        return (self.bytes[:begin] + new.encode() + self.bytes[end:]).decode()
+    def replaced(self, start: int, end: int, new: str) -> str:
+        return (self.bytes[:start] + new.encode() + self.bytes[end:]).decode()
 
 
 def other_operator(text: Text, node: ast.BinOp | ast.Compare) -> Iterator[tuple[str, str]]:
     right, operator = (node.right, node.op) if isinstance(node, ast.BinOp) else (node.comparators[0], node.ops[0])
-    begin, end = text.place(node.left)[1], text.place(right)[0]
-    between, sign = text.between(begin, end), SIGNS.get(type(operator))
+    start, end = text.place(node.left)[1], text.place(right)[0]
+    between, sign = text.between(start, end), SIGNS.get(type(operator))
     if sign and between.count(sign) == 1:
-        yield "operator", text.replaced(begin, end, between.replace(sign, SWAPS[sign]))
+        yield "operator", text.replaced(start, end, between.replace(sign, SWAPS[sign]))
 
 
 def is_number(value: object) -> bool:

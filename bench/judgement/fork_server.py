@@ -1,4 +1,4 @@
-"""Kernels that begin with the common libraries imported: most of a run would be spent on importing them.
+"""Kernels that start with the common libraries imported: most of a run would be spent on importing them.
 
 A process imports them once and forks for each kernel. What Jupyter starts is `kernel.py`: it asks for a kernel, and lives as long as that.
 """

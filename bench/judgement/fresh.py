@@ -49,7 +49,7 @@ Run = dict[int, Cell]
 
 def run(notebook: nbformat.NotebookNode, folder: Path, environment: dict[str, str], *, counts_on: bool = False) -> Run:
     """Runs all code cells, also below one that fails. The keys are the indices of the cells. With `counts_on`, libraries that name what
-    they make by counting begin with another number."""
+    they make by counting start with another number."""
     return asyncio.run(_run(notebook, folder, environment, COUNT_ON if counts_on else ""))
 
 

@@ -117,7 +117,7 @@ def prepare(package: dict, path: str, sources: Path, notebooks: Path) -> Example
 def convert(script: str) -> nbformat.NotebookNode:
     """An example of sphinx-gallery as the notebook that its site offers: a cell for each block of text and of code."""
     head = HEAD.match(script)
-    assert head, "an example begins with its title"
+    assert head, "an example starts with its title"
     cells = [nbformat.v4.new_markdown_cell(head[1].strip())]
     for number, block in enumerate(BLOCK.split(script[head.end() :])):
         lines = block.strip("\n").split("\n")

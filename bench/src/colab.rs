@@ -155,12 +155,12 @@ pub(crate) fn measure(program: &str) -> Result<()> {
 }
 
 fn large_call(agent: &mut LineClient) -> Result<Duration> {
-    let begin = Instant::now();
+    let start = Instant::now();
     agent
         .send(r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"large","arguments":{}}}"#)?;
     let length = agent.read()?.len();
     ensure!(length > LARGE, "the large result came in {length} bytes");
-    Ok(begin.elapsed())
+    Ok(start.elapsed())
 }
 
 /// Starts the process that plays the page.

@@ -128,9 +128,9 @@ fn side_by_side(
                 uses(*caller, own, call.cells)?;
             }
             let mut baseline = |number| {
-                let begin = Instant::now();
+                let start = Instant::now();
                 match call.tool {
-                    "list_kernels" => rest.get("/api/kernels").map(|_| Some(begin.elapsed())),
+                    "list_kernels" => rest.get("/api/kernels").map(|_| Some(start.elapsed())),
                     "execute_code" => runtime.block_on(socket.execute(number)).map(Some),
                     _ => Ok(None),
                 }

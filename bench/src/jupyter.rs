@@ -256,7 +256,7 @@ fn bare(
     number: usize,
     runtime: &tokio::runtime::Runtime,
 ) -> Result<Option<Duration>> {
-    let begin = Instant::now();
+    let start = Instant::now();
     match baseline {
         Baseline::None => return Ok(None),
         Baseline::Get(rest, path) => drop(rest.get(path)?),
@@ -266,7 +266,7 @@ fn bare(
             let paths: Vec<String> =
                 std::iter::once("/api/contents/tree".to_owned()).chain(folders).collect();
             let mut connections = paths.iter().map(|_| Rest::new(port)).collect::<Result<Vec<_>>>()?;
-            let begin = Instant::now();
+            let start = Instant::now();
             std::thread::scope(|scope| -> Result<()> {
                 let pairs = connections.iter_mut().zip(&paths);
                 let asked: Vec<_> = pairs.map(|(rest, path)| scope.spawn(|| rest.get(path))).collect();
@@ -276,12 +276,12 @@ fn bare(
                 }
                 Ok(())
             })?;
-            return Ok(Some(begin.elapsed()));
+            return Ok(Some(start.elapsed()));
         }
         Baseline::Kernel(socket) => return Ok(Some(runtime.block_on(socket.execute(number))?)),
         Baseline::Room(room) => return Ok(Some(runtime.block_on(room.insert(number))?)),
     }
-    Ok(Some(begin.elapsed()))
+    Ok(Some(start.elapsed()))
 }
 
 fn ten_at_once(theirs: &mut StdioClient, ours: &mut StdioClient) -> Result<Row> {

@@ -60,7 +60,7 @@ impl LineClient {
         in_flight: usize,
         call: impl Fn(usize) -> String,
     ) -> Result<Series> {
-        let begin = Instant::now();
+        let start = Instant::now();
         let mut sent = Vec::with_capacity(count);
         let mut times = Vec::with_capacity(count);
         let mut out = String::new();
@@ -83,7 +83,7 @@ impl LineClient {
                 }
             }
         }
-        Ok(Series::new(times, begin))
+        Ok(Series::new(times, start))
     }
 }
 

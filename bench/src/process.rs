@@ -25,11 +25,11 @@ impl Drop for Killed {
 
 /// A child that has answered `initialize`, and how long that took from before it was started.
 pub(crate) fn start(command: &mut Command) -> Result<(LineClient, Duration)> {
-    let begin = Instant::now();
+    let start = Instant::now();
     let mut lines = LineClient::start(command)?;
     lines.send(INITIALIZE)?;
     lines.answer(1)?;
-    Ok((lines, begin.elapsed()))
+    Ok((lines, start.elapsed()))
 }
 
 /// Keeps the user's own Jupyter settings out of the measurement.

@@ -12,8 +12,8 @@ pub(crate) struct Series {
 
 impl Series {
     /// Sums up the times of single calls, the last of which ended now.
-    pub(crate) fn new(mut times: Vec<Duration>, begin: Instant) -> Self {
-        let whole = begin.elapsed();
+    pub(crate) fn new(mut times: Vec<Duration>, start: Instant) -> Self {
+        let whole = start.elapsed();
         times.sort_unstable();
         #[expect(clippy::cast_precision_loss, reason = "the number of calls is far below 2^52")]
         let per_second = times.len() as f64 / whole.as_secs_f64();

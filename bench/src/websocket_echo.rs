@@ -72,7 +72,7 @@ impl Baseline {
         in_flight: usize,
         call: impl Fn(usize) -> String,
     ) -> Result<Series> {
-        let begin = Instant::now();
+        let start = Instant::now();
         let mut sent = Vec::with_capacity(count);
         let mut times = Vec::with_capacity(count);
         while times.len() < count {
@@ -91,14 +91,14 @@ impl Baseline {
                 }
             }
         }
-        Ok(Series::new(times, begin))
+        Ok(Series::new(times, start))
     }
 
     /// The time of one round trip.
     pub(crate) async fn round_trip(&mut self, text: String) -> Result<Duration> {
-        let begin = Instant::now();
+        let start = Instant::now();
         self.socket.send(Message::text(text)).await?;
         self.socket.next().await.context("the echo ended")??;
-        Ok(begin.elapsed())
+        Ok(start.elapsed())
     }
 }

@@ -1,7 +1,7 @@
 """What `cellbridge verify` adds to the time of the cells, beside `jupyter execute`, which runs them and compares nothing.
 
 `cargo xtask bench verify` runs it with the program and the environment of a Jupyter server. Both run the same notebooks in turns, with
-the same Python; the cells note themselves when they begin and end.
+the same Python; the cells note themselves when they start and end.
 """
 
 import os
@@ -59,12 +59,12 @@ def write_notebook(path: Path, count: int, source: str) -> None:
 def measure(times: Times, folder: Path, run: Callable[[], None]) -> None:
     clock = folder / CLOCK
     clock.unlink(missing_ok=True)
-    begin = time.monotonic()
+    start = time.monotonic()
     run()
-    times.whole.append(time.monotonic() - begin)
+    times.whole.append(time.monotonic() - start)
     noted = [float(line) for line in clock.read_text().splitlines()]
-    times.start.append(noted[0] - begin)
-    times.cells.append(sum(end - begin for begin, end in zip(noted[::2], noted[1::2], strict=True)))
+    times.start.append(noted[0] - start)
+    times.cells.append(sum(end - start for start, end in zip(noted[::2], noted[1::2], strict=True)))
 
 
 def compare(program: str, folder: Path, environment: dict[str, str], rounds: int) -> tuple[Times, Times]:

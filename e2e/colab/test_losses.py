@@ -62,9 +62,9 @@ async def test_a_second_tab_is_refused_and_the_first_keeps_working(browser: Chro
 async def test_a_tab_can_connect_after_the_timeout(browser: Chromium) -> None:
     async with python_agent(Launch(("--no-browser", "--connect-timeout", "2"))) as agent:
         address = await agent.tab_address()
-        began = time.monotonic()
+        started = time.monotonic()
         answer = await agent.call(OPEN)
-        assert 2 <= time.monotonic() - began < 2 + PROMPTLY
+        assert 2 <= time.monotonic() - started < 2 + PROMPTLY
         assert answer.is_connected is False
         assert [message for _, _, message in answer.progress] == [
             "The user is not connected to the Colab UI",

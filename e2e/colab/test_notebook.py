@@ -111,7 +111,7 @@ async def test_two_tabs_of_a_browser_show_two_notebooks(browser: Chromium, tmp_p
         await first.open()
         assert "Opened colab:2 in" in (await second.do("use_notebook", notebook_path=url)).text
 
-        run = await first.begin("await slow(); print('first')")
+        run = await first.start("await slow(); print('first')")
         await first_tab.until_cell_is_running()
         assert "second\n" in (await second.run("print('second')")).text
         await second_tab.page.reload()

@@ -33,7 +33,7 @@ def faulty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JupyterServer]:
 
 
 def _run(path: str) -> dict[str, object]:
-    code = "import pathlib, time\npathlib.Path('begun').touch()\nwhile True: time.sleep(0.01)"
+    code = "import pathlib, time\npathlib.Path('started').touch()\nwhile True: time.sleep(0.01)"
     arguments = {"notebook_name": path, "cell_index": -1, "cell_source": code, "timeout": 100}
     params = {"name": "insert_execute_code_cell", "arguments": arguments}
     return {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}
@@ -54,7 +54,7 @@ async def test_a_server_ends_with_open_runs_and_streams(
             async with http.stream("GET", f"{server.url}mcp", headers=session) as listening:
                 assert listening.status_code == 200
                 waiting = asyncio.create_task(http.post(f"{server.url}mcp", json=_run(path), headers=session))
-                await until(lambda: (server.root / "begun").exists(), "the run has begun")
+                await until(lambda: (server.root / "started").exists(), "the run has started")
                 assert sockets(server)
                 server.process.terminate()
                 await until(lambda: "Kernel shutdown: " in server.log.read_text(), "extensions and kernels have ended")
@@ -77,8 +77,8 @@ async def test_a_run_continues_after_its_client_vanishes(
 ) -> None:
     async with jupyter_notebook(mcp_server, path) as client:
         opened, wait = gate(client)
-        begun, _ = gate(client, "begun")
-        touch = f"import pathlib\npathlib.Path({begun.name!r}).touch()"
+        started, _ = gate(client, "started")
+        touch = f"import pathlib\npathlib.Path({started.name!r}).touch()"
         async with node_agent("sdk_v1.mjs", mcp_server.url) as other:
             cell = {"cell_index": -1, "cell_source": f"print('early', flush=True)\n{touch}\n{wait}\nprint('late')"}
             given = {"notebook_name": path, "timeout": 100, **cell}
@@ -89,7 +89,7 @@ async def test_a_run_continues_after_its_client_vanishes(
                 return "".join(printed(each) for each in jupyter.saved(path)["cells"])
 
             try:
-                await until(begun.exists, "the run has begun", during=running)
+                await until(started.exists, "the run has started", during=running)
                 assert not running.done(), running.result().text
             finally:
                 other.vanish()

@@ -35,7 +35,7 @@ async def test_the_metrics_show_active_sessions_and_runs(
     assert "http_request_duration_seconds" in jupyter.ask("GET", "metrics").text, "Jupyter's own"
     async with jupyter_notebook(mcp_server, path) as client:
         opened, wait = gate(client)
-        run = await client.begin(wait)
+        run = await client.start(wait)
         during = _numbers(jupyter)
         assert during["cellbridge_sessions"] == before["cellbridge_sessions"] + 1
         assert during["cellbridge_runs"] == before["cellbridge_runs"] + 1

@@ -86,7 +86,7 @@ def test_the_client_s_protocol_revision_is_used(revision: str, jupyter: JupyterS
 async def test_progress_is_reported_during_a_run(mcp_server: InsideServer, path: str) -> None:
     async with jupyter_notebook(mcp_server, path) as client:
         message, wait = gate(client)
-        running = asyncio.create_task(client.run(f"print('begun', flush=True)\n{wait}"))
+        running = asyncio.create_task(client.run(f"print('started', flush=True)\n{wait}"))
         async with asyncio.timeout(LONG):
             while not client.agent.progress:
                 await asyncio.sleep(0.02)

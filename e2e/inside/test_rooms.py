@@ -17,7 +17,7 @@ from e2e.support.waiting import LONG, until
 OPTIONS = (
     # Rooms of jupyter-collaboration end as soon as nobody is in them.
     "--YDocExtension.document_cleanup_delay=0",
-    # Rooms that end and begin lock each other's database, for five seconds each time if the machine is busy.
+    # Rooms that end and start lock each other's database, for five seconds each time if the machine is busy.
     "--CellbridgeApp.network_timeout=120",
 )
 EXTENSIONS = {"PYTHONPATH": str(JUPYTER_CONFIG)}
@@ -97,7 +97,7 @@ async def test_outputs_are_in_the_file_after_the_room_was_closed(
 ) -> None:
     async with jupyter_notebook(program, path) as client:
         opened, wait = gate(client)
-        run = await client.begin(f"print('early', flush=True)\n{wait}\nprint('late')")
+        run = await client.start(f"print('early', flush=True)\n{wait}\nprint('late')")
         await client.until_printed(run, "early")
         await _evict(server)
         opened.touch()

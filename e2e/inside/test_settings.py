@@ -102,16 +102,16 @@ async def test_the_limits_per_agent_are_enforced(two_servers: tuple[JupyterServe
         assert not (await use(agent, names[2])).is_error
 
         code = "import threading; print('it runs', flush=True); threading.Event().wait()"
-        begun = await agent.call("execute_code", {"code": code, "notebook_name": names[1], "timeout": 0.1})
+        started = await agent.call("execute_code", {"code": code, "notebook_name": names[1], "timeout": 0.1})
         refused = await agent.call("execute_cell", {"notebook_name": names[2], "cell_index": 0})
         assert refused.is_error and "limit of unfinished runs (1)" in refused.text
         assert not (await other.call("execute_cell", {"cell_index": 0})).is_error
         # A kernel loses an interrupt that comes before the first line runs.
-        seen = {"run_id": run_in(begun), "wait_seconds": 0.05}
+        seen = {"run_id": run_in(started), "wait_seconds": 0.05}
         while "it runs" not in (await agent.call("get_run", seen)).text.splitlines():
             pass
-        await agent.call("interrupt_kernel", {"run_id": run_in(begun)})
-        await agent.call("get_run", {"run_id": run_in(begun), "wait_seconds": 30})
+        await agent.call("interrupt_kernel", {"run_id": run_in(started)})
+        await agent.call("get_run", {"run_id": run_in(started), "wait_seconds": 30})
         assert not (await agent.call("execute_cell", {"notebook_name": names[2], "cell_index": 0})).is_error
 
 

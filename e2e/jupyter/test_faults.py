@@ -111,7 +111,7 @@ async def test_a_server_killed_mid_run_is_reported_and_earlier_outputs_are_kept(
         _, wait = gate(client)
         cell = await client.insert(f"print('before', flush=True)\n{wait}")
         running = asyncio.create_task(client.call("execute_cell", cell_id=cell, progress_interval=0.1))
-        await until(lambda: client.has_progress("before"), "the run has begun", during=running)
+        await until(lambda: client.has_progress("before"), "the run has started", during=running)
         server.kill()
         # The kernel is a child of the server and ends with it.
         await until(lambda: not server.kernels, "the kernel is gone")
@@ -262,7 +262,7 @@ async def test_a_server_that_is_gone_is_reported_and_the_program_ends(tmp_path: 
     with own_server(tmp_path, "rtc", network_timeout=3) as (server, program):
         async with jupyter_notebook(program, "x.ipynb") as client:
             await client.insert("before")
-            run = await client.begin(gate(client)[1])
+            run = await client.start(gate(client)[1])
             server.kill()
             with pytest.raises(httpx.TransportError):
                 server.ask("GET", "api")

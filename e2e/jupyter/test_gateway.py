@@ -77,8 +77,8 @@ async def test_a_run_behind_the_gateway_is_interrupted_and_its_kernel_restarted(
 ) -> None:
     async with jupyter_notebook(program, path) as client:
         opened, wait = gate(client)
-        run = await client.begin(f"lost = 1\nprint('begun', flush=True)\n{wait}")
-        await until_on_disk(client, lambda it: "begun" in printed(it["cells"][0]), "it runs")
+        run = await client.start(f"lost = 1\nprint('started', flush=True)\n{wait}")
+        await until_on_disk(client, lambda it: "started" in printed(it["cells"][0]), "it runs")
         await client.do("interrupt_kernel")
         assert "KeyboardInterrupt" in (await client.wait(run)).text
         await client.do("restart_notebook")

@@ -84,7 +84,7 @@ async def test_runs_end_while_others_listen_to_the_kernel(
                 assert "out" in message and "2" in message and "[COMPLETED in" in message
                 assert "ZeroDivisionError" in await client.fails("execute_code", code="1 / 0", timeout=LONG)
             go_on, wait = gate(client)
-            run = await client.begin(f"print('begun', flush=True)\n{wait}\nprint('ended')")
+            run = await client.start(f"print('started', flush=True)\n{wait}\nprint('ended')")
             async with listener(jupyter, kernel, "control"):
                 go_on.touch()
                 message = (await client.ended(run)).text
@@ -125,7 +125,7 @@ async def test_a_kernel_killed_mid_run_is_reported_and_the_next_run_works(
         _, wait = gate(client)
         cell = await client.insert(f"print('before', flush=True)\n{wait}")
         running = asyncio.create_task(client.fails("execute_cell", cell_id=cell, progress_interval=0.1))
-        await until(lambda: client.has_progress("before"), "the run has begun", during=running)
+        await until(lambda: client.has_progress("before"), "the run has started", during=running)
         os.kill(process, signal.SIGKILL)
         message = await running
         assert "[KERNEL DIED" in message and "before" in message
@@ -140,7 +140,7 @@ async def test_a_kernel_deleted_by_a_person_is_reported_and_replaced(
 ) -> None:
     async with jupyter_notebook(mcp_server, path) as client:
         await client.do("execute_code", code="1")
-        run = await client.begin(gate(client)[1])
+        run = await client.start(gate(client)[1])
         gone = jupyter.session_of(path)["kernel"]["id"]
         assert jupyter.ask("DELETE", f"api/kernels/{gone}").status_code == 204
         # The server interrupts a kernel before it ends it, so the kernel may still report that.
@@ -156,7 +156,7 @@ async def test_a_kernel_deleted_without_a_status_message_is_reported(
 ) -> None:
     async with jupyter_notebook(mcp_server, path) as client:
         await client.do("execute_code", code="1")
-        run = await client.begin("import os, signal; os.kill(os.getpid(), signal.SIGSTOP)")
+        run = await client.start("import os, signal; os.kill(os.getpid(), signal.SIGSTOP)")
         kernel = jupyter.session_of(path)["kernel"]["id"]
         deleted = await asyncio.to_thread(jupyter.ask, "DELETE", f"api/kernels/{kernel}")
         assert deleted.status_code == 204
@@ -168,11 +168,11 @@ async def test_a_person_restarts_the_kernel_mid_run(
 ) -> None:
     async with jupyter_notebook(mcp_server, path) as client:
         await client.do("execute_code", code="mine = 1")
-        run = await client.begin(gate(client)[1])
+        run = await client.start(gate(client)[1])
         kernel = jupyter.session_of(path)["kernel"]["id"]
         assert jupyter.ask("POST", f"api/kernels/{kernel}/restart").is_success
         message = (await client.ended(run)).text
-        # The server interrupts it first. This one can also drop what the kernel says, so that nothing tells that the run had begun.
+        # The server interrupts it first. This one can also drop what the kernel says, so that nothing tells that the run had started.
         is_lost = jupyter.form == "jsd" and "[LOST: a new process replaced the kernel" in message
         assert is_lost or "[KERNEL DIED" in message or "KeyboardInterrupt" in message, message
         assert "It continues" not in message

@@ -39,7 +39,7 @@ async def test_a_cut_connection_loses_no_output_and_no_edit(form: str, tmp_path:
                     passed = client.file.with_suffix(".passed")
                     touch = f"pathlib.Path({passed.name!r}).touch()"
                     code = [print_("one"), wait, print_("two"), touch, wait_again, print_("three")]
-                    run = await client.begin("\n".join(code))
+                    run = await client.start("\n".join(code))
                     await client.until_printed(run, "one")
                     ending = asyncio.create_task(client.ended(run))
                     await _cut(proxy, server)
@@ -73,7 +73,7 @@ async def test_a_half_open_connection_is_detected(tmp_path: Path) -> None:
             with jupyter_program(server, tmp_path / "home", *timeout, url=proxy.url) as program:
                 async with jupyter_notebook(program, "x.ipynb") as client:
                     opened, wait = gate(client)
-                    run = await client.begin(f"print('one', flush=True)\n{wait}\nprint('two')")
+                    run = await client.start(f"print('one', flush=True)\n{wait}\nprint('two')")
                     await client.until_printed(run, "one")
                     before = proxy.accepted
                     proxy.freeze()

@@ -43,9 +43,9 @@ async def test_without_a_browser_tab_a_notebook_is_not_shown(
     async with jupyter_notebook(mcp_server, path, create=False) as client:
         assert '"@selected"' in (await client.open()).text
         assert "click into the cell" in await client.fails("read_cell", cell_id="@selected")
-        began = time.monotonic()
+        started = time.monotonic()
         assert "No browser tab" in await client.fails("open_in_browser")
-        assert time.monotonic() - began < SOON
+        assert time.monotonic() - started < SOON
 
 
 @only_rtc

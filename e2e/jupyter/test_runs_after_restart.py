@@ -65,7 +65,7 @@ class Restarts:
     async def open(self, server: StdioClient) -> str:
         return await server.call("use_notebook", notebook_path=self.path)
 
-    async def begin(self, server: StdioClient) -> str:
+    async def start(self, server: StdioClient) -> str:
         """Runs the cell up to its gate; the id of the run."""
         await self.open(server)
         run = run_id(await server.call("execute_cell", cell_index=0, timeout=0.1))
@@ -82,7 +82,7 @@ class Restarts:
     async def leave(self) -> str:
         """A server that is killed while the cell waits at its gate; the id of the run."""
         async with self.server() as server:
-            run = await self.begin(server)
+            run = await self.start(server)
             await self.kill(server)
         return run
 
@@ -135,7 +135,7 @@ async def test_a_run_that_ended_while_nobody_was_connected(restarts: Restarts, f
 async def test_a_run_whose_end_another_client_got_is_lost(restarts: Restarts, jupyter: JupyterServer) -> None:
     restarts.write("print('after')")
     async with restarts.server() as server:
-        run = await restarts.begin(server)
+        run = await restarts.start(server)
         # A server keeps messages only while nobody is connected.
         async with listener(jupyter, restarts.kernel["id"], "control"):
             os.kill(server.process.pid, signal.SIGKILL)
@@ -153,7 +153,7 @@ async def test_a_run_whose_end_another_client_got_is_lost(restarts: Restarts, ju
 async def test_a_run_that_goes_on_is_followed_to_its_end(restarts: Restarts) -> None:
     restarts.write("print('after')")
     async with restarts.server() as server:
-        run = await restarts.begin(server)
+        run = await restarts.start(server)
         never = run_id(await server.call("execute_code", code="print('never')", timeout=0.1))
         await restarts.kill(server)
     async with restarts.server() as server:

@@ -15,7 +15,7 @@ from e2e.support.notebook_server import nothing_is_left
 from e2e.support.terminal import Cell, Terminal, ended, write
 from e2e.support.waiting import until
 
-NEVER_ENDS: Cell = ("import time\nprint('begun', flush=True)\nwhile True: time.sleep(0.01)", None)
+NEVER_ENDS: Cell = ("import time\nprint('started', flush=True)\nwhile True: time.sleep(0.01)", None)
 
 
 # What has nothing to do with how the server keeps a notebook.
@@ -151,15 +151,15 @@ async def test_an_interrupted_run_leaves_no_kernel(jupyter: JupyterServer, termi
     write(folder / "a.ipynb", [NEVER_ENDS])
     path = on_server(jupyter, folder / "a.ipynb")
     running = await terminal.start("run", path)
-    await until(lambda: printed(read_whole(folder / "a.ipynb")["cells"][1]) == "begun\n", "the cell runs")
+    await until(lambda: printed(read_whole(folder / "a.ipynb")["cells"][1]) == "started\n", "the cell runs")
     running.send_signal(signal.SIGTERM)
     assert (await ended(running)).status == 130 and jupyter.kernel_models() == []
     cell = read_saved(folder / "a.ipynb")["cells"][1]
-    assert printed(cell) == "begun\n" and cell["outputs"][-1]["ename"] == "KeyboardInterrupt"
-    (folder / "begun").unlink(missing_ok=True)
-    write(folder / "b.ipynb", [("open('begun', 'w').close()\nwhile True: pass", "")])
+    assert printed(cell) == "started\n" and cell["outputs"][-1]["ename"] == "KeyboardInterrupt"
+    (folder / "started").unlink(missing_ok=True)
+    write(folder / "b.ipynb", [("open('started', 'w').close()\nwhile True: pass", "")])
     running = await terminal.start("verify", on_server(jupyter, folder / "b.ipynb"))
-    await until((folder / "begun").exists, "the cell runs")
+    await until((folder / "started").exists, "the cell runs")
     running.send_signal(signal.SIGTERM)
     verified = await ended(running)
     assert verified.status == 3 and "it was interrupted" in verified.printed and jupyter.kernel_models() == []
@@ -194,5 +194,5 @@ async def test_people_see_the_outputs_come(jupyter: JupyterServer, terminal: Ter
     async with collaborator(jupyter, str((folder / "a.ipynb").relative_to(jupyter.root))) as other:
         before = other.sources
         running = await terminal.start("run", on_server(jupyter, folder / "a.ipynb"), "--timeout", "2")
-        await other.sees(lambda: "begun" in str(other.cells[1]["outputs"].to_py()), "the output")
+        await other.sees(lambda: "started" in str(other.cells[1]["outputs"].to_py()), "the output")
         assert (await ended(running)).status == 1 and other.sources == before == sources(read_whole(folder / "a.ipynb"))

@@ -53,7 +53,7 @@ async def test_a_kernel_that_ends_mid_run_ends_the_run_at_once_with_what_it_prin
         opened, wait = gate(client)
         cell = await client.insert(f"import os\nprint('before', flush=True)\n{wait}\nos._exit(7)")
         running = asyncio.create_task(client.fails("execute_cell", cell_id=cell))
-        await until(lambda: "before" in printed(client.cell(cell)), "the run has begun", during=running)
+        await until(lambda: "before" in printed(client.cell(cell)), "the run has started", during=running)
         if end == "killed":
             os.kill(kernel, signal.SIGKILL)
         else:
@@ -85,10 +85,10 @@ async def test_a_stopped_kernel_is_resumed(remedy: str, server: NotebookServer, 
     async with notebook_client(server, path) as client:
         kernel = await _kernel(client)
         os.kill(kernel, signal.SIGSTOP)
-        begun = await client.run("1", timeout=0.3)
-        assert "It continues" in begun.text
+        started = await client.run("1", timeout=0.3)
+        assert "It continues" in started.text
         await client.do(remedy)
-        assert "RUNNING" not in (await client.wait(run_in(begun))).text
+        assert "RUNNING" not in (await client.wait(run_in(started))).text
         assert "2" in (await client.do("execute_code", code="1 + 1")).text
         assert (kernel in server.kernels) == (remedy == "interrupt_kernel")
 
@@ -96,8 +96,8 @@ async def test_a_stopped_kernel_is_resumed(remedy: str, server: NotebookServer, 
 async def test_a_kernel_that_ignores_interrupts_is_restarted(server: NotebookServer, path: str) -> None:
     async with notebook_client(server, path) as client:
         deaf = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('deaf', flush=True)"
-        run = await client.begin(f"{deaf}\n{gate(client)[1]}")
-        await until(lambda: "deaf" in printed(client.cell(0)), "the run has begun")
+        run = await client.start(f"{deaf}\n{gate(client)[1]}")
+        await until(lambda: "deaf" in printed(client.cell(0)), "the run has started")
         interrupted = await client.do("interrupt_kernel")
         assert "has not ended yet" in interrupted.text and "restart_notebook" in interrupted.text
         assert "answers" in (await client.do("restart_notebook")).text
@@ -212,12 +212,12 @@ async def test_no_kernel_that_is_not_kept_outlives_the_server(end: str, tmp_path
             await server.call("use_notebook", notebook_path=f"{name}.ipynb", mode="create")
             # A child of the kernel that would outlive it, too.
             await server.call("execute_code", code="import subprocess; child = subprocess.Popen(['sleep', '1000'])")
-        endless = "print('begun', flush=True)\nwhile True: pass"
+        endless = "print('started', flush=True)\nwhile True: pass"
         given = {"cell_index": -1, "cell_source": endless, "timeout": 0.5, "notebook_name": "busy.ipynb"}
-        begun = await server.call("insert_execute_code_cell", **given)
-        assert "It continues" in begun
+        started = await server.call("insert_execute_code_cell", **given)
+        assert "It continues" in started
         async with asyncio.timeout(LONG):
-            while "begun\n" not in await server.call("get_run", run_id=run_id(begun)):
+            while "started\n" not in await server.call("get_run", run_id=run_id(started)):
                 pass
         assert len(kernels(mark)) == 2
         if end == "end of input":
@@ -228,7 +228,7 @@ async def test_no_kernel_that_is_not_kept_outlives_the_server(end: str, tmp_path
         await asyncio.to_thread(nothing_is_left, mark, home)
         busy = read_valid(root / "busy.ipynb")
         if end != "SIGKILL":
-            assert printed(busy["cells"][0]) == "begun\n"
+            assert printed(busy["cells"][0]) == "started\n"
             assert {each.name for each in root.iterdir()} == {"busy.ipynb", "idle.ipynb"}
             assert code == 0
             assert home.left_by_kernels() == []
@@ -238,13 +238,13 @@ async def test_output_so_far_is_in_the_file_after_a_request_to_end(home: Home, t
     with notebook_server(tmp_path, home) as server:
         async with notebook_client(server, "ended.ipynb") as client:
             _, wait = gate(client)
-            printing, said = f"print('begun', flush=True)\n{wait}", client.file.with_suffix(".said")
+            printing, said = f"print('started', flush=True)\n{wait}", client.file.with_suffix(".said")
             printing = printing.replace("while", f"pathlib.Path({said.name!r}).touch()\nwhile")
             running = asyncio.create_task(client.run(printing))
-            await until(said.exists, "the run has begun", during=running)
+            await until(said.exists, "the run has started", during=running)
             # Before the next periodic write of outputs.
             server.process.send_signal(REQUEST_TO_END)
             running.cancel()
             await asyncio.wait([running])
             assert server.ended() == 0
-            assert printed(client.cell(0)) == "begun\n"
+            assert printed(client.cell(0)) == "started\n"

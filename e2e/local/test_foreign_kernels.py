@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from e2e.support.foreign_kernel import ForeignKernel, foreign_kernel
-from e2e.support.kept_kernels import NOTEBOOK, Machine, begin, create, kill, until_printed
+from e2e.support.kept_kernels import NOTEBOOK, Machine, start, create, kill, until_printed
 from e2e.support.program import program
 from e2e.support.stdio_client import StdioClient
 from e2e.support.waiting import LONG
@@ -29,8 +29,8 @@ async def join(server: StdioClient, kernel: ForeignKernel, mode: str = "create")
 
 async def wait_in(machine: Machine, server: StdioClient) -> str:
     """A cell that waits; the id of its run."""
-    cell_id, run = await begin(server, f"print('begun', flush=True)\n{machine.gate()[1]}")
-    await until_printed(machine, server, cell_id, run, "begun")
+    cell_id, run = await start(server, f"print('started', flush=True)\n{machine.gate()[1]}")
+    await until_printed(machine, server, cell_id, run, "started")
     return run
 
 
@@ -44,7 +44,7 @@ async def test_it_is_listed_joined_shared_and_survives_every_end_of_ours(
         assert f"{kernel.id}: started by another program" in listed and "python" in listed
         opened = await join(server, kernel)
         assert "belongs to another program" in opened and f"Kernel id {kernel.id}." in opened
-        cell_id, run = await begin(server, "print(theirs + 1); ours = 7")
+        cell_id, run = await start(server, "print(theirs + 1); ours = 7")
         assert "42" in await server.call("get_run", run_id=run, wait_seconds=LONG)
         assert machine.printed(cell_id) == "42\n"
         assert "theirs" in await server.call("list_variables")
@@ -76,7 +76,7 @@ async def test_it_is_interrupted_by_a_signal_to_its_process_alone_and_answers_in
         await server.call("interrupt_kernel")
         ended = await server.call("get_run", run_id=run, wait_seconds=LONG)
         assert "[INTERRUPTED" in ended and "KeyboardInterrupt" in ended
-        _, run = await begin(server, "print('hello', input('Who? '))")
+        _, run = await start(server, "print('hello', input('Who? '))")
         while "WAITING FOR INPUT" not in await server.call("get_run", run_id=run, wait_seconds=1):
             pass
         await server.call("answer_input", run_id=run, value="Ada")

@@ -134,7 +134,7 @@ async def test_a_person_undoes_nothing_while_a_cell_runs(machine: Machine) -> No
     _write(machine)
     waiting = "import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)"
     async with machine.server() as server:
-        # The kernel has started when the cell begins.
+        # The kernel has started when the cell starts.
         await _call(server, "execute_code", code="1")
         await _call(server, "overwrite_cell_source", cell_id="c1", cell_source=waiting)
         await _call(server, "execute_cell", cell_id="c1", timeout=0.5)

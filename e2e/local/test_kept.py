@@ -8,7 +8,7 @@ import signal
 import pytest
 
 from e2e.support.changes import line_of_changes
-from e2e.support.kept_kernels import NOTEBOOK, Machine, begin, create, kill, request, until_printed
+from e2e.support.kept_kernels import NOTEBOOK, Machine, start, create, kill, request, until_printed
 from e2e.support.notebook_client import run_id
 from e2e.support.notebook_files import cell, printed, read_valid
 from e2e.support.processes import kernels
@@ -21,7 +21,7 @@ async def test_a_killed_server_loses_neither_variables_nor_outputs(machine: Mach
     async with machine.server() as server:
         await create(server)
         await server.call("execute_code", code="x = 41")
-        cell_id, run = await begin(server, f"print('before', flush=True)\n{wait}\nprint('after')\nx + 1")
+        cell_id, run = await start(server, f"print('before', flush=True)\n{wait}\nprint('after')\nx + 1")
         await until_printed(machine, server, cell_id, run, "before")
         [kernel], [_] = kernels(machine.mark), machine.keepers
         await kill(server)
@@ -47,7 +47,7 @@ async def test_what_is_stale_survives_the_server(machine: Machine) -> None:
         await create(server)
         for source in ("x = 1", "y = x + 1"):
             await server.call("insert_execute_code_cell", cell_index=-1, cell_source=source)
-        _, run = await begin(server, f"{wait}\nprint(y)")
+        _, run = await start(server, f"{wait}\nprint(y)")
         await kill(server)
     opened.touch()
     async with machine.server() as server:
@@ -73,7 +73,7 @@ async def test_what_is_stale_survives_the_server(machine: Machine) -> None:
 async def test_the_next_server_answers_input(machine: Machine) -> None:
     async with machine.server() as server:
         await create(server)
-        cell_id, run = await begin(server, "name = input('Who? ')\nprint('hello', name)")
+        cell_id, run = await start(server, "name = input('Who? ')\nprint('hello', name)")
         async with asyncio.timeout(LONG):
             while "WAITING FOR INPUT" not in await server.call("get_run", run_id=run, wait_seconds=1):
                 pass
@@ -90,7 +90,7 @@ async def test_a_flood_while_nobody_is_attached_arrives_whole(machine: Machine) 
     flood = "for n in range(50_000): print('line', n)\nfor n in range(2_000): display({'text/plain': str(n)}, raw=True)"
     async with machine.server() as server:
         await create(server)
-        cell_id, run = await begin(server, f"{wait}\n{flood}\npathlib.Path('ended').touch()")
+        cell_id, run = await start(server, f"{wait}\n{flood}\npathlib.Path('ended').touch()")
         await kill(server)
     opened.touch()
     await until((machine.root / "ended").exists, "the run has ended")
@@ -110,7 +110,7 @@ async def test_a_death_while_nobody_is_attached_is_reported_with_what_was_printe
 ) -> None:
     async with machine.server() as server:
         await create(server)
-        cell_id, run = await begin(server, f"print('before', flush=True)\n{machine.gate()[1]}")
+        cell_id, run = await start(server, f"print('before', flush=True)\n{machine.gate()[1]}")
         await until_printed(machine, server, cell_id, run, "before")
         await kill(server)
     [process] = kernels(machine.mark) if victim == "kernel" else machine.keepers
@@ -133,7 +133,7 @@ async def test_a_cell_that_was_changed_keeps_what_a_person_wrote(machine: Machin
     opened, wait = machine.gate()
     async with machine.server() as server:
         await create(server)
-        cell_id, run = await begin(server, f"{wait}\nprint('late')")
+        cell_id, run = await start(server, f"{wait}\nprint('late')")
         await kill(server)
     text = machine.file.read_text().replace("print('late')", "print('mine')")
     machine.file.write_text(text)
@@ -147,15 +147,15 @@ async def test_a_cell_that_was_changed_keeps_what_a_person_wrote(machine: Machin
 
 @pytest.mark.parametrize("is_killed", [True, False], ids=["killed", "asked to end"])
 async def test_cells_that_were_queued_are_reported_as_not_run(is_killed: bool, machine: Machine) -> None:
-    begun = machine.root / "begun"
+    started = machine.root / "started"
     async with machine.server() as server:
         await create(server)
-        wait = machine.gate()[1].replace("while", f"open({begun.name!r}, 'x').close()\nwhile")
+        wait = machine.gate()[1].replace("while", f"open({started.name!r}, 'x').close()\nwhile")
         sources = [wait, "print(2)", "print(3)"]
         cells = [{"cell_type": "code", "cell_source": source} for source in sources]
         await server.call("insert_cell", notebook_name=NOTEBOOK, cells=cells)
         await server.call("run_cells", notebook_name=NOTEBOOK, all=True, timeout=0.1)
-        await until(begun.exists, "the first cell runs")
+        await until(started.exists, "the first cell runs")
         if is_killed:
             await kill(server)
         else:
@@ -173,7 +173,7 @@ async def test_runs_are_found_by_their_id_before_their_notebook_is_opened_and_wh
     opened, wait = machine.gate()
     async with machine.server() as server:
         await create(server)
-        cell_id, run = await begin(server, f"print('early', flush=True)\n{wait}\nprint('late')")
+        cell_id, run = await start(server, f"print('early', flush=True)\n{wait}\nprint('late')")
         await until_printed(machine, server, cell_id, run, "early")
         async with machine.server() as other:
             text = await other.call("get_run", run_id=run)

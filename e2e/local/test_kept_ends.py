@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.support.kept_kernels import NOTEBOOK, Machine, begin, create, kill, request
+from e2e.support.kept_kernels import NOTEBOOK, Machine, start, create, kill, request
 from e2e.support.processes import MEGABYTE, kernels
 from e2e.support.waiting import LONG, until
 
@@ -48,7 +48,7 @@ async def test_two_servers_take_turns_and_one_that_is_stopped_disturbs_nobody(ma
         await create(one)
         await other.call("use_notebook", notebook_path=NOTEBOOK)
         opened, wait = machine.gate()
-        cell_id, run = await begin(one, f"{wait}\nshared = 1\nraise ValueError('of one')")
+        cell_id, run = await start(one, f"{wait}\nshared = 1\nraise ValueError('of one')")
         # What waits for the run of another server is withdrawn, and that one goes on.
         _, withdrawn = await request(other, "print('never')")
         assert "it has ended" in await other.call("interrupt_kernel", run_id=withdrawn)
@@ -78,7 +78,7 @@ async def test_servers_that_open_a_notebook_before_its_kernel_starts_share_it_an
         )
         assert len(kernels(machine.mark)) == 1
         assert "3" in await one.call("execute_code", code="first + second")
-        cell_id, run = await begin(one, "third = 3")
+        cell_id, run = await start(one, "third = 3")
         assert "[COMPLETED" in await one.call("get_run", run_id=run, wait_seconds=LONG)
         text = await other.call("execute_code", code="third + 1")
         assert "4" in text and "Another server has used this kernel" in text and f"cell {cell_id}" in text
@@ -130,10 +130,10 @@ async def test_what_a_kernel_printed_is_shown_at_the_command_line(is_killed: boo
         # One write: the kernel may send what `print` writes as two messages.
         write = r"sys.stderr.write('oh\n')"
         source = f"import sys\nprint('one', end=' ', flush=True)\nprint('two', flush=True)\n{write}\n1 / 0"
-        cell_id, run = await begin(server, source)
+        cell_id, run = await start(server, source)
         await server.call("get_run", run_id=run, wait_seconds=LONG)
         # Its end is not acknowledged by a server that is killed in it.
-        await begin(server, machine.gate()[1])
+        await start(server, machine.gate()[1])
         await until(lambda: "while not pathlib" in machine.logged(), "the run is written down")
         await kill(server)
     [folder] = machine.folders

@@ -10,7 +10,7 @@ import signal
 
 import pytest
 
-from e2e.support.kept_kernels import NOTEBOOK, Machine, begin, create, kill, request
+from e2e.support.kept_kernels import NOTEBOOK, Machine, start, create, kill, request
 from e2e.support.notebook_client import run_id
 from e2e.support.waiting import LONG, until
 
@@ -20,7 +20,7 @@ async def left_run(machine: Machine) -> tuple[str, str]:
     opened, wait = machine.gate()
     async with machine.server() as server:
         await create(server)
-        cell_id, run = await begin(server, f"x = 41\n{wait}\nprint('late')")
+        cell_id, run = await start(server, f"x = 41\n{wait}\nprint('late')")
         await kill(server)
     opened.touch()
     await until(lambda: machine.printed(cell_id) == "late\n", "the output is in the file")
@@ -78,7 +78,7 @@ async def test_cells_that_ran_on_a_kernel_of_another_notebook_are_stored_while_n
         await server.call("execute_code", code="x = 41")
         [kernel] = json.loads(machine.kernels_command("--json"))
         await server.call("use_notebook", notebook_path=NOTEBOOK, mode="create", kernel_id=kernel["id"])
-        cell_id, _ = await begin(server, f"{wait}\nprint(x)")
+        cell_id, _ = await start(server, f"{wait}\nprint(x)")
         await kill(server)
     opened.touch()
     await until(lambda: machine.printed(cell_id) == "41\n", "the output is in the file")
@@ -89,7 +89,7 @@ async def test_a_run_of_a_living_server_is_waited_for(machine: Machine) -> None:
     opened, wait = machine.gate()
     async with machine.server() as server:
         await create(server)
-        _, run = await begin(server, f"print('before', flush=True)\n{wait}\nprint('after')")
+        _, run = await start(server, f"print('before', flush=True)\n{wait}\nprint('after')")
         async with machine.server() as other:
             running = await other.call("get_run", run_id=run)
             assert "still running" in running and "started by another server" in running
@@ -133,10 +133,10 @@ async def test_a_keeper_that_hangs_ends_its_run_and_names_itself(machine: Machin
     opened, wait = machine.gate()
     async with machine.server() as server, machine.server() as patient:
         await create(server)
-        _, run = await begin(server, machine.gate("never")[1])
+        _, run = await start(server, machine.gate("never")[1])
         await patient.call("use_notebook", notebook_path="patient.ipynb", mode="create")
         await patient.call("insert_execute_code_cell", cell_index=-1, cell_source="x = 41")
-        _, found = await begin(patient, f"{wait}\nx", "patient.ipynb")
+        _, found = await start(patient, f"{wait}\nx", "patient.ipynb")
         keepers = machine.keepers
         for keeper in keepers:
             os.kill(keeper, signal.SIGSTOP)

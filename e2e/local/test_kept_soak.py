@@ -91,8 +91,8 @@ async def play(machine: Machine, this: Round) -> None:
         await server.call("use_notebook", notebook_path=NOTEBOOK)
         run = await run_of(server, found[1])
         if run is None:
-            begun = f"{this.number}: "
-            assert not any(text.startswith(begun) for text in logged.values()), "a run that reached a keeper is known"
+            started = f"{this.number}: "
+            assert not any(text.startswith(started) for text in logged.values()), "a run that reached a keeper is known"
             # Whose keeper was killed before it was ready, that server runs the cell without one.
             assert machine.printed(found[1]) in ("", this.printed if this.victim == "keeper" else "")
             return

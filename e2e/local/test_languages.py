@@ -65,8 +65,8 @@ async def test_bash_lists_the_names_of_its_variables_between_two_runs(server: No
         refused = await client.fails("inspect_variable", name="language")
         assert "can only list variables" in refused and "Run code that shows it" in refused
         opened = client.file.with_suffix(".gate")
-        run = await client.begin(f"echo begun; while [ ! -e {opened.name} ]; do sleep 0.05; done")
-        await client.until_printed(run, "begun")
+        run = await client.start(f"echo started; while [ ! -e {opened.name} ]; do sleep 0.05; done")
+        await client.until_printed(run, "started")
         assert "only while no cell is running" in await client.fails("list_variables")
         opened.touch()
         await client.wait(run)

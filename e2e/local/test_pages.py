@@ -23,7 +23,7 @@ TEXT = """# Title
 
 Some *text* with `code`, a [link](https://example.org), maths $\\frac{x^2}{y}$ and
 
-$$\\sum_{i=1}^n i = \\begin{cases}1 & x\\\\2\\end{cases}$$
+$$\\sum_{i=1}^n i = \\start{cases}1 & x\\\\2\\end{cases}$$
 
 ## Part
 

@@ -77,14 +77,14 @@ async def test_a_run_ends_with_a_cell_that_asks_the_kernel_to_exit(machine: Mach
 
 
 async def test_an_interrupted_run_keeps_what_was_printed(machine: Machine) -> None:
-    path = machine.write(("import time\nprint('begun', flush=True)\nwhile True: time.sleep(0.01)", None), ("1", None))
+    path = machine.write(("import time\nprint('started', flush=True)\nwhile True: time.sleep(0.01)", None), ("1", None))
     running = await machine.start("run", "a.ipynb")
-    await until(lambda: "begun" in printed(read_whole(path)["cells"][1]), "the cell runs")
+    await until(lambda: "started" in printed(read_whole(path)["cells"][1]), "the cell runs")
     running.send_signal(signal.SIGINT)
     out, _ = await asyncio.wait_for(running.communicate(), LONG)
     assert wine.status(running.returncode) == 130 and b"0 of 2 cells ran" in out
     cell = read_valid(path)["cells"][1]
-    assert printed(cell) == "begun\n" and cell["outputs"][-1]["ename"] == "KeyboardInterrupt"
+    assert printed(cell) == "started\n" and cell["outputs"][-1]["ename"] == "KeyboardInterrupt"
     machine.write(("while True: pass", None))
     status, text = await machine.run_notebook("a.ipynb", "--timeout", "0.5")
     assert status == 1 and "longer than the --timeout" in text

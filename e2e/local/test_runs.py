@@ -28,7 +28,7 @@ async def test_nothing_is_lost_when_a_client_vanishes_mid_run(server: NotebookSe
         async with node_agent("sdk_v2.mjs", server.url) as agent:
             vanishing = NotebookClient(agent, server.root, client.path)
             running = asyncio.create_task(vanishing.do("execute_cell", cell_id=cell))
-            await until(lambda: _prints(client, "early"), "the run has begun", during=running)
+            await until(lambda: _prints(client, "early"), "the run has started", during=running)
             agent.vanish()
             with pytest.raises(AssertionError, match="the Node client ended"):
                 await running
@@ -49,19 +49,19 @@ async def test_a_cancelled_call_interrupts_only_if_requested(mode: str, home: Ho
         async def cancelled(source: str, **given: bool) -> str:
             cell = await client.insert(source)
             running = asyncio.create_task(client.do("execute_cell", cell_id=cell, **given))
-            await until(lambda: _prints(client, "begun"), "the run has begun", during=running)
+            await until(lambda: _prints(client, "started"), "the run has started", during=running)
             running.cancel()
             await asyncio.wait([running])
             return cell
 
-        going_on = await cancelled(f"print('begun', flush=True)\n{wait}\nprint('ended')")
+        going_on = await cancelled(f"print('started', flush=True)\n{wait}\nprint('ended')")
         opened.touch()
         ended = await client.wait(await client.run_of(going_on))
         assert "ended" in ended.text and "[COMPLETED in" in ended.text
-        assert printed(client.cell(going_on)) == "begun\nended\n"
+        assert printed(client.cell(going_on)) == "started\nended\n"
 
         _, wait = gate(client, "never")
-        stopped = await cancelled(f"print('begun', flush=True)\n{wait}", interrupt_on_cancel=True)
+        stopped = await cancelled(f"print('started', flush=True)\n{wait}", interrupt_on_cancel=True)
         assert "[INTERRUPTED" in (await client.wait(await client.run_of(stopped))).text
         assert client.cell(stopped)["outputs"][-1]["ename"] == "KeyboardInterrupt"
 

@@ -125,7 +125,7 @@ async def run(agent: StdioClient, source: str, meta: dict[str, str] | None = Non
     return str(answer["content"][0]["text"])
 
 
-async def begin(agent: StdioClient) -> None:
+async def open_notebook(agent: StdioClient) -> None:
     await agent.initialize()
     await agent.call("use_notebook", notebook_name="work", notebook_path="work.ipynb", mode="create")
 
@@ -133,12 +133,12 @@ async def begin(agent: StdioClient) -> None:
 async def test_the_file_has_spans_of_calls_runs_and_kernels_without_code(home: Home, tmp_path: Path) -> None:
     file = tmp_path / "spans.jsonl"
     async with stdio_client(launch(tmp_path, home, "--otel-file", str(file))) as agent:
-        await begin(agent)
+        await open_notebook(agent)
         assert SECRET.upper() in await run(agent, SOURCE, {"traceparent": PARENT})
         assert "ZeroDivisionError" in await run(agent, "1 / 0")
-        begun = await run(agent, "import time; time.sleep(1000)", timeout=1)
-        assert "STILL RUNNING" in begun
-        stopped_id = run_id(begun)
+        started = await run(agent, "import time; time.sleep(1000)", timeout=1)
+        assert "STILL RUNNING" in started
+        stopped_id = run_id(started)
         await agent.call("interrupt_kernel")
         await agent.call("get_run", run_id=stopped_id, wait_seconds=50)
         await agent.call("restart_notebook")
@@ -178,12 +178,12 @@ async def test_the_file_has_spans_of_calls_runs_and_kernels_without_code(home: H
 async def test_a_long_run_delays_no_other_span_and_gets_its_own(home: Home, tmp_path: Path) -> None:
     file = tmp_path / "spans.jsonl"
     async with stdio_client(launch(tmp_path, home, "--otel-file", str(file))) as agent:
-        await begin(agent)
-        begun = await run(agent, "import time; time.sleep(1000)", timeout=0.1)
-        assert "It continues" in begun
+        await open_notebook(agent)
+        started = await run(agent, "import time; time.sleep(1000)", timeout=0.1)
+        assert "It continues" in started
         async with asyncio.timeout(LONG):
             # A run that waits for its kernel would be left for the next server.
-            while "[QUEUED" in await agent.call("get_run", run_id=run_id(begun), wait_seconds=0.05):
+            while "[QUEUED" in await agent.call("get_run", run_id=run_id(started), wait_seconds=0.05):
                 pass
         name = "tools/call insert_execute_code_cell"
         await until(lambda: name in [span.name for span in read(file)], "the call is over")
@@ -196,7 +196,7 @@ async def test_a_long_run_delays_no_other_span_and_gets_its_own(home: Home, tmp_
 async def test_the_death_of_an_idle_kernel_is_recorded(home: Home, tmp_path: Path) -> None:
     file = tmp_path / "spans.jsonl"
     async with stdio_client(launch(tmp_path, home, "--otel-file", str(file))) as agent:
-        await begin(agent)
+        await open_notebook(agent)
         await run(agent, "import os, threading; threading.Timer(1, lambda: os._exit(3)).start()")
         await until(lambda: "kernel.died" in [span.name for span in read(file)], "its death is recorded")
     assert the(read(file), "kernel.died").failed
@@ -211,7 +211,7 @@ async def test_the_standard_variables_name_the_collector(home: Home, tmp_path: P
             "OTEL_BSP_SCHEDULE_DELAY": "50",
         }
         async with stdio_client(with_variables(launch(tmp_path, home), **variables)) as agent:
-            await begin(agent)
+            await open_notebook(agent)
             await run(agent, SOURCE, {"traceparent": PARENT})
             await until(lambda: "run" in receiver.spans(), "the run arrives while the program goes on")
             agent.end_input()
@@ -239,15 +239,15 @@ async def test_a_missing_collector_changes_nothing(home: Home, tmp_path: Path) -
     log = tmp_path / "log"
     options = ("--log-file", str(log), "--log-level", "debug")
     async with stdio_client(with_variables(launch(tmp_path, home, *options), **variables)) as agent:
-        await begin(agent)
+        await open_notebook(agent)
         await until(lambda: "spans could not be sent" in log.read_text(), "it is said")
         assert SECRET.upper() in await run(agent, SOURCE)
         await run(agent, SOURCE)
         await agent.call("restart_notebook")
         agent.end_input()
-        begun = time.monotonic()
+        started = time.monotonic()
         assert await agent.ended() == 0
-        assert time.monotonic() - begun < EXPORT_TIMEOUT
+        assert time.monotonic() - started < EXPORT_TIMEOUT
     said = log.read_text()
     assert said.count("spans could not be sent") == 1
     assert "top-secret" not in said and "pass-word" not in said
@@ -257,11 +257,11 @@ async def test_a_collector_that_never_answers_blocks_nobody(home: Home, tmp_path
     with socket.create_server(("127.0.0.1", 0)) as silent:
         variables = {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{silent.getsockname()[1]}"}
         async with stdio_client(with_variables(launch(tmp_path, home), **variables)) as agent:
-            await begin(agent)
+            await open_notebook(agent)
             agent.end_input()
-            begun = time.monotonic()
+            started = time.monotonic()
             assert await agent.ended() == 0
-            assert time.monotonic() - begun < EXPORT_TIMEOUT
+            assert time.monotonic() - started < EXPORT_TIMEOUT
 
 
 def test_an_http_request_can_name_its_parent_span(home: Home, tmp_path: Path) -> None:

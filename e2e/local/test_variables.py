@@ -107,7 +107,7 @@ async def test_native_code_that_keeps_the_interpreter_is_said(server: NotebookSe
         pipe = client.file.with_suffix(".pipe")
         os.mkfifo(pipe)
         # `PyDLL` keeps the interpreter during the call, which ends when somebody writes into the pipe.
-        run = await client.begin(f"import ctypes\nctypes.PyDLL(None).open({pipe.name.encode()!r}, 0)")
+        run = await client.start(f"import ctypes\nctypes.PyDLL(None).open({pipe.name.encode()!r}, 0)")
         async with asyncio.timeout(LONG):
             while not (answer := await client.call("list_variables")).is_error:
                 pass

@@ -143,7 +143,7 @@ def test_the_changes_of_others_are_left_out(request_: str, kind: str, silent: bo
     assert [row["name"] for row in memory.changes()["new"]] == ["last"]
     # Somebody else's code runs already.
     memory.ran(another=1)
-    memory.shell.kernel.begins(request_, kind, silent=silent)
+    memory.shell.kernel.starts(request_, kind, silent=silent)
     assert bool(memory.changes()) is is_shown
     memory.ran(yet_another=1)
     assert bool(memory.changes()) is is_shown
@@ -185,7 +185,7 @@ def test_a_look_during_which_a_cell_begins_is_no_look(monkeypatch: pytest.Monkey
         # A whole cell of somebody else, after which another request comes.
         variables["theirs"] = 1
         memory.ran(theirs=1)
-        memory.shell.kernel.begins("theirs", "kernel_info_request")
+        memory.shell.kernel.starts("theirs", "kernel_info_request")
         return marks(variables)
 
     monkeypatch.setitem(memory.module, "marks", slow)

@@ -90,9 +90,9 @@ def test_an_answer_that_takes_too_long_is_given_up() -> None:
             pass
 
     memory.answers.endless = endless
-    begin = time.monotonic()
+    start = time.monotonic()
     assert memory.ask("endless", seconds=0.2) == {"status": "refused", "cause": "It took more than 0.2 s."}
-    assert time.monotonic() - begin < 20
+    assert time.monotonic() - start < 20
 
 
 @pytest.mark.parametrize("raised", [SystemExit, KeyboardInterrupt, RecursionError, GeneratorExit])

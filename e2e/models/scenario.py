@@ -58,16 +58,16 @@ FIRST_STEPS = [
 # A client that is started twice in a row. Between the starts a file ends the cell that runs.
 GATE = "gate"
 _LONG_CELL = (
-    f"print('begun', flush=True)\nimport pathlib, time\nwhile not pathlib.Path('{GATE}').exists(): time.sleep(0.01)\n"
+    f"print('started', flush=True)\nimport pathlib, time\nwhile not pathlib.Path('{GATE}').exists(): time.sleep(0.01)\n"
 )
 BEFORE = [
     Step("create", "use_notebook", {"notebook_path": "kept.ipynb", "mode": "create"}, ["kept.ipynb"]),
     Step("set a variable", "execute_code", {"code": "x = 41", "timeout": 100}, ["COMPLETED"]),
     Step(
-        "begin a long cell",
+        "start a long cell",
         "insert_execute_code_cell",
         {"cell_index": -1, "cell_source": f"{_LONG_CELL}print('ended')", "timeout": 1},
-        ["begun", "STILL RUNNING"],
+        ["started", "STILL RUNNING"],
     ),
 ]
 AFTER = [
@@ -78,7 +78,7 @@ AFTER = [
         ["from an earlier server", "From an earlier server: run", "completed"],
     ),
     Step("use the variable", "execute_code", {"code": "[1, x]", "timeout": 100}, ["[1, 41]"]),
-    Step("read the long cell", "read_cell", {"cell_index": 0}, ["begun", "ended"]),
+    Step("read the long cell", "read_cell", {"cell_index": 0}, ["started", "ended"]),
 ]
 
 

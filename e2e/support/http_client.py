@@ -43,7 +43,7 @@ class HttpClient:
         return await self._ask(method, params)
 
     async def send(self, method: str, params: dict[str, Any]) -> asyncio.Task[dict[str, Any]]:
-        """Sends a request, which has arrived when the server begins to answer; its answer comes later."""
+        """Sends a request, which has arrived when the server starts to answer; its answer comes later."""
         arrived = asyncio.Event()
         answer = asyncio.create_task(self._ask(method, params, arrived))
         await asyncio.wait([answer, waiting := asyncio.create_task(arrived.wait())], return_when=asyncio.FIRST_COMPLETED)

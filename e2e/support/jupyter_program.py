@@ -63,7 +63,7 @@ async def jupyter_notebook(
     async with python_agent(program.url, answer=answer) as agent:
         client = JupyterNotebookClient(agent, program.root, path)
         opened = await (client.create() if create else client.open())
-        # Jupyter's Y document of a notebook without cells begins with an empty one, which is not to be seen.
+        # Jupyter's Y document of a notebook without cells starts with an empty one, which is not to be seen.
         assert not create or "has 0 cells" in opened.text
         yield client
 

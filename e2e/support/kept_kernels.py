@@ -88,7 +88,7 @@ async def request(server: StdioClient, source: str, notebook: str = NOTEBOOK) ->
     return cell_id[1], run_id(answer)
 
 
-async def begin(server: StdioClient, source: str, notebook: str = NOTEBOOK) -> tuple[str, str]:
+async def start(server: StdioClient, source: str, notebook: str = NOTEBOOK) -> tuple[str, str]:
     """The same, and waits until the kernel has started the run: the keeper has its request then."""
     cell_id, run = await request(server, source, notebook)
     async with asyncio.timeout(LONG):
@@ -100,7 +100,7 @@ async def begin(server: StdioClient, source: str, notebook: str = NOTEBOOK) -> t
 async def until_printed(machine: Machine, server: StdioClient, cell_id: str, run: str, line: str) -> None:
     """Waits until a run of this server has printed something, as the file shows."""
     try:
-        await until(lambda: line in machine.printed(cell_id), "the run has begun")
+        await until(lambda: line in machine.printed(cell_id), "the run has started")
     except AssertionError as error:
         answers = [await server.call("get_run", run_id=run, wait_seconds=0), await server.call("list_kernels")]
         raise AssertionError("\n".join([str(error), *answers])) from error

@@ -45,7 +45,7 @@ class Shell:
 
 
 class Kernel:
-    """The request that the shell channel has begun with."""
+    """The request that the shell channel has started with."""
 
     def __init__(self) -> None:
         self.parent: dict[str, Any] = {}
@@ -54,7 +54,7 @@ class Kernel:
         assert channel == "shell"
         return self.parent
 
-    def begins(self, request: str, kind: str = "execute_request", *, silent: bool = False) -> None:
+    def starts(self, request: str, kind: str = "execute_request", *, silent: bool = False) -> None:
         self.parent = {"header": {"msg_type": kind, "msg_id": request}, "content": {"silent": silent}}
 
 
@@ -86,7 +86,7 @@ class Memory:
 
     def ran(self, *removed: str, **assigned: Any) -> None:
         """A run has assigned and removed these."""
-        self.shell.kernel.begins("ours")
+        self.shell.kernel.starts("ours")
         self.shell.user_ns.update(assigned)
         for name in removed:
             del self.shell.user_ns[name]

@@ -58,7 +58,7 @@ class NotebookClient:
         return answer
 
     def has_progress(self, text: str) -> bool:
-        """Whether the call that began last has reported this text as progress."""
+        """Whether the call that started last has reported this text as progress."""
         return any(text in (message or "") for _, _, message in self.agent.progress)
 
     async def do(self, tool: str, **given: Any) -> Answer:
@@ -113,7 +113,7 @@ class NotebookClient:
         """A new cell that ends well."""
         return await self.do("insert_execute_code_cell", cell_index=-1, cell_source=source, **given)
 
-    async def begin(self, source: str, **given: Any) -> str:
+    async def start(self, source: str, **given: Any) -> str:
         """A new cell that the kernel works on; the id of its run."""
         run = run_in(await self.run(source, timeout=0.1, **given))
         await self.until_started(run)
@@ -129,9 +129,9 @@ class NotebookClient:
         """A new cell whose code has come to a closed gate: the gate's file, and the id of its run. An interrupt that
         reaches `ipykernel` between its `busy` and the first line of the code is lost."""
         opened, wait = gate(self)
-        begun, _ = gate(self, "begun")
-        run = await self.begin(f"{before}\nimport pathlib\npathlib.Path({begun.name!r}).touch()\n{wait}")
-        await until(begun.exists, "the code runs")
+        started, _ = gate(self, "started")
+        run = await self.start(f"{before}\nimport pathlib\npathlib.Path({started.name!r}).touch()\n{wait}")
+        await until(started.exists, "the code runs")
         return opened, run
 
     async def until_printed(self, run: str, line: str) -> None:

@@ -103,9 +103,9 @@ async def test_a_run_continues_after_its_timeout_and_without_its_agent(opened: O
     async with opened.notebook() as client:
         door, wait = gate(client)
         cell = await client.insert(f"print('early')\n{wait}\nprint('late')")
-        begun = await client.do("execute_cell", cell_id=cell, timeout=0.3)
-        run = run_in(begun)
-        assert f'It continues: get_run(run_id="{run}"' in begun.text.splitlines()[-1]
+        started = await client.do("execute_cell", cell_id=cell, timeout=0.3)
+        run = run_in(started)
+        assert f'It continues: get_run(run_id="{run}"' in started.text.splitlines()[-1]
         await client.until_started(run)
         assert "[STILL RUNNING" in (await client.do("get_run", run_id=run)).text
     door.touch()
@@ -224,7 +224,7 @@ async def test_outputs_reach_the_file_during_the_run(opened: OpenPlace) -> None:
         # jupyter-collaboration saves a second after the last change, but not a change that arrives while it saves.
         pause = 0.2 if opened.place in (FOLDER, PLAIN) else 3
         wait = wait.replace("time.sleep(0.01)", f"print('.', end='', flush=True); time.sleep({pause})")
-        run = await client.begin(f"print('early', flush=True)\n{wait}\nprint('late')")
+        run = await client.start(f"print('early', flush=True)\n{wait}\nprint('late')")
 
         def so_far() -> str:
             return "".join(printed(cell) for cell in client.notebook()["cells"])

@@ -34,7 +34,7 @@ async def test_no_undo_loses_what_others_have_made(jupyter_servers: SharedServer
 async def tell(place: AbstractAsyncContextManager[Shared], end: float) -> None:
     async with place as shared:
         story = Story(shared, SEED)
-        await story.begin()
+        await story.start()
         steps = 0
         try:
             while steps < STEPS or time.monotonic() < end:

@@ -49,9 +49,9 @@ async def test_variables_are_listed_while_a_cell_runs(opened: OpenPlace) -> None
         await client.run("x = 6")
         if not await client.attempt(Can.ASK_MEMORY, "list_variables", pattern="x"):
             return
-        door, run = await client.begin_at_gate("begun = 'yes'")
-        assert "begun\tstr\t3\t'yes'" in (await client.do("list_variables", pattern="begun")).text
-        assert "begun: str 3" in (await client.do("inspect_variable", name="begun")).text
+        door, run = await client.begin_at_gate("started = 'yes'")
+        assert "started\tstr\t3\t'yes'" in (await client.do("list_variables", pattern="started")).text
+        assert "started: str 3" in (await client.do("inspect_variable", name="started")).text
         assert "[STILL RUNNING" in (await client.do("get_run", run_id=run, wait_seconds=0)).text
         door.touch()
         assert "[COMPLETED" in (await client.wait(run)).text

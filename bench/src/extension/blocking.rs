@@ -90,9 +90,9 @@ fn read(agent: &mut dyn Caller, name: &str) -> Result<()> {
 fn watched(port: u16, reading: impl FnOnce() -> Result<()>) -> Result<Reading> {
     let mut rest = Rest::new(port)?;
     let mut wait = || -> Result<Duration> {
-        let begin = Instant::now();
+        let start = Instant::now();
         rest.get("/api/status")?;
-        Ok(begin.elapsed())
+        Ok(start.elapsed())
     };
     wait()?;
     let is_over = AtomicBool::new(false);
@@ -105,9 +105,9 @@ fn watched(port: u16, reading: impl FnOnce() -> Result<()>) -> Result<Reading> {
             }
             Ok(longest)
         });
-        let begin = Instant::now();
+        let start = Instant::now();
         let read = reading();
-        let taken = begin.elapsed();
+        let taken = start.elapsed();
         is_over.store(true, Ordering::Relaxed);
         let longest = waiting.join().map_err(|_| anyhow!("a thread ended early"))??;
         read.map(|()| (taken, longest))

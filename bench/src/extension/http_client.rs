@@ -59,17 +59,17 @@ impl Agent {
             authorization(),
             message.len()
         );
-        let begin = Instant::now();
+        let start = Instant::now();
         self.stream.get_mut().write_all(request.as_bytes())?;
         let mut framing = self.head()?;
         let (mut body, mut answered) = (Vec::new(), None);
         while self.part(&mut framing, &mut body)? {
-            let taken = begin.elapsed();
+            let taken = start.elapsed();
             if answered.is_none() {
                 answered = answer(&body).map(|answer| (taken, answer.to_vec()));
             }
         }
-        Ok(answered.unwrap_or((begin.elapsed(), body)))
+        Ok(answered.unwrap_or((start.elapsed(), body)))
     }
 
     fn head(&mut self) -> Result<Framing> {

@@ -62,8 +62,8 @@ pub(crate) fn measure(home: &Path, theirs: Software<'_>, ours: Software<'_>) -> 
 
 /// The memory of a process that has come to rest.
 fn at_rest(process: u32) -> Result<u64> {
-    let (begin, mut last, mut same) = (Instant::now(), 0, 0);
-    while same < REST && begin.elapsed() < TIMEOUT {
+    let (start, mut last, mut same) = (Instant::now(), 0, 0);
+    while same < REST && start.elapsed() < TIMEOUT {
         std::thread::sleep(PAUSE);
         let now = resident(process)?;
         same = if now == last { same + 1 } else { 0 };

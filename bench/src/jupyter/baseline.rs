@@ -51,7 +51,7 @@ impl Socket {
             "channel": "shell", "header": header, "parent_header": {}, "metadata": {}, "content": content,
             "buffers": [],
         });
-        let begin = Instant::now();
+        let start = Instant::now();
         self.0.send(Message::text(message.to_string())).await?;
         let (mut is_idle, mut is_replied) = (false, false);
         while !(is_idle && is_replied) {
@@ -61,7 +61,7 @@ impl Socket {
                 is_idle |= message["content"]["execution_state"] == "idle";
             }
         }
-        Ok(begin.elapsed())
+        Ok(start.elapsed())
     }
 }
 
@@ -95,14 +95,14 @@ impl RoomConnection {
 
     /// Inserts a cell and waits until the server has saved it.
     pub(crate) async fn insert(&mut self, number: usize) -> Result<Duration> {
-        let begin = Instant::now();
+        let start = Instant::now();
         let cell = NewCell::new(CellType::Code, format!("inserted = {number}"));
         let update = self.live.apply(&[Edit::Insert { index: 100, cell }])?;
         self.socket.0.send(Message::binary(self.room.update(&update))).await?;
         let SaveRequest { id, frame } = self.room.save();
         self.socket.0.send(Message::binary(frame)).await?;
         self.receive_until(|it| matches!(it, RoomEvent::Saved { request, .. } if *request == id)).await?;
-        Ok(begin.elapsed())
+        Ok(start.elapsed())
     }
 
     async fn receive_until(&mut self, is_it: impl Fn(&RoomEvent) -> bool) -> Result<()> {

@@ -28,8 +28,8 @@ impl Drop for Server {
         if let Some(id) = id {
             let _ = kill_process(id, Signal::TERM);
         }
-        let begin = Instant::now();
-        while begin.elapsed() < END && matches!(self.process.try_wait(), Ok(None)) {
+        let start = Instant::now();
+        while start.elapsed() < END && matches!(self.process.try_wait(), Ok(None)) {
             std::thread::sleep(Duration::from_millis(20));
         }
         let _ = self.process.kill();
@@ -51,10 +51,10 @@ impl Server {
         let log = std::fs::File::create(home.join("server.log"))?;
         let process = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn()?;
         let mut server = Self { process, port, home };
-        let begin = Instant::now();
+        let start = Instant::now();
         while Rest::new(port).and_then(|mut rest| rest.get("/api")).is_err() {
             let log = server.home.join("server.log");
-            let is_there = server.process.try_wait()?.is_none() && begin.elapsed() < START;
+            let is_there = server.process.try_wait()?.is_none() && start.elapsed() < START;
             ensure!(is_there, "the Jupyter server does not start; see {}", log.display());
             std::thread::sleep(Duration::from_millis(50));
         }

@@ -35,10 +35,10 @@ impl StdioClient {
         let params = json!({ "name": tool, "arguments": arguments });
         let line = json!({ "jsonrpc": "2.0", "id": self.requests, "method": "tools/call", "params": params });
         let line = line.to_string();
-        let begin = Instant::now();
+        let start = Instant::now();
         self.server.send(&line)?;
         let answer = self.server.answer(self.requests)?;
-        let taken = begin.elapsed();
+        let taken = start.elapsed();
         Ok((taken, text_of(answer)?))
     }
 }
@@ -49,7 +49,7 @@ impl StdioClient {
         let first = self.requests + 1;
         self.requests += count;
         let params = json!({ "name": tool, "arguments": arguments });
-        let begin = Instant::now();
+        let start = Instant::now();
         for id in first..first + count {
             let line = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });
             self.server.send(&line.to_string())?;
@@ -62,7 +62,7 @@ impl StdioClient {
                 answered += 1;
             }
         }
-        Ok(begin.elapsed())
+        Ok(start.elapsed())
     }
 }
 

@@ -23,7 +23,7 @@ use crate::tab_connection::TabConnection;
 
 /// A browser keeps the connection open and silent while it shows its permission prompt, and the person may be away.
 const PERMISSION_TIMEOUT: Duration = Duration::from_secs(30 * 60);
-/// Once a request has begun, the rest arrives at once.
+/// Once a request has started, the rest arrives at once.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// How many connections may be in their handshake. A further one replaces the oldest if that is older than
 /// [`EVICTABLE_AGE`], else the youngest, so that a flood of connections cannot close one whose prompt is showing.

@@ -90,7 +90,7 @@ impl BrowserActivity {
     /// rejected in this attempt; the other events are shown even if they are older.
     ///
     /// Example: a tab is blocked at event 1, another tab connects (2), a third is rejected (3), and the connected one
-    /// is closed (4). An attempt that began after 2 is diagnosed as `Disconnected`, from event 4. Had the third tab been
+    /// is closed (4). An attempt that started after 2 is diagnosed as `Disconnected`, from event 4. Had the third tab been
     /// rejected after the close, it would be `Busy`, and in the next attempt `Disconnected` again.
     pub(crate) fn diagnose(&self, since: Mark, is_silent: bool) -> Diagnosis {
         if self.is_connected {

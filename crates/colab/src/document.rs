@@ -198,7 +198,7 @@ impl TabDocument {
 
     fn half_made(&self, error: Error, made: usize, count: usize) -> Error {
         let cause = format!(
-            "{} Of the {count} changes of this edit in {}, only the first {made} were applied.",
+            "{} Only the first {made} of {count} changes in {} were applied.",
             error.cause,
             self.tab.path()
         );

@@ -216,7 +216,7 @@ impl PageSession {
                 Some((id, progress)) if matches!(self.pending.get(&id), Some(PendingRequest::CallTool)) => {
                     vec![Event::Progress { id, progress }]
                 }
-                _ => vec![Event::Dropped("progress of no call in flight")],
+                _ => vec![Event::Dropped("progress without a pending call")],
             },
             "notifications/message" => {
                 params.map(|params| Event::Log(params.to_owned())).into_iter().collect()
@@ -227,7 +227,7 @@ impl PageSession {
 
     fn handle_answer(&mut self, id: &RawValue, answer: Answer, now: Instant) -> Vec<Event> {
         let Some((id, request)) = id.get().parse().ok().and_then(|id| self.pending.remove_entry(&id)) else {
-            return vec![Event::Dropped("an answer to no pending request")];
+            return vec![Event::Dropped("an answer without a pending request")];
         };
         match request {
             PendingRequest::CallTool => vec![Event::Answer { id, answer }],

@@ -46,7 +46,7 @@ impl ColabPlace {
         match self.0.at(path) {
             Some(known) if mode == Mode::Create && !known.tab.is_first => Err(Error::new(
                 ErrorKind::Conflict,
-                format!("{path} is the notebook of a tab that was opened before."),
+                format!("{path} belongs to a tab from an earlier connection."),
                 NextStep::OpenExisting,
             )),
             None if named.parse::<usize>().is_ok() => Err(no_tab(path)),
@@ -123,7 +123,7 @@ impl Place for ColabPlace {
             None => Ok(KernelChoice::Kernel { kernel, is_new: false }),
             Some(item) => Err(Error::new(
                 ErrorKind::Unsupported,
-                "A Colab tab has one kernel, which its person chooses.",
+                "A Colab tab has one kernel, chosen by the person in the tab.",
                 format!("The person can choose Runtime > {item} in the tab."),
             )
             .with_fault(Fault::Person)),

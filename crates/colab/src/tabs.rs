@@ -132,7 +132,7 @@ impl Tabs {
             tab.connection.page().is_none() && !tab.connect_tool.is_opening()
         };
         let unused = further.tabs.iter().position(is_unused).ok_or_else(|| {
-            let cause = format!("This server has at most {MAX_TABS} Colab tabs, and all of them are open.");
+            let cause = format!("This server already has {MAX_TABS} Colab tabs open, the maximum.");
             Error::new(ErrorKind::LimitReached, cause, "The person can close one of them; then try again.")
                 .with_fault(Fault::Person)
         })?;

@@ -10,7 +10,7 @@ use crate::ProcessEnv;
 pub(crate) struct Version(pub(crate) u32, pub(crate) u32);
 
 impl Version {
-    /// Of `3.12`, and of what begins with it: `3.12.1.final.0`.
+    /// Of `3.12`, and of what starts with it: `3.12.1.final.0`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut numbers = text.trim().split('.').map(str::parse);
         Some(Self(numbers.next()?.ok()?, numbers.next()?.ok()?))

@@ -68,7 +68,7 @@ mod tests {
         let found = || info(&at("opt/bin/python3"), &process_env).unwrap();
         assert_eq!((found().version, found().has_kernel), (Version(3, 12), false));
         install(&at("opt/lib/python3.11/site-packages"));
-        assert!(!found().has_kernel, "it is of another version");
+        assert!(!found().has_kernel, "it has another version");
         install(&at("opt").join(PACKAGES));
         assert!(found().has_kernel);
         make(&at("bin/python3"), "#!/bin/sh\nexec other");

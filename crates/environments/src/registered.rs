@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::ProcessEnv;
 
-/// What begins the names of the Store's Pythons. Others in the folder install Python, or open the Store.
+/// The prefix of the names of the Store's Pythons. Others in the folder install Python, or open the Store.
 const STORE: &str = "PythonSoftwareFoundation.Python.";
 
 /// A Python in the registry.

@@ -20,7 +20,7 @@ pub struct Root {
     given: PathBuf,
     /// Without symbolic links.
     real: PathBuf,
-    /// What begins its paths where they are shown; resolved paths may omit it.
+    /// The prefix of its paths where they are shown; resolved paths may omit it.
     prefix: &'static str,
 }
 
@@ -46,7 +46,7 @@ impl Root {
 
     /// The path on disk, without symbolic links. Its last components need not exist. Reads the disk.
     ///
-    /// `path` is relative to the root, even if it begins with `/`, unless it is the absolute path of something
+    /// `path` is relative to the root, even if it starts with `/`, unless it is the absolute path of something
     /// inside. Fails for a path that leads out of the root, by `..` or by a link, and for one that looks like an
     /// absolute path to something outside.
     ///
@@ -123,7 +123,7 @@ impl Root {
         self.real.join(path.trim_start_matches('/'))
     }
 
-    /// Whether an agent most likely means a path outside: `path` begins with a folder that the root does not have.
+    /// Whether an agent most likely means a path outside: `path` starts with a folder that the root does not have.
     fn looks_absolute(&self, path: &str, joined: &Path) -> bool {
         let Some((first, _)) =
             path.strip_prefix('/').and_then(|rest| rest.trim_start_matches('/').split_once('/'))

@@ -78,7 +78,7 @@ pub async fn write(
     existing: Existing,
 ) -> Result<String, Error> {
     let (asked, new) = (path.clone(), new_mode([content.mode]));
-    let (target, shown, mut file) = on_disk(move || begin(&root, &asked, existing, new)).await?;
+    let (target, shown, mut file) = on_disk(move || start(&root, &asked, existing, new)).await?;
     while let Some(piece) = content.pieces.next().await {
         let piece = piece?;
         let shown = shown.clone();
@@ -174,7 +174,7 @@ pub fn check(root: &Root, path: &str, existing: Existing) -> Result<(String, boo
     Ok((shown, target.exists()))
 }
 
-fn begin(
+fn start(
     root: &Root,
     path: &str,
     existing: Existing,

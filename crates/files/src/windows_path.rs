@@ -1,6 +1,6 @@
 //! What the path that an agent passes means on Windows, before the disk is asked.
 //!
-//! Windows gives paths meanings that lead anywhere: `C:x` is relative to the current folder of a drive, `\x` begins at its root,
+//! Windows gives paths meanings that lead anywhere: `C:x` is relative to the current folder of a drive, `\x` starts at its root,
 //! `\\server\share` is another machine, `nul.txt` is no file, `a.txt:b` is a hidden part of `a.txt`, and `a.txt.` is `a.txt`.
 //! None of them is needed to name a file of the folder, so all are refused.
 
@@ -23,7 +23,7 @@ const NUMBERED_DEVICES: [&str; 2] = ["COM", "LPT"];
 /// The names that lead from the root to the file, without `.` and `..`. `roots` are spellings of the root's absolute path. The
 /// error says why the path is refused.
 ///
-/// A path that begins with `/` is relative to the root, as everywhere in this program.
+/// A path that starts with `/` is relative to the root, as everywhere in this program.
 ///
 /// Examples for the root `C:\work`:
 /// - `data/x.ipynb`, `data\x.ipynb`, `/data/x.ipynb`, `c:\WORK\data\x.ipynb` and `a\..\data\x.ipynb` lead to `data`, `x.ipynb`.
@@ -67,7 +67,7 @@ fn from_root<'p>(path: &'p str, roots: &[&str]) -> Result<Vec<&'p str>, &'static
     Ok(parts)
 }
 
-/// The parts behind those of `root`, if they begin with them.
+/// The parts behind those of `root`, if they start with them.
 fn after<'a, 'p>(parts: &'a [&'p str], root: &str) -> Option<&'a [&'p str]> {
     let root = root.trim_end_matches(is_separator);
     let mut rest = parts;
@@ -253,7 +253,7 @@ mod tests {
                 let mut expected: Vec<String> = ROOT.split('\\').map(str::to_owned).collect();
                 expected.extend(parts.iter().map(ToString::to_string));
                 prop_assert_eq!(as_windows_does(r"D:\elsewhere", &joined), Some(expected.clone()));
-                // A relative path means the same to Windows, unless it begins with `/`, which is the root of this program.
+                // A relative path means the same to Windows, unless it starts with `/`, which is the root of this program.
                 if !path.starts_with('/') && !path.contains(':') {
                     prop_assert_eq!(as_windows_does(ROOT, &path), Some(expected));
                 }

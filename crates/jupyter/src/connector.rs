@@ -80,7 +80,7 @@ impl JupyterConnector {
         let Some(discovery) = &self.discovery else {
             return Err(Error::new(
                 ErrorKind::InvalidArgument,
-                "No address of a server is given.",
+                "No server address was given.",
                 ServerStep::GiveAddress,
             ));
         };

@@ -2,10 +2,10 @@
 
 use place::{Error, ErrorKind, NextStep, NotebookPath};
 
-/// What begins paths that mean a Jupyter server.
+/// The prefix of paths that mean a Jupyter server.
 pub(crate) const SCHEME: &str = "jupyter";
 
-/// The rest of a path that begins with the address of the server at `base`, with or without the scheme of URLs:
+/// The rest of a path that starts with the address of the server at `base`, with or without the scheme of URLs:
 /// `http://h:8888/a/x.ipynb`, `jupyter:h:8888/a/x.ipynb`.
 pub(crate) fn strip_address<'p>(base: &str, path: &'p str) -> Option<&'p str> {
     let Some(named) = path.strip_prefix(SCHEME).and_then(|rest| rest.strip_prefix(':')) else {

@@ -254,8 +254,8 @@ impl Place for Jupyter {
         async move {
             let path = path?;
             self.check_target(&path, existing).await?;
-            let begun = self.handle.call(|server| ready(server.upload(&path))).await;
-            let mut upload = self.note_answer(begun)?;
+            let start = self.handle.call(|server| ready(server.upload(&path))).await;
+            let mut upload = self.note_answer(start)?;
             while let Some(piece) = content.pieces.next().await {
                 upload.append(&piece?).await.map_err(failure::of)?;
             }

@@ -37,7 +37,7 @@ pub(crate) async fn discover(discovery: &Discovery, options: &Options) -> rest::
             Err(_) if found.has_password => {
                 problem = RestError::new(
                     Kind::Unauthorized,
-                    format!("The Jupyter server at {} asks for a password.", server.base()),
+                    format!("The Jupyter server at {} requires a password.", server.base()),
                     NextStep::GivePassword,
                 );
             }

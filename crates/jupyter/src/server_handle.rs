@@ -95,7 +95,7 @@ impl ServerHandle {
                 Ok(address) => format!("the Jupyter server at {}", address.base),
                 Err(_) => "a Jupyter server with an invalid address".to_owned(),
             },
-            (None, Source::Discover(_)) => "the Jupyter server that runs on this machine".to_owned(),
+            (None, Source::Discover(_)) => "the local Jupyter server".to_owned(),
         }
     }
 

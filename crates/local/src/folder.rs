@@ -39,9 +39,9 @@ const START_TIMEOUT: Duration = Duration::from_secs(60);
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// What the first run starts if an environment has to be made for it.
-const MADE: &str = "a Python environment that is created for it first";
+const MADE: &str = "a new Python environment";
 
-/// What begins paths that mean the folder, wherever an agent works.
+/// The prefix of paths that mean the folder, wherever an agent works.
 const NAME: &str = "local:";
 
 /// A folder with notebooks, which run on kernels of this machine. Paths cannot lead out of it.
@@ -67,7 +67,7 @@ impl Folder {
         Self::at(Root::new(root), process_env, keeping)
     }
 
-    /// The same beside another place, whose paths are shown without a prefix: those of the folder begin with `local:`.
+    /// The same beside another place, whose paths are shown without a prefix: those of the folder start with `local:`.
     pub fn beside_another(
         root: PathBuf,
         process_env: ProcessEnv,

@@ -85,7 +85,7 @@ impl ForeignKernels {
             Ok(None) => Error::no_kernel(id),
             Ok(Some(_)) => Error::new(
                 ErrorKind::KernelGone,
-                format!("Kernel {id} does not answer; its connection file was left behind."),
+                format!("Kernel {id} does not answer; its connection file is stale."),
                 NextStep::ListKernels,
             ),
             Err(refusal) => refusal.error(id),

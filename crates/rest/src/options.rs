@@ -36,7 +36,7 @@ pub struct Options {
     pub agent: String,
     /// How the server in whose process we run is reached; only for [`Credentials::Forwarded`].
     pub private_socket: Option<PrivateSocket>,
-    /// How long the server may take to begin an answer, and to go on with it.
+    /// How long the server may take to start an answer, and to go on with it.
     pub network_timeout: NetworkTimeout,
 }
 

@@ -101,7 +101,7 @@ impl Tab {
         within("a message to the tab", self.receive_without_timeout()).await?
     }
 
-    /// Waits until the server has begun to speak; what it says is kept for the next reader. A server that turns
+    /// Waits until the server has started to speak; what it says is kept for the next reader. A server that turns
     /// the tab away is an error.
     pub async fn ready(&mut self) -> Result<()> {
         let message = self.receive().await?;

@@ -10,9 +10,9 @@ use ydoc::LiveNotebook;
 fn measure(name: &str, runs: usize, mut run: impl FnMut()) {
     let mut times: Vec<_> = (0..runs)
         .map(|_| {
-            let begun = Instant::now();
+            let start = Instant::now();
             run();
-            begun.elapsed()
+            start.elapsed()
         })
         .collect();
     times.sort_unstable();
@@ -77,9 +77,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     measure("200 cells: integrate a peer's edit and snapshot", 1_000, || {
         counter += 1;
         let update = live.apply(&[Edit::SetSource { id: cell.clone(), source: format!("x = {counter}") }]);
-        let begun = Instant::now();
+        let start = Instant::now();
         let _ = update.map(|update| peer.integrate(&update).and_then(|_| peer.snapshot()));
-        std::hint::black_box(begun);
+        std::hint::black_box(start);
     });
 
     let (mut live, _) = copy(&notebook(1_000, "QUJD"))?;
@@ -96,15 +96,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     });
 
     let large = notebook(24, &"A".repeat(1_000_000));
-    let begun = Instant::now();
+    let start = Instant::now();
     let (mut live, update) = copy(&large)?;
-    report(&format!("{} MB: copied in {:.1} µs", update.len() / 1_000_000, micros(begun.elapsed())));
+    report(&format!("{} MB: copied in {:.1} µs", update.len() / 1_000_000, micros(start.elapsed())));
     let mut runs = Vec::new();
     for _ in 0..5 {
         let mut fresh = LiveNotebook::new();
-        let begun = Instant::now();
+        let start = Instant::now();
         fresh.integrate(&update)?;
-        runs.push(micros(begun.elapsed()));
+        runs.push(micros(start.elapsed()));
     }
     runs.sort_unstable_by(f64::total_cmp);
     report(&format!("24 MB: integrate {:.1} µs", runs[2]));

@@ -137,7 +137,7 @@ class SoakAgent(ABC):
 
     async def run(self, cell: KnownCell) -> None:
         cell.begin_run()
-        self.runs.begun.update(f"{cell.mark}-v{version}" for version in cell.sources)
+        self.runs.started.update(f"{cell.mark}-v{version}" for version in cell.sources)
         text = await self.do("execute_cell", cell, cell_id=cell.id)
         # Other lines may be about runs of servers that were killed.
         found = re.search(r"^\[(?!NOTICE).*\brun (r\d+(?:-[a-z]{6})?)", text, re.MULTILINE)

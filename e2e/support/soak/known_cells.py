@@ -36,7 +36,7 @@ def outputs(mark: str, version: int) -> str:
 
 
 def is_part(shown: str, mark: str, version: int, *, is_missing: bool) -> bool:
-    """Whether that is how the outputs begin, or some of their lines if it is said that others are missing."""
+    """Whether that is how the outputs start, or some of their lines if it is said that others are missing."""
     whole = outputs(mark, version)
     rest = iter(whole.splitlines())
     return whole.startswith(shown) or is_missing and all(line in rest for line in shown.splitlines())
@@ -131,12 +131,12 @@ class Runs:
     """How often an agent has had each version run."""
 
     ended: Counter[str] = field(default_factory=Counter)
-    begun: Counter[str] = field(default_factory=Counter)
+    started: Counter[str] = field(default_factory=Counter)
 
     def check(self, traces: Iterable[str]) -> set[str]:
         """Compares with what the runs have left behind; the kernels' processes."""
         lines = [line.split() for line in traces]
         ran = Counter(mark for mark, _ in lines)
         for mark in self.ended | ran:
-            assert self.ended[mark] <= ran[mark] <= self.begun[mark], f"{mark} ran {ran[mark]} times: {self}"
+            assert self.ended[mark] <= ran[mark] <= self.started[mark], f"{mark} ran {ran[mark]} times: {self}"
         return {process for _, process in lines}

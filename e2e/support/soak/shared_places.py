@@ -59,7 +59,7 @@ class HttpServer:
 class SharedPlace(ABC):
     """A folder or a Jupyter server on one machine. Its first server is killed, its second one is not."""
 
-    # With what the names of agents begin.
+    # The prefix of the names of agents.
     letter: str
     # Whether runs whose server was killed are stored in the end.
     keeps_runs: bool

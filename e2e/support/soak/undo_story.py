@@ -37,7 +37,7 @@ class Story:
         self._newest = 0
         self._numbers = itertools.count(1)
 
-    async def begin(self) -> None:
+    async def start(self) -> None:
         self.state = await self.place.settled()
 
     async def step(self) -> None:

@@ -63,7 +63,7 @@ fn workspace_manifest(manifest: &str, version: &str) -> Result<String> {
 fn member_manifest(manifest: &str, name: &str) -> Result<String> {
     let own = format!("name = \"{name}\"\n");
     if !manifest.starts_with(&format!("[package]\n{own}")) {
-        bail!("the manifest of the crate {name} does not begin with its name");
+        bail!("the manifest of the crate {name} does not start with its name");
     }
     let mut manifest = manifest.replacen(&own, &format!("name = \"{}\"\n", published(name)), 1);
     if !UNPUBLISHED.contains(&name) {

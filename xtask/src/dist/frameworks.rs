@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use walkdir::WalkDir;
 
-/// The frameworks, with how the names begin that are theirs.
+/// The frameworks, with how the names start that are theirs.
 const FRAMEWORKS: [(&str, &[&str]); 3] = [
     ("CoreFoundation", &["CF", "kCF"]),
     ("CoreServices", &["FSEvent", "FSEvents", "kFSEvent"]),

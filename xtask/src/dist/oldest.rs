@@ -13,7 +13,7 @@ use super::Workshop;
 use super::platform::GLIBC;
 use crate::linked::{Version, requirements};
 
-/// How programs begin, and what they name the oldest version of. Those of Windows name none.
+/// How programs start, and what they name the oldest version of. Those of Windows name none.
 const KINDS: [(&[u8], &str); 2] = [(b"\x7fELF", "glibc"), (b"\xcf\xfa\xed\xfe", "macOS")];
 
 /// A version of one of [`KINDS`].

@@ -20,7 +20,7 @@ pub(super) fn check(project: &Project) -> Result<Vec<Finding>> {
     Ok(unknown(&skill, &known(&reference)))
 }
 
-/// The tools, which are headings, and their parameters, which begin the rows of tables.
+/// The tools, which are headings, and their parameters, which start the rows of tables.
 fn known(reference: &str) -> BTreeSet<&str> {
     let names = reference.lines().filter_map(|line| {
         let rest = line.strip_prefix("### `").or_else(|| line.strip_prefix("| `"))?;

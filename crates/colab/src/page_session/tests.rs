@@ -13,7 +13,7 @@ struct Transcript {
 }
 
 impl Transcript {
-    fn begin() -> Self {
+    fn start() -> Self {
         let now = Instant::now();
         let (session, events) = PageSession::open(now);
         let mut transcript = Self { session, sent: [].into(), other: Vec::new(), now };
@@ -70,7 +70,7 @@ impl Transcript {
 
     /// Performs the opening exchange with a page that has the tool `a`.
     fn opened() -> Self {
-        let mut transcript = Self::begin();
+        let mut transcript = Self::start();
         let id = transcript.sent("initialize");
         transcript.receive(&format!(
             r#"{{"jsonrpc":"2.0","id":{id},"result":{{"protocolVersion":"2024-11-05"}}}}"#
@@ -97,7 +97,7 @@ fn a_page_is_initialized_and_listed_before_it_accepts_calls() {
 
 #[test]
 fn a_page_with_an_older_version_is_initialized_with_it() {
-    let mut transcript = Transcript::begin();
+    let mut transcript = Transcript::start();
     let id = transcript.sent("initialize");
     transcript.receive(&format!(
         r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32602,"message":"Unsupported protocol version","data":{{"supported":["2024-11-05","2025-06-18"]}}}}}}"#
@@ -111,7 +111,7 @@ fn a_page_with_an_older_version_is_initialized_with_it() {
 
 #[test]
 fn a_page_without_initialize_is_used_anyway() {
-    let mut transcript = Transcript::begin();
+    let mut transcript = Transcript::start();
     let id = transcript.sent("initialize");
     transcript.receive(&format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32601,"message":"no"}}}}"#));
     transcript.sent("notifications/initialized");
@@ -120,7 +120,7 @@ fn a_page_without_initialize_is_used_anyway() {
 
 #[test]
 fn a_page_that_never_answers_is_used_after_the_timeouts() {
-    let mut transcript = Transcript::begin();
+    let mut transcript = Transcript::start();
     transcript.sent("initialize");
     transcript.advance(9);
     assert!(transcript.sent.is_empty());
@@ -139,7 +139,7 @@ fn a_page_that_never_answers_is_used_after_the_timeouts() {
 
 #[test]
 fn a_late_answer_to_initialize_repeats_the_opening() {
-    let mut transcript = Transcript::begin();
+    let mut transcript = Transcript::start();
     let id = transcript.sent("initialize");
     transcript.advance(10);
     transcript.sent("notifications/initialized");
@@ -208,7 +208,7 @@ fn answers_may_come_in_any_order_but_only_once() {
         [
             format!(r#"{second} answered {{"x":1.0}}"#),
             format!(r#"{first} failed {{"code":1,"extra":2}}"#),
-            "dropped: an answer to no pending request".into(),
+            "dropped: an answer without a pending request".into(),
         ]
     );
 }
@@ -225,7 +225,7 @@ fn a_call_is_cancelled_once_and_its_late_answer_dropped() {
     );
     assert!(transcript.session.cancel(id, "again").is_none());
     transcript.receive(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#));
-    assert_eq!(transcript.events(), ["dropped: an answer to no pending request"]);
+    assert_eq!(transcript.events(), ["dropped: an answer without a pending request"]);
 }
 
 #[test]
@@ -247,8 +247,8 @@ fn progress_reaches_only_calls_in_flight() {
         transcript.events(),
         [
             format!("{id} at 0.5"),
-            "dropped: progress of no call in flight".into(),
-            "dropped: progress of no call in flight".into(),
+            "dropped: progress without a pending call".into(),
+            "dropped: progress without a pending call".into(),
         ]
     );
 }
@@ -306,7 +306,7 @@ fn metadata_of_the_agents_connection_is_removed() {
 
 #[test]
 fn a_page_that_rejects_every_version_is_initialized_twice() {
-    let mut transcript = Transcript::begin();
+    let mut transcript = Transcript::start();
     for _ in 0..2 {
         let id = transcript.sent("initialize");
         transcript.receive(&format!(
@@ -320,7 +320,7 @@ fn a_page_that_rejects_every_version_is_initialized_twice() {
 
 #[test]
 fn a_change_during_initialize_waits_for_its_end() {
-    let mut transcript = Transcript::begin();
+    let mut transcript = Transcript::start();
     let id = transcript.sent("initialize");
     transcript.receive(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
     assert!(transcript.sent.is_empty());
@@ -331,7 +331,7 @@ fn a_change_during_initialize_waits_for_its_end() {
 
 #[test]
 fn repeated_changes_do_not_delay_readiness() {
-    let mut transcript = Transcript::begin();
+    let mut transcript = Transcript::start();
     transcript.advance(10);
     for _ in 0..4 {
         transcript.advance(1);
@@ -342,7 +342,7 @@ fn repeated_changes_do_not_delay_readiness() {
 
 #[test]
 fn a_late_answer_after_the_list_changes_nothing() {
-    let mut transcript = Transcript::begin();
+    let mut transcript = Transcript::start();
     let id = transcript.sent("initialize");
     transcript.advance(10);
     transcript.sent("notifications/initialized");

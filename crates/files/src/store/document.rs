@@ -96,7 +96,7 @@ impl FileDocument {
                 tracing::info!("{}: an editor had the file open while it was replaced", self.path());
                 for edit in edits {
                     if let Err(error) = self.notebook.apply(&[edit], &[]).await {
-                        tracing::warn!("{}: an edit was not made again: {error}", self.path());
+                        tracing::warn!("{}: an edit could not be applied again: {error}", self.path());
                     }
                 }
             }
@@ -273,7 +273,7 @@ fn read(file: &Path, known: Option<Version>) -> Result<Content<Version>, ReadErr
 }
 
 /// The encoding of a text that is not UTF-8, as its first bytes show it: a byte order mark, or zeros in its first letters, which JSON
-/// begins with.
+/// starts with.
 fn encoding_of(bytes: &[u8]) -> Option<&'static str> {
     match bytes {
         [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] | [_, 0, 0, 0, ..] | [0, 0, 0, _, ..] => {
@@ -289,12 +289,12 @@ fn encoding_of(bytes: &[u8]) -> Option<&'static str> {
 
 /// What a file is that other programs leave in a notebook's place.
 fn no_notebook(bytes: &[u8]) -> Option<&'static str> {
-    let begins =
+    let starts =
         |with: &str| bytes.get(..with.len()).is_some_and(|it| it.eq_ignore_ascii_case(with.as_bytes()));
-    if begins("version https://git-lfs.github.com/") {
-        Some("the file is a pointer of Git LFS, and `git lfs pull` gets the notebook")
-    } else if begins("<!doctype html") || begins("<html") {
-        Some("the file is a web page, such as one that shows the notebook or asks for a login")
+    if starts("version https://git-lfs.github.com/") {
+        Some("the file is a Git LFS pointer; `git lfs pull` downloads the notebook")
+    } else if starts("<!doctype html") || starts("<html") {
+        Some("the file is a web page, such as one that shows the notebook or requires a login")
     } else {
         None
     }

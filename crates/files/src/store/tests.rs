@@ -237,9 +237,9 @@ async fn an_editor_that_writes_in_place_loses_nothing() {
                 notebook.write(&mut text).unwrap();
                 let written = fs::File::options().write(true).open(&file).unwrap();
                 OpenEditor(written).write(str::from_utf8(&text).unwrap());
-                let begun = std::time::Instant::now();
+                let start = std::time::Instant::now();
                 while on_disk(&file)[1] != source {
-                    if begun.elapsed() > Duration::from_secs(20) {
+                    if start.elapsed() > Duration::from_secs(20) {
                         return true;
                     }
                     std::thread::yield_now();
@@ -626,10 +626,10 @@ async fn a_notebook_that_is_opened_again_shows_what_is_in_the_file() {
         fs::write(&file, text).unwrap();
         File::options().write(true).open(&file).unwrap().set_modified(old).unwrap();
         for _ in 0..2 {
-            let began = Instant::now();
+            let start = Instant::now();
             let again = store.open(&"x.ipynb".into(), Mode::Reopen).await.unwrap();
             assert!(Arc::ptr_eq(&document, &again));
-            let notebook = again.snapshot_since(began).await.unwrap();
+            let notebook = again.snapshot_since(start).await.unwrap();
             assert_eq!(sources(&notebook), [source, "two"]);
         }
     }

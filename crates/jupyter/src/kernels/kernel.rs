@@ -84,11 +84,11 @@ impl ServerKernel {
 
     /// The runs on it, if they are logged.
     fn runs(&self) -> Option<&Arc<KernelRuns>> {
-        let begin = || {
+        let start = || {
             let (logging, server) = self.run_logging.clone().zip(self.handle.base())?;
             Some(KernelRuns::new(logging, server, self.id.to_string()))
         };
-        self.runs.get_or_init(begin).as_ref()
+        self.runs.get_or_init(start).as_ref()
     }
 
     /// Adds what the next run says.

@@ -111,7 +111,7 @@ impl Folder {
             if is_starting && ours.iter().all(|kernel| *kernel.id() != *record.id) {
                 return Err(Error::new(
                     ErrorKind::Busy,
-                    "A kernel is starting to run cells of this notebook for another server.",
+                    "Another server is starting a kernel for this notebook.",
                     NextStep::TryAgain,
                 ));
             }

@@ -216,7 +216,7 @@ impl Kernel for ForeignKernel {
     }
 }
 
-const RESTARTED_BY: &str = "The person can do that in the program that started it. A new kernel for the notebook leaves this one as it is.";
+const RESTARTED_BY: &str = "The person can do that in the program that started it. Starting a new kernel for the notebook does not affect this one.";
 
 /// The name of the language that a kernel speaks, in lower case.
 pub(super) fn language_name(language_info: &Json) -> Option<String> {

@@ -55,7 +55,7 @@ pub async fn foreign_kernels(process_env: &ProcessEnv) -> (Vec<ForeignKernelInfo
     (kernels.collect(), refused.collect())
 }
 
-/// Whether there is a connection file of a foreign kernel with this id, or with one that begins so.
+/// Whether there is a connection file of an external kernel with this id, or with one that starts with this text.
 pub fn is_foreign_kernel(process_env: &ProcessEnv, id: &str) -> bool {
     find(process_env, HashSet::new()).0.iter().any(|file| file.id.starts_with(id))
 }

@@ -57,7 +57,7 @@ async fn kernels_that_do_not_answer_are_not_listed_and_said_to_be_so() {
     let foreign = ForeignKernels::new(process_env);
     assert!(foreign.list(HashSet::new()).await.is_empty());
     let of = |id: &str| foreign.unknown(id).cause;
-    assert_eq!(of("dead"), "Kernel dead does not answer; its connection file was left behind.");
+    assert_eq!(of("dead"), "Kernel dead does not answer; its connection file is stale.");
     assert_eq!(of("other"), Error::no_kernel("other").cause);
     assert_eq!(of("../dead"), Error::no_kernel("../dead").cause);
     let error = foreign.join("dead").await.map(|_| ()).unwrap_err();

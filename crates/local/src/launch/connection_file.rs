@@ -14,9 +14,9 @@ use files::private_folder;
 /// Linux has room for 108 bytes in the path of a socket, macOS for 104, both with the closing NUL.
 const MAX_SOCKET_PATH: usize = 100;
 
-/// How the names of the folders with sockets begin.
+/// How the names of the folders with sockets start.
 pub(super) const SOCKET_FOLDER: &str = "cellbridge-";
-/// How the names of sockets begin; a hyphen and a number follow.
+/// How the names of sockets start; a hyphen and a number follow.
 pub(super) const SOCKET: &str = "k";
 
 /// The member of a connection file that marks kernels of this program. Other programs ignore it.

@@ -143,7 +143,7 @@ fn the_server_whose_root_is_the_closest_ancestor_comes_first() {
     let servers: [(u16, &Path); 5] = [
         (1, Path::new("")),
         (2, &folder.0),
-        // Its name begins like that of an ancestor.
+        // Its name starts like that of an ancestor.
         (3, &folder.0.join("work/pro")),
         (4, &project),
         (5, &work),

@@ -70,12 +70,12 @@ async fn a_refused_connection_names_the_server() {
 #[tokio::test]
 async fn a_server_is_given_up_after_the_network_timeout() {
     let network_timeout = NetworkTimeout::from_seconds(0.1).unwrap();
-    for begun in ["", "HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n[{"] {
+    for start in ["", "HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n[{"] {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = Address::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
         let silent = tokio::spawn(async move {
             let (mut connection, _) = listener.accept().await.unwrap();
-            connection.write_all(begun.as_bytes()).await.unwrap();
+            connection.write_all(start.as_bytes()).await.unwrap();
             std::future::pending::<()>().await;
         });
         let options = Options { network_timeout, ..Options::default() };

@@ -224,7 +224,7 @@ fn a_state_vector_can_end_within_a_character() {
     }
 }
 
-/// Frames that begin as real ones do.
+/// Frames that start as real ones do.
 fn frames() -> impl Strategy<Value = Vec<u8>> {
     let update = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/history.update")).unwrap();
     let mutated = (any::<prop::sample::Index>(), proptest::collection::vec(any::<u8>(), 1..4)).prop_map(

@@ -60,7 +60,7 @@ impl ContentsStore {
                 Err(problem) => {
                     tracing::warn!(path = self.path, %problem, "failed to restore a notebook");
                     "A BROKEN PART of it is on disk now, and the previous content could not be restored; the server \
-                     has a copy in the same folder, whose name is .~ and the file's name."
+                     has a copy in the same folder, named .~ followed by the file's name."
                 }
             },
             Err(Unread::Unknown) => "The content on disk is now unknown.",

@@ -118,7 +118,7 @@ impl ForeignKernel {
 
     fn not_joined(&self, error: KernelError) -> Error {
         let cause = format!("Kernel {} cannot be joined: {error}.", self.id);
-        let next = "If it is running code, try again when that has ended.";
+        let next = "If it is running code, try again when the code has finished.";
         Error::new(ErrorKind::RemoteFailure, cause, next).with_source(error)
     }
 }

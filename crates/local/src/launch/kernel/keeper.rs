@@ -359,6 +359,6 @@ impl LocalKernel {
 /// What an agent is told if the earlier kernel of a notebook is not used.
 pub(crate) fn not_used(cause: &str) -> String {
     format!(
-        "The earlier kernel of this notebook is not used: {cause}. This one is new, without its variables."
+        "The earlier kernel of this notebook is not used: {cause}. The notebook has a new kernel, without the earlier variables."
     )
 }

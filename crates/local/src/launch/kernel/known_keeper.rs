@@ -12,7 +12,7 @@ pub(crate) struct KnownKeeper {
     pub(crate) record: KernelFile,
     /// What it said last.
     pub(crate) welcome: Option<Welcome>,
-    /// Why it cannot be used, although it lives: it is of another version of the program, or does not answer.
+    /// Why it cannot be used, although it lives: it has another version of the program, or does not answer.
     pub(crate) refusal: Option<String>,
     /// Whether an earlier server started it.
     pub(crate) is_from_earlier: bool,
