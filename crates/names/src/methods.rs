@@ -40,7 +40,7 @@ pub(crate) fn has_word(words: &str, word: &str) -> bool {
 
 /// What a method does to its object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Change {
+pub(crate) struct Mutation {
     pub(crate) when: When,
     /// What calling it once more does.
     pub(crate) again: Repeat,
@@ -59,7 +59,7 @@ pub(crate) enum When {
     InPlace,
 }
 
-pub(crate) fn change_by(method: &str) -> Option<Change> {
+pub(crate) fn mutation_by(method: &str) -> Option<Mutation> {
     let (when, again, is_by_key) = match method {
         "pop" | "popitem" | "popleft" => (When::Always, Repeat::Differs, false),
         "setdefault" => (When::Always, Repeat::Same, true),
@@ -79,7 +79,7 @@ pub(crate) fn change_by(method: &str) -> Option<Change> {
         }
         _ => return None,
     };
-    Some(Change { when, again, is_by_key })
+    Some(Mutation { when, again, is_by_key })
 }
 
 #[cfg(test)]
@@ -93,7 +93,7 @@ mod tests {
         let mut seen = BTreeSet::new();
         for method in words() {
             assert!(seen.insert(method), "{method} is listed twice");
-            assert_eq!(change_by(method), None, "{method} is said to read and to change");
+            assert_eq!(mutation_by(method), None, "{method} is said to read and to change");
         }
     }
 }

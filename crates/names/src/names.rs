@@ -30,7 +30,7 @@ pub struct Names {
     /// The names that it binds to what a function gives, with the function's name. See [`Effects::yields`].
     pub made_by: BTreeMap<Name, Name>,
     /// What the objects of names and of classes are given, of which some may be streams.
-    pub given: SmallSet<(Name, Given)>,
+    pub contents: SmallSet<(Name, Content)>,
     /// What goes into the objects of names and may run when these are used: `M` and `f` after `m = M(f)`, `m` after `ms = [m]`, and the
     /// bases of a class.
     pub holds: BTreeMap<Name, NameSet>,
@@ -114,7 +114,7 @@ pub struct Effects {
     /// Of a function: it is a generator, so that what it gives is a stream.
     pub yields: bool,
     /// Of a function: it keeps what it gave, or the names that it used, as with `@cache` and `@jit`.
-    pub keeps: bool,
+    pub caches: bool,
     /// Of a class, or of a function that gives a function: what it uses counts when what it gave is used.
     pub gives_code: bool,
     pub is_class: bool,
@@ -161,7 +161,7 @@ impl ObjectUse {
 
 /// Something that an object is given.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Given {
+pub enum Content {
     Stream,
     /// Of a class: a stream that it makes itself.
     Made,

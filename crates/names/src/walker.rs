@@ -80,7 +80,7 @@ pub(crate) struct Walker {
     /// In how many places the walk is where a name that nothing defines is no error.
     tolerant: usize,
     /// In how many lambdas the walk is that go into an object.
-    kept: usize,
+    captured: usize,
     /// What these use.
     pending: Vec<Pending>,
 }

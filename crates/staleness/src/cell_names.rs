@@ -16,14 +16,14 @@ use crate::hash;
 pub(crate) const MAX_SOURCE: usize = 4 * 1024 * 1024;
 
 /// The names of so much source are kept, in bytes, and none of a notebook with more cells.
-const MAX_KEPT: usize = 128 * 1024;
+const MAX_CACHED: usize = 128 * 1024;
 const MAX_CELLS: usize = 2000;
 
 /// The names of the sources that were read last, all in one language.
 #[derive(Default)]
 pub(crate) struct ReadNames {
     language: String,
-    kept: HashMap<u64, Arc<Names>>,
+    cache: HashMap<u64, Arc<Names>>,
     bytes: usize,
     is_large: bool,
 }
@@ -43,18 +43,18 @@ impl ReadNames {
             return Arc::new(Names::unknown(Unknown::TooLong));
         }
         let key = hash(source);
-        if let Some(known) = self.kept.get(&key) {
+        if let Some(known) = self.cache.get(&key) {
             return known.clone();
         }
         let names = Arc::new(Names::in_language(source, &self.language));
         if self.is_large {
             return names;
         }
-        if self.bytes + source.len() > MAX_KEPT {
-            (self.kept, self.bytes) = (HashMap::new(), 0);
+        if self.bytes + source.len() > MAX_CACHED {
+            (self.cache, self.bytes) = (HashMap::new(), 0);
         }
         self.bytes += source.len();
-        self.kept.insert(key, names.clone());
+        self.cache.insert(key, names.clone());
         names
     }
 }

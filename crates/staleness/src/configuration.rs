@@ -7,7 +7,7 @@ use names::{Names, is_configuration};
 
 use crate::book::{Book, Event};
 use crate::effective::Write;
-use crate::facts::State;
+use crate::facts::StaleState;
 use crate::input::{Finding, Used};
 
 impl Book<'_> {
@@ -44,8 +44,8 @@ impl Book<'_> {
             let setter = writers.iter().rev().find(|(writer, _)| sets(*writer, part));
             match setter {
                 Some((setter, _)) if event.position == Some(*setter) => None,
-                Some((setter, _)) => Some((State::OutOfOrder, event, Some(*setter))),
-                None => Some((State::MayHaveChanged, event, None)),
+                Some((setter, _)) => Some((StaleState::OutOfOrder, event, Some(*setter))),
+                None => Some((StaleState::MayHaveChanged, event, None)),
             }
         });
         let (state, event, setter) = found.min_by_key(|(state, ..)| *state)?;

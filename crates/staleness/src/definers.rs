@@ -129,14 +129,14 @@ impl<'a> Definers<'a> {
             has_streams,
             has_known_objects,
         };
-        definers.add_kept();
+        definers.add_captured();
         if has_known_objects {
             definers.add_given();
         }
         definers
     }
 
-    fn add_kept(&mut self) {
+    fn add_captured(&mut self) {
         let mut all = Vec::new();
         for (at, cell) in self.facts.cells.iter().enumerate() {
             for (name, added) in &cell.names.added {
@@ -146,7 +146,7 @@ impl<'a> Definers<'a> {
                 );
             }
             for (decorator, functions) in &cell.names.registered {
-                let objects = self.keeping(decorator, at);
+                let objects = self.capturing(decorator, at);
                 for function in functions {
                     all.extend(objects.iter().map(|name| (*name, at, Code::Function(function))));
                 }
@@ -158,7 +158,7 @@ impl<'a> Definers<'a> {
     }
 
     /// The objects that a decorator of a cell changes.
-    fn keeping(&self, decorator: &'a Name, at: usize) -> Vec<&'a str> {
+    fn capturing(&self, decorator: &'a Name, at: usize) -> Vec<&'a str> {
         if let Some(function) = self.function_at(decorator, at).filter(|function| !function.is_class) {
             return function.changes.iter().map(String::as_str).collect();
         }

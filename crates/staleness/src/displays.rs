@@ -3,19 +3,19 @@
 use names::{Names, is_configuration, is_shared};
 
 use crate::book::Book;
-use crate::facts::{CellState, State};
+use crate::facts::{CellState, StaleState};
 
 impl Book<'_> {
     /// Tells of cells that nothing else is wrong with, but that show something else than in a run of the whole notebook.
     pub(crate) fn judge_displays(&self, states: &mut [CellState]) {
         for position in 0..states.len() {
-            if states[position].state <= State::MayHaveChanged {
+            if states[position].state <= StaleState::MayHaveChanged {
                 continue;
             }
             let displays = self.displays(position);
             let evidence = displays.into_iter().find_map(|name| self.updated(name, position, states));
             if let Some(evidence) = evidence {
-                (states[position].state, states[position].evidence) = (State::MayHaveChanged, evidence);
+                (states[position].state, states[position].evidence) = (StaleState::MayHaveChanged, evidence);
             }
         }
     }

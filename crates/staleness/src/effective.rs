@@ -25,7 +25,7 @@ pub(crate) struct Effective<'n> {
     /// What the values of the written names are made of.
     pub(crate) flows: BTreeMap<&'n str, Flow<'n>>,
     /// The functions of other cells that keep their results, with all names that these are made of.
-    pub(crate) keeps: BTreeMap<&'n str, BTreeSet<&'n str>>,
+    pub(crate) caches: BTreeMap<&'n str, BTreeSet<&'n str>>,
     /// It calls something that may give another result each time.
     varies: bool,
     pub(crate) unknown: Option<&'n Unknown>,

@@ -143,7 +143,7 @@ pub struct Facts<'a> {
 
 /// What can be said of a cell's outputs. A later one is a weaker statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum State {
+pub enum StaleState {
     NeverRun,
     OutputsFromElsewhere,
     Edited,
@@ -158,7 +158,7 @@ pub enum State {
     Running,
 }
 
-impl State {
+impl StaleState {
     pub const ALL: [Self; 11] = [
         Self::NeverRun,
         Self::OutputsFromElsewhere,
@@ -199,7 +199,7 @@ impl State {
 /// The state of a cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CellState {
-    pub state: State,
+    pub state: StaleState,
     /// Why, in one line. Empty for a cell that is up to date.
     pub evidence: String,
     /// The names that it uses, if cells above write them.
@@ -211,8 +211,8 @@ pub struct CellState {
 /// A name that a cell writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Written {
-    /// What can be said of its value: less than [`State::UpToDate`] if what it is made of has changed.
-    pub(crate) state: State,
+    /// What can be said of its value: less than [`StaleState::UpToDate`] if what it is made of has changed.
+    pub(crate) state: StaleState,
     /// Whether the object may stay as it is.
     pub(crate) is_weak: bool,
     /// Whether it is the same value each time, and was so in the last run.
@@ -232,7 +232,7 @@ pub(crate) struct Input {
     pub(crate) is_overwritten: bool,
     /// The names that its object still has the earlier values of: those that the results of a function that keeps them are made of, and
     /// those that choose the part of it which the cell changes.
-    pub(crate) keeps: Vec<Name>,
+    pub(crate) retains: Vec<Name>,
     /// The classes that it was made with, if the cell may compare it with them.
     pub(crate) made_with: Vec<MadeWith>,
 }
@@ -261,10 +261,10 @@ pub(crate) struct Writer {
 impl CellState {
     /// A run of the cell as it is has not ended: what is known of its last outputs no longer matters.
     pub fn runs(&mut self, evidence: String) {
-        (self.state, self.evidence) = (State::Running, evidence);
+        (self.state, self.evidence) = (StaleState::Running, evidence);
     }
 
-    pub(crate) fn new(state: State, evidence: impl Into<String>) -> Self {
+    pub(crate) fn new(state: StaleState, evidence: impl Into<String>) -> Self {
         Self { state, evidence: evidence.into(), inputs: Vec::new(), writes: BTreeMap::new() }
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::book::Book;
-use crate::facts::{MadeWith, State};
+use crate::facts::{MadeWith, StaleState};
 use crate::input::{Finding, Used};
 
 /// So many values are looked through for one that was made with a class.
@@ -80,7 +80,7 @@ impl<'a> Book<'a> {
             self.made_with(used, &definitions).into_iter().find(|made_with| made_with.is_outdated)?;
         let of = made_with.of;
         let clause = format!("it was created with {of} before {of} was redefined");
-        Some(used.finding(State::OutOfOrder, &clause))
+        Some(used.finding(StaleState::OutOfOrder, &clause))
     }
 }
 

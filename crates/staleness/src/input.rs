@@ -5,7 +5,7 @@ use names::{is_predefined, is_shared};
 use crate::book::{Book, Event};
 use crate::effective::Write;
 use crate::evidence::uses;
-use crate::facts::{CellState, Input, Run, State, Writer};
+use crate::facts::{CellState, Input, Run, StaleState, Writer};
 
 mod missing;
 mod overwritten;
@@ -13,7 +13,7 @@ mod writer;
 
 /// Something that is wrong with an input.
 pub(crate) struct Finding {
-    pub(crate) state: State,
+    pub(crate) state: StaleState,
     pub(crate) evidence: String,
     /// In a run of the whole notebook the cell fails here: no cell above defines the name.
     pub(crate) is_missing: bool,
@@ -33,7 +33,7 @@ pub(crate) struct Used<'u> {
 }
 
 impl Used<'_> {
-    pub(crate) fn finding(&self, state: State, clause: &str) -> Finding {
+    pub(crate) fn finding(&self, state: StaleState, clause: &str) -> Finding {
         let evidence = format!("{}: {clause}", uses(self.name, self.through));
         Finding { state, evidence, is_missing: false }
     }
@@ -52,7 +52,7 @@ impl Book<'_> {
         let mut worst = None;
         for writer in writers {
             // A random state has hundreds of writers: only what becomes the answer is worded.
-            let limit = worst.as_ref().map_or(State::UpToDate, |worst: &Finding| worst.state);
+            let limit = worst.as_ref().map_or(StaleState::UpToDate, |worst: &Finding| worst.state);
             worst = self.writer(used, *writer, made, above, limit).or(worst);
         }
         let others = match definer {
@@ -65,9 +65,9 @@ impl Book<'_> {
             Some(definer) => [
                 self.overwritten(used, definer, writers),
                 self.repeated(used, definer, writers),
-                self.kept(used, definer)
+                self.cached(used, definer)
                     .or_else(|| self.of_earlier_class(used))
-                    .or_else(|| self.left_over(used, writers)),
+                    .or_else(|| self.of_earlier_run(used, writers)),
             ],
             None if used.is_own => [const { None }; 3],
             None if is_shared(used.name) => [self.misconfigured(used, writers), None, None],
@@ -92,16 +92,16 @@ impl Book<'_> {
                 let is_module = self.is_module(definer, name);
                 self.overwritten(used, definer, writers).is_some_and(is_stale)
                     || !is_module && self.repeated(used, definer, writers).is_some()
-                    || self.kept(used, definer).is_some()
+                    || self.cached(used, definer).is_some()
             }) || self.misconfigured(used, writers).is_some_and(is_stale);
             let made = definer.and_then(|definer| self.made(used, definer));
             let writers =
                 writers.iter().map(|(writer, write)| self.writer_of(*writer, *write, used, made)).collect();
             let keys = effective.keys.get(name).map(|keys| &keys.inputs);
-            let keeps = effective.keeps.get(name).into_iter().chain(keys).flatten();
-            let keeps = keeps.map(|it| (*it).to_owned()).collect();
+            let retains = effective.caches.get(name).into_iter().chain(keys).flatten();
+            let retains = retains.map(|it| (*it).to_owned()).collect();
             let made_with = self.made_with(used, &definitions);
-            Input { name: name.to_owned(), writers, is_overwritten, keeps, made_with }
+            Input { name: name.to_owned(), writers, is_overwritten, retains, made_with }
         };
         let inputs = effective.uses.iter().map(|(name, through)| input(name, *through));
         inputs.filter(|input| !input.writers.is_empty()).collect()

@@ -11,12 +11,12 @@ use crate::carried::{Codes, Present, carried};
 use crate::cell_names::{CellNames, MAX_SOURCE, ReadNames};
 use crate::facts::is_python;
 use crate::shown::depends_on;
-use crate::{CellState, Clock, Facts, RandomUses, Run, State, add_random, states};
+use crate::{CellState, Clock, Facts, RandomUses, Run, StaleState, add_random, states};
 
 /// What is known of a cell's outputs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judgement {
-    pub state: State,
+    pub state: StaleState,
     /// Why, in one line. Empty for a cell that is up to date.
     pub evidence: String,
 }
@@ -77,7 +77,7 @@ impl Judged {
 }
 
 /// All facts about a notebook, and what the rules say.
-pub struct Known {
+pub struct NotebookFacts {
     /// The code cells.
     pub cells: Vec<crate::Cell>,
     runs: Vec<Run>,
@@ -107,7 +107,7 @@ impl Judge {
         self.last = None;
         let undefined = self.undefined(&basis.notebook, &basis.language);
         let runs = if basis.version == 0 { (Vec::new(), Codes::new()) } else { runs() };
-        let known = (!runs.0.is_empty()).then(|| self.known(&basis, runs, clock));
+        let known = (!runs.0.is_empty()).then(|| self.facts(&basis, runs, clock));
         let ran_well = known.as_ref().map(|known| ran_well(known, basis.instance)).unwrap_or_default();
         let count = basis.notebook.cells().len();
         let states = known.map(|known| {
@@ -131,11 +131,16 @@ impl Judge {
         with_stack(|| self.cell_names.undefined(notebook, language, &mut self.names))
     }
 
-    pub fn known(&mut self, basis: &Basis, runs: (Vec<Run>, Codes), clock: Clock<'_>) -> Known {
-        with_stack(|| self.known_now(basis, runs, clock))
+    pub fn facts(&mut self, basis: &Basis, runs: (Vec<Run>, Codes), clock: Clock<'_>) -> NotebookFacts {
+        with_stack(|| self.facts_now(basis, runs, clock))
     }
 
-    fn known_now(&mut self, basis: &Basis, (runs, codes): (Vec<Run>, Codes), clock: Clock<'_>) -> Known {
+    fn facts_now(
+        &mut self,
+        basis: &Basis,
+        (runs, codes): (Vec<Run>, Codes),
+        clock: Clock<'_>,
+    ) -> NotebookFacts {
         let (notebook, instance) = (&basis.notebook, basis.instance);
         self.names.begin(notebook, &basis.language);
         let (mut cells, sources) = crate::Cell::all_of(notebook, &basis.language);
@@ -166,7 +171,7 @@ impl Judge {
             runs
         };
         let states = states(Facts { cells: &cells, runs: &runs, instance, clock });
-        Known { cells, runs, states }
+        NotebookFacts { cells, runs, states }
     }
 }
 
@@ -174,7 +179,7 @@ fn shown(state: CellState) -> Judgement {
     Judgement { state: state.state, evidence: state.evidence }
 }
 
-fn ran_well(known: &Known, instance: Option<u64>) -> HashSet<usize> {
+fn ran_well(known: &NotebookFacts, instance: Option<u64>) -> HashSet<usize> {
     let is_well = |run: &&Run| !run.has_failed && instance == Some(run.instance);
     let ran = known.runs.iter().filter(is_well).filter_map(|run| Some((run.cell.as_ref()?, run.source)));
     let ran: HashSet<(&CellId, u64)> = ran.collect();

@@ -28,6 +28,7 @@
 //! a run of the whole notebook, as by `x += 1` that ran twice, is out of order.
 
 mod book;
+mod cached;
 mod carried;
 mod cell_names;
 mod configuration;
@@ -40,16 +41,15 @@ mod history;
 mod identity;
 mod input;
 mod judge;
-mod kept;
 mod plan;
 mod random;
 mod rules;
 mod shown;
 
 pub use carried::{Codes, remember};
-pub use facts::{Cell, CellState, Clock, Facts, Run, State, hash};
+pub use facts::{Cell, CellState, Clock, Facts, Run, StaleState, hash};
 pub use history::{Ended, History};
-pub use judge::{Basis, Judge, Judged, Judgement, Known};
+pub use judge::{Basis, Judge, Judged, Judgement, NotebookFacts};
 pub use plan::plan;
 pub use random::{RandomUses, add_random};
 pub use rules::states;

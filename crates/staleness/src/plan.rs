@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use names::Name;
 
-use crate::facts::{CellState, Input, State, Writer};
+use crate::facts::{CellState, Input, StaleState, Writer};
 
 /// The positions of the cells to run, in order: of the `wanted` ones those that are stale, with the cells above that they
 /// need. With `all`, also the cells that would be stale afterwards, because one of these changes their input.
@@ -34,18 +34,18 @@ struct Plan<'s> {
 
 impl Plan<'_> {
     fn without_running(&self) -> Vec<usize> {
-        let mut kept = Vec::with_capacity(self.planned.len());
+        let mut remaining = Vec::with_capacity(self.planned.len());
         for position in &self.planned {
             let state = &self.states[*position];
             let uses_one = || {
                 let mut writers = state.inputs.iter().flat_map(|input| &input.writers);
-                writers.any(|writer| kept.binary_search(&writer.position).is_ok())
+                writers.any(|writer| remaining.binary_search(&writer.position).is_ok())
             };
-            if state.state != State::Running || uses_one() {
-                kept.push(*position);
+            if state.state != StaleState::Running || uses_one() {
+                remaining.push(*position);
             }
         }
-        kept
+        remaining
     }
 
     /// The cells that planned ones need.
@@ -59,13 +59,13 @@ impl Plan<'_> {
         }
         for position in &self.planned {
             for input in &self.states[*position].inputs {
-                let is_kept = || input.keeps.iter().any(|name| is_written(&writing, name, *position));
+                let is_retained = || input.retains.iter().any(|name| is_written(&writing, name, *position));
                 for made_with in &input.made_with {
                     if made_with.is_outdated || self.planned.contains(&made_with.definer) {
                         needed.extend(&made_with.makers);
                     }
                 }
-                let is_lost = input.is_overwritten || overwrites(&writing, input, *position) || is_kept();
+                let is_lost = input.is_overwritten || overwrites(&writing, input, *position) || is_retained();
                 // What changes the object that an earlier writer makes again has to change it again.
                 let again = input.writers.iter().position(|writer| self.planned.contains(&writer.position));
                 for (index, writer) in input.writers.iter().enumerate() {
@@ -130,8 +130,8 @@ impl Plan<'_> {
             .collect();
         let is_for_itself = cell.state.is_stale() || !new.is_empty();
         let changes = cell.writes.iter().filter(|(_, written)| {
-            let is_new =
-                written.state < State::UpToDate || written.inputs.iter().any(|input| new.contains(input));
+            let is_new = written.state < StaleState::UpToDate
+                || written.inputs.iter().any(|input| new.contains(input));
             // `x = x + 1`: the cell changes what it uses.
             let is_own = || written.inputs.iter().any(|input| cell.writes.contains_key(input));
             let may_differ = || !written.is_weak && (written.varies || is_own());

@@ -15,7 +15,7 @@ pub struct RandomUses(Vec<(u64, Vec<BTreeMap<Name, RandomUse>>)>);
 
 impl RandomUses {
     /// The cells as they are, and as they ran.
-    const KEPT: usize = 2;
+    const CACHED: usize = 2;
 
     fn of(&mut self, sources: &[&str]) -> Vec<BTreeMap<Name, RandomUse>> {
         let mut hash = DefaultHasher::new();
@@ -23,7 +23,7 @@ impl RandomUses {
         let key = hash.finish();
         let known = self.0.iter().position(|(known, _)| *known == key).map(|index| self.0.remove(index));
         let known = known.unwrap_or_else(|| (key, random_use(sources)));
-        self.0.truncate(Self::KEPT - 1);
+        self.0.truncate(Self::CACHED - 1);
         self.0.insert(0, known.clone());
         known.1
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use names::{Name, is_configuration};
 
 use crate::book::Book;
-use crate::facts::{CellState, Facts, State, Written};
+use crate::facts::{CellState, Facts, StaleState, Written};
 use crate::input::{Finding, Used};
 
 /// The state of each cell of [`Facts::cells`].
@@ -25,7 +25,7 @@ impl Book<'_> {
     fn state(&self, position: usize, above: &[CellState]) -> CellState {
         let cell = &self.facts.cells[position];
         if cell.is_blank {
-            return CellState::new(State::UpToDate, "");
+            return CellState::new(StaleState::UpToDate, "");
         }
         let found = self.found(position, above);
         let without_names = self.state_without_names(position);
@@ -42,14 +42,14 @@ impl Book<'_> {
         let Some(run) = self.run(position) else {
             return Some(match cell.execution_count {
                 Some(count) => CellState::new(
-                    State::OutputsFromElsewhere,
+                    StaleState::OutputsFromElsewhere,
                     format!("In[{count}] is from a run that Cellbridge did not see"),
                 ),
                 None if cell.has_outputs => CellState::new(
-                    State::OutputsFromElsewhere,
+                    StaleState::OutputsFromElsewhere,
                     "its outputs are from a run that Cellbridge did not see",
                 ),
-                None => CellState::new(State::NeverRun, "Cellbridge has seen no run of this cell"),
+                None => CellState::new(StaleState::NeverRun, "Cellbridge has seen no run of this cell"),
             });
         };
         let at = || self.at(run);
@@ -58,17 +58,20 @@ impl Book<'_> {
         {
             let evidence =
                 format!("it shows In[{shown}]; the last run that Cellbridge saw was In[{ours}] ({})", at());
-            return Some(CellState::new(State::OutputsFromElsewhere, evidence));
+            return Some(CellState::new(StaleState::OutputsFromElsewhere, evidence));
         }
         if run.source != cell.source {
-            return Some(CellState::new(State::Edited, format!("edited after its {}", at())));
+            return Some(CellState::new(StaleState::Edited, format!("edited after its {}", at())));
         }
         match self.facts.instance {
             Some(instance) if instance == run.instance => None,
-            Some(_) => {
-                Some(CellState::new(State::OtherKernel, format!("{}, before the kernel was restarted", at())))
+            Some(_) => Some(CellState::new(
+                StaleState::OtherKernel,
+                format!("{}, before the kernel was restarted", at()),
+            )),
+            None => {
+                Some(CellState::new(StaleState::OtherKernel, format!("{}, and its kernel has stopped", at())))
             }
-            None => Some(CellState::new(State::OtherKernel, format!("{}, and its kernel has stopped", at()))),
         }
     }
 
@@ -99,9 +102,9 @@ impl Book<'_> {
         }
         match &self.now[position].unknown {
             Some(why) => {
-                CellState::new(State::NothingKnown, format!("its names cannot be determined: {why}"))
+                CellState::new(StaleState::NothingKnown, format!("its names cannot be determined: {why}"))
             }
-            None => CellState::new(State::UpToDate, ""),
+            None => CellState::new(StaleState::UpToDate, ""),
         }
     }
 
@@ -122,23 +125,23 @@ impl Book<'_> {
             let name = *name;
             let flow = &effective.flows[name];
             let by_cell = match cell.map(|cell| cell.state) {
-                Some(State::Edited) => {
+                Some(StaleState::Edited) => {
                     let before = ran.and_then(|ran| ran.flows.get(name));
                     let is_same = before.is_some_and(|before| before.code == flow.code)
                         || self.is_fixed(position, name);
-                    if is_same { State::UpToDate } else { State::Edited }
+                    if is_same { StaleState::UpToDate } else { StaleState::Edited }
                 }
                 Some(state) => state,
-                None => State::UpToDate,
+                None => StaleState::UpToDate,
             };
             let by_inputs =
                 flow.inputs.iter().filter_map(|input| found.get(*input)).map(|finding| finding.state);
-            let state = by_inputs.chain([by_cell]).chain(missing).min().unwrap_or(State::UpToDate);
+            let state = by_inputs.chain([by_cell]).chain(missing).min().unwrap_or(StaleState::UpToDate);
             let inputs = flow.inputs.iter().map(|input| (*input).to_owned()).collect();
             let varies = flow.varies;
             // Settings are made again with the same values.
             let is_set_again = is_configuration(name)
-                && state == State::UpToDate
+                && state == StaleState::UpToDate
                 && flow.inputs.iter().all(|it| *it == name);
             let is_fixed = is_set_again || write.binds() && self.is_fixed(position, name);
             let is_weak = write.is_weak();

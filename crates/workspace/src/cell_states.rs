@@ -9,7 +9,7 @@ use names::Undefined;
 use notebook::{CellId, Notebook};
 use place::KernelState;
 use runs::{CellTags, OpenNotebook};
-use staleness::{Basis, Clock, Judged, Judgement, State, hash, plan};
+use staleness::{Basis, Clock, Judged, Judgement, StaleState, hash, plan};
 
 use crate::workspace::Workspace;
 
@@ -28,7 +28,7 @@ impl CellStates {
     pub fn get(&self, index: usize) -> Option<Judgement> {
         let cell = self.notebook.cells().get(index).filter(|cell| cell.is_code())?;
         match self.running.get(&index) {
-            Some(evidence) => Some(Judgement { state: State::Running, evidence: evidence.clone() }),
+            Some(evidence) => Some(Judgement { state: StaleState::Running, evidence: evidence.clone() }),
             None => self.judged.state(index, cell),
         }
     }
@@ -112,7 +112,7 @@ impl Workspace {
         let clock: Clock<'_> = &|_| String::new();
         let basis = self.basis(opened, notebook, clock);
         let runs = self.runner().history().runs(opened, None);
-        let known = opened.judge().known(&basis, runs, clock);
+        let known = opened.judge().facts(&basis, runs, clock);
         let (mut states, running) = (known.states, self.running(opened, notebook));
         let position = |index: usize| known.cells.binary_search_by_key(&index, |cell| cell.index).ok();
         for (index, evidence) in &running {

@@ -25,5 +25,5 @@ pub use operations::{
 };
 pub use places::{ConnectScope, Located};
 pub use session::{CopiedNotebook, CopyPreview, FilePreview, PastOperation, Session, UndoTarget, Undone};
-pub use staleness::{Judgement as StaleJudgement, State as StaleState};
+pub use staleness::{Judgement as StaleJudgement, StaleState};
 pub use workspace::{Settings, Workspace};

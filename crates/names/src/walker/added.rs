@@ -7,16 +7,16 @@ use syntax::{Locals, Name, Resolved};
 use super::Walker;
 use super::expressions::root;
 use super::known::Pending;
-use crate::methods::{When, change_by};
+use crate::methods::{When, mutation_by};
 
 /// Lambdas and functions in a value.
 #[derive(Default)]
-struct Kept<'a> {
+struct Captured<'a> {
     code: Vec<&'a Expr>,
     functions: Vec<Name>,
 }
 
-impl<'a> Kept<'a> {
+impl<'a> Captured<'a> {
     fn add(&mut self, value: &'a Expr) {
         match value {
             Expr::Lambda(_) => self.code.push(value),
@@ -31,20 +31,20 @@ impl<'a> Kept<'a> {
 
 impl Walker {
     /// Visits a value whose lambdas run later.
-    pub(super) fn visit_kept(&mut self, value: &Expr) {
+    pub(super) fn visit_captured(&mut self, value: &Expr) {
         match value {
             Expr::Lambda(_) => {
-                self.kept += 1;
+                self.captured += 1;
                 self.visit_expr(value);
-                self.kept -= 1;
+                self.captured -= 1;
             }
-            Expr::List(list) => list.elts.iter().for_each(|item| self.visit_kept(item)),
-            Expr::Tuple(tuple) => tuple.elts.iter().for_each(|item| self.visit_kept(item)),
-            Expr::Set(set) => set.elts.iter().for_each(|item| self.visit_kept(item)),
+            Expr::List(list) => list.elts.iter().for_each(|item| self.visit_captured(item)),
+            Expr::Tuple(tuple) => tuple.elts.iter().for_each(|item| self.visit_captured(item)),
+            Expr::Set(set) => set.elts.iter().for_each(|item| self.visit_captured(item)),
             Expr::Dict(dict) => {
                 for item in &dict.items {
                     item.key.iter().for_each(|key| self.visit_expr(key));
-                    self.visit_kept(&item.value);
+                    self.visit_captured(&item.value);
                 }
             }
             _ => self.visit_expr(value),
@@ -55,15 +55,15 @@ impl Walker {
     pub(super) fn visit_added(&mut self, value: &Expr) {
         match value {
             Expr::Name(name) => self.hand_on(&name.id),
-            _ => self.visit_kept(value),
+            _ => self.visit_captured(value),
         }
     }
 
     /// Visits a call that puts its arguments into an object and only does this, if it is one: it runs no code that is there already.
-    pub(super) fn visit_keeping_call(&mut self, call: &ExprCall, is_discarded: bool) -> bool {
+    pub(super) fn visit_capturing_call(&mut self, call: &ExprCall, is_discarded: bool) -> bool {
         let Some(method) = call.func.as_attribute_expr() else { return false };
-        let is_keeping = change_by(&method.attr).is_some_and(|change| change.when != When::InPlace);
-        if !is_keeping {
+        let is_capturing = mutation_by(&method.attr).is_some_and(|change| change.when != When::InPlace);
+        if !is_capturing {
             return false;
         }
         match &*method.value {
@@ -74,54 +74,54 @@ impl Walker {
         let is_one =
             matches!(method.attr.as_str(), "append" | "appendleft" | "add" | "insert" | "setdefault");
         for value in values(call) {
-            if is_one { self.visit_added(value) } else { self.visit_kept(value) }
+            if is_one { self.visit_added(value) } else { self.visit_captured(value) }
         }
         true
     }
 
     /// After a call that may put its arguments into an object.
-    pub(super) fn keep_arguments(&mut self, call: &ExprCall) {
+    pub(super) fn capture_arguments(&mut self, call: &ExprCall) {
         if let Some(method) = call.func.as_attribute_expr()
-            && change_by(&method.attr).is_some_and(|change| change.when != When::InPlace)
+            && mutation_by(&method.attr).is_some_and(|change| change.when != When::InPlace)
         {
-            self.keep_in(&method.value, values(call));
+            self.capture_in(&method.value, values(call));
         }
     }
 
     /// After a part of an object was set to this value.
-    pub(super) fn keep_part(&mut self, part: &Expr, value: &Expr) {
+    pub(super) fn capture_part(&mut self, part: &Expr, value: &Expr) {
         if part.is_subscript_expr() || part.is_attribute_expr() {
-            self.keep_in(part, std::iter::once(value));
+            self.capture_in(part, std::iter::once(value));
         }
     }
 
-    fn keep_in<'e>(&mut self, object: &Expr, values: impl Iterator<Item = &'e Expr>) {
+    fn capture_in<'e>(&mut self, object: &Expr, values: impl Iterator<Item = &'e Expr>) {
         let Some(name) = root(object).map(|root| self.whole(root)) else { return };
         // What is in a lambda is found with it.
-        if self.kept > 0 || self.scopes.resolve(&name) != Resolved::Module {
+        if self.captured > 0 || self.scopes.resolve(&name) != Resolved::Module {
             return;
         }
-        let mut kept = Kept::default();
-        values.for_each(|value| kept.add(value));
-        kept.functions.retain(|function| self.scopes.resolve(function) == Resolved::Module);
-        if kept.code.is_empty() && kept.functions.is_empty() {
+        let mut captured = Captured::default();
+        values.for_each(|value| captured.add(value));
+        captured.functions.retain(|function| self.scopes.resolve(function) == Resolved::Module);
+        if captured.code.is_empty() && captured.functions.is_empty() {
             return;
         }
         let outer = std::mem::take(&mut self.deferred);
-        self.kept += 1;
-        for code in kept.code {
+        self.captured += 1;
+        for code in captured.code {
             self.called_later(Locals::default(), |walker| walker.visit_expr(code));
         }
-        self.kept -= 1;
+        self.captured -= 1;
         let effects = std::mem::replace(&mut self.deferred, outer);
         let added = self.names.added.entry(name).or_default();
         added.code.uses.extend(effects.uses.iter().cloned());
         added.code.reads.extend(effects.reads.iter().cloned());
-        added.functions.extend(kept.functions);
+        added.functions.extend(captured.functions);
     }
 
     /// What decorators do with the function or class is not known, but some keep it.
-    pub(super) fn keep_decorated(&mut self, decorators: &[Decorator], name: &str) {
+    pub(super) fn capture_decorated(&mut self, decorators: &[Decorator], name: &str) {
         if self.definitions > 0 || !self.scopes.are_empty() {
             return;
         }
@@ -136,7 +136,7 @@ impl Walker {
 
     /// A name is used by code that runs later. Whether that is a use of the cell is known at its end.
     pub(super) fn use_later(&mut self, name: &str) -> bool {
-        let is_later = self.kept > 0 && self.functions == 0;
+        let is_later = self.captured > 0 && self.functions == 0;
         if is_later {
             self.pending.push(Pending {
                 name: name.to_owned(),

@@ -42,7 +42,7 @@ impl Walker {
 
     fn body(&mut self, body: &[Stmt]) -> Option<Branch> {
         let branch = self.chosen(|walker| walker.visit_body(body));
-        (!is_left(body)).then_some(branch)
+        (!exits(body)).then_some(branch)
     }
 
     /// Walks through a branch that a condition chooses.
@@ -76,7 +76,7 @@ impl Walker {
             clause.test.iter().for_each(|test| walker.visit_expr(test));
             walker.visit_body(&clause.body);
         });
-        (!is_left(&clause.body)).then_some(branch)
+        (!exits(&clause.body)).then_some(branch)
     }
 
     pub(super) fn walk_for(&mut self, block: &StmtFor) {
@@ -116,7 +116,7 @@ impl Walker {
         for handler in &block.handlers {
             let ExceptHandler::ExceptHandler(inner) = handler;
             let branch = self.branch(|walker| walker.visit_except_handler(handler));
-            branches.push((!is_left(&inner.body)).then_some(branch));
+            branches.push((!exits(&inner.body)).then_some(branch));
         }
         self.one_of(branches);
         self.visit_body(&block.finalbody);
@@ -130,7 +130,7 @@ impl Walker {
             .iter()
             .map(|case| {
                 let branch = self.chosen(|walker| walker.visit_match_case(case));
-                (!is_left(&case.body)).then_some(branch)
+                (!exits(&case.body)).then_some(branch)
             })
             .collect();
         if !is_last_open {
@@ -159,7 +159,7 @@ impl Walker {
 }
 
 /// Whether nothing behind the code runs.
-fn is_left(body: &[Stmt]) -> bool {
+fn exits(body: &[Stmt]) -> bool {
     match body.last() {
         Some(Stmt::Raise(_) | Stmt::Return(_) | Stmt::Continue(_) | Stmt::Break(_)) => true,
         Some(Stmt::Expr(statement)) => match &*statement.value {

@@ -36,9 +36,9 @@ impl Walker {
             let text = self.text(function).to_owned();
             self.fix(&function.name, &text, self.branches.len() > 1);
         }
-        self.keep_state(function);
-        self.keep_decorated(&function.decorator_list, &function.name);
-        self.keep_results(function);
+        self.mark_stateful(function);
+        self.capture_decorated(&function.decorator_list, &function.name);
+        self.cache_results(function);
         if self.definitions == 0 {
             self.gives_code(function);
         }
@@ -63,7 +63,7 @@ impl Walker {
             });
         });
         self.hold_bases(class);
-        self.keep_decorated(&class.decorator_list, &class.name);
+        self.capture_decorated(&class.decorator_list, &class.name);
         if self.definitions == 0 {
             self.patch_by_decorators(&class.decorator_list, &class.name);
             self.notes_changing_uses(class);

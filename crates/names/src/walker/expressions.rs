@@ -3,7 +3,7 @@
 use ruff_python_ast::{Expr, Stmt};
 use syntax::tree::path_of;
 
-use crate::methods::change_by;
+use crate::methods::mutation_by;
 
 /// `a` of `a.b[c].d`.
 pub(super) fn root(part: &Expr) -> Option<&str> {
@@ -34,5 +34,5 @@ pub(super) fn has_inner_expressions(statements: &[Stmt]) -> bool {
 
 fn gives_nothing(function: &str) -> bool {
     matches!(function, "print" | "display" | "show" | "seed" | "set_option" | "filterwarnings")
-        || change_by(function).is_some()
+        || mutation_by(function).is_some()
 }

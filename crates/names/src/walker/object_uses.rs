@@ -7,7 +7,7 @@ use ruff_python_ast::{Expr, ExprBinOp, Operator, StmtClassDef, WithItem};
 use syntax::SmallSet;
 
 use super::Walker;
-use super::own_methods::{Change, OwnMethods};
+use super::own_methods::{MethodMutation, OwnMethods};
 use crate::names::{ObjectUse, Repeat};
 use crate::shared::attribute;
 
@@ -103,9 +103,9 @@ impl Walker {
             asks.extend(found.asks.iter().map(|method| (how, *method)));
         }
         let given = own.attributes.given.iter().cloned().map(|given| (class.name.to_string(), given));
-        self.names.given.extend(given);
+        self.names.contents.extend(given);
         if let Some(effects) = self.names.functions.get_mut(class.name.as_str()) {
-            let gives_stream = by_call.get("__iter__").is_some_and(Change::is_any);
+            let gives_stream = by_call.get("__iter__").is_some_and(MethodMutation::is_any);
             effects.yields |= gives_stream || own.methods.contains_key("__next__");
             (effects.methods, effects.drains, effects.asks) = (uses, drains, asks);
         }

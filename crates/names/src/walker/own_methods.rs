@@ -15,7 +15,7 @@ use super::calls::is_generator;
 use super::expressions::root;
 use super::reading::{is_in_place, is_reading};
 use super::sources::{Attributes, Source};
-use crate::methods::change_by;
+use crate::methods::mutation_by;
 use crate::names::Repeat;
 use crate::shared::attribute;
 
@@ -37,7 +37,7 @@ pub(super) struct OwnMethods<'a> {
 
 /// What a method does to its object.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Change {
+pub(super) struct MethodMutation {
     /// What it surely does if it is called once more.
     pub(super) sure: Option<Repeat>,
     /// It calls something that may change the object.
@@ -48,7 +48,7 @@ pub(super) struct Change {
     pub(super) asks: BTreeSet<u32>,
 }
 
-impl Change {
+impl MethodMutation {
     /// Whether it may change the object.
     pub(super) fn is_any(&self) -> bool {
         self.sure.is_some() || self.is_possible
@@ -77,7 +77,7 @@ impl<'a> OwnMethods<'a> {
     }
 
     /// What each method does to its first `count` parameters, together with the methods that it calls.
-    pub(super) fn changes(&self, count: usize) -> BTreeMap<&'a str, Change> {
+    pub(super) fn changes(&self, count: usize) -> BTreeMap<&'a str, MethodMutation> {
         let (mut changes, mut callers) = (BTreeMap::new(), BTreeMap::<&str, Vec<&str>>::new());
         for (name, method) in &self.methods {
             let found = self.look_into(method, count);
@@ -89,7 +89,8 @@ impl<'a> OwnMethods<'a> {
         // Each method is looked into once, however many call it: a class may have thousands.
         let mut open: Vec<&str> = self.methods.keys().copied().collect();
         while let Some(name) = open.pop() {
-            let Some(change) = changes.get(name).cloned().filter(|change| *change != Change::default())
+            let Some(change) =
+                changes.get(name).cloned().filter(|change| *change != MethodMutation::default())
             else {
                 continue;
             };
@@ -117,7 +118,7 @@ impl<'a> OwnMethods<'a> {
             called: BTreeSet::new(),
             discarded: None,
             sources: BTreeMap::new(),
-            change: Change { is_possible: !is_plain, ..Change::default() },
+            change: MethodMutation { is_possible: !is_plain, ..MethodMutation::default() },
         };
         found.visit_body(&method.body);
         found
@@ -152,7 +153,7 @@ struct Changing<'a, 'm> {
     called: BTreeSet<&'a str>,
     /// The expression whose result is not used.
     discarded: Option<&'a Expr>,
-    change: Change,
+    change: MethodMutation,
 }
 
 impl<'a> Changing<'a, '_> {
@@ -267,7 +268,9 @@ impl<'a> Changing<'a, '_> {
         }
         // `map(self.items.append, xs)`
         let is_changing = |it: &Self, value: &Expr| {
-            value.as_attribute_expr().is_some_and(|part| change_by(&part.attr).is_some() && it.is_part(value))
+            value
+                .as_attribute_expr()
+                .is_some_and(|part| mutation_by(&part.attr).is_some() && it.is_part(value))
         };
         self.change.is_possible |= self.passes(&call.arguments, is_changing);
         self.hands_on_arguments(call);
@@ -311,7 +314,7 @@ impl<'a> Changing<'a, '_> {
         let name = method.attr.as_str();
         if self.is_own(method) {
             // It is followed where it is named.
-        } else if let Some(change) = change_by(name) {
+        } else if let Some(change) = mutation_by(name) {
             self.changes(&method.value, change.again);
         } else if is_in_place(call) || !is_reading(call, method, is_discarded) {
             self.change.is_possible |= self.is_part(&method.value);

@@ -8,7 +8,7 @@ use super::Walker;
 use super::expressions::root;
 use super::known::Derived;
 use super::reading::is_in_place_method;
-use crate::methods::{When, change_by, has_word};
+use crate::methods::{When, has_word, mutation_by};
 use crate::names::Repeat;
 
 /// Functions and methods that give a value of their kind for such a value, too.
@@ -52,7 +52,7 @@ impl Walker {
 
 /// What a method does to its object, if that is sure.
 pub(super) fn of_method(call: &ExprCall, method: &ExprAttribute, is_discarded: bool) -> Option<Repeat> {
-    let change = change_by(&method.attr);
+    let change = mutation_by(&method.attr);
     let is_sure = match change.map(|change| change.when) {
         Some(When::Always) => true,
         Some(When::IfDiscarded) => is_discarded,
@@ -67,13 +67,13 @@ pub(super) fn of_method(call: &ExprCall, method: &ExprAttribute, is_discarded: b
 
 /// What a method does to its object that has got a name of its own: `add = xs.append`. Each call may give it something else.
 pub(super) fn of_named_method(method: &ExprAttribute) -> Option<Repeat> {
-    let change = change_by(&method.attr).filter(|change| change.when != When::InPlace)?;
+    let change = mutation_by(&method.attr).filter(|change| change.when != When::InPlace)?;
     Some(if change.again == Repeat::Same { Repeat::Unknown } else { Repeat::Differs })
 }
 
 /// The arguments of a method that choose which parts of its object are another one then.
 pub(super) fn keys_of_method<'c>(call: &'c ExprCall, method: &str) -> Vec<&'c Expr> {
-    if !change_by(method).is_some_and(|change| change.is_by_key) {
+    if !mutation_by(method).is_some_and(|change| change.is_by_key) {
         return Vec::new();
     }
     let of_argument = |argument: &'c Expr| match argument {

@@ -10,8 +10,8 @@ use syntax::{Resolved, is_builtin};
 use super::Walker;
 use super::expressions::root;
 use super::streams::{gives_stream, is_stream};
-use crate::methods::{change_by, has_word, only_reads};
-use crate::names::Given;
+use crate::methods::{has_word, mutation_by, only_reads};
+use crate::names::Content;
 use crate::shared::attribute;
 
 /// Modules whose functions give arrays, frames and other objects of which one can go through the items repeatedly.
@@ -44,7 +44,7 @@ pub(super) enum Source {
 pub(super) struct Attributes<'a> {
     sources: BTreeMap<&'a str, Source>,
     /// What the class gives to its objects.
-    pub(super) given: BTreeSet<Given>,
+    pub(super) given: BTreeSet<Content>,
     /// The methods that give a stream.
     streaming: BTreeSet<&'a str>,
     /// The names of the function that the walk is in.
@@ -60,7 +60,7 @@ impl<'a> Attributes<'a> {
         attributes.streaming = streaming.collect();
         attributes.visit_body(&class.body);
         if attributes.sources.values().any(|source| *source == Source::Stream) {
-            attributes.given.insert(Given::Made);
+            attributes.given.insert(Content::Made);
         }
         attributes
     }
@@ -104,7 +104,7 @@ impl<'a> Attributes<'a> {
         }
         match value {
             Expr::Name(name) => self.locals.get(name.id.as_str()).copied().unwrap_or_else(|| {
-                self.given.insert(Given::Object(name.id.to_string()));
+                self.given.insert(Content::Object(name.id.to_string()));
                 Source::Given
             }),
             Expr::Attribute(part) if is_like_stream(&part.attr) => Source::Stream,
@@ -136,7 +136,7 @@ impl<'a> Attributes<'a> {
             Expr::Name(_) if is_builtin(last) || has_word(CONTAINERS, last) => Source::Container,
             Expr::Name(_) if self.locals.contains_key(last) => Source::Unknown,
             Expr::Name(_) => {
-                self.given.insert(Given::Result(last.to_owned()));
+                self.given.insert(Content::Result(last.to_owned()));
                 let source = if is_class(last) { self.worst(&call.arguments.args) } else { Source::Given };
                 source.max(Source::Given)
             }
@@ -204,7 +204,7 @@ impl Walker {
         values.into_iter().for_each(|value| self.find_given(value, &mut given));
         if !given.is_empty() {
             let name = self.whole(name);
-            self.names.given.extend(given.into_iter().map(|given| (name.clone(), given)));
+            self.names.contents.extend(given.into_iter().map(|given| (name.clone(), given)));
         }
     }
 
@@ -216,19 +216,19 @@ impl Walker {
         let is_function = matches!(value, Expr::Name(_) | Expr::Lambda(_) | Expr::Attribute(_));
         if is_function && self.functions == 0 && self.scopes.resolve(object) == Resolved::Module {
             let object = self.whole(object);
-            self.names.given.insert((object, Given::Method(attribute(&part.attr))));
+            self.names.contents.insert((object, Content::Method(attribute(&part.attr))));
         }
     }
 
-    fn find_given(&self, value: &Expr, given: &mut BTreeSet<Given>) {
+    fn find_given(&self, value: &Expr, given: &mut BTreeSet<Content>) {
         let mut add_all = |values: &[Expr]| values.iter().for_each(|value| self.find_given(value, given));
         match value {
-            _ if is_stream(value) => drop(given.insert(Given::Stream)),
+            _ if is_stream(value) => drop(given.insert(Content::Stream)),
             Expr::Name(name) if self.names.streams.contains(name.id.as_str()) => {
-                given.insert(Given::Stream);
+                given.insert(Content::Stream);
             }
-            Expr::Name(name) => drop(given.insert(Given::Object(name.id.to_string()))),
-            Expr::Attribute(part) if is_like_stream(&part.attr) => drop(given.insert(Given::Stream)),
+            Expr::Name(name) => drop(given.insert(Content::Object(name.id.to_string()))),
+            Expr::Attribute(part) if is_like_stream(&part.attr) => drop(given.insert(Content::Stream)),
             Expr::List(list) => add_all(&list.elts),
             Expr::Tuple(tuple) => add_all(&tuple.elts),
             Expr::Starred(starred) if !is_stream(&starred.value) => self.find_given(&starred.value, given),
@@ -243,14 +243,14 @@ impl Walker {
             Expr::Call(call) => {
                 let last = path_of(&call.func).last().copied().unwrap_or_default();
                 if is_like_stream(last) || gives_chunks(call) || is_of_file_or_pool(call) {
-                    given.insert(Given::Stream);
+                    given.insert(Content::Stream);
                 } else if is_class(last) || last == "tqdm" {
                     add_all(&call.arguments.args);
                 }
                 if let Expr::Name(function) = &*call.func
                     && !is_builtin(&function.id)
                 {
-                    given.insert(Given::Object(function.id.to_string()));
+                    given.insert(Content::Object(function.id.to_string()));
                 }
             }
             _ => {}
@@ -325,5 +325,5 @@ fn is_class(name: &str) -> bool {
 
 fn gives_container(path: &[&str], last: &str) -> bool {
     let is_of_module = path.len() > 1 && path.first().is_some_and(|first| has_word(MODULES, first));
-    is_of_module || has_word(CONTAINERS, last) || only_reads(last) || change_by(last).is_some()
+    is_of_module || has_word(CONTAINERS, last) || only_reads(last) || mutation_by(last).is_some()
 }

@@ -74,7 +74,7 @@ impl Walker {
 
     /// A function that keeps something from call to call is like a stream: one whose default value is changed, and what a function gives
     /// in which another has a `nonlocal`.
-    pub(super) fn keep_state(&mut self, function: &StmtFunctionDef) {
+    pub(super) fn mark_stateful(&mut self, function: &StmtFunctionDef) {
         if self.definitions > 0 || !self.scopes.are_empty() {
             return;
         }

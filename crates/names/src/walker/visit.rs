@@ -24,11 +24,11 @@ impl Walker {
             [target @ (Expr::Subscript(_) | Expr::Attribute(_))] if !self.is_patch(target) => {
                 self.visit_added(value);
             }
-            _ => self.visit_kept(value),
+            _ => self.visit_captured(value),
         }
         for target in targets {
             self.assign_part(target, value);
-            self.keep_part(target, value);
+            self.capture_part(target, value);
             self.give_part(target, value);
             self.patch(target);
             self.unpack(target, value);
@@ -81,7 +81,7 @@ impl<'a> Visitor<'a> for Walker {
                     if let ([Expr::Name(name)], Some(made)) = (targets, made_of(value)) {
                         return self.assigned_function(&name.id, &made);
                     }
-                    self.visit_kept(value);
+                    self.visit_captured(value);
                     for target in targets {
                         self.visit_expr(target);
                     }
@@ -218,10 +218,10 @@ impl<'a> Visitor<'a> for Walker {
                 self.callee = Some(call.func.range());
                 if only_looks(call) {
                     self.looking(|walker| visitor::walk_expr(walker, expression));
-                } else if !self.visit_keeping_call(call, is_discarded) {
+                } else if !self.visit_capturing_call(call, is_discarded) {
                     visitor::walk_expr(self, expression);
                 }
-                self.keep_arguments(call);
+                self.capture_arguments(call);
                 self.give_to_method(call, is_discarded);
                 self.rewind(call);
                 self.call(call, is_discarded);

@@ -13,14 +13,14 @@ use crate::names::Repeat;
 const WRAPPING: [&str; 4] = ["partial", "vectorize", "frompyfunc", "vmap"];
 /// Of the functions that these give, a later change of what they use does not count for all calls: results are kept, or values were
 /// compiled in.
-const KEEPING: [&str; 8] = ["cache", "lru_cache", "cached", "memoize", "jit", "njit", "filter_jit", "pjit"];
+const CACHING: [&str; 8] = ["cache", "lru_cache", "cached", "memoize", "jit", "njit", "filter_jit", "pjit"];
 
 /// A function that has got a name, and is made of something else.
 pub(super) enum Made<'a> {
     /// `add = xs.append`
     Method(&'a ExprAttribute),
     /// `f = cache(g)`, `f = lru_cache(9)(g)`
-    Wrapper { call: &'a ExprCall, wrapped: &'a ExprName, keeps: bool },
+    Wrapper { call: &'a ExprCall, wrapped: &'a ExprName, caches: bool },
 }
 
 /// How a value is a function that is made of something else.
@@ -29,23 +29,23 @@ pub(super) fn made_of(value: &Expr) -> Option<Made<'_>> {
         Expr::Attribute(method) => of_named_method(method).map(|_| Made::Method(method)),
         Expr::Call(call) => {
             let wrapped = call.arguments.args.first()?.as_name_expr()?;
-            let keeps = is_keeping(&call.func);
-            let is_wrapper = keeps || path_of(&call.func).last().is_some_and(|last| WRAPPING.contains(last));
-            is_wrapper.then_some(Made::Wrapper { call, wrapped, keeps })
+            let caches = is_caching(&call.func);
+            let is_wrapper = caches || path_of(&call.func).last().is_some_and(|last| WRAPPING.contains(last));
+            is_wrapper.then_some(Made::Wrapper { call, wrapped, caches })
         }
         _ => None,
     }
 }
 
 /// Whether a decorator, or what is called like one, gives a function that keeps something.
-fn is_keeping(decorator: &Expr) -> bool {
+fn is_caching(decorator: &Expr) -> bool {
     if let Expr::Call(call) = decorator {
         // `partial(jax.jit, static_argnums=0)`
         let first = call.arguments.args.first().filter(|first| !first.is_call_expr());
-        is_keeping(&call.func) || first.is_some_and(is_keeping)
+        is_caching(&call.func) || first.is_some_and(is_caching)
     } else {
         let path = path_of(decorator);
-        path == ["tf", "function"] || path.last().is_some_and(|last| KEEPING.contains(last))
+        path == ["tf", "function"] || path.last().is_some_and(|last| CACHING.contains(last))
     }
 }
 
@@ -68,25 +68,25 @@ impl Walker {
                     let repeat = of_named_method(method).unwrap_or(Repeat::Unknown);
                     walker.change_part(&method.value, repeat, Some(code));
                 }
-                Made::Wrapper { wrapped, keeps, .. } => {
+                Made::Wrapper { wrapped, caches, .. } => {
                     walker.read(&wrapped.id);
-                    walker.deferred.keeps |= keeps;
+                    walker.deferred.caches |= caches;
                 }
             });
         });
     }
 
     /// After a function has been defined.
-    pub(super) fn keep_results(&mut self, function: &StmtFunctionDef) {
-        let keeps = function.decorator_list.iter().any(|decorator| is_keeping(&decorator.expression));
+    pub(super) fn cache_results(&mut self, function: &StmtFunctionDef) {
+        let caches = function.decorator_list.iter().any(|decorator| is_caching(&decorator.expression));
         // What a function defines each time that it is called has kept nothing.
-        if !keeps || self.functions > 0 {
+        if !caches || self.functions > 0 {
             return;
         }
         if self.definitions > 0 {
-            self.deferred.keeps = true;
+            self.deferred.caches = true;
         } else if let Some(effects) = self.names.functions.get_mut(function.name.as_str()) {
-            effects.keeps = true;
+            effects.caches = true;
         }
     }
 }

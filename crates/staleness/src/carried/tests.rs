@@ -4,17 +4,17 @@ use names::Names;
 use syntax::is_blank;
 
 use super::*;
-use crate::{Ended, Facts, History, State, states};
+use crate::{Ended, Facts, History, StaleState, states};
 
 type Shown<'a> = (&'a str, &'a str, Option<u64>);
 
 /// The states of cells, given as id, source and number, after these have run.
-fn after(ran: &[(&str, &str)], cells: &[Shown<'_>]) -> Vec<State> {
+fn after(ran: &[(&str, &str)], cells: &[Shown<'_>]) -> Vec<StaleState> {
     in_turn(ran, &[cells])
 }
 
 /// The states of the last of several notebooks, each of which is looked at, after these have run.
-fn in_turn(ran: &[(&str, &str)], notebooks: &[&[Shown<'_>]]) -> Vec<State> {
+fn in_turn(ran: &[(&str, &str)], notebooks: &[&[Shown<'_>]]) -> Vec<StaleState> {
     let (mut history, mut codes) = (History::default(), Codes::new());
     for (count, (id, source)) in (1..).zip(ran) {
         history.add(Ended { execution_count: Some(count), ..Ended::well(Some((*id).into()), source) });
@@ -29,7 +29,7 @@ fn in_turn(ran: &[(&str, &str)], notebooks: &[&[Shown<'_>]]) -> Vec<State> {
 }
 
 /// The states of the cells, and the runs that count from then on.
-fn look(cells: &[Shown<'_>], runs: Vec<Run>, codes: &mut Codes) -> (Vec<State>, Vec<Run>) {
+fn look(cells: &[Shown<'_>], runs: Vec<Run>, codes: &mut Codes) -> (Vec<StaleState>, Vec<Run>) {
     let cell = |(index, (id, source, execution_count)): (usize, &Shown<'_>)| Cell {
         index,
         id: (*id).into(),
@@ -52,7 +52,9 @@ fn look(cells: &[Shown<'_>], runs: Vec<Run>, codes: &mut Codes) -> (Vec<State>, 
     (states(facts).into_iter().map(|state| state.state).collect(), runs)
 }
 
-use State::{Edited, InputChanged, MayHaveChanged, NeverRun, OutOfOrder, OutputsFromElsewhere, UpToDate};
+use StaleState::{
+    Edited, InputChanged, MayHaveChanged, NeverRun, OutOfOrder, OutputsFromElsewhere, UpToDate,
+};
 
 #[test]
 fn the_parts_of_a_cell_that_was_split_have_run() {

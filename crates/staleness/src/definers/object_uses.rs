@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use names::{FIGURE, Given, ObjectUse, Repeat, is_pattern_maker};
+use names::{Content, FIGURE, ObjectUse, Repeat, is_pattern_maker};
 
 use super::{Definers, From};
 use crate::effective::Surroundings;
@@ -10,10 +10,10 @@ use crate::effective::Surroundings;
 impl<'a> Definers<'a> {
     pub(super) fn add_given(&mut self) {
         for (at, cell) in self.facts.cells.iter().enumerate() {
-            for (name, given) in &cell.names.given {
+            for (name, given) in &cell.names.contents {
                 match given {
-                    Given::Made => drop(self.making.insert(name)),
-                    Given::Method(method) => drop(self.replaced.insert((name, *method))),
+                    Content::Made => drop(self.making.insert(name)),
+                    Content::Method(method) => drop(self.replaced.insert((name, *method))),
                     given if self.may_be_stream(given, at) => drop(self.given.insert(name)),
                     _ => {}
                 }
@@ -27,16 +27,16 @@ impl<'a> Definers<'a> {
     }
 
     /// Whether something that a cell gives an object may be a stream.
-    fn may_be_stream(&self, given: &Given, at: usize) -> bool {
+    fn may_be_stream(&self, given: &Content, at: usize) -> bool {
         let yields = |name: &str| self.function_at(name, at).map(|function| function.yields);
         match given {
-            Given::Stream | Given::Made => true,
-            Given::Method(_) => false,
-            Given::Object(name) => {
+            Content::Stream | Content::Made => true,
+            Content::Method(_) => false,
+            Content::Object(name) => {
                 let cell = From { definers: self, position: at + 1 };
                 cell.is_stream(name) || yields(name) == Some(true)
             }
-            Given::Result(name) => yields(name).unwrap_or_else(|| !name.starts_with(char::is_uppercase)),
+            Content::Result(name) => yields(name).unwrap_or_else(|| !name.starts_with(char::is_uppercase)),
         }
     }
 

@@ -80,9 +80,9 @@ impl<'n> Effective<'n> {
             }
         }
         for (name, _) in
-            changing.iter().filter(|(name, it)| it.keeps && !names.functions.contains_key(**name))
+            changing.iter().filter(|(name, it)| it.caches && !names.functions.contains_key(**name))
         {
-            self.keeps.insert(name, all_uses(name, &changing));
+            self.caches.insert(name, all_uses(name, &changing));
         }
         self.weaken_modules(&|name| {
             names.imports.contains(name) || (!is_defined(name) && around.is_import(name))

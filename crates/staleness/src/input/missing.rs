@@ -4,7 +4,7 @@ use names::{is_history, is_predefined};
 
 use super::{Finding, Used};
 use crate::book::Book;
-use crate::facts::{Run, State};
+use crate::facts::{Run, StaleState};
 
 impl Book<'_> {
     /// Where a name comes from that no cell above defines.
@@ -19,7 +19,7 @@ impl Book<'_> {
             (Some((event, ..)), Some((below, _))) => {
                 let from = self.source_of(event);
                 let clause = format!("it came from {from}, and only {} defines it, below", self.cell(*below));
-                Some(used.finding(State::OutOfOrder, &clause))
+                Some(used.finding(StaleState::OutOfOrder, &clause))
             }
             (Some((event, order)), None) if is_predefined(used.name) && !is_history(used.name) => {
                 // It is there in each kernel, but hidden in this one, unless the name was deleted since.
@@ -28,7 +28,7 @@ impl Book<'_> {
                     .any(|(other, at)| at > order && other.run.names.effects.deletes.contains(used.name));
                 let from = self.source_of(event);
                 let clause = format!("{from} defines it until the kernel restarts, and ran before it");
-                (!is_deleted).then(|| used.finding(State::MayHaveChanged, &clause))
+                (!is_deleted).then(|| used.finding(StaleState::MayHaveChanged, &clause))
             }
             (Some((event, ..)), None) => {
                 let clause = format!("it came from {}, and no cell defines it", self.source_of(event));
@@ -42,9 +42,10 @@ impl Book<'_> {
     /// A name that nothing wrote in this kernel before the cell ran.
     fn never_written(&self, used: Used<'_>) -> Option<Finding> {
         if is_history(used.name) {
-            return Some(
-                used.finding(State::NothingKnown, "its value depends on earlier runs, which are not tracked"),
-            );
+            return Some(used.finding(
+                StaleState::NothingKnown,
+                "its value depends on earlier runs, which are not tracked",
+            ));
         }
         if is_predefined(used.name) {
             return None;
@@ -69,7 +70,7 @@ impl Book<'_> {
         let why = self.now[unknown].unknown?;
         let clause =
             format!("{} ({why}) may define it, but has not run since, or ran too late", self.cell(unknown));
-        Some(used.finding(State::MayHaveChanged, &clause))
+        Some(used.finding(StaleState::MayHaveChanged, &clause))
     }
 
     /// A name that no other cell defines any longer, unless one above may do so of which nothing is known.
@@ -79,6 +80,6 @@ impl Book<'_> {
             *position < used.position && (names.binds_anything || names.possible.contains(used.name))
         };
         let is_defined = self.unknown().iter().any(may_define);
-        (!is_defined).then(|| used.finding(State::UndefinedName, clause))
+        (!is_defined).then(|| used.finding(StaleState::UndefinedName, clause))
     }
 }

@@ -9,7 +9,7 @@ use super::{Finding, Used};
 use crate::book::{Book, Event};
 use crate::effective::Write;
 use crate::evidence::verb;
-use crate::facts::{Run, State};
+use crate::facts::{Run, StaleState};
 
 impl Book<'_> {
     /// When a cell last ran before another one used what it defines, with any source.
@@ -47,11 +47,11 @@ impl Book<'_> {
         let (event, _) = others.max_by_key(|(event, order)| (!is_weak(event), *order))?;
         if is_weak(event) {
             let clause = format!("{} {} and ran before it", self.source_of(event), verb(event.write));
-            return Some(used.finding(State::MayHaveChanged, &clause));
+            return Some(used.finding(StaleState::MayHaveChanged, &clause));
         }
         let from = self.source_of(event);
         let clause = format!("{from} wrote it after {} and before this ran", self.cell(definer));
-        Some(used.finding(State::OutOfOrder, &clause))
+        Some(used.finding(StaleState::OutOfOrder, &clause))
     }
 
     /// Whether the cell itself, or a cell that changes the object, has done so more often than a run of the notebook does.
@@ -86,7 +86,7 @@ impl Book<'_> {
         let (position, _) = changes.into_iter().find(|(_, (times, counts))| *times > 1 && *counts)?;
         let who = if position == used.position { "it".to_owned() } else { self.cell(position) };
         let clause = format!("{who} has changed it more than once since {} ran", self.cell(definer));
-        Some(used.finding(State::OutOfOrder, &clause))
+        Some(used.finding(StaleState::OutOfOrder, &clause))
     }
 
     /// Whether the part that an event changed may not be the part that its cell changes now.
@@ -100,7 +100,7 @@ impl Book<'_> {
 
     /// Cells that may define the name have run again with other values, and have not defined it: it is that of an earlier run. The memory
     /// does not show an assignment of the same object, so that this is not sure.
-    pub(super) fn left_over(&self, used: Used<'_>, writers: &[(usize, Write)]) -> Option<Finding> {
+    pub(super) fn of_earlier_run(&self, used: Used<'_>, writers: &[(usize, Write)]) -> Option<Finding> {
         let mut last = None;
         for (writer, _) in writers.iter().filter(|(_, write)| write.binds()) {
             let run = self.present_run(*writer).filter(|run| !run.has_failed)?;
@@ -118,7 +118,7 @@ impl Book<'_> {
         }
         let (writer, run) = last?;
         let clause = format!("{} may define it, but did not ({})", self.cell(*writer), self.at(run));
-        Some(used.finding(State::MayHaveChanged, &clause))
+        Some(used.finding(StaleState::MayHaveChanged, &clause))
     }
 
     /// Whether a run has given a name another object between two others, as far as the memory shows it.

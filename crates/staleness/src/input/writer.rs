@@ -6,7 +6,7 @@ use super::{Finding, Made, Used, is_cut};
 use crate::book::Book;
 use crate::effective::Write;
 use crate::evidence::verb;
-use crate::facts::{CellState, State};
+use crate::facts::{CellState, StaleState};
 
 impl Book<'_> {
     /// What is wrong with one writer, if it is worse than `limit`.
@@ -16,46 +16,46 @@ impl Book<'_> {
         (writer, write): (usize, Write),
         made: Option<Made>,
         above: &[CellState],
-        limit: State,
+        limit: StaleState,
     ) -> Option<Finding> {
-        let exactly = |state: State, clause: &dyn Fn() -> String| {
+        let exactly = |state: StaleState, clause: &dyn Fn() -> String| {
             let does = || verb(self.now[writer].writes.get(used.name).copied().unwrap_or(write));
             let worded =
                 || used.finding(state, &format!("{} {} and {}", self.cell(writer), does(), clause()));
             (state < limit).then(worded)
         };
         let finding = |state, clause: &dyn Fn() -> String| {
-            exactly(if write.is_weak() { State::MayHaveChanged } else { state }, clause)
+            exactly(if write.is_weak() { StaleState::MayHaveChanged } else { state }, clause)
         };
         let cell = &self.facts.cells[writer];
-        if above[writer].state == State::OutputsFromElsewhere {
+        if above[writer].state == StaleState::OutputsFromElsewhere {
             // The file is an older one again: what the name has is what our later run gave it.
             let later = self.present_run(writer).filter(|run| run.source != cell.source);
             let later =
                 later.filter(|run| run.order < used.order && cell.execution_count < run.execution_count);
             if let Some(run) = later {
                 let clause = || format!("has another source than in its {}", self.at(run));
-                return exactly(State::InputChanged, &clause);
+                return exactly(StaleState::InputChanged, &clause);
             }
             // Somebody else ran it. The counts tell in which order, if it was in this kernel.
             let count =
                 cell.execution_count.filter(|count| used.execution_count.is_some_and(|own| own < *count))?;
-            return finding(State::OutOfOrder, &|| format!("has run after it, as In[{count}]"));
+            return finding(StaleState::OutOfOrder, &|| format!("has run after it, as In[{count}]"));
         }
         let Some(run) = self.present_run(writer) else {
-            return finding(State::OutOfOrder, &|| "has not run in this kernel".to_owned());
+            return finding(StaleState::OutOfOrder, &|| "has not run in this kernel".to_owned());
         };
         let at = || self.at(run);
         if run.first > used.order {
-            return finding(State::OutOfOrder, &|| format!("ran after it ({})", at()));
+            return finding(StaleState::OutOfOrder, &|| format!("ran after it ({})", at()));
         }
         if let Some(made) = made.filter(|made| made.loses(run, write, used)) {
-            return finding(State::OutOfOrder, &|| {
+            return finding(StaleState::OutOfOrder, &|| {
                 format!("has not done so since {} ran", self.cell(made.definer))
             });
         }
         if run.order == used.order && self.adds_to(writer, write, used.name) {
-            return finding(State::OutOfOrder, &|| {
+            return finding(StaleState::OutOfOrder, &|| {
                 format!("ran only once, and this copy counts as the same run ({})", at())
             });
         }
@@ -64,28 +64,30 @@ impl Book<'_> {
         }
         let state = match above[writer].state {
             // So is each name that it writes.
-            State::UpToDate => State::UpToDate,
+            StaleState::UpToDate => StaleState::UpToDate,
             state => above[writer].writes.get(used.name).map_or(state, |written| written.state),
         };
-        if run.source != cell.source && state == State::Edited {
-            return exactly(State::InputChanged, &|| format!("was edited after its {}", at()));
+        if run.source != cell.source && state == StaleState::Edited {
+            return exactly(StaleState::InputChanged, &|| format!("was edited after its {}", at()));
         }
         if run.order > used.order {
             let clause = || format!("was rerun ({})", at());
             match self.rerun(writer, used.name, used.order) {
                 Rerun::SameValue => {}
-                Rerun::NewInput => return exactly(State::InputChanged, &clause),
-                Rerun::Unknown => return finding(State::InputChanged, &clause),
+                Rerun::NewInput => return exactly(StaleState::InputChanged, &clause),
+                Rerun::Unknown => return finding(StaleState::InputChanged, &clause),
             }
         }
         if is_cut(run, used.name) {
-            return finding(State::InputChanged, &|| format!("has failed ({})", at()));
+            return finding(StaleState::InputChanged, &|| format!("has failed ({})", at()));
         }
         match state {
             state if state.is_stale() => {
-                exactly(State::InputChanged, &|| format!("is stale: {}", state.name()))
+                exactly(StaleState::InputChanged, &|| format!("is stale: {}", state.name()))
             }
-            State::MayHaveChanged => exactly(State::MayHaveChanged, &|| "may have changed itself".to_owned()),
+            StaleState::MayHaveChanged => {
+                exactly(StaleState::MayHaveChanged, &|| "may have changed itself".to_owned())
+            }
             _ => None,
         }
     }

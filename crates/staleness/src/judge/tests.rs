@@ -124,7 +124,7 @@ fn a_cell_of_which_no_run_is_known_is_judged_alone_as_among_all() {
             clock: String::new(),
         };
         let (mut judge, none) = (Judge::default(), (Vec::<Run>::new(), HashMap::new()));
-        let all = judge.known(&basis(), none.clone(), &|_| String::new());
+        let all = judge.facts(&basis(), none.clone(), &|_| String::new());
         let judged = judge.judged(basis(), || none.clone(), &|_| String::new());
         for (cell, state) in all.cells.iter().zip(all.states) {
             let alone = judged.state(cell.index, &notebook.cells()[cell.index]).unwrap();
@@ -160,7 +160,7 @@ fn a_figure_is_seen_in_the_outputs_also_if_no_cell_sets_the_configuration_any_lo
     notebook.apply(&Edit::SetOutputs { id, outputs, execution_count: None }).unwrap();
     let language = "python".to_owned();
     let basis = Basis { notebook, language, version: 1, instance: Some(1), clock: String::new() };
-    let known = Judge::default().known(&basis, (history.runs().to_vec(), HashMap::new()), &|_| String::new());
-    let states: Vec<State> = known.states.iter().map(|state| state.state).collect();
-    assert_eq!(states, [State::UpToDate, State::MayHaveChanged]);
+    let known = Judge::default().facts(&basis, (history.runs().to_vec(), HashMap::new()), &|_| String::new());
+    let states: Vec<StaleState> = known.states.iter().map(|state| state.state).collect();
+    assert_eq!(states, [StaleState::UpToDate, StaleState::MayHaveChanged]);
 }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use proptest::prelude::*;
-use staleness::State;
+use staleness::StaleState;
 
 use crate::story::Story;
 
@@ -138,7 +138,7 @@ proptest! {
         let mut fresh = Kernel::default();
         for ((id, state), source) in ids.iter().zip(&states).zip(&sources) {
             let expected = fresh.run(source);
-            if state.state == State::UpToDate {
+            if state.state == StaleState::UpToDate {
                 prop_assert_eq!(played.outputs[id], expected, "cell {} of {:#?}", id, sources);
             }
         }

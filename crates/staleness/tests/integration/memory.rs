@@ -1,6 +1,6 @@
 //! What the memory of the kernel shows of runs, and names do not.
 
-use staleness::State;
+use staleness::StaleState;
 
 use crate::story::{Story, check};
 
@@ -94,17 +94,17 @@ fn a_name_that_a_branch_has_left_is_no_longer_sure() {
     story.run_assigning("a", &["big"]);
     story.run_assigning("b", &["label"]);
     story.run_assigning("c", &[]);
-    assert!(story.states().iter().all(|state| state.state == State::UpToDate));
+    assert!(story.states().iter().all(|state| state.state == StaleState::UpToDate));
     // The same objects again, which the memory does not show.
     for id in ["a", "b", "c"] {
         story.run_assigning(id, &[]);
     }
-    assert!(story.states().iter().all(|state| state.state == State::UpToDate));
+    assert!(story.states().iter().all(|state| state.state == StaleState::UpToDate));
     story.edit("a", "big = False");
     story.run_assigning("a", &["big"]);
     story.run_assigning("b", &[]);
     story.run_assigning("c", &[]);
     let states = story.states();
-    assert_eq!(states[2].state, State::MayHaveChanged);
+    assert_eq!(states[2].state, StaleState::MayHaveChanged);
     assert_eq!(states[2].evidence, "uses label: cell 1 may define it, but did not (run 9:08)");
 }

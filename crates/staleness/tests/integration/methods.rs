@@ -1,6 +1,6 @@
 //! Which methods change the object `x` that they are called of: cells that use it below are stale if the call is edited.
 
-use staleness::State;
+use staleness::StaleState;
 
 use crate::story::Story;
 
@@ -8,7 +8,7 @@ use crate::story::Story;
 fn changes(made: &str, use_of_x: &str) -> bool {
     let mut story = Story::ran(&[made, use_of_x, "print(x)"]);
     story.edit("b", &format!("{use_of_x}\n{use_of_x}"));
-    story.states()[2].state != State::UpToDate
+    story.states()[2].state != StaleState::UpToDate
 }
 
 /// `uses` has them in lines, between ` | `, with `\n` for a line break and comments after `//`.
@@ -261,7 +261,7 @@ fn methods_use_up_a_stream_that_the_object_was_given() {
         let mut story =
             Story::ran(&[values, READER, "x = Reader(values)", "a = x.rest()", "b = x.rest()", "b"]);
         story.edit("d", "a = x.rest()[1:]");
-        story.states()[4].state != State::UpToDate
+        story.states()[4].state != StaleState::UpToDate
     };
     assert!(story("values = iter(data)"));
     assert!(!story("values = [it for it in data]"));

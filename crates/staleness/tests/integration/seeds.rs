@@ -1,6 +1,6 @@
 //! Seeds, what is drawn from the states that they set, and random states that a cell keeps.
 
-use staleness::State;
+use staleness::StaleState;
 
 use crate::story::{Story, check as states};
 use crate::table::{check, check_rows};
@@ -119,7 +119,7 @@ fn what_a_run_has_drawn_counts_where_names_do_not_show_it() {
     };
     let all = ["a", "b", "c", "d", "e", "f"];
     let mut story = run();
-    assert!(story.states().iter().all(|state| state.state == State::UpToDate));
+    assert!(story.states().iter().all(|state| state.state == StaleState::UpToDate));
     // What it draws comes from where the seed and the draws before it leave the state.
     story.edit("e", "y = draw(m, 2)");
     states(&story, &["up to date", "up to date", "up to date", "up to date", "edited", "input changed"]);
@@ -162,10 +162,10 @@ fn draws_count_as_often_as_they_are_made() {
     let mut story = Story::ran(&["import numpy as np\nnp.random.seed(3)", rand, rand]);
     story.delete("b");
     let states: Vec<_> = story.states().into_iter().map(|state| state.state).collect();
-    assert_eq!(states, [State::UpToDate, State::OutOfOrder]);
+    assert_eq!(states, [StaleState::UpToDate, StaleState::OutOfOrder]);
     assert_eq!(story.planned(&["a", "c"], true), ["a", "c"]);
     story.run_each(&["a", "c"]);
-    assert!(story.states().iter().all(|state| state.state == State::UpToDate));
+    assert!(story.states().iter().all(|state| state.state == StaleState::UpToDate));
     // One that only its run has shown.
     let mut story = Story::of(&["import numpy as np\nnp.random.seed(3)", "fit(X)", rand]);
     story.run("a");
@@ -173,7 +173,7 @@ fn draws_count_as_often_as_they_are_made() {
     story.run("c");
     story.delete("b");
     let states: Vec<_> = story.states().into_iter().map(|state| state.state).collect();
-    assert_eq!(states, [State::UpToDate, State::OutOfOrder]);
+    assert_eq!(states, [StaleState::UpToDate, StaleState::OutOfOrder]);
 }
 
 #[test]

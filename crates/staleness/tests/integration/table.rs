@@ -1,6 +1,6 @@
 //! A notebook and an edit in a line each: what is said of the cells then, and what `run_cells(stale)` runs.
 
-use staleness::State;
+use staleness::StaleState;
 
 use crate::story::Story;
 
@@ -8,15 +8,15 @@ use crate::story::Story;
 /// cells that run.
 type Row<'a> = (&'a str, &'a str, &'a str, &'a str);
 
-fn short(state: State) -> &'static str {
+fn short(state: StaleState) -> &'static str {
     match state {
-        State::UpToDate => "ok",
-        State::Edited => "edited",
-        State::InputChanged => "input",
-        State::OutOfOrder => "order",
-        State::MayHaveChanged => "may",
-        State::NothingKnown => "unknown",
-        State::UndefinedName => "undefined",
+        StaleState::UpToDate => "ok",
+        StaleState::Edited => "edited",
+        StaleState::InputChanged => "input",
+        StaleState::OutOfOrder => "order",
+        StaleState::MayHaveChanged => "may",
+        StaleState::NothingKnown => "unknown",
+        StaleState::UndefinedName => "undefined",
         other => other.name(),
     }
 }

@@ -1,13 +1,13 @@
 //! Functions that keep their results, as with `@cache`: what these were made of may have changed since.
 
 use crate::book::{Book, Event};
-use crate::facts::{Run, State};
+use crate::facts::{Run, StaleState};
 use crate::input::{Finding, Used};
 
 impl Book<'_> {
     /// What has changed a name that a function uses, after the function was called and before the cell ran.
-    pub(crate) fn kept(&self, used: Used<'_>, definer: usize) -> Option<Finding> {
-        let names = self.now[used.position].keeps.get(used.name)?;
+    pub(crate) fn cached(&self, used: Used<'_>, definer: usize) -> Option<Finding> {
+        let names = self.now[used.position].caches.get(used.name)?;
         let defined_at = self.present_run(definer)?.last_before(used.order)?;
         // What the cell changes itself counts, too.
         let until = used.order.saturating_add(1);
@@ -34,7 +34,7 @@ impl Book<'_> {
             Some((*name, event))
         })?;
         let clause = format!("it keeps results from before {} changed {name}", self.source_of(event));
-        Some(used.finding(State::OutOfOrder, &clause))
+        Some(used.finding(StaleState::OutOfOrder, &clause))
     }
 
     /// Whether the cell of an event has run before as well, and has given the name the same value.
