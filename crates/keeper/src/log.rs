@@ -11,6 +11,4 @@ pub(crate) use entries::read_entries;
 pub use entries::{LogEntry, LogEntryKind};
 pub(crate) use files::{Log, LogReader, is_log, read_piece};
 pub use followed::{LogFollower, Shown};
-#[cfg(test)]
-pub(crate) use logged_runs::WITHDRAWN;
 pub use logged_runs::{LoggedRun, logged_run, logged_runs};

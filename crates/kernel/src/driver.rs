@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
+use notebook::Json;
 use tokio::sync::{mpsc, watch};
 use tokio::task::coop::consume_budget;
 use tokio::time::{sleep_until, timeout};
 
 use crate::command::{Answer, Command};
-use crate::connector::Ready;
 use crate::execution::{Action, Executions, InputRequests};
 use crate::log::Announcement;
 use crate::messages::{Channel, Message};
@@ -25,6 +25,14 @@ const REPORTED_SILENCE: Duration = Duration::from_millis(100);
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long the end of a kernel's process may become known after the end of its connection.
 const EXIT_GRACE: Duration = Duration::from_secs(1);
+
+/// What is known of a kernel that is ready.
+pub struct Ready {
+    /// What it reported as its `language_info`, an object.
+    pub language_info: Json,
+    /// The session of its process, if it has one.
+    pub process: Option<String>,
+}
 
 /// A client of a kernel that is ready, and the driver that must run for it ([`Driver::run`]).
 pub fn drive<T: Transport>(transport: T, ready: Ready) -> (Client, Driver<T>) {

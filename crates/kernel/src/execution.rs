@@ -3,6 +3,7 @@
 //! No I/O. [`executions`] is the whole connection, [`incoming`] handles its messages, [`ending`] ends executions; [`request`] is one of
 //! them.
 
+mod checks;
 mod ending;
 mod event;
 mod executions;
@@ -18,9 +19,9 @@ mod silence_check;
 mod stdin;
 mod widget_updates;
 
+pub(crate) use checks::Action;
 pub use event::{Event, Sink, Status, TimedEvents};
 pub(crate) use executions::Executions;
-pub(crate) use loss_check::Action;
 pub use outcome::{LossCause, Outcome};
 pub use outputs::OutputArea;
 pub(crate) use process::Process;

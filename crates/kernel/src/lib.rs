@@ -7,7 +7,6 @@
 
 mod client;
 mod command;
-pub mod connector;
 mod driver;
 mod error;
 mod execution;
@@ -15,13 +14,11 @@ mod handler_state;
 pub mod log;
 mod memory;
 pub mod messages;
-pub mod readiness;
 mod transport;
 mod widgets;
 
 pub use client::{Client, input_reply};
-pub use connector::Ready;
-pub use driver::{Driver, drive};
+pub use driver::{Driver, Ready, drive};
 pub use error::KernelError;
 pub use execution::{Event, LossCause, Outcome, OutputArea, Sink, Status, TimedEvents};
 pub use jupyter_protocol::ConnectionInfo;

@@ -1,6 +1,5 @@
 //! How far a run is.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use kernel::LossCause;
@@ -61,33 +60,32 @@ pub enum SkipReason {
     ServerEnded,
     /// Somebody else than who requested it has deleted its cell.
     CellDeleted,
-    /// A sentence: `It did not run: the kernel died in cell 2.`
-    Other(Cow<'static, str>),
+    /// Its request was withdrawn before the kernel got it, as the keeper's log says.
+    Withdrawn,
+    /// The kernel was idle without a reply: the request was interrupted before its code.
+    NoReply,
+    /// Cellbridge shut down before its turn.
+    ShutDown,
+    /// Nothing more of its series of cells runs, and why: `the kernel died in cell 2`.
+    SeriesStopped(String),
 }
 
 impl fmt::Display for SkipReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Tag => "It was not run: the cell has the tag skip-execution.",
-            Self::Cancelled => "It was cancelled before it ran.",
-            Self::Aborted => "It did not run: code before it in the kernel's queue failed.",
-            Self::Restarted => "The kernel was restarted before this could run.",
-            Self::CellDeleted => "It was not run: the cell was deleted before its turn.",
-            Self::ServerEnded => "It did not run: its server ended before its turn.",
-            Self::Other(sentence) => sentence,
+            Self::Tag => "The cell has the tag skip-execution.",
+            Self::Cancelled => "The run was cancelled before it started.",
+            Self::Aborted => "Code before it in the kernel's queue failed.",
+            Self::Restarted => "The kernel was restarted before the run started.",
+            Self::CellDeleted => "The cell was deleted before its turn.",
+            Self::ServerEnded => "The run's server stopped before its turn.",
+            Self::Withdrawn => "The run was withdrawn before it started.",
+            Self::NoReply => {
+                "The kernel went idle without replying: the request was interrupted before it started."
+            }
+            Self::ShutDown => "Cellbridge shut down before the run started.",
+            Self::SeriesStopped(cause) => return write!(f, "It did not run: {cause}."),
         })
-    }
-}
-
-impl From<&'static str> for SkipReason {
-    fn from(sentence: &'static str) -> Self {
-        Self::Other(sentence.into())
-    }
-}
-
-impl From<String> for SkipReason {
-    fn from(sentence: String) -> Self {
-        Self::Other(sentence.into())
     }
 }
 

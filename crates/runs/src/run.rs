@@ -163,8 +163,8 @@ impl Run {
     }
 
     /// Says once that the kernel was restarted since the last run, unless another reason was given.
-    pub(crate) fn note_restart(&self) {
-        self.record.lock().note_restart();
+    pub(crate) fn mark_restarted(&self) {
+        self.record.lock().mark_restarted();
         self.changed();
     }
 
@@ -346,8 +346,8 @@ impl Run {
     }
 
     /// Ends a run that never ran.
-    pub(crate) fn skip(&self, reason: impl Into<SkipReason>) {
-        self.end(RunState::Skipped { reason: reason.into() });
+    pub(crate) fn skip(&self, reason: SkipReason) {
+        self.end(RunState::Skipped { reason });
     }
 
     /// An event of a run that was adopted, which happened at another time.

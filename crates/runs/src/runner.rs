@@ -31,14 +31,14 @@ use crate::telemetry;
 use crate::view::RunCell;
 
 mod adopt;
+mod storing;
 mod task;
 
-pub(crate) use task::{OTHER_KERNEL, cell_of, is_started};
+pub(crate) use task::{cell_of, is_started};
 
 /// How long an interrupt waits for the kernel to begin with the code.
 const MAX_START: Duration = Duration::from_secs(1);
-pub(crate) const SHUT_DOWN_BEFORE: &str = "Cellbridge shut down before this ran.";
-const SHUT_DOWN_DURING: &str = "Cellbridge shut down during this run. The kernel continues it.";
+const SHUT_DOWN_DURING: &str = "Cellbridge shut down during this run. The kernel continues the run.";
 
 type DefaultKernel = (Arc<dyn Place>, Arc<dyn Kernel>);
 
@@ -272,7 +272,7 @@ impl Runner {
         let runs: Vec<_> = self.journal.runs().into_iter().filter(continues).collect();
         for run in &runs {
             if run.state() == RunState::Queued {
-                run.skip(SHUT_DOWN_BEFORE);
+                run.skip(SkipReason::ShutDown);
             } else {
                 run.note(SHUT_DOWN_DURING);
                 run.end(RunState::Interrupted);

@@ -8,7 +8,7 @@ use place::{RunState, SessionId, SkipReason};
 use crate::cell_tags::CellTags;
 use crate::open_notebook::OpenNotebook;
 use crate::run::Run;
-use crate::runner::{OTHER_KERNEL, Runner, SHUT_DOWN_BEFORE, announce_at, cell_of, is_started};
+use crate::runner::{Runner, announce_at, cell_of, is_started};
 use crate::session_order::InLine;
 use crate::slots::Slot;
 use crate::view::RunCell;
@@ -67,9 +67,9 @@ impl Series {
         for (index, run) in self.runs.clone().iter().enumerate() {
             self.announce(index);
             if self.runner.is_ending() {
-                run.skip(SHUT_DOWN_BEFORE);
+                run.skip(SkipReason::ShutDown);
             } else if let Some(reason) = &self.stopped {
-                run.skip(reason.clone());
+                run.skip(SkipReason::SeriesStopped(reason.clone()));
             } else if run.state().is_over() {
                 // It was cancelled.
                 self.stopped = self.why_to_stop(run, None);
@@ -117,19 +117,15 @@ impl Series {
     fn why_to_stop(&self, run: &Run, index: Option<usize>) -> Option<String> {
         let cell = index.map_or_else(|| "a cell before it".to_owned(), |index| format!("cell {index}"));
         let has_failed = run.has_failed() && self.stops_on_error;
-        let failed = || has_failed.then(|| "It did not run: a cell before it failed.".to_owned());
+        let failed = || has_failed.then(|| "a cell before it failed".to_owned());
         match (run.exit(), run.state()) {
-            (Some(exit), _) if exit.keeps_kernel => Some(format!("It did not run: {cell} asked to exit.")),
-            (Some(_), _) => {
-                Some(format!("It did not run: {cell} asked the kernel to exit (exit() or quit())."))
-            }
+            (Some(exit), _) if exit.keeps_kernel => Some(format!("{cell} asked to exit")),
+            (Some(_), _) => Some(format!("{cell} asked the kernel to exit (exit() or quit())")),
             (None, RunState::KernelDied { how }) => {
-                Some(format!("It did not run: the kernel died in {cell} ({}).", one_line(&how)))
+                Some(format!("the kernel died in {cell} ({})", one_line(&how)))
             }
-            // It did not run for a reason that holds for the rest, too.
-            (None, RunState::Skipped { reason }) if run.is_in_series() => {
-                Some(reason.to_string()).filter(|reason| reason.starts_with(OTHER_KERNEL)).or_else(failed)
-            }
+            // The variables of the cells before are gone for the rest, too.
+            (None, RunState::Skipped { reason: SkipReason::SeriesStopped(cause) }) => Some(cause),
             _ => failed(),
         }
     }

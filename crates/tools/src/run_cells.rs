@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use notebook::{Cell, Notebook, one_line};
-use place::{Error, RunState};
+use place::{Error, RunState, SkipReason};
 use render::Reply;
 use runs::{MemoryChanges, OpenNotebook, Run};
 use workspace::Session;
@@ -20,8 +20,6 @@ use calls::replies::cell_text::{cell_states, index_or_id, label, ranges};
 use calls::replies::run_report::{add_section, failed_line};
 use calls::waiting::WaitingArguments;
 
-/// How the reason begins that holds for the rest of the cells, too.
-const DID_NOT_RUN: &str = "It did not run:";
 /// In fewer characters, the part about a cell that failed may have no room beside the last lines.
 const TIGHT: usize = 1000;
 /// The cells that failed take at most this part of a reply in its last line.
@@ -184,12 +182,9 @@ impl<'a> Series<'a> {
         for (index, run) in self.cells.iter().copied().zip(&self.runs) {
             waiting.timeout = deadline.saturating_duration_since(Instant::now());
             let waited = waiting.wait(run, context).await;
-            if let RunState::Skipped { reason } = run.state()
-                && let why = reason.to_string()
-                && why.starts_with(DID_NOT_RUN)
-            {
+            if let RunState::Skipped { reason: SkipReason::SeriesStopped(cause) } = run.state() {
                 // The same is true of all that follow.
-                rest = Some(why);
+                rest = Some(cause);
                 is_failure = true;
                 break;
             }
@@ -215,8 +210,8 @@ impl<'a> Series<'a> {
             }
         }
         reply.end_sections();
-        if let Some(why) = rest {
-            reply.note_last(&why.replacen(DID_NOT_RUN, "The rest did not run:", 1));
+        if let Some(cause) = rest {
+            reply.note_last(&format!("The rest did not run: {cause}."));
         }
         let calls = context.next_calls();
         let others = || calls.read_notebook("only=\"errors\"");

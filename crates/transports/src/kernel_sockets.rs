@@ -11,10 +11,11 @@ use notebook::Json;
 use tokio::runtime;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::connector::until_ready;
 use crate::zmq::{RawSockets, ZmqConnector};
 use kernel::KernelError;
+use kernel::Ready;
 use kernel::Transport as _;
-use kernel::connector::{Ready, until_ready};
 use kernel::messages::{self, Channel};
 
 /// A message: its channel, and header, parent header, metadata, content, buffers.

@@ -1,9 +1,11 @@
 //! How kernels are reached: directly over `ZeroMQ`, or over the WebSocket of a Jupyter server.
 //!
-//! Both are a [`kernel::Transport`], which [`kernel::connector::connect`] makes a [`kernel::Client`] of. [`KernelSockets`] passes
+//! Both are a [`kernel::Transport`], which `connector` makes a [`kernel::Client`] of. [`KernelSockets`] passes
 //! messages on as they are.
 
+mod connector;
 mod kernel_sockets;
+mod readiness;
 mod websocket;
 mod zmq;
 

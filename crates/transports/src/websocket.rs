@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 use uuid::Uuid;
 
-use kernel::connector::{self, Connector, OpenError};
+use crate::connector::{self, Connector, OpenError};
 use kernel::log::LogRecord;
 use kernel::messages::Channel;
 use kernel::{Client, KernelError, TimedEvents};

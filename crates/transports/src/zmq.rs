@@ -10,8 +10,8 @@ use tokio::net::TcpStream;
 use uuid::Uuid;
 use zeromq::ZmqResult;
 
+use crate::connector::{self, Connector, OpenError};
 use kernel::Transport;
-use kernel::connector::{self, Connector, OpenError};
 use kernel::messages::Channel;
 use kernel::{Client, KernelError};
 

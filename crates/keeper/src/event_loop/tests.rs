@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::connection::{self, Connect, Connection};
-use crate::log::{WITHDRAWN, logged_runs};
+use crate::log::logged_runs;
 use crate::protocol::ClientFrame;
 use crate::turns::QueuedRequest;
 
@@ -93,7 +93,7 @@ async fn the_log_says_that_a_request_came_too_late_for_its_kernel() {
     let parts = parts("execute_request", "m1", "", &json!({}));
     keeper.on_frame(1, ClientFrame::Send { channel: Channel::Shell, parts });
     let states: Vec<_> = logged_runs(folder.path()).into_iter().map(|run| run.state).collect();
-    assert_eq!(states, [RunState::Skipped { reason: WITHDRAWN }]);
+    assert_eq!(states, [RunState::Skipped { reason: place::SkipReason::Withdrawn }]);
 }
 
 #[test]

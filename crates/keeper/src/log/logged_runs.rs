@@ -1,6 +1,5 @@
 //! What the log of a keeper says about runs, read without a connection to it.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -17,9 +16,6 @@ use super::entries::{Entries, LogEntryKind};
 use super::files::read_records;
 
 const RESTARTED: &str = "it was restarted";
-/// On request, or because the kernel had restarted since.
-pub(crate) const WITHDRAWN: SkipReason =
-    SkipReason::Other(Cow::Borrowed("It did not run: its request was withdrawn."));
 
 /// A run in a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -138,7 +134,7 @@ impl LoggedRuns {
             }
             LogRecord::Event(LogEvent::Withdrawn { message }) => {
                 if let Some(progress) = self.of_request(message) {
-                    progress.run.state = RunState::Skipped { reason: WITHDRAWN };
+                    progress.run.state = RunState::Skipped { reason: SkipReason::Withdrawn };
                 }
             }
             LogRecord::Acknowledged { run } => {
@@ -291,7 +287,11 @@ mod tests {
         let died = RunState::KernelDied { how: "killed".to_owned() };
         assert_eq!(
             states(&records),
-            [(died, false), (RunState::Skipped { reason: WITHDRAWN }, false), (RunState::Queued, false)]
+            [
+                (died, false),
+                (RunState::Skipped { reason: SkipReason::Withdrawn }, false),
+                (RunState::Queued, false)
+            ]
         );
     }
 }

@@ -36,7 +36,7 @@ pub(crate) struct Executions {
     /// The last question whether `idle` was lost, and its number.
     pub(super) probe: Option<(String, u64)>,
     pub(super) probe_at: Option<Instant>,
-    pub(super) loss_check: Option<LossCheck>,
+    pub(super) loss_check: LossCheck,
     pub(super) silence_check: SilenceCheck,
     pub(super) order: PublishOrder,
     /// Another client that connects may get the kernel's replies to us, and our requests are lost.
@@ -71,7 +71,7 @@ impl Executions {
             requests: 0,
             probe: None,
             probe_at: None,
-            loss_check: None,
+            loss_check: LossCheck::default(),
             silence_check: SilenceCheck::default(),
             order: PublishOrder::default(),
             can_be_superseded: false,
@@ -177,7 +177,7 @@ impl Executions {
 
     /// When [`Executions::tick`] is due.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        let checked = self.loss_check.as_ref().and_then(LossCheck::deadline);
+        let checked = self.loss_check.deadline();
         let silent = self.silence_check.deadline().filter(|_| self.running > 0);
         let ending = self.ending.front().map(|(at, _)| *at);
         [self.probe_at, checked, silent, ending, self.widgets.due_at].into_iter().flatten().min()

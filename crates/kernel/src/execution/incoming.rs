@@ -36,7 +36,8 @@ impl Executions {
                 Ok(())
             }
             (Channel::Shell, "kernel_info_reply") => {
-                self.loss_check_answered(&message.parent.id, now);
+                self.loss_check.answered(&message.parent.id, now);
+                self.end_lost(now);
                 self.end_unanswered(&message.parent.id);
                 Ok(())
             }
@@ -72,7 +73,8 @@ impl Executions {
                 if self.known.get(parent).is_some_and(Request::waits_for_reply) {
                     self.probe_at.get_or_insert(now + IDLE_TIMEOUT);
                 }
-                self.loss_check_idle(parent, now);
+                self.loss_check.idle(parent);
+                self.end_lost(now);
             }
             "starting" => {
                 self.status = Status::Starting;
@@ -87,7 +89,7 @@ impl Executions {
             // A Jupyter server publishes the last two on behalf of a kernel that cannot. Code in the kernel could publish them, too:
             // https://jupyter-client.readthedocs.io/en/stable/messaging.html#kernel-status
             "restarting" | "autorestarting" | "dead" if !message.is_of_server => {
-                tracing::warn!("ignored a message of the kernel that reports its own end");
+                tracing::warn!("ignored a shutdown message from the kernel");
             }
             "restarting" | "autorestarting" => {
                 let how = "it ended by itself, and its server restarts it".to_owned();

@@ -20,9 +20,8 @@ pub(super) const RESTARTED: &str = "The kernel was restarted after the last run,
  variables are gone. Run \
      the cells that this one needs first.";
 const EXIT: &str = "The code asked the kernel to exit: the kernel ends, and its variables are gone.";
-const EXIT_OF_FRONTEND: &str = "The code asked to exit and to keep the kernel: the variables stay.";
-const NO_REPLY: &str =
-    "The kernel went idle without replying: the request was interrupted before it started.";
+const EXIT_OF_FRONTEND: &str =
+    "The code requested an exit that leaves the kernel running: the variables stay.";
 const REPLACED: &str = "it ended or was restarted, and a new process has taken its place";
 
 /// The names under which kernels report that an interrupt stopped the code: `ipykernel` and those built on it, `IJulia`, kernels
@@ -154,7 +153,7 @@ impl Record {
             Event::Restarted => {
                 self.was_restarted = true;
                 if !self.is_restart_said {
-                    self.note_restart();
+                    self.mark_restarted();
                 }
             }
             Event::ExitRequested { keeps_kernel } => {
@@ -193,7 +192,7 @@ impl Record {
     }
 
     /// Says that the kernel was restarted, unless that was said for another reason.
-    pub(super) fn note_restart(&mut self) {
+    pub(super) fn mark_restarted(&mut self) {
         if !self.notes.iter().any(|note| note.contains("variables")) {
             self.notes.push(RESTARTED.to_owned());
         }
@@ -243,7 +242,7 @@ impl Record {
                 RunState::Interrupted
             }
             Outcome::Error { name, value, .. } => RunState::Error { name, value },
-            Outcome::Interrupted => RunState::Skipped { reason: NO_REPLY.into() },
+            Outcome::Interrupted => RunState::Skipped { reason: SkipReason::NoReply },
             Outcome::Aborted => RunState::Skipped {
                 reason: match self.stop {
                     Stop::Interrupt => SkipReason::Cancelled,

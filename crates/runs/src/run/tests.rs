@@ -68,9 +68,9 @@ fn an_aborted_run_says_why_it_never_ran() {
         RunState::Skipped { reason } => reason.to_string(),
         other => panic!("{other:?}"),
     };
-    assert_eq!(reason(|_| {}), "It did not run: code before it in the kernel's queue failed.");
+    assert_eq!(reason(|_| {}), "Code before it in the kernel's queue failed.");
     assert_eq!(reason(Run::expect_interruption), "It was cancelled before it ran.");
-    assert_eq!(reason(Run::expect_restart), "The kernel was restarted before this could run.");
+    assert_eq!(reason(Run::expect_restart), "The kernel was restarted before the run started.");
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn the_time_of_a_run_is_its_own() {
 fn a_restart_is_noted_once_and_not_beside_another_reason() {
     let run = run();
     run.on_event(Event::Restarted);
-    run.note_restart();
+    run.mark_restarted();
     assert_eq!(run.view().notes, [RESTARTED]);
     let other = self::run();
     other.note("The kernel had died (x) and was restarted: its variables are gone.");

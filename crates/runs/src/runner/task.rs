@@ -1,11 +1,11 @@
 //! The task of a run: it chooses a kernel, waits for its turn, and stays until the outputs are stored.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use kernel::{Event, Status};
-use notebook::{Cell, Notebook};
+use kernel::Status;
+use notebook::Cell;
 use place::{
     Code, Error, ErrorKind, Execution, Executor, Kernel, KernelChoice, KernelSelector, KernelState,
     RunDetails, RunState, SessionId, SkipReason, progress,
@@ -13,18 +13,17 @@ use place::{
 use tokio::time::{sleep, timeout};
 use tracing::Instrument as _;
 
-use super::{Runner, SHUT_DOWN_BEFORE, announce_at, no_kernel};
+use super::{Runner, announce_at, no_kernel};
 use crate::error_hints;
+use crate::kernel_queue::KernelQueue;
 use crate::memory_changes::MemoryChanges;
 use crate::open_notebook::OpenNotebook;
-use crate::outputs::{self, Written};
+use crate::outputs;
 use crate::run::Run;
 use crate::run_history::Begun;
 use crate::session_order::InLine;
 use crate::telemetry;
 
-/// Output that comes within this time after the end is written at once.
-const LATE_WRITE_DELAY: Duration = Duration::from_millis(200);
 /// Another program's edit this long before a run counts as one during the run.
 const RECENT: Duration = Duration::from_millis(20);
 
@@ -33,14 +32,12 @@ const EXIT_WAIT: Duration = Duration::from_secs(2);
 const EXIT_POLL: Duration = Duration::from_millis(50);
 
 const REPLACED: &str =
-    "The kernel was shut down since the last run. This one is new: the variables are gone.";
-/// What a run says first that did not run because the kernel is no longer that of the runs before it.
-pub(crate) const OTHER_KERNEL: &str = "It did not run: the kernel";
+    "The kernel was shut down after the last run. This is a new kernel, without its variables.";
+const ELSEWHERE: &str = "The notebook now uses an external kernel. This run uses that kernel's variables.";
+/// Why a series stops.
 const RESTARTED_BETWEEN: &str =
-    "It did not run: the kernel was restarted after the cell before it, so its variables are gone.";
-const GONE: &str = "It did not run: the kernel of the cells before it is gone, and so are their variables.";
-const ELSEWHERE: &str = "The notebook now has another kernel, which another program started. This run uses the \
-                         variables of that kernel.";
+    "the kernel was restarted after the cell before it, so its variables are gone";
+const GONE: &str = "the kernel of the cells before it is gone, and so are their variables";
 
 impl Runner {
     /// Waits until everything is done that the session requested before these runs. Returns whether one of them is still to
@@ -70,7 +67,7 @@ impl Runner {
         let before = restarts();
         in_line.wait().await;
         let reason = match () {
-            () if self.is_ending.load(Ordering::Relaxed) => Some(SkipReason::from(SHUT_DOWN_BEFORE)),
+            () if self.is_ending.load(Ordering::Relaxed) => Some(SkipReason::ShutDown),
             () if restarts() != before => Some(SkipReason::Restarted),
             () => None,
         };
@@ -125,7 +122,7 @@ impl Runner {
         let gone = notebook.kernel().filter(|kernel| kernel.is_gone());
         loop {
             if run.is_in_series() && (is_retry || notebook.kernel().is_none_or(|kernel| kernel.is_gone())) {
-                return run.skip(GONE);
+                return run.skip(SkipReason::SeriesStopped(GONE.to_owned()));
             }
             let expected = if is_retry { None } else { expected_kernel(notebook, run) };
             let chosen = match expected {
@@ -176,20 +173,31 @@ impl Runner {
         };
         if run.state().is_over() {
             self.retract(&*kernel, run);
-            return Ok(());
+        } else if self.runs_after_death(&*kernel, run)
+            && let Some(executor) = self.prepare(&kernel, &queue, run, notebook).await?
+        {
+            self.execute(&*kernel, &*executor, run, notebook).await;
         }
-        if !self.runs_after_death(&*kernel, run) {
-            return Ok(());
-        }
+        Ok(())
+    }
+
+    /// Before the code: the kernel is ready, and what it has to tell is told. `None` if the run is over by then.
+    async fn prepare(
+        self: &Arc<Self>,
+        kernel: &Arc<dyn Kernel>,
+        queue: &Arc<KernelQueue>,
+        run: &Run,
+        notebook: Option<&Arc<OpenNotebook>>,
+    ) -> Result<Option<Arc<dyn Executor>>, Error> {
         let is_reached_again = matches!(kernel.description().state, KernelState::Unreachable { .. });
         run.set_stage("starting the kernel");
-        let executor = match telemetry::executor(&*kernel).await {
+        let executor = match telemetry::executor(&**kernel).await {
             Ok(executor) => executor,
             Err(error) if kernel.is_gone() && error.kind == ErrorKind::KernelGone => return Err(error),
             Err(error) => {
                 run.end(RunState::Failed(error));
-                self.retract(&*kernel, run);
-                return Ok(());
+                self.retract(&**kernel, run);
+                return Ok(None);
             }
         };
         // What waited for the kernel was passed on when it was ready.
@@ -197,7 +205,7 @@ impl Runner {
         kernel.take_notices().into_iter().for_each(|notice| run.note(notice));
         if queue.is_new_connection(&*executor) {
             let (queue, restarts) = (queue.clone(), queue.restarts());
-            telemetry::connected(&kernel, &*executor, move || {
+            telemetry::connected(kernel, &*executor, move || {
                 let is_recorded = |run: Arc<Run>| {
                     matches!(run.state(), RunState::KernelDied { .. } | RunState::Lost { .. })
                 };
@@ -205,7 +213,7 @@ impl Runner {
             });
         }
         if let (true, Some(notebook)) = (is_reached_again, notebook) {
-            self.adopt(&kernel, notebook).await;
+            self.adopt(kernel, notebook).await;
             notebook.take_notices().into_iter().for_each(|notice| run.note(notice));
         }
         if self.asks_for_changes {
@@ -213,11 +221,22 @@ impl Runner {
         }
         // It may have been cancelled while the kernel started.
         if run.state().is_over() {
-            self.retract(&*kernel, run);
-            return Ok(());
+            self.retract(&**kernel, run);
+            return Ok(None);
         }
-        let (home, notebook) = (notebook, notebook.filter(|notebook| !notebook.document().stores_outputs()));
-        let place = notebook.zip(run.cell());
+        Ok(Some(executor))
+    }
+
+    /// Sends the code, and stays until its outputs are stored.
+    async fn execute(
+        self: &Arc<Self>,
+        kernel: &dyn Kernel,
+        executor: &dyn Executor,
+        run: &Arc<Run>,
+        home: Option<&Arc<OpenNotebook>>,
+    ) {
+        // An application that stores outputs itself is not raced.
+        let notebook = home.filter(|notebook| !notebook.document().stores_outputs());
         let before = match notebook {
             // The call that requested the run, or the run before, has just looked: a second look costs two thread switches.
             Some(notebook) => {
@@ -228,13 +247,12 @@ impl Runner {
         };
         let shown_before = before.as_ref().zip(run.cell()).and_then(|(before, cell)| before.cell(&cell.id));
         let shown_before = shown_before.map(|(_, cell)| cell.shown_revision());
-        let begun = self.history.begin(&*kernel);
+        let begun = self.history.begin(kernel);
         if begun.is_restarted && run.is_in_series() {
-            self.does_not_run(&*kernel, run, RESTARTED_BETWEEN);
-            return Ok(());
+            return self.does_not_run(kernel, run, SkipReason::SeriesStopped(RESTARTED_BETWEEN.to_owned()));
         }
         if begun.is_restarted {
-            run.note_restart();
+            run.mark_restarted();
         } else if begun.is_said {
             run.restart_is_said();
         }
@@ -244,35 +262,34 @@ impl Runner {
         let execution = executor.execute(code, self.sink(run, notebook));
         run.executing(execution.clone());
         let written = async {
-            let Some((notebook, cell)) = place else { return self.write_after(home, run, before).await };
+            let Some((notebook, cell)) = notebook.zip(run.cell()) else {
+                return self.write_after(home, run, before).await;
+            };
             outputs::set_running(notebook, &cell.id, true).await;
             outputs::write_while_running(&**notebook.document(), run).await;
-            let is_settled = self.write_end(notebook, run, before, &*kernel, &*executor).await;
+            let is_settled = self.write_end(notebook, run, before, kernel, executor).await;
             outputs::set_running(notebook, &cell.id, false).await;
             is_settled
         };
         let (is_settled, ()) = tokio::join!(written, self.ask_for_changes(run, &*execution));
         if let Some(home) = home {
-            self.ended(home, run, (&*kernel, &*executor), begun).await;
+            self.ended(home, run, (kernel, executor), begun).await;
         }
         // Otherwise a later server stores the rest, or this one if it reaches the keeper again.
-        if run.is_finished()
-            && is_settled
-            && !matches!(kernel.description().state, KernelState::Unreachable { .. })
-        {
+        let is_out_of_reach = matches!(kernel.description().state, KernelState::Unreachable { .. });
+        if run.is_finished() && is_settled && !is_out_of_reach {
             executor.acknowledge(run.id());
         }
         run.close();
-        Ok(())
     }
 
     /// Says that the kernel had died, if so. Returns whether the run can still run: one in a series relies on the variables.
     fn runs_after_death(&self, kernel: &dyn Kernel, run: &Run) -> bool {
         let KernelState::Dead { how } = kernel.description().state else { return true };
         if run.is_in_series() {
-            let reason =
-                format!("{OTHER_KERNEL} died after the cell before it ({how}), so its variables are gone.");
-            self.does_not_run(kernel, run, reason);
+            let cause =
+                format!("the kernel died after the cell before it ({how}), so its variables are gone");
+            self.does_not_run(kernel, run, SkipReason::SeriesStopped(cause));
             return false;
         }
         // Somebody else's restart is a death of our connection, and what they said of it.
@@ -292,7 +309,7 @@ impl Runner {
         begun: Begun,
     ) {
         if self.history.ended(notebook, run, kernel, begun) {
-            run.note_restart();
+            run.mark_restarted();
         }
         if let Some(hint) = error_hints::hint(&self.history, notebook, run, kernel, executor).await {
             run.note(hint);
@@ -307,7 +324,7 @@ impl Runner {
     }
 
     /// Ends a run whose kernel is no longer the one for which it was requested.
-    fn does_not_run(&self, kernel: &dyn Kernel, run: &Run, reason: impl Into<SkipReason>) {
+    fn does_not_run(&self, kernel: &dyn Kernel, run: &Run, reason: SkipReason) {
         run.skip(reason);
         self.retract(kernel, run);
     }
@@ -319,107 +336,6 @@ impl Runner {
         let Some(count) = count else { return };
         if let Some(answer) = execution.changes(count).await {
             run.set_changes(MemoryChanges::read(&answer));
-        }
-    }
-
-    /// Writes the last outputs of a run, and records what they replace. Returns whether nothing is left to store.
-    pub(super) async fn write_end(
-        &self,
-        notebook: &OpenNotebook,
-        run: &Run,
-        before: Option<Notebook>,
-        kernel: &dyn Kernel,
-        executor: &dyn Executor,
-    ) -> bool {
-        self.write_others(notebook).await;
-        let Ok(written) = outputs::write_end(notebook, run, kernel, executor).await else { return false };
-        if let (Some(before), Some(written)) = (before, written) {
-            self.record(notebook, run, before, written).await;
-        }
-        true
-    }
-
-    /// Writes what code of no cell has updated, once it is over, and records that. It has no outputs of its own to store.
-    async fn write_after(
-        &self,
-        home: Option<&Arc<OpenNotebook>>,
-        run: &Run,
-        before: Option<Notebook>,
-    ) -> bool {
-        let Some(home) = home else { return true };
-        run.over().await;
-        self.write_others(home).await;
-        if home.late_writes().await.is_empty() {
-            return true;
-        }
-        if let (Some(before), Ok(notebook)) = (before, home.document().snapshot().await) {
-            self.record(home, run, before, Written { edits: Vec::new(), notebook }).await;
-        }
-        true
-    }
-
-    /// Records what a run has written, also what it has updated that other cells show: an undo of the run takes that back.
-    async fn record(&self, notebook: &OpenNotebook, run: &Run, before: Notebook, written: Written) {
-        let Written { mut edits, notebook: after } = written;
-        let late = std::mem::take(&mut *notebook.late_writes().await);
-        let late = late.iter().filter(|id| *id != run.id()).filter_map(|id| self.journal.run(id).ok());
-        // What was replaced since is not its own.
-        edits.extend(late.filter_map(|late| outputs::outputs(&late)).filter(|edit| edit.is_applied(&after)));
-        let Some(recorder) = self.recorder().filter(|_| !edits.is_empty()) else { return };
-        let change = outputs::change_by(notebook, run, before, after, edits);
-        recorder.record(change).into_iter().for_each(|note| run.note(note));
-    }
-
-    /// Writes what a run has updated that other cells show: "saved" holds for that, too.
-    async fn write_others(&self, notebook: &OpenNotebook) {
-        for other in self.journal.runs().into_iter().filter(|other| other.is_in(notebook.path())) {
-            self.write_claimed(notebook, &other).await;
-        }
-    }
-
-    /// Passes the kernel's events to the run. It outlives the run's task: threads print when they like.
-    fn sink(
-        self: &Arc<Self>,
-        run: &Arc<Run>,
-        notebook: Option<&Arc<OpenNotebook>>,
-    ) -> Box<dyn FnMut(Event) + Send> {
-        let (runner, run) = (Arc::downgrade(self), Arc::downgrade(run));
-        let notebook = notebook.map(Arc::downgrade);
-        Box::new(move |event| {
-            let Some(run) = run.upgrade() else { return };
-            let is_late = run.state().is_over();
-            run.on_event(event);
-            let notebook =
-                notebook.as_ref().and_then(Weak::upgrade).filter(|_| is_late && run.cell().is_some());
-            if let (Some(notebook), Some(runner)) = (notebook, runner.upgrade())
-                && run.claim_late_write()
-            {
-                let runtime = runner.runtime.clone();
-                let tasks = runner.tasks.clone();
-                tasks.spawn_on(async move { runner.write_late(&notebook, &run).await }, &runtime);
-            }
-        })
-    }
-
-    /// Writes output that came after the end, once for everything that comes within a moment.
-    async fn write_late(&self, notebook: &OpenNotebook, run: &Run) {
-        sleep(LATE_WRITE_DELAY).await;
-        self.write_claimed(notebook, run).await;
-    }
-
-    /// Writes late output now, if that is still to be done.
-    async fn write_claimed(&self, notebook: &OpenNotebook, run: &Run) {
-        let mut late_writes = notebook.late_writes().await;
-        if !run.release_late_write() {
-            return;
-        }
-        // A newer run of the cell owns its outputs.
-        let latest = run.cell().and_then(|cell| self.journal.latest_of(&cell.path, &cell.id));
-        if latest.is_some_and(|latest| latest.id() == run.id()) {
-            // That it failed is noted.
-            if let Ok(Some(_)) = outputs::write(notebook, run, Vec::new()).await {
-                late_writes.insert(run.id().clone());
-            }
         }
     }
 }

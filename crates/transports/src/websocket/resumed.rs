@@ -20,7 +20,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::inbox::Inbox;
 use kernel::GapCause;
-use kernel::connector::Ready;
+use kernel::Ready;
 use kernel::log::{Announcement, LogEvent, LogRecord, Peek};
 use kernel::messages::{Channel, Message, Outgoing};
 use kernel::{Event, MessageId, Outcome, Sink, TimedEvents, drive};

@@ -9,8 +9,8 @@ use uuid::Uuid;
 use zeromq::{ReqSocket, Socket, SocketRecv, SocketSend, ZmqMessage, ZmqResult};
 
 use super::{RawSockets, ZmqTransport, probe_port};
+use crate::readiness::{Readiness, language_info};
 use kernel::messages::{Channel, Message};
-use kernel::readiness::{Readiness, language_info};
 use kernel::{Received, Transport as _};
 
 /// How long a kernel that lives may take to reply to a message.
@@ -65,9 +65,7 @@ async fn ask(info: &ConnectionInfo, probe: &mut Probe) -> Option<()> {
         if !is_reply(&message) {
             continue;
         }
-        if let Ok(info) = language_info(&message.content) {
-            probe.language_info = Some(info);
-        }
+        probe.language_info = Some(language_info(&message.content));
         if message.channel == Channel::Shell {
             probe.is_busy = false;
             return Some(());

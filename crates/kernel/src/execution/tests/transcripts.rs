@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use serde_json::json;
 
-use super::super::loss_check::Action;
+use super::super::checks::Action;
 use crate::execution::{Executions, InputRequests};
 use crate::messages::{Channel, Message};
 use crate::{MessageId, Outcome, Sink};

@@ -6,11 +6,8 @@
 use std::time::{Duration, Instant};
 
 use jupyter_protocol::{JupyterMessage, KernelInfoRequest};
+use kernel::messages::{Channel, Message};
 use notebook::Json;
-use serde::Deserialize;
-use serde_json::value::RawValue;
-
-use crate::messages::{Channel, Message, content};
 
 /// How long to wait for a reply before asking again. A kernel that is starting answers all questions in the end.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(1);
@@ -18,7 +15,7 @@ const REPLY_TIMEOUT: Duration = Duration::from_secs(1);
 const STATUS_TIMEOUT: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Default)]
-pub struct Readiness {
+pub(crate) struct Readiness {
     language_info: Option<Json>,
     has_status: bool,
     process: Option<String>,
@@ -27,12 +24,12 @@ pub struct Readiness {
 
 impl Readiness {
     /// When [`Readiness::tick`] is due.
-    pub fn deadline(&self) -> Option<Instant> {
+    pub(crate) fn deadline(&self) -> Option<Instant> {
         self.ask_at
     }
 
     /// Whether to ask now; always at the first call.
-    pub fn tick(&mut self, now: Instant) -> bool {
+    pub(crate) fn tick(&mut self, now: Instant) -> bool {
         if self.ask_at.is_some_and(|at| now < at) {
             return false;
         }
@@ -40,31 +37,26 @@ impl Readiness {
         true
     }
 
-    pub fn question() -> JupyterMessage {
+    pub(crate) fn question() -> JupyterMessage {
         JupyterMessage::new(KernelInfoRequest {}, None)
     }
 
     /// The session of the kernel's process, if it has one.
-    pub fn process(&mut self) -> Option<String> {
+    pub(crate) fn process(&mut self) -> Option<String> {
         self.process.take()
     }
 
     /// Handles a message of the kernel. Returns its `language_info` once it is ready.
-    pub fn handle(&mut self, message: &Message, now: Instant) -> Option<Json> {
+    pub(crate) fn handle(&mut self, message: &Message, now: Instant) -> Option<Json> {
         match (message.channel, message.header.kind.as_str()) {
-            (Channel::Shell | Channel::Control, "kernel_info_reply") => match language_info(&message.content)
-            {
-                Ok(language_info) => {
-                    self.language_info = Some(language_info);
-                    self.ask_at = Some(now + STATUS_TIMEOUT);
-                    self.process = message.process().map(str::to_owned);
-                }
-                Err(error) => tracing::warn!(%error, "ignored a malformed kernel_info_reply"),
-            },
+            (Channel::Shell | Channel::Control, "kernel_info_reply") => {
+                self.language_info = Some(language_info(&message.content));
+                self.ask_at = Some(now + STATUS_TIMEOUT);
+                self.process = message.process().map(str::to_owned);
+            }
             (Channel::Iopub, "status") => {
-                let status: Option<content::Status> = message.content.decode().ok();
                 // `starting` is the first that a kernel publishes; later it would look like a restart.
-                self.has_status |= status.is_some_and(|it| matches!(&*it.execution_state.0, "busy" | "idle"));
+                self.has_status |= matches!(message.status().as_deref(), Some("busy" | "idle"));
             }
             _ => {}
         }
@@ -72,7 +64,7 @@ impl Readiness {
     }
 
     /// What is still missing, for people.
-    pub fn missing(&self) -> &'static str {
+    pub(crate) fn missing(&self) -> &'static str {
         match self.language_info {
             Some(_) => "it replies, but its published messages do not arrive",
             None => "it accepts connections, but does not reply",
@@ -81,15 +73,8 @@ impl Readiness {
 }
 
 /// The `language_info` of a `kernel_info_reply`; an empty object if it has none.
-pub fn language_info(content: &Json) -> serde_json::Result<Json> {
-    #[derive(Deserialize, Default)]
-    #[serde(default)]
-    struct Content<'a> {
-        #[serde(borrow)]
-        language_info: Option<&'a RawValue>,
-    }
-    let reply: Content<'_> = content.decode()?;
-    Ok(content::object(content, reply.language_info))
+pub(crate) fn language_info(content: &Json) -> Json {
+    content.member("language_info").filter(Json::is_object).unwrap_or(Json::empty_object())
 }
 
 #[cfg(test)]

@@ -5,19 +5,16 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
-use notebook::Json;
+use kernel::messages::Channel;
+use kernel::{Client, KernelError, Ready, Received, Transport, drive};
 use tokio::runtime;
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout, timeout_at};
 
-use crate::driver;
-use crate::messages::Channel;
 use crate::readiness::Readiness;
-use crate::transport::{Received, Transport};
-use crate::{Client, KernelError};
 
 /// Opens connections to one kernel.
-pub trait Connector: Send + 'static {
+pub(crate) trait Connector: Send + 'static {
     type Transport: Transport;
     /// The pause before another attempt.
     const RETRY_PAUSE: Duration;
@@ -34,7 +31,7 @@ pub trait Connector: Send + 'static {
 }
 
 /// Why a connection was not opened.
-pub enum OpenError {
+pub(crate) enum OpenError {
     /// Another attempt may succeed.
     Retry {
         cause: String,
@@ -47,7 +44,7 @@ pub enum OpenError {
 /// The connection has its own thread. A kernel drops publications when its reader falls behind by some hundred messages,
 /// so the reader must not wait while this program decodes an image, and an agent must not wait while the signature of a
 /// message of 100 MB is checked.
-pub async fn connect(
+pub(crate) async fn connect(
     connector: impl Connector,
     ready_timeout: Duration,
     process_end: impl Future<Output = String> + Send + 'static,
@@ -74,7 +71,7 @@ async fn serve<C: Connector>(
     };
     match ready {
         Ok((transport, ready)) => {
-            let (client, driver) = driver::drive(transport, ready);
+            let (client, driver) = drive(transport, ready);
             // If the caller has gone, the client is dropped here and the driver ends at once.
             let _ = answer.send(Ok(client));
             drop(driver.run(process_end).await);
@@ -85,16 +82,8 @@ async fn serve<C: Connector>(
     }
 }
 
-/// What is known of a kernel that is ready.
-pub struct Ready {
-    /// What it reported as its `language_info`, an object.
-    pub language_info: Json,
-    /// The session of its process, if it has one.
-    pub process: Option<String>,
-}
-
 /// Connects, and waits until the kernel replies and its publications arrive.
-pub async fn until_ready<C: Connector>(
+pub(crate) async fn until_ready<C: Connector>(
     connector: C,
     ready_timeout: Duration,
     process_end: &mut BoxFuture<'static, String>,
