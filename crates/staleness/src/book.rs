@@ -110,32 +110,44 @@ impl<'a> Book<'a> {
                 let position = position.unwrap_or(facts.cells.len());
                 Rc::new(effective(&run.names, run.source, position, &run.random, assigned(run).collect()))
             };
-            for (name, write) in &did.writes {
-                if let Some(write) = in_fact(run, name, *write) {
-                    let repeat = did.repeats.get(name).copied().unwrap_or(Repeat::Unknown);
-                    let event = Event { run, position, write, repeat };
-                    book.events.entry(*name).or_default().push(event);
-                }
-            }
-            if let Some(position) = position {
-                book.runs_of[position].push(index);
-            }
-            book.did[index] = Some(did);
+            book.add_run(index, position, did);
         }
         book.positions = positions;
         book.rewritten =
             book.events.iter().filter(|(_, events)| is_rewritten(events)).map(|(name, _)| *name).collect();
-        for position in 0..facts.cells.len() {
-            let ran = book.present_run(position);
-            let ran = ran.filter(|run| run.source == facts.cells[position].source);
-            for (name, write) in &book.now[position].writes {
-                // A later run may still do what this one has not done.
-                let write = ran.and_then(|run| in_fact(run, name, *write)).unwrap_or_else(|| may(*write));
-                let write = if ran.is_none() { book.now[position].writes[name] } else { write };
-                book.writers.entry(*name).or_default().push((position, write));
+        book.add_writers();
+        book
+    }
+
+    /// Adds what a run in the present instance did.
+    fn add_run(&mut self, index: usize, position: Option<usize>, did: Rc<Effective<'a>>) {
+        let run = &self.facts.runs[index];
+        for (name, write) in &did.writes {
+            if let Some(write) = in_fact(run, name, *write) {
+                let repeat = did.repeats.get(name).copied().unwrap_or(Repeat::Unknown);
+                self.events.entry(*name).or_default().push(Event { run, position, write, repeat });
             }
         }
-        book
+        if let Some(position) = position {
+            self.runs_of[position].push(index);
+        }
+        self.did[index] = Some(did);
+    }
+
+    /// Adds what each cell would write in a run of the whole notebook.
+    fn add_writers(&mut self) {
+        for position in 0..self.facts.cells.len() {
+            let ran = self.present_run(position);
+            let ran = ran.filter(|run| run.source == self.facts.cells[position].source);
+            for (name, write) in &self.now[position].writes {
+                let write = match ran {
+                    // A later run may still do what this one has not done.
+                    Some(run) => in_fact(run, name, *write).unwrap_or_else(|| may(*write)),
+                    None => *write,
+                };
+                self.writers.entry(*name).or_default().push((position, write));
+            }
+        }
     }
 
     pub(crate) fn run(&self, position: usize) -> Option<&'a Run> {

@@ -1,4 +1,5 @@
-//! Which part of the walk a node is for.
+//! Which part of the walk a node is for. The two functions are long tables with one row for each kind of node; more functions would hide
+//! that each kind has exactly one.
 
 use std::collections::BTreeSet;
 

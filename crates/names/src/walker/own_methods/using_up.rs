@@ -5,7 +5,7 @@ use syntax::tree::path_of;
 
 use super::super::sources::Source;
 use super::super::streams::only_looks;
-use super::Changing;
+use super::changing::Changing;
 use crate::methods::has_word;
 
 /// Functions of Python that use all items of their arguments, or give a stream that does.
