@@ -191,6 +191,7 @@ pub enum Argument {
 impl Effects {
     /// Adds what a later statement does.
     pub(crate) fn then(&mut self, step: &Self) {
+        // What the code has bound itself is its own object: to use or change that is nothing to other cells.
         let outside = |name: &&Name| !self.binds.contains(*name);
         self.needs.extend(step.needs.iter().filter(|name| !self.defines.contains(*name)).cloned());
         self.uses.extend(step.uses.iter().filter(outside).cloned());
@@ -199,6 +200,7 @@ impl Effects {
         self.object_uses.extend(step.object_uses.iter().filter(|(name, _)| outside(&name)).cloned());
         self.passes.extend(step.passes.iter().filter(|passed| outside(&&passed.name)).cloned());
         for name in step.changes.iter().filter(outside) {
+            // `n += 1` may leave the object of before untouched, but not together with a change of the object itself.
             let is_first = self.changes.insert(name.clone());
             if !step.augments.contains(name) {
                 self.augments.remove(name);
@@ -207,6 +209,7 @@ impl Effects {
             }
         }
         for (name, repeat) in step.repeats.iter().filter(|(name, _)| outside(name)) {
+            // The worst decides: `xs.clear()` repeats well, `xs.append(1)` behind it does not.
             let known = self.repeats.entry(name.clone()).or_insert(*repeat);
             *known = (*known).max(*repeat);
         }
@@ -217,6 +220,7 @@ impl Effects {
             self.keys.entry(name.clone()).or_default().extend(keys.iter().cloned());
         }
         self.reads.extend(step.reads.iter().cloned());
+        // Before the definitions: a step that deletes a name and defines it again only has it among these.
         for name in &step.deletes {
             self.defines.remove(name);
             self.may_define.remove(name);
@@ -234,6 +238,7 @@ impl Effects {
         }
         self.binds.extend(step.binds.iter().cloned());
         self.varies |= step.varies;
+        // The first reason is the one that a reader finds when reading from the top.
         if self.unknown.is_none() {
             self.unknown.clone_from(&step.unknown);
         }
@@ -278,6 +283,7 @@ impl Names {
 
     /// The classes that it defines: each time, they are other ones.
     pub fn classes(&self) -> impl Iterator<Item = &str> {
+        // `Point = namedtuple("Point", "x y")` makes a class, too.
         let by_statement =
             self.functions.iter().filter(|(_, effects)| effects.is_class).map(|(name, _)| name);
         let by_call = self.made_by.iter().filter(|(_, maker)| is_class_maker(maker)).map(|(name, _)| name);

@@ -18,6 +18,7 @@ impl Book<'_> {
     /// What an event belongs to, and when it was: `cell 3 (run 14:02)`.
     pub(crate) fn source_of(&self, event: &Event<'_>) -> String {
         let what = match (event.position, &event.run.cell) {
+            // Who looks into the cell would not find there what has changed the name.
             (Some(position), _) if event.run.is_superseded => {
                 format!("an earlier source of {}", self.cell(position))
             }

@@ -82,16 +82,20 @@ pub struct Run {
     /// Later runs have greater numbers.
     pub order: u64,
     /// The number of the cell's first run in this instance.
+    // A cell that ran before it ran out of order; one that ran between it and the last run has an input that was rerun.
     pub first: u64,
     /// The numbers of its earlier runs with the same source in this instance, in order.
+    // With another source they are runs of their own, because their names may differ.
     pub earlier: Vec<u64>,
     pub ended_at: SystemTime,
     pub has_failed: bool,
+    // A fresh run fails in the same place, but it is not stopped in the same place.
     /// Whether it was stopped before its end, which another run would not be.
     pub is_interrupted: bool,
     /// Whether a run of the cell in this instance has not failed, with any source.
     pub has_succeeded: bool,
     /// The names that it has bound or whose objects it has replaced or resized, if its kernel could tell.
+    // Shared, because runs are copied for each judgement, and the set is large after `from m import *`.
     pub assigned: Option<Arc<BTreeSet<Name>>>,
     /// The random states that it has changed, if its kernel could tell.
     pub drew: BTreeSet<Name>,
@@ -123,6 +127,7 @@ impl Run {
         if self.order < order {
             return Some(self.order);
         }
+        // A cell that somebody reruns all day has a long list, and each of its users asks.
         self.earlier[..self.earlier.partition_point(|earlier| *earlier < order)].last().copied()
     }
 }
@@ -141,7 +146,7 @@ pub struct Facts<'a> {
     pub clock: Clock<'a>,
 }
 
-/// What can be said of a cell's outputs. A later one is a weaker statement.
+/// What can be said of a cell's outputs. A later one is a weaker statement, so that the least of several findings decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StaleState {
     NeverRun,

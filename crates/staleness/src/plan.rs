@@ -14,6 +14,7 @@ use crate::facts::{CellState, Input, StaleState, Writer};
 pub fn plan(states: &[CellState], wanted: &[usize], all: bool) -> Vec<usize> {
     let mut plan = Plan { states, planned: BTreeSet::new() };
     plan.planned.extend(wanted.iter().filter(|position| states[**position].state.is_stale()));
+    // Each planned cell may overwrite what others need, or give them another input. It ends because the plan only grows.
     loop {
         let mut more = plan.needed();
         if all {
@@ -33,6 +34,7 @@ struct Plan<'s> {
 }
 
 impl Plan<'_> {
+    /// A cell that runs now is right unless a planned cell above it makes its input again: then it would end with the value of before.
     fn without_running(&self) -> Vec<usize> {
         let mut remaining = Vec::with_capacity(self.planned.len());
         for position in &self.planned {
@@ -54,12 +56,14 @@ impl Plan<'_> {
         // For each name, the planned cells that write it, in order.
         let mut writing = HashMap::<&Name, Vec<usize>>::new();
         for position in &self.planned {
+            // A weak writer leaves the object as it was in most runs. To repair each `model.predict(x)` would run half of a notebook.
             let writes = self.states[*position].writes.iter().filter(|(_, written)| !written.is_weak);
             writes.for_each(|(name, _)| writing.entry(name).or_default().push(*position));
         }
         for position in &self.planned {
             for input in &self.states[*position].inputs {
                 let is_retained = || input.retains.iter().any(|name| is_written(&writing, name, *position));
+                // `isinstance` is false for objects of a class from before it was defined again.
                 for made_with in &input.made_with {
                     if made_with.is_outdated || self.planned.contains(&made_with.definer) {
                         needed.extend(&made_with.makers);
@@ -87,6 +91,7 @@ impl Plan<'_> {
 
     /// The cells that use what planned ones make again.
     fn changed(&self) -> Vec<usize> {
+        // From top to bottom, because a cell passes on what those above have changed.
         let mut changing = Vec::with_capacity(self.states.len());
         for position in 0..self.states.len() {
             let names = if self.planned.contains(&position) {

@@ -38,6 +38,7 @@ pub fn add_random(
     sources: &[&str],
     ran: impl Fn(u64) -> Option<String>,
 ) {
+    // At the end, where their seeds and draws are between no cells: the place at which they ran is not known.
     let elsewhere = elsewhere(cells, runs, &ran);
     let all: Vec<&str> = sources.iter().copied().chain(elsewhere.iter().map(|(_, code)| &**code)).collect();
     let mut found = uses.of(&all).into_iter();
@@ -58,6 +59,8 @@ pub fn add_random(
         let run = &runs[(*last)?];
         if run.source == cell.source { None } else { ran(run.source) }
     };
+    // What an edited cell has drawn is read from its earlier source, in its place: the draws of the cells above and below decide which
+    // numbers these were.
     let others: Vec<Option<String>> = cells.iter().zip(&last).map(other).collect();
     if others.iter().any(Option::is_some) {
         let before: Vec<&str> =
@@ -82,11 +85,13 @@ fn elsewhere(cells: &[Cell], runs: &[Run], ran: &impl Fn(u64) -> Option<String>)
 /// Adds the draws that names do not show and that runs have made: from a state to which a cell above gives a seed. An edit of the cell
 /// hardly ever ends them.
 fn add_hidden(cells: &mut [Cell], runs: &mut [Run], last: &[Option<usize>]) {
+    // Without a seed above, the numbers are others in each run, and a further draw explains nothing.
     let mut seeded = BTreeSet::<Name>::new();
     for (cell, last) in cells.iter_mut().zip(last) {
         if let Some(last) = last {
             let Run { drew, random, source, names, .. } = &mut runs[*last];
             for state in drew.iter().filter(|state| seeded.contains(*state)) {
+                // What the source shows says more: where it seeds, and what its draws depend on.
                 cell.random.entry(state.clone()).or_insert_with(|| hidden(cell.source, &cell.names));
                 random.entry(state.clone()).or_insert_with(|| hidden(*source, names));
             }

@@ -12,10 +12,12 @@ use crate::input::{Finding, Used};
 pub fn states(facts: Facts<'_>) -> Vec<CellState> {
     let book = Book::new(facts);
     let mut states = Vec::with_capacity(facts.cells.len());
+    // From top to bottom: a cell is stale if one above it is that writes its input.
     for position in 0..facts.cells.len() {
         let state = book.state(position, &states);
         states.push(state);
     }
+    // Last, because the cells that update a display stand below the one that shows it.
     book.judge_displays(&mut states);
     states
 }
@@ -27,6 +29,7 @@ impl Book<'_> {
         if cell.is_blank {
             return CellState::new(StaleState::UpToDate, "");
         }
+        // Also for a cell whose own state needs no names: each name that it writes has a state of its own, for the cells below.
         let found = self.found(position, above);
         let without_names = self.state_without_names(position);
         let writes = self.written(position, without_names.as_ref(), &found);
@@ -37,6 +40,10 @@ impl Book<'_> {
     }
 
     /// What needs no names.
+    ///
+    /// Whose outputs these are comes first: nothing that is known of another run is about them. The source comes before the kernel, because
+    /// a cell that was edited must run in any kernel, and its edit is what its reader can see. Names come last: they can only be compared
+    /// between runs in one kernel.
     fn state_without_names(&self, position: usize) -> Option<CellState> {
         let cell = &self.facts.cells[position];
         let Some(run) = self.run(position) else {
@@ -53,6 +60,7 @@ impl Book<'_> {
             });
         };
         let at = || self.at(run);
+        // Another program may have run the same source: only the count shows it.
         if let (Some(shown), Some(ours)) = (cell.execution_count, run.execution_count)
             && shown != ours
         {
@@ -97,9 +105,11 @@ impl Book<'_> {
 
     /// What is known is said even if not everything can be known.
     fn state_by_names(&self, position: usize, found: BTreeMap<&str, Finding>) -> CellState {
+        // The order of the states is that of the rules: the least is the surest, and what the cell needs first.
         if let Some(worst) = found.into_values().min_by_key(|finding| finding.state) {
             return CellState::new(worst.state, worst.evidence);
         }
+        // Only now: a finding holds whatever else the cell may do.
         match &self.now[position].unknown {
             Some(why) => {
                 CellState::new(StaleState::NothingKnown, format!("its names cannot be determined: {why}"))
@@ -125,6 +135,7 @@ impl Book<'_> {
             let name = *name;
             let flow = &effective.flows[name];
             let by_cell = match cell.map(|cell| cell.state) {
+                // An edit of one statement leaves the names that the others make.
                 Some(StaleState::Edited) => {
                     let before = ran.and_then(|ran| ran.flows.get(name));
                     let is_same = before.is_some_and(|before| before.code == flow.code)

@@ -3,7 +3,8 @@
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
 use std::iter::{Chain, Flatten};
-use std::{option, slice};
+use std::option;
+use std::slice;
 
 use thin_vec::ThinVec;
 

@@ -1,4 +1,4 @@
-//! Closes elements where a browser closes them.
+//! Closes elements where a browser closes them. A part of the writer, which holds the open elements.
 
 use super::Writer;
 use super::elements::{Element, Kind, element};

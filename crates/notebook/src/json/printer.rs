@@ -1,4 +1,5 @@
-//! Prints JSON as Python's `json.dump(indent=1, sort_keys=True, ensure_ascii=False)` does, streamed.
+//! Prints JSON as Python's `json.dump(indent=1, sort_keys=True, ensure_ascii=False)` does, streamed. `Json` is printed here and built from
+//! what is printed.
 
 use std::borrow::Cow;
 use std::io::{self, Write};

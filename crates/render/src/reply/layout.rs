@@ -1,4 +1,6 @@
 //! Lays a reply out within its budget: notes first, then what was left out, and content in the rest.
+//!
+//! The last step of a `Reply`, which it takes apart.
 
 use super::content::{Content, Shown};
 use super::item::Item;

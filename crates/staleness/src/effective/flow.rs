@@ -1,4 +1,4 @@
-//! What the values of names are made of.
+//! What the values of names are made of. Each statement is expanded as if it were a cell, so that this imports what it is a part of.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -1,4 +1,5 @@
-//! What cells do with the random states that whole libraries share: a seed sets one, and each draw changes it.
+//! What cells do with the random states that whole libraries share: a seed sets one, and each draw changes it. The finder holds the uses
+//! that its methods here add to.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
