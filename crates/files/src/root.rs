@@ -186,4 +186,5 @@ mod tests;
 
 #[cfg(test)]
 #[cfg(windows)]
+#[path = "root/tests/windows.rs"]
 mod windows_tests;

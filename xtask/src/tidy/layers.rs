@@ -30,7 +30,7 @@ const CONFINED: [(&str, &str); 4] =
     [("rmcp", "mcp"), ("pyo3", "python"), ("ruff_python_parser", "syntax"), ("windows-sys", "windows")];
 
 /// Members that only compute: they take bytes and do not wait.
-const PURE: [&str; 10] = [
+pub(super) const PURE: [&str; 10] = [
     "compare",
     "connection",
     "html",
@@ -58,6 +58,11 @@ pub(super) fn check(members: &[&Package]) -> Vec<Finding> {
         findings.extend(advice.map(|advice| Finding::new(&location, RULE, advice)));
     }
     findings
+}
+
+/// The crates of the program.
+pub(super) fn program() -> impl Iterator<Item = &'static str> {
+    LAYERS.iter().flat_map(|(_, names)| names.iter().copied())
 }
 
 fn layer(name: &str) -> Option<u8> {

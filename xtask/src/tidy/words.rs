@@ -4,11 +4,11 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use super::Finding;
+use super::{Finding, layers};
 
 struct Rule {
     name: &'static str,
-    crates: &'static [&'static str],
+    crates: Crates,
     /// In lower case.
     words: &'static [&'static str],
     exceptions: &'static [&'static str],
@@ -17,10 +17,39 @@ struct Rule {
     advice: &'static str,
 }
 
+/// The crates that a rule is about.
+enum Crates {
+    /// All of the program, but these.
+    AllBut(&'static [&'static str]),
+    /// Those that only compute, but these.
+    PureBut(&'static [&'static str]),
+    These(&'static [&'static str]),
+}
+
+impl Crates {
+    fn names(&self) -> Vec<&'static str> {
+        match self {
+            Self::AllBut(others) => layers::program().filter(|name| !others.contains(name)).collect(),
+            Self::PureBut(others) => layers::PURE.into_iter().filter(|name| !others.contains(name)).collect(),
+            Self::These(names) => names.to_vec(),
+        }
+    }
+}
+
 const RULES: [Rule; 5] = [
     Rule {
         name: "places",
-        crates: &["calls", "mcp", "packages", "place", "recorder", "runs", "tools", "verify", "workspace"],
+        crates: Crates::These(&[
+            "calls",
+            "mcp",
+            "packages",
+            "place",
+            "recorder",
+            "runs",
+            "tools",
+            "verify",
+            "workspace",
+        ]),
         words: &["colab", "jupyter"],
         // Names that existing prompts and configurations rely on, whatever the place.
         exceptions: &[
@@ -32,9 +61,6 @@ const RULES: [Rule; 5] = [
             "jupyter_url",
             "jupyter_token",
             "jupyter-mcp-server",
-            "--jupyter-password",
-            "--jupyter-token",
-            "--jupyter-url",
             "`jupyter lab`",
             // The words by which people and models search for a tool.
             "jupyter notebook",
@@ -51,7 +77,7 @@ const RULES: [Rule; 5] = [
     },
     Rule {
         name: "pure",
-        crates: &["compare", "connection", "html", "notebook", "render", "ydoc"],
+        crates: Crates::PureBut(&["operations"]),
         words: &["std::fs", "std::net", "fs::", "net::", "std::{"],
         exceptions: &[],
         modules: &[],
@@ -60,35 +86,7 @@ const RULES: [Rule; 5] = [
     },
     Rule {
         name: "build-environment",
-        crates: &[
-            "clients",
-            "compare",
-            "connection",
-            "html",
-            "notebook",
-            "keeper",
-            "kernel",
-            "transports",
-            "render",
-            "rest",
-            "ydoc",
-            "place",
-            "packages",
-            "recorder",
-            "runs",
-            "run_logs",
-            "verify",
-            "workspace",
-            "calls",
-            "mcp",
-            "tools",
-            "environments",
-            "files",
-            "local",
-            "jupyter",
-            "colab",
-            "telemetry",
-        ],
+        crates: Crates::AllBut(&[]),
         words: &["env!("],
         exceptions: &["env!(\"cargo_pkg_", "env!(\"out_dir\")"],
         modules: &[],
@@ -96,7 +94,7 @@ const RULES: [Rule; 5] = [
     },
     Rule {
         name: "terminal",
-        crates: &["cli", "demo"],
+        crates: Crates::AllBut(&["keeper", "terminal", "windows"]),
         words: &["io::stdout", "io::stderr", "print!(", "println!(", "eprint", "indicatif", "/dev/tty"],
         exceptions: &[],
         modules: &[],
@@ -104,33 +102,7 @@ const RULES: [Rule; 5] = [
     },
     Rule {
         name: "temporary",
-        crates: &[
-            "cli",
-            "clients",
-            "colab",
-            "connection",
-            "jupyter",
-            "keeper",
-            "kernel",
-            "transports",
-            "environments",
-            "files",
-            "local",
-            "calls",
-            "mcp",
-            "tools",
-            "operations",
-            "packages",
-            "place",
-            "python",
-            "recorder",
-            "rest",
-            "runs",
-            "run_logs",
-            "telemetry",
-            "verify",
-            "workspace",
-        ],
+        crates: Crates::AllBut(&[]),
         words: &["tempdir(", "tempdir_in(", "tempdir::", "env::temp_dir"],
         exceptions: &[],
         modules: &["crates/colab/src/redirect", "crates/keeper/src/private", "crates/files/src/temporary"],
@@ -142,7 +114,7 @@ const RULES: [Rule; 5] = [
 pub(super) fn check(root: &Path) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for rule in &RULES {
-        for member in rule.crates {
+        for member in rule.crates.names() {
             check_folder(root, &root.join("crates").join(member).join("src"), rule, &mut findings)?;
         }
     }
@@ -188,7 +160,9 @@ fn lines_with(text: &str, rule: &Rule) -> Vec<usize> {
         if line.starts_with("//") {
             continue;
         }
-        let mut code = line.to_lowercase();
+        // Options are named by their program, not by a place.
+        let mut code =
+            line.to_lowercase().split(' ').filter(|word| !is_option(word)).collect::<Vec<_>>().join(" ");
         for exception in rule.exceptions {
             code = code.replace(exception, "");
         }
@@ -204,6 +178,10 @@ fn lines_with(text: &str, rule: &Rule) -> Vec<usize> {
         }
     }
     found
+}
+
+fn is_option(word: &str) -> bool {
+    word.trim_start_matches(|it: char| !it.is_alphanumeric() && it != '-').starts_with("--")
 }
 
 fn is_cfg_test(line: &str) -> bool {
