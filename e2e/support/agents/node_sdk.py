@@ -26,7 +26,7 @@ def node() -> str:
 
 def node_modules() -> Path:
     path = Path(os.environ.get("CELLBRIDGE_E2E_NODE_MODULES", REPOSITORY / "target/e2e/node/node_modules")).absolute()
-    assert path.is_dir(), f"{path} is missing: `npm ci` of e2e/package.json, or set CELLBRIDGE_E2E_NODE_MODULES"
+    assert path.is_dir(), f"{path} is missing: `npm install` of e2e/package.json, or set CELLBRIDGE_E2E_NODE_MODULES"
     return path
 
 

@@ -10,11 +10,15 @@ use super::stamp::{self, Stamp};
 use crate::command;
 use crate::project::Project;
 
+/// npm takes the versions of dependencies that were published before this day, so that an installation can be repeated without a
+/// lock file. Move it if a version in a `package.json` is newer.
+const BEFORE: &str = "2026-11-27";
+
 /// The conformance suite's minimum.
 const OLDEST: (u32, u32) = (22, 19);
 
-/// Installs what the `package-lock.json` in `source` pins into `folder` below the target folder, if that changed; returns
-/// the `node_modules` folder.
+/// Installs what the `package.json` in `source` pins into `folder` below the target folder, if that changed; returns the
+/// `node_modules` folder.
 pub(crate) fn provide(
     project: &Project,
     environment: &Environment,
@@ -25,20 +29,23 @@ pub(crate) fn provide(
     let node_modules = home.join("node_modules");
     let source = project.root.join(source);
     let manifest = stamp::source(&source.join("package.json"))?;
-    let lock = stamp::source(&source.join("package-lock.json"))?;
-    let stamp = Stamp::new(home.join("packages.stamp"), format!("{manifest}{lock}"));
+    let stamp = Stamp::new(home.join("packages.stamp"), format!("{manifest}{BEFORE}"));
     if !(stamp.is_fresh() && node_modules.is_dir()) {
         check_version(environment)?;
         std::fs::create_dir_all(&home).with_context(|| format!("{} can't be made", home.display()))?;
         stamp.clear()?;
-        // Copies, so that npm leaves nothing in the source tree.
+        // npm would keep the versions of an earlier installation.
+        if node_modules.exists() {
+            std::fs::remove_dir_all(&node_modules)?;
+        }
+        // A copy, so that npm leaves nothing in the source tree.
         std::fs::write(home.join("package.json"), manifest)?;
-        std::fs::write(home.join("package-lock.json"), lock)?;
-        println!("xtask: installing {}", source.join("package-lock.json").display());
+        println!("xtask: installing {}", source.join("package.json").display());
         let npm = environment.programs.join(if cfg!(windows) { "npm.exe" } else { "npm" });
         command::run(
             Command::new(npm)
-                .args(["ci", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"])
+                .args(["install", "--no-package-lock", "--before", BEFORE])
+                .args(["--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"])
                 .current_dir(&home)
                 .env("PATH", command::path_with(&environment.programs)?)
                 // Node brings its own certificates; a network with a proxy of its own needs the machine's.
