@@ -7,13 +7,14 @@ import pytest
 
 from e2e.support.notebook_client import gate, id_in, kernel_in, run_in
 from e2e.support.notebook_files import PIXEL, SHOW_PIXEL, printed
-from e2e.support.places import FOLDER, PLAIN, Can, each_kind_of_kernel, needs, same_everywhere
+from e2e.support.places import FOLDER, JSD, PLAIN, RTC, Can, at, each_kind_of_kernel, needs, same_everywhere
 from e2e.support.waiting import until
 from e2e.tools.conftest import OpenPlace
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 CODE = {"cell_type": "code"}
+FRESH_KERNELS = 5
 
 
 async def test_outputs_are_answered_and_in_the_cell(opened: OpenPlace) -> None:
@@ -196,6 +197,15 @@ async def test_a_kernel_is_chosen(opened: OpenPlace) -> None:
             assert "NameError" in await client.fails("execute_code", code="mine")
         else:
             assert "1" in (await client.do("execute_code", code="mine")).text
+
+
+@at(FOLDER, RTC, JSD)
+async def test_the_first_output_of_a_fresh_kernel_arrives(opened: OpenPlace) -> None:
+    """A client that starts to listen after the kernel has started can miss it."""
+    async with opened.notebook() as client:
+        for turn in range(FRESH_KERNELS):
+            await client.open(kernel_id="NEW")
+            assert f"first {turn}" in (await client.do("execute_code", code=f"print('first {turn}')")).text
 
 
 @needs(Can.SHOW_OUTPUTS_DURING_RUNS)

@@ -1,4 +1,4 @@
-"""Bugs of jupyter-mcp-server that must not occur here, as far as they concern a folder."""
+"""The start of a server in a folder: no kernel before the first run, and an answer whatever is missing."""
 
 import os
 import subprocess
@@ -8,21 +8,11 @@ import pytest
 
 from e2e.support import wine
 from e2e.support.home import Home, new_mark
-from e2e.support.notebook_client import notebook_client
-from e2e.support.notebook_server import NotebookServer, launch
+from e2e.support.notebook_server import launch
 from e2e.support.processes import kernels
 from e2e.support.program import Launch, program
 from e2e.support.stdio_client import StdioClient, stdio_client
 from e2e.support.waiting import LONG
-
-FRESH_KERNELS = 5
-
-
-async def test_the_first_output_of_a_fresh_kernel_arrives(server: NotebookServer, path: str) -> None:
-    async with notebook_client(server, path) as client:
-        for turn in range(FRESH_KERNELS):
-            await client.open(kernel_id="NEW")
-            assert f"first {turn}" in (await client.do("execute_code", code=f"print('first {turn}')")).text
 
 
 async def test_no_kernel_is_started_before_the_first_run_and_each_notebook_has_one(home: Home, tmp_path: Path) -> None:
