@@ -167,7 +167,7 @@ async def test_a_ninth_kernel_ends_the_one_that_is_idle_longest(machine: Machine
     shown = "\n".join([*answers, machine.kernels_command()])
     assert all("kernels are kept" not in answer for answer in answers[:7]), shown
     assert "8 kernels are kept, which" in answers[7] and "0.ipynb" in answers[7], shown
-    assert "Ended the idle kernel" in answers[8] and "0.ipynb" in answers[8], shown
+    assert "Stopped the idle kernel" in answers[8] and "0.ipynb" in answers[8], shown
     await until(lambda: len(machine.keepers) == 8, "its keeper has ended")
 
 

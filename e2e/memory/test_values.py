@@ -39,7 +39,7 @@ def test_no_code_of_the_person_runs() -> None:
         ("trap", ".missing", "has no attribute 'missing'"),
         ("trap", "[0]", "would run its own code"),
         ("items", "['x']", "There is no item ['x']"),
-        ("items", ".keys()", "only names after a point"),
+        ("items", ".keys()", "only names after a dot"),
         ("items", "[", "cannot be read"),
         ("items", "[f()]", "an integer, a string or a slice"),
         ("nothing", "", "There is no variable 'nothing'"),

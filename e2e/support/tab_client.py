@@ -16,7 +16,7 @@ _ROW = re.compile(r"^\d+\t\w+\t[^\t]*\t([\w-]+)\t", re.MULTILINE)
 class TabNotebookClient(NotebookClient):
     """Works in the first tab's notebook, whose code runs in the folder `root`."""
 
-    stored = "made in the Colab tab, which saves it by itself"
+    stored = "made in the Colab tab, which saves the notebook"
     # The page keeps them before it answers.
     stored_outputs = ""
 

@@ -13,22 +13,22 @@ pub async fn ensure_capacity(state: &StateFolder) -> Result<Vec<String>, String>
     kept.retain(|kernel| kernel.state != KeeperState::KeeperDead);
     let mut notices = Vec::new();
     while kept.len() >= MAX_KEPT {
-        let full = || format!("{MAX_KEPT} kernels are already kept, and none of them may end");
+        let full = || format!("{MAX_KEPT} kernels are already kept, and all are in use");
         let oldest = longest_idle(&kept).ok_or_else(full)?;
         let oldest = kept.remove(oldest);
         if let Err(error) = oldest.stop().await {
-            tracing::warn!(cause = error.0, "a kept kernel that nobody uses cannot be ended");
+            tracing::warn!(cause = error.0, "an idle kept kernel cannot be stopped");
             return Err(full());
         }
         let of = of(&oldest);
-        notices.push(format!("Ended the idle kernel{of}: at most {MAX_KEPT} kernels are kept."));
+        notices.push(format!("Stopped the idle kernel{of}: at most {MAX_KEPT} kernels are kept."));
     }
     if kept.len() + 1 == MAX_KEPT && notices.is_empty() {
         let next = match longest_idle(&kept) {
             Some(oldest) => {
-                format!("starting another ends the kernel{} unless it is used before", of(&kept[oldest]))
+                format!("starting another stops the kernel{}, unless that kernel is used first", of(&kept[oldest]))
             }
-            None => "another one will end with its server, unless one of these is idle by then".to_owned(),
+            None => "the next kernel will stop with its server, unless one of these is idle by then".to_owned(),
         };
         notices.push(format!("{MAX_KEPT} kernels are kept, which is the maximum: {next}."));
     }

@@ -249,7 +249,7 @@ impl Halves {
         match self.answer().await? {
             KeeperFrame::Welcome(welcome) => Ok(welcome),
             KeeperFrame::Refused { version } => Err(unusable(&format!(
-                "its keeper is of another version of cellbridge (protocol {version}, here {VERSION}); end it with the \
+                "its keeper has another version of Cellbridge (protocol {version}, here {VERSION}); stop it with the \
                  version that started it"
             ))),
             _ => Err(unusable(&"its keeper sent no greeting")),

@@ -146,13 +146,13 @@ impl KeptKernel {
         read_entries(&self.folder.path, each)
     }
 
-    /// Ends it at once, with what runs on it; removes what an ended keeper left. Fails if the keeper does not end within ten
+    /// Ends it at once, with what runs on it; removes what an ended keeper left. Fails if the keeper does not stop within ten
     /// seconds, or another server reads what it has left.
     pub async fn stop(&self) -> Result<(), StopError> {
         if self.state == KeeperState::KeeperDead {
             let Ok(Some(_lock)) = self.folder.lock() else {
                 let cause =
-                    "another server is reading its keeper's log; try again when that server has ended";
+                    "another server is reading its keeper's log; try again after that server stops";
                 return Err(StopError(cause.to_owned()));
             };
             self.folder.remove();
@@ -165,7 +165,7 @@ impl KeptKernel {
                 sleep(Duration::from_millis(20)).await;
             }
         };
-        timeout(STOP_TIMEOUT, ended).await.map_err(|_| failed("its keeper does not end".to_owned()))?;
+        timeout(STOP_TIMEOUT, ended).await.map_err(|_| failed("its keeper did not stop".to_owned()))?;
         // One that a signal has ended leaves the runs that nobody has read.
         self.folder.remove();
         Ok(())
@@ -181,7 +181,7 @@ impl KeptKernel {
     pub fn interrupting(self, run: &Shown) -> impl Future<Output = Result<(), StopError>> + Send + use<> {
         let frame = match run.message.clone() {
             Some(message) => Ok(ClientFrame::Interrupt { message: Some(message) }),
-            None => Err(StopError("the run waits for its server, which alone can cancel it".to_owned())),
+            None => Err(StopError("only the run's own server can cancel it".to_owned())),
         };
         async move { self.tell(frame?).await }
     }

@@ -21,7 +21,7 @@ pub fn unused_folders(state: &StateFolder) -> Vec<String> {
     let Some(parent) = state.of_keepers() else { return Vec::new() };
     let above = parent.parent().filter(|above| fs::metadata(above).is_ok_and(|it| !only_we_write(&it)));
     if let Some(path) = above.or(Some(&*parent).filter(|parent| parent.exists() && !is_private(parent))) {
-        return vec![unused(path, "kernels are neither kept nor found")];
+        return vec![unused(path, "kernels stop with their server, and kernels from earlier servers are not found")];
     }
     let entries = fs::read_dir(&parent).into_iter().flatten().flatten().map(|entry| entry.path());
     let is_unused = |path: &PathBuf| path.join(KERNEL_FILE).exists() && !is_private(path);
@@ -31,18 +31,18 @@ pub fn unused_folders(state: &StateFolder) -> Vec<String> {
 fn unused(path: &Path, effect: &str) -> String {
     let shown = path.display();
     let (cause, remedy) = match fs::symlink_metadata(path) {
-        Ok(it) if it.is_symlink() => ("it is a symbolic link".to_owned(), "Remove it".to_owned()),
+        Ok(it) if it.is_symlink() => ("it is a symbolic link".to_owned(), "remove it".to_owned()),
         Ok(it) if it.uid() != rustix::process::geteuid().as_raw() => {
-            ("it belongs to another user".to_owned(), "Remove it".to_owned())
+            ("it belongs to another user".to_owned(), "remove it".to_owned())
         }
         Ok(it) => {
             let mode = it.mode() & 0o777;
             (format!("others can use it (mode {mode:o})"), format!("`chmod 700 {shown}`"))
         }
-        Err(error) => (error.to_string(), "Check it".to_owned()),
+        Err(error) => (error.to_string(), "check it".to_owned()),
     };
     format!(
-        "The folder {shown} is not used, because {cause}: {effect}. {remedy} if nobody else has changed what is in it."
+        "The folder {shown} is not used, because {cause}: {effect}. If its content is unchanged, {remedy}."
     )
 }
 

@@ -230,7 +230,7 @@ async fn a_keeper_that_refuses_is_listed_with_the_reason() {
     };
     let (listed, ()) = tokio::join!(kept_kernels(&machine.state), refuse);
     let KeeperState::Refused { cause } = &listed[0].state else { panic!("{:?}", listed[0].state) };
-    assert!(cause.contains("of another version of cellbridge (protocol"), "{cause}");
+    assert!(cause.contains("has another version of Cellbridge (protocol"), "{cause}");
 }
 
 /// Serves whoever asks the keeper `name` of an idle kernel, to which a server is attached.
@@ -317,7 +317,7 @@ async fn no_ninth_kernel_is_kept_while_servers_are_attached_to_all() {
     let [notice] = &ensure_capacity(&machine.state).await.unwrap()[..] else { panic!() };
     assert!(
         notice.contains("8 kernels are kept, which")
-            && notice.contains("another one will end with its server")
+            && notice.contains("the next kernel will stop with its server")
     );
     served.push(attached(&machine, "8"));
     let Err(cause) = ensure_capacity(&machine.state).await else { panic!() };

@@ -37,7 +37,7 @@ impl WaitingRuns {
     /// A run waits. If that cannot be written, a later server does not learn of it.
     pub fn add(&self, announcement: Announcement) {
         if let Err(error) = self.try_add(announcement) {
-            tracing::debug!(%error, "a run would be forgotten if this server were killed now");
+            tracing::debug!(%error, "if this server is killed now, later servers will not find a run");
         }
     }
 
@@ -64,7 +64,7 @@ impl WaitingRuns {
         if let Err(error) =
             announced.log.append(&LogRecord::Acknowledged { run: run.clone() }, SystemTime::now())
         {
-            tracing::debug!(%error, "a run would be reported as not run if this server were killed now");
+            tracing::debug!(%error, "if this server is killed now, later servers will report a run as not run");
         }
     }
 }

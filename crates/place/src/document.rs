@@ -122,7 +122,7 @@ impl fmt::Display for SaveStatus {
                 write!(f, "saved to disk as {}, to which the notebook was renamed", one_line(path))
             }
             Self::NotYet(why) => write!(f, "NOT yet on disk: {why}"),
-            Self::SavedBy(application) => write!(f, "made in {application}, which saves it by itself"),
+            Self::SavedBy(application) => write!(f, "made in {application}, which saves the notebook"),
         }
     }
 }
@@ -163,7 +163,7 @@ impl Expected {
             Some(revision) if revision != cell.revision() => Err(Error::new(
                 ErrorKind::Conflict,
                 format!(
-                    "cell {id} changed since you read it (revision {revision}); nothing was changed. It is now \
+                    "Cell {id} changed after you read it (revision {revision}); nothing was changed. It is now \
                      (revision {}):\n{}",
                     cell.revision(),
                     cell.source()
@@ -173,7 +173,7 @@ impl Expected {
             _ if read.as_ref().is_some_and(|it| !cell.has_outputs(&it.outputs(), it.execution_count())) => {
                 Err(Error::new(
                     ErrorKind::Conflict,
-                    format!("the outputs of cell {id} changed after you read it; nothing was changed."),
+                    format!("The outputs of cell {id} changed after you read it; nothing was changed."),
                     NextStep::ReadNotebook,
                 ))
             }

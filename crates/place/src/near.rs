@@ -24,7 +24,7 @@ impl Near<'_> {
         match &names[..] {
             [] => String::new(),
             [one] => format!(" The nearest is {one}."),
-            _ => format!(" The nearest are {}.", names.join(", ")),
+            _ => format!(" Nearest: {}.", names.join(", ")),
         }
     }
 }

@@ -100,7 +100,7 @@ impl fmt::Display for NextStep {
             Self::ReportBug => "This is a defect of this program; please report it.",
             Self::ListNotebooks => "List the notebooks that exist, or create a new one.",
             Self::ListFiles => "Give a path from the root folder; list the files to see what exists.",
-            Self::Overwrite => "Choose another path, or say that it may be replaced.",
+            Self::Overwrite => "Choose another path, or allow replacing the file.",
             Self::OpenExisting => "Open the existing notebook, or choose another path.",
             Self::NameNotebook { open } if open.is_empty() => "Open the notebook first, or give its path.",
             Self::NameNotebook { open } => {
@@ -123,7 +123,7 @@ impl fmt::Display for NextStep {
             Self::RestartKernel => "Try again; if that does not help, restart the kernel or start a new one.",
             Self::Run => "Run the cell.",
             Self::GetRun { latest } if latest.is_empty() => "Nothing has run yet.",
-            Self::GetRun { latest } => return write!(f, "The latest runs are {}.", join(latest)),
+            Self::GetRun { latest } => return write!(f, "Latest runs: {}.", join(latest)),
             Self::WaitForRun => "Wait until a run ends, or interrupt one.",
             Self::Server(step) => return step.fmt(f),
         };

@@ -43,7 +43,7 @@ impl Error {
 
     /// A task of this program that worked on a notebook panicked or was cancelled.
     pub fn notebook_task_failed(problem: impl Display) -> Self {
-        let cause = format!("A task of this program failed while it worked on the notebook: {problem}.");
+        let cause = format!("An internal task failed while working on the notebook: {problem}.");
         Self::new(ErrorKind::Internal, cause, NextStep::ReadNotebook)
     }
 }

@@ -71,7 +71,7 @@ impl RecordedIds {
             Ok(Err(error)) => error.to_string(),
             Err(error) => error.to_string(),
         };
-        tracing::debug!("a later server may call cells without ids otherwise: {problem}");
+        tracing::debug!("a later server may assign other ids to cells without ids: {problem}");
         self.is_behind.store(true, Ordering::Relaxed);
         None
     }

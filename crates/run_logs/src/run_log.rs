@@ -108,7 +108,7 @@ impl RunLog {
         if let Err(error) = &written
             && !state.is_failing
         {
-            tracing::warn!(%error, "a later server will not know all about the runs of a kernel");
+            tracing::warn!(%error, "a later server may miss some runs of a kernel");
         }
         state.is_failing = written.is_err();
     }

@@ -83,8 +83,8 @@ impl Journal {
         };
         let Ok(number) = number.parse::<u64>() else { return "" };
         if !suffix.is_empty() && suffix != self.suffix {
-            return ": another server started it, and no kernel in use here knows it. Its kernel was stopped, has run \
-             50 others since, or belongs to another folder. Its outputs are in its cell, if it had one";
+            return ". Another server started it. Its kernel was stopped, has run 50 other cells since, or belongs to another \
+             folder. If the run had a cell, the outputs are there";
         }
         if (1..=count).contains(&number) { ": only the last 500 runs are remembered" } else { "" }
     }

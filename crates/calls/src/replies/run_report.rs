@@ -281,7 +281,7 @@ mod tests {
         let skipped = view(RunState::Skipped { reason: SkipReason::Cancelled });
         assert_eq!(
             end_line("r1", &skipped, " · cell c", "stop", MAX_ERROR),
-            "[SKIPPED] run r1 · cell c. It was cancelled before it ran."
+            "[SKIPPED] run r1 · cell c. The run was cancelled before it started."
         );
     }
 

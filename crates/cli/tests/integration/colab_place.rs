@@ -145,7 +145,7 @@ async fn cells_of_a_tab_are_edited_read_and_searched_like_others() -> Result<()>
     let cells = Cells::default();
     let (mut client, _page) = ColabClient::with_page(&cells).await?;
     let inserted = client.insert(-1, "x = 1").await?;
-    assert!(inserted.contains("in colab:; made in the Colab tab, which saves it by itself"), "{inserted}");
+    assert!(inserted.contains("in colab:; made in the Colab tab, which saves the notebook"), "{inserted}");
     client.insert(0, "# first").await?;
     assert_eq!(cells.sources(), ["# first", "x = 1"]);
 

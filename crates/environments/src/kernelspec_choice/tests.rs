@@ -190,7 +190,7 @@ async fn a_kernel_can_be_named_as_it_is_shown() {
     fs::create_dir_all(machine.at("jupyter/kernels/ir-5")).unwrap();
     fs::copy(spec, machine.at("jupyter/kernels/ir-5/kernel.json")).unwrap();
     let error = named("The ir-4").await.unwrap_err();
-    assert!(error.cause.ends_with("The nearest are \"ir-4\", \"ir-5\"."), "{error}");
+    assert!(error.cause.ends_with("Nearest: \"ir-4\", \"ir-5\"."), "{error}");
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ use crate::telemetry::TRACED;
 /// How many bytes one run may print and show; streams beyond that are not kept. A loop that prints without end must not
 /// take the machine's memory.
 const MAX_OUTPUT_BYTES: usize = 256 * 1024 * 1024;
-const CUT: &str = "Its output exceeded 256 MiB; later output was dropped.";
+const CUT: &str = "The output exceeded 256 MiB; later output was dropped.";
 pub(super) const LATE_OUTPUT: &str = "More output arrived after the end of the run; it is included.";
 pub(super) const RESTARTED: &str = "The kernel was restarted after the last run, not by this server: its earlier \
  variables are gone. Run \

@@ -207,7 +207,7 @@ impl Runner {
         notebook: Option<Arc<OpenNotebook>>,
     ) -> Result<Option<Arc<OpenNotebook>>, Error> {
         if adopted.is_out_of_reach {
-            let cause = "It is outside the folder of this server.";
+            let cause = "The notebook is outside this server's folder.";
             let next = "A server that works in the notebook's folder stores them.";
             return Err(Error::new(ErrorKind::Forbidden, cause, next));
         }

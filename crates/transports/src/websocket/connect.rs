@@ -63,7 +63,7 @@ impl Dialer {
                     Err(DialError::Gone { how }) => return Err(how),
                     Err(DialError::Refused { cause }) => {
                         return Err(format!(
-                            "the connection was cut, and the server refuses another: {cause}"
+                            "the connection was cut, and the server refuses to reconnect: {cause}"
                         ));
                     }
                     Err(DialError::NoProtocol { cause } | DialError::Unreachable { cause }) => {

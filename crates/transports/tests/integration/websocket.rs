@@ -153,7 +153,7 @@ async fn a_refusal_after_a_cut_ends_the_connection() {
     let (_, mut events, _) = server.execute(&mut socket, &client).await;
     server.dial.refusals.lock().unwrap().push_back(DialError::Refused { cause: "403 Forbidden".to_owned() });
     drop(socket);
-    let how = "the connection was cut, and the server refuses another: 403 Forbidden";
+    let how = "the connection was cut, and the server refuses to reconnect: 403 Forbidden";
     assert_eq!(events.collect().await.1, died(how));
 }
 

@@ -85,7 +85,7 @@ pub(crate) fn moved(path: &str, shown: &dyn Place, current: &dyn Place) -> Error
     Error::new(
         ErrorKind::InvalidArgument,
         format!(
-            "{path:?} was shown to you as a path of {}; you now work in {}. Nothing was done.",
+            "{path:?} was a path of {} when you read it; you now work in {}. Nothing was done.",
             shown.description(),
             current.description()
         ),

@@ -36,7 +36,7 @@ impl Session {
             Error::new(
                 ErrorKind::Unavailable,
                 format!(
-                    "No person's cursor is known to be in a cell of {path}, so {SELECTED} matches no cell."
+                    "No person's cursor is in a cell of {path}, so {SELECTED} matches no cell."
                 ),
                 "Ask the person to click into the cell, or name it by its id; a cursor that was already there is \
                  seen within 15 s.",

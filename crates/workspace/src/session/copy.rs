@@ -165,7 +165,7 @@ impl Session {
             None => Ok(located),
             Some(scheme) => Err(Error::new(
                 ErrorKind::InvalidArgument,
-                format!("\"{scheme}:\" names no place that is open to you."),
+                format!("\"{scheme}:\" names no available place."),
                 NextStep::NamePlace {
                     paths: self.places().iter().map(|place| format!("{}…", place.name())).collect(),
                 },

@@ -94,7 +94,7 @@ class Packages:
         try:
             job = Job(command, seconds)
         except OSError as error:
-            raise Refused(f"{command[0]} does not start: {error}") from None
+            raise Refused(f"{command[0]} could not be started: {error}") from None
         over = [number for number, it in self.jobs.items() if not it.reader.is_alive()]
         # Another server may not have asked yet how its last one ended.
         for number in over[:-KEPT_JOBS]:

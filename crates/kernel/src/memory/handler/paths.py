@@ -81,7 +81,7 @@ def follow(value, path):
                 raise Refused(NO_INDEX) from None
             tree = tree.value
         else:
-            raise Refused("A path holds only names after a point, and numbers or texts in brackets.")
+            raise Refused("A path may contain only names after a dot, and integers or strings in brackets.")
     for is_item, key in reversed(steps):
         value = item(value, key) if is_item else attribute(value, key)
     return value

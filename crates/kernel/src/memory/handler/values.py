@@ -84,7 +84,7 @@ def shown_items(kind, value, limit, depth):
         else:
             items = [short(item, 30, depth) for item in islice(value, 6)]
     except RuntimeError:
-        return "<it changes just now>"
+        return "<changing>"
     left, right = {list: "[]", tuple: "()"}.get(kind, "{}")
     more = ", …" if len(value) > len(items) else ""
     return f"{left}{', '.join(items)}{more}{right}"
