@@ -17,7 +17,8 @@ use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join, join_all};
 use parking_lot::{Mutex, MutexGuard};
 use place::{
-    EarlierRuns, Error, Kernel as _, KernelChoice, KernelRequest, KernelSelector, Leftovers, progress,
+    EarlierRuns, Error, Future, Kernel as _, KernelChoice, KernelRequest, KernelSelector, Leftovers,
+    NotebookPath, progress,
 };
 use rest::{KernelModel, Kernelspecs, SessionKernel, SessionModel};
 use run_logs::RunLogs;
@@ -69,6 +70,11 @@ impl EarlierRuns for Kernels {
             }
         }
         .boxed()
+    }
+
+    fn has_running_kernel(&self, notebook: &NotebookPath) -> Future<'_, bool> {
+        let notebook = self.prefix.strip(notebook);
+        async move { self.has_session(&notebook?).await }.boxed()
     }
 }
 

@@ -6,9 +6,9 @@ use std::time::Duration;
 use futures_util::future::{BoxFuture, join3, ready};
 use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _};
 use place::{
-    Discovered, Document, EarlierRuns, Error, ErrorKind, Existing, FileContent, FileEntry, FoundNotebooks,
-    Frontend, Future, Kernel, KernelChoice, KernelRequest, KernelspecInfo, Mode, Near, NotebookPath, Place,
-    nearest,
+    Discovered, Document, EarlierRuns, Error, ErrorKind, Existing, FileContent, FileEntry, Files,
+    FoundNotebooks, Frontend, Future, Kernel, KernelChoice, KernelRequest, KernelspecInfo, Mode, Near,
+    NotebookPath, Place, nearest,
 };
 use rest::{ContentsQuery, Download, EntryKind, Kind, Status};
 use tokio::sync::watch;
@@ -234,11 +234,63 @@ impl Place for Jupyter {
         .boxed()
     }
 
-    fn has_files(&self) -> bool {
-        true
+    fn files(&self) -> Option<&dyn Files> {
+        Some(self)
     }
 
-    fn read_file(&self, path: &str) -> Future<'_, FileContent> {
+    fn kernelspecs(&self) -> Future<'_, Vec<KernelspecInfo>> {
+        async {
+            let specs = self.kernels.specs().await?;
+            let specs = specs.specs.iter().map(|spec| KernelspecInfo {
+                name: spec.name.clone(),
+                display_name: spec.display_name.clone(),
+                language: spec.language.to_lowercase(),
+                environment: String::new(),
+            });
+            Ok(specs.collect())
+        }
+        .boxed()
+    }
+
+    fn kernels(&self) -> Future<'_, Vec<Arc<dyn Kernel>>> {
+        async {
+            let kernels = self.kernels.list().await?;
+            Ok(kernels.into_iter().map(|kernel| kernel as Arc<dyn Kernel>).collect())
+        }
+        .boxed()
+    }
+
+    fn kernel(&self, request: KernelRequest) -> Future<'_, KernelChoice> {
+        self.kernels.choose(request).boxed()
+    }
+
+    fn frontend(&self) -> Option<Arc<dyn Frontend>> {
+        let lab = self.jupyterlab.frontend();
+        let Some(viewer) = self.viewer.get().cloned() else { return lab };
+        let (handle, prefix) = (self.handle.clone(), self.prefix.clone());
+        Some(Arc::new(LabOrViewer { lab, viewer, handle, prefix }))
+    }
+
+    fn frontend_changes(&self) -> Option<watch::Receiver<u64>> {
+        Some(self.jupyterlab.changes())
+    }
+
+    fn shutdown(&self) -> BoxFuture<'_, ()> {
+        async {
+            let uploads = async {
+                if let Some(server) = self.handle.known() {
+                    server.end_uploads().await;
+                }
+            };
+            let ended = join3(self.documents.leave(), self.kernels.shutdown(), uploads);
+            let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, ended).await;
+        }
+        .boxed()
+    }
+}
+
+impl Files for Jupyter {
+    fn read(&self, path: &str) -> Future<'_, FileContent> {
         let path = self.prefix.strip(path);
         async move {
             let path = &*path?;
@@ -249,7 +301,7 @@ impl Place for Jupyter {
         .boxed()
     }
 
-    fn write_file(&self, path: &str, mut content: FileContent, existing: Existing) -> Future<'_, String> {
+    fn write(&self, path: &str, mut content: FileContent, existing: Existing) -> Future<'_, String> {
         let path = self.prefix.strip(path);
         async move {
             let path = path?;
@@ -279,61 +331,6 @@ impl Place for Jupyter {
             let path = path?;
             let is_there = self.check_target(&path, existing).await?;
             Ok((self.prefix.shown(&path), is_there))
-        }
-        .boxed()
-    }
-
-    fn kernelspecs(&self) -> Future<'_, Vec<KernelspecInfo>> {
-        async {
-            let specs = self.kernels.specs().await?;
-            let specs = specs.specs.iter().map(|spec| KernelspecInfo {
-                name: spec.name.clone(),
-                display_name: spec.display_name.clone(),
-                language: spec.language.to_lowercase(),
-                environment: String::new(),
-            });
-            Ok(specs.collect())
-        }
-        .boxed()
-    }
-
-    fn kernels(&self) -> Future<'_, Vec<Arc<dyn Kernel>>> {
-        async {
-            let kernels = self.kernels.list().await?;
-            Ok(kernels.into_iter().map(|kernel| kernel as Arc<dyn Kernel>).collect())
-        }
-        .boxed()
-    }
-
-    fn has_running_kernel(&self, notebook: &NotebookPath) -> Future<'_, bool> {
-        let notebook = self.prefix.strip(notebook);
-        async move { self.kernels.has_session(&notebook?).await }.boxed()
-    }
-
-    fn kernel(&self, request: KernelRequest) -> Future<'_, KernelChoice> {
-        self.kernels.choose(request).boxed()
-    }
-
-    fn frontend(&self) -> Option<Arc<dyn Frontend>> {
-        let lab = self.jupyterlab.frontend();
-        let Some(viewer) = self.viewer.get().cloned() else { return lab };
-        let (handle, prefix) = (self.handle.clone(), self.prefix.clone());
-        Some(Arc::new(LabOrViewer { lab, viewer, handle, prefix }))
-    }
-
-    fn frontend_changes(&self) -> Option<watch::Receiver<u64>> {
-        Some(self.jupyterlab.changes())
-    }
-
-    fn shutdown(&self) -> BoxFuture<'_, ()> {
-        async {
-            let uploads = async {
-                if let Some(server) = self.handle.known() {
-                    server.end_uploads().await;
-                }
-            };
-            let ended = join3(self.documents.leave(), self.kernels.shutdown(), uploads);
-            let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, ended).await;
         }
         .boxed()
     }

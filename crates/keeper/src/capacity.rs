@@ -26,9 +26,14 @@ pub async fn ensure_capacity(state: &StateFolder) -> Result<Vec<String>, String>
     if kept.len() + 1 == MAX_KEPT && notices.is_empty() {
         let next = match longest_idle(&kept) {
             Some(oldest) => {
-                format!("starting another stops the kernel{}, unless that kernel is used first", of(&kept[oldest]))
+                format!(
+                    "starting another stops the kernel{}, unless that kernel is used first",
+                    of(&kept[oldest])
+                )
             }
-            None => "the next kernel will stop with its server, unless one of these is idle by then".to_owned(),
+            None => {
+                "the next kernel will stop with its server, unless one of these is idle by then".to_owned()
+            }
         };
         notices.push(format!("{MAX_KEPT} kernels are kept, which is the maximum: {next}."));
     }

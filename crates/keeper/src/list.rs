@@ -151,8 +151,7 @@ impl KeptKernel {
     pub async fn stop(&self) -> Result<(), StopError> {
         if self.state == KeeperState::KeeperDead {
             let Ok(Some(_lock)) = self.folder.lock() else {
-                let cause =
-                    "another server is reading its keeper's log; try again after that server stops";
+                let cause = "another server is reading its keeper's log; try again after that server stops";
                 return Err(StopError(cause.to_owned()));
             };
             self.folder.remove();

@@ -21,7 +21,10 @@ pub fn unused_folders(state: &StateFolder) -> Vec<String> {
     let Some(parent) = state.of_keepers() else { return Vec::new() };
     let above = parent.parent().filter(|above| fs::metadata(above).is_ok_and(|it| !only_we_write(&it)));
     if let Some(path) = above.or(Some(&*parent).filter(|parent| parent.exists() && !is_private(parent))) {
-        return vec![unused(path, "kernels stop with their server, and kernels from earlier servers are not found")];
+        return vec![unused(
+            path,
+            "kernels stop with their server, and kernels from earlier servers are not found",
+        )];
     }
     let entries = fs::read_dir(&parent).into_iter().flatten().flatten().map(|entry| entry.path());
     let is_unused = |path: &PathBuf| path.join(KERNEL_FILE).exists() && !is_private(path);

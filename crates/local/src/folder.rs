@@ -12,8 +12,8 @@ use parking_lot::Mutex;
 #[cfg(unix)]
 use place::EarlierRuns;
 use place::{
-    Document, Error, ErrorKind, Existing, FileContent, FileEntry, FolderCopy, FoundNotebooks, Frontend,
-    Future, Kernel, KernelChoice, KernelId, KernelRequest, KernelSelector, KernelspecInfo, Mode,
+    Document, Error, ErrorKind, Existing, FileContent, FileEntry, Files, FolderCopy, FoundNotebooks,
+    Frontend, Future, Kernel, KernelChoice, KernelId, KernelRequest, KernelSelector, KernelspecInfo, Mode,
     NotebookPath, Place, SearchExtent,
 };
 
@@ -249,31 +249,8 @@ impl Place for Folder {
         async move { Ok(self.store.open(&path, mode).await? as Arc<dyn Document>) }.boxed()
     }
 
-    fn has_files(&self) -> bool {
-        true
-    }
-
-    fn read_file(&self, path: &str) -> Future<'_, FileContent> {
-        files::read(self.root.clone(), path.to_owned()).boxed()
-    }
-
-    fn write_file(&self, path: &str, content: FileContent, existing: Existing) -> Future<'_, String> {
-        files::write(self.root.clone(), path.to_owned(), content, existing).boxed()
-    }
-
-    fn check_write(&self, path: &str, existing: Existing) -> Future<'_, (String, bool)> {
-        let (root, path) = (self.root.clone(), path.to_owned());
-        files::on_disk(move || files::check(&root, &path, existing)).boxed()
-    }
-
-    fn is_program(&self, path: &str) -> Future<'_, bool> {
-        let (root, path) = (self.root.clone(), path.to_owned());
-        files::on_disk(move || Ok(files::is_program(&root.resolve(&path)?))).boxed()
-    }
-
-    fn mode_of(&self, path: &str) -> Future<'_, Option<u32>> {
-        let (root, path) = (self.root.clone(), path.to_owned());
-        files::on_disk(move || Ok(files::mode_of(&root.resolve(&path)?))).boxed()
+    fn files(&self) -> Option<&dyn Files> {
+        Some(self)
     }
 
     fn kernelspecs(&self) -> Future<'_, Vec<KernelspecInfo>> {
@@ -293,12 +270,6 @@ impl Place for Folder {
 
     fn unknown_kernel(&self, id: &str) -> Error {
         self.foreign.unknown(id)
-    }
-
-    #[cfg(unix)]
-    fn has_running_kernel(&self, notebook: &NotebookPath) -> Future<'_, bool> {
-        let notebook = self.root.resolve(notebook);
-        async move { Ok(self.keeps_kernel_of(&notebook?)) }.boxed()
     }
 
     #[cfg(unix)]
@@ -334,5 +305,30 @@ impl Place for Folder {
                     .await;
         }
         .boxed()
+    }
+}
+
+impl Files for Folder {
+    fn read(&self, path: &str) -> Future<'_, FileContent> {
+        files::read(self.root.clone(), path.to_owned()).boxed()
+    }
+
+    fn write(&self, path: &str, content: FileContent, existing: Existing) -> Future<'_, String> {
+        files::write(self.root.clone(), path.to_owned(), content, existing).boxed()
+    }
+
+    fn check_write(&self, path: &str, existing: Existing) -> Future<'_, (String, bool)> {
+        let (root, path) = (self.root.clone(), path.to_owned());
+        files::on_disk(move || files::check(&root, &path, existing)).boxed()
+    }
+
+    fn is_program(&self, path: &str) -> Future<'_, bool> {
+        let (root, path) = (self.root.clone(), path.to_owned());
+        files::on_disk(move || Ok(files::is_program(&root.resolve(&path)?))).boxed()
+    }
+
+    fn mode_of(&self, path: &str) -> Future<'_, Option<u32>> {
+        let (root, path) = (self.root.clone(), path.to_owned());
+        files::on_disk(move || Ok(files::mode_of(&root.resolve(&path)?))).boxed()
     }
 }

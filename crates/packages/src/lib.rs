@@ -294,7 +294,11 @@ async fn ask<A: DeserializeOwned>(kernel: &dyn Kernel, question: Value) -> Resul
             error
         })?;
     answer.decode().map_err(|error| {
-        Error::new(ErrorKind::RemoteFailure, format!("The kernel's answer cannot be read: {error}."), NextStep::TryAgain)
+        Error::new(
+            ErrorKind::RemoteFailure,
+            format!("The kernel's answer cannot be read: {error}."),
+            NextStep::TryAgain,
+        )
     })
 }
 

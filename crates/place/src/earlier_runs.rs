@@ -26,6 +26,11 @@ pub trait EarlierRuns: Send + Sync {
         Box::pin(ready(Ok(None)))
     }
 
+    /// Whether an earlier server or another program has a kernel for the notebook, which runs or has left what it did. Starts nothing.
+    fn has_running_kernel(&self, _notebook: &NotebookPath) -> Future<'_, bool> {
+        Box::pin(ready(Ok(false)))
+    }
+
     /// The cells of a notebook that run or wait for their turn on kernels that other programs use, too, as far as that is known.
     /// Starts nothing.
     fn cells_to_run(&self, _notebook: &NotebookPath) -> Future<'_, Vec<CellId>> {

@@ -42,7 +42,7 @@ pub use document::{Applied, Document, Expected, Presence, SaveStatus};
 pub use earlier_runs::{EarlierKernelRuns, EarlierRuns};
 pub use error::{Error, ErrorKind, Fault};
 pub use executor::{ClientExecutor, Code, Execution, Executor, RunLogger};
-pub use file::{Existing, FileContent};
+pub use file::{Existing, FileContent, Files};
 pub use folder_copy::FolderCopy;
 pub use ids::{KernelId, NotebookPath, SessionId};
 pub use kernel_request::{KernelRequest, KernelSelector};

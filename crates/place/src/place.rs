@@ -9,7 +9,7 @@ use tokio::sync::watch;
 
 use crate::document::Document;
 use crate::earlier_runs::EarlierRuns;
-use crate::file::{Existing, FileContent};
+use crate::file::Files;
 use crate::folder_copy::FolderCopy;
 use crate::kernel::{Kernel, KernelChoice, KernelspecInfo};
 use crate::kernel_request::KernelRequest;
@@ -67,36 +67,14 @@ pub trait Place: Send + Sync + 'static {
     /// Opens a notebook. Opening it again returns the same document.
     fn open(&self, path: &NotebookPath, mode: Mode) -> Future<'_, Arc<dyn Document>>;
 
-    /// Whether files of any kind can be read and written, notebooks that nobody has opened included.
-    fn has_files(&self) -> bool {
-        false
+    /// Its files; `None` if only its notebooks can be reached.
+    fn files(&self) -> Option<&dyn Files> {
+        None
     }
 
-    /// Reads a file of any kind.
-    fn read_file(&self, _path: &str) -> Future<'_, FileContent> {
-        Box::pin(ready(Err(self.no_files())))
-    }
-
-    /// Writes all of a file or nothing; folders above it are created where the place can do so. Returns its path, with
-    /// the prefix.
-    fn write_file(&self, _path: &str, _content: FileContent, _existing: Existing) -> Future<'_, String> {
-        Box::pin(ready(Err(self.no_files())))
-    }
-
-    /// Fails as [`Place::write_file`] would, as far as that can be known without writing. Returns the path, with the prefix, and
-    /// whether there is a file.
-    fn check_write(&self, _path: &str, _existing: Existing) -> Future<'_, (String, bool)> {
-        Box::pin(ready(Err(self.no_files())))
-    }
-
-    /// Whether the file at this path may be executed as a program, as far as the place knows.
-    fn is_program(&self, _path: &str) -> Future<'_, bool> {
-        Box::pin(ready(Ok(false)))
-    }
-
-    /// The permission bits of the file at this path, if the place knows them.
-    fn mode_of(&self, _path: &str) -> Future<'_, Option<u32>> {
-        Box::pin(ready(Ok(None)))
+    /// The same, or the refusal of a place whose files cannot be reached.
+    fn reach_files(&self) -> Result<&dyn Files, Error> {
+        self.files().ok_or_else(|| self.no_files())
     }
 
     /// The refusal of a place whose files cannot be reached.
@@ -121,11 +99,6 @@ pub trait Place: Send + Sync + 'static {
     /// The runs of other servers; `None` if runs end with this program.
     fn earlier_runs(&self) -> Option<&dyn EarlierRuns> {
         None
-    }
-
-    /// Whether an earlier server or another program has a kernel for the notebook, which runs or has left what it did. Starts nothing.
-    fn has_running_kernel(&self, _notebook: &NotebookPath) -> Future<'_, bool> {
-        Box::pin(ready(Ok(false)))
     }
 
     /// Chooses a kernel, and installs or starts what it needs.

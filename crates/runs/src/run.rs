@@ -13,10 +13,11 @@ use crate::open_notebook::OpenNotebook;
 use crate::telemetry;
 use crate::view::{RunCell, RunView};
 
-mod record;
+mod progress;
+mod waiting;
 
-pub(crate) use record::Exit;
-use record::{Record, Stop};
+pub(crate) use progress::Exit;
+use progress::{RunProgress, Stop};
 
 /// One request to run code, from the call to its end. A task of the [`Runner`](crate::Runner) drives it, so it goes on
 /// if the agent disconnects.
@@ -25,19 +26,19 @@ pub struct Run {
     cell: Option<RunCell>,
     source: String,
     requested_at: Instant,
-    record: Mutex<Record>,
+    progress: Mutex<RunProgress>,
     version: watch::Sender<u64>,
 }
 
 impl Run {
     pub(crate) fn new(id: RunId, cell: Option<RunCell>, source: String) -> Self {
-        let record = Record::new(telemetry::run(&id, cell.as_ref()));
+        let progress = RunProgress::new(telemetry::run(&id, cell.as_ref()));
         Self {
             id,
             cell,
             source,
             requested_at: Instant::now(),
-            record: Mutex::new(record),
+            progress: Mutex::new(progress),
             version: watch::Sender::new(0),
         }
     }
@@ -65,7 +66,7 @@ impl Run {
 
     /// Whether the kernel, or its connection, has ended it.
     pub(crate) fn is_finished(&self) -> bool {
-        self.record.lock().finished_at.is_some()
+        self.progress.lock().finished_at.is_some()
     }
 
     pub fn id(&self) -> &RunId {
@@ -87,64 +88,64 @@ impl Run {
     }
 
     pub fn state(&self) -> RunState {
-        self.record.lock().state.clone()
+        self.progress.lock().state.clone()
     }
 
     pub fn view(&self) -> RunView {
-        let record = self.record.lock();
+        let progress = self.progress.lock();
         RunView {
-            state: record.state.clone(),
-            outputs: record.area.outputs().into(),
-            execution_count: record.execution_count,
-            notes: record.notes.clone(),
-            elapsed: record.elapsed(self.requested_at),
-            queued: record.queued(self.requested_at),
-            may_fail: record.may_fail,
-            saved: record.saved.clone(),
-            changes: record.changes.clone(),
+            state: progress.state.clone(),
+            outputs: progress.area.outputs().into(),
+            execution_count: progress.execution_count,
+            notes: progress.notes.clone(),
+            elapsed: progress.elapsed(self.requested_at),
+            queued: progress.queued(self.requested_at),
+            may_fail: progress.may_fail,
+            saved: progress.saved.clone(),
+            changes: progress.changes.clone(),
         }
     }
 
     /// See [`RunView::elapsed`].
     pub fn elapsed(&self) -> Duration {
-        self.record.lock().elapsed(self.requested_at)
+        self.progress.lock().elapsed(self.requested_at)
     }
 
     /// See [`RunView::queued`].
     pub fn queued(&self) -> Duration {
-        self.record.lock().queued(self.requested_at)
+        self.progress.lock().queued(self.requested_at)
     }
 
     /// Whether it has failed, and its cell is not tagged as one that may.
     pub fn has_failed(&self) -> bool {
-        let record = self.record.lock();
-        let is_expected = record.may_fail && matches!(record.state, RunState::Error { .. });
-        record.state.is_failure() && !is_expected
+        let progress = self.progress.lock();
+        let is_expected = progress.may_fail && matches!(progress.state, RunState::Error { .. });
+        progress.state.is_failure() && !is_expected
     }
 
     /// It is one of several that run in order: an error fails it only unless `may_fail`, and with `is_next` it relies on those before.
     pub(crate) fn set_in_series(&self, may_fail: bool, is_next: bool) {
-        let mut record = self.record.lock();
-        (record.may_fail, record.is_in_series) = (may_fail, is_next);
+        let mut progress = self.progress.lock();
+        (progress.may_fail, progress.is_in_series) = (may_fail, is_next);
     }
 
     /// A session has deleted its cell. If it is the one that requested the run, the source still runs: its calls take effect in their
     /// order.
     pub fn cell_deleted_by(&self, session: SessionId) {
-        self.record.lock().deleted_by = Some(session);
+        self.progress.lock().deleted_by = Some(session);
     }
 
     pub(crate) fn is_cell_deleted_by(&self, session: SessionId) -> bool {
-        self.record.lock().deleted_by == Some(session)
+        self.progress.lock().deleted_by == Some(session)
     }
 
     pub(crate) fn is_in_series(&self) -> bool {
-        self.record.lock().is_in_series
+        self.progress.lock().is_in_series
     }
 
     /// Whether another process of the kernel ran it than the one that its connection knew before.
     pub(crate) fn was_restarted(&self) -> bool {
-        self.record.lock().was_restarted
+        self.progress.lock().was_restarted
     }
 
     /// Whether its code has called `exit()` or `quit()`: nothing of a series runs after that.
@@ -154,91 +155,66 @@ impl Run {
 
     /// Whether its code has asked for the end of the kernel.
     pub(crate) fn exit(&self) -> Option<Exit> {
-        self.record.lock().exit
+        self.progress.lock().exit
     }
 
     /// The run before it has said that the kernel was restarted.
     pub(crate) fn restart_is_said(&self) {
-        self.record.lock().is_restart_said = true;
+        self.progress.lock().is_restart_said = true;
     }
 
     /// Says once that the kernel was restarted since the last run, unless another reason was given.
     pub(crate) fn mark_restarted(&self) {
-        self.record.lock().mark_restarted();
+        self.progress.lock().mark_restarted();
         self.changed();
     }
 
     /// The kernel, once one has been chosen.
     pub fn kernel(&self) -> Option<Arc<dyn Kernel>> {
-        self.record.lock().kernel.clone()
+        self.progress.lock().kernel.clone()
     }
 
     /// What it does now, for progress: the last line that it printed, or what is being prepared.
     pub fn activity(&self) -> String {
-        let record = self.record.lock();
-        if record.state == RunState::Queued || record.began_at.is_none() {
-            return record.stage.clone();
+        let progress = self.progress.lock();
+        if progress.state == RunState::Queued || progress.began_at.is_none() {
+            return progress.stage.clone();
         }
-        let last = record.area.outputs().iter().rev().find_map(|output| match output {
+        let last = progress.area.outputs().iter().rev().find_map(|output| match output {
             Output::Stream { text, .. } => Some(render::last_line(text)).filter(|line| !line.is_empty()),
             _ => None,
         });
         last.unwrap_or_default()
     }
 
-    /// Waits until it is over and its outputs are stored, or until it waits for input.
-    pub async fn settled(&self) {
-        self.until(Record::is_settled).await;
-    }
-
-    /// Waits until it is over and its outputs are stored.
-    pub async fn ended(&self) {
-        self.until(|record| record.is_closed).await;
-    }
-
-    /// Waits until it is over; its outputs may still have to be stored.
-    pub async fn over(&self) {
-        self.until(|record| record.state.is_over()).await;
-    }
-
-    /// Waits until the kernel has begun with its code, or it is over.
-    pub async fn started(&self) {
-        self.until(|record| record.is_started || record.state.is_over()).await;
-    }
-
-    /// Waits until it no longer waits for input.
-    pub async fn answered(&self) {
-        self.until(|record| !record.is_waiting()).await;
-    }
-
     /// Whether it is over and stored, or waits for input.
     pub fn is_settled(&self) -> bool {
-        self.record.lock().is_settled()
+        self.progress.lock().is_settled()
     }
 
     /// Sends the kernel the line that it waits for. `false` if it does not wait for one.
     pub fn answer_input(&self, line: String) -> bool {
-        let mut record = self.record.lock();
-        if !record.is_waiting() {
+        let mut progress = self.progress.lock();
+        if !progress.is_waiting() {
             return false;
         }
-        record.state = RunState::Running;
-        let execution = record.execution.clone();
-        drop(record);
+        progress.state = RunState::Running;
+        let execution = progress.execution.clone();
+        drop(progress);
         self.changed();
         execution.is_some_and(|execution| execution.answer_input(line))
     }
 
     /// Interrupts it and no other run. `false` if only the kernel as a whole can be interrupted.
     pub(crate) fn interrupt_alone(&self) -> bool {
-        let execution = self.record.lock().execution.clone();
+        let execution = self.progress.lock().execution.clone();
         execution.is_some_and(|execution| execution.interrupt())
     }
 
     pub(crate) fn set_kernel(&self, kernel: Arc<dyn Kernel>) {
-        let mut record = self.record.lock();
-        record.span.record("cellbridge.kernel.id", kernel.id().as_str());
-        record.kernel = Some(kernel);
+        let mut progress = self.progress.lock();
+        progress.span.record("cellbridge.kernel.id", kernel.id().as_str());
+        progress.kernel = Some(kernel);
     }
 
     /// It will run in the notebook's kernel if there is one by now: an interrupt of that kernel may come before the run's task.
@@ -250,58 +226,58 @@ impl Run {
 
     /// An interrupt is about to be sent.
     pub(crate) fn expect_interruption(&self) {
-        self.record.lock().stop = Stop::Interrupt;
+        self.progress.lock().stop = Stop::Interrupt;
     }
 
     /// The kernel is about to be restarted on request.
     pub(crate) fn expect_restart(&self) {
-        self.record.lock().stop = Stop::Restart;
+        self.progress.lock().stop = Stop::Restart;
     }
 
     /// Its number, if it has one and the kernel has not said what it has changed.
     pub(crate) fn count_without_changes(&self) -> Option<u64> {
-        let record = self.record.lock();
-        record.execution_count.filter(|_| record.changes.is_none())
+        let progress = self.progress.lock();
+        progress.execution_count.filter(|_| progress.changes.is_none())
     }
 
     pub(crate) fn set_changes(&self, changes: MemoryChanges) {
-        self.record.lock().changes = Some(changes);
+        self.progress.lock().changes = Some(changes);
     }
 
     pub(crate) fn set_saved(&self, saved: SaveStatus) {
-        self.record.lock().saved = Some(saved);
+        self.progress.lock().saved = Some(saved);
     }
 
     /// Adds a sentence for agents.
     pub fn note(&self, note: impl Into<String>) {
-        self.record.lock().notes.push(note.into());
+        self.progress.lock().notes.push(note.into());
         self.changed();
     }
 
     /// Reports what is being prepared.
     pub(crate) fn set_stage(&self, stage: impl Into<String>) {
-        self.record.lock().stage = stage.into();
+        self.progress.lock().stage = stage.into();
         self.changed();
     }
 
     /// The end is stored where it belongs.
     pub fn close(&self) {
-        self.record.lock().is_closed = true;
+        self.progress.lock().is_closed = true;
         self.end_span();
         self.changed();
     }
 
     /// The parent of everything that is done for the run.
     pub fn span(&self) -> Span {
-        self.record.lock().span.clone()
+        self.progress.lock().span.clone()
     }
 
     /// Ends its span with the current state.
     pub(crate) fn end_span(&self) {
-        let mut record = self.record.lock();
-        let span = std::mem::replace(&mut record.span, Span::none());
-        let queued = record.queued(self.requested_at);
-        telemetry::run_ended(&span, &record.state, record.execution_count, queued);
+        let mut progress = self.progress.lock();
+        let span = std::mem::replace(&mut progress.span, Span::none());
+        let queued = progress.queued(self.requested_at);
+        telemetry::run_ended(&span, &progress.state, progress.execution_count, queued);
     }
 
     /// Whether its cell is in this notebook.
@@ -311,37 +287,37 @@ impl Run {
 
     /// Claims the write of late output. `false` if it is claimed already.
     pub(crate) fn claim_late_write(&self) -> bool {
-        !std::mem::replace(&mut self.record.lock().is_late_write_pending, true)
+        !std::mem::replace(&mut self.progress.lock().is_late_write_pending, true)
     }
 
     /// Releases the claim, before the write. `false` if somebody else has, and writes.
     pub(crate) fn release_late_write(&self) -> bool {
-        std::mem::take(&mut self.record.lock().is_late_write_pending)
+        std::mem::take(&mut self.progress.lock().is_late_write_pending)
     }
 
     pub(crate) fn executing(&self, execution: Arc<dyn Execution>) {
-        let mut record = self.record.lock();
-        if record.state.is_over() {
+        let mut progress = self.progress.lock();
+        if progress.state.is_over() {
             return;
         }
-        if record.state == RunState::Queued {
+        if progress.state == RunState::Queued {
             // The kernel has it: from here on only an interrupt stops it.
-            record.state = RunState::Running;
+            progress.state = RunState::Running;
         }
-        record.notes.extend(execution.notice().map(str::to_owned));
-        record.execution = Some(execution);
-        drop(record);
+        progress.notes.extend(execution.notice().map(str::to_owned));
+        progress.execution = Some(execution);
+        drop(progress);
         self.changed();
     }
 
     /// Ends a run that did not reach its kernel.
     pub fn end(&self, state: RunState) {
-        let mut record = self.record.lock();
-        if !record.state.is_over() {
-            record.state = state;
-            record.ended_at = Some(Instant::now());
+        let mut progress = self.progress.lock();
+        if !progress.state.is_over() {
+            progress.state = state;
+            progress.ended_at = Some(Instant::now());
         }
-        drop(record);
+        drop(progress);
         self.close();
     }
 
@@ -354,52 +330,44 @@ impl Run {
     pub(crate) fn on_event_at(&self, time: SystemTime, event: Event) {
         let (age, now) = (SystemTime::now().duration_since(time).unwrap_or_default(), Instant::now());
         let at = now.checked_sub(age).map_or(now, |at| at.max(self.requested_at));
-        self.record.lock().on_event(event, at);
+        self.progress.lock().on_event(event, at);
         self.changed();
     }
 
     /// What the kernel has reported, at this moment.
     pub fn on_event(&self, event: Event) {
-        self.record.lock().on_event(event, Instant::now());
+        self.progress.lock().on_event(event, Instant::now());
         self.changed();
     }
 
     /// From now on its outputs no longer belong to the cell: the cell was cleared or deleted.
     pub fn detach_outputs(&self) {
-        self.record.lock().is_detached = true;
+        self.progress.lock().is_detached = true;
     }
 
     pub(crate) fn is_detached(&self) -> bool {
-        self.record.lock().is_detached
+        self.progress.lock().is_detached
     }
 
     pub fn is_closed(&self) -> bool {
-        self.record.lock().is_closed
+        self.progress.lock().is_closed
     }
 
     /// Drops the outputs of a run that is over, with a note. They are never stored again.
     pub(crate) fn drop_outputs(&self) {
-        let mut record = self.record.lock();
-        record.is_detached = true;
-        record.area = OutputArea::default();
-        record.notes.push("Its outputs were dropped to free memory.".to_owned());
+        let mut progress = self.progress.lock();
+        progress.is_detached = true;
+        progress.area = OutputArea::default();
+        progress.notes.push("Its outputs were dropped to free memory.".to_owned());
     }
 
     /// The state of the widgets that its outputs show.
     pub(crate) fn widget_state(&self) -> Option<Json> {
-        self.record.lock().area.widget_state().cloned()
+        self.progress.lock().area.widget_state().cloned()
     }
 
     pub(crate) fn output_bytes(&self) -> usize {
-        self.record.lock().area.size_bytes()
-    }
-
-    async fn until(&self, is_so: impl Fn(&Record) -> bool) {
-        let mut changes = self.changes();
-        while !is_so(&self.record.lock()) {
-            // The sender lives in `self`.
-            let _ = changes.changed().await;
-        }
+        self.progress.lock().area.size_bytes()
     }
 
     fn changed(&self) {

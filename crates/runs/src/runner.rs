@@ -34,7 +34,7 @@ mod adopt;
 mod storing;
 mod task;
 
-pub(crate) use task::{cell_of, is_started};
+pub(crate) use task::is_started;
 
 /// How long an interrupt waits for the kernel to begin with the code.
 const MAX_START: Duration = Duration::from_secs(1);

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use notebook::{CellId, one_line};
+use notebook::{Cell, CellId, one_line};
 use place::{RunState, SessionId, SkipReason};
 
 use crate::cell_tags::CellTags;
 use crate::open_notebook::OpenNotebook;
 use crate::run::Run;
-use crate::runner::{Runner, announce_at, cell_of, is_started};
+use crate::runner::{Runner, announce_at, is_started};
 use crate::session_order::InLine;
 use crate::slots::Slot;
 use crate::view::RunCell;
@@ -129,4 +129,22 @@ impl Series {
             _ => failed(),
         }
     }
+}
+
+/// The cell of a run that `session` has requested as it is now, and its index; `None` if it no longer exists, with the run ended unless
+/// that session has deleted the cell.
+async fn cell_of(notebook: &OpenNotebook, run: &Run, session: SessionId) -> Option<(usize, Cell)> {
+    let cell = run.cell()?;
+    // If the notebook cannot be read, the run says so.
+    let now = notebook.document().snapshot().await.ok()?;
+    let Some((index, cell)) = now.cell(&cell.id) else {
+        if run.is_cell_deleted_by(session) {
+            run.detach_outputs();
+            run.note("The cell was deleted after this run was requested; its source ran.");
+        } else {
+            run.skip(SkipReason::CellDeleted);
+        }
+        return None;
+    };
+    Some((index, cell.clone()))
 }

@@ -85,15 +85,16 @@ pub(crate) async fn executed_later_in(place: &dyn Place, path: &str) -> Option<&
     if let Some(why) = executed_later(path) {
         return Some(why);
     }
-    if place.is_program(path).await.unwrap_or(false) {
+    let files = place.files()?;
+    if files.is_program(path).await.unwrap_or(false) {
         return Some("it is a program");
     }
     let mut folder = path;
     while !folder.is_empty() {
         folder = folder.rsplit_once('/').map_or("", |(parent, _)| parent);
         let of = |name: &str| if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
-        let is_environment = place.read_file(&of("pyvenv.cfg")).await.is_ok()
-            || place.read_file(&of("conda-meta/history")).await.is_ok();
+        let is_environment = files.read(&of("pyvenv.cfg")).await.is_ok()
+            || files.read(&of("conda-meta/history")).await.is_ok();
         if is_environment {
             return Some("it is in an environment");
         }

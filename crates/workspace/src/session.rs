@@ -2,20 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
-use notebook::{CellId, Edit, Notebook, placed};
-use operations::{OperationKind, PERSON, SessionLock};
+use notebook::CellId;
+use operations::{PERSON, SessionLock};
 use parking_lot::{Mutex, MutexGuard};
-use place::{
-    Applied, Error, ErrorKind, Expected, Kernel, Mode, NextStep, NotebookPath, Place, SessionId, nearest,
-};
-use recorder::{
-    RecordedEdit, Recorder,
-    actor::{self, Actor},
-};
-use runs::{Changes, EndsKernel, OpenNotebook, Run, SessionOrder, Slots};
-use uuid::Uuid;
+use place::{Error, ErrorKind, Kernel, Mode, NextStep, NotebookPath, Place, SessionId, nearest};
+use runs::{Changes, EndsKernel, OpenNotebook, SessionOrder, Slots};
 
 use crate::places::Located;
 use crate::shown_paths::ShownPaths;
@@ -23,6 +16,7 @@ use crate::workspace::Workspace;
 
 mod cell_lookup;
 mod copy;
+mod edit;
 mod person;
 mod places;
 mod run;
@@ -30,7 +24,7 @@ mod seen_cells;
 mod undo;
 
 pub use copy::{CopiedNotebook, CopyPreview, FilePreview};
-use seen_cells::{SeenCells, SeenDifference};
+use seen_cells::SeenCells;
 pub use undo::{PastOperation, UndoTarget, Undone};
 
 /// Among how many notebooks one is looked for that was not found.
@@ -177,7 +171,7 @@ impl Session {
             is_used
         };
         let kernel = if is_used { None } else { opened.leave(self.id, ends) };
-        self.workspace.session_left();
+        self.workspace.session_closed();
         let kernel = kernel.filter(|kernel| !self.workspace.notebooks().is_shared(&**kernel, opened.path()));
         let Some(kernel) = kernel else { return Ok((opened, None)) };
         self.workspace.notebooks().close(&opened);
@@ -254,110 +248,6 @@ impl Session {
             [one] if near.is_same_text => (Some((*one).into()), near.sentence()),
             _ => (None, near.sentence()),
         }
-    }
-
-    /// Applies all of `edits` or none to a notebook, as [`Document::apply`](place::Document::apply) does, and records
-    /// what the agent knows of the cells afterwards. `before` is the notebook from which the edits were made.
-    pub async fn edit(
-        &self,
-        notebook: &OpenNotebook,
-        before: &Notebook,
-        edits: Vec<Edit>,
-        expected: Vec<Expected>,
-    ) -> Result<Applied, Error> {
-        self.edit_as(notebook, before, edits, expected, OperationKind::EDIT).await
-    }
-
-    /// The same for edits that undo operations: all that they did, or what they did to some cells.
-    async fn edit_as(
-        &self,
-        notebook: &OpenNotebook,
-        before: &Notebook,
-        edits: Vec<Edit>,
-        expected: Vec<Expected>,
-        kind: OperationKind,
-    ) -> Result<Applied, Error> {
-        let path = notebook.path();
-        let edits = placed(before, edits);
-        let recorder = self.workspace.recorder();
-        let made = recorder.map(|_| edits.clone()).unwrap_or_default();
-        let changes: Vec<SeenDifference> = edits.iter().filter_map(SeenDifference::of).collect();
-        let stale = expected.iter().find_map(|expected| stale(before, expected));
-        // What a person has arranged, and below what the edits do: the next edit may change a part.
-        self.workspace.carry_runs(notebook, before);
-        let applied = match notebook.document().apply(edits, expected).await {
-            Ok(applied) => applied,
-            Err(error) => {
-                // The refusal shows the first cell that has changed.
-                self.saw(path, before, stale);
-                return Err(error);
-            }
-        };
-        self.workspace.carry_runs(notebook, &applied.notebook);
-        notebook.changed_by(self.id);
-        let deleted: Vec<&CellId> = changes.iter().flat_map(SeenDifference::deleted).collect();
-        if !deleted.is_empty() {
-            let waiting = self.workspace.journal().unfinished(path);
-            let is_deleted = |run: &&Arc<Run>| run.cell().is_some_and(|cell| deleted.contains(&&cell.id));
-            waiting.iter().filter(is_deleted).for_each(|run| run.cell_deleted_by(self.id));
-        }
-        self.changed(path, before, &applied.notebook, &changes);
-        if let Some(id) = changes.iter().find_map(SeenDifference::inserted) {
-            self.works_on(path, Some(id));
-        }
-        if let Some(recorder) = recorder {
-            let edit = RecordedEdit {
-                notebook: undo::identity(notebook),
-                actor: self.actor(),
-                before: before.clone(),
-                after: applied.notebook.clone(),
-                edits: made,
-                kind,
-                checkpoint: self.first_change_of(path),
-            };
-            let lost = recorder.record(edit);
-            self.state().not_recorded.extend(lost);
-        }
-        Ok(applied)
-    }
-
-    /// The name of the checkpoint before the first change of this session to a notebook. A session that is one call has none:
-    /// each of its changes would be the first.
-    fn first_change_of(&self, path: &NotebookPath) -> Option<String> {
-        let mut state = self.state();
-        let is_first = !state.is_stateless && state.edited.insert(path.clone());
-        let agent = state.agent.as_deref().unwrap_or("an agent");
-        is_first.then(|| format!("before {agent}"))
-    }
-
-    /// What an agent should know about changes that are not recorded. Returned once.
-    pub fn take_record_warnings(&self) -> Vec<String> {
-        let mut warnings = std::mem::take(&mut self.state().not_recorded);
-        let unwritten = self.workspace.recorder().and_then(Recorder::take_warning);
-        warnings.extend(unwritten.map(|warning| format!("Note: {warning}.")));
-        warnings
-    }
-
-    /// Runs `work`, whose changes are recorded as those of this agent and of `tool`, and waits a moment where it is not known
-    /// whether they can be.
-    pub async fn acting<F: Future>(&self, tool: &str, work: F) -> F::Output {
-        let call = Uuid::new_v4().simple().to_string();
-        let output = actor::acting(
-            Actor { tool: tool.to_owned(), call, arrived: actor::now(), ..self.own_actor() },
-            work,
-        )
-        .await;
-        if let Some(recorder) = self.workspace.recorder() {
-            recorder.settle().await;
-        }
-        output
-    }
-
-    /// This session, without a tool.
-    fn own_actor(&self) -> Actor {
-        let state = self.state();
-        let session = if state.is_stateless { Weak::new() } else { Arc::downgrade(&self.lock) };
-        Actor { agent: state.agent.clone().unwrap_or_default(), session, ..Actor::default() }
     }
 
     /// A subscription to changes of a notebook by others.
@@ -441,18 +331,12 @@ fn is_notebook_path(name: &str) -> bool {
     Path::new(name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb"))
 }
 
-/// The index of the cell if it is there with another revision than expected.
-fn stale(notebook: &Notebook, expected: &Expected) -> Option<usize> {
-    let (index, cell) = notebook.cell(&expected.id)?;
-    (expected.revision.as_deref()? != cell.revision()).then_some(index)
-}
-
 impl Drop for Session {
     fn drop(&mut self) {
         for opened in self.workspace.open_notebooks() {
             opened.forget(self.id);
         }
-        self.workspace.session_left();
+        self.workspace.session_closed();
     }
 }
 

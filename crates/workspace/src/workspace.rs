@@ -253,7 +253,7 @@ impl Workspace {
     }
 
     /// Called when a session leaves notebooks: suspends unused ones after a while.
-    pub(crate) fn session_left(&self) {
+    pub(crate) fn session_closed(&self) {
         self.idle_sweep.start(&self.notebooks, &self.runtime);
     }
 

@@ -44,6 +44,11 @@ impl EarlierRuns for Folder {
         async move { Ok(self.find_kept_run(&run).await) }.boxed()
     }
 
+    fn has_running_kernel(&self, notebook: &NotebookPath) -> Future<'_, bool> {
+        let notebook = self.root.resolve(notebook);
+        async move { Ok(self.keeps_kernel_of(&notebook?)) }.boxed()
+    }
+
     fn cells_to_run(&self, notebook: &NotebookPath) -> Future<'_, Vec<CellId>> {
         let notebook = notebook.clone();
         async move { self.kept_cells(&notebook).await }.boxed()

@@ -2,7 +2,7 @@ use futures_util::FutureExt as _;
 use kernel::{LossCause, Outcome};
 use notebook::Output;
 
-use super::record::{INTERRUPTED, LATE_OUTPUT, RESTARTED};
+use super::progress::{INTERRUPTED, LATE_OUTPUT, RESTARTED};
 use super::*;
 
 fn run() -> Run {

@@ -5,7 +5,6 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use kernel::Status;
-use notebook::Cell;
 use place::{
     Code, Error, ErrorKind, Execution, Executor, Kernel, KernelChoice, KernelSelector, KernelState,
     RunDetails, RunState, SessionId, SkipReason, progress,
@@ -382,22 +381,4 @@ async fn choose_kernel(
 /// Whether whatever outlives this program knows of the runs that wait for a kernel.
 pub(crate) fn is_started(kernel: &dyn Kernel) -> bool {
     !kernel.is_gone() && kernel.description().state != KernelState::NotStarted
-}
-
-/// The cell of a run that `session` has requested as it is now, and its index; `None` if it no longer exists, with the run ended unless
-/// that session has deleted the cell.
-pub(crate) async fn cell_of(notebook: &OpenNotebook, run: &Run, session: SessionId) -> Option<(usize, Cell)> {
-    let cell = run.cell()?;
-    // If the notebook cannot be read, the run says so.
-    let now = notebook.document().snapshot().await.ok()?;
-    let Some((index, cell)) = now.cell(&cell.id) else {
-        if run.is_cell_deleted_by(session) {
-            run.detach_outputs();
-            run.note("The cell was deleted after this run was requested; its source ran.");
-        } else {
-            run.skip(SkipReason::CellDeleted);
-        }
-        return None;
-    };
-    Some((index, cell.clone()))
 }

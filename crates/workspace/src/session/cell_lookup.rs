@@ -35,9 +35,7 @@ impl Session {
         Err(if document.is_some_and(|document| document.is_live()) {
             Error::new(
                 ErrorKind::Unavailable,
-                format!(
-                    "No person's cursor is in a cell of {path}, so {SELECTED} matches no cell."
-                ),
+                format!("No person's cursor is in a cell of {path}, so {SELECTED} matches no cell."),
                 "Ask the person to click into the cell, or name it by its id; a cursor that was already there is \
                  seen within 15 s.",
             )

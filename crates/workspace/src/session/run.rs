@@ -42,7 +42,8 @@ impl Session {
             return;
         }
         let taking = async {
-            if notebook.place().has_running_kernel(notebook.path()).await? {
+            let Some(runs) = notebook.place().earlier_runs() else { return Ok(()) };
+            if runs.has_running_kernel(notebook.path()).await? {
                 self.choose_kernel(notebook, KernelSelector::Any).await?;
                 if !self.workspace.has_reported_leftovers() {
                     // The first reply tells of these runs.

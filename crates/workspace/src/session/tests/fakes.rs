@@ -8,8 +8,8 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use notebook::{CellType, Edit, NewCell, Notebook};
 use place::{
-    Applied, Document, FileEntry, FoundNotebooks, Frontend, Future, Kernel, KernelChoice, KernelDescription,
-    KernelRequest, KernelSelector, KernelState, KernelspecInfo, Place, SaveStatus,
+    Applied, Document, Expected, FileEntry, FoundNotebooks, Frontend, Future, Kernel, KernelChoice,
+    KernelDescription, KernelRequest, KernelSelector, KernelState, KernelspecInfo, Place, SaveStatus,
 };
 use tokio::sync::watch;
 

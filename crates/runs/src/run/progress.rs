@@ -41,7 +41,7 @@ pub(super) enum Stop {
 
 /// Everything about a run that changes.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
-pub(super) struct Record {
+pub(super) struct RunProgress {
     pub(super) state: RunState,
     pub(super) area: OutputArea,
     pub(super) execution_count: Option<u64>,
@@ -92,7 +92,7 @@ pub(crate) struct Exit {
     pub(crate) keeps_kernel: bool,
 }
 
-impl Record {
+impl RunProgress {
     pub(super) fn new(span: Span) -> Self {
         Self {
             state: RunState::Queued,
