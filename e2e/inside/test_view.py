@@ -69,8 +69,15 @@ async def test_what_an_agent_does_is_seen_interrupted_and_taken_back(
         await expect(page.locator("#runs")).to_contain_text("Nothing is running")
         ended = (await running).text
 
+        asking = asyncio.create_task(agent.call("insert_execute_code_cell", cell_index=2, cell_source="input('name? ')"))
+        await page.get_by_label("name?").first.fill("Ada")
+        await page.get_by_label("name?").first.press("Enter")
+        answered = (await asking).text
+        assert "'Ada'" in answered, answered
+
         changed = (await take_back(page, cell, agent.do)).text
-        assert "The person interrupted run" in ended + changed, changed
+        said = ended + answered + changed
+        assert "The person interrupted run" in said and "The person answered" in said, said
         await expect(cell.locator(".cb-source")).to_contain_text("IPython.display")
         read = (await agent.do("read_cell", cell_index=0)).text
         assert "The person undid o" in read and "IPython.display" in read, read

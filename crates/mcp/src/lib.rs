@@ -8,6 +8,7 @@
 
 mod elicitation;
 mod handler;
+mod input_pages;
 mod instructions;
 mod metrics;
 mod paused_calls;

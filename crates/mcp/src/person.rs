@@ -43,6 +43,7 @@ impl Asking {
             client: self.client.clone(),
             text: question.text().to_owned(),
             asked_at: SystemTime::now(),
+            run: None,
         };
         let on_shown = || {
             let Some(reports) = &self.reports else { return };
@@ -57,7 +58,7 @@ impl Asking {
         match timeout(PERSON_TIMEOUT, questions::ask_on_pages(folder, &question, on_shown)).await {
             Ok(answer) => answer.map(|answer| match answer {
                 Answer::Accepted => PersonReply::Accepted { line: None },
-                Answer::Declined => PersonReply::Declined,
+                Answer::Declined | Answer::Line(_) => PersonReply::Declined,
             }),
             Err(_) => Some(PersonReply::TimedOut),
         }

@@ -8,6 +8,7 @@ use place::Relay;
 use tokio_util::sync::CancellationToken;
 use workspace::Workspace;
 
+use crate::input_pages;
 use crate::metrics::{Counted, Metrics};
 use crate::paused_calls::PausedCalls;
 use crate::session::Session;
@@ -60,6 +61,9 @@ impl Server {
     /// Asks the person on their pages too, whose sockets are in this folder.
     #[must_use]
     pub fn asking_on_pages(self, folder: Option<PathBuf>) -> Self {
+        if let (Some(workspace), Some(folder)) = (&self.workspace, folder.clone()) {
+            workspace.runner().ask_for_lines(input_pages::asker(folder));
+        }
         Self { pages: folder, ..self }
     }
 

@@ -96,7 +96,9 @@ pub(crate) async fn act(hub: &Hub, action: Action) -> Result<Value, Error> {
         Action::Answer { run, line } => {
             let run = RunId::from(&*run);
             let notebook = notebook_of(hub, &run);
-            hub.machine().answer_input(&run, line).await?;
+            if !hub.questions().answer_line(run.as_str(), &line) {
+                hub.machine().answer_input(&run, line).await?;
+            }
             record(hub, notebook, &run, RunAction::AnsweredInput).await;
             Ok(json!({ "said": "The line was sent." }))
         }
@@ -120,10 +122,11 @@ pub(crate) async fn act(hub: &Hub, action: Action) -> Result<Value, Error> {
 }
 
 fn reply(hub: &Hub, question: u64, answer: Answer) -> Value {
-    let said = match (hub.questions().answer(question, answer), answer) {
-        (true, Answer::Accepted) => "Accepted.",
-        (true, Answer::Declined) => "Declined: the call does nothing.",
-        (false, _) => "The question no longer waits: it was answered elsewhere, or its call has ended.",
+    let accepts = answer == Answer::Accepted;
+    let said = match (hub.questions().answer(question, answer), accepts) {
+        (true, true) => "Accepted.",
+        (true, false) => "Declined: the call does nothing.",
+        (false, _) => "The question is closed: it was answered elsewhere, or its call has ended.",
     };
     json!({ "said": said })
 }
@@ -140,7 +143,7 @@ impl Rights {
             return Ok(());
         }
         let cause = "The operator of this server does not offer that.";
-        Err(Error::new(ErrorKind::Forbidden, cause, "Who runs this server can do it."))
+        Err(Error::new(ErrorKind::Forbidden, cause, "Ask the operator of this server."))
     }
 }
 

@@ -210,7 +210,10 @@ impl Hub {
                 }
                 searched = Some(Instant::now());
             }
-            let kernels = self.machine.look().await;
+            let mut kernels = self.machine.look().await;
+            for run in kernels.iter_mut().flat_map(|kernel| &mut kernel.runs) {
+                run.takes_input |= self.questions().takes_line(run.id.as_str());
+            }
             let is_busy = kernels.iter().flat_map(|kernel| &kernel.runs).any(|run| !run.state.is_over());
             let agents = self.agents(&notebooks).await;
             let notebooks = notebooks.clone();

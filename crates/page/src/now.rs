@@ -43,7 +43,7 @@ pub(crate) fn questions(open: &[OpenQuestion]) -> Section<'static> {
 
 fn question(open: &OpenQuestion) -> Part<'static> {
     let id = format!("question-{}", open.number);
-    let Question { client, text, asked_at } = &open.question;
+    let Question { client, text, asked_at, run: _ } = &open.question;
     let mut html = Fragment::default();
     html.raw("<li class=\"v-question\"").attribute("id", &id).raw("><p>");
     html.text(if client.is_empty() { "An agent" } else { client.trim() }).raw(" asks for your consent, ");
@@ -167,7 +167,7 @@ fn notebook_list(found: &FoundNotebooks) -> Vec<Part<'static>> {
         SearchExtent::Complete if parts.is_empty() => Some("There are no notebooks here."),
         SearchExtent::Complete => None,
         SearchExtent::Truncated => Some("There are more; open them with their path."),
-        SearchExtent::InProgress => Some("The search goes on."),
+        SearchExtent::InProgress => Some("The search is still running."),
     };
     if let Some(more) = more {
         let mut html = Fragment::default();

@@ -89,8 +89,12 @@ fn asks(prompt: &str, is_password: bool) -> RunState {
 fn now(text: &str) -> Vec<(String, String)> {
     let kernels = [kernel(text, vec![run(text, RunState::Running), run(text, asks(text, false))])];
     let notebooks = FoundNotebooks { paths: vec![NotebookPath::from(text)], extent: SearchExtent::Truncated };
-    let question =
-        Question { client: text.to_owned(), text: text.to_owned(), asked_at: SystemTime::UNIX_EPOCH };
+    let question = Question {
+        client: text.to_owned(),
+        text: text.to_owned(),
+        asked_at: SystemTime::UNIX_EPOCH,
+        run: None,
+    };
     let questions = now::questions(&[OpenQuestion { number: 1, question }]);
     let activity = Activity {
         notebook: text.to_owned(),
@@ -289,8 +293,12 @@ fn what_ends_or_waits_is_told_once() {
         let lines: Vec<_> = notices.iter().map(|notice| serde_json::to_string(notice).unwrap()).collect();
         lines.join(" ")
     };
-    let question =
-        Question { client: "bare".to_owned(), text: String::new(), asked_at: SystemTime::UNIX_EPOCH };
+    let question = Question {
+        client: "bare".to_owned(),
+        text: String::new(),
+        asked_at: SystemTime::UNIX_EPOCH,
+        run: None,
+    };
     let question = [OpenQuestion { number: 1, question }];
     assert_eq!(told(vec![run("r1", RunState::Running), run("r2", asks("a?", false))], &[]), "");
     assert_eq!(

@@ -74,7 +74,7 @@ impl ServerMachine {
         let found = runs.iter().flatten().find(|known| known.id() == run && !known.state().is_over());
         let found = found.ok_or_else(|| page::already_ended(run))?;
         if found.state() == RunState::Queued {
-            let cause = format!("Run {run} waits for its turn.");
+            let cause = format!("Run {run} is queued.");
             return Err(Error::new(ErrorKind::Unsupported, cause, "Interrupt the run before it."));
         }
         let unknown =
@@ -119,7 +119,7 @@ fn seen_run(run: &Run, version: u64, before: Option<Known>) -> SeenRun {
         outputs: Some(view.outputs),
         version,
         is_recent: is_over,
-        takes_input: false,
+        takes_input: true,
         state: view.state,
     }
 }
@@ -139,8 +139,15 @@ impl Machine for ServerMachine {
         async move { self.kernel_of(&run).await?.interrupt().await }.boxed()
     }
 
-    /// What one login has started, another one does not use.
-    fn answer_input(&self, run: &RunId, _line: String) -> Future<'_, ()> {
-        std::future::ready(Err(page::answered_elsewhere(run))).boxed()
+    fn answer_input(&self, run: &RunId, line: String) -> Future<'_, ()> {
+        let runs = (self.runs)();
+        let is_answered =
+            runs.iter().flatten().any(|known| known.id() == run && known.answer_input(line.clone()));
+        let not_waiting = || {
+            let cause = format!("Run {run} does not wait for input.");
+            Error::new(ErrorKind::NotFound, cause, "Look at its cell.")
+        };
+        let answered = is_answered.then_some(()).ok_or_else(not_waiting);
+        std::future::ready(answered).boxed()
     }
 }

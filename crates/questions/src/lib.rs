@@ -25,13 +25,18 @@ pub struct Question {
     /// Safe to be shown as text; it is no markup.
     pub text: String,
     pub asked_at: SystemTime,
+    /// The run whose `input()` the answer is for, which the page shows at its cell. Without one, the person accepts or declines.
+    #[serde(default)]
+    pub run: Option<String>,
 }
 
 /// What the person answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Answer {
     Accepted,
     Declined,
+    /// The line for the `input()` of a run.
+    Line(String),
 }
 
 /// The folder with the sockets of pages. `state` is the folder of what this program remembers between two starts.

@@ -40,11 +40,27 @@ impl Default for OpenQuestions {
 }
 
 impl OpenQuestions {
-    /// Those that wait now.
+    /// Those that wait for consent now.
     pub fn all(&self) -> Vec<OpenQuestion> {
         let waiting = self.0.waiting.lock();
-        let open = waiting.questions.iter();
+        let open = waiting.questions.iter().filter(|(_, (question, _))| question.run.is_none());
         open.map(|(&number, (question, _))| OpenQuestion { number, question: question.clone() }).collect()
+    }
+
+    /// Whether the `input()` of a run waits for a line here.
+    pub fn takes_line(&self, run: &str) -> bool {
+        self.of_run(run).is_some()
+    }
+
+    /// Answers the `input()` of a run. Returns false if it does not wait here.
+    pub fn answer_line(&self, run: &str, line: &str) -> bool {
+        self.of_run(run).is_some_and(|number| self.answer(number, Answer::Line(line.to_owned())))
+    }
+
+    fn of_run(&self, run: &str) -> Option<u64> {
+        let waiting = self.0.waiting.lock();
+        let mut open = waiting.questions.iter();
+        open.find(|(_, (question, _))| question.run.as_deref() == Some(run)).map(|(&number, _)| number)
     }
 
     /// Sees when questions come and go.
@@ -100,7 +116,8 @@ mod tests {
     use super::*;
 
     fn question(text: &str) -> Question {
-        Question { client: "c".to_owned(), text: text.to_owned(), asked_at: SystemTime::UNIX_EPOCH }
+        let (client, text) = ("c".to_owned(), text.to_owned());
+        Question { client, text, asked_at: SystemTime::UNIX_EPOCH, run: None }
     }
 
     fn texts(questions: &OpenQuestions) -> Vec<String> {
@@ -124,6 +141,20 @@ mod tests {
         assert_eq!(one.await, Answer::Accepted);
         assert_eq!(texts(&questions), ["other"]);
         assert!(changes.has_changed().unwrap());
+    }
+
+    #[tokio::test]
+    async fn the_input_of_a_run_takes_a_line() {
+        let questions = OpenQuestions::default();
+        let mut asking =
+            Box::pin(questions.ask(Question { run: Some("r1".to_owned()), ..question("name?") }));
+        assert!((&mut asking).now_or_never().is_none());
+        assert!(questions.takes_line("r1") && !questions.takes_line("r2"));
+        assert_eq!(texts(&questions), [""; 0], "nobody accepts a line");
+        assert!(!questions.answer_line("r2", "Ada"));
+        assert!(questions.answer_line("r1", "Ada"));
+        assert_eq!(asking.await, Answer::Line("Ada".to_owned()));
+        assert!(!questions.answer_line("r1", "Bob"), "the first answer counts");
     }
 
     #[tokio::test]

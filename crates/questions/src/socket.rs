@@ -178,7 +178,8 @@ mod tests {
     use super::*;
 
     fn question() -> Question {
-        Question { client: "c".to_owned(), text: "Run it?\n".to_owned(), asked_at: SystemTime::UNIX_EPOCH }
+        let (client, text) = ("c".to_owned(), "Run it?\n".to_owned());
+        Question { client, text, asked_at: SystemTime::UNIX_EPOCH, run: None }
     }
 
     /// A folder that only this user can use, and its path.

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
+use futures_util::future::BoxFuture;
 use notebook::CellId;
 use operations::IdRecords;
 use parking_lot::Mutex;
@@ -42,6 +43,9 @@ const SHUT_DOWN_DURING: &str = "Cellbridge shut down during this run. The kernel
 
 type DefaultKernel = (Arc<dyn Place>, Arc<dyn Kernel>);
 
+/// Asks a person for the line that a run waits for, and answers the run. Ends with the waiting.
+pub type LineAsker = Box<dyn Fn(Arc<Run>) -> BoxFuture<'static, ()> + Send + Sync>;
+
 /// Runs code in kernels. Every run is a task of it, which ends though the agent disconnects.
 pub struct Runner {
     journal: Journal,
@@ -52,6 +56,7 @@ pub struct Runner {
     recorder: OnceLock<Arc<Recorder>>,
     /// Where the ids of cells are that their file does not tell apart.
     id_records: OnceLock<IdRecords>,
+    line_asker: OnceLock<LineAsker>,
     /// By the kernel's id.
     queues: Mutex<HashMap<KernelId, Arc<KernelQueue>>>,
     /// The runs of earlier servers in the first reply, and whether they were over then.
@@ -76,6 +81,7 @@ impl Runner {
             asks_for_changes,
             recorder: OnceLock::new(),
             id_records: OnceLock::new(),
+            line_asker: OnceLock::new(),
             queues: Mutex::default(),
             reported: Mutex::default(),
             announced: Mutex::default(),
@@ -101,6 +107,11 @@ impl Runner {
     /// Takes the ids of cells from these records from now on, unless from others already.
     pub fn identify_by(&self, records: IdRecords) {
         let _ = self.id_records.set(records);
+    }
+
+    /// Asks a person with this from now on, beside the calls that wait for runs, unless with another already.
+    pub fn ask_for_lines(&self, asker: LineAsker) {
+        let _ = self.line_asker.set(asker);
     }
 
     /// Opens a notebook, whose cells have the ids that programs of this person have told.

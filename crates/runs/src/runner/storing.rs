@@ -83,7 +83,11 @@ impl Runner {
         Box::new(move |event| {
             let Some(run) = run.upgrade() else { return };
             let is_late = run.state().is_over();
+            let asks = matches!(event, Event::InputWanted { .. });
             run.on_event(event);
+            if let (true, Some(runner)) = (asks, runner.upgrade()) {
+                runner.ask_for_line(&run);
+            }
             let notebook =
                 notebook.as_ref().and_then(Weak::upgrade).filter(|_| is_late && run.cell().is_some());
             if let (Some(notebook), Some(runner)) = (notebook, runner.upgrade())
@@ -94,6 +98,14 @@ impl Runner {
                 tasks.spawn_on(async move { runner.write_late(&notebook, &run).await }, &runtime);
             }
         })
+    }
+
+    /// Asks outside of any call for the line that a run waits for. A keeper's runs are answered through their keeper.
+    fn ask_for_line(&self, run: &Arc<Run>) {
+        let is_kept = run.kernel().is_some_and(|kernel| kernel.description().keeping.is_some());
+        if let Some(ask) = self.line_asker.get().filter(|_| !is_kept) {
+            self.runtime.spawn(ask(run.clone()));
+        }
     }
 
     /// Writes output that came after the end, once for everything that comes within a moment.
