@@ -100,7 +100,7 @@ impl Libraries {
 pub(crate) struct Ids(RefCell<HashSet<String>>);
 
 impl Ids {
-    /// An id of the content as it is in the page: never one of ours.
+    /// An id of the content as it is in the page: never one of the page's own.
     pub(crate) fn prefixed(id: &str) -> String {
         let id = id.trim().replace("%20", "-");
         let id: String = id.chars().map(|c| if c.is_whitespace() { '-' } else { c }).collect();

@@ -101,7 +101,7 @@ pub(crate) fn escape(text: &str, into: &mut String) {
             '>' => into.push_str("&gt;"),
             '"' => into.push_str("&quot;"),
             '\'' => into.push_str("&#39;"),
-            // Templates of frameworks begin with two; older browsers end an attribute with the other.
+            // Templates of frameworks start with two; older browsers end an attribute with the other.
             '`' => into.push_str("&#96;"),
             '\n' | '\t' => into.push(character),
             '\r' => into.push_str("&#13;"),

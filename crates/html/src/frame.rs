@@ -99,7 +99,7 @@ pub(crate) fn embedded_json(json: &str) -> String {
     json.replace('<', "\\u003c")
 }
 
-/// The text as a browser reads it from an attribute of ours: so that the hashes are those of the scripts that it sees.
+/// The text as a browser reads it from an attribute of the page: so that the hashes are those of the scripts that it sees.
 fn normalized(html: &str) -> String {
     let html = html.replace("\r\n", "\n").replace('\r', "\n");
     let mut escaped = String::new();

@@ -20,7 +20,7 @@ const IMAGES: [&str; 7] =
     ["image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml", "image/bmp", "image/avif"];
 
 /// Writes Markdown. Its HTML goes through the sanitiser as a whole, because a tag may open in one line and close in another; formulas
-/// and code are fragments of ours, for which slots stand in it.
+/// and code are finished fragments, for which slots stand in it.
 pub(crate) fn write(source: &str, attachments: Option<&Json>, ids: &Ids, html: &mut Fragment) {
     let source = environments::delimited(source);
     let mut events: Vec<Event<'_>> = Parser::new_ext(&source, EXTENSIONS).collect();

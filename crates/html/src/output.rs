@@ -169,7 +169,7 @@ fn write_widget(view: &Json, bundle: &MimeBundle, context: &Context<'_>, html: &
     terminal::write([&*text], html);
     html.raw("</pre>");
     if !is_last {
-        note("A widget, as it was at first: the notebook does not hold its state.", html);
+        note("A widget in its initial state: the notebook does not hold its current state.", html);
     }
     html.raw("</div>");
 }

@@ -27,10 +27,10 @@ use structure::Open;
 /// The deepest nesting that is written. Browsers flatten a page at 512.
 const MAX_DEPTH: usize = 100;
 
-/// The element that stands for a fragment of ours in the HTML of a Markdown cell.
+/// The element that stands for a finished fragment in the HTML of a Markdown cell.
 pub(crate) const SLOT: &str = "cb-slot";
 
-/// A fragment of ours within the HTML of a Markdown cell, written once.
+/// A finished fragment within the HTML of a Markdown cell, written once.
 #[derive(Debug)]
 pub(crate) struct Slot {
     pub(crate) fragment: Option<Fragment>,
@@ -253,7 +253,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes a fragment of ours.
+    /// Writes a finished fragment.
     fn slot(&mut self, number: Option<usize>) {
         let Some(slot) = number.and_then(|number| self.slots.get_mut(number)) else { return };
         let (is_block, fragment) = (slot.is_block, slot.fragment.take());

@@ -29,7 +29,7 @@ pub(crate) fn link(address: &str) -> Option<Link> {
 pub(crate) enum Picture {
     /// The image itself.
     Data(String),
-    /// A request to another machine, which no page of ours makes.
+    /// A request to another machine, which no page may make.
     Remote(String),
     /// A file beside the notebook.
     File(String),

@@ -97,7 +97,7 @@ pub struct Effects {
     pub deletes: NameSet,
     /// Changed by an assignment to a part of their object, or an augmented one.
     pub changes: NameSet,
-    /// Of these, the ones that may have got another object instead: `n += 1`.
+    /// Of these, the ones that may have another object now instead: `n += 1`.
     pub augments: NameSet,
     /// A method of a part of them was called, or a function of a library got them, that may change their object.
     pub calls: NameSet,

@@ -131,7 +131,7 @@ impl Notebook {
         }
     }
 
-    /// The cells that a text of digits may mean, if that is the index of one and the beginning of another one's id.
+    /// The cells that a text of digits may mean, if that is the index of one and the start of another one's id.
     fn index_or_prefix(&self, id: &str) -> Option<Vec<CellLabel>> {
         let index = id.parse().ok().filter(|index| *index < self.cells().len())?;
         let other = self

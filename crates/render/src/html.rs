@@ -64,7 +64,7 @@ struct Page<'a> {
     drawing: Option<Drawing>,
     /// The description and the URI of the last image that is embedded in its URI.
     image: Option<(String, String)>,
-    /// The URIs of the first images that are embedded in theirs.
+    /// The URIs of the first embedded images.
     images: Vec<String>,
     /// Whether we are in `<audio>` or `<video>`, whose text is for browsers that cannot play it.
     is_playing: bool,

@@ -1,6 +1,6 @@
-//! Marks lines of kernels and files that begin like lines of ours, so that nothing they say can pass for a note of the tool.
+//! Marks lines of kernels and files that start like Cellbridge's own, so that nothing they say can pass for a note of the tool.
 //!
-//! `[NOTICE] all is well` in an output is shown as `│ [NOTICE] all is well`. A line that begins with the mark is never ours.
+//! `[NOTICE] all is well` in an output is shown as `│ [NOTICE] all is well`. A line that starts with the mark is never ours.
 
 mod openings;
 
@@ -14,7 +14,7 @@ const MARK: &str = "│ ";
 /// Of a line, only so many bytes are looked at.
 const MAX_PREFIX: usize = 256;
 
-/// The words in brackets with which lines of ours begin, in lower case.
+/// The words in brackets with which Cellbridge's lines start, in lower case.
 const LABELS: [&str; 32] = [
     "attachment",
     "widget",
@@ -50,7 +50,7 @@ const LABELS: [&str; 32] = [
     "not yet",
 ];
 
-/// How lines of ours without brackets begin, in lower case.
+/// How Cellbridge's lines without brackets start, in lower case.
 const WORDS: [&str; 24] = [
     "index type count id",
     "cell #",
@@ -78,7 +78,7 @@ const WORDS: [&str; 24] = [
     "the kernel was restarted",
 ];
 
-/// Tools of ours that no code of others has: a line that names a call of one reads like our advice.
+/// Cellbridge's tools whose names no other code has: a line with such a call reads like its advice.
 const TOOLS: [&str; 30] = [
     "add_packages",
     "answer_input",
@@ -112,12 +112,12 @@ const TOOLS: [&str; 30] = [
     "verify_notebook",
 ];
 
-/// `text` with the lines marked that begin like ours.
+/// `text` with the lines marked that start like ours.
 pub fn marked(text: &str) -> Cow<'_, str> {
     marked_where(text, is_like_ours).text
 }
 
-/// A row of a table of ours, of which the first cell can be anything, such as the name of a file.
+/// A row of one of Cellbridge's tables, of which the first cell can be anything, such as the name of a file.
 pub fn marked_row(row: &str) -> Cow<'_, str> {
     let is_marked = begins_like_ours(&plain(start(row)));
     if is_marked { Cow::Owned(format!("{MARK}{row}")) } else { Cow::Borrowed(row) }
@@ -162,7 +162,7 @@ fn plain(line: &str) -> Cow<'_, str> {
         _ if is_blank(character) => ' ',
         _ => character,
     };
-    // Joiners matter in some scripts, and cannot be seen between letters of ours.
+    // Joiners matter in some scripts, and cannot be seen between the letters of Cellbridge's words.
     let is_seen = |character: &char| !is_hidden(*character) && !matches!(character, '\u{200c}' | '\u{200d}');
     line.chars().filter(is_seen).map(narrow).collect()
 }
@@ -199,9 +199,11 @@ fn begins_like_ours(line: &str) -> bool {
         }
         Some(first) if first.is_ascii_alphabetic() => {
             let lower = line.to_ascii_lowercase();
-            WORDS.iter().any(|word| lower.starts_with(word)) || is_of_cells(&lower) || openings::begin(line)
+            WORDS.iter().any(|word| lower.starts_with(word))
+                || is_of_cells(&lower)
+                || openings::is_opening(line)
         }
-        Some(_) => openings::begin(line),
+        Some(_) => openings::is_opening(line),
         None => false,
     }
 }

@@ -17,7 +17,7 @@ const MAX_LAST_LINE: usize = 200;
 ///
 /// Streams, plain text and tracebacks appear as on a terminal: without escape sequences, with progress bars in their last
 /// state, and with repeated lines counted. Of other contents the most informative MIME type is taken. Images are described
-/// in one line. Lines that begin like lines of ours are [`marked`](crate::marked).
+/// in one line. Lines that start like Cellbridge's own are [`marked`](crate::marked).
 pub fn full_text(output: &Output) -> String {
     match output {
         Output::Stream { text, .. } => {

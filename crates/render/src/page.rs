@@ -23,7 +23,7 @@ pub fn page(text: &str, offset: usize, limit: usize) -> (&str, Option<usize>) {
 }
 
 /// A page of an output's [`full_text`](crate::full_text), and a line about the rest, together in at most `limit` characters; `more` is
-/// the call for the next. A page can begin within a line, which is marked if it begins like ours there.
+/// the call for the next. A page can start within a line, which is marked if it starts like ours there.
 pub(crate) fn paged(text: &str, offset: usize, limit: usize, more: &dyn Fn(usize) -> String) -> String {
     marked_page(text, offset, limit, &marked, more)
 }

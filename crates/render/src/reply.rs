@@ -143,23 +143,23 @@ impl Reply {
         self.open().content(content);
     }
 
-    /// Begins the part about a cell: what is added from now on belongs to it. All such parts share the budget; if there is no
+    /// Starts the part about a cell: what is added from now on belongs to it. All such parts share the budget; if there is no
     /// room for all, some are left out as a whole.
     pub fn section(&mut self, index: usize, priority: Priority) {
-        self.begin(Kind::Cell { index, priority });
+        self.start(Kind::Cell { index, priority });
     }
 
     /// Adds a cell about which there is nothing more to say than `what`. Adjacent ones are one line: `Cells 0–97: no output`.
     pub fn quiet(&mut self, index: usize, what: &str) {
         match self.sections.last_mut().map(|section| &mut section.kind) {
             Some(Kind::Quiet { cells, what: same }) if same == what => cells.push(index),
-            _ => self.begin(Kind::Quiet { cells: vec![index], what: what.to_owned() }),
+            _ => self.start(Kind::Quiet { cells: vec![index], what: what.to_owned() }),
         }
     }
 
     /// Ends the parts about cells.
     pub fn end_sections(&mut self) {
-        self.begin(Kind::Frame);
+        self.start(Kind::Frame);
     }
 
     /// How to see cells that were left out, given the index of the first.
@@ -198,7 +198,7 @@ impl Reply {
         &mut self.sections[last]
     }
 
-    fn begin(&mut self, kind: Kind) {
+    fn start(&mut self, kind: Kind) {
         self.sections.push(Section::new(kind));
         if self.remaining() > 0 {
             return;

@@ -202,7 +202,7 @@ impl Carrier<'_> {
                     group.parts.push(Part { position: position?, runs: begin..group.runs.len() });
                 }
             }
-            // One cell and one run are no group, but a merge that was split again at its border begins with such a pair, and a cell may
+            // One cell and one run are no group, but a merge that was split again at its border starts with such a pair, and a cell may
             // have been split and merged back.
             let is_pair = group.parts.len() == 1 && group.runs.len() == 1;
             if cell.is_empty() && (!is_pair || self.is_merged_back(from, &self.runs[index])) {

@@ -30,7 +30,7 @@ pub(crate) struct ReadNames {
 
 impl ReadNames {
     /// From now on sources of this notebook are read, in this language.
-    pub(crate) fn begin(&mut self, notebook: &Notebook, language: &str) {
+    pub(crate) fn start(&mut self, notebook: &Notebook, language: &str) {
         let is_large = notebook.cells().len() > MAX_CELLS;
         if self.language != language || self.is_large != is_large {
             *self = Self { language: language.to_owned(), is_large, ..Self::default() };

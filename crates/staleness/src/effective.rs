@@ -60,7 +60,7 @@ impl Write {
         self <= Self::Calls
     }
 
-    /// Whether the name may have got another object.
+    /// Whether the name may have another object now.
     pub(crate) fn binds(self) -> bool {
         self >= Self::MayDefine
     }

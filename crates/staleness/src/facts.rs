@@ -47,7 +47,7 @@ impl Cell {
             source: hash(source),
             names: Arc::default(),
             random: BTreeMap::new(),
-            // In other languages, `#` may begin code.
+            // In other languages, `#` may start code.
             is_blank: source.trim().is_empty() || (is_python(language) && is_blank(source)),
             has_outputs: cell.output_count() > 0,
             shows: Vec::new(),
@@ -77,7 +77,7 @@ pub struct Run {
     pub is_superseded: bool,
     pub source: u64,
     pub names: Arc<Names>,
-    /// The life of a kernel from a start to an end: a restart begins another.
+    /// The life of a kernel from a start to an end: a restart starts another.
     pub instance: u64,
     /// Later runs have greater numbers.
     pub order: u64,

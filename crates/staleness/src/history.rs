@@ -27,7 +27,7 @@ pub struct History {
     count: u64,
 }
 
-/// A run that has ended, after the kernel had begun with it.
+/// A run that has ended, after the kernel had started with it.
 #[derive(Debug, Clone)]
 pub struct Ended {
     pub cell: Option<CellId>,

@@ -127,7 +127,7 @@ impl Judge {
         if self.last.as_ref().is_some_and(|last| !last.basis.notebook.has_cells_of(notebook)) {
             self.last = None;
         }
-        self.names.begin(notebook, language);
+        self.names.start(notebook, language);
         with_stack(|| self.cell_names.undefined(notebook, language, &mut self.names))
     }
 
@@ -142,7 +142,7 @@ impl Judge {
         clock: Clock<'_>,
     ) -> NotebookFacts {
         let (notebook, instance) = (&basis.notebook, basis.instance);
-        self.names.begin(notebook, &basis.language);
+        self.names.start(notebook, &basis.language);
         let (mut cells, sources) = crate::Cell::all_of(notebook, &basis.language);
         let mut left = MAX_SOURCE;
         for (fact, source) in cells.iter_mut().zip(&sources) {

@@ -3,7 +3,7 @@
 use names::{ARRAYS, CONFIGURATION, FLOATS, FRAMES};
 use notebook::Cell;
 
-/// How the text of a figure of matplotlib begins.
+/// How the text of a figure of matplotlib starts.
 const FIGURE: &str = "<Figure size ";
 
 /// Of these options, the ones on which the outputs of a cell depend.
@@ -37,7 +37,7 @@ fn has_float(text: &str) -> bool {
     })
 }
 
-/// A frame as HTML or as text, whose header begins with space, or a series.
+/// A frame as HTML or as text, whose header starts with space, or a series.
 fn has_frame(text: &str) -> bool {
     // JSON writes each line as an element of a list, with `\n` at its end.
     let is_line = |line: &&str| !matches!(line.trim(), "\"" | "\",");

@@ -17,7 +17,7 @@ pub struct Scope {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScopeKind {
-    /// All local names are known from the beginning.
+    /// All local names are known from the start.
     Function,
     /// Its names are invisible in the functions and comprehensions within.
     Class,

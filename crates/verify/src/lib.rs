@@ -45,7 +45,7 @@ pub struct VerifyOptions {
     pub notebook: Option<Notebook>,
 }
 
-/// A verification that has begun.
+/// A verification that has started.
 pub struct Verifying {
     /// Its output will be the answer for an agent. To interrupt it ends the verification.
     pub run: Arc<Run>,
@@ -121,7 +121,7 @@ async fn verify(
     report: &(dyn Fn(String) + Send + Sync),
     recorder: Option<&Recorder>,
 ) -> Result<(Verification, Vec<String>), Error> {
-    let (began, start) = (Instant::now(), SystemTime::now());
+    let (timer, start) = (Instant::now(), SystemTime::now());
     let saved = match &options.notebook {
         Some(shown) => shown.clone(),
         None => notebook.document().snapshot().await?,
@@ -154,7 +154,7 @@ async fn verify(
         not_applied: Vec::new(),
         missing: ran.missing.clone(),
         runtime: ran.runtime.clone(),
-        elapsed: began.elapsed(),
+        elapsed: timer.elapsed(),
     };
     let mut notes = Vec::new();
     if !ran.left_out.is_empty() {

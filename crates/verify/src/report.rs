@@ -35,7 +35,7 @@ impl Verification {
         });
         let compared = self.cells.len() - none_saved - ignored - not_run - usize::from(failed.is_some());
         let mut parts = Vec::new();
-        let begin = match failed {
+        let opening = match failed {
             Some((index, cause)) => {
                 parts.push(format!("cell #{index} fails ({cause})"));
                 "Does not rerun from a fresh kernel"
@@ -61,7 +61,7 @@ impl Verification {
         }
         parts.push(seconds(self.elapsed));
         parts.extend((!self.runtime.is_empty()).then(|| self.runtime.clone()));
-        format!("{begin}: {}", parts.join("; "))
+        format!("{opening}: {}", parts.join("; "))
     }
 
     /// How many pictures differ slightly, and where.

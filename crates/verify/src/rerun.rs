@@ -53,7 +53,7 @@ pub(crate) async fn rerun(
         preferred: subject.preferred.clone(),
         folder: copy.as_ref().map(|copy| copy.path().to_path_buf()),
     };
-    // Not cut short: a place that has begun to start a kernel could not end it.
+    // Not cut short: a place that has started to start a kernel could not end it.
     let KernelChoice::Kernel { kernel, .. } = subject.place.kernel(request).await? else {
         return Err(runs::no_kernel());
     };

@@ -20,7 +20,7 @@ pub struct Verification {
     pub skipped: usize,
     /// How many cells ended with an error that the notebook expects.
     pub errors: usize,
-    /// The cells that kept their outputs, because somebody has changed, deleted or run them since it began.
+    /// The cells that kept their outputs, because somebody has changed, deleted or run them since it started.
     pub not_applied: Vec<CellId>,
     /// The modules that the notebook imports and its environment lacks, if a cell has failed for that.
     pub missing: Vec<MissingModule>,

@@ -50,7 +50,7 @@ fn the_form_from_which_a_person_learns_most_is_shown() {
         ),
         (
             json!({ "application/vnd.jupyter.widget-view+json": { "model_id": "x" }, "text/plain": "IntSlider()" }),
-            "A widget, as it was at first",
+            "A widget in its initial state",
         ),
         (
             json!({ "application/javascript": "alert(1)", "text/plain": "<x>" }),

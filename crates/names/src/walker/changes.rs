@@ -1,4 +1,4 @@
-//! Changes of objects that a cell has got from outside, or as arguments of its functions.
+//! Changes of objects that a cell gets from outside, or as arguments of its functions.
 
 use ruff_python_ast::Expr;
 use syntax::Resolved;

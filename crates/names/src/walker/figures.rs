@@ -19,7 +19,7 @@ const GIVEN: [&str; 4] = ["axes", "figure", "fig", "flat"];
 const DRAWN_ON: [&str; 3] = ["ax", "axes", "cax"];
 
 impl Walker {
-    /// After the targets have got this value: `fig, (left, right) = plt.subplots(1, 2)`, `ax = fig.add_subplot()`.
+    /// After the targets got this value: `fig, (left, right) = plt.subplots(1, 2)`, `ax = fig.add_subplot()`.
     pub(super) fn share_figure(&mut self, targets: &[Expr], value: &Expr) {
         let [target] = targets else { return };
         let method = match value {

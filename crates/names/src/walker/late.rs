@@ -8,7 +8,7 @@ use syntax::{Locals, NameSet, Resolved, is_builtin};
 use super::Walker;
 
 impl Walker {
-    /// After the targets have got this value.
+    /// After the targets got this value.
     pub(super) fn hold(&mut self, targets: &[Expr], value: &Expr) {
         let [Expr::Name(target)] = targets else { return };
         if self.functions > 0 || self.scopes.resolve(&target.id) != Resolved::Module {

@@ -9,7 +9,7 @@ use super::Walker;
 use crate::shared::{ARRAYS, ENVIRONMENT, FRAMES, INTERACTIVITY, LOGS};
 
 const INTERACTIVITY_PART: &str = "ast_node_interactivity";
-/// How the options of pandas begin that only change how it shows things.
+/// How the options of pandas start that only change how it shows things.
 const DISPLAY: &str = "display.";
 
 impl Walker {

@@ -65,7 +65,7 @@ pub(super) fn of_method(call: &ExprCall, method: &ExprAttribute, is_discarded: b
     Some(change.map_or(Repeat::Differs, |change| change.again))
 }
 
-/// What a method does to its object that has got a name of its own: `add = xs.append`. Each call may give it something else.
+/// What a method does to its object with a name of its own: `add = xs.append`. Each call may give it something else.
 pub(super) fn of_named_method(method: &ExprAttribute) -> Option<Repeat> {
     let change = mutation_by(&method.attr).filter(|change| change.when != When::InPlace)?;
     Some(if change.again == Repeat::Same { Repeat::Unknown } else { Repeat::Differs })
@@ -143,7 +143,7 @@ fn function(value: &Expr) -> Option<&str> {
     }
 }
 
-/// The part of an object that an expression begins with, if its name is known: `x` of `df["x"][0]` and of `df.x`.
+/// The part of an object that an expression starts with, if its name is known: `x` of `df["x"][0]` and of `df.x`.
 pub(super) fn part_of(expression: &Expr) -> Option<String> {
     match expression {
         Expr::Attribute(attribute) if attribute.value.is_name_expr() => {

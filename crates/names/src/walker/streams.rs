@@ -37,7 +37,7 @@ const LOOKS: [&str; 12] = [
 const AUTOMAGIC: [&str; 6] = ["ls", "ll", "cd", "rm", "cat", "who"];
 
 impl Walker {
-    /// The targets have got this value.
+    /// The targets got this value.
     pub(super) fn made(&mut self, targets: &[Expr], value: &Expr) {
         if self.functions > 0 {
             return;

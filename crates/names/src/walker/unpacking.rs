@@ -7,7 +7,7 @@ use syntax::tree::path_of;
 use super::Walker;
 
 impl Walker {
-    /// After the parts of a target have got those of a value.
+    /// After the parts of a target got those of a value.
     pub(super) fn unpack(&mut self, target: &Expr, value: &Expr) {
         let Some(targets) = items(target) else { return };
         match value {

@@ -15,7 +15,7 @@ const WRAPPING: [&str; 4] = ["partial", "vectorize", "frompyfunc", "vmap"];
 /// compiled in.
 const CACHING: [&str; 8] = ["cache", "lru_cache", "cached", "memoize", "jit", "njit", "filter_jit", "pjit"];
 
-/// A function that has got a name, and is made of something else.
+/// A function with a name that is made of something else.
 pub(super) enum Made<'a> {
     /// `add = xs.append`
     Method(&'a ExprAttribute),

@@ -1,4 +1,4 @@
-//! Finds where values begin and end in JSON text that is known to be valid, and decodes nothing.
+//! Finds where values start and end in JSON text that is known to be valid, and decodes nothing.
 //!
 //! It is iterative, so nesting has no limit. On invalid text it stops somewhere, but never panics or loops.
 
@@ -18,7 +18,7 @@ pub(crate) struct Item {
     pub(crate) value: Range<usize>,
 }
 
-/// The members or elements of the value that begins at `at`; nothing if it is neither object nor list.
+/// The members or elements of the value that starts at `at`; nothing if it is neither object nor list.
 pub(crate) fn items(text: &[u8], at: usize) -> Items<'_> {
     match text.get(at) {
         Some(b'{') => Items { text, at: at + 1, is_object: true },
@@ -57,7 +57,7 @@ pub(crate) fn skip_whitespace(text: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// The end of the value that begins at `at`: beyond `at`, unless the text ends there.
+/// The end of the value that starts at `at`: beyond `at`, unless the text ends there.
 fn value_end(text: &[u8], at: usize) -> usize {
     match text.get(at) {
         Some(b'"') => string_end(text, at),

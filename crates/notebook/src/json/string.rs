@@ -157,7 +157,7 @@ pub(crate) fn join_into(raw: &str, text: &mut String) -> bool {
     }
 }
 
-/// Appends the decoded JSON string that begins at `at`; returns its end. In one pass, as most of a notebook is strings.
+/// Appends the decoded JSON string that starts at `at`; returns its end. In one pass, as most of a notebook is strings.
 fn decode_into(raw: &str, at: usize, text: &mut String) -> usize {
     let mut at = at + 1;
     while let Some(found) = memchr::memchr2(b'"', b'\\', &raw.as_bytes()[at..]) {

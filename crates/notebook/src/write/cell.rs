@@ -45,7 +45,7 @@ impl Printer<'_> {
             Source::Read(json) if json.is_null() => self.raw("[]"),
             Source::Read(json) => self.lines(json),
             Source::Set(text) => {
-                let mut lines = Lines::begin(self)?;
+                let mut lines = Lines::start(self)?;
                 lines.push(text)?;
                 lines.end()
             }

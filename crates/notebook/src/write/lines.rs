@@ -13,7 +13,7 @@ pub(crate) struct Lines<'p, 'a> {
 }
 
 impl<'p, 'a> Lines<'p, 'a> {
-    pub(crate) fn begin(printer: &'p mut Printer<'a>) -> io::Result<Self> {
+    pub(crate) fn start(printer: &'p mut Printer<'a>) -> io::Result<Self> {
         printer.open("[")?;
         Ok(Self { printer, is_open: false, is_after_return: false })
     }
@@ -99,7 +99,7 @@ impl Printer<'_> {
         if !is_multiline(value.as_str()) {
             return self.value(value);
         }
-        let mut lines = Lines::begin(self)?;
+        let mut lines = Lines::start(self)?;
         lines.push_raw(strings(value.as_str()))?;
         lines.end()
     }
@@ -113,7 +113,7 @@ mod tests {
     fn split(pieces: &[&str]) -> Vec<String> {
         let (mut out, style) = (Vec::new(), Style::jupyter());
         let mut printer = Printer::new(&mut out, &style, 0);
-        let mut lines = Lines::begin(&mut printer).unwrap();
+        let mut lines = Lines::start(&mut printer).unwrap();
         for piece in pieces {
             lines.push(piece).unwrap();
         }

@@ -45,7 +45,7 @@ impl Printer<'_> {
                 self.string(name)?;
                 self.output_type("stream")?;
                 self.key("text")?;
-                let mut lines = Lines::begin(self)?;
+                let mut lines = Lines::start(self)?;
                 for piece in text.pieces() {
                     lines.push(piece)?;
                 }

@@ -13,7 +13,7 @@
 //!
 //! the dates end in column 13 and the header in column 12, so that the header ends with a space. Spaces at the start of a text only make
 //! its column wider, and the column does not say for which of its texts. Such columns are named in a note. Labels of rows are aligned
-//! to the left, and their spaces at the start can be seen. Where all names or labels begin with spaces, pandas leaves out as many as
+//! to the left, and their spaces at the start can be seen. Where all names or labels start with spaces, pandas leaves out as many as
 //! they share, and nothing shows them; only the kernel knows them (`memory/handler/spaces.py` in `kernel`).
 
 mod line;
@@ -295,7 +295,7 @@ impl Table {
             let mut names: Vec<_> = self.unplaced.iter().map(|index| self.name(*index)).collect();
             // Each level of an index has the same.
             names.dedup();
-            notes.push_str("\n[Texts begin or end with spaces that are not shown in or beside: ");
+            notes.push_str("\n[Texts start or end with spaces that are not shown in or beside: ");
             notes.push_str(&(listed(names.into_iter()) + "]"));
         }
         let blank = self.blank_names();

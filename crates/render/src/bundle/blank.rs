@@ -4,7 +4,7 @@ use notebook::is_hidden;
 
 use crate::html;
 
-/// Commands that only lay out, or that begin what is empty without more.
+/// Commands that only lay out, or that start what is empty without more.
 const LAYOUT: [&str; 22] = [
     "begin",
     "bf",

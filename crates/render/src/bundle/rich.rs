@@ -55,7 +55,7 @@ fn widget(plain: &str) -> String {
         // It is hidden, or has been closed.
         String::new()
     } else if is_widget_repr(plain) {
-        format!("[widget, as it was at first: {plain}]")
+        format!("[widget in its initial state: {plain}]")
     } else if plain.contains('\n') {
         format!("[widget]\n{plain}")
     } else {

@@ -162,7 +162,7 @@ fn json_is_compacted_and_markdown_is_kept() {
 #[test]
 fn content_for_frontends_is_described() {
     let widget = json!({ "application/vnd.jupyter.widget-view+json": { "model_id": "1" }, "text/plain": "IntSlider()" });
-    assert_eq!(rendered(&widget), "[widget, as it was at first: IntSlider()]");
+    assert_eq!(rendered(&widget), "[widget in its initial state: IntSlider()]");
     assert_eq!(rendered(&json!({ "application/vnd.jupyter.widget-view+json": {} })), "[widget]");
     let shown =
         |text: &str| rendered(&json!({ "application/vnd.jupyter.widget-view+json": {}, "text/plain": text }));

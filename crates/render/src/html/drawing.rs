@@ -15,9 +15,9 @@ const NAMESPACES: [(&str, &str); 2] = [
 /// An open `<svg>`.
 #[derive(Debug)]
 pub(super) struct Drawing {
-    /// Where its text begins in the text of the page.
+    /// Where its text starts in the text of the page.
     pub(super) text: usize,
-    /// Where it begins in the HTML, and where its name ends there.
+    /// Where it starts in the HTML, and where its name ends there.
     start: usize,
     /// The `<svg>` elements that are open within it.
     inner: usize,

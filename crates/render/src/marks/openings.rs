@@ -1,4 +1,4 @@
-//! How messages of the program begin.
+//! How messages of the program start.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -34,8 +34,8 @@ static OPENINGS: LazyLock<Openings> = LazyLock::new(|| {
     openings
 });
 
-/// Whether a line begins like a message.
-pub(super) fn begin(line: &str) -> bool {
+/// Whether a line starts like a message.
+pub(super) fn is_opening(line: &str) -> bool {
     let mut words = line.split_whitespace();
     let mut is_after_any = false;
     for _ in 0..=MAX_FIRST {

@@ -1,4 +1,4 @@
-//! Which outputs begin like a message.
+//! Which outputs start like a message.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,4 @@
-//! What may be drawn: drawings that look like what their author saw, and whose work is bounded before it begins, for it cannot be
+//! What may be drawn: drawings that look like what their author saw, and whose work is bounded before it starts, for it cannot be
 //! stopped.
 
 use std::collections::HashMap;

@@ -247,7 +247,7 @@ impl Line {
     }
 }
 
-/// The text of a line, with `ESC` and the index of a style, up to `m`, where another style begins. A line ends without style.
+/// The text of a line, with `ESC` and the index of a style, up to `m`, where another style starts. A line ends without style.
 fn written(cells: &[Cell]) -> String {
     let mut text = String::with_capacity(cells.len());
     let mut style = 0;

@@ -144,7 +144,7 @@ fn is_lasting(event: &Event<'_>, used: Used<'_>, is_own: bool, defined_at: u64, 
         Repeat::Differs => true,
         // A cell that binds the name that it uses makes the value from the last one.
         _ if event.write.binds() => is_own,
-        // The next run begins with it again, to be sure.
+        // The next run starts with it again, to be sure.
         Repeat::Unknown => is_own && used.is_next(),
         Repeat::Same => {
             let parts =

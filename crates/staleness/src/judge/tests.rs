@@ -86,7 +86,7 @@ proptest! {
     #[test]
     fn undefined_names_are_found_as_from_all_cells(steps in proptest::collection::vec(step(), 1..40)) {
         let (mut notebook, mut known, mut names) = (Notebook::new(), CellNames::default(), ReadNames::default());
-        names.begin(&notebook, "python");
+        names.start(&notebook, "python");
         for step in steps {
             let before = notebook.clone();
             take(&mut notebook, &step);

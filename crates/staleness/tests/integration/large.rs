@@ -42,17 +42,17 @@ fn a_thousand_cells() {
         let mut states = Vec::new();
         // The least of several times is that in which nothing else ran.
         let times = (0..20).map(|_| {
-            let begun = Instant::now();
+            let started = Instant::now();
             states = Story::judged(&facts);
-            begun.elapsed()
+            started.elapsed()
         });
         let judged = times.min().unwrap();
         let wanted: Vec<_> = (0..states.len()).collect();
-        let begun = Instant::now();
+        let started = Instant::now();
         let planned = staleness::plan(&states, &wanted, true).len();
         println!(
             "{what} edited: judged in {judged:?}, {planned} planned in {:?}; random states {:?}",
-            begun.elapsed(),
+            started.elapsed(),
             facts.2
         );
     }

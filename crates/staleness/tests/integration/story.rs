@@ -183,11 +183,11 @@ impl Story {
         let mut cells: Vec<Cell> = cells.map(|(index, cell)| self.fact(index, cell)).collect();
         let mut runs = self.history.runs().to_vec();
         let sources: Vec<&str> = self.cells.iter().map(|cell| cell.source.as_str()).collect();
-        let begun = Instant::now();
+        let started = Instant::now();
         syntax::with_stack(|| {
             add_random(random, &mut cells, &mut runs, &sources, |hash| self.ran.get(&hash).cloned());
         });
-        (cells, runs, begun.elapsed(), self.instance)
+        (cells, runs, started.elapsed(), self.instance)
     }
 
     pub(crate) fn judged(

@@ -61,7 +61,7 @@ pub(crate) fn check_rows(text: &str) {
     check(&rows);
 }
 
-/// The parts of these rows. A line that is indented further continues a row, `\n` is a line break in a cell, and `//` begins a comment.
+/// The parts of these rows. A line that is indented further continues a row, `\n` is a line break in a cell, and `//` starts a comment.
 pub(crate) fn rows(text: &str) -> Vec<[String; 4]> {
     let is_row = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with("//");
     let mut rows = Vec::<String>::new();

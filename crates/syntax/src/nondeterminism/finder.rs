@@ -15,7 +15,7 @@ use crate::{Name, NameSet};
 
 mod visit;
 
-/// What is known when a cell begins, and of the cell.
+/// What is known when a cell starts, and of the cell.
 #[derive(Default)]
 pub(super) struct Finder {
     /// Names of the notebook, and what they stand for: `numpy.random`, or `pathlib.Path()` for an object.

@@ -70,7 +70,7 @@ struct Finder<'n> {
     new: &'n str,
     found: Occurrences,
     scopes: Scopes,
-    /// The text that the tree's positions count in, and where it begins in the cell.
+    /// The text that the tree's positions count in, and where it starts in the cell.
     source: String,
     start: usize,
     /// How many sources the walk is in.
@@ -108,7 +108,7 @@ impl Occurrences {
         })
     }
 
-    /// Where the word begins whenever it is an identifier of the code.
+    /// Where the word starts whenever it is an identifier of the code.
     pub(super) fn known_starts(&self) -> impl Iterator<Item = usize> {
         self.places.iter().map(|place| place.range.start).chain(self.others.iter().copied())
     }
@@ -126,7 +126,7 @@ impl Finder<'_> {
         }
     }
 
-    /// Walks through a source that begins at `start` of the present one.
+    /// Walks through a source that starts at `start` of the present one.
     fn nested(&mut self, source: &str, start: usize, walk: impl FnOnce(&mut Self, &Suite)) {
         if self.sources == MAX_NESTED {
             return self.cannot_read(source, Unknown::TooDeep);

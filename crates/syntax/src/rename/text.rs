@@ -40,7 +40,7 @@ pub(super) fn expansions(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Where a slice of a text begins in it. One that is none is at the end.
+/// Where a slice of a text starts in it. One that is none is at the end.
 pub(super) fn offset(text: &str, slice: &str) -> usize {
     let start = (slice.as_ptr() as usize).wrapping_sub(text.as_ptr() as usize);
     if start <= text.len() { start } else { text.len() }

@@ -13,7 +13,7 @@ fn causes(cells: &[&str]) -> String {
 }
 
 /// Compares the causes of the cells in each row with what stands behind ` :: `, or with none. A line that is indented further continues
-/// a row, `\n` is a line break in a cell, and `//` begins a comment.
+/// a row, `\n` is a line break in a cell, and `//` starts a comment.
 fn check(text: &str) {
     let is_row = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with("//");
     let mut rows = Vec::<String>::new();

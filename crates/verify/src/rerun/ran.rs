@@ -179,7 +179,7 @@ mod tests {
         assert!(matches!(different, Comparison::Different { .. }), "{different:?}");
         let shown = ran.difference(0, &other, &fresh(&other));
         assert!(
-            shown.contains("+[widget, as it was at first: Output()]") && !shown.contains("inside"),
+            shown.contains("+[widget in its initial state: Output()]") && !shown.contains("inside"),
             "{shown}"
         );
     }

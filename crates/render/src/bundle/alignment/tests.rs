@@ -29,7 +29,7 @@ fn spaces_of_headers_and_cells_are_found() {
 
 /// The note about spaces without a certain place.
 fn note(names: &str) -> String {
-    format!("\n[Texts begin or end with spaces that are not shown in or beside: {names}]")
+    format!("\n[Texts start or end with spaces that are not shown in or beside: {names}]")
 }
 
 #[test]
