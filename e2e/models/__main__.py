@@ -85,7 +85,7 @@ def play(name: str, binary: Path, program: str) -> list[str]:
         write_notebook(folder)
         home = Home(Path(temporary) / "home")
         home.folder.mkdir()
-        print(f"{name}\n  {'step':<22}{'what we sent':<44}{'what the model was shown':<30}arrived", flush=True)
+        print(f"{name}\n  {'step':<22}{'what Cellbridge sent':<44}{'what the model was shown':<30}arrived", flush=True)
         problems = []
         try:
             person = {"PATH": os.environ["PATH"], "HOME": str(home.folder)}
