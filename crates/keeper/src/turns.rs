@@ -54,6 +54,7 @@ impl Turns {
     /// A client sends a message. Returns what goes to the kernel now.
     pub(crate) fn submit(&mut self, request: QueuedRequest) -> Vec<QueuedRequest> {
         let waits_behind_own = self.waiting.iter().any(|waiting| waiting.client == request.client);
+        // A client's requests keep their order, but another client's question need not wait for a queue that is not its own.
         let must_wait = request.channel == Channel::Shell
             && (waits_behind_own || (request.is_execution && self.current.is_some()));
         if must_wait {

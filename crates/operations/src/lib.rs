@@ -31,6 +31,6 @@ pub use operation::{
     PERSON, RunAction, UndoScope,
 };
 pub use others::changed_since;
-pub use plan::{Obstacle, Part, Plan, Refusal, plan};
+pub use plan::{Conflict, Obstacle, Part, Plan, plan};
 pub use record::{Recorded, compare, record, too_large};
 pub use runs::{KernelRun, KernelRuns, ReadPosition};

@@ -21,7 +21,7 @@ pub struct Plan {
 
 /// What keeps an operation from being undone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
+pub struct Conflict {
     pub operation: OperationId,
     pub part: Part,
     pub obstacle: Obstacle,
@@ -61,22 +61,22 @@ pub enum Obstacle {
     Forgotten,
 }
 
-/// What brings `now` back to before `operations`, which are given newest first.
+/// The edits that restore the state before `operations`, which are given newest first.
 ///
-/// They are undone one after the other, so that each is compared with what it left. A cell of which an operation left
-/// another content, other outputs or another place than it finds is somebody else's now, and is refused; so is metadata.
+/// They are undone one after the other, so that each is compared with what it left. A cell whose content, outputs or position
+/// differ from the operation's result was changed by somebody else: a conflict, as with metadata.
 pub fn plan(
     now: &Notebook,
     operations: &[Operation],
     content: &dyn Fn(&BlobId) -> Option<Bytes>,
-) -> Result<Plan, Vec<Refusal>> {
+) -> Result<Plan, Vec<Conflict>> {
     let mut steps = Steps {
         plan: Plan { edits: Vec::new(), after: now.clone(), cells: Vec::new(), without_outputs: Vec::new() },
         content,
     };
-    let mut refusals: Vec<Refusal> = Vec::new();
+    let mut conflicts: Vec<Conflict> = Vec::new();
     for operation in operations {
-        let refused = |part: &Part| refusals.iter().any(|refusal| refusal.part == *part);
+        let refused = |part: &Part| conflicts.iter().any(|conflict| conflict.part == *part);
         // What stands behind an obstacle cannot be judged.
         let cell = |change: &&CellChange| !refused(&Part::Cell(change.id.clone()));
         let metadata = |change: &&MetadataChange| !refused(&Part::Metadata(change.name.clone()));
@@ -85,9 +85,9 @@ pub fn plan(
         let found = steps.undo(&changes).into_iter().map(|(id, obstacle)| (Part::Cell(id), obstacle));
         let found: Vec<_> = found.chain(steps.undo_metadata(&metadata)).collect();
         let operation = operation.id;
-        refusals.extend(found.into_iter().map(|(part, obstacle)| Refusal { operation, part, obstacle }));
+        conflicts.extend(found.into_iter().map(|(part, obstacle)| Conflict { operation, part, obstacle }));
     }
-    if refusals.is_empty() { Ok(steps.plan) } else { Err(refusals) }
+    if conflicts.is_empty() { Ok(steps.plan) } else { Err(conflicts) }
 }
 
 struct Steps<'c> {
@@ -154,6 +154,7 @@ impl Steps<'_> {
                 }
                 !change.changes_content() || self.set_content(&id, state)
             };
+            // Last: a changed type has just dropped the outputs, and a new cell has none.
             let is_whole = is_back
                 && state
                     .outputs
@@ -194,6 +195,7 @@ impl Steps<'_> {
             return self.plan.after.cell(id).is_some().then_some(Obstacle::Exists);
         };
         let Some((index, cell)) = self.plan.after.cell(id) else { return Some(Obstacle::Deleted) };
+        // Somebody may have made it a text since, which takes no outputs.
         let takes_outputs = cell.is_code() || change.changes_content() || !change.changes_outputs();
         if !takes_outputs || change.changes_content() && !self.has_content(cell, left) {
             return Some(Obstacle::Changed { diff: self.difference(left, cell) });
@@ -210,6 +212,7 @@ impl Steps<'_> {
         };
         let has_stayed =
             is_there(index.checked_sub(1), &left.previous) || is_there(Some(index + 1), &left.next);
+        // One neighbour is enough: the other may have been inserted or deleted since, and an index shifts with every cell above.
         (change.moved && !has_stayed).then_some(Obstacle::Moved)
     }
 
@@ -272,6 +275,7 @@ impl Steps<'_> {
         if self.plan.after.cell(id).is_some_and(|(_, cell)| self.has_content(cell, state)) {
             return true;
         }
+        // No edit sets attachments, so the cell is replaced by a new one, which must not lose its outputs.
         let new = wanted.into_cell(id);
         let has_outputs = new.cell_type == CellType::Code && cell.is_code();
         let outputs = Edit::SetOutputs {

@@ -176,7 +176,7 @@ pub(crate) fn are_equivalent(one: Option<&Json>, other: Option<&Json>) -> bool {
     }
 }
 
-/// How what `operations` touched differs now from what they were before the first of them, whoever changed them.
+/// The difference between the touched cells now and before `operations`, whoever changed them.
 pub fn compare(operations: &[Operation], now: &Notebook) -> Recorded {
     let (mut recorded, mut known) = (Recorded::default(), HashSet::new());
     for change in operations.iter().flat_map(|operation| &operation.cells) {

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use notebook::{CellType, Edit, NewCell, Notebook};
 
-use crate::{Blobs, Operation, OperationId, OperationKind, Plan, Refusal, UndoScope, live, plan, record};
+use crate::{Blobs, Conflict, Operation, OperationId, OperationKind, Plan, UndoScope, live, plan, record};
 
 /// A notebook with its history.
 pub(crate) struct Story {
@@ -60,12 +60,12 @@ impl Story {
         self.now = read;
     }
 
-    pub(crate) fn plan(&self, operations: &[Operation]) -> Result<Plan, Vec<Refusal>> {
+    pub(crate) fn plan(&self, operations: &[Operation]) -> Result<Plan, Vec<Conflict>> {
         plan(&self.now, operations, &|id| self.blobs.get(id))
     }
 
     /// Undoes these operations, newest first.
-    pub(crate) fn undo(&mut self, operations: &[Operation]) -> Result<Operation, Vec<Refusal>> {
+    pub(crate) fn undo(&mut self, operations: &[Operation]) -> Result<Operation, Vec<Conflict>> {
         let plan = self.plan(operations)?;
         let operations = operations.iter().map(|operation| operation.id).collect();
         let kind = OperationKind::Undo(UndoScope { operations, only: None });
@@ -73,7 +73,7 @@ impl Story {
     }
 
     /// Undoes the last operation that can be undone.
-    pub(crate) fn undo_last(&mut self) -> Result<Operation, Vec<Refusal>> {
+    pub(crate) fn undo_last(&mut self) -> Result<Operation, Vec<Conflict>> {
         let last = live(&self.operations).into_iter().take(1).collect::<Vec<_>>();
         self.undo(&last)
     }

@@ -7,7 +7,7 @@ use crate::requirement::Requirement;
 
 /// Where packages are recorded, besides being installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Record {
+pub enum RecordIn {
     /// Where the project of the environment and the notebook record them already.
     Auto,
     /// In the files of the project.
@@ -55,12 +55,12 @@ impl Installer {
     /// | of conda | the conda, mamba or micromamba that is there, from the channels of its packages |
     /// | `.venv` of a uv project | `uv add`, or `uv pip` if nothing must be recorded |
     /// | another | `uv pip`, else pip |
-    pub fn of(environment: &Environment, record: Record) -> Result<Self, Error> {
+    pub fn of(environment: &Environment, record: RecordIn) -> Result<Self, Error> {
         let Environment { uv, conda, pixi, uv_project, pixi_project, channels, .. } = environment;
         if let Some(folder) = pixi_project {
             return of_pixi(environment, pixi.as_ref(), folder, record);
         }
-        if record == Record::Project && uv_project.is_none() {
+        if record == RecordIn::Project && uv_project.is_none() {
             return Err(refused(
                 &format!("{} belongs to no project that records packages.", environment.prefix),
                 "Omit record, and report the installed packages to the person.",
@@ -88,11 +88,11 @@ impl Installer {
             ));
         }
         match (uv, uv_project) {
-            (Some(uv), Some(folder)) if matches!(record, Record::Auto | Record::Project) => {
+            (Some(uv), Some(folder)) if matches!(record, RecordIn::Auto | RecordIn::Project) => {
                 Ok(Self::UvProject { uv: uv.clone(), folder: folder.clone() })
             }
             (Some(uv), _) => Ok(Self::Uv { uv: uv.clone() }),
-            (None, Some(_)) if record == Record::Project => {
+            (None, Some(_)) if record == RecordIn::Project => {
                 Err(missing("This is a uv project, but uv was not found."))
             }
             (None, _) if environment.has_pip || environment.has_ensurepip => {
@@ -185,9 +185,9 @@ fn of_pixi(
     environment: &Environment,
     pixi: Option<&String>,
     folder: &str,
-    record: Record,
+    record: RecordIn,
 ) -> Result<Installer, Error> {
-    if matches!(record, Record::No | Record::Notebook) {
+    if matches!(record, RecordIn::No | RecordIn::Notebook) {
         return Err(refused(
             "A pixi environment contains the packages of its project, so packages are always recorded there.",
             "Omit record.",
@@ -280,7 +280,7 @@ mod tests {
     }
 
     /// The commands of the plan and of the installation, a line each.
-    fn commands(environment: &Environment, record: Record) -> Vec<String> {
+    fn commands(environment: &Environment, record: RecordIn) -> Vec<String> {
         let installer = Installer::of(environment, record).unwrap();
         let plan = installer.plan(environment, &packages(), false);
         let install = installer.install(environment, &packages(), false);
@@ -291,7 +291,7 @@ mod tests {
     fn an_environment_without_a_project_takes_uv_and_then_pip() {
         let with_uv = Environment { uv: Some("/b/uv".to_owned()), has_pip: true, ..venv() };
         assert_eq!(
-            commands(&with_uv, Record::Auto),
+            commands(&with_uv, RecordIn::Auto),
             [
                 "/b/uv pip install --python /e/bin/python --only-binary :all: --dry-run six pandas[excel]>=2",
                 "/b/uv pip install --python /e/bin/python --only-binary :all: six pandas[excel]>=2",
@@ -299,11 +299,11 @@ mod tests {
         );
         let pip = "/e/bin/python -m pip install --no-input --disable-pip-version-check --progress-bar off --only-binary :all:";
         assert_eq!(
-            commands(&Environment { has_pip: true, ..venv() }, Record::No),
+            commands(&Environment { has_pip: true, ..venv() }, RecordIn::No),
             [format!("{pip} --dry-run six pandas[excel]>=2"), format!("{pip} six pandas[excel]>=2")]
         );
         assert_eq!(
-            commands(&Environment { has_ensurepip: true, ..venv() }, Record::Auto),
+            commands(&Environment { has_ensurepip: true, ..venv() }, RecordIn::Auto),
             ["/e/bin/python -m ensurepip --default-pip".to_owned(), format!("{pip} six pandas[excel]>=2")]
         );
     }
@@ -313,7 +313,7 @@ mod tests {
         let with_uv = Environment { uv: Some("uv".to_owned()), ..venv() };
         let with_pip = Environment { has_pip: true, ..venv() };
         for environment in [with_uv, with_pip] {
-            let installer = Installer::of(&environment, Record::No).unwrap();
+            let installer = Installer::of(&environment, RecordIn::No).unwrap();
             for is_alone in [false, true] {
                 let plan = installer.plan(&environment, &packages(), is_alone).unwrap().join(" ");
                 assert!(plan.contains("--only-binary :all:") && plan.contains("--dry-run"), "{plan}");
@@ -333,16 +333,16 @@ mod tests {
             ..venv()
         };
         assert_eq!(
-            commands(&project, Record::Auto)[1..],
+            commands(&project, RecordIn::Auto)[1..],
             [
                 "uv add --project /p --no-sync --no-build six pandas[excel]>=2",
                 "uv sync --project /p --inexact --no-install-workspace --no-build",
             ]
         );
-        assert_eq!(Installer::of(&project, Record::No).unwrap(), Installer::Uv { uv: "uv".to_owned() });
+        assert_eq!(Installer::of(&project, RecordIn::No).unwrap(), Installer::Uv { uv: "uv".to_owned() });
         let without_uv = Environment { uv: None, ..project };
-        assert_eq!(Installer::of(&without_uv, Record::Auto).unwrap(), Installer::Pip { needs_pip: false });
-        assert_eq!(Installer::of(&without_uv, Record::Project).unwrap_err().kind, ErrorKind::Unavailable);
+        assert_eq!(Installer::of(&without_uv, RecordIn::Auto).unwrap(), Installer::Pip { needs_pip: false });
+        assert_eq!(Installer::of(&without_uv, RecordIn::Project).unwrap_err().kind, ErrorKind::Unavailable);
     }
 
     #[test]
@@ -355,11 +355,11 @@ mod tests {
             ..venv()
         };
         assert_eq!(
-            commands(&conda, Record::Auto)[1],
+            commands(&conda, RecordIn::Auto)[1],
             "/m/bin/micromamba install --prefix /e --channel https://c/conda-forge --yes six pandas[excel]>=2"
         );
-        assert_eq!(Installer::of(&conda, Record::Auto).unwrap().name(), "micromamba");
-        assert!(Installer::of(&Environment { conda: None, ..conda }, Record::Auto).is_err());
+        assert_eq!(Installer::of(&conda, RecordIn::Auto).unwrap().name(), "micromamba");
+        assert!(Installer::of(&Environment { conda: None, ..conda }, RecordIn::Auto).is_err());
     }
 
     #[test]
@@ -371,10 +371,10 @@ mod tests {
             pixi_environment: Some("default".to_owned()),
             ..venv()
         };
-        assert_eq!(commands(&pixi, Record::Auto), ["pixi add --manifest-path /p six pandas[excel]>=2"]);
-        assert!(Installer::of(&pixi, Record::No).is_err());
+        assert_eq!(commands(&pixi, RecordIn::Auto), ["pixi add --manifest-path /p six pandas[excel]>=2"]);
+        assert!(Installer::of(&pixi, RecordIn::No).is_err());
         assert!(
-            Installer::of(&Environment { pixi_environment: Some("test".to_owned()), ..pixi }, Record::Auto)
+            Installer::of(&Environment { pixi_environment: Some("test".to_owned()), ..pixi }, RecordIn::Auto)
                 .is_err()
         );
     }
@@ -386,9 +386,9 @@ mod tests {
             Environment { is_writable: false, has_pip: true, ..venv() },
             venv(),
         ] {
-            let error = Installer::of(&environment, Record::Auto).unwrap_err();
+            let error = Installer::of(&environment, RecordIn::Auto).unwrap_err();
             assert_eq!(error.fault, Fault::Person, "{error}");
         }
-        assert!(Installer::of(&Environment { has_pip: true, ..venv() }, Record::Project).is_err());
+        assert!(Installer::of(&Environment { has_pip: true, ..venv() }, RecordIn::Project).is_err());
     }
 }

@@ -23,9 +23,9 @@ use tokio::sync::OwnedMutexGuard;
 use tokio::time::{Instant, sleep, timeout_at};
 
 pub use environment::Environment;
-pub use installer::{Installer, Record};
+pub use installer::{Installer, RecordIn};
 pub use modules::package_of;
-pub use plan::Change;
+pub use plan::PackageChange;
 pub use requirement::{NoRequirement, Requirement};
 pub use script_block::{ScriptEdit, record_in_notebook};
 
@@ -98,7 +98,7 @@ impl Installation {
     pub async fn prepare(
         kernel: Arc<dyn Kernel>,
         packages: Vec<Requirement>,
-        record: Record,
+        record: RecordIn,
         builds: bool,
     ) -> Result<Self, Error> {
         if kernel.description().state == KernelState::Busy {
@@ -116,7 +116,7 @@ impl Installation {
 
     /// What would change; nothing is installed, and nothing is built. `None`: the installer cannot say, or only after it has built
     /// what [`Self::building`] names. Fails as the installer does, for example if there is no such package.
-    pub async fn plan(&self) -> Result<Option<Vec<Change>>, Error> {
+    pub async fn plan(&self) -> Result<Option<Vec<PackageChange>>, Error> {
         let planned = self.plan_of(&self.packages, false).await;
         let Err(error) = planned else { return planned };
         if !self.builds || !self.installer.takes_wheels() || error.kind != ErrorKind::Unavailable {
@@ -146,7 +146,11 @@ impl Installation {
     }
 
     /// The plan for wheels of these packages; with `is_alone`, without what they need.
-    async fn plan_of(&self, packages: &[Requirement], is_alone: bool) -> Result<Option<Vec<Change>>, Error> {
+    async fn plan_of(
+        &self,
+        packages: &[Requirement],
+        is_alone: bool,
+    ) -> Result<Option<Vec<PackageChange>>, Error> {
         let Some(command) = self.installer.plan(&self.environment, packages, is_alone) else {
             return Ok(None);
         };

@@ -11,20 +11,20 @@ use crate::requirement::normalized;
 
 /// A package that would be installed, replaced or removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct PackageChange {
     pub name: String,
     pub old: Option<String>,
     pub new: Option<String>,
 }
 
-impl Change {
+impl PackageChange {
     /// Whether it replaces or removes something.
     pub fn is_replacement(&self) -> bool {
         self.old.is_some()
     }
 }
 
-impl fmt::Display for Change {
+impl fmt::Display for PackageChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, old, new } = self;
         match (old, new) {
@@ -41,7 +41,7 @@ pub(crate) fn read(
     installer: &Installer,
     output: &str,
     versions: &BTreeMap<String, String>,
-) -> Option<Vec<Change>> {
+) -> Option<Vec<PackageChange>> {
     match installer {
         Installer::Uv { .. } | Installer::UvProject { .. } => Some(of_uv(output)),
         Installer::Pip { .. } => Some(of_pip(output, versions)),
@@ -56,7 +56,7 @@ pub(crate) fn names_of_pip(output: &str) -> Vec<String> {
 }
 
 /// Lines like ` + six==1.17.0`, ` - numpy==1.26.4` and ` ~ x==1` for one that is installed again.
-fn of_uv(output: &str) -> Vec<Change> {
+fn of_uv(output: &str) -> Vec<PackageChange> {
     let mut changes = Changes::default();
     for line in output.lines() {
         let Some((sign, package)) = line.trim().split_once(' ') else { continue };
@@ -76,11 +76,11 @@ fn of_uv(output: &str) -> Vec<Change> {
 }
 
 /// One line like `Would install numpy-2.2.0 six-1.17.0`.
-fn of_pip(output: &str, versions: &BTreeMap<String, String>) -> Vec<Change> {
+fn of_pip(output: &str, versions: &BTreeMap<String, String>) -> Vec<PackageChange> {
     let line = output.lines().find_map(|line| line.trim().strip_prefix("Would install "));
     let packages = line.unwrap_or_default().split_whitespace().filter_map(|package| package.rsplit_once('-'));
     packages
-        .map(|(name, version)| Change {
+        .map(|(name, version)| PackageChange {
             name: name.to_owned(),
             old: versions.get(name).cloned(),
             new: Some(version.to_owned()),
@@ -123,7 +123,7 @@ fn objects_of_conda<'o, O: Deserialize<'o>>(output: &'o str) -> impl Iterator<It
 }
 
 /// The last object with `actions`, or one that says that there is nothing to do.
-fn of_conda(output: &str) -> Option<Vec<Change>> {
+fn of_conda(output: &str) -> Option<Vec<PackageChange>> {
     #[derive(Deserialize)]
     struct Plan {
         success: Option<bool>,
@@ -155,14 +155,14 @@ fn of_conda(output: &str) -> Option<Vec<Change>> {
 
 /// Changes in the order in which they are first named.
 #[derive(Default)]
-struct Changes(Vec<Change>);
+struct Changes(Vec<PackageChange>);
 
 impl Changes {
-    fn of(&mut self, name: &str) -> &mut Change {
+    fn of(&mut self, name: &str) -> &mut PackageChange {
         let index =
             self.0.iter().position(|change| normalized(&change.name) == normalized(name)).unwrap_or_else(
                 || {
-                    self.0.push(Change { name: name.to_owned(), old: None, new: None });
+                    self.0.push(PackageChange { name: name.to_owned(), old: None, new: None });
                     self.0.len() - 1
                 },
             );
@@ -174,8 +174,8 @@ impl Changes {
 mod tests {
     use super::*;
 
-    fn shown(changes: Option<Vec<Change>>) -> Vec<String> {
-        changes.unwrap().iter().map(Change::to_string).collect()
+    fn shown(changes: Option<Vec<PackageChange>>) -> Vec<String> {
+        changes.unwrap().iter().map(PackageChange::to_string).collect()
     }
 
     #[test]

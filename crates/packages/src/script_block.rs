@@ -13,7 +13,7 @@ use notebook::{Cell, CellId, CellType, Edit, NewCell, Notebook};
 use place::{Error, ErrorKind, Expected};
 use toml_edit::{Array, DocumentMut, Item, Value};
 
-use crate::installer::Record;
+use crate::installer::RecordIn;
 use crate::requirement::{Requirement, name_of, normalized};
 
 const START: &str = "# /// script";
@@ -33,14 +33,14 @@ pub struct ScriptEdit {
 pub fn record_in_notebook(
     notebook: &Notebook,
     packages: &[Requirement],
-    record: Record,
+    record: RecordIn,
     python: &str,
 ) -> Result<Option<ScriptEdit>, Error> {
-    if !matches!(record, Record::Auto | Record::Notebook) {
+    if !matches!(record, RecordIn::Auto | RecordIn::Notebook) {
         return Ok(None);
     }
     let Some((cell, source, block)) = notebook.cells().iter().find_map(with_block) else {
-        return Ok((record == Record::Notebook).then(|| new_cell(packages, python)));
+        return Ok((record == RecordIn::Notebook).then(|| new_cell(packages, python)));
     };
     let changed = with_packages(&source[block.clone()], packages).map_err(|cause| {
         Error::new(
@@ -169,7 +169,7 @@ mod tests {
     }
 
     /// The sources after `texts` were recorded.
-    fn recorded(sources: &[&str], texts: &[&str], record: Record) -> Result<Vec<String>, String> {
+    fn recorded(sources: &[&str], texts: &[&str], record: RecordIn) -> Result<Vec<String>, String> {
         let mut notebook = notebook(sources);
         let edit =
             record_in_notebook(&notebook, &packages(texts), record, "3.12.4").map_err(|error| error.cause)?;
@@ -183,17 +183,17 @@ mod tests {
     fn a_package_is_added_as_the_others_stand() {
         let lines = "x = 1\n# /// script\n# dependencies = [\n#     \"numpy\",  # numbers\n#     \"six\",\n# ]\n#\n# [tool.uv]\n# exclude-newer = \"2026-01-01\"\n# ///\ny = 2";
         assert_eq!(
-            recorded(&["1", lines], &["pandas>=2"], Record::Auto).unwrap()[1],
+            recorded(&["1", lines], &["pandas>=2"], RecordIn::Auto).unwrap()[1],
             lines.replace("#     \"six\",\n", "#     \"six\",\n#     \"pandas>=2\",\n")
         );
         let one = "# /// script\n# dependencies = [\"numpy\"]\n# ///";
         assert_eq!(
-            recorded(&[one], &["six", "a"], Record::Auto).unwrap(),
+            recorded(&[one], &["six", "a"], RecordIn::Auto).unwrap(),
             ["# /// script\n# dependencies = [\"numpy\", \"six\", \"a\"]\n# ///"]
         );
         let none = "# /// script\n# requires-python = \">=3.11\"\n#\n# [tool.x]\n# y = 1\n# ///\n";
         assert_eq!(
-            recorded(&[none], &["six"], Record::Auto).unwrap(),
+            recorded(&[none], &["six"], RecordIn::Auto).unwrap(),
             [
                 "# /// script\n# requires-python = \">=3.11\"\n# dependencies = [\"six\"]\n#\n# [tool.x]\n# y = 1\n# ///\n"
             ]
@@ -203,27 +203,27 @@ mod tests {
     #[test]
     fn what_is_there_is_replaced_only_by_another_version() {
         let source = "# /// script\n# dependencies=[ 'Py_YAML>=5' , \"numpy\" ]\n# ///";
-        assert_eq!(recorded(&[source], &["py-yaml", "numpy"], Record::Auto).unwrap(), [source]);
+        assert_eq!(recorded(&[source], &["py-yaml", "numpy"], RecordIn::Auto).unwrap(), [source]);
         assert_eq!(
-            recorded(&[source], &["py-yaml>=6"], Record::Auto).unwrap(),
+            recorded(&[source], &["py-yaml>=6"], RecordIn::Auto).unwrap(),
             [source.replace("'Py_YAML>=5'", "\"py-yaml>=6\"")]
         );
         let condition = "# /// script\n# dependencies = [\"numpy; python_version < '3.13'\"]\n# ///";
-        assert_eq!(recorded(&[condition], &["numpy"], Record::Auto).unwrap(), [condition]);
-        assert!(recorded(&[condition], &["numpy>=2"], Record::Auto).unwrap_err().contains("conditions"));
+        assert_eq!(recorded(&[condition], &["numpy"], RecordIn::Auto).unwrap(), [condition]);
+        assert!(recorded(&[condition], &["numpy>=2"], RecordIn::Auto).unwrap_err().contains("conditions"));
     }
 
     #[test]
     fn a_new_block_is_made_only_on_request() {
-        assert_eq!(recorded(&["1"], &["six"], Record::Auto).unwrap(), ["1"]);
+        assert_eq!(recorded(&["1"], &["six"], RecordIn::Auto).unwrap(), ["1"]);
         assert_eq!(
-            recorded(&["1"], &["six", "pandas>=2"], Record::Notebook).unwrap(),
+            recorded(&["1"], &["six", "pandas>=2"], RecordIn::Notebook).unwrap(),
             [
                 "# /// script\n# requires-python = \">=3.12\"\n# dependencies = [\n#     \"six\",\n#     \"pandas>=2\",\n# ]\n# ///",
                 "1"
             ]
         );
-        for record in [Record::No, Record::Project] {
+        for record in [RecordIn::No, RecordIn::Project] {
             let block = "# /// script\n# dependencies = []\n# ///";
             assert_eq!(recorded(&[block], &["six"], record).unwrap(), [block]);
         }
@@ -233,13 +233,13 @@ mod tests {
     fn a_block_that_cannot_be_read_is_left_alone() {
         for block in ["# dependencies = [", "# dependencies = \"six\"", "# x = 1 = 2"] {
             let source = format!("# /// script\n{block}\n# ///");
-            assert!(recorded(&[&source], &["six"], Record::Auto).is_err(), "{block}");
+            assert!(recorded(&[&source], &["six"], RecordIn::Auto).is_err(), "{block}");
         }
         // None of these is a block.
         for source in
             ["# /// script\n# dependencies = []", "# /// script\nx = 1\n# ///", "# /// other\n# ///", "# ///"]
         {
-            assert_eq!(recorded(&[source], &["six"], Record::Auto).unwrap(), [source]);
+            assert_eq!(recorded(&[source], &["six"], RecordIn::Auto).unwrap(), [source]);
         }
     }
 }

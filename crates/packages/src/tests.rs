@@ -113,7 +113,7 @@ async fn install(polls: impl IntoIterator<Item = Value>) -> (Result<(), Error>, 
     let installing = Arc::new(Installing { polls, ..Installing::default() });
     let kernel = Arc::new(Idle { id: "k".into(), executor: installing.clone() });
     let packages = vec!["six".parse().unwrap()];
-    let installation = Installation::prepare(kernel, packages, Record::No, false).await.unwrap();
+    let installation = Installation::prepare(kernel, packages, RecordIn::No, false).await.unwrap();
     let ended = installation.install(Duration::from_secs(60)).await;
     tokio::task::yield_now().await;
     let asked = installing.asked.lock().unwrap().clone();

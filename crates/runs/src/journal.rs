@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(cause("r9999-x"), "There is no run \"r9999-x\".");
         assert_eq!(cause("r9999"), "There is no run \"r9999\".");
         assert_eq!(cause("last"), "There is no run \"last\".");
-        assert!(cause("r7-y").contains("another server started it"), "{}", cause("r7-y"));
+        assert!(cause("r7-y").contains("Another server started it"), "{}", cause("r7-y"));
     }
 
     #[test]

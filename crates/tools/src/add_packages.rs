@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use notebook::one_line;
 use packages::{
-    Building, Change, Installation, Installed, Installer, Record, Requirement, ScriptEdit, plan_starts,
-    record_in_notebook,
+    Building, Installation, Installed, Installer, PackageChange, RecordIn, Requirement, ScriptEdit,
+    plan_starts, record_in_notebook,
 };
 use place::{Error, Kernel};
 use runs::OpenNotebook;
@@ -42,7 +42,7 @@ arguments! {
         /// Names with versions: pandas>=2
         packages: Vec<String>,
         /// In the project's files, or a PEP 723 cell
-        record: Record = Record::Auto,
+        record: RecordIn = RecordIn::Auto,
         /// Restart the kernel if loaded modules changed
         restart: bool = false,
         /// Show the plan only
@@ -159,7 +159,7 @@ fn after_pip_was_added(error: Error) -> Error {
 /// The edit that records the packages in the notebook, as it is now.
 async fn in_notebook(
     installation: &Installation,
-    record: Record,
+    record: RecordIn,
     opened: &OpenNotebook,
 ) -> Result<Option<ScriptEdit>, Error> {
     let before = opened.document().snapshot().await?;
@@ -169,7 +169,7 @@ async fn in_notebook(
 /// Records the packages in the notebook. They are installed already, so a failure is reported beside that.
 async fn recorded(
     installation: &Installation,
-    record: Record,
+    record: RecordIn,
     opened: &OpenNotebook,
     context: &Context<'_>,
 ) -> String {
@@ -187,7 +187,11 @@ async fn recorded(
 }
 
 /// What would change, where, and by which program.
-fn shown_plan(installation: &Installation, plan: Option<&[Change]>, opened: &OpenNotebook) -> Vec<String> {
+fn shown_plan(
+    installation: &Installation,
+    plan: Option<&[PackageChange]>,
+    opened: &OpenNotebook,
+) -> Vec<String> {
     let (environment, installer) = (&installation.environment, &installation.installer);
     let mut lines = vec![format!(
         "Into the environment {} (Python {}) of {}, with {}:",
@@ -217,14 +221,14 @@ fn shown_plan(installation: &Installation, plan: Option<&[Change]>, opened: &Ope
     lines
 }
 
-fn change(change: &Change) -> String {
+fn change(change: &PackageChange) -> String {
     format!("{} {change}", if change.is_replacement() { "~" } else { "+" })
 }
 
 fn question(
     tool: &str,
     plan: &[String],
-    changes: Option<&[Change]>,
+    changes: Option<&[PackageChange]>,
     restarts: bool,
     reason: &str,
 ) -> Preview {
@@ -249,12 +253,12 @@ fn question(
 
 fn done(
     installation: &Installation,
-    plan: Option<&[Change]>,
+    plan: Option<&[PackageChange]>,
     names: &[String],
     installed: &BTreeMap<String, Installed>,
 ) -> String {
     let changes: Vec<String> = match plan {
-        Some(changes) => some_of(changes.iter().map(Change::to_string)).collect(),
+        Some(changes) => some_of(changes.iter().map(PackageChange::to_string)).collect(),
         None => vec![versions(names, installed)],
     };
     let recorded =
@@ -305,8 +309,8 @@ mod tests {
 
     #[test]
     fn a_question_shows_all_changes_and_that_memory_is_cleared() {
-        let changes: Vec<Change> = (0..90)
-            .map(|it| Change { name: format!("p{it}"), old: None, new: Some("1".to_owned()) })
+        let changes: Vec<PackageChange> = (0..90)
+            .map(|it| PackageChange { name: format!("p{it}"), old: None, new: Some("1".to_owned()) })
             .collect();
         let asked = |restarts| {
             let question = question("add_packages", &[], Some(&changes), restarts, "").question;

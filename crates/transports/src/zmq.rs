@@ -54,6 +54,7 @@ pub(crate) struct ZmqConnector<T> {
 
 impl<T> ZmqConnector<T> {
     pub(crate) fn new(info: &ConnectionInfo, is_fresh: bool) -> Result<Self, KernelError> {
+        // Without a key nothing is signed, whatever scheme is named.
         if !info.key.is_empty() && info.signature_scheme != "hmac-sha256" {
             let cause = format!("it signs with {}, and only hmac-sha256 is supported", info.signature_scheme);
             return Err(KernelError::Unusable { cause });
@@ -67,6 +68,7 @@ impl<T: ZmqTransport> Connector for ZmqConnector<T> {
     type Transport = T;
 
     const RETRY_PAUSE: Duration = Duration::from_millis(20);
+    // A new connection would not help: there is no server or proxy in between that could have dropped the question.
     const READY_TIMEOUT: Duration = Duration::MAX;
     const UNREACHED: &'static str = "it does not listen";
 

@@ -17,7 +17,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use notebook::{CellType, HiddenParts};
-use packages::Record;
+use packages::RecordIn;
 use place::{Error, Mode};
 use serde_json::{Map, Value, json};
 
@@ -375,7 +375,7 @@ impl Choice for HiddenParts {
     ];
 }
 
-impl Choice for Record {
+impl Choice for RecordIn {
     const CHOICES: &'static [(&'static str, Self)] =
         &[("auto", Self::Auto), ("project", Self::Project), ("notebook", Self::Notebook), ("no", Self::No)];
 }

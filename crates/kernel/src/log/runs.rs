@@ -174,6 +174,7 @@ impl Runs {
             _ => {}
         }
         let Some(limit) = limit else { return LogDecision::Keep };
+        // The traceback says how the run ended, even if what it printed before is gone.
         let is_left_out = entry.is_cut && peek.kind != "error";
         if !is_left_out && entry.output_bytes + bytes <= limit {
             entry.output_bytes += bytes;

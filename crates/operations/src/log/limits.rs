@@ -57,7 +57,7 @@ pub(super) fn trim(folder: &Path, now: u64) -> io::Result<usize> {
 
 /// The index of the oldest operation that stays. The newest always does.
 fn first_retained(all: &[Operation], sizes: &HashMap<String, u64>, now: u64) -> usize {
-    // Some room, so that not every operation exceeds it again.
+    // Below the limit, so that not every operation exceeds it again.
     let first = first_within(all, sizes, now, (MAX_CALLS, MAX_AGE, MAX_BYTES / 4 * 3));
     let limits = (MAX_CALLS_SINCE_CHECKPOINT, MAX_AGE_SINCE_CHECKPOINT, MAX_BYTES / 8 * 7);
     let far = first_within(all, sizes, now, limits);

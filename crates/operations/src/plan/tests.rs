@@ -219,7 +219,7 @@ fn a_change_of_each_kind_is_undone_byte_for_byte() {
         story.make(&edits);
         let changed = story.bytes();
         assert_ne!(changed, FILE, "{edits:?}");
-        let undo = story.undo_last().unwrap_or_else(|refusals| panic!("{edits:?}: {refusals:?}"));
+        let undo = story.undo_last().unwrap_or_else(|conflicts| panic!("{edits:?}: {conflicts:?}"));
         assert_eq!(story.bytes(), FILE, "{edits:?}");
         story.undo(&[undo]).unwrap();
         assert_eq!(story.bytes(), changed, "an undo that is undone: {edits:?}");
@@ -293,7 +293,7 @@ fn what_somebody_else_changed_is_refused() {
         story.make(&[own]);
         story.change(&[others]);
         let before = story.bytes();
-        let expected = Refusal { operation: OperationId::new(1), part: Part::Cell(id(cell)), obstacle };
+        let expected = Conflict { operation: OperationId::new(1), part: Part::Cell(id(cell)), obstacle };
         assert_eq!(story.undo_last().unwrap_err(), [expected]);
         assert_eq!(story.bytes(), before);
     }
@@ -312,8 +312,8 @@ fn files_that_somebody_else_attached_are_not_lost() {
             ..NewCell::new(CellType::Markdown, title.source())
         };
         story.change(&[delete(&["title"]), Edit::Insert { index: 0, cell: attached }]);
-        let refusals = story.undo_last().unwrap_err();
-        let Obstacle::Changed { diff } = &refusals[0].obstacle else { panic!("{refusals:?}") };
+        let conflicts = story.undo_last().unwrap_err();
+        let Obstacle::Changed { diff } = &conflicts[0].obstacle else { panic!("{conflicts:?}") };
         assert!(diff.contains("+attachment i.png"), "{diff}");
     }
 }
@@ -366,9 +366,9 @@ fn metadata_of_the_notebook_that_somebody_else_has_changed_is_refused() {
     let made = story.make(&[kernel("r"), source("plot", "b")]);
     story.change(&[kernel("julia")]);
     assert_eq!(changed_since(&story.operations, &story.now), [OperationId::new(1)].into());
-    let refusals = story.undo_last().unwrap_err();
-    assert_eq!((refusals.len(), &refusals[0].part), (1, &Part::Metadata("kernelspec".to_owned())));
-    let Obstacle::Changed { diff } = &refusals[0].obstacle else { panic!("{refusals:?}") };
+    let conflicts = story.undo_last().unwrap_err();
+    assert_eq!((conflicts.len(), &conflicts[0].part), (1, &Part::Metadata("kernelspec".to_owned())));
+    let Obstacle::Changed { diff } = &conflicts[0].obstacle else { panic!("{conflicts:?}") };
     assert!(
         diff.contains("-{\"display_name\":\"r\"") && diff.contains("+{\"display_name\":\"julia\""),
         "{diff}"
@@ -382,8 +382,8 @@ fn metadata_of_the_notebook_that_somebody_else_has_changed_is_refused() {
 fn contents_that_are_gone_are_named() {
     let mut story = story();
     let deleted = story.make(&[delete(&["plot"])]);
-    let refusals = plan(&story.now, &[deleted], &|_| None).unwrap_err();
-    assert_eq!(refusals[0].obstacle, Obstacle::Forgotten);
+    let conflicts = plan(&story.now, &[deleted], &|_| None).unwrap_err();
+    assert_eq!(conflicts[0].obstacle, Obstacle::Forgotten);
 }
 
 #[derive(Debug, Clone)]

@@ -69,7 +69,7 @@ fn an_aborted_run_says_why_it_never_ran() {
         other => panic!("{other:?}"),
     };
     assert_eq!(reason(|_| {}), "Code before it in the kernel's queue failed.");
-    assert_eq!(reason(Run::expect_interruption), "It was cancelled before it ran.");
+    assert_eq!(reason(Run::expect_interruption), "The run was cancelled before it started.");
     assert_eq!(reason(Run::expect_restart), "The kernel was restarted before the run started.");
 }
 

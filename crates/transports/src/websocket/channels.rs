@@ -115,6 +115,7 @@ impl Channels {
     async fn handle(&mut self, event: Event) {
         match event {
             Event::Message(message) => {
+                // Before it is passed on: what a client has seen, a later server must find.
                 self.log_message(&message);
                 self.inbox.push(message, StdInstant::now());
             }
@@ -133,11 +134,13 @@ impl Channels {
             }
             Event::Release => self.inbox.release(),
         }
+        // From the first message that is held: a kernel that keeps publishing must not extend the wait.
         let release_at = self.release_at.unwrap_or_else(|| Instant::now() + HOLD_TIMEOUT);
         self.release_at = self.inbox.is_holding().then_some(release_at);
         if self.inbox.take_shutdown_announced() {
             self.look_at = Some(Instant::now() + SHUTDOWN_GRACE);
         }
+        // The `idle` behind the answer resets the server's count.
         if self.dialer.dial.is_rate_limited()
             && let Some(question) = self.inbox.rate_limit_reset(StdInstant::now())
         {

@@ -46,6 +46,7 @@ impl Dialer {
                     tracing::debug!(?dialect, "the kernel's channels are open");
                     return Ok(KernelSocket::new(dialed.socket, dialect, self.dial.network_timeout()));
                 }
+                // Some servers refuse an offer that they do not know. What one supports does not change: later dials offer nothing.
                 Err(DialError::NoProtocol { .. }) if !self.is_legacy => self.is_legacy = true,
                 Err(error) => return Err(error),
             }
@@ -60,12 +61,14 @@ impl Dialer {
             loop {
                 match self.dial().await {
                     Ok(socket) => return Ok(socket),
+                    // Final answers: the kernel or the permission is gone, and asking again changes nothing.
                     Err(DialError::Gone { how }) => return Err(how),
                     Err(DialError::Refused { cause }) => {
                         return Err(format!(
                             "the connection was cut, and the server refuses to reconnect: {cause}"
                         ));
                     }
+                    // A server that restarts, or a proxy in front of it, refuses and fails for a while.
                     Err(DialError::NoProtocol { cause } | DialError::Unreachable { cause }) => {
                         tracing::debug!(cause, "the kernel's channels cannot be opened yet");
                         last_cause = cause;

@@ -1,6 +1,6 @@
 //! The history of a notebook, and the way back.
 
-mod refusals;
+mod conflicts;
 mod selection;
 
 use std::collections::HashSet;
@@ -21,7 +21,7 @@ use recorder::{
 };
 use runs::OpenNotebook;
 
-use self::refusals::{nothing, refused, unknown};
+use self::conflicts::{nothing, refused, unknown};
 use super::Session;
 
 /// The operations that an undo selects.
@@ -150,7 +150,7 @@ impl Session {
         Ok(diff_of(&operation, &|id| shown.blobs.get(id)))
     }
 
-    /// Marks this moment of a notebook, to come back to it.
+    /// Creates a checkpoint.
     pub async fn checkpoint(&self, opened: &OpenNotebook, name: &str) -> Result<(), Error> {
         self.recorder()?.checkpoint(&identity(opened), self.actor(), name.to_owned()).await
     }
@@ -204,7 +204,9 @@ impl Session {
             }
         }
         let now = opened.document().snapshot().await?;
+        // Before the plan: while a run writes outputs, every plan would report other outputs instead of the run to wait for.
         self.check_not_running(opened, &chosen).await?;
+        // Contents are beside the log, on a disk: they are read where the log is, and not on this thread.
         let (before, question) = (now.clone(), chosen.clone());
         let planned = move |log: &operations::OperationLog| {
             let widgets = question.iter().filter_map(|operation| log.content(operation.widgets.as_ref()?));
@@ -231,6 +233,7 @@ impl Session {
             let only = only.map(<[CellId]>::to_vec);
             let expected = expected.collect();
             let kind = OperationKind::Undo(UndoScope { operations, only });
+            // The state of widgets goes with the outputs that show them, so where outputs stay, it stays.
             if !opened.document().stores_outputs() {
                 edits.extend(restored(&after, widgets));
             }
@@ -307,8 +310,8 @@ impl Session {
         }
     }
 
-    /// Other sessions of the same agent's name that are connected, to this server or another: what they do is not ours. Sessions
-    /// that have ended are those of before a restart.
+    /// Connected sessions of the same agent's name, at this server or another. Their operations are not this agent's; ended sessions
+    /// of the same name are: before a restart, the agent had another.
     async fn connected_others(
         &self,
         opened: &OpenNotebook,
@@ -346,7 +349,7 @@ impl Session {
     }
 }
 
-/// The state of widgets before operations, of which `earlier` says how to get there, newest first. `None` if it stays as it is.
+/// Widget state before `operations`, from the diffs in `earlier`, newest first. `None` if it stays as it is.
 fn restored(after: &Notebook, earlier: Vec<Bytes>) -> Option<Edit> {
     if earlier.is_empty() {
         return None;

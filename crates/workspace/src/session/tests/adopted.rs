@@ -141,7 +141,7 @@ async fn a_run_whose_notebook_cannot_be_opened_from_here_is_left_to_another_serv
     left.details.notebook = None;
     let (shown, notes, is_acknowledged) = left.adopted().await;
     assert_eq!((&*shown, is_acknowledged), ("before", false));
-    assert!(notes.contains("outside the folder"), "{notes}");
+    assert!(notes.contains("outside this server's folder"), "{notes}");
 }
 
 #[tokio::test]

@@ -27,7 +27,7 @@ use operations::{Operation, OperationId, OperationKind, Since, live, of_same_cal
 use place::Error;
 
 use super::UndoTarget;
-use super::refusals::{nothing, unknown};
+use super::conflicts::{nothing, unknown};
 
 /// The operations that are meant, newest first. `own` is the name of the agent that asks, and the other sessions of that name which are
 /// connected.
@@ -109,7 +109,9 @@ fn last_calls<'o>(live: impl Iterator<Item = &'o Operation> + Clone, count: usiz
             calls.push(operation);
         }
     }
+    // Not by the order of the record: a long run that started first is recorded last, and is not what the agent did last.
     calls.sort_by_key(|operation| Reverse(operation.arrival()));
+    // Undoing nothing would be an empty success.
     calls.truncate(count.max(1));
     let is_meant = |operation: &&Operation| calls.iter().any(|call| of_same_call(call, operation));
     live.filter(is_meant).cloned().collect()

@@ -1,7 +1,7 @@
 //! Why nothing is undone, in words.
 
 use notebook::Notebook;
-use operations::{Obstacle, Operation, Part, Refusal, Since, live};
+use operations::{Conflict, Obstacle, Operation, Part, Since, live};
 use place::{Error, ErrorKind};
 
 pub(super) fn unknown(since: &Since) -> Error {
@@ -22,18 +22,18 @@ pub(super) fn nothing(cause: String) -> Error {
 }
 
 /// What stands in the way, and the later operations that changed it, if it was one of `all`.
-pub(super) fn refused(now: &Notebook, refusals: &[Refusal], all: &[Operation]) -> Error {
+pub(super) fn refused(now: &Notebook, conflicts: &[Conflict], all: &[Operation]) -> Error {
     let live = live(all);
-    let later = |refusal: &Refusal| {
-        let is_later = |it: &&Operation| it.id > refusal.operation && refusal.part.is_changed_by(it);
+    let later = |conflict: &Conflict| {
+        let is_later = |it: &&Operation| it.id > conflict.operation && conflict.part.is_changed_by(it);
         let later = live.iter().find(is_later);
         later.map(|it| format!(" by {}", it.id))
     };
-    let is_recorded = refusals.iter().all(|refusal| later(refusal).is_some());
+    let is_recorded = conflicts.iter().all(|conflict| later(conflict).is_some());
     let who = if is_recorded { "later operations have" } else { "somebody else has" };
     let mut cause = format!("Nothing was undone: {who} changed these since:");
-    for refusal @ Refusal { operation, part, obstacle } in refusals {
-        let by = later(refusal).unwrap_or_default();
+    for conflict @ Conflict { operation, part, obstacle } in conflicts {
+        let by = later(conflict).unwrap_or_default();
         match part {
             Part::Cell(id) => {
                 let index = now.cell(id).map(|(index, _)| format!("#{index}, ")).unwrap_or_default();
