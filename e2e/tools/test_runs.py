@@ -131,7 +131,7 @@ async def test_runs_are_queued_in_order(opened: OpenPlace) -> None:
         assert "[COMPLETED in" in (await client.wait(first)).text
         assert "[ERROR ZeroDivisionError" in (await client.ended(second)).text
         assert "[COMPLETED in" in (await client.wait(run_in(third))).text
-        assert "It was cancelled before it ran." in (await client.wait(taken_back)).text
+        assert "The run was cancelled before it started." in (await client.wait(taken_back)).text
         assert "[2, 3]" in (await client.do("execute_code", code="order")).text
 
 

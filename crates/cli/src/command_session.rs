@@ -104,7 +104,7 @@ pub(crate) fn session(
     let settings = Settings { asks_for_changes: false, ..Settings::default() };
     let workspace = Workspace::with_places(first, others, settings, None);
     if let Some(history) = history {
-        workspace.keep_history(history);
+        workspace.record_history(history);
     }
     let session = Session::new(workspace);
     session.introduce_person();

@@ -74,7 +74,7 @@ pub(crate) async fn serve(options: Start) -> anyhow::Result<()> {
     let machine = machine::of_server(place.clone(), run_logs);
     let workspace = Workspace::with_places(place, Vec::new(), settings, Some(connector));
     if let Some(folder) = history_folder(&process_env).filter(|_| !options.replies.recording.no_history) {
-        workspace.keep_history(folder);
+        workspace.record_history(folder);
     }
     let shutdown = CancellationToken::new();
     let policy = serving.allowed.policy();

@@ -96,7 +96,7 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     let others = others.into_iter().chain(has_tab.then(|| tab.place())).collect();
     let workspace = Workspace::with_places(first, others, settings, Some(connector));
     if let Some(folder) = history_folder(&state_env).filter(|_| !options.replies.recording.no_history) {
-        workspace.keep_history(folder);
+        workspace.record_history(folder);
     }
     let hub = view::hub_behind(endpoint.as_ref(), &workspace, machine, &policy);
     let mut server = Server::with_workspace(workspace.clone(), Some(Arc::new(ColabSubset::new(tab))))

@@ -8,6 +8,8 @@
 //! | the note of an adopted run | [`kernel::Received::Adopted`] |
 //! | a message of the kernel | [`kernel::Received::Message`] |
 //! | a restart or the kernel's death | [`kernel::Received::Ended`]; once all is read that was there before, also the end |
+//!
+//! `log_reader` and `transport` return the types of this file, which connects them.
 
 use std::collections::VecDeque;
 use std::io;

@@ -230,7 +230,7 @@ impl KeeperFolder {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
     use std::sync::atomic::{AtomicBool, Ordering};
@@ -250,7 +250,6 @@ mod tests {
         fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777
     }
 
-    #[cfg(target_os = "linux")]
     #[test]
     fn folders_and_files_are_private() {
         let temporary = tempfile::tempdir().unwrap();
@@ -261,7 +260,6 @@ mod tests {
         assert_eq!((found.len(), &*found[0].1.id), (1, "id"));
     }
 
-    #[cfg(target_os = "linux")]
     #[test]
     fn what_others_could_have_made_is_not_used() {
         let temporary = tempfile::tempdir().unwrap();
@@ -282,7 +280,6 @@ mod tests {
         assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
     }
 
-    #[cfg(target_os = "linux")]
     #[test]
     fn a_state_folder_that_others_can_change_is_not_used() {
         let temporary = tempfile::tempdir().unwrap();
@@ -297,7 +294,6 @@ mod tests {
         assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
     }
 
-    #[cfg(target_os = "linux")]
     #[tokio::test]
     async fn a_planted_socket_is_not_used() {
         let temporary = tempfile::tempdir().unwrap();
@@ -310,7 +306,6 @@ mod tests {
         assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
     }
 
-    #[cfg(target_os = "linux")]
     #[test]
     fn a_folder_is_kept_as_long_as_its_lock_is_held() {
         let temporary = tempfile::tempdir().unwrap();
@@ -326,7 +321,6 @@ mod tests {
         assert!(!folder.path.exists());
     }
 
-    #[cfg(target_os = "linux")]
     #[test]
     fn a_folder_that_others_look_at_is_removed() {
         let temporary = tempfile::tempdir().unwrap();
@@ -351,7 +345,6 @@ mod tests {
         assert!(!is_left);
     }
 
-    #[cfg(target_os = "linux")]
     #[test]
     fn an_empty_folder_is_no_keeper_and_is_abandoned_in_time() {
         let temporary = tempfile::tempdir().unwrap();
@@ -363,7 +356,6 @@ mod tests {
         assert!(empty.is_abandoned(SystemTime::now() + 2 * UNREAD_TTL));
     }
 
-    #[cfg(target_os = "linux")]
     #[test]
     fn a_kernel_is_ready_when_its_socket_is_there() {
         let temporary = tempfile::tempdir().unwrap();
@@ -373,7 +365,6 @@ mod tests {
         assert!(folder.record().unwrap().is_ready());
     }
 
-    #[cfg(target_os = "linux")]
     #[tokio::test]
     async fn the_socket_of_a_long_path_is_in_the_temporary_folder() {
         let temporary = tempfile::tempdir().unwrap();

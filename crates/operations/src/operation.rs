@@ -1,4 +1,6 @@
 //! One operation, as a line of the log.
+//!
+//! `line` is the form on disk of the type here.
 
 use std::fmt;
 

@@ -1,5 +1,7 @@
 //! Runs beyond the server that requested them: what a place tells later servers, and what it knows of earlier ones. Optional: a
 //! place whose runs end with this program implements none of it.
+//!
+//! This, `kernel` and `leftovers` name each other in signatures: a kernel offers its earlier runs, and a leftover names its kernel.
 
 use std::future::ready;
 

@@ -55,7 +55,7 @@ pub use place::{FileEntry, FileKind, FoundNotebooks, Frontend, Mode, Place, Sear
 pub use relay::{Answer, Call, Progress, Relay, Report, Tool};
 pub use run_details::RunDetails;
 pub use run_state::{RunState, SkipReason};
-pub use stored_notebook::{Content, Known, NotebookStore, Replaced, StoredNotebook};
+pub use stored_notebook::{CachedVersion, Content, NotebookStore, Replaced, StoredNotebook};
 
 /// What the methods of a place return that wait for it.
 pub type Future<'a, T> = BoxFuture<'a, Result<T, Error>>;

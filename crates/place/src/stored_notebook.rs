@@ -36,13 +36,13 @@ pub trait NotebookStore: Send + Sync + 'static {
     /// Reads the notebook, unless it still has the content `known`.
     fn read(
         &self,
-        known: Option<&Known<Self::Version>>,
+        known: Option<&CachedVersion<Self::Version>>,
     ) -> impl Future<Output = Result<Content<Self::Version>, Error>> + Send;
 
     /// Replaces the notebook by `edited`, which is `current` after `edits`, if the content is still `current`.
     fn replace(
         &self,
-        current: &Known<Self::Version>,
+        current: &CachedVersion<Self::Version>,
         edited: Notebook,
         edits: &[Edit],
     ) -> impl Future<Output = Result<Replaced<Self::Version>, Error>> + Send;
@@ -50,7 +50,7 @@ pub trait NotebookStore: Send + Sync + 'static {
 
 /// The last known content of a notebook.
 #[derive(Debug, Clone)]
-pub struct Known<V> {
+pub struct CachedVersion<V> {
     pub notebook: Notebook,
     pub version: V,
     /// When it was last compared with the store.
@@ -83,7 +83,7 @@ pub enum Replaced<V> {
 pub struct StoredNotebook<S: NotebookStore> {
     store: S,
     /// Held while the notebook is read or written, so edits are made one after the other.
-    known: Mutex<Option<Known<S::Version>>>,
+    known: Mutex<Option<CachedVersion<S::Version>>>,
     ids: RecordedIds,
     changes: watch::Sender<u64>,
 }
@@ -167,7 +167,8 @@ impl<S: NotebookStore> StoredNotebook<S> {
             }
             match self.replace(&current, edited, edits).await? {
                 Replaced::Written { notebook, version } => {
-                    *known = Some(Known { notebook: notebook.clone(), version, checked: Instant::now() });
+                    *known =
+                        Some(CachedVersion { notebook: notebook.clone(), version, checked: Instant::now() });
                     return Ok(notebook);
                 }
                 Replaced::Conflict => {}
@@ -186,7 +187,7 @@ impl<S: NotebookStore> StoredNotebook<S> {
     /// Replaces the notebook, and records the ids of its cells before other programs look for them.
     async fn replace(
         &self,
-        current: &Known<S::Version>,
+        current: &CachedVersion<S::Version>,
         edited: Notebook,
         edits: &[Edit],
     ) -> Result<Replaced<S::Version>, Error> {
@@ -200,7 +201,10 @@ impl<S: NotebookStore> StoredNotebook<S> {
         Ok(replaced)
     }
 
-    async fn refresh(&self, known: &mut Option<Known<S::Version>>) -> Result<Known<S::Version>, Error> {
+    async fn refresh(
+        &self,
+        known: &mut Option<CachedVersion<S::Version>>,
+    ) -> Result<CachedVersion<S::Version>, Error> {
         let checked = Instant::now();
         let content = self.store.read(known.as_ref()).await?;
         // Stays known if the caller goes away during the next wait.
@@ -218,7 +222,7 @@ impl<S: NotebookStore> StoredNotebook<S> {
                 (notebook, version)
             }
         };
-        Ok(known.insert(Known { notebook, version, checked }).clone())
+        Ok(known.insert(CachedVersion { notebook, version, checked }).clone())
     }
 }
 

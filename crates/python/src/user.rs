@@ -71,7 +71,7 @@ impl User {
         };
         let workspace = Workspace::new(place.clone(), settings);
         if let Some(folder) = &config.history {
-            workspace.keep_history(folder.clone());
+            workspace.record_history(folder.clone());
         }
         let machine = Arc::new(ServerMachine::new(place, runs));
         let hub = Hub::new(workspace.clone(), machine, rights(config, may), Arc::default());

@@ -83,10 +83,10 @@ impl RunLogs {
     }
 
     /// The leftover runs of our ended servers, on any kernel of a Jupyter server.
-    pub fn left(&self, server: &str) -> Vec<Announcement> {
+    pub fn leftovers(&self, server: &str) -> Vec<Announcement> {
         let logs = self.files().into_iter().filter(|(path, _)| is_log(path));
         let of_server = logs.filter(|(path, _)| read_header(path).is_some_and(|it| it.server == server));
-        of_server.flat_map(|(path, _)| left_in(&path).unwrap_or_default()).collect()
+        of_server.flat_map(|(path, _)| leftover_runs(&path).unwrap_or_default()).collect()
     }
 
     /// The files, and when each was written last.
@@ -125,7 +125,7 @@ fn remove_unclaimed(path: &Path) {
 }
 
 /// The open runs of a log, unless its owner lives. Nobody claims it by this.
-fn left_in(path: &Path) -> Option<Vec<Announcement>> {
+fn leftover_runs(path: &Path) -> Option<Vec<Announcement>> {
     let text = fs::read(path).ok()?;
     // Only for a moment, and last: nobody else can claim it during that time.
     File::open(path).ok()?.try_lock().ok()?;

@@ -132,7 +132,7 @@ impl Default for RunHistory {
 
 impl RunHistory {
     /// Runs on kernels that outlive this program are kept from now on.
-    pub(crate) fn keep_with(&self, recorder: Arc<Recorder>) {
+    pub(crate) fn record_with(&self, recorder: Arc<Recorder>) {
         let _ = self.recorder.set(recorder);
     }
 
@@ -173,7 +173,7 @@ impl RunHistory {
         let mut inner = self.inner.lock();
         let mut instance = None;
         if let Some((kernel, is_alive)) = kernel {
-            self.take_kept(&mut inner, notebook, kernel);
+            self.take_stored(&mut inner, notebook, kernel);
             let Inner { kernels, instances, .. } = &mut *inner;
             let known = kernels.iter_mut().find(|(id, _)| is_alive && id == kernel.id());
             instance = known.and_then(|(_, known)| known.present(process(kernel), instances));
@@ -186,7 +186,7 @@ impl RunHistory {
     pub fn runs(&self, notebook: &OpenNotebook, kernel: Option<&dyn Kernel>) -> (Vec<staleness::Run>, Codes) {
         let mut inner = self.inner.lock();
         if let Some(kernel) = kernel {
-            self.take_kept(&mut inner, notebook, kernel);
+            self.take_stored(&mut inner, notebook, kernel);
         }
         let known = inner.notebooks.iter().find(|(known, _)| known == notebook.path());
         known.map(|(_, known)| (known.history.runs().to_vec(), known.codes.clone())).unwrap_or_default()
@@ -219,7 +219,7 @@ impl RunHistory {
     ) -> bool {
         let Some(end) = End::of(run) else { return false };
         let mut inner = self.inner.lock();
-        self.take_kept(&mut inner, notebook, kernel);
+        self.take_stored(&mut inner, notebook, kernel);
         let Inner { kernels, instances, .. } = &mut *inner;
         let process = process(kernel);
         let process = (process.clone().filter(|_| end.has_replied && run.was_restarted()), process.is_some());
@@ -248,7 +248,7 @@ impl RunHistory {
     pub(crate) fn adopted(&self, notebook: &OpenNotebook, run: &Run, kernel: &dyn Kernel) {
         let Some(end) = End::of(run) else { return };
         let mut inner = self.inner.lock();
-        self.take_kept(&mut inner, notebook, kernel);
+        self.take_stored(&mut inner, notebook, kernel);
         let Inner { kernels, instances, .. } = &mut *inner;
         let instance = known(kernels, kernel.id()).present_or_new(process(kernel), instances);
         let instance = if end.has_replied { instance } else { instances.unknown() };
@@ -290,7 +290,7 @@ impl RunHistory {
     }
 
     /// Adds what other servers have run on the kernel since, to its instance and to the history of a notebook.
-    fn take_kept(&self, inner: &mut Inner, notebook: &OpenNotebook, kernel: &dyn Kernel) {
+    fn take_stored(&self, inner: &mut Inner, notebook: &OpenNotebook, kernel: &dyn Kernel) {
         self.refresh(inner, kernel);
         let Inner { kernels, instances, notebooks, version } = inner;
         let Some((_, known_kernel)) = kernels.iter().find(|(id, _)| id == kernel.id()) else { return };

@@ -1,4 +1,6 @@
 //! Runs code in kernels, and owns the tasks that do so.
+//!
+//! `runner/task` has the methods of [`Runner`] for one run.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -100,7 +102,7 @@ impl Runner {
     pub fn record_with(&self, recorder: Recorder) {
         let recorder = Arc::new(recorder);
         self.identify_by(recorder.id_records());
-        self.history.keep_with(recorder.clone());
+        self.history.record_with(recorder.clone());
         let _ = self.recorder.set(recorder);
     }
 

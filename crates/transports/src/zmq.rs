@@ -1,4 +1,6 @@
 //! Kernels reached directly over `ZeroMQ`, by their connection file.
+//!
+//! `sockets` implements this file's trait and is its default; `probe` asks over such sockets.
 
 use std::io;
 use std::marker::PhantomData;

@@ -1,4 +1,6 @@
 //! One agent's session: its names for notebooks, its current notebook, and the cells that it has seen.
+//!
+//! `session/copy` and `session/undo` have methods of [`Session`], with the types of their results.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -286,7 +288,7 @@ impl Session {
 
     fn enter(&self, opened: &OpenNotebook) {
         opened.enter(self.id);
-        self.note_shown(opened.place(), opened.path());
+        self.remember_shown(opened.place(), opened.path());
         self.state().homes.insert(opened.path().clone(), opened.place().clone());
     }
 

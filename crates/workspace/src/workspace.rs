@@ -153,7 +153,7 @@ impl Workspace {
     }
 
     /// Records all changes from now on below this folder, so that they can be undone. Does nothing the second time.
-    pub fn keep_history(&self, folder: PathBuf) {
+    pub fn record_history(&self, folder: PathBuf) {
         match Recorder::new(folder) {
             Ok(recorder) => self.runner.record_with(recorder),
             Err(error) => tracing::warn!(%error, "changes will not be recorded: no thread can be started"),

@@ -181,7 +181,7 @@ impl Folders {
         let settings = Settings { asks_for_changes: false, ..Settings::default() };
         let workspace = Workspace::new(place, settings);
         if let Some(history) = history_folder(&self.process_env) {
-            workspace.keep_history(history);
+            workspace.record_history(history);
         }
         Hub::new(workspace, machine, Rights { edits: true, runs: true }, self.pages.clone())
     }

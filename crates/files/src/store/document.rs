@@ -9,8 +9,8 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use notebook::{Edit, Notebook};
 use place::{
-    Applied, Content, Document, Error, Expected, Future, IdRecord, Known, NotebookPath, NotebookStore,
-    Replaced, SaveStatus, StoredNotebook,
+    Applied, CachedVersion, Content, Document, Error, Expected, Future, IdRecord, NotebookPath,
+    NotebookStore, Replaced, SaveStatus, StoredNotebook,
 };
 use tokio::sync::watch;
 use tokio::task::spawn_blocking;
@@ -164,7 +164,7 @@ impl NotebookStore for NotebookFile {
         &self.path
     }
 
-    async fn read(&self, known: Option<&Known<Version>>) -> Result<Content<Version>, Error> {
+    async fn read(&self, known: Option<&CachedVersion<Version>>) -> Result<Content<Version>, Error> {
         let known = known.map(|known| known.version);
         let mut attempt = 1;
         loop {
@@ -183,7 +183,7 @@ impl NotebookStore for NotebookFile {
 
     async fn replace(
         &self,
-        current: &Known<Version>,
+        current: &CachedVersion<Version>,
         edited: Notebook,
         #[cfg_attr(not(unix), expect(unused_variables, reason = "nothing is put back there"))]
         edits: &[Edit],

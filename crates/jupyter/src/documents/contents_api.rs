@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use notebook::{Edit, Notebook};
-use place::{Content, Error, Known, NotebookStore, Replaced};
+use place::{CachedVersion, Content, Error, NotebookStore, Replaced};
 use rest::{ContentsQuery, Entry, Server};
 use tokio::sync::OnceCell;
 
@@ -110,7 +110,7 @@ impl NotebookStore for ContentsStore {
         &self.path
     }
 
-    async fn read(&self, known: Option<&Known<Version>>) -> Result<Content<Version>, Error> {
+    async fn read(&self, known: Option<&CachedVersion<Version>>) -> Result<Content<Version>, Error> {
         let is_known = |version: &Version| known.is_some_and(|known| version.is_same(&known.version));
         if let Some(file) = self.file().await {
             return self.read_notebook_file(file, is_known).await;
@@ -133,7 +133,7 @@ impl NotebookStore for ContentsStore {
 
     async fn replace(
         &self,
-        current: &Known<Version>,
+        current: &CachedVersion<Version>,
         edited: Notebook,
         edits: &[Edit],
     ) -> Result<Replaced<Version>, Error> {

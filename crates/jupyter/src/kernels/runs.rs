@@ -192,7 +192,7 @@ impl RunLogging {
     /// The runs that earlier servers have left on the kernels of `server`. Reads files.
     pub(super) fn left(&self, server: &str) -> Vec<LeftoverRun> {
         self.logs
-            .left(server)
+            .leftovers(server)
             .into_iter()
             .map(|announcement| LeftoverRun::unknown(self.details(announcement)))
             .collect()

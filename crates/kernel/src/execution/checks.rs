@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use jupyter_protocol::{JupyterMessage, KernelInfoRequest};
 
-use super::executions::{Executions, IDLE_TIMEOUT};
-use super::loss_check::Losses;
+use super::executions::Executions;
+use super::loss_check::{IDLE_TIMEOUT, Losses};
 use super::request::Request;
 use crate::messages::{Channel, Outgoing};
 use crate::{LossCause, Outcome};

@@ -1,10 +1,12 @@
 //! The executions of one connection: which there are, and what is known of the kernel that runs them. `incoming` changes them by the
 //! kernel's messages, and `ending` ends them.
+//!
+//! `widget_updates` has methods of [`Executions`], which holds its state.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::late_output::PublishOrder;
 use super::loss_check::LossCheck;
@@ -18,10 +20,6 @@ use crate::{Event, MessageId, Sink, Status};
 
 /// How many finished executions keep their sinks, for threads that print late and displays that are updated.
 pub(super) const KEPT: usize = 64;
-
-/// How long `idle` may be missing after the reply, or the reply after `idle`, before we ask whether it was lost. A kernel
-/// drops messages for a reader that is too slow, and `idle` can be one of them.
-pub(super) const IDLE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The executions of one connection.
 pub(crate) struct Executions {

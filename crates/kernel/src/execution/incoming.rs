@@ -4,7 +4,8 @@ use std::time::Instant;
 
 use notebook::Json;
 
-use super::executions::{Executions, IDLE_TIMEOUT};
+use super::executions::Executions;
+use super::loss_check::IDLE_TIMEOUT;
 use super::published::published;
 use super::request::Request;
 use crate::handler_state::Handler;

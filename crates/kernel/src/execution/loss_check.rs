@@ -11,13 +11,16 @@
 //! | 4, the question | after the reconnect | – | – |
 //! | 5, execution `d` | after the question | – | goes on: 5 > 4 |
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use jupyter_protocol::{JupyterMessage, KernelInfoRequest};
 
-use super::executions::IDLE_TIMEOUT;
 use crate::LossCause;
 use crate::messages::{Channel, Outgoing};
+
+/// How long `idle` may be missing after the reply, or the reply after `idle`, before we ask whether it was lost. A kernel
+/// drops messages for a reader that is too slow, and `idle` can be one of them.
+pub(super) const IDLE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// At most one question to the kernel whose answer shows what was lost.
 #[derive(Debug, Default)]

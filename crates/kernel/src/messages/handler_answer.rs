@@ -5,7 +5,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::{Message, content};
+use super::content;
+use super::message::Message;
 
 /// The name of the expression in a request.
 pub(crate) const EXPRESSION: &str = "handler";

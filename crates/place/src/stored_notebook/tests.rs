@@ -50,7 +50,7 @@ impl NotebookStore for Store {
         "x.ipynb"
     }
 
-    async fn read(&self, known: Option<&Known<u64>>) -> Result<Content<u64>, Error> {
+    async fn read(&self, known: Option<&CachedVersion<u64>>) -> Result<Content<u64>, Error> {
         let State { notebook, version, reads, .. } = &mut *self.0.lock();
         *reads += 1;
         Ok(match known {
@@ -61,7 +61,7 @@ impl NotebookStore for Store {
 
     async fn replace(
         &self,
-        current: &Known<u64>,
+        current: &CachedVersion<u64>,
         edited: Notebook,
         _: &[Edit],
     ) -> Result<Replaced<u64>, Error> {

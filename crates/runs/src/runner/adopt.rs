@@ -136,7 +136,7 @@ impl Runner {
             _ => None,
         };
         if let Ok(Some(home)) = &home
-            && matches!(self.why_kept_out(&adopted, home).await, Ok(None))
+            && matches!(self.why_not_stored(&adopted, home).await, Ok(None))
         {
             let document = home.document().clone();
             tokio::join!(adopted.receive(), outputs::write_while_running(&*document, &run));
@@ -167,7 +167,7 @@ impl Runner {
         before: Option<Notebook>,
         kernel: &dyn Kernel,
     ) -> bool {
-        match self.why_kept_out(adopted, notebook).await {
+        match self.why_not_stored(adopted, notebook).await {
             Ok(None) => self.write_end(notebook, &adopted.run, before, kernel, &*adopted.executor).await,
             Ok(Some(reason)) => {
                 adopted.run.note(reason);
@@ -178,7 +178,7 @@ impl Runner {
     }
 
     /// Why the outputs of a run do not belong into its cell; `None` if they do. Fails if the notebook cannot be read.
-    async fn why_kept_out(
+    async fn why_not_stored(
         &self,
         adopted: &Adopted,
         notebook: &OpenNotebook,

@@ -71,7 +71,7 @@ impl Session {
         if place.prefix().is_empty() && place.name() != self.place().name() {
             return format!("{}{path}", place.name()).into();
         }
-        self.note_shown(place, path);
+        self.remember_shown(place, path);
         path.clone()
     }
 
@@ -92,7 +92,7 @@ impl Session {
     }
 
     /// Notes that the agent was shown a path without a prefix, unless its place never changes.
-    pub(super) fn note_shown(&self, place: &Arc<dyn Place>, path: &NotebookPath) {
+    pub(super) fn remember_shown(&self, place: &Arc<dyn Place>, path: &NotebookPath) {
         if self.workspace.can_connect() {
             self.shown_paths().note(place, path);
         }

@@ -5,7 +5,7 @@
 //! `jupyter_server/services/contents/fileio.py`).
 
 use notebook::{Edit, Notebook};
-use place::{Error, Known};
+use place::{CachedVersion, Error};
 use rest::{ContentsQuery, Entry, Kind, RestError};
 
 use super::{ContentsStore, Version, text};
@@ -30,7 +30,7 @@ impl ContentsStore {
     pub(super) async fn recover(
         &self,
         error: RestError,
-        before: &Known<Version>,
+        before: &CachedVersion<Version>,
         wanted: &Notebook,
         edits: &[Edit],
     ) -> Recovered {

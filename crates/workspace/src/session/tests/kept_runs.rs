@@ -87,7 +87,7 @@ struct Server {
 impl Server {
     async fn new(memory: Arc<Memory>, state: &Path) -> Self {
         let workspace = Workspace::new(memory, Settings::default());
-        workspace.keep_history(state.to_path_buf());
+        workspace.record_history(state.to_path_buf());
         let session = Session::new(workspace);
         let opened = session.use_notebook("a", &"a.ipynb".into(), Mode::Connect).await.unwrap();
         session.choose_kernel(&opened, KernelSelector::Existing("kept".into())).await.unwrap();

@@ -10,7 +10,7 @@ use crate::session::{PastOperation, UndoTarget, Undone};
 /// A workspace that records, and the folder that it needs.
 fn recording() -> (Arc<Workspace>, tempfile::TempDir) {
     let ((_, workspace), folder) = (memory(), tempfile::tempdir().unwrap());
-    workspace.keep_history(folder.path().join("history"));
+    workspace.record_history(folder.path().join("history"));
     (workspace, folder)
 }
 
@@ -62,7 +62,7 @@ async fn another_session_of_the_same_client_is_somebody_else_until_it_ends() {
     // Two servers on one folder.
     let [(memory_here, here), (memory_there, there)] = [memory(), memory()];
     for workspace in [&here, &there] {
-        workspace.keep_history(folder.path().join("history"));
+        workspace.record_history(folder.path().join("history"));
     }
     let (one, opened) = agent(&here, "Claude Code").await;
     with_cells(&one, "a.ipynb", 3).await;
@@ -154,7 +154,7 @@ async fn a_cell_that_waits_for_its_run_is_refused() {
 async fn only_the_cell_that_another_program_runs_is_refused() {
     let (memory, workspace) = memory();
     let folder = tempfile::tempdir().unwrap();
-    workspace.keep_history(folder.path().join("history"));
+    workspace.record_history(folder.path().join("history"));
     let (session, opened) = agent(&workspace, "one").await;
     let (_, before) = with_cells(&session, "a.ipynb", 2).await;
     set(&session, &opened, 0, "x").await;
@@ -170,7 +170,7 @@ async fn only_the_cell_that_another_program_runs_is_refused() {
 async fn outputs_that_came_while_an_undo_was_planned_stay() {
     let (memory, workspace) = memory();
     let folder = tempfile::tempdir().unwrap();
-    workspace.keep_history(folder.path().join("history"));
+    workspace.record_history(folder.path().join("history"));
     let (session, opened) = agent(&workspace, "one").await;
     let (_, before) = with_cells(&session, "a.ipynb", 1).await;
     let id = before.cells()[0].id().clone();
@@ -242,7 +242,7 @@ async fn a_notebook_begins_with_the_operation_that_made_it_which_is_not_undone()
 #[tokio::test]
 async fn without_a_folder_changes_are_made_all_the_same() {
     let (_, workspace) = memory();
-    workspace.keep_history("/dev/null/nowhere".into());
+    workspace.record_history("/dev/null/nowhere".into());
     let (session, opened) = agent(&workspace, "one").await;
     with_cells(&session, "a.ipynb", 1).await;
     set(&session, &opened, 0, "x").await;
@@ -300,7 +300,7 @@ async fn a_verification_that_writes_fresh_outputs_begins_with_a_checkpoint() {
 #[tokio::test]
 async fn a_checkpoint_that_cannot_be_recorded_is_an_error() {
     let (_, workspace) = memory();
-    workspace.keep_history("/dev/null/nowhere".into());
+    workspace.record_history("/dev/null/nowhere".into());
     let (session, opened) = agent(&workspace, "one").await;
     with_cells(&session, "a.ipynb", 1).await;
     assert_eq!(session.checkpoint(&opened, "tidy").await.unwrap_err().kind, ErrorKind::Unavailable);

@@ -63,7 +63,7 @@ impl Executor for Slider {
 async fn slider() -> (Session, Arc<OpenNotebook>, tempfile::TempDir) {
     let (memory, workspace) = memory();
     let folder = tempfile::tempdir().unwrap();
-    workspace.keep_history(folder.path().join("history"));
+    workspace.record_history(folder.path().join("history"));
     *memory.executor.lock().unwrap() = Some(Arc::new(Slider::default()));
     let (session, opened) = agent(&workspace, "one").await;
     with_cells(&session, "a.ipynb", 2).await;
