@@ -230,7 +230,8 @@ impl KeeperFolder {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
     use std::sync::atomic::{AtomicBool, Ordering};
