@@ -44,7 +44,7 @@ fn of(kernel: &KeptKernel) -> String {
     kernel.notebook.as_ref().map(|path| format!(" of {}", path.display())).unwrap_or_default()
 }
 
-/// The kernel that is idle longest. One that somebody is attached to, or whose runs nobody has read, is not.
+/// The kernel that is idle longest. Attached kernels and those with unread runs do not count.
 fn longest_idle(kept: &[KeptKernel]) -> Option<usize> {
     let is_idle = |(_, kernel): &(usize, &KeptKernel)| {
         matches!(kernel.state, KeeperState::Idle | KeeperState::Dead { .. })

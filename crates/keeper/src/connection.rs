@@ -136,13 +136,13 @@ impl KeeperHandle {
     }
 }
 
-/// Asks a keeper how it is. Fails if it does not answer, or is of another version.
+/// Queries a keeper's status. Fails if it does not answer, or has another version.
 pub(crate) async fn greet(stream: UnixStream) -> Result<Welcome, KernelError> {
     let mut halves = Halves::new(stream);
     timeout(ANSWER_TIMEOUT, halves.greet()).await.unwrap_or_else(|_| Err(silent()))
 }
 
-/// Sends a keeper one frame after the greeting, without following its log. Fails if it does not answer, or is of another version.
+/// Sends a keeper one frame after the greeting, without following its log. Fails if it does not answer, or has another version.
 pub(crate) async fn tell(stream: UnixStream, frame: &ClientFrame) -> Result<(), KernelError> {
     let mut halves = Halves::new(stream);
     let telling = async {
@@ -152,7 +152,7 @@ pub(crate) async fn tell(stream: UnixStream, frame: &ClientFrame) -> Result<(), 
     timeout(ANSWER_TIMEOUT, telling).await.unwrap_or_else(|_| Err(silent()))
 }
 
-/// Asks a keeper to end its kernel and itself. Fails if it does not answer, or is of another version.
+/// Asks a keeper to stop its kernel and itself. Fails if it does not answer, or has another version.
 pub async fn end(stream: UnixStream) -> Result<(), KernelError> {
     let mut halves = Halves::new(stream);
     let ending = async {

@@ -58,7 +58,7 @@ pub async fn run_from_stdin(
         Ok(Err(error)) => {
             let failed = Answer::Failed { cause: error.cause.clone(), next: error.next.clone() };
             let answered = answer(&mut output, &failed).await;
-            // Whoever was answered tells those who wait.
+            // The caller that got the answer notifies the waiters.
             let ending = if answered.is_ok() { Ending::Asked } else { Ending::Unused };
             keeper.end_unstarted(&error.cause, ending).await;
             return answered;
@@ -129,7 +129,7 @@ async fn answer(output: &mut FramedWrite<pipe::Sender>, answer: &Answer) -> io::
     output.send(&serde_json::to_vec(answer)?).await
 }
 
-/// Makes the folder, and says there what is being started: whoever finds it later is told which runs waited for it.
+/// Creates the folder, and records the kernel to start, so that later servers find the waiting runs.
 fn prepare(spec: &KeeperSpec, folder: &KeeperFolder, launcher: Arc<dyn Launcher>) -> io::Result<Keeper> {
     folder.create()?;
     let mut lock = folder.lock()?.ok_or(io::ErrorKind::AddrInUse)?;

@@ -44,7 +44,7 @@ impl fmt::Display for OperationId {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UndoScope {
     pub operations: Vec<OperationId>,
-    /// If only what they did to some cells: to which.
+    /// The cells, if only what they did to some cells.
     pub only: Option<Vec<CellId>>,
 }
 

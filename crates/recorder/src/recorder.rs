@@ -229,7 +229,7 @@ impl Recorder {
         self.warning.for_agent.lock().take()
     }
 
-    /// Waits a moment for what is not written yet, unless that will be written: so that an answer says that nothing is recorded.
+    /// Waits briefly for a pending record, if its success is uncertain: so that an answer says that nothing is recorded.
     pub async fn settle(&self) {
         if !self.is_working.load(Ordering::Relaxed) || self.unwritten.load(Ordering::Relaxed) > BACKLOG {
             self.drain(ANSWER_WAIT).await;

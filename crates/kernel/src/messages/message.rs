@@ -150,7 +150,7 @@ impl Message {
         is_own.then_some(session)
     }
 
-    /// If the kernel publishes that it ends: whether it is to be restarted.
+    /// If the kernel publishes that it ends: whether it will be restarted.
     pub fn announced_end(&self) -> Option<bool> {
         #[derive(Deserialize, Default)]
         #[serde(default)]

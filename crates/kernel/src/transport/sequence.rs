@@ -96,8 +96,8 @@ pub struct Sequence {
     run: Option<RunSpan>,
     /// The execution for which the server's last notice was reported.
     reported: Option<String>,
-    /// How many messages a run must have had to have lost any. Kernels number what threads of theirs publish meanwhile in
-    /// another order than they send it, which looks like a loss at the end of a short run.
+    /// How many messages a run must have had to have lost any. Kernels number what their threads publish at the same
+    /// time in another order than they send it, which looks like a loss at the end of a short run.
     least_messages: u64,
 }
 

@@ -129,7 +129,7 @@ impl KnownKernel {
         }
     }
 
-    /// The instance in which a run was that has ended, and whether that is news. `process` is that which ran it, if it is another than
+    /// The kernel instance of an ended run, and whether it is newly detected. `process` is that which ran it, if it is another than
     /// when it began. Where processes have no names, counts tell: they grow, so that one that does not is of another instance.
     pub(super) fn counted(
         &mut self,

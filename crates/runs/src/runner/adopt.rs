@@ -22,8 +22,8 @@ const CHANGED: &str = "These outputs are not in the notebook: the cell has been 
 type Events = UnboundedReceiver<(SystemTime, Event)>;
 
 impl Runner {
-    /// Adopts the runs that earlier servers left at a kernel of `notebook`, whose next answer says what became of them. Returns
-    /// once that is known; what still runs is followed by a task.
+    /// Adopts the runs that earlier servers left at a kernel of `notebook`, and reports them in the notebook's next reply. Returns
+    /// once their outcomes are known; a task follows what still runs.
     pub async fn adopt(self: &Arc<Self>, kernel: &Arc<dyn Kernel>, notebook: &Arc<OpenNotebook>) {
         let notices = self.adopt_at(kernel, notebook.place(), Some(notebook)).await;
         for notice in notices {

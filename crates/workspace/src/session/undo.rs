@@ -56,7 +56,7 @@ pub struct Undone {
     pub cells: Vec<CellId>,
     /// The cells whose former outputs were too large to be kept.
     pub without_outputs: Vec<CellId>,
-    /// `None` if it was only to be shown.
+    /// `None` for a preview.
     pub applied: Option<Applied>,
     /// The indices of the cells that it has made stale.
     pub stale: Vec<usize>,
