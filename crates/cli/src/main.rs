@@ -37,7 +37,7 @@ fn main() -> ExitCode {
         return keep::run(&options);
     }
     #[cfg(windows)]
-    windows::keep_standard_handles();
+    windows::inherit_standard_handles();
     let cli = Cli::read();
     if let Some(Command::Colab(options)) = &cli.command
         && let Some(option) = options.not_built()

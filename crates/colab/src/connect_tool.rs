@@ -172,7 +172,7 @@ impl ConnectTool {
         let url = url.with_token(self.connection.token.expose(), self.connection.port);
         let mut command = self.browser.open(&url, &self.desktop).await;
         if let Ok(Some(command)) = &mut command {
-            self.connection.keep_until_connected(command.take_redirect());
+            self.connection.hold_until_connected(command.take_redirect());
         }
         opened.command = command.transpose();
         opened

@@ -46,14 +46,14 @@ pub(crate) enum Step {
     /// Write `response` and go on with WebSocket frames of the tab with this index. `rest` is what followed the head.
     Accept { tab: usize, by: ConnectedBy, response: String, rest: Vec<u8> },
     /// Write the response of the refusal and close the connection. `tab` is the index of the tab whose token was given.
-    Refuse { tab: Option<usize>, refusal: Refusal },
+    Refuse { tab: Option<usize>, refusal: HandshakeError },
     /// Close the connection without an answer: this is not an HTTP/1.1 GET request.
     Drop,
 }
 
 /// The check that the request failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Refusal {
+pub(crate) enum HandshakeError {
     MissingAuthorization,
     MalformedAuthorization,
     NotBearer,
@@ -68,7 +68,7 @@ pub(crate) enum Refusal {
     ForeignSubprotocol,
 }
 
-impl Refusal {
+impl HandshakeError {
     fn status(&self) -> &'static str {
         match self {
             Self::MissingAuthorization => "401 Missing authorization",
@@ -97,7 +97,7 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for HandshakeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::MissingAuthorization => f.write_str("missing authorization"),
@@ -165,7 +165,7 @@ impl Handshake {
 fn check(
     request: &httparse::Request<'_, '_>,
     tokens: &[&Secret],
-) -> Result<(usize, ConnectedBy, String), (Option<usize>, Refusal)> {
+) -> Result<(usize, ConnectedBy, String), (Option<usize>, HandshakeError)> {
     let headers = Headers(request.headers);
     let (tab, by) = authorize(request.path.unwrap_or_default(), headers, tokens).map_err(|no| (None, no))?;
     let response = upgrade(headers).map_err(|no| (Some(tab), no))?;
@@ -173,7 +173,7 @@ fn check(
 }
 
 /// The response to a request that carried a token.
-fn upgrade(headers: Headers<'_>) -> Result<String, Refusal> {
+fn upgrade(headers: Headers<'_>) -> Result<String, HandshakeError> {
     check_upgrade(headers)?;
     let key = websocket_key(headers)?;
     check_host(headers)?;
@@ -187,7 +187,11 @@ fn upgrade(headers: Headers<'_>) -> Result<String, Refusal> {
 }
 
 /// The index of the token that the request carries, and where the person had it from.
-fn authorize(path: &str, headers: Headers<'_>, tokens: &[&Secret]) -> Result<(usize, ConnectedBy), Refusal> {
+fn authorize(
+    path: &str,
+    headers: Headers<'_>,
+    tokens: &[&Secret],
+) -> Result<(usize, ConnectedBy), HandshakeError> {
     // Each comparison takes constant time. How many are made shows only which of the tabs the caller already knows.
     let position = |candidate: &str| tokens.iter().position(|token| token.matches(candidate));
     let tab_of = |candidate: &str| match position(candidate) {
@@ -200,16 +204,16 @@ fn authorize(path: &str, headers: Headers<'_>, tokens: &[&Secret]) -> Result<(us
         return Ok(tab);
     }
     let header = match headers.single("Authorization") {
-        Err(_) => return Err(Refusal::RepeatedAuthorization),
-        Ok(None | Some("")) => return Err(Refusal::MissingAuthorization),
+        Err(_) => return Err(HandshakeError::RepeatedAuthorization),
+        Ok(None | Some("")) => return Err(HandshakeError::MissingAuthorization),
         Ok(Some(header)) => header,
     };
     let (scheme, candidate) =
-        header.split_once(char::is_whitespace).ok_or(Refusal::MalformedAuthorization)?;
+        header.split_once(char::is_whitespace).ok_or(HandshakeError::MalformedAuthorization)?;
     if !scheme.eq_ignore_ascii_case("bearer") {
-        return Err(Refusal::NotBearer);
+        return Err(HandshakeError::NotBearer);
     }
-    tab_of(candidate.trim_start()).ok_or(Refusal::WrongToken)
+    tab_of(candidate.trim_start()).ok_or(HandshakeError::WrongToken)
 }
 
 #[derive(Clone, Copy)]
@@ -223,10 +227,10 @@ impl<'a> Headers<'a> {
     }
 
     /// The value of a header that must not be repeated.
-    fn single(self, name: &'static str) -> Result<Option<&'a str>, Refusal> {
+    fn single(self, name: &'static str) -> Result<Option<&'a str>, HandshakeError> {
         let mut values = self.all(name);
         match (values.next(), values.next()) {
-            (_, Some(_)) => Err(Refusal::Header { name, fault: "multiple values" }),
+            (_, Some(_)) => Err(HandshakeError::Header { name, fault: "multiple values" }),
             (value, None) => Ok(value),
         }
     }
@@ -236,36 +240,36 @@ impl<'a> Headers<'a> {
     }
 }
 
-fn check_upgrade(headers: Headers<'_>) -> Result<(), Refusal> {
+fn check_upgrade(headers: Headers<'_>) -> Result<(), HandshakeError> {
     if !headers.lists("Connection").any(|item| item.eq_ignore_ascii_case("upgrade")) {
-        return Err(Refusal::NoUpgrade("missing Connection: Upgrade header"));
+        return Err(HandshakeError::NoUpgrade("missing Connection: Upgrade header"));
     }
     let mut upgrade = headers.lists("Upgrade");
     match (upgrade.next(), upgrade.next()) {
         (Some(item), None) if item.eq_ignore_ascii_case("websocket") => Ok(()),
-        _ => Err(Refusal::NoUpgrade("missing Upgrade: websocket header")),
+        _ => Err(HandshakeError::NoUpgrade("missing Upgrade: websocket header")),
     }
 }
 
-fn websocket_key(headers: Headers<'_>) -> Result<&str, Refusal> {
+fn websocket_key(headers: Headers<'_>) -> Result<&str, HandshakeError> {
     let name = "Sec-WebSocket-Key";
-    let key = headers.single(name)?.ok_or(Refusal::Header { name, fault: "missing" })?;
+    let key = headers.single(name)?.ok_or(HandshakeError::Header { name, fault: "missing" })?;
     match base64::engine::general_purpose::STANDARD.decode(key) {
         Ok(nonce) if nonce.len() == 16 => {}
-        _ => return Err(Refusal::Header { name, fault: "expected 16 bytes of base64" }),
+        _ => return Err(HandshakeError::Header { name, fault: "expected 16 bytes of base64" }),
     }
     let name = "Sec-WebSocket-Version";
     match headers.single(name)? {
         Some("13") => Ok(key),
-        Some(_) => Err(Refusal::Header { name, fault: "expected 13" }),
-        None => Err(Refusal::Header { name, fault: "missing" }),
+        Some(_) => Err(HandshakeError::Header { name, fault: "expected 13" }),
+        None => Err(HandshakeError::Header { name, fault: "missing" }),
     }
 }
 
 /// Refuses DNS rebinding: a page whose host name resolves to this machine sends that name as the host.
-fn check_host(headers: Headers<'_>) -> Result<(), Refusal> {
+fn check_host(headers: Headers<'_>) -> Result<(), HandshakeError> {
     let name = "Host";
-    let host = headers.single(name)?.ok_or(Refusal::Header { name, fault: "missing" })?;
+    let host = headers.single(name)?.ok_or(HandshakeError::Header { name, fault: "missing" })?;
     let bare = match host.rsplit_once(':') {
         Some((bare, port)) if port.bytes().all(|b| b.is_ascii_digit()) => bare,
         _ => host,
@@ -273,24 +277,24 @@ fn check_host(headers: Headers<'_>) -> Result<(), Refusal> {
     if ["localhost", "127.0.0.1", "[::1]"].iter().any(|local| bare.eq_ignore_ascii_case(local)) {
         Ok(())
     } else {
-        Err(Refusal::ForeignHost)
+        Err(HandshakeError::ForeignHost)
     }
 }
 
-fn check_origin(headers: Headers<'_>) -> Result<(), Refusal> {
+fn check_origin(headers: Headers<'_>) -> Result<(), HandshakeError> {
     match headers.single("Origin")? {
-        None => Err(Refusal::MissingOrigin),
+        None => Err(HandshakeError::MissingOrigin),
         Some(origin) if ORIGINS.contains(&origin) => Ok(()),
-        Some(origin) => Err(Refusal::Origin(origin.chars().take(100).collect())),
+        Some(origin) => Err(HandshakeError::Origin(origin.chars().take(100).collect())),
     }
 }
 
-fn check_subprotocol(headers: Headers<'_>) -> Result<(), Refusal> {
+fn check_subprotocol(headers: Headers<'_>) -> Result<(), HandshakeError> {
     let mut offered = headers.lists("Sec-WebSocket-Protocol").peekable();
     if offered.peek().is_none() {
-        return Err(Refusal::MissingSubprotocol);
+        return Err(HandshakeError::MissingSubprotocol);
     }
-    if offered.any(|item| item == SUBPROTOCOL) { Ok(()) } else { Err(Refusal::ForeignSubprotocol) }
+    if offered.any(|item| item == SUBPROTOCOL) { Ok(()) } else { Err(HandshakeError::ForeignSubprotocol) }
 }
 
 #[cfg(test)]

@@ -89,7 +89,7 @@ impl TabConnection {
     }
 
     /// Removes what leads a browser here once it has done so, or when the next one is opened.
-    pub(crate) fn keep_until_connected(&self, redirect: Option<RedirectPage>) {
+    pub(crate) fn hold_until_connected(&self, redirect: Option<RedirectPage>) {
         let mut state = self.state.lock();
         state.redirect = redirect.filter(|_| state.page.is_none());
     }

@@ -4,11 +4,11 @@
 //! kind. Nothing here starts a program.
 
 mod copy;
-mod held;
 mod letter_case;
 mod listing;
 mod nearest;
 mod on_disk;
+mod open_handles;
 mod real_path;
 mod replacement;
 mod root;

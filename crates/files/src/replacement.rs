@@ -39,7 +39,7 @@ pub(crate) fn remove_leftovers(path: &Path) {
         let is_temporary =
             entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX));
         if is_temporary
-            && is_left(&entry.path()).unwrap_or(false)
+            && is_leftover(&entry.path()).unwrap_or(false)
             && let Err(error) = fs::remove_file(entry.path())
         {
             tracing::debug!("{} cannot be removed: {error}", entry.path().display());
@@ -47,7 +47,7 @@ pub(crate) fn remove_leftovers(path: &Path) {
     }
 }
 
-fn is_left(path: &Path) -> io::Result<bool> {
+fn is_leftover(path: &Path) -> io::Result<bool> {
     let metadata = fs::symlink_metadata(path)?;
     let is_old = metadata.modified()?.elapsed().is_ok_and(|age| age >= LEFTOVER_AGE);
     Ok(metadata.is_file() && is_old && File::open(path)?.try_lock().is_ok())

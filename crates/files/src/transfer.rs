@@ -10,10 +10,10 @@ use futures_util::stream::try_unfold;
 use place::{Error, ErrorKind, Existing, FileContent, NextStep};
 use tempfile::NamedTempFile;
 
-use crate::held::naming_holders;
 use crate::listing::{Wanted, is_notebook};
 use crate::nearest::Nearest;
 use crate::on_disk::on_disk;
+use crate::open_handles::naming_holders;
 use crate::replacement;
 use crate::root::Root;
 

@@ -104,7 +104,7 @@ impl Jupyter {
     /// Contacts the server of the documents.
     pub async fn status(&self) -> Result<Status, Error> {
         let status = self.handle.call(|server| async move { server.status().await }).await;
-        self.note_answer(status)
+        self.detect_after(status)
     }
 
     /// Contacts the server of the kernels.
@@ -122,7 +122,7 @@ impl Jupyter {
             }
         };
         let shown = self.prefix.shown(path);
-        match self.note_answer(self.handle.call(attributes).await)? {
+        match self.detect_after(self.handle.call(attributes).await)? {
             Some(EntryKind::Directory) => Err(Error::is_folder(&shown)),
             Some(_) if existing == Existing::Keep => Err(Error::file_exists(&shown)),
             Some(EntryKind::Notebook) => Err(Error::is_notebook_file(&shown)),
@@ -157,7 +157,7 @@ impl Jupyter {
     }
 
     /// Once the server of the documents has answered, its extensions can be detected.
-    fn note_answer<T>(&self, answer: Result<T, Error>) -> Result<T, Error> {
+    fn detect_after<T>(&self, answer: Result<T, Error>) -> Result<T, Error> {
         if answer.is_ok() {
             self.jupyterlab.detect();
         }
@@ -210,12 +210,12 @@ impl Place for Jupyter {
 
     fn list_files(&self, path: &str, max_depth: usize) -> Future<'_, Vec<FileEntry>> {
         let path = path.to_owned();
-        async move { self.note_answer(listing::list(&self.handle, &self.prefix, &path, max_depth).await) }
+        async move { self.detect_after(listing::list(&self.handle, &self.prefix, &path, max_depth).await) }
             .boxed()
     }
 
     fn notebooks(&self, limit: usize) -> Future<'_, FoundNotebooks> {
-        async move { self.note_answer(self.notebook_search.find(limit).await) }.boxed()
+        async move { self.detect_after(self.notebook_search.find(limit).await) }.boxed()
     }
 
     fn open(&self, path: &NotebookPath, mode: Mode) -> Future<'_, Arc<dyn Document>> {
@@ -225,7 +225,7 @@ impl Place for Jupyter {
                 Err(error) if mode == Mode::Connect => self.open_nearest(&path, error).await,
                 opened => opened,
             };
-            let document = self.note_answer(opened)?;
+            let document = self.detect_after(opened)?;
             if mode == Mode::Create {
                 self.notebook_search.add(document.path());
             }
@@ -295,7 +295,7 @@ impl Files for Jupyter {
         async move {
             let path = &*path?;
             let download = self.handle.call(|server| async move { server.download(path).await }).await;
-            let Download { size, pieces } = self.note_answer(download)?;
+            let Download { size, pieces } = self.detect_after(download)?;
             Ok(FileContent { size, mode: None, pieces: pieces.map_err(failure::of).boxed() })
         }
         .boxed()
@@ -307,7 +307,7 @@ impl Files for Jupyter {
             let path = path?;
             self.check_target(&path, existing).await?;
             let start = self.handle.call(|server| ready(server.upload(&path))).await;
-            let mut upload = self.note_answer(start)?;
+            let mut upload = self.detect_after(start)?;
             while let Some(piece) = content.pieces.next().await {
                 upload.append(&piece?).await.map_err(failure::of)?;
             }

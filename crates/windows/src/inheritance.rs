@@ -45,7 +45,7 @@ impl Drop for Inherited<'_> {
 /// Keeps the standard handles of this program from the processes that it starts from now on. Otherwise a browser that outlives this
 /// program would hold the pipe of a client that waits for its end. Where a process is meant to have one of them, the standard
 /// library gives it a copy.
-pub fn keep_standard_handles() {
+pub fn inherit_standard_handles() {
     let (input, output, error) = (io::stdin(), io::stdout(), io::stderr());
     for handle in [input.as_raw_handle(), output.as_raw_handle(), error.as_raw_handle()] {
         // SAFETY: nothing closes the standard handles. Where one is missing, this fails, and nothing is inherited.
@@ -81,7 +81,7 @@ mod tests {
         })
         .unwrap();
         assert!(is_inherited());
-        keep_standard_handles();
+        inherit_standard_handles();
         assert!(!is_inherited());
         // A process without one could not print.
         let mut command = Command::new("cmd.exe");

@@ -21,7 +21,7 @@ pub use busy::{is_busy, is_held, while_busy};
 pub use event::Event;
 pub use file::{Identity, identity, move_new, open_for_metadata, replace};
 pub use holders::holders;
-pub use inheritance::{keep_standard_handles, number, while_inherited};
+pub use inheritance::{inherit_standard_handles, number, while_inherited};
 pub use job::{CREATION_FLAGS, Job};
 pub use name::Name;
 pub use process::{is_alive, own_handle};

@@ -18,7 +18,7 @@ const MAX_JOINED_GAP: usize = 2;
 
 /// A range of the old text and the range of the new text that replaces it, in bytes; both hold whole characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Change {
+pub(crate) struct TextChange {
     pub(crate) old: Range<usize>,
     pub(crate) new: Range<usize>,
 }
@@ -26,7 +26,7 @@ pub(crate) struct Change {
 /// At most one change: all that is between the common prefix and the common suffix.
 ///
 /// Example: from `print(a)` to `print(ab)` the prefix is `print(a` and the suffix `)`, so the change is 7..7 → 7..8.
-pub(crate) fn around(old: &str, new: &str) -> Vec<Change> {
+pub(crate) fn around(old: &str, new: &str) -> Vec<TextChange> {
     let mut prefix = old.bytes().zip(new.bytes()).take_while(|(a, b)| a == b).count();
     while !old.is_char_boundary(prefix) || !new.is_char_boundary(prefix) {
         prefix -= 1;
@@ -36,14 +36,14 @@ pub(crate) fn around(old: &str, new: &str) -> Vec<Change> {
     while !old.is_char_boundary(old.len() - suffix) || !new.is_char_boundary(new.len() - suffix) {
         suffix -= 1;
     }
-    let change = Change { old: prefix..old.len() - suffix, new: prefix..new.len() - suffix };
+    let change = TextChange { old: prefix..old.len() - suffix, new: prefix..new.len() - suffix };
     if change.old.is_empty() && change.new.is_empty() { Vec::new() } else { vec![change] }
 }
 
 /// The changes in order, by lines first and then by characters within changed lines.
-pub(crate) fn between(old: &str, new: &str) -> Vec<Change> {
+pub(crate) fn between(old: &str, new: &str) -> Vec<TextChange> {
     let around = around(old, new);
-    let Some(Change { old: old_range, new: new_range }) = around.first() else { return around };
+    let Some(TextChange { old: old_range, new: new_range }) = around.first() else { return around };
     // Whole lines, so that an inserted line is one change.
     let start = old[..old_range.start].rfind('\n').map_or(0, |at| at + 1);
     let end = old[old_range.end..].find('\n').map_or(old.len(), |at| old_range.end + at + 1);
@@ -69,7 +69,7 @@ pub(crate) fn between(old: &str, new: &str) -> Vec<Change> {
     changes
 }
 
-impl Change {
+impl TextChange {
     fn moved(self, (old, new): (usize, usize)) -> Self {
         Self { old: self.old.start + old..self.old.end + old, new: self.new.start + new..self.new.end + new }
     }
@@ -85,7 +85,7 @@ fn characters(text: &str) -> Vec<&str> {
 }
 
 /// The differences between two texts, each given as its adjacent pieces.
-fn compare(old: &[&str], new: &[&str], deadline: Instant) -> Vec<Change> {
+fn compare(old: &[&str], new: &[&str], deadline: Instant) -> Vec<TextChange> {
     let (old_bounds, new_bounds) = (boundaries(old), boundaries(new));
     let mut equal = Capture::new();
     // Capturing cannot fail.
@@ -97,7 +97,7 @@ fn compare(old: &[&str], new: &[&str], deadline: Instant) -> Vec<Change> {
     let equal = equal.map(|step| (step.old_range(), step.new_range()));
     for (old_equal, new_equal) in equal.chain([(old.len()..old.len(), new.len()..new.len())]) {
         if old_at < old_equal.start || new_at < new_equal.start {
-            changes.push(Change {
+            changes.push(TextChange {
                 old: old_bounds[old_at]..old_bounds[old_equal.start],
                 new: new_bounds[new_at]..new_bounds[new_equal.start],
             });
@@ -118,8 +118,8 @@ fn boundaries(pieces: &[&str]) -> Vec<usize> {
 }
 
 /// Joins changes with hardly anything between them, such as letters that two words share by accident.
-fn join(changes: Vec<Change>) -> Vec<Change> {
-    let mut joined: Vec<Change> = Vec::with_capacity(changes.len());
+fn join(changes: Vec<TextChange>) -> Vec<TextChange> {
+    let mut joined: Vec<TextChange> = Vec::with_capacity(changes.len());
     for change in changes {
         match joined.last_mut() {
             Some(last) if change.old.start - last.old.end <= MAX_JOINED_GAP => {
@@ -136,7 +136,13 @@ fn join(changes: Vec<Change>) -> Vec<Change> {
 ///
 /// Changes are in bytes, the shared text counts UTF-16 code units. Example: in `é😀x = 1`, `x` starts at byte 6 (`é` has two
 /// bytes, `😀` four) and at unit 3 (one and two units).
-pub(crate) fn apply(text: &TextRef, old: &str, new: &str, changes: &[Change], txn: &mut TransactionMut<'_>) {
+pub(crate) fn apply(
+    text: &TextRef,
+    old: &str,
+    new: &str,
+    changes: &[TextChange],
+    txn: &mut TransactionMut<'_>,
+) {
     if !is_length(text, std::iter::once(old), txn) {
         let length = text.len(txn);
         text.remove_range(txn, 0, length);

@@ -271,7 +271,9 @@ fn endless_heads_are_dropped() {
 
 #[test]
 fn refusals_do_not_contain_the_token() {
-    for refusal in [Refusal::WrongToken, Refusal::Origin("null".into()), Refusal::NoUpgrade("x")] {
+    for refusal in
+        [HandshakeError::WrongToken, HandshakeError::Origin("null".into()), HandshakeError::NoUpgrade("x")]
+    {
         let response = refusal.response();
         let (head, body) = response.split_once("\r\n\r\n").unwrap();
         assert!(head.contains(&format!("Content-Length: {}", body.len())), "{response}");

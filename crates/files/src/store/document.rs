@@ -19,7 +19,7 @@ use tokio::task::spawn_blocking;
 use super::displaced::{Displaced, DisplacedFiles, Late};
 use super::file::Version;
 use super::{file, io_error, lock};
-use crate::held::naming_holders;
+use crate::open_handles::naming_holders;
 use crate::real_path::canonicalize;
 use crate::replacement;
 use crate::stamp::Stamp;

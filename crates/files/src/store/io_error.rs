@@ -4,7 +4,7 @@ use std::io;
 
 use place::{Error, ErrorKind, NextStep};
 
-use crate::held::who_holds;
+use crate::open_handles::who_holds;
 
 const CLOSE_IT: &str = "Close the file in other programs, then try again.";
 

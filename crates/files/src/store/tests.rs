@@ -1,7 +1,7 @@
 //! Two stores on one folder stand for two programs.
 
 #[cfg(windows)]
-mod held;
+mod open_handles;
 
 use std::fs::File;
 #[cfg(unix)]

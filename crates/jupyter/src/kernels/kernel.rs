@@ -114,7 +114,7 @@ impl ServerKernel {
         self.state.lock().owner = Owner::Notebook;
     }
 
-    pub(super) fn note_use(&self) {
+    pub(super) fn mark_used(&self) {
         self.state.lock().last_used = Some(SystemTime::now());
     }
 

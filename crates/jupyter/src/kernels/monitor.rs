@@ -20,7 +20,7 @@ pub(super) fn monitor(kernel: Weak<ServerKernel>, client: &Client) {
             let Some(kernel) = kernel.upgrade() else { return };
             let state = status.borrow_and_update().clone();
             match changed {
-                Ok(Ok(())) => kernel.note_use(),
+                Ok(Ok(())) => kernel.mark_used(),
                 Ok(Err(_)) => return,
                 Err(_) => {}
             }

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 /// Makes the changes as a text without others would.
-fn made(old: &str, new: &str, changes: &[Change]) -> String {
+fn made(old: &str, new: &str, changes: &[TextChange]) -> String {
     let mut text = old.to_owned();
     for change in changes.iter().rev() {
         text.replace_range(change.old.clone(), &new[change.new.clone()]);
@@ -36,7 +36,7 @@ fn characters_are_never_split() {
     // They share the first bytes of their encoding.
     assert_eq!(replaced("\u{1f600}", "\u{1f601}"), [("\u{1f600}", "\u{1f601}")]);
     assert_eq!(replaced("xé", "xè"), [("é", "è")]);
-    assert_eq!(around("éa", "èa"), [Change { old: 0..2, new: 0..2 }]);
+    assert_eq!(around("éa", "èa"), [TextChange { old: 0..2, new: 0..2 }]);
 }
 
 #[test]

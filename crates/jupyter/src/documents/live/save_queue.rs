@@ -5,12 +5,12 @@ use ydoc::{LiveNotebook, Room, SaveOutcome, SaveRequest};
 
 #[derive(Default)]
 pub(super) struct SaveQueue {
-    in_flight: Option<Request>,
+    in_flight: Option<PendingSave>,
     /// Those who wait for the next request.
     waiting: Vec<oneshot::Sender<Reply>>,
 }
 
-struct Request {
+struct PendingSave {
     id: u64,
     /// The hash of the file when the request was sent.
     hash: Option<String>,
@@ -55,7 +55,8 @@ impl SaveQueue {
             return None;
         }
         let SaveRequest { id, frame } = room.save();
-        self.in_flight = Some(Request { id, hash: live.hash(), waiters: std::mem::take(&mut self.waiting) });
+        self.in_flight =
+            Some(PendingSave { id, hash: live.hash(), waiters: std::mem::take(&mut self.waiting) });
         Some(frame)
     }
 
