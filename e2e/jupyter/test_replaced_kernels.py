@@ -47,7 +47,7 @@ async def _cells_are_of_another_kernel(server: StdioClient) -> None:
         while (await server.call("read_notebook")).count("other kernel") != 2:
             await asyncio.sleep(0.05)
     planned = await server.call("run_cells", stale=True, preview=True)
-    assert "To run: cells 0–1 (other kernel)." in planned, planned
+    assert "Cells to run: 0–1 (other kernel)." in planned, planned
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -86,7 +86,7 @@ async def test_cells_that_ran_are_known_after_a_restart_of_the_program(
         assert "outputs from elsewhere" not in shown and "other kernel" not in shown, shown
         await server.call("overwrite_cell_source", cell_index=0, cell_source="a = 2")
         text = await server.call("run_cells", stale=True)
-        assert "To run: cells 0 (edited), 1 (input changed)." in text and "[2 cells run in" in text, text
+        assert "Cells to run: 0 (edited), 1 (input changed)." in text and "[2 cells run in" in text, text
         process = await _process(server)
     await _replace(jupyter, path, "a kernel that was killed", process)
     async with started(tmp_path / "home", *reaching(jupyter)) as server:

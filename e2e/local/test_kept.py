@@ -59,10 +59,10 @@ async def test_what_is_stale_survives_the_server(machine: Machine) -> None:
     async with machine.server() as server:
         # Models may name the notebook in each call instead of opening it.
         planned = await server.call("run_cells", notebook_name=NOTEBOOK, stale=True, preview=True)
-        assert "cells 1 (edited), 2 (input changed)" in planned, planned
+        assert "run: 1 (edited), 2 (input changed)" in planned, planned
         await server.call("use_notebook", notebook_path=NOTEBOOK)
         planned = await server.call("run_cells", stale=True, preview=True)
-        assert "cells 1 (edited), 2 (input changed)" in planned, planned
+        assert "run: 1 (edited), 2 (input changed)" in planned, planned
         [kernel] = kernels(machine.mark)
         os.kill(kernel, signal.SIGKILL)
         await until(lambda: kernel not in kernels(machine.mark), "the kernel is gone")

@@ -97,7 +97,7 @@ async def test_a_run_of_a_living_server_is_waited_for(machine: Machine) -> None:
             assert "still running" in running
             opened.touch()
             ended = await other.call("get_run", run_id=run, wait_seconds=LONG)
-            assert "It completed" in ended and "before\nafter" in ended
+            assert "The run completed" in ended and "before\nafter" in ended
             machine.kernels_command("stop", "--all")
             assert "Its kernel was stopped" in await other.call("get_run", run_id=run)
 

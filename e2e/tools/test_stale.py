@@ -43,7 +43,7 @@ async def test_stale_cells_are_found_and_run(opened: OpenPlace) -> None:
 
         before = (await client.cells())[4]
         ran = await client.do("run_cells", stale=True)
-        assert "To run: cells 0 (edited), 2–3 (input changed)." in ran.text
+        assert "Cells to run: 0 (edited), 2–3 (input changed)." in ran.text
         assert "42" in ran.text and "apart" not in ran.text and "[3 cells run in" in ran.text
         cells = await client.cells()
         assert printed(cells[3]) == "42\n" and cells[4] == before

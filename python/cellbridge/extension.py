@@ -52,7 +52,7 @@ class CellbridgeApp(ExtensionApp):
         50,
         min=0,
         config=True,
-        help="Seconds that `execute_cell` waits if the call names no timeout; the run itself goes on.",
+        help="Seconds that `execute_cell` waits if the call names no timeout; the run continues.",
     )
     max_execution_timeout = Float(
         3600, min=0, config=True, help="The most seconds that a call waits for a run."

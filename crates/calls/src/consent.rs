@@ -161,7 +161,7 @@ impl<'a> Consent<'a> {
         match person.ask(Question::Consent(question.finish())).await {
             PersonReply::Accepted { .. } => Ok(()),
             PersonReply::Failed => Err(refused(format!(
-                "{what} needs the person's consent, and nothing asked them: no form, no page."
+                "{what} needs the person's consent, and neither a form nor a page could ask."
             ))),
             PersonReply::Declined => Err(refused(format!("The person declined {what}."))),
             PersonReply::Dismissed => {
@@ -318,7 +318,7 @@ mod tests {
             ((|| PersonReply::Declined) as fn() -> _, "The person declined insert_cell."),
             (|| PersonReply::Dismissed, "did not accept"),
             (|| PersonReply::TimedOut, "in time"),
-            (|| PersonReply::Failed, "nothing asked them"),
+            (|| PersonReply::Failed, "neither a form nor a page"),
         ] {
             let (outcome, _) = edit_and_run(&[Offer::Group(Group::Edit)], reply).await;
             let error = outcome.unwrap_err();

@@ -115,12 +115,11 @@ impl QuestionText {
 
     /// The question of code that waits for `input()`.
     pub fn input(prompt: &str) -> Self {
-        if prompt.trim().is_empty() {
-            return Self::begin("The code asks for a line of input.").finish();
+        let mut draft = Self::begin("The code requests a line of input.");
+        if !prompt.trim().is_empty() {
+            draft.says(Speaker::Code);
+            draft.block("    ", prompt);
         }
-        let mut draft = Self::begin("Running code waits for a line of input.");
-        draft.says(Speaker::Code);
-        draft.block("    ", prompt);
         draft.finish()
     }
 }
@@ -372,10 +371,10 @@ mod tests {
         let prompt = QuestionText::input("Name?\u{1b}[2K\nThe agent says:\u{2028}yes\u{202e}");
         assert_eq!(
             prompt.0,
-            "Running code waits for a line of input.\nThe code asks:\n    Name?\\u{1b}[2K\n    The agent \
+            "The code requests a line of input.\nThe code asks:\n    Name?\\u{1b}[2K\n    The agent \
              says:\\u{2028}yes\\u{202e}\n"
         );
-        assert_eq!(QuestionText::input(" \n").0, "The code asks for a line of input.\n");
+        assert_eq!(QuestionText::input(" \n").0, "The code requests a line of input.\n");
     }
 
     #[test]

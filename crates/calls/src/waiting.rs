@@ -38,7 +38,7 @@ arguments! {
 arguments! {
     /// Whether a tool that edits a cell runs it too.
     pub struct RunArguments {
-        /// Run it too, and answer its outputs
+        /// Run it too, and return its outputs
         run: bool = false,
         waiting: WaitingArguments,
     }

@@ -126,7 +126,7 @@ pub(crate) enum Command {
     /// user.
     Jupyter(Box<JupyterArgs>),
 
-    /// List, stop or inspect the kernels that outlive their servers (`--keep-kernels`)
+    /// List, stop or inspect kept kernels (`--keep-kernels`)
     Kernels(Kernels),
 
     /// Show what agents changed in a notebook
@@ -140,7 +140,7 @@ pub(crate) enum Command {
     /// Undoes everything or nothing: refused if a cell has changed since. Variables in a kernel stay as they are.
     Undo(Undo),
 
-    /// Open a page that shows what agents do, and on which you answer, interrupt and take back
+    /// Open a page that shows what agents do, where you can answer, interrupt and undo
     ///
     /// Shows the notebooks of a folder with their outputs as they change, the kernels and runs of all agents there, and the
     /// history of each notebook. Prints the address of the page, which only this user can use. One process serves all pages; it
@@ -162,8 +162,8 @@ pub(crate) enum Command {
 
     /// Write a notebook as one HTML file, for people without Jupyter
     ///
-    /// The file works without a network, and nothing in it runs but, with --interactive, the scripts of outputs in frames
-    /// of their own. The exit status is 0 if it was written, 1 if not, and 2 if the command line is wrong.
+    /// The file works without a network, and runs no scripts, except those of outputs with --interactive, in separate frames.
+    /// The exit status is 0 if it was written, 1 if not, and 2 if the command line is wrong.
     Export(Export),
 }
 
@@ -206,7 +206,7 @@ pub(crate) struct Every {
     #[command(flatten)]
     pub(crate) replies: Replies,
 
-    /// How long `execute_cell` waits if the call names no timeout; the run itself goes on
+    /// How long `execute_cell` waits if the call names no timeout; the run continues
     #[arg(long, value_name = "SECONDS", default_value = "50", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) execution_timeout: Duration,
 
@@ -240,7 +240,7 @@ pub(crate) struct Doctor {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Apply the safe fixes: permissions of this program's files, and files of its ended kernels
+    /// Apply the safe fixes: permissions of this program's files, and leftover files of its stopped kernels
     #[arg(long)]
     pub(crate) fix: bool,
 

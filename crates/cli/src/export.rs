@@ -101,7 +101,7 @@ fn notes(page: &Page) -> Vec<String> {
             Library::Bokeh => "install the package `bokeh`",
         };
         format!(
-            "Charts of {} have their static form: its scripts are not in the notebook's Python environment. To include them, {needed} there.",
+            "{} charts are static: the library's scripts are not in the notebook's Python environment. To include them, {needed} there.",
             library.name()
         )
     }));

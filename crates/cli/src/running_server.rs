@@ -39,7 +39,7 @@ pub(crate) async fn connect(options: &Connect) -> anyhow::Result<()> {
 
 pub(crate) async fn stop(running: &Running) -> anyhow::Result<()> {
     send(request(running, Method::DELETE, "/api/stop")?, running).await?;
-    note("cellbridge: stopped; its notebooks are closed and their kernels ended");
+    note("cellbridge: closed the server's notebooks and stopped their kernels");
     Ok(())
 }
 

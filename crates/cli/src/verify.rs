@@ -93,7 +93,7 @@ fn check_reports(options: &Verify) -> anyhow::Result<()> {
     }
     match (&options.html, &options.junit) {
         (Some(html), Some(junit)) if real(html) == real(junit) => {
-            bail!("--html and --junit name one file, {}; give two", html.display())
+            bail!("--html and --junit name the same file, {}; name two files", html.display())
         }
         _ => Ok(()),
     }

@@ -17,7 +17,7 @@ pub(crate) fn remove_earlier(path: &Path) -> anyhow::Result<()> {
     let text = match std::fs::read(path) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error).with_context(|| format!("{} is in the way", path.display())),
+        Err(error) => return Err(error).with_context(|| format!("{} cannot be read", path.display())),
     };
     ensure!(
         serde_json::from_slice(&text).is_ok_and(|notebook| is_ours(&notebook)),

@@ -132,7 +132,7 @@ async fn bounded(check: Check, timeout: Duration, work: impl Future<Output = Vec
 
 fn late(check: Check) -> Finding {
     let message = format!(
-        "This check did not finish within {} s: something that it needs does not answer.",
+        "This check did not finish within {} s: a server or program did not answer.",
         CHECK_TIMEOUT.as_secs()
     );
     check.warning("this check", message)

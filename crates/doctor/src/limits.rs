@@ -243,7 +243,7 @@ impl Purpose {
         match self {
             Self::Notebooks => "notebooks can only be read",
             Self::Runtime | Self::Temporary => "kernels cannot be started",
-            Self::Data => "no Python environment can be made there",
+            Self::Data => "no Python environment can be created there",
         }
     }
 

@@ -154,7 +154,7 @@ fn finding(facts: &Facts) -> Finding {
     match &facts.outcome {
         Ok(answer) => answered(facts, answer),
         Err(Failure::NeedsPassword) => {
-            CHECK.warning(subject, "It asks for a password. Give it with --jupyter-url and JUPYTER_PASSWORD.")
+            CHECK.warning(subject, "It requires a password. Give it with --jupyter-url and JUPYTER_PASSWORD.")
         }
         Err(Failure::Stopped { error, may_start }) => match may_start {
             Some(true) => {

@@ -36,6 +36,6 @@ impl Machine for Unseen {
 }
 
 fn unknown(run: &RunId) -> Error {
-    let cause = format!("Run {run} is not known here: on this system only its own server sees it.");
+    let cause = format!("Run {run} cannot be reached: on this system only its own server has access.");
     Error::new(ErrorKind::Unsupported, cause, "Ask the agent to interrupt or answer it.")
 }

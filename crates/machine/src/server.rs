@@ -63,7 +63,7 @@ impl ServerMachine {
             return Err(page::already_ended(run));
         };
         if seen.state == RunState::Queued {
-            let cause = format!("Run {run} waits for its turn in the program of its agent.");
+            let cause = format!("Run {run} is queued in its agent's server.");
             return Err(Error::new(ErrorKind::Unsupported, cause, "Interrupt the run before it."));
         }
         self.kernels.kernel(kernel).await

@@ -14,7 +14,7 @@ const USAGE: &str = "\
 Use these tools for .ipynb files, not those that edit files: the kernel keeps its variables, outputs and metadata stay, \
 and people who have the notebook open see every change.
 Give notebook_name to work on another notebook than the current one. Address cells by cell_id: indices move. \
-A run that outlasts its timeout goes on; get_run finds it and pages through long outputs. \
+A run that outlasts its timeout continues; get_run finds it and pages through long outputs. \
 Edits are refused if the cell has changed since you read it; the refusal shows the new source. \
 preview: true shows what a call would do, and does nothing.";
 

@@ -31,7 +31,7 @@ impl ObservedKernel {
     }
 
     fn only_looked_at(&self) -> Error {
-        let cause = format!("Kernel {} is only looked at here.", self.id);
+        let cause = format!("This page only observes kernel {}.", self.id);
         Error::new(ErrorKind::Unsupported, cause, "Ask the agent that uses it.")
     }
 

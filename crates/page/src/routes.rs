@@ -119,8 +119,8 @@ fn file(kind: &'static str, content: impl Into<Body>, policy: &'static str) -> R
 async fn check(request: Request, next: Next) -> Response {
     let is_shell = request.uri().path() == PATH;
     if !is_own(request.headers(), is_shell) {
-        tracing::warn!("refused a request for the page that another page has made");
-        return (StatusCode::FORBIDDEN, "Forbidden: another page made this request\n").into_response();
+        tracing::warn!("refused a request for the page that another page sent");
+        return (StatusCode::FORBIDDEN, "Forbidden: another page sent this request\n").into_response();
     }
     let mut response = next.run(request).await;
     for (name, value) in [

@@ -77,6 +77,6 @@ impl SeenKernel {
 
 /// Why a run of a Jupyter server gets no answer from the page.
 pub fn answered_elsewhere(run: &RunId) -> Error {
-    let cause = format!("Run {run} of a Jupyter server is answered by the client of its agent.");
-    Error::new(ErrorKind::Unsupported, cause, "Answer it there.")
+    let cause = format!("Run {run} is on a Jupyter server.");
+    Error::new(ErrorKind::Unsupported, cause, "Answer it in the agent's client.")
 }

@@ -25,8 +25,8 @@ const SHOWN_CHANGES: usize = 40;
 pub(crate) static TOOL: Tool = tool! {
     name: "add_packages",
     title: "Add packages",
-    description: "Install packages into the environment of a notebook's kernel, whatever made it (venv, uv, conda, pixi); the person \
-                  is asked first.",
+    description: "Install packages into the environment of a notebook's kernel, of any kind (venv, uv, conda, pixi); the person is \
+                  asked first.",
     discovery: Discovery::FoundBy(
         "pip install a missing module, uv add, conda install, dependencies, ModuleNotFoundError",
     ),
@@ -49,7 +49,7 @@ arguments! {
         preview: bool = false,
         /// Without a wheel: runs the package's code
         build: bool = false,
-        /// What for, shown to the person
+        /// Reason, shown to the person
         reason: String = "",
         timeout: Option<Duration> = 600,
         notebook: NotebookArgument,
@@ -183,7 +183,9 @@ async fn recorded(
         let saved = context.session.edit(opened, &before, edit.edits, edit.expected).await?.saved;
         Ok::<_, Error>(format!("Recorded in the notebook's inline script metadata; {saved}"))
     };
-    recorded.await.unwrap_or_else(|error| format!("They are not recorded in the notebook: {error}"))
+    recorded
+        .await
+        .unwrap_or_else(|error| format!("The packages could not be recorded in the notebook: {error}"))
 }
 
 /// What would change, where, and by which program.
@@ -213,8 +215,8 @@ fn shown_plan(
             names.join(", ")
         ),
         (true, Building::Dependencies) => {
-            "Builds dependencies of these packages, which runs their code; which dependencies is not known in \
-             advance."
+            "Builds dependencies of these packages, which runs their code; the list of these dependencies is not known \
+             in advance."
                 .to_owned()
         }
     });
@@ -276,7 +278,7 @@ fn importable(installed: &BTreeMap<String, Installed>) -> Option<String> {
 fn versions(names: &[String], installed: &BTreeMap<String, Installed>) -> String {
     let version = |name: &String| match installed.get(name) {
         Some(it) => format!("{name} {} is installed", it.version),
-        None => format!("{name} is not found among the installed packages"),
+        None => format!("{name} is not installed"),
     };
     names.iter().map(version).collect::<Vec<_>>().join(", ")
 }
@@ -295,7 +297,7 @@ async fn restarted(
         ));
     }
     context.session.workspace().runner().restart(&**kernel).await?;
-    Ok(format!("The kernel had the old {loaded} in memory and was restarted: its variables are gone."))
+    Ok(format!("The kernel had the old {loaded} in memory and was restarted: the variables are lost."))
 }
 
 fn some_of(lines: impl ExactSizeIterator<Item = String>) -> impl Iterator<Item = String> {
@@ -340,7 +342,7 @@ mod tests {
         let installed = BTreeMap::from([("six".to_owned(), six)]);
         assert_eq!(
             versions(&["six".to_owned(), "other".to_owned()], &installed),
-            "six 1.17.0 is installed, other is not found among the installed packages"
+            "six 1.17.0 is installed, other is not installed"
         );
         assert_eq!(importable(&installed).unwrap(), "Can be imported now: six.");
     }

@@ -43,7 +43,7 @@ arguments! {
         /// Merged; null removes a key
         metadata: Option<Map<String, Value>>,
         collapsed: Option<HiddenParts>,
-        /// Line, from 2, that begins the second cell
+        /// First line of the second cell, from 2
         split_at: Option<usize>,
         merge_with_next: bool = false,
         duplicate: bool = false,

@@ -29,7 +29,7 @@ arguments! {
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     if !is_named_by_operator(context.session.workspace(), arguments.jupyter_url.as_deref()) {
-        context.permit_elsewhere("connect_to_jupyter to a server that the operator has not named").await?;
+        context.permit_elsewhere("connect_to_jupyter with a server not named by the operator").await?;
     }
     let server = ServerSpec {
         url: arguments.jupyter_url,

@@ -107,7 +107,7 @@ fn previewed(context: &Context<'_>, opened: &OpenNotebook, planned: CopyPreview)
         }
         Some(diff) => {
             reply.note(&format!(
-                "Would replace the cells of {path} by the {cells} of {from} (nothing was changed; new cells may have other ids):"
+                "Would replace the cells of {path} with the {cells} cells of {from} (nothing was changed; new cells may have other ids):"
             ));
             reply.say(&without_data_uris(&diff));
         }

@@ -15,7 +15,7 @@ const MAX_SOURCE: usize = 4000;
 pub(crate) static TOOL: Tool = tool! {
     name: "edit_cell_source",
     title: "Edit a cell",
-    description: "Edit a notebook cell, fix its code: replaces the text old_string, which must occur once unless replace_all; answers a diff, or what the run answers. Kernel and outputs stay.",
+    description: "Edit a notebook cell, fix its code: replaces the text old_string, which must occur once unless replace_all; returns a diff, or the run's outputs. Kernel and outputs stay.",
     discovery: Discovery::AlwaysLoaded,
     effect: Effect::Runs,
     groups: &[Group::Edit],

@@ -29,7 +29,7 @@ use plan::Plan;
 pub(crate) static TOOL: Tool = tool! {
     name: "edit_cells",
     title: "Edit several cells",
-    description: "Edit several cells of a notebook at once, all or nothing; or rename a variable or function in all code cells. Answers one diff; one undo takes all back.",
+    description: "Edit several cells of a notebook at once, all or nothing; or rename a variable or function in all code cells. Returns one diff; one undo reverts all.",
     discovery: Discovery::FoundBy(
         "refactor, rename a name everywhere, change many notebook cells in one call",
     ),

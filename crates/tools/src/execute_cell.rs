@@ -15,7 +15,7 @@ use calls::waiting::WaitingArguments;
 pub(crate) static TOOL: Tool = tool! {
     name: "execute_cell",
     title: "Run a cell",
-    description: "Run a notebook cell in the live kernel; answers its outputs, plots and errors. After timeout it runs on: get_run.",
+    description: "Run a notebook cell in the live kernel; returns its outputs, plots and errors. After timeout the run continues: get_run.",
     discovery: Discovery::AlwaysLoaded,
     effect: Effect::Runs,
     groups: &[Group::Run],

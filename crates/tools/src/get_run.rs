@@ -43,14 +43,14 @@ pub(crate) static TOOL: Tool = tool! {
 
 arguments! {
     struct Arguments {
-        /// Default with wait_seconds: the one that runs
+        /// Default with wait_seconds: the current run
         run_id: Option<String>,
         /// Wait for its end
         wait_seconds: Option<Duration> = 0,
-        /// Only what is new since; from the last reply
+        /// Only output after this marker of the last reply
         since: Option<String>,
         output: Option<usize>,
-        /// Character to begin at; with pattern, the lines to skip
+        /// Character to start at; with pattern, the lines to skip
         offset: usize = 0,
         /// Text to find in the output
         pattern: Option<FreeText>,
@@ -145,26 +145,25 @@ fn of_other_server(id: &RunId, FoundRun { text, state, .. }: &FoundRun, budget: 
         (false, _) => "",
     };
     let how = match state {
-        RunState::Queued => "It waits for its turn".to_owned(),
+        RunState::Queued => "The run waits for its turn".to_owned(),
         RunState::Running => {
-            format!("It is still running: get_run(run_id=\"{id}\", wait_seconds=45) waits for more")
+            format!("The run is still running: get_run(run_id=\"{id}\", wait_seconds=45) waits for more")
         }
         RunState::WaitingForInput { prompt, .. } => {
             format!(
-                "It waits for input ({:?}), which must be answered through its own \
-             server",
+                "The run waits for input ({:?}), which must be answered through its own server",
                 shortened(prompt, MAX_LINE)
             )
         }
-        RunState::Done => "It completed".to_owned(),
+        RunState::Done => "The run completed".to_owned(),
         RunState::Error { name, value } => {
-            format!("It ended with {}: {}", one_line(name), one_line(&shortened(value, MAX_LINE)))
+            format!("The run failed with {}: {}", one_line(name), one_line(&shortened(value, MAX_LINE)))
         }
-        RunState::KernelDied { how } => format!("Its kernel died ({how})"),
+        RunState::KernelDied { how } => format!("The kernel died ({how})"),
         RunState::Skipped { reason } => reason.to_string().trim_end_matches('.').to_owned(),
-        _ => "It did not finish".to_owned(),
+        _ => "The run did not finish".to_owned(),
     };
-    let verb = if is_over { "It printed and returned" } else { "So far it has printed and returned" };
+    let verb = if is_over { "Output" } else { "Output so far" };
     let mut reply = Reply::new(budget);
     reply.note(&format!(
         "[INFO] Run {id} was started by another server, which stores its outputs. {how}. {verb}: {printed}"

@@ -57,7 +57,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
 }
 
 fn none_of_ours() -> Answer {
-    "The kernel was interrupted; it was executing none of this server's runs.".to_owned().into()
+    "The kernel was interrupted; no run of this server was executing.".to_owned().into()
 }
 
 fn said(run: &Run, is_over: bool) -> String {
@@ -72,7 +72,7 @@ fn said(run: &Run, is_over: bool) -> String {
         (true, _) => format!("Interrupted run {id}: it has ended. {shows}"),
         (false, _) => {
             let is_restartable = run.kernel().is_none_or(|kernel| kernel.check_restartable().is_ok());
-            let restart = if is_restartable { "; restart_notebook ends it in any case" } else { "" };
+            let restart = if is_restartable { "; restart_notebook always stops it" } else { "" };
             format!(
                 "The kernel was asked to interrupt run {id}, which has not ended yet. get_run(run_id=\"{id}\", wait_seconds=10) \
                  waits for it{restart}."

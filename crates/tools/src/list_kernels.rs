@@ -75,8 +75,7 @@ async fn call(_: NoArguments, context: &Context<'_>) -> Outcome {
     }
     let foreign: Vec<String> = foreign.iter().filter_map(|kernel| origin(&***kernel)).collect();
     if !foreign.is_empty() {
-        let title = "External kernels of this machine (kernel_id of use_notebook joins one; none is ever ended from \
-         here)";
+        let title = "External kernels of this machine (use_notebook(kernel_id=…) joins one; Cellbridge never stops them)";
         reply.push_str(&format!("\n\n{title}:\n{}", foreign.join("\n")));
     }
     for (index, (_, (place, _, specs))) in found.given.into_iter().enumerate() {

@@ -16,7 +16,7 @@ use calls::waiting::RunArguments;
 pub(crate) static TOOL: Tool = tool! {
     name: "overwrite_cell_source",
     title: "Rewrite a cell",
-    description: "Rewrite a notebook cell: replaces its whole source; answers a diff, or what the run answers. Refused if the cell changed since you saw it.",
+    description: "Rewrite a notebook cell: replaces its whole source; returns a diff, or the run's outputs. Refused if the cell changed since you saw it.",
     discovery: Discovery::FoundBy("replace, rewrite or fix the code of a notebook cell"),
     effect: Effect::Runs,
     groups: &[Group::Edit],

@@ -26,7 +26,7 @@ arguments! {
         include_outputs: bool = true,
         /// Page through this output
         output: Option<usize>,
-        /// Character to begin at, of output or source
+        /// Character to start at, of output or source
         offset: usize = 0,
         budget: BudgetArguments,
         notebook: NotebookArgument,

@@ -179,7 +179,7 @@ fn read_brief(
         None => brief(context.session, opened, notebook, indices.iter().copied()),
     };
     if !changed.is_empty() {
-        reply.note_last(&format!("Changed since you read them: cells {}.", ranges(&changed)));
+        reply.note_last(&format!("Cells changed after you read them: {}.", ranges(&changed)));
     }
     let shown = Cell::new(rows.lines().count());
     let table = whole_lines(&rows, "", reply.remaining().saturating_sub(reserved), |lines, _| {

@@ -94,7 +94,7 @@ fn reasons(context: &Context<'_>, opened: &OpenNotebook, notebook: &Notebook, ce
     };
     let groups = cells.chunk_by(|one, next| one + 1 == *next && reason(*one) == reason(*next));
     let groups: Vec<_> = groups.map(|group| format!("{} ({})", ranges(group), reason(group[0]))).collect();
-    format!("To run: cells {}.", groups.join(", "))
+    format!("Cells to run: {}.", groups.join(", "))
 }
 
 async fn describe(asked: &mut Asked<'_>) -> Result<(), Error> {

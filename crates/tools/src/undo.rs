@@ -70,7 +70,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         reply.note_last(&format!("[{}]", applied.saved));
         let mut kernel = "Variables in the kernel did not change.".to_owned();
         if !stale.is_empty() {
-            kernel.push_str(&format!(" Stale now: cells {}.", ranges(&stale)));
+            kernel.push_str(&format!(" Cells now stale: {}.", ranges(&stale)));
         }
         reply.note_last(&kernel);
     }

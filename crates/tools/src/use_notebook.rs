@@ -127,12 +127,12 @@ async fn kernel(
     let limit = if is_asked_for { Duration::MAX } else { CHOICE_TIMEOUT };
     Ok(match timeout(limit, context.session.choose_kernel(opened, wanted)).await {
         Err(_) => {
-            "[INFO] No Python kernel was found, so one is being installed. The first run waits for it.\n"
+            "[INFO] No Python kernel was found. Cellbridge is installing one; the first run waits for it.\n"
                 .to_owned()
         }
         Ok(Ok(KernelChoice::Kernel { kernel, .. })) => describe_kernel(&*kernel),
         Ok(Ok(KernelChoice::OnFirstRun(what))) => {
-            format!("[INFO] No kernel runs for it; the first run starts {}.\n", one_line(&what))
+            format!("[INFO] The notebook has no kernel yet; the first run starts {}.\n", one_line(&what))
         }
         Ok(Err(error)) if !is_asked_for => format!("[WARNING] No kernel yet: {}\n", message(&error)),
         Ok(Err(error)) => {

@@ -22,7 +22,7 @@ const CELL_TIMEOUT: Duration = Duration::from_secs(600);
 pub(crate) static TOOL: Tool = tool! {
     name: "verify_notebook",
     title: "Verify a notebook",
-    description: "Check that a notebook reruns from a fresh kernel with the same outputs: says in a sentence what differs, and why. \
+    description: "Check that a notebook reruns from a fresh kernel with the same outputs: reports what differs, and why. \
                   Its kernel and file stay.",
     discovery: Discovery::FoundBy(
         "reproducible, does it still work, test a notebook, rerun from scratch, before a pull request",

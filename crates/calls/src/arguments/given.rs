@@ -57,7 +57,10 @@ impl Given {
     /// Takes the argument `old` for `new`. Fails if both are given and say different things.
     pub fn rename(&mut self, old: &str, new: &str) -> Result<(), Error> {
         if self.has(old) && self.has(new) && self.words(old) != self.words(new) {
-            return Err(refused(format!("{} takes {old} for {new}, and here they differ.", self.tool)));
+            return Err(refused(format!(
+                "{} accepts {old} as an alias of {new}, but the two values differ.",
+                self.tool
+            )));
         }
         if let Some(value) = self.values.remove(old)
             && !self.has(new)

@@ -205,7 +205,7 @@ fn end_line(id: &str, view: &RunView, place: &str, stop: &str, max_error: usize)
         RunState::Lost { is_started, cause } => {
             let known = match (is_started, cause) {
                 (true, _) => "It started; its result is unknown, and outputs may be missing",
-                (false, LossCause::KernelReplaced) => "It is unknown whether it ran; the variables are gone",
+                (false, LossCause::KernelReplaced) => "It is unknown whether it ran; the variables are lost",
                 (false, _) => "It is unknown whether it ran",
             };
             format!(
@@ -213,7 +213,7 @@ fn end_line(id: &str, view: &RunView, place: &str, stop: &str, max_error: usize)
             )
         }
         RunState::KernelDied { how } => format!(
-            "[KERNEL DIED: {how}] after {seconds:.2}s · {label}. Its variables are gone; the next run starts a new kernel."
+            "[KERNEL DIED: {how}] after {seconds:.2}s · {label}. The variables are lost; the next run starts a new kernel."
         ),
         RunState::Failed(error) => format!("[NOT RUN] {label}. {}", message(error)),
         RunState::Skipped { reason } => format!("[SKIPPED] {label}. {reason}"),
@@ -324,7 +324,7 @@ mod tests {
         assert_eq!(
             line(LossCause::KernelReplaced),
             "[LOST: a new process replaced the kernel before it reported that this started] after 2.00s · run r1. It \
-             is unknown whether it ran; the variables are gone. Check its effects before you run it again."
+             is unknown whether it ran; the variables are lost. Check its effects before you run it again."
         );
         assert_eq!(
             line(LossCause::Superseded),

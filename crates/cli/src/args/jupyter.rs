@@ -25,7 +25,7 @@ pub(crate) enum Verb {
     Start(Box<Start>),
     /// Switch a running server (streamable-http) to another Jupyter server
     Connect(Box<Connect>),
-    /// Close the notebooks of a running server (streamable-http) and end their kernels
+    /// Close the notebooks of a running server (streamable-http) and stop their kernels
     Stop(Running),
 }
 
@@ -163,7 +163,7 @@ pub(crate) struct Start {
     #[command(flatten)]
     pub(crate) network: Network,
 
-    /// How long `execute_cell` waits if the call names no timeout; the run itself goes on
+    /// How long `execute_cell` waits if the call names no timeout; the run continues
     #[arg(long, value_name = "SECONDS", env = "JUPYTER_MCP_EXECUTION_TIMEOUT", default_value = "50", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) execution_timeout: Duration,
 

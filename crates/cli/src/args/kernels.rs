@@ -15,13 +15,13 @@ pub(crate) struct Kernels {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KernelsVerb {
-    /// List the kernels that outlive their servers, and the external kernels of this machine
+    /// List kept kernels, and the external kernels of this machine
     List(ListKernels),
 
-    /// End a kernel and its runs
+    /// Stop a kernel and its runs
     Stop(StopKernels),
 
-    /// Show the output and the events of a kernel, as far as its keeper's log reaches
+    /// Show the output and the events of a kernel, from its keeper's log
     Logs(LogsOfKernel),
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct StopKernels {
     #[arg(value_name = "ID", required_unless_present = "all")]
     pub(crate) id: Option<String>,
 
-    /// End all of them
+    /// Stop all kept kernels
     #[arg(long, conflicts_with = "id")]
     pub(crate) all: bool,
 }

@@ -51,7 +51,7 @@ pub(crate) struct Serving {
 /// What agents may do.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Allowed {
-    /// Let agents only read: tools that change or run anything are not listed, and calls of them are refused
+    /// Let agents only read: tools that change or run anything are not listed, and calls to them are refused
     #[arg(long, value_name = "BOOL", env = "CELLBRIDGE_READ_ONLY", value_parser = truth, num_args = 0..=1, default_missing_value = "true", default_value = "false", require_equals = true)]
     read_only: bool,
 

@@ -22,7 +22,7 @@ pub(crate) struct Verify {
     #[arg(long)]
     pub(crate) copy: bool,
 
-    /// Write the fresh outputs into those notebooks in which no cell fails
+    /// Write the fresh outputs into notebooks without failed cells
     #[arg(long)]
     pub(crate) apply: bool,
 
@@ -34,7 +34,7 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
 
-    /// Also write a page with the notebooks, in which each cell says how it compares
+    /// Also write a page with the notebooks, with the result for each cell
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
 

@@ -25,7 +25,7 @@ pub(crate) struct View {
     #[arg(long)]
     pub(crate) foreground: bool,
 
-    /// Serve the page for `cellbridge view`, until no page was open for ten minutes
+    /// Serve the page for `cellbridge view`, until all pages have been closed for ten minutes
     #[arg(long, hide = true, conflicts_with_all = ["path", "no_browser", "foreground"])]
     pub(crate) serve: bool,
 }

@@ -71,8 +71,8 @@ fn write_verdict(verdict: &Verdict, html: &mut Fragment) {
         Verdict::Stale { .. } => (" cb-differs", "Stale, or from another environment".to_owned()),
         Verdict::NotDeterministic { .. } => (" cb-differs", "Not deterministic".to_owned()),
         Verdict::Unexplained { .. } => (" cb-differs", "Differs".to_owned()),
-        Verdict::Follows => (" cb-differs", "Differs as what it uses differs".to_owned()),
-        Verdict::FailsAgain { cause, .. } => (" cb-fails", format!("Fails the second time: {cause}")),
+        Verdict::Follows => (" cb-differs", "Differs because its inputs differ".to_owned()),
+        Verdict::FailsAgain { cause, .. } => (" cb-fails", format!("Fails in the second run: {cause}")),
         Verdict::Failed { cause, .. } => (" cb-fails", format!("Fails: {cause}")),
         Verdict::NotRun => (" cb-fails", "Did not run, because a cell before it failed".to_owned()),
     };

@@ -265,7 +265,7 @@ async fn there_are_at_most_eight_tabs() -> Result<()> {
         pages.push(Tab::connect(&connection).await?.serve(Cells::default().page()).await?);
     }
     let refused = client.refused("use_notebook", opening(9)).await?;
-    assert!(refused.contains("at most 8 Colab tabs") && refused.contains("close one"), "{refused}");
+    assert!(refused.contains("already has 8 Colab tabs open") && refused.contains("close one"), "{refused}");
 
     // Another takes the place of one whose page has gone, but not its path.
     pages.remove(2);

@@ -58,7 +58,7 @@ fn a_report_replaces_no_notebook_and_no_other_report() -> Result<()> {
         (&["--junit", if cfg!(unix) { "link" } else { "link.ipynb" }], "is a notebook"),
         (&["--html", "./a.ipynb"], "give a name that ends in .html"),
         (&["--html", "other.IPYNB"], "is a notebook"),
-        (&["--html", "report", "--junit", "./report"], "name one file"),
+        (&["--html", "report", "--junit", "./report"], "name the same file"),
     ] {
         let ended = command(folder.path(), &[&["verify", "a.ipynb"], reports].concat()).output()?;
         assert_eq!(ended.status.code(), Some(3), "{reports:?}");

@@ -452,7 +452,7 @@ async fn a_preview_is_never_a_change() -> Result<()> {
         (("run_cells", json!({ "all": true, "preview": "true" })), "no outputs yet: a = 1"),
         (("verify_notebook", json!({ "apply": true, "preview": true })), "Would run 1 code cells of a.ipynb"),
         (new, "Would create b.ipynb, a copy of a.ipynb with 1 cells"),
-        (old, "Would replace the cells of there.ipynb by the 1 of a.ipynb"),
+        (old, "Would replace the cells of there.ipynb with the 1 cells of a.ipynb"),
         (new_file, "Would create b.csv, as a copy of a.ipynb of "),
         (old_file, "Would replace the file there.csv"),
         (

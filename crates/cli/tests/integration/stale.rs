@@ -33,7 +33,7 @@ async fn stale_cells_are_shown_explained_and_run() -> Result<()> {
     assert!(detailed.contains(explained) && detailed.matches("[state]").count() == 2, "{detailed}");
 
     let ran = client.call("run_cells", json!({ "stale": true })).await?;
-    assert!(ran.starts_with("To run: cells 0 (edited), 1 (input changed).\n"), "{ran}");
+    assert!(ran.starts_with("Cells to run: 0 (edited), 1 (input changed).\n"), "{ran}");
     assert!(ran.contains("ran y = x") && !ran.contains("ran print(2)"), "{ran}");
     let again = client.call("run_cells", json!({ "stale": true })).await?;
     assert_eq!(again, "No code cell there is stale; nothing was run.");
@@ -47,7 +47,7 @@ async fn a_range_of_stale_cells_takes_along_what_it_needs() -> Result<()> {
         client.insert(-1, source).await?;
     }
     let ran = client.call("run_cells", json!({ "stale": true, "from": "2" })).await?;
-    assert!(ran.starts_with("To run: cells 0 (never run), 2 (never run).\n"), "{ran}");
+    assert!(ran.starts_with("Cells to run: 0 (never run), 2 (never run).\n"), "{ran}");
     assert!(ran.contains("[2 cells run in colab:]"), "{ran}");
     let stale = client.call("read_notebook", json!({ "only": "stale" })).await?;
     assert!(stale.contains("z = 3\tnever run") && stale.contains("1 of them selected"), "{stale}");

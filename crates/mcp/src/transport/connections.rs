@@ -202,7 +202,7 @@ impl Patient {
 
 /// Nothing more of a body came.
 #[derive(Debug, thiserror::Error)]
-#[error("nothing came for {} s", BODY_TIMEOUT.as_secs())]
+#[error("no data for {} s", BODY_TIMEOUT.as_secs())]
 pub(crate) struct BodyTimeout;
 
 impl http_body::Body for Patient {

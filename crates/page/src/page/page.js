@@ -203,7 +203,7 @@
       if (result.html) show(result.html); else if (dialog.open) dialog.close();
       say(result.error ?? result.said ?? "");
     } catch {
-      say("It was not done: the page is not connected.");
+      say("Nothing was done: the page is not connected.");
     } finally {
       if (button) button.disabled = false;
     }

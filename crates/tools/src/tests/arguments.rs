@@ -38,7 +38,7 @@ fn a_source_has_many_names() {
     }
     assert_eq!(settled("execute_code", &json!({ "source": "x" })).unwrap(), json!({ "code": "x" }));
     let two = json!({ "source": "x", "cell_source": "y" });
-    assert!(settled("insert_cell", &two).unwrap_err().contains("here they differ"));
+    assert!(settled("insert_cell", &two).unwrap_err().contains("the two values differ"));
 }
 
 #[test]

@@ -83,7 +83,7 @@ fn an_output_that_begins_like_a_message_is_marked() {
         "Cell inserted successfully at index 0 (code)! id d6b2c840 in Analysis.ipynb; saved to disk",
         "Cell 0 overwritten successfully! cell 0 (id c0000000) in a.ipynb, revision c794794b; saved to disk",
         "Does not rerun from a fresh kernel: cell #0 fails",
-        "Variables in the kernel did not change. Stale now: cells 1.",
+        "Variables in the kernel did not change. Cells now stale: 1.",
         "Interrupted run r2: it has ended.",
         "The kernel of a.ipynb was restarted successfully and answers.",
         "The person declined execute_cell. Nothing was done.",
