@@ -1,6 +1,6 @@
 //! One operation, as a line of the log.
 //!
-//! `line` is the form on disk of the type here.
+//! `members` is the form on disk of [`OperationKind`].
 
 use std::fmt;
 
@@ -8,9 +8,9 @@ use notebook::{CellId, RunId};
 use serde::{Deserialize, Serialize};
 
 use crate::BlobId;
-use line::Line;
+use members::Members;
 
-mod line;
+mod members;
 
 /// Whom the record names for what a person did on the page or by a command.
 pub const PERSON: &str = "person";
@@ -49,7 +49,8 @@ pub struct UndoScope {
 }
 
 /// What an operation is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Members", into = "Members")]
 pub enum OperationKind {
     /// An edit, or the outputs of these runs: of one in the log, of all runs of a call in the history.
     Change {
@@ -71,33 +72,47 @@ pub enum OperationKind {
     },
 }
 
+impl Default for OperationKind {
+    fn default() -> Self {
+        Self::EDIT
+    }
+}
+
 impl OperationKind {
     /// An edit.
     pub const EDIT: Self = Self::Change { runs: Vec::new() };
 }
 
 /// One change of a notebook, or what its history shows beside changes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Line", into = "Line")]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Operation {
     pub id: OperationId,
     /// Milliseconds since 1970.
     pub time: u64,
     /// When its call arrived, in microseconds since 1970; 0 if it was recorded at once. A run is recorded at its end.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub arrived: u64,
     /// What the agent calls itself.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub agent: String,
     /// The session that made it; empty if that was one call.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub session: String,
     /// What made the change: the name of a tool or a command.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub tool: String,
     /// The call of a tool that it is a part of; empty if it is one by itself.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub call: String,
+    #[serde(flatten)]
     pub kind: OperationKind,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cells: Vec<CellChange>,
     /// What it did to the notebook's own metadata.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metadata: Vec<MetadataChange>,
     /// What leads back to the state of widgets that the notebook kept before, if that changed with the outputs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub widgets: Option<BlobId>,
 }
 
@@ -180,11 +195,9 @@ pub struct OutputsState {
     pub is_retained: bool,
 }
 
-impl Default for Operation {
-    /// An edit that changed nothing, to be completed.
-    fn default() -> Self {
-        Line::default().into()
-    }
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Operation {
