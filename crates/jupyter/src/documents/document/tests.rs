@@ -119,7 +119,7 @@ async fn expected_revisions_are_checked_in_rooms_and_files() {
         let document = open(&fake).await;
         let expected = Expected { id: "c0".into(), revision: Some("other".to_owned()), read: None };
         let error = document.apply(set("c0", "new"), vec![expected]).await.unwrap_err();
-        assert!(error.cause.contains("changed since you read it"), "{error}");
+        assert!(error.cause.contains("changed after you read it"), "{error}");
         let error = document.apply(set("nope", "new"), Vec::new()).await.unwrap_err();
         assert!(error.cause.contains("was not changed"), "{error}");
         assert_eq!(sources(&document.snapshot().await.unwrap()), ["a"]);
