@@ -26,8 +26,6 @@ mod shared;
 mod undefined;
 mod walker;
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-
 pub use syntax::{Name, NameSet, SmallSet, Unknown, is_history};
 
 pub use makers::{FIGURE, is_counting, is_pattern_maker};
@@ -37,10 +35,3 @@ pub use shared::{
     is_shared, patched,
 };
 pub use undefined::{Undefined, definers, undefined};
-
-/// Stands for a text.
-fn hash(text: &str) -> u64 {
-    let mut hash = DefaultHasher::new();
-    text.hash(&mut hash);
-    hash.finish()
-}

@@ -3,7 +3,7 @@
 
 use syntax::{Name, is_builtin};
 
-use crate::hash;
+use syntax::hash;
 
 pub const CONFIGURATION: &str = "matplotlib's configuration";
 pub const ARRAYS: &str = "NumPy's print options";

@@ -8,8 +8,8 @@ use ruff_text_size::{Ranged, TextRange};
 use syntax::magics::CellMagic;
 use syntax::{Locals, MAX_NESTED, Name, Scope, Scopes, Unknown, with_statements};
 
-use crate::hash;
 use crate::names::{Effects, Names, Repeat, Step};
+use syntax::hash;
 
 mod added;
 mod aliases;

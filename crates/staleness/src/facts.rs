@@ -1,13 +1,12 @@
 //! What is known of a notebook, and what follows for its cells.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use names::{Name, Names};
 use notebook::{CellId, Notebook};
-use syntax::{RandomUse, is_blank};
+use syntax::{RandomUse, hash, is_blank};
 
 /// A code cell as it is now.
 #[derive(Debug, Clone)]
@@ -58,13 +57,6 @@ impl Cell {
 
 pub(crate) fn is_python(language: &str) -> bool {
     language.eq_ignore_ascii_case("python")
-}
-
-/// Equal for equal sources, within one process.
-pub fn hash(source: &str) -> u64 {
-    let mut hash = DefaultHasher::new();
-    source.hash(&mut hash);
-    hash.finish()
 }
 
 /// A run of a cell, or of code that is in no cell.

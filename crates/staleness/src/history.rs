@@ -6,10 +6,10 @@ use std::time::SystemTime;
 
 use names::{Name, Names};
 use notebook::CellId;
+#[cfg(test)]
+use syntax::hash;
 
 use crate::facts::Run;
-#[cfg(test)]
-use crate::facts::hash;
 
 /// How many runs are remembered. The oldest of those that are not the last of their cell are forgotten first.
 const MAX_RUNS: usize = 1000;

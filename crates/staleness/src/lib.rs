@@ -47,9 +47,10 @@ mod rules;
 mod shown;
 
 pub use carried::{Codes, remember};
-pub use facts::{Cell, CellState, Clock, Facts, Run, StaleState, hash};
+pub use facts::{Cell, CellState, Clock, Facts, Run, StaleState};
 pub use history::{Ended, History};
 pub use judge::{Basis, Judge, Judged, Judgement, NotebookFacts};
 pub use plan::plan;
 pub use random::{RandomUses, add_random};
 pub use rules::states;
+pub use syntax::hash;

@@ -5,6 +5,8 @@
 //!
 //! A rename changes the name that cells share, where it is a name; see [`rename`].
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
 mod builtins;
 mod imports;
 mod locals;
@@ -34,3 +36,10 @@ pub use unknown::Unknown;
 
 pub type Name = String;
 pub type NameSet = SmallSet<Name>;
+
+/// Equal for equal texts, within one process.
+pub fn hash(text: &str) -> u64 {
+    let mut hash = DefaultHasher::new();
+    text.hash(&mut hash);
+    hash.finish()
+}

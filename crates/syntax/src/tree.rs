@@ -1,9 +1,12 @@
 //! What parts of the syntax tree say by themselves, without a walk.
 
+use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{
     Alias, Comprehension, Expr, Identifier, Pattern, PatternMatchAs, PatternMatchMapping, PatternMatchStar,
     StmtWith,
 };
+
+use crate::NameSet;
 
 /// The loops of a comprehension or a generator, and what it gives.
 pub fn comprehension(expression: &Expr) -> Option<(&[Comprehension], Vec<&Expr>)> {
@@ -68,4 +71,21 @@ pub fn path_of(function: &Expr) -> Vec<&str> {
     }
     names.reverse();
     names
+}
+
+/// All names in expressions.
+pub fn names_in<'e>(expressions: impl IntoIterator<Item = &'e Expr>) -> NameSet {
+    #[derive(Default)]
+    struct NamesIn(NameSet);
+    impl<'a> Visitor<'a> for NamesIn {
+        fn visit_expr(&mut self, expression: &'a Expr) {
+            if let Expr::Name(name) = expression {
+                self.0.insert(name.id.to_string());
+            }
+            visitor::walk_expr(self, expression);
+        }
+    }
+    let mut names = NamesIn::default();
+    expressions.into_iter().for_each(|expression| names.visit_expr(expression));
+    names.0
 }

@@ -5,7 +5,7 @@ use syntax::Resolved;
 
 use super::Walker;
 use super::aliases::forget_alias;
-use crate::hash;
+use syntax::hash;
 
 impl Walker {
     /// Whether the name is one of the cell, and not one that the cell itself has bound already.

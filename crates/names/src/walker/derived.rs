@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 
 use ruff_python_ast::visitor::{self, Visitor};
-use ruff_python_ast::{Expr, ExprAttribute, ExprCall, ExprList, ExprTuple};
+use ruff_python_ast::{Expr, ExprAttribute, ExprList, ExprTuple};
 
 use super::Walker;
-use super::expressions::root;
+use super::expressions::{last, root};
 use super::known::Part;
 use super::repeats::{is_idempotent, part_of};
 
@@ -104,15 +104,6 @@ fn is_item(value: &Expr) -> bool {
         }
         Expr::Attribute(part) => part.value.is_name_expr() || is_item(&part.value),
         _ => false,
-    }
-}
-
-/// The last name of what is called.
-fn last(call: &ExprCall) -> &str {
-    match &*call.func {
-        Expr::Name(name) => &name.id,
-        Expr::Attribute(attribute) => &attribute.attr,
-        _ => "",
     }
 }
 

@@ -1,6 +1,6 @@
 //! Questions to expressions and statements that need nothing else of the walk.
 
-use ruff_python_ast::{Expr, Stmt};
+use ruff_python_ast::{Expr, ExprCall, Stmt};
 use syntax::tree::path_of;
 
 use crate::methods::mutation_by;
@@ -35,4 +35,13 @@ pub(super) fn has_inner_expressions(statements: &[Stmt]) -> bool {
 fn gives_nothing(function: &str) -> bool {
     matches!(function, "print" | "display" | "show" | "seed" | "set_option" | "filterwarnings")
         || mutation_by(function).is_some()
+}
+
+/// The last name of what is called.
+pub(super) fn last(call: &ExprCall) -> &str {
+    match &*call.func {
+        Expr::Name(name) => &name.id,
+        Expr::Attribute(attribute) => &attribute.attr,
+        _ => "",
+    }
 }

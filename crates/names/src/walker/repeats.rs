@@ -2,10 +2,10 @@
 
 use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{Expr, ExprAttribute, ExprCall};
-use syntax::NameSet;
+use syntax::tree::names_in;
 
 use super::Walker;
-use super::expressions::root;
+use super::expressions::{last, root};
 use super::known::Derived;
 use super::reading::is_in_place_method;
 use crate::methods::{When, has_word, mutation_by};
@@ -33,10 +33,7 @@ impl Walker {
     /// What these keys name of the object behind an expression is changed.
     pub(super) fn choose_parts(&mut self, object: &Expr, keys: &[&Expr]) {
         let Some(alias) = root(object).filter(|_| !keys.is_empty()) else { return };
-        let mut chosen = NamesIn::default();
-        for key in keys {
-            chosen.visit_expr(key);
-        }
+        let chosen = names_in(keys.iter().copied());
         for name in [alias.to_owned(), self.whole(alias)] {
             if !self.is_from_outside(&name) || !self.effects().changes.contains(&name) {
                 continue;
@@ -45,7 +42,7 @@ impl Walker {
                 // Each call may be about another part.
                 self.repeats(&name, Repeat::Unknown);
             }
-            self.effects().keys.entry(name).or_default().extend(chosen.0.iter().cloned());
+            self.effects().keys.entry(name).or_default().extend(chosen.iter().cloned());
         }
     }
 }
@@ -130,17 +127,7 @@ pub(super) fn of_assignment(part: &Expr, value: Option<&Expr>, derived: &Derived
 
 /// Whether a value is the same if it is made of itself again.
 pub(super) fn is_idempotent(value: &Expr) -> bool {
-    function(value).is_some_and(|function| has_word(IDEMPOTENT, function))
-}
-
-/// The name of what is called last.
-fn function(value: &Expr) -> Option<&str> {
-    let Expr::Call(call) = value else { return None };
-    match &*call.func {
-        Expr::Name(name) => Some(&name.id),
-        Expr::Attribute(attribute) => Some(&attribute.attr),
-        _ => None,
-    }
+    value.as_call_expr().is_some_and(|call| has_word(IDEMPOTENT, last(call)))
 }
 
 /// The part of an object that an expression starts with, if its name is known: `x` of `df["x"][0]` and of `df.x`.
@@ -239,18 +226,5 @@ impl<'a> Loads<'a> {
             // `df.mean()` reads all of it.
             None => self.has_all = true,
         }
-    }
-}
-
-/// All names in expressions.
-#[derive(Default)]
-struct NamesIn(NameSet);
-
-impl<'a> Visitor<'a> for NamesIn {
-    fn visit_expr(&mut self, expression: &'a Expr) {
-        if let Expr::Name(name) = expression {
-            self.0.insert(name.id.to_string());
-        }
-        visitor::walk_expr(self, expression);
     }
 }

@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{Expr, ExprCall};
 
 use super::finder::Finder;
 use super::table::Library;
-use crate::{Name, NameSet};
+use crate::tree::names_in;
+use crate::{Name, NameSet, hash};
 
 /// What a cell does with one random state.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -78,14 +78,8 @@ pub(super) struct Called {
 
 impl Called {
     pub(super) fn of(call: &ExprCall, text: &str) -> Self {
-        let mut hash = DefaultHasher::new();
-        text.hash(&mut hash);
-        let mut names = Loads::default();
         let function = match &*call.func {
-            Expr::Name(name) => {
-                names.0.insert(name.id.to_string());
-                name.id.as_str()
-            }
+            Expr::Name(name) => name.id.as_str(),
             Expr::Attribute(attribute) => &attribute.attr,
             _ => "",
         };
@@ -96,41 +90,24 @@ impl Called {
             "poisson" | "exponential" | "randrange" => 1,
             _ => 0,
         };
-        call.arguments.args.iter().skip(first).for_each(|argument| names.visit_expr(argument));
         let is_size = |name: &str| matches!(name, "size" | "n" | "k" | "shape" | "n_samples");
         let keywords = call.arguments.keywords.iter();
-        keywords
-            .filter(|keyword| keyword.arg.as_ref().is_none_or(|name| is_size(name)))
-            .for_each(|keyword| names.visit_expr(&keyword.value));
-        Self { code: hash.finish(), inputs: names.0 }
+        let sizes = keywords.filter(|keyword| keyword.arg.as_ref().is_none_or(|name| is_size(name)));
+        let arguments = call.arguments.args.iter().skip(first).chain(sizes.map(|keyword| &keyword.value));
+        let function = Some(&*call.func).filter(|function| function.is_name_expr());
+        Self { code: hash(text), inputs: names_in(function.into_iter().chain(arguments)) }
     }
-}
 
-impl Called {
     pub(super) fn depends_on(&mut self, names: &NameSet) {
         self.inputs.extend(names.iter().cloned());
     }
 
     /// What decides how often something is called.
     fn by<'e>(headers: impl IntoIterator<Item = &'e Expr>, text: impl Fn(&Expr) -> String) -> Self {
-        let (mut hash, mut names) = (DefaultHasher::new(), Loads::default());
-        for header in headers {
-            text(header).hash(&mut hash);
-            names.visit_expr(header);
-        }
-        Self { code: hash.finish(), inputs: names.0 }
-    }
-}
-
-#[derive(Default)]
-struct Loads(NameSet);
-
-impl<'a> Visitor<'a> for Loads {
-    fn visit_expr(&mut self, expression: &'a Expr) {
-        if let Expr::Name(name) = expression {
-            self.0.insert(name.id.to_string());
-        }
-        visitor::walk_expr(self, expression);
+        let mut hash = DefaultHasher::new();
+        let headers = headers.into_iter().inspect(|header| text(header).hash(&mut hash));
+        let inputs = names_in(headers);
+        Self { code: hash.finish(), inputs }
     }
 }
 
