@@ -200,7 +200,7 @@ async def test_both_may_type_in_one_cell(
             given = {"cell_index": 0, "old_string": f"first = {turns}\n", "new_string": f"first = {turns + 1}\n"}
             answer = await client.call("edit_cell_source", **given)
             # Refused when the person has typed since the agent read the cell; the error has the new source.
-            assert not answer.is_error or "changed since you read it" in answer.text, answer.text
+            assert not answer.is_error or "changed after you read it" in answer.text, answer.text
             turns += not answer.is_error
         enough.set()
         both = f"first = {TURNS}\nsecond = 0\n{await typing}"

@@ -127,7 +127,7 @@ class SoakAgent(ABC):
         was_in_doubt = cell.is_in_doubt
         is_error, text = await self.call("overwrite_cell_source", cell, cell_id=cell.id, cell_source=cell.next_source())
         if is_error:
-            assert was_in_doubt and "changed since" in text, f"{cell}: {text}"
+            assert was_in_doubt and "changed after" in text, f"{cell}: {text}"
             self.counts["edits refused"] += 1
             cell.sources.discard(cell.newest)
             await self.read(cell)
@@ -167,7 +167,7 @@ class SoakAgent(ABC):
         was_in_doubt, cell.may_be_deleted = cell.is_in_doubt, True
         given = {"cell_ids_to_delete": [cell.id], "include_source": False}
         is_error, text = await self.call("delete_cell", cell, **given)
-        if is_error and "changed since" in text:
+        if is_error and "changed after" in text:
             assert was_in_doubt, f"{cell}: {text}"
             self.counts["edits refused"] += 1
             await self.read(cell)
