@@ -94,6 +94,7 @@ impl KernelspecChooser {
         }
         let project = self.project(query.folder);
         let installed = self.installed(&project).await;
+        // Only what an agent wrote may be a display name: people read it in JupyterLab. A notebook's metadata has the real name.
         let displayed = match query.name.map(str::trim) {
             Some(name) => self.displayed_as(name, &installed),
             None => None,
@@ -102,6 +103,7 @@ impl KernelspecChooser {
         if wanted == Some(MANAGED) {
             return self.make(query).await;
         }
+        // Another language than Python never falls back to Python: its code could not run there.
         let other_language = query.preferred.filter(|_| wanted.is_none()).and_then(language_of);
         if let Some(language) = other_language.filter(|language| language != "python") {
             let same = |choice: &&KernelChoice| choice.kernelspec.language.eq_ignore_ascii_case(&language);
@@ -118,6 +120,7 @@ impl KernelspecChooser {
             if let Some(choice) = installed.iter().find(by_name) {
                 return Ok(Some(choice.clone()));
             }
+            // The name is often that of another machine's environment. If an agent named it, guessing would hide its mistake.
             let language = query.preferred.filter(|_| query.name.is_none()).map(language_of);
             match language.flatten() {
                 Some(language) if language == "python" => {}
@@ -155,6 +158,7 @@ impl KernelspecChooser {
                 None => return Ok(None),
             },
         };
+        // Imports of the project's packages will fail, which the person can prevent.
         if let (Some(environment), Some(progress)) = (project.first(), query.progress) {
             let _ = progress.try_send(format!(
                 "{} has no ipykernel, so the notebook runs in {}; to use it, install ipykernel there",
@@ -180,6 +184,7 @@ impl KernelspecChooser {
 
     /// The Python kernel for notebooks whose project has none; `None` if one must be made.
     async fn outside_project(&self, installed: &[KernelChoice]) -> Option<KernelChoice> {
+        // Jupyter itself would choose `python3`, so notebooks run where people expect it.
         let generic = installed.iter().find(|choice| choice.kernelspec.name == GENERIC);
         let choice =
             generic.or_else(|| installed.iter().find(|choice| choice.kernelspec.language == "python"));
@@ -236,6 +241,7 @@ impl KernelspecChooser {
                 continue;
             };
             let own = spec.resources.ancestors().nth(4).and_then(Environment::at);
+            // A bare `python` runs what is first on `PATH`, which may lack what the kernelspec was installed with.
             if own.is_none() && self.lacks_kernel(&spec).await {
                 tracing::debug!(
                     "kernelspec {} needs ipykernel, which {} lacks",

@@ -65,6 +65,7 @@ impl Jupyter {
             .with_reconnect_pause(reconnect)
             .with_capabilities(capabilities);
         let handle = Arc::new(handle.with_in_process(in_process.clone()));
+        // One handle, if it is one server: a login and the detection of its features happen once.
         let kernel_handle =
             kernels.map(|source| Arc::new(ServerHandle::new(source, options).with_in_process(in_process)));
         let kernel_handle = kernel_handle.unwrap_or_else(|| handle.clone());
@@ -139,6 +140,7 @@ impl Jupyter {
         if !is_missing && is_notebook(&asked) {
             return Err(error);
         }
+        // One request for the folder comes before the search, which may take hundreds.
         let folder = asked.rsplit_once('/').map_or("", |(folder, _)| folder);
         let mut paths = listing::notebooks_in(&self.handle, folder).await;
         if nearest(&asked, paths.iter().map(String::as_str)).is_none()
@@ -282,6 +284,7 @@ impl Place for Jupyter {
                     server.end_uploads().await;
                 }
             };
+            // At once: each of them may wait for a server that does not answer.
             let ended = join3(self.documents.leave(), self.kernels.shutdown(), uploads);
             let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, ended).await;
         }
@@ -305,6 +308,7 @@ impl Files for Jupyter {
         let path = self.prefix.strip(path);
         async move {
             let path = path?;
+            // The upload itself would also refuse, but only after all pieces were sent.
             self.check_target(&path, existing).await?;
             let start = self.handle.call(|server| ready(server.upload(&path))).await;
             let mut upload = self.detect_after(start)?;

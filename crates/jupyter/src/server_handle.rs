@@ -79,7 +79,7 @@ impl ServerHandle {
         !self.is_unlimited.load(Ordering::Relaxed)
     }
 
-    /// Notes that the server has jupyter-server-documents.
+    /// Records that the server has jupyter-server-documents.
     pub(crate) fn set_unlimited(&self) {
         self.is_unlimited.store(true, Ordering::Relaxed);
     }

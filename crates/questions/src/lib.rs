@@ -25,9 +25,16 @@ pub struct Question {
     /// Safe to be shown as text; it is no markup.
     pub text: String,
     pub asked_at: SystemTime,
-    /// The run whose `input()` the answer is for, which the page shows at its cell. Without one, the person accepts or declines.
+    /// Set if `text` is the prompt of `input()`, which the page shows at its cell. Otherwise the person accepts or declines.
     #[serde(default)]
-    pub run: Option<String>,
+    pub input: Option<WantedInput>,
+}
+
+/// A line for which a run waits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WantedInput {
+    pub run: String,
+    pub is_password: bool,
 }
 
 /// What the person answered.

@@ -43,24 +43,17 @@ impl OpenQuestions {
     /// Those that wait for consent now.
     pub fn all(&self) -> Vec<OpenQuestion> {
         let waiting = self.0.waiting.lock();
-        let open = waiting.questions.iter().filter(|(_, (question, _))| question.run.is_none());
+        let open = waiting.questions.iter().filter(|(_, (question, _))| question.input.is_none());
         open.map(|(&number, (question, _))| OpenQuestion { number, question: question.clone() }).collect()
     }
 
-    /// Whether the `input()` of a run waits for a line here.
-    pub fn takes_line(&self, run: &str) -> bool {
-        self.of_run(run).is_some()
-    }
-
-    /// Answers the `input()` of a run. Returns false if it does not wait here.
-    pub fn answer_line(&self, run: &str, line: &str) -> bool {
-        self.of_run(run).is_some_and(|number| self.answer(number, Answer::Line(line.to_owned())))
-    }
-
-    fn of_run(&self, run: &str) -> Option<u64> {
+    /// The question for the `input()` of a run, if that waits here.
+    pub fn input_of(&self, run: &str) -> Option<OpenQuestion> {
         let waiting = self.0.waiting.lock();
         let mut open = waiting.questions.iter();
-        open.find(|(_, (question, _))| question.run.as_deref() == Some(run)).map(|(&number, _)| number)
+        let is_of_run = |question: &Question| question.input.as_ref().is_some_and(|input| input.run == run);
+        let (&number, (question, _)) = open.find(|(_, (question, _))| is_of_run(question))?;
+        Some(OpenQuestion { number, question: question.clone() })
     }
 
     /// Sees when questions come and go.
@@ -114,10 +107,11 @@ mod tests {
     use futures_util::FutureExt as _;
 
     use super::*;
+    use crate::WantedInput;
 
     fn question(text: &str) -> Question {
         let (client, text) = ("c".to_owned(), text.to_owned());
-        Question { client, text, asked_at: SystemTime::UNIX_EPOCH, run: None }
+        Question { client, text, asked_at: SystemTime::UNIX_EPOCH, input: None }
     }
 
     fn texts(questions: &OpenQuestions) -> Vec<String> {
@@ -146,15 +140,16 @@ mod tests {
     #[tokio::test]
     async fn the_input_of_a_run_takes_a_line() {
         let questions = OpenQuestions::default();
-        let mut asking =
-            Box::pin(questions.ask(Question { run: Some("r1".to_owned()), ..question("name?") }));
+        let input = Some(WantedInput { run: "r1".to_owned(), is_password: false });
+        let mut asking = Box::pin(questions.ask(Question { input, ..question("name?") }));
         assert!((&mut asking).now_or_never().is_none());
-        assert!(questions.takes_line("r1") && !questions.takes_line("r2"));
         assert_eq!(texts(&questions), [""; 0], "nobody accepts a line");
-        assert!(!questions.answer_line("r2", "Ada"));
-        assert!(questions.answer_line("r1", "Ada"));
+        assert_eq!(questions.input_of("r2"), None);
+        let open = questions.input_of("r1").unwrap();
+        assert_eq!(open.question.text, "name?");
+        assert!(questions.answer(open.number, Answer::Line("Ada".to_owned())));
         assert_eq!(asking.await, Answer::Line("Ada".to_owned()));
-        assert!(!questions.answer_line("r1", "Bob"), "the first answer counts");
+        assert_eq!(questions.input_of("r1"), None, "the first answer counts");
     }
 
     #[tokio::test]

@@ -179,7 +179,7 @@ mod tests {
 
     fn question() -> Question {
         let (client, text) = ("c".to_owned(), "Run it?\n".to_owned());
-        Question { client, text, asked_at: SystemTime::UNIX_EPOCH, run: None }
+        Question { client, text, asked_at: SystemTime::UNIX_EPOCH, input: None }
     }
 
     /// A folder that only this user can use, and its path.

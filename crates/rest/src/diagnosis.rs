@@ -53,6 +53,7 @@ pub(crate) fn of_response(request: &FailedRequest<'_>, response: &FailedResponse
     let (kind, cause, next) = match response.status.as_u16() {
         200..=299 => return not_jupyter(request.base),
         300..=399 => return of_redirect(request, response.location.unwrap_or_default()),
+        // A file's permissions are not the login's.
         401 | 403 if !reason.contains("Permission denied") => {
             return of_denial(request, message.as_deref().unwrap_or_default());
         }

@@ -59,7 +59,7 @@ impl ServerKernel {
         })
     }
 
-    /// Notes the server's description of it.
+    /// Records the server's description of it.
     pub(crate) fn update(&self, model: KernelModel, kernelspec: Option<Kernelspec>) {
         let mut state = self.state.lock();
         state.model = model;
@@ -67,7 +67,7 @@ impl ServerKernel {
         state.gone = None;
     }
 
-    /// Notes that the kernel no longer exists, and why.
+    /// Records that the kernel no longer exists, and why.
     pub(crate) fn set_gone(&self, why: &str) {
         let client = {
             let mut state = self.state.lock();
@@ -96,12 +96,12 @@ impl ServerKernel {
         self.state.lock().notices.push(notice);
     }
 
-    /// Notes that we started it for no notebook's session: it ends with us.
+    /// Records that we started it for no notebook's session: it ends with us.
     pub(crate) fn set_unattached(&self) {
         self.state.lock().owner = Owner::Unattached;
     }
 
-    /// Notes that it is the kernel of a notebook's session now, so it does not end with us.
+    /// Records that it is the kernel of a notebook's session now, so it does not end with us.
     pub(crate) fn attach(&self) {
         let mut state = self.state.lock();
         if state.owner == Owner::Unattached {
@@ -109,7 +109,7 @@ impl ServerKernel {
         }
     }
 
-    /// Notes that we started it for a notebook's session.
+    /// Records that we started it for a notebook's session.
     pub(crate) fn set_started_for_notebook(&self) {
         self.state.lock().owner = Owner::Notebook;
     }

@@ -10,7 +10,7 @@ use super::kernel::ServerKernel;
 /// How long a kernel may be busy without a change before the server is asked whether it still exists.
 const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Notes when the kernel does something, and checks whether it exists when its connection ends or it is busy for long. Ends
+/// Records when the kernel does something, and checks whether it exists when its connection ends or it is busy for long. Ends
 /// with the connection.
 pub(super) fn monitor(kernel: Weak<ServerKernel>, client: &Client) {
     let mut status = client.status();

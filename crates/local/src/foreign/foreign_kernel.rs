@@ -66,7 +66,7 @@ impl ForeignKernel {
         })
     }
 
-    /// Notes what was seen of it. `None`: it is connected, and was not asked.
+    /// Records what was seen of it. `None`: it is connected, and was not asked.
     pub(super) fn update(&self, file: ForeignFile, probe: Option<Probe>) {
         let mut state = self.state.lock();
         if let Some(probe) = probe {

@@ -24,7 +24,7 @@ impl FileLocation {
         Self { opened_as, id: None, moved_to: None, verified_at: None }
     }
 
-    /// Notes that the room of this file was joined. Returns whether it is another file than before.
+    /// Records that the room of this file was joined. Returns whether it is another file than before.
     pub(super) fn joined(&mut self, id: &str, path: &str) -> bool {
         let before = self.id.replace(id.to_owned());
         self.verified_at = Some(Instant::now());
@@ -42,22 +42,22 @@ impl FileLocation {
         Some(self.path(reported)).filter(|path| *path != self.opened_as)
     }
 
-    /// Notes that the room has reported a new path.
+    /// Records that the room has reported a new path.
     pub(super) fn reported(&mut self) {
         self.moved_to = None;
     }
 
-    /// Notes that the file may be elsewhere.
+    /// Records that the file may be elsewhere.
     pub(super) fn invalidate(&mut self) {
         self.verified_at = None;
     }
 
-    /// Notes that the file was found at its path.
+    /// Records that the file was found at its path.
     pub(super) fn verified(&mut self) {
         self.verified_at = Some(Instant::now());
     }
 
-    /// Notes where the file's id led.
+    /// Records where the file's id led.
     pub(super) fn moved(&mut self, path: String) {
         self.moved_to = Some(path);
     }
