@@ -13,7 +13,7 @@ from e2e.support.inside_server import ask, inside, own_lines
 from e2e.support.jupyter_program import jupyter_notebook
 from e2e.support.jupyter_server import JUPYTER_CONFIG, JupyterServer, jupyter_server
 from e2e.support.lab_notebooks import write_notebook
-from e2e.support.live_page import Seen, new_page, take_back
+from e2e.support.live_page import Seen, answer_input, new_page, take_back
 from e2e.support.waiting import LONG
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -70,14 +70,13 @@ async def test_what_an_agent_does_is_seen_interrupted_and_taken_back(
         ended = (await running).text
 
         asking = asyncio.create_task(agent.call("insert_execute_code_cell", cell_index=2, cell_source="input('name? ')"))
-        await page.get_by_label("name?").first.fill("Ada")
-        await page.get_by_label("name?").first.press("Enter")
+        await answer_input(page, "name?", "Ada")
+        await expect(page.locator(".v-cell").nth(2).locator(".cb-output")).to_contain_text("'Ada'")
         answered = (await asking).text
-        assert "'Ada'" in answered, answered
 
         changed = (await take_back(page, cell, agent.do)).text
         said = ended + answered + changed
-        assert "The person interrupted run" in said and "The person answered" in said, said
+        assert "The person interrupted run" in said and "The person answered the input() of run" in said, said
         await expect(cell.locator(".cb-source")).to_contain_text("IPython.display")
         read = (await agent.do("read_cell", cell_index=0)).text
         assert "The person undid o" in read and "IPython.display" in read, read

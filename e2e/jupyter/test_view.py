@@ -13,7 +13,7 @@ from e2e.support.home import Home, new_mark
 from e2e.support.jupyter_program import jupyter_launch, reaching
 from e2e.support.jupyter_server import JupyterServer
 from e2e.support.lab_notebooks import write_notebook
-from e2e.support.live_page import opened, take_back, viewing
+from e2e.support.live_page import answer_input, opened, take_back, viewing
 from e2e.support.notebook_server import NotebookServer, running
 from e2e.support.processes import command_lines, marked
 from e2e.support.program import program
@@ -54,8 +54,14 @@ async def test_what_an_agent_does_on_a_server_is_seen_and_taken_back(
         await expect(page.locator("#runs")).to_contain_text("Nothing is running")
         ended = await running
 
+        asking = asyncio.create_task(server.call("insert_execute_code_cell", cell_index=2, cell_source="input('name? ')"))
+        await answer_input(page, "name?", "Ada")
+        await expect(page.locator(".v-cell").nth(2).locator(".cb-output")).to_contain_text("'Ada'")
+        answered = await asking
+
         reply = await take_back(page, cell, server.call)
-        assert "The person interrupted run" in ended + reply, reply
+        said = ended + answered + reply
+        assert "The person interrupted run" in said and "The person answered the input() of run" in said, said
         await expect(cell.locator(".cb-source")).to_contain_text("IPython.display")
         reply = await server.call("read_cell", cell_index=0)
         assert reply.startswith("[NOTICE] The person undid o") and "IPython.display" in reply, reply

@@ -65,6 +65,13 @@ async def opened(browser: Browser, url: str) -> tuple[Page, "Seen"]:
     return page, seen
 
 
+async def answer_input(page: Page, prompt: str, line: str) -> None:
+    """Answers the `input()` of a cell."""
+    field = page.get_by_label(prompt).first
+    await field.fill(line)
+    await field.press("Enter")
+
+
 async def take_back(page: Page, cell: Locator, change: Callable[..., Awaitable[T]], named: str = "changed by") -> T:
     """An agent overwrites the first cell, and the person takes that back; returns the reply to the agent."""
     mark = cell.get_by_role("button", name=named)

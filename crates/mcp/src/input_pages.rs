@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use place::RunState;
-use questions::{Answer, Question};
+use questions::{Answer, Question, WantedInput};
 use runs::{LineAsker, Run};
 use tokio::time::sleep;
 
@@ -31,11 +31,11 @@ pub(crate) fn asker(folder: PathBuf) -> LineAsker {
 /// Waits without a bound: for whatever page is open, now or later.
 async fn line_from_pages(folder: &Path, run: &Run) -> String {
     loop {
-        if let RunState::WaitingForInput { prompt, .. } = run.state()
+        if let RunState::WaitingForInput { prompt: text, is_password } = run.state()
             && questions::has_pages(folder)
         {
-            let run = Some(run.id().to_string());
-            let question = Question { client: String::new(), text: prompt, asked_at: SystemTime::now(), run };
+            let input = Some(WantedInput { run: run.id().to_string(), is_password });
+            let question = Question { client: String::new(), text, asked_at: SystemTime::now(), input };
             if let Some(Answer::Line(line)) = questions::ask_on_pages(folder, &question, || {}).await {
                 return line;
             }

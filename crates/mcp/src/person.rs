@@ -43,7 +43,7 @@ impl Asking {
             client: self.client.clone(),
             text: question.text().to_owned(),
             asked_at: SystemTime::now(),
-            run: None,
+            input: None,
         };
         let on_shown = || {
             let Some(reports) = &self.reports else { return };

@@ -96,8 +96,9 @@ pub(crate) async fn act(hub: &Hub, action: Action) -> Result<Value, Error> {
         Action::Answer { run, line } => {
             let run = RunId::from(&*run);
             let notebook = notebook_of(hub, &run);
-            if !hub.questions().answer_line(run.as_str(), &line) {
-                hub.machine().answer_input(&run, line).await?;
+            match hub.questions().input_of(run.as_str()) {
+                Some(open) => _ = hub.questions().answer(open.number, Answer::Line(line)),
+                None => hub.machine().answer_input(&run, line).await?,
             }
             record(hub, notebook, &run, RunAction::AnsweredInput).await;
             Ok(json!({ "said": "The line was sent." }))

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant, SystemTime};
 use html::Libraries;
 use notebook::Notebook;
 use parking_lot::Mutex;
-use place::{FoundNotebooks, NotebookPath};
+use place::{FoundNotebooks, NotebookPath, RunState};
+use questions::{OpenQuestion, Question};
 use tokio::sync::watch;
 use workspace::{Activity, PERSON, Session, Workspace};
 
@@ -212,7 +213,15 @@ impl Hub {
             }
             let mut kernels = self.machine.look().await;
             for run in kernels.iter_mut().flat_map(|kernel| &mut kernel.runs) {
-                run.takes_input |= self.questions().takes_line(run.id.as_str());
+                // The log of a server's run holds what the kernel publishes, and not what it asks.
+                if let Some(OpenQuestion {
+                    question: Question { text: prompt, input: Some(input), .. },
+                    ..
+                }) = self.questions().input_of(run.id.as_str())
+                {
+                    run.takes_input = true;
+                    run.state = RunState::WaitingForInput { prompt, is_password: input.is_password };
+                }
             }
             let is_busy = kernels.iter().flat_map(|kernel| &kernel.runs).any(|run| !run.state.is_over());
             let agents = self.agents(&notebooks).await;

@@ -43,7 +43,7 @@ pub(crate) fn questions(open: &[OpenQuestion]) -> Section<'static> {
 
 fn question(open: &OpenQuestion) -> Part<'static> {
     let id = format!("question-{}", open.number);
-    let Question { client, text, asked_at, run: _ } = &open.question;
+    let Question { client, text, asked_at, input: _ } = &open.question;
     let mut html = Fragment::default();
     html.raw("<li class=\"v-question\"").attribute("id", &id).raw("><p>");
     html.text(if client.is_empty() { "An agent" } else { client.trim() }).raw(" asks for your consent, ");

@@ -93,7 +93,7 @@ fn now(text: &str) -> Vec<(String, String)> {
         client: text.to_owned(),
         text: text.to_owned(),
         asked_at: SystemTime::UNIX_EPOCH,
-        run: None,
+        input: None,
     };
     let questions = now::questions(&[OpenQuestion { number: 1, question }]);
     let activity = Activity {
@@ -297,7 +297,7 @@ fn what_ends_or_waits_is_told_once() {
         client: "bare".to_owned(),
         text: String::new(),
         asked_at: SystemTime::UNIX_EPOCH,
-        run: None,
+        input: None,
     };
     let question = [OpenQuestion { number: 1, question }];
     assert_eq!(told(vec![run("r1", RunState::Running), run("r2", asks("a?", false))], &[]), "");
