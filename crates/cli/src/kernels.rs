@@ -14,7 +14,7 @@ use local::{foreign_kernels, is_foreign_kernel};
 use serde_json::Value;
 
 #[cfg(unix)]
-use self::kept::Kept;
+use self::kept::KeptListing;
 use crate::args::{Kernels, KernelsVerb, ListKernels};
 #[cfg(not(unix))]
 use crate::args::{LogsOfKernel, StopKernels};
@@ -31,9 +31,13 @@ pub(crate) async fn run(options: Kernels) -> anyhow::Result<()> {
         None => list(options.json, &process_env).await,
         Some(KernelsVerb::List(ListKernels { json })) => list(json, &process_env).await,
         #[cfg(unix)]
-        Some(KernelsVerb::Stop(options)) => Kept::find(&process_env).await.stop(&options, &process_env).await,
+        Some(KernelsVerb::Stop(options)) => {
+            KeptListing::find(&process_env).await.stop(&options, &process_env).await
+        }
         #[cfg(unix)]
-        Some(KernelsVerb::Logs(options)) => Kept::find(&process_env).await.show_logs(&options, &process_env),
+        Some(KernelsVerb::Logs(options)) => {
+            KeptListing::find(&process_env).await.show_logs(&options, &process_env)
+        }
         #[cfg(not(unix))]
         Some(KernelsVerb::Stop(StopKernels { id: None, .. })) => Ok(()),
         #[cfg(not(unix))]
@@ -48,7 +52,7 @@ pub(crate) async fn run(options: Kernels) -> anyhow::Result<()> {
 
 async fn list(as_json: bool, process_env: &ProcessEnv) -> anyhow::Result<()> {
     #[cfg(unix)]
-    let kept = Kept::find(process_env).await;
+    let kept = KeptListing::find(process_env).await;
     let (others, refused) = foreign_kernels(process_env).await;
     if as_json {
         let all = others.iter().map(foreign::to_json);

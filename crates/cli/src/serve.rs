@@ -78,7 +78,7 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
         network_timeout: options.network.network_timeout,
     };
     let (tab, tabs) = colab::Colab::new(listener, token, further_tokens, tab_settings, shutdown.clone())?;
-    let tabs = tokio::spawn(serve_tabs(tabs, doctor::keep_attempts(tab.attempts(), state_env.clone())));
+    let tabs = tokio::spawn(serve_tabs(tabs, doctor::store_attempts(tab.attempts(), state_env.clone())));
     let policy = serving.allowed.policy();
     let has_tab = is_tab_a_place(&policy);
     let folder = match &server {
@@ -157,7 +157,7 @@ pub(crate) async fn colab(options: args::Colab) -> anyhow::Result<()> {
         network_timeout: options.network.network_timeout,
     };
     let (place, tabs) = colab::Colab::new(listener, token, Vec::new(), settings, shutdown.clone())?;
-    let tabs = tokio::spawn(serve_tabs(tabs, doctor::keep_attempts(place.attempts(), process_env)));
+    let tabs = tokio::spawn(serve_tabs(tabs, doctor::store_attempts(place.attempts(), process_env)));
     let server = Server::new(place).offering(serving.allowed.policy());
     let served = serve_until_shutdown(server, endpoint, "colab -- cellbridge colab", &shutdown).await;
     let _ = tokio::time::timeout(TAB_SHUTDOWN_TIMEOUT, tabs).await;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::configuration::inputs_of;
-use crate::edit::{self, Edited, Refusal, Target};
+use crate::edit::{self, EditObstacle, Edited, Target};
 use crate::entry::{Block, NotPossible, ServerEntry};
 use crate::file::{self, FileError};
 use crate::ledger::{Exact, Ledger, LedgerEntry};
@@ -30,7 +30,7 @@ pub enum ChangeError {
     File { file: PathBuf, error: FileError },
     /// With the text that the person can paste, if something had to be added.
     #[error("{}: {refusal}", file.display())]
-    Refused { file: PathBuf, refusal: Refusal, block: Option<String> },
+    Refused { file: PathBuf, refusal: EditObstacle, block: Option<String> },
 }
 
 /// The change that makes a client know our server.
@@ -68,7 +68,7 @@ fn put(
     text: &str,
     block: &Block,
     record: Option<&LedgerEntry>,
-) -> Result<(String, LedgerEntry), Refusal> {
+) -> Result<(String, LedgerEntry), EditObstacle> {
     let known = record.cloned().unwrap_or_default();
     let target = client.target();
     // An untouched entry of ours is written again, so that an uninstall stays exact.
@@ -105,7 +105,7 @@ pub fn uninstall(
     Ok(FileChange { client, file, before, after, record: None, is_first: false })
 }
 
-fn take(client: &Client, text: &str, record: &LedgerEntry) -> Result<String, Refusal> {
+fn take(client: &Client, text: &str, record: &LedgerEntry) -> Result<String, EditObstacle> {
     let exact = record.exact.as_ref().and_then(|exact| exact.undo(text));
     if let Some(undo) = exact {
         return Ok(edit::undo(text, undo));

@@ -22,7 +22,7 @@ const BOM: char = '\u{feff}';
 
 /// Why a configuration is left as it is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum EditObstacle {
     #[error("it cannot be parsed: {0}")]
     Unparsable(String),
     #[error("{0} has a value of another type")]
@@ -59,7 +59,7 @@ pub struct Edited {
 }
 
 /// Writes the entry, or updates it: keys of its own that the person added stay.
-pub(crate) fn put(text: &str, target: Target, block: &Block) -> Result<Edited, Refusal> {
+pub(crate) fn put(text: &str, target: Target, block: &Block) -> Result<Edited, EditObstacle> {
     let (bom, body) = split_bom(text);
     let mut text = Text::new(body);
     let mut created = Vec::new();
@@ -78,7 +78,7 @@ pub(crate) fn remove(
     target: Target,
     inputs: &[String],
     created: &[Vec<String>],
-) -> Result<String, Refusal> {
+) -> Result<String, EditObstacle> {
     let (bom, body) = split_bom(text);
     let mut text = Text::new(body);
     match target.format {
@@ -96,7 +96,7 @@ pub(crate) fn undo(text: &str, steps: &Steps) -> String {
 }
 
 /// The entry as it is.
-pub(crate) fn read(text: &str, target: Target) -> Result<Option<Value>, Refusal> {
+pub(crate) fn read(text: &str, target: Target) -> Result<Option<Value>, EditObstacle> {
     let (_, body) = split_bom(text);
     match target.format {
         Format::Json => json::read(body, &target.path()),

@@ -16,7 +16,7 @@ mod table;
 pub use change::{ChangeError, FileChange, install, uninstall};
 pub use client::{Client, Command, Constant, Format, Http, Secrets, Stdio, WorkingFolder};
 pub use configuration::{Configured, Starts};
-pub use edit::{Edited, Refusal};
+pub use edit::{EditObstacle, Edited};
 pub use entry::{Block, NotPossible, ServerEntry, Start};
 pub use file::FileError;
 pub use ledger::Ledger;

@@ -48,7 +48,7 @@ fn file(process_env: &ProcessEnv) -> Option<PathBuf> {
 }
 
 /// Keeps each attempt until the tabs are gone. Without a home folder it keeps nothing.
-pub async fn keep_attempts(mut attempts: watch::Receiver<Option<Attempt>>, process_env: ProcessEnv) {
+pub async fn store_attempts(mut attempts: watch::Receiver<Option<Attempt>>, process_env: ProcessEnv) {
     let Some(file) = file(&process_env) else { return };
     while attempts.changed().await.is_ok() {
         let Some(Attempt { is_connected, what }) = attempts.borrow_and_update().clone() else { continue };

@@ -23,7 +23,7 @@ use environments::ProcessEnv;
 use jupyter::Source;
 use rest::Secret;
 
-pub use attempts::{ConnectionAttempt, keep_attempts};
+pub use attempts::{ConnectionAttempt, store_attempts};
 pub use finding::{Check, Finding, Status};
 use machine::Machine;
 use servers::Servers;

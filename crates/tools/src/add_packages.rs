@@ -81,18 +81,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let limit = timeout.unwrap_or(Duration::from_secs(600));
     let opened = context.notebook(&notebook).await?;
     if opened.kernel().is_none_or(|kernel| plan_starts(&*kernel)) {
-        // A kernel that starts runs files of its environment.
-        let what = "the start of the kernel for add_packages";
-        if preview {
-            context.permit(TOOL.groups, TOOL.permission, what).await?;
-        } else {
-            let first = format!(
-                "Allow the agent to start the kernel of {} to plan an installation? You will see the plan before \
-                 anything is installed.",
-                one_line(opened.path().as_str())
-            );
-            context.consent.permit_first(TOOL.groups, what, QuestionText::begin(&first)).await?;
-        }
+        permit_start(&opened, preview, context).await?;
     }
     let kernel = context.session.kernel_for_run(&opened).await?;
     let names: Vec<String> = packages.iter().map(|package| package.name().to_owned()).collect();
@@ -148,6 +137,20 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         lines.push(restarted(&loaded, restart, &kernel, context).await?);
     }
     Ok(lines.join("\n").into())
+}
+
+/// Asks before the kernel starts, which runs files of its environment.
+async fn permit_start(opened: &OpenNotebook, preview: bool, context: &Context<'_>) -> Result<(), Error> {
+    let what = "the start of the kernel for add_packages";
+    if preview {
+        return context.permit(TOOL.groups, TOOL.permission, what).await;
+    }
+    let first = format!(
+        "Allow the agent to start the kernel of {} to plan an installation? You will see the plan before anything \
+         is installed.",
+        one_line(opened.path().as_str())
+    );
+    context.consent.permit_first(TOOL.groups, what, QuestionText::begin(&first)).await
 }
 
 /// Without pip, pip itself comes first, and stays.

@@ -74,8 +74,8 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         arguments.wait_seconds.map(|timeout| Waiting::with_timeout(Some(timeout), settings).timeout);
     let budget = context.budget(&arguments.budget);
     let run = match run_or_other(context, &id, timeout.unwrap_or_default()).await? {
-        Found::Run(run) => run,
-        Found::OfOtherServer(found) => return Ok(of_other_server(&id, &found, budget).into()),
+        Lookup::Run(run) => run,
+        Lookup::OfOtherServer(found) => return Ok(of_other_server(&id, &found, budget).into()),
     };
     if let Some(timeout) = timeout {
         let waiting = Waiting::with_timeout(Some(timeout.saturating_sub(began.elapsed())), settings);
@@ -100,19 +100,19 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     Ok(answer)
 }
 
-enum Found {
+enum Lookup {
     Run(Arc<Run>),
     /// Its server lives, and only the log of its kernel tells of it.
     OfOtherServer(FoundRun),
 }
 
 /// The run with this id. Waits for `timeout` until one of another server is over.
-async fn run_or_other(context: &Context<'_>, id: &RunId, timeout: Duration) -> Result<Found, Error> {
+async fn run_or_other(context: &Context<'_>, id: &RunId, timeout: Duration) -> Result<Lookup, Error> {
     let journal = context.session.workspace().journal();
     let began = Instant::now();
     loop {
         let error = match journal.run(id) {
-            Ok(run) => return Ok(Found::Run(run)),
+            Ok(run) => return Ok(Lookup::Run(run)),
             Err(error) => error,
         };
         // Its outputs may be written into its cell.
@@ -122,12 +122,12 @@ async fn run_or_other(context: &Context<'_>, id: &RunId, timeout: Duration) -> R
         let asked = Instant::now();
         let Some(found) = context.session.find_run(id).await else { return Err(error) };
         if let Ok(run) = journal.run(id) {
-            return Ok(Found::Run(run));
+            return Ok(Lookup::Run(run));
         }
         let remaining = timeout.saturating_sub(began.elapsed());
         let is_settled = found.state.is_over() || matches!(found.state, RunState::WaitingForInput { .. });
         if is_settled || remaining.is_zero() {
-            return Ok(Found::OfOtherServer(found));
+            return Ok(Lookup::OfOtherServer(found));
         }
         let seconds = began.elapsed().as_secs_f64();
         context.report_progress(format!("{seconds:.0} s: another server runs it"));

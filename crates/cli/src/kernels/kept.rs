@@ -12,13 +12,13 @@ use super::{check_is_not_foreign, logs, shown};
 use crate::args::{LogsOfKernel, StopKernels};
 use terminal::say;
 
-pub(super) struct Kept {
+pub(super) struct KeptListing {
     kernels: Vec<KeptKernel>,
     /// Why there may be more.
     warnings: Vec<String>,
 }
 
-impl Kept {
+impl KeptListing {
     pub(super) async fn find(process_env: &ProcessEnv) -> Self {
         let state = process_env.state_folder();
         Self { kernels: kept_kernels(&state).await, warnings: unused_folders(&state) }

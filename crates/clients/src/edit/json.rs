@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::print::{self, Layout};
 use super::splice::{Splice, Text};
-use super::{Refusal, Target};
+use super::{EditObstacle, Target};
 use crate::entry::Block;
 use container::Container;
 
@@ -20,7 +20,7 @@ pub(super) fn put(
     target: Target,
     block: &Block,
     created: &mut Vec<Vec<String>>,
-) -> Result<(), Refusal> {
+) -> Result<(), EditObstacle> {
     let path = target.path();
     match existing(text.as_str(), &path)? {
         None => {
@@ -46,7 +46,7 @@ pub(super) fn remove(
     target: Target,
     inputs: &[String],
     created: &[Vec<String>],
-) -> Result<(), Refusal> {
+) -> Result<(), EditObstacle> {
     remove_property(text, &target.path())?;
     inputs.iter().try_for_each(|id| remove_input(text, id))?;
     for path in created.iter().rev() {
@@ -64,7 +64,7 @@ pub(super) fn remove(
 }
 
 /// The value at a path, of whatever type.
-pub(super) fn read(text: &str, path: &[&str]) -> Result<Option<Value>, Refusal> {
+pub(super) fn read(text: &str, path: &[&str]) -> Result<Option<Value>, EditObstacle> {
     with(text, |root| {
         let Some(root) = root else { return Ok(None) };
         Ok(find(root, path)?.ok().map(|it| serde_value(&it.value)))
@@ -72,20 +72,23 @@ pub(super) fn read(text: &str, path: &[&str]) -> Result<Option<Value>, Refusal> 
 }
 
 #[cfg(test)]
-pub(super) fn read_whole(text: &str) -> Result<Option<Value>, Refusal> {
+pub(super) fn read_whole(text: &str) -> Result<Option<Value>, EditObstacle> {
     with(text, |root| Ok(root.map(|root| serde_value(&ast::Value::Object(root.clone())))))
 }
 
-fn existing(text: &str, path: &[&str]) -> Result<Option<Map<String, Value>>, Refusal> {
+fn existing(text: &str, path: &[&str]) -> Result<Option<Map<String, Value>>, EditObstacle> {
     match read(text, path)? {
         None => Ok(None),
         Some(Value::Object(entry)) => Ok(Some(entry)),
-        Some(_) => Err(Refusal::OtherType(shown(path))),
+        Some(_) => Err(EditObstacle::OtherType(shown(path))),
     }
 }
 
 /// Parses a text, and hands over its object, unless there is nothing in it.
-fn with<T>(text: &str, act: impl FnOnce(Option<&Object>) -> Result<T, Refusal>) -> Result<T, Refusal> {
+fn with<T>(
+    text: &str,
+    act: impl FnOnce(Option<&Object>) -> Result<T, EditObstacle>,
+) -> Result<T, EditObstacle> {
     let options = ParseOptions {
         allow_comments: true,
         allow_trailing_commas: true,
@@ -99,29 +102,29 @@ fn with<T>(text: &str, act: impl FnOnce(Option<&Object>) -> Result<T, Refusal>) 
         allow_extended_string_escapes: false,
     };
     let parsed = parse_to_ast(text, &CollectOptions::default(), &options);
-    let parsed = parsed.map_err(|error| Refusal::Unparsable(error.to_string()))?;
+    let parsed = parsed.map_err(|error| EditObstacle::Unparsable(error.to_string()))?;
     match &parsed.value {
         None => act(None),
         Some(ast::Value::Object(root)) => act(Some(root)),
-        Some(_) => Err(Refusal::OtherType("the whole file".to_owned())),
+        Some(_) => Err(EditObstacle::OtherType("the whole file".to_owned())),
     }
 }
 
 /// A property, or the innermost object on the way to it with the number of keys that lead there.
 type Found<'a, 'b> = Result<&'b ast::ObjectProp<'a>, (&'b Object<'a>, usize)>;
 
-fn find<'a, 'b>(root: &'b Object<'a>, path: &[&str]) -> Result<Found<'a, 'b>, Refusal> {
+fn find<'a, 'b>(root: &'b Object<'a>, path: &[&str]) -> Result<Found<'a, 'b>, EditObstacle> {
     let mut object = root;
     for (depth, key) in path.iter().enumerate() {
         let mut properties = object.properties.iter().filter(|it| it.name.as_str() == *key);
         let Some(property) = properties.next() else { return Ok(Err((object, depth))) };
         if properties.next().is_some() {
-            return Err(Refusal::Duplicate(shown(&path[..=depth])));
+            return Err(EditObstacle::Duplicate(shown(&path[..=depth])));
         }
         if depth + 1 == path.len() {
             return Ok(Ok(property));
         }
-        object = property.value.as_object().ok_or_else(|| Refusal::OtherType(shown(&path[..=depth])))?;
+        object = property.value.as_object().ok_or_else(|| EditObstacle::OtherType(shown(&path[..=depth])))?;
     }
     Ok(Err((root, 0)))
 }
@@ -132,7 +135,7 @@ fn insert(
     path: &[&str],
     value: Value,
     created: &mut Vec<Vec<String>>,
-) -> Result<(), Refusal> {
+) -> Result<(), EditObstacle> {
     let nested = |path: &[&str], value: Value| {
         path.iter()
             .rev()
@@ -155,7 +158,7 @@ fn insert(
 }
 
 /// Makes a key have a value. Objects are merged, so that their other keys stay.
-fn merge(text: &mut Text, path: &[&str], value: &Value) -> Result<(), Refusal> {
+fn merge(text: &mut Text, path: &[&str], value: &Value) -> Result<(), EditObstacle> {
     let current = read(text.as_str(), path)?;
     match (&current, value) {
         (None, _) => insert(text, path, value.clone(), &mut Vec::new()),
@@ -181,7 +184,7 @@ fn merge(text: &mut Text, path: &[&str], value: &Value) -> Result<(), Refusal> {
     }
 }
 
-fn remove_property(text: &mut Text, path: &[&str]) -> Result<(), Refusal> {
+fn remove_property(text: &mut Text, path: &[&str]) -> Result<(), EditObstacle> {
     let source = text.as_str();
     let splices = with(source, |root| {
         let Some(root) = root else { return Ok(Vec::new()) };
@@ -200,7 +203,7 @@ fn remove_property(text: &mut Text, path: &[&str]) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn put_input(text: &mut Text, input: &Value, created: &mut Vec<Vec<String>>) -> Result<(), Refusal> {
+fn put_input(text: &mut Text, input: &Value, created: &mut Vec<Vec<String>>) -> Result<(), EditObstacle> {
     match read(text.as_str(), &[INPUTS])? {
         None => {
             created.push(vec![INPUTS.to_owned()]);
@@ -208,7 +211,7 @@ fn put_input(text: &mut Text, input: &Value, created: &mut Vec<Vec<String>>) -> 
         }
         Some(Value::Array(inputs)) if inputs.iter().any(|it| it["id"] == input["id"]) => return Ok(()),
         Some(Value::Array(_)) => {}
-        Some(_) => return Err(Refusal::OtherType(INPUTS.to_owned())),
+        Some(_) => return Err(EditObstacle::OtherType(INPUTS.to_owned())),
     }
     let source = text.as_str();
     let splices =
@@ -217,7 +220,7 @@ fn put_input(text: &mut Text, input: &Value, created: &mut Vec<Vec<String>>) -> 
     Ok(())
 }
 
-fn remove_input(text: &mut Text, id: &str) -> Result<(), Refusal> {
+fn remove_input(text: &mut Text, id: &str) -> Result<(), EditObstacle> {
     let Some(Value::Array(inputs)) = read(text.as_str(), &[INPUTS])? else { return Ok(()) };
     let Some(index) = inputs.iter().position(|it| it["id"] == id) else { return Ok(()) };
     let splices = with_inputs(text.as_str(), |container, _| container.remove(index))?;
@@ -228,7 +231,7 @@ fn remove_input(text: &mut Text, id: &str) -> Result<(), Refusal> {
 fn with_inputs(
     source: &str,
     act: impl FnOnce(&Container, &str) -> Vec<Splice>,
-) -> Result<Vec<Splice>, Refusal> {
+) -> Result<Vec<Splice>, EditObstacle> {
     with(source, |root| {
         let Some(root) = root else { return Ok(Vec::new()) };
         let Ok(property) = find(root, &[INPUTS])? else { return Ok(Vec::new()) };
@@ -237,7 +240,7 @@ fn with_inputs(
     })
 }
 
-fn has_comment(source: &str, path: &[&str]) -> Result<bool, Refusal> {
+fn has_comment(source: &str, path: &[&str]) -> Result<bool, EditObstacle> {
     with(source, |root| {
         let property = root.map(|root| find(root, path)).transpose()?.and_then(Result::ok);
         Ok(property.is_some_and(|it| {

@@ -3,7 +3,7 @@ mod properties;
 
 use serde_json::{Map, Value, json};
 
-use super::{Refusal, Target, put, read, remove, undo};
+use super::{EditObstacle, Target, put, read, remove, undo};
 use crate::client::Format;
 use crate::entry::Block;
 
@@ -57,14 +57,14 @@ fn a_value_of_another_type_on_the_way_is_left_alone() {
     for text in
         ["{\"mcpServers\": []}", "{\"mcpServers\": null}", "[]", "{\"mcpServers\": {\"cellbridge\": 1}}"]
     {
-        assert!(matches!(of(text, JSON), Refusal::OtherType(_)), "{text}");
+        assert!(matches!(of(text, JSON), EditObstacle::OtherType(_)), "{text}");
     }
     for text in ["mcp_servers = 1", "mcp_servers.cellbridge = 1", "[[mcp_servers]]"] {
-        assert!(matches!(of(text, TOML), Refusal::OtherType(_)), "{text}");
+        assert!(matches!(of(text, TOML), EditObstacle::OtherType(_)), "{text}");
     }
     for text in ["- a", "extensions: []", "extensions: text", "extensions:\n  cellbridge: 1"] {
         let refusal = of(text, YAML);
-        assert!(matches!(refusal, Refusal::OtherType(_) | Refusal::Form(_)), "{text}: {refusal}");
+        assert!(matches!(refusal, EditObstacle::OtherType(_) | EditObstacle::Form(_)), "{text}: {refusal}");
     }
 }
 
@@ -80,14 +80,14 @@ fn a_text_that_cannot_be_parsed_is_left_alone() {
         (YAML, "a: b: c"),
     ] {
         let refusal = put(text, target, &block()).unwrap_err();
-        assert!(matches!(refusal, Refusal::Unparsable(_)), "{text}: {refusal}");
+        assert!(matches!(refusal, EditObstacle::Unparsable(_)), "{text}: {refusal}");
     }
 }
 
 #[test]
 fn a_key_that_occurs_twice_is_left_alone() {
     let refusal = put("{\"mcpServers\": {}, \"mcpServers\": {}}", JSON, &block()).unwrap_err();
-    assert_eq!(refusal, Refusal::Duplicate("mcpServers".to_owned()));
+    assert_eq!(refusal, EditObstacle::Duplicate("mcpServers".to_owned()));
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn forms_that_cannot_hold_a_further_table_are_left_alone() {
     }
     for text in ["extensions: {other: {a: 1}}", "a: 1\n---\nb: 2\n"] {
         let refusal = put(text, YAML, &block()).unwrap_err();
-        assert!(matches!(refusal, Refusal::Form(_) | Refusal::OtherType(_)), "{text}: {refusal}");
+        assert!(matches!(refusal, EditObstacle::Form(_) | EditObstacle::OtherType(_)), "{text}: {refusal}");
     }
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use toml_edit::{Array, Document, InlineTable, Item, Table};
 
 use super::splice::{Splice, Text};
-use super::{Refusal, Target};
+use super::{EditObstacle, Target};
 use crate::entry::Block;
 
 pub(super) fn put(
@@ -14,7 +14,7 @@ pub(super) fn put(
     target: Target,
     block: &Block,
     created: &mut Vec<Vec<String>>,
-) -> Result<(), Refusal> {
+) -> Result<(), EditObstacle> {
     let path = target.path();
     let source = text.as_str().to_owned();
     let before = parse(&source)?;
@@ -29,26 +29,26 @@ pub(super) fn put(
             );
         }
         Some(Item::Table(table)) if !table.is_dotted() => {
-            let splices = update(&source, table, block).ok_or_else(|| Refusal::Form(path.join(".")))?;
+            let splices = update(&source, table, block).ok_or_else(|| EditObstacle::Form(path.join(".")))?;
             text.splice(splices);
         }
         Some(Item::Table(_) | Item::Value(toml_edit::Value::InlineTable(_))) => {
-            return Err(Refusal::Form(path.join(".")));
+            return Err(EditObstacle::Form(path.join(".")));
         }
-        Some(_) => return Err(Refusal::OtherType(path.join("."))),
+        Some(_) => return Err(EditObstacle::OtherType(path.join("."))),
     }
     // A header may not extend a table that is written in another form.
-    let after = parse(text.as_str()).map_err(|_| Refusal::Form(path.join(".")))?;
+    let after = parse(text.as_str()).map_err(|_| EditObstacle::Form(path.join(".")))?;
     let is_kept = without(&before, &path) == without(&after, &path);
-    if is_kept { Ok(()) } else { Err(Refusal::Form(path.join("."))) }
+    if is_kept { Ok(()) } else { Err(EditObstacle::Form(path.join("."))) }
 }
 
-pub(super) fn remove(text: &mut Text, target: Target) -> Result<(), Refusal> {
+pub(super) fn remove(text: &mut Text, target: Target) -> Result<(), EditObstacle> {
     let path = target.path();
     let source = text.as_str().to_owned();
     let before = parse(&source)?;
     let Some(item) = find(&before, &path)? else { return Ok(()) };
-    let refused = || Refusal::Form(path.join("."));
+    let refused = || EditObstacle::Form(path.join("."));
     let (parent, key) = (find(&before, &path[..path.len() - 1])?, path[path.len() - 1]);
     let mut ranges = Vec::new();
     match (parent, item) {
@@ -67,18 +67,18 @@ pub(super) fn remove(text: &mut Text, target: Target) -> Result<(), Refusal> {
     if is_kept { Ok(()) } else { Err(refused()) }
 }
 
-pub(super) fn read(text: &str, path: &[&str]) -> Result<Option<Value>, Refusal> {
+pub(super) fn read(text: &str, path: &[&str]) -> Result<Option<Value>, EditObstacle> {
     Ok(find(&parse(text)?, path)?.map(json))
 }
 
-fn parse(text: &str) -> Result<Document<&str>, Refusal> {
-    Document::parse(text).map_err(|error| Refusal::Unparsable(error.message().to_owned()))
+fn parse(text: &str) -> Result<Document<&str>, EditObstacle> {
+    Document::parse(text).map_err(|error| EditObstacle::Unparsable(error.message().to_owned()))
 }
 
-fn find<'a>(document: &'a Document<&str>, path: &[&str]) -> Result<Option<&'a Item>, Refusal> {
+fn find<'a>(document: &'a Document<&str>, path: &[&str]) -> Result<Option<&'a Item>, EditObstacle> {
     let mut item = document.as_item();
     for (depth, key) in path.iter().enumerate() {
-        let table = item.as_table_like().ok_or_else(|| Refusal::OtherType(path[..depth].join(".")))?;
+        let table = item.as_table_like().ok_or_else(|| EditObstacle::OtherType(path[..depth].join(".")))?;
         match table.get(key) {
             Some(inner) => item = inner,
             None => return Ok(None),

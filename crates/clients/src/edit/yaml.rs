@@ -5,7 +5,7 @@ mod tree;
 use serde_json::{Map, Value};
 
 use super::splice::{Splice, Text};
-use super::{Refusal, Target};
+use super::{EditObstacle, Target};
 use crate::entry::Block;
 use tree::{Node, Tree};
 
@@ -16,7 +16,7 @@ pub(super) fn put(
     target: Target,
     block: &Block,
     created: &mut Vec<Vec<String>>,
-) -> Result<(), Refusal> {
+) -> Result<(), EditObstacle> {
     let path = target.path();
     let before = tree::parse(text.as_str())?;
     match before.read(&path)? {
@@ -38,12 +38,12 @@ pub(super) fn put(
                 update(text, &[path.as_slice(), &[key]].concat(), value)?;
             }
         }
-        Some(_) => return Err(Refusal::OtherType(path.join("."))),
+        Some(_) => return Err(EditObstacle::OtherType(path.join("."))),
     }
     verify(&before, text.as_str(), &path)
 }
 
-pub(super) fn remove(text: &mut Text, target: Target, created: &[Vec<String>]) -> Result<(), Refusal> {
+pub(super) fn remove(text: &mut Text, target: Target, created: &[Vec<String>]) -> Result<(), EditObstacle> {
     let path = target.path();
     let before = tree::parse(text.as_str())?;
     if before.read(&path)?.is_none() {
@@ -65,12 +65,17 @@ pub(super) fn remove(text: &mut Text, target: Target, created: &[Vec<String>]) -
     verify(&before, text.as_str(), &path)
 }
 
-pub(super) fn read(text: &str, path: &[&str]) -> Result<Option<Value>, Refusal> {
+pub(super) fn read(text: &str, path: &[&str]) -> Result<Option<Value>, EditObstacle> {
     tree::parse(text)?.read(path)
 }
 
 /// A new entry below the innermost mapping that exists, and the number of keys that lead to that mapping.
-fn insertion(text: &str, tree: &Tree, path: &[&str], entry: &Value) -> Result<(Vec<Splice>, usize), Refusal> {
+fn insertion(
+    text: &str,
+    tree: &Tree,
+    path: &[&str],
+    entry: &Value,
+) -> Result<(Vec<Splice>, usize), EditObstacle> {
     let depth =
         (0..path.len()).rev().find(|depth| matches!(tree.node(&path[..*depth]), Ok(Some(_)))).unwrap_or(0);
     let value = path[depth + 1..]
@@ -101,12 +106,12 @@ fn insertion(text: &str, tree: &Tree, path: &[&str], entry: &Value) -> Result<(V
                 .map_or(text.len(), |(key, value)| tree::line_end(text, key.end.max(value.end())));
             vec![after_line_end(end, printed(*column))]
         }
-        _ => return Err(Refusal::Form(path[..depth].join("."))),
+        _ => return Err(EditObstacle::Form(path[..depth].join("."))),
     };
     Ok((splices, depth))
 }
 
-fn update(text: &mut Text, path: &[&str], value: &Value) -> Result<(), Refusal> {
+fn update(text: &mut Text, path: &[&str], value: &Value) -> Result<(), EditObstacle> {
     let tree = tree::parse(text.as_str())?;
     let current = tree.read(path)?;
     if current.as_ref() == Some(value) {
@@ -123,7 +128,7 @@ fn update(text: &mut Text, path: &[&str], value: &Value) -> Result<(), Refusal> 
     Ok(())
 }
 
-fn remove_lines(text: &mut Text, path: &[&str]) -> Result<(), Refusal> {
+fn remove_lines(text: &mut Text, path: &[&str]) -> Result<(), EditObstacle> {
     let tree = tree::parse(text.as_str())?;
     if tree.node(path)?.is_some() {
         let lines = tree.lines_of(text.as_str(), path)?;
@@ -132,8 +137,8 @@ fn remove_lines(text: &mut Text, path: &[&str]) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn verify(before: &Tree, text: &str, path: &[&str]) -> Result<(), Refusal> {
-    let refused = || Refusal::Form(path.join("."));
+fn verify(before: &Tree, text: &str, path: &[&str]) -> Result<(), EditObstacle> {
+    let refused = || EditObstacle::Form(path.join("."));
     let after = tree::parse(text).map_err(|_| refused())?;
     let rest = |tree: &Tree| super::without(tree.whole(), path);
     if rest(before) == rest(&after) { Ok(()) } else { Err(refused()) }

@@ -17,14 +17,14 @@ pub struct HttpAuth {
 
 /// Why a request is not served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Refusal {
+pub(crate) enum HttpAuthError {
     Host,
     Origin,
     MissingToken,
     WrongToken,
 }
 
-impl Refusal {
+impl HttpAuthError {
     pub(crate) fn status(self) -> StatusCode {
         match self {
             Self::Host | Self::Origin => StatusCode::FORBIDDEN,
@@ -52,30 +52,33 @@ impl HttpAuth {
 
     /// Checks Host and Origin.
     /// <https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#security-warning>
-    pub(crate) fn check_source(&self, parts: &Parts) -> Result<(), Refusal> {
+    pub(crate) fn check_source(&self, parts: &Parts) -> Result<(), HttpAuthError> {
         let host = single(parts, &header::HOST)
-            .map_err(|()| Refusal::Host)?
+            .map_err(|()| HttpAuthError::Host)?
             .and_then(|host| host.to_str().ok()?.parse::<Authority>().ok())
             .or_else(|| parts.uri.authority().cloned())
-            .ok_or(Refusal::Host)?;
+            .ok_or(HttpAuthError::Host)?;
         let is_address = self.is_public && address(host.host()).is_some();
         if host.as_str().contains('@') || !(is_address || self.is_own(host.host())) {
-            return Err(Refusal::Host);
+            return Err(HttpAuthError::Host);
         }
         // Only web pages send an Origin, and we serve none from elsewhere.
-        let origin = single(parts, &header::ORIGIN).map_err(|()| Refusal::Origin)?;
+        let origin = single(parts, &header::ORIGIN).map_err(|()| HttpAuthError::Origin)?;
         let Some(origin) = origin else { return Ok(()) };
-        let origin =
-            origin.to_str().ok().and_then(|origin| origin.parse::<Uri>().ok()).ok_or(Refusal::Origin)?;
+        let origin = origin
+            .to_str()
+            .ok()
+            .and_then(|origin| origin.parse::<Uri>().ok())
+            .ok_or(HttpAuthError::Origin)?;
         let is_own = origin.scheme_str().is_some_and(|scheme| scheme == "http" || scheme == "https")
             && origin.authority().is_some_and(|authority| {
                 self.is_own(authority.host()) && authority.port_u16() == host.port_u16()
             });
-        if is_own { Ok(()) } else { Err(Refusal::Origin) }
+        if is_own { Ok(()) } else { Err(HttpAuthError::Origin) }
     }
 
     /// Checks the token and removes it from the request, so that nothing behind it can log it.
-    pub(crate) fn check_token(&self, parts: &mut Parts) -> Result<(), Refusal> {
+    pub(crate) fn check_token(&self, parts: &mut Parts) -> Result<(), HttpAuthError> {
         let header = parts.headers.remove(header::AUTHORIZATION);
         let query = parts.uri.query().unwrap_or_default().to_owned();
         if let Ok(bare) = parts.uri.path().parse() {
@@ -86,11 +89,11 @@ impl HttpAuth {
         let mut shown_in_query =
             form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == "token").peekable();
         if shown_in_header.is_none() && shown_in_query.peek().is_none() {
-            return Err(Refusal::MissingToken);
+            return Err(HttpAuthError::MissingToken);
         }
         let is_right = shown_in_header.is_some_and(|shown| token.matches(shown))
             || shown_in_query.any(|(_, shown)| token.matches(&shown));
-        if is_right { Ok(()) } else { Err(Refusal::WrongToken) }
+        if is_right { Ok(()) } else { Err(HttpAuthError::WrongToken) }
     }
 
     /// Whether a host is this machine: loopback, or a name that the person gave.
@@ -154,14 +157,14 @@ mod tests {
             let result = auth().check_source(&parts("/mcp", &[("host", host)]));
             assert_eq!(result.is_ok(), is_allowed, "{host}");
         }
-        assert_eq!(auth().check_source(&parts("/mcp", &[])), Err(Refusal::Host));
+        assert_eq!(auth().check_source(&parts("/mcp", &[])), Err(HttpAuthError::Host));
         let public = HttpAuth::new(None, [], true);
         assert!(public.check_source(&parts("/mcp", &[("host", "192.168.1.5:4040")])).is_ok());
         assert!(public.check_source(&parts("/mcp", &[("host", "evil.example:4040")])).is_err());
         let rebound = parts("/mcp", &[("host", "6.6.6.6:4040"), ("origin", "http://6.6.6.6:4040")]);
-        assert_eq!(public.check_source(&rebound), Err(Refusal::Origin));
+        assert_eq!(public.check_source(&rebound), Err(HttpAuthError::Origin));
         let twice = parts("/mcp", &[("host", "localhost"), ("host", "localhost")]);
-        assert_eq!(auth().check_source(&twice), Err(Refusal::Host));
+        assert_eq!(auth().check_source(&twice), Err(HttpAuthError::Host));
     }
 
     #[test]
@@ -197,10 +200,10 @@ mod tests {
         assert_eq!(check("/mcp", &[("authorization", "bearer secret")]), Ok(()));
         assert_eq!(check("/mcp?token=secret", &[]), Ok(()));
         assert_eq!(check("/mcp?a=b&token=%73ecret", &[]), Ok(()));
-        assert_eq!(check("/mcp", &[]), Err(Refusal::MissingToken));
-        assert_eq!(check("/mcp", &[("authorization", "Basic secret")]), Err(Refusal::MissingToken));
-        assert_eq!(check("/mcp", &[("authorization", "Bearer secrets")]), Err(Refusal::WrongToken));
-        assert_eq!(check("/mcp?token=", &[]), Err(Refusal::WrongToken));
+        assert_eq!(check("/mcp", &[]), Err(HttpAuthError::MissingToken));
+        assert_eq!(check("/mcp", &[("authorization", "Basic secret")]), Err(HttpAuthError::MissingToken));
+        assert_eq!(check("/mcp", &[("authorization", "Bearer secrets")]), Err(HttpAuthError::WrongToken));
+        assert_eq!(check("/mcp?token=", &[]), Err(HttpAuthError::WrongToken));
         let mut open = parts("/mcp", &[]);
         assert_eq!(HttpAuth::new(None, [], false).check_token(&mut open), Ok(()));
     }

@@ -15,11 +15,11 @@ pub(super) const NOTHING_CHANGED: &str = "Nothing was changed.";
 #[derive(Debug)]
 pub(super) struct CellEdit {
     pub(super) cell: NamedCell,
-    pub(super) change: Change,
+    pub(super) change: SourceEdit,
 }
 
 #[derive(Debug)]
-pub(super) enum Change {
+pub(super) enum SourceEdit {
     Source(String),
     Part { old: String, new: String, all: bool },
 }
@@ -65,9 +65,9 @@ impl CellEdit {
                 if old == new {
                     return Err(same_text());
                 }
-                Change::Part { old, new, all: edit.flag("replace_all")?.unwrap_or_default() }
+                SourceEdit::Part { old, new, all: edit.flag("replace_all")?.unwrap_or_default() }
             }
-            (false, _) => Change::Source(edit.text("cell_source")?),
+            (false, _) => SourceEdit::Source(edit.text("cell_source")?),
         };
         Ok(Self { cell, change })
     }

@@ -8,7 +8,7 @@ use place::{Error, Expected};
 use runs::OpenNotebook;
 use workspace::Session;
 
-use super::edits::{CellEdit, Change, in_edit, invalid};
+use super::edits::{CellEdit, SourceEdit, in_edit, invalid};
 use super::renaming::{check_language, rename_in};
 use crate::edit_cell_source::replaced;
 
@@ -33,7 +33,7 @@ impl Plan {
         for (number, CellEdit { cell, change }) in edits.iter().enumerate() {
             let target = |cell: &CellRef| session.target(opened.path(), notebook, cell);
             let index = cell.index(target).map_err(|error| in_edit(number, error))?;
-            if matches!(change, Change::Source(_)) && sources.contains_key(&index) {
+            if matches!(change, SourceEdit::Source(_)) && sources.contains_key(&index) {
                 let place = label(index, &notebook.cells()[index]);
                 let cause =
                     format!("An earlier edit changes {place}, and cell_source would replace that edit.");
@@ -42,8 +42,8 @@ impl Plan {
             let source =
                 sources.entry(index).or_insert_with(|| notebook.cells()[index].source().into_owned());
             *source = match change {
-                Change::Source(new) => new.clone(),
-                Change::Part { old, new, all } => {
+                SourceEdit::Source(new) => new.clone(),
+                SourceEdit::Part { old, new, all } => {
                     let place = label(index, &notebook.cells()[index]);
                     let edited = replaced(source, old, new, *all);
                     edited.map_err(|error| {

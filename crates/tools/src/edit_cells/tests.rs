@@ -6,7 +6,7 @@ use notebook::{CellRef, CellType, Edit, NewCell, Notebook};
 use serde_json::{Value, json};
 
 use super::Arguments;
-use super::edits::{CellEdit, Change, NOTHING_CHANGED};
+use super::edits::{CellEdit, NOTHING_CHANGED, SourceEdit};
 use super::renaming::rename_in;
 use crate::tests::given;
 
@@ -21,8 +21,10 @@ fn an_edit_replaces_a_source_or_a_part_of_it() {
         { "id": "ab", "old_string": "x", "new_string": "", "cell_source": "" },
     ]))
     .unwrap();
-    assert!(matches!(&read[0].change, Change::Source(source) if source.is_empty()));
-    assert!(matches!(&read[1].change, Change::Part { old, new, all: false } if old == "x" && new.is_empty()));
+    assert!(matches!(&read[0].change, SourceEdit::Source(source) if source.is_empty()));
+    assert!(
+        matches!(&read[1].change, SourceEdit::Part { old, new, all: false } if old == "x" && new.is_empty())
+    );
     assert_eq!(read[1].cell.index(|cell| Ok(usize::from(*cell == CellRef::Id("ab".into())))).unwrap(), 1);
 }
 

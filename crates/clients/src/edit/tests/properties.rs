@@ -25,7 +25,7 @@ fn check(text: &str, target: Target) -> Result<(), TestCaseError> {
     let Edited { text: edited, undo: steps, created } = match put(text, target, &block()) {
         Ok(edited) => edited,
         // Valid, and in a form that cannot be edited.
-        Err(crate::Refusal::Form(_)) => return Ok(()),
+        Err(crate::EditObstacle::Form(_)) => return Ok(()),
         Err(refusal) => return Err(TestCaseError::fail(format!("{refusal}"))),
     };
     let entry = read(&edited, target).unwrap().unwrap_or_default();

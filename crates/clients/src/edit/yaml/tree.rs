@@ -5,7 +5,7 @@ use std::ops::Range;
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 use serde_json::{Map, Value};
 
-use crate::edit::Refusal;
+use crate::edit::EditObstacle;
 
 /// A document; `None` if the text has none.
 pub(super) struct Tree(Option<Node>);
@@ -71,33 +71,33 @@ impl Tree {
         self.0.as_ref().map(Node::value).unwrap_or_default()
     }
 
-    pub(super) fn read(&self, path: &[&str]) -> Result<Option<Value>, Refusal> {
+    pub(super) fn read(&self, path: &[&str]) -> Result<Option<Value>, EditObstacle> {
         Ok(self.node(path)?.map(Node::value))
     }
 
-    pub(super) fn node(&self, path: &[&str]) -> Result<Option<&Node>, Refusal> {
+    pub(super) fn node(&self, path: &[&str]) -> Result<Option<&Node>, EditObstacle> {
         Ok(self.entry(path)?.map(|(_, node)| node))
     }
 
     /// The column of a key.
-    pub(super) fn column(&self, path: &[&str]) -> Result<usize, Refusal> {
+    pub(super) fn column(&self, path: &[&str]) -> Result<usize, EditObstacle> {
         let Some((_, parent)) = path.split_last() else { return Ok(0) };
         match self.node(parent)? {
             Some(Node::Mapping { column, .. }) => Ok(*column),
-            _ => Err(Refusal::Form(path.join("."))),
+            _ => Err(EditObstacle::Form(path.join("."))),
         }
     }
 
     /// Where the colon behind a key is.
-    pub(super) fn colon(&self, text: &str, path: &[&str]) -> Result<usize, Refusal> {
+    pub(super) fn colon(&self, text: &str, path: &[&str]) -> Result<usize, EditObstacle> {
         let key_end = self.entry(path)?.and_then(|(key, _)| key).map(|key| key.end);
         let colon = key_end.and_then(|end| Some(end + text[end..].find(':')?));
-        colon.ok_or_else(|| Refusal::Form(path.join(".")))
+        colon.ok_or_else(|| EditObstacle::Form(path.join(".")))
     }
 
     /// The lines of a key and its value.
-    pub(super) fn lines_of(&self, text: &str, path: &[&str]) -> Result<Range<usize>, Refusal> {
-        let refused = || Refusal::Form(path.join("."));
+    pub(super) fn lines_of(&self, text: &str, path: &[&str]) -> Result<Range<usize>, EditObstacle> {
+        let refused = || EditObstacle::Form(path.join("."));
         let (Some(key), node) = self.entry(path)?.ok_or_else(refused)? else { return Err(refused()) };
         let start = text[..key.start].rfind('\n').map_or(0, |at| at + 1);
         if !text[start..key.start].trim().is_empty() {
@@ -106,19 +106,19 @@ impl Tree {
         Ok(start..line_end(text, key.end.max(node.end())))
     }
 
-    fn entry(&self, path: &[&str]) -> Result<Option<(Option<&Key>, &Node)>, Refusal> {
+    fn entry(&self, path: &[&str]) -> Result<Option<(Option<&Key>, &Node)>, EditObstacle> {
         let Some(root) = &self.0 else { return Ok(None) };
         let mut found = (None, root);
         for (depth, name) in path.iter().enumerate() {
             let entries = match found.1 {
                 Node::Mapping { entries, .. } => entries,
                 Node::Empty { .. } | Node::EmptyFlow { .. } => return Ok(None),
-                _ => return Err(Refusal::OtherType(path[..depth].join("."))),
+                _ => return Err(EditObstacle::OtherType(path[..depth].join("."))),
             };
             let mut same = entries.iter().filter(|(key, _)| key.name == *name);
             let Some((key, node)) = same.next() else { return Ok(None) };
             if same.next().is_some() {
-                return Err(Refusal::Duplicate(path[..=depth].join(".")));
+                return Err(EditObstacle::Duplicate(path[..=depth].join(".")));
             }
             found = (Some(key), node);
         }
@@ -134,17 +134,17 @@ pub(super) fn line_end(text: &str, at: usize) -> usize {
     text[at..].find('\n').map_or(text.len(), |length| at + length + 1)
 }
 
-pub(super) fn parse(text: &str) -> Result<Tree, Refusal> {
+pub(super) fn parse(text: &str) -> Result<Tree, EditObstacle> {
     let mut offsets: Vec<_> = text.char_indices().map(|(at, _)| at).collect();
     offsets.push(text.len());
     let mut events = Vec::new();
     for event in Parser::new_from_str(text) {
-        let (event, span) = event.map_err(|error| Refusal::Unparsable(error.to_string()))?;
+        let (event, span) = event.map_err(|error| EditObstacle::Unparsable(error.to_string()))?;
         events.push((event, span));
     }
     let documents = events.iter().filter(|(event, _)| matches!(event, Event::DocumentStart(_))).count();
     if documents > 1 {
-        return Err(Refusal::Form("a file with several documents".to_owned()));
+        return Err(EditObstacle::Form("a file with several documents".to_owned()));
     }
     let content = events.into_iter().filter(|(event, _)| {
         !matches!(
