@@ -11,6 +11,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::future::join_all;
 use notebook::Notebook;
+use parking_lot::{Mutex, MutexGuard};
 use place::{Error, Mode, NotebookPath};
 use rest::{ContentsQuery, EntryKind, Kind};
 use tokio::sync::OnceCell;
@@ -19,8 +20,6 @@ use crate::failure;
 use crate::paths::Prefix;
 use crate::server_handle::ServerHandle;
 pub(crate) use document::ServerDocument;
-use parking_lot::{Mutex, MutexGuard};
-
 pub(crate) struct Documents {
     handle: Arc<ServerHandle>,
     prefix: Prefix,

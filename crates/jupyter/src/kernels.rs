@@ -145,7 +145,9 @@ impl Kernels {
             (Some(notebook), Some(other)) => notebook == other,
             _ => true,
         };
-        let Some(PinnedKernel { id, .. }) = self.named().clone().filter(is_for) else { return Ok(None) };
+        let Some(PinnedKernel { id, .. }) = self.pinned.lock().clone().filter(is_for) else {
+            return Ok(None);
+        };
         if let Some(notebook) = notebook
             && let Some(session) = self.sessions.of(notebook).await?
             && session.kernel.is_some()
@@ -153,7 +155,7 @@ impl Kernels {
             return Ok(None);
         }
         let joined = self.join(notebook.map(str::to_owned), &id).await?;
-        let mut pinned = self.named();
+        let mut pinned = self.pinned.lock();
         if joined.is_none() {
             tracing::warn!(id, "the configured kernel no longer exists; it is ignored from now on");
             *pinned = None;
@@ -161,10 +163,6 @@ impl Kernels {
             pinned.notebook = Some(notebook.to_owned());
         }
         Ok(joined)
-    }
-
-    fn named(&self) -> MutexGuard<'_, Option<PinnedKernel>> {
-        self.pinned.lock()
     }
 
     /// A kernel that is running; `None` if it does not exist.
@@ -270,8 +268,7 @@ impl Kernels {
     }
 
     async fn start(&self, spec: &str, folder: Option<&str>) -> Result<KernelModel, Error> {
-        let started = self.handle.call(|server| async move { server.start_kernel(Some(spec), folder).await });
-        started.await
+        self.handle.call(|server| async move { server.start_kernel(Some(spec), folder).await }).await
     }
 
     /// Whether nobody but us uses the kernel of a session.

@@ -88,7 +88,7 @@ impl Jupyter {
     }
 
     /// The pause between two attempts to connect, if it was set.
-    pub(crate) fn reconnect_pause(&self) -> Option<std::time::Duration> {
+    pub(crate) fn reconnect_pause(&self) -> Option<Duration> {
         self.handle.reconnect_pause
     }
 
@@ -284,7 +284,6 @@ impl Place for Jupyter {
                     server.end_uploads().await;
                 }
             };
-            // At once: each of them may wait for a server that does not answer.
             let ended = join3(self.documents.leave(), self.kernels.shutdown(), uploads);
             let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, ended).await;
         }

@@ -133,7 +133,7 @@ impl LiveDocument {
 
     /// A sentence about edits that were lost, until an answer has reported it.
     pub(crate) fn lost_edits(&self) -> Option<String> {
-        edits::lost(&self.shared.state())
+        self.shared.state().pending.lost().as_deref().map(edits::describe_lost)
     }
 
     /// Removes our presence and closes the connection. Bounded.

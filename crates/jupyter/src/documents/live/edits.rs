@@ -64,7 +64,10 @@ pub(super) async fn apply(
     };
     let mut state = shared.state();
     let notebook = shared.snapshot(&mut state).unwrap_or(notebook);
-    Ok(Applied { notebook, saved: with_lost_edits(saved, take_lost(&mut state)) })
+    Ok(Applied {
+        notebook,
+        saved: with_lost_edits(saved, state.pending.take_lost().as_deref().map(describe_lost)),
+    })
 }
 
 /// Applies edits without waiting until they are in the file. Without a connection it does nothing and returns `false`.
@@ -220,21 +223,12 @@ fn forget_saved(shared: &Shared, applied: &[Intent], mark: u64) {
     }
 }
 
-/// A sentence about lost edits that were not reported yet.
-pub(super) fn lost(state: &State) -> Option<String> {
-    state.pending.lost().map(|lost| {
-        format!(
-            "earlier edits that were not yet on disk are lost: {lost}. Others changed the same cells or replaced the file, or the \
-             server lost the edits; read the notebook to see the current cells."
-        )
-    })
-}
-
-/// Like [`lost`]; it is then reported.
-fn take_lost(state: &mut State) -> Option<String> {
-    let sentence = lost(state);
-    state.pending.take_lost();
-    sentence
+/// A sentence about lost edits, as [`ydoc::PendingEdits`] lists them.
+pub(super) fn describe_lost(lost: &str) -> String {
+    format!(
+        "earlier edits that were not yet on disk are lost: {lost}. Others changed the same cells or replaced the file, or the \
+         server lost the edits; read the notebook to see the current cells."
+    )
 }
 
 /// Adds to an answer what became of earlier edits.
