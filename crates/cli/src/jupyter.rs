@@ -79,7 +79,8 @@ pub(crate) async fn serve(options: Start) -> anyhow::Result<()> {
     let shutdown = CancellationToken::new();
     let policy = serving.allowed.policy();
     let hub = view::hub_behind(endpoint.as_ref(), &workspace, machine, &policy);
-    let mut server = Server::with_workspace(workspace.clone(), None).offering(policy);
+    let pages = process_env.own_state_dir().map(|state| questions::folder_of_pages(&state));
+    let mut server = Server::with_workspace(workspace.clone(), None).offering(policy).asking_on_pages(pages);
     if let Some(hub) = hub {
         server = server.with_page(hub);
     }
