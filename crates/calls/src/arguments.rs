@@ -1,5 +1,6 @@
 //! The arguments of a call: declared once for models and for the tool, and read as models write them.
 
+pub mod choice;
 pub mod declare;
 pub mod given;
 pub mod kernel_selector;

@@ -10,7 +10,8 @@ use serde_json::json;
 
 use super::execute_cell::{self, after, check_written};
 use super::run_cells::Series;
-use calls::arguments::declare::{Argument, Choice as _, Schema};
+use calls::arguments::choice::Choice as _;
+use calls::arguments::declare::{Argument, Schema};
 use calls::arguments::given::{Given, refused};
 use calls::arguments::names::{check_members, source_by_any_name};
 use calls::arguments::parameters::{NotebookArgument, PreviewArgument};

@@ -10,7 +10,7 @@ use runs::OpenNotebook;
 use workspace::{CellStates, StaleState};
 
 use super::read_cell::{add_cell, add_outputs};
-use calls::arguments::declare::Choice;
+use calls::arguments::choice::Choice;
 use calls::arguments::parameters::{BudgetArguments, NotebookArgument};
 use calls::prelude::*;
 use calls::replies::cell_text::{

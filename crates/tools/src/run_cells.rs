@@ -10,7 +10,7 @@ use runs::{MemoryChanges, OpenNotebook, Run};
 use workspace::Session;
 
 use super::execute_cell::place;
-use calls::arguments::declare::Choice;
+use calls::arguments::choice::Choice;
 use calls::arguments::given::refused;
 use calls::arguments::parameters::{NotebookArgument, PreviewArgument};
 use calls::next_step::message;

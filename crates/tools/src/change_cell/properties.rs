@@ -92,7 +92,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use calls::arguments::declare::Choice as _;
+    use calls::arguments::choice::Choice as _;
 
     use crate::tests::given;
 
