@@ -49,7 +49,7 @@ class Place:
 
 
 _INSIDE = {
-    Can.COPY_TO_THE_FOLDER: Lack("the program serves the server that it is a part of, and no folder", "no place"),
+    Can.COPY_TO_THE_FOLDER: Lack("the program serves the server that it is a part of, and no folder", "no available place"),
 }
 _COLAB = {
     Can.KEEP_FILES: Lack("its notebook is on Drive, its files on the runtime's machine", "Code in a cell can list"),

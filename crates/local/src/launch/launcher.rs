@@ -139,7 +139,15 @@ impl KernelLauncher {
                 Err(match exit {
                     Some(exit) if is_port_taken(&exit.output) => StartError::PortTaken(exit),
                     Some(exit) => StartError::Exited(exit),
-                    None => StartError::NotReady { error, output: process.wait().await.output },
+                    None => {
+                        let output = process.wait().await.output;
+                        // A kernel can print why it ends, and hang before its end.
+                        if is_port_taken(&output) {
+                            StartError::PortTaken(ProcessExit { status: error.to_string(), output })
+                        } else {
+                            StartError::NotReady { error, output }
+                        }
+                    }
                 })
             }
         }

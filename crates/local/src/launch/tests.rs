@@ -167,6 +167,15 @@ async fn a_missing_program_is_an_error() {
 }
 
 #[tokio::test]
+async fn a_kernel_that_hangs_without_its_port_is_started_again() {
+    let steps = ["note starts", "err Address already in use", "wait"];
+    let (folder, kernel) = kernel_with_timeout(&steps, Duration::from_secs(1));
+    let error = failure(&kernel).await;
+    assert!(error.cause.contains("did not answer within"), "{error}");
+    assert_eq!(fs::read_to_string(folder.path().join("starts")).unwrap().lines().count(), 3);
+}
+
+#[tokio::test]
 async fn a_kernel_that_does_not_answer_is_ended() {
     // Time enough to note two processes.
     let steps = ["child child", "out busy", "note pid", "wait"];
