@@ -124,6 +124,7 @@ impl Steps<'_> {
     fn undo(&mut self, changes: &[&CellChange]) -> Vec<(CellId, Obstacle)> {
         let mut obstacles = Vec::new();
         let mut free = Vec::new();
+        // All are judged before the first edit, which changes the neighbours by which moved cells are judged.
         for change in changes {
             match self.obstacle(change) {
                 Some(obstacle) => obstacles.push((change.id.clone(), obstacle)),
@@ -139,10 +140,12 @@ impl Steps<'_> {
         let mut rest: Vec<_> =
             free.iter().filter_map(|change| Some((change, change.before.as_ref()?))).collect();
         rest.sort_by_key(|(_, state)| state.index);
+        // A cell that was neither moved nor deleted is where it belongs, so that others can be placed beside it.
         let is_placed = |change: &CellChange| change.moved || change.after.is_none();
         let mut waiting: Vec<&CellId> =
             rest.iter().filter(|(change, _)| is_placed(change)).map(|(change, _)| &change.id).collect();
         for (change, state) in rest {
+            // From here on, the cells below can be placed beside it.
             waiting.retain(|id| **id != change.id);
             let id = change.id.clone();
             let is_back = if change.after.is_none() {
@@ -152,6 +155,7 @@ impl Steps<'_> {
                     let index = index_of(&self.plan.after, &id, state, &waiting);
                     self.make(Edit::Move { id: id.clone(), index });
                 }
+                // If the operation only replaced outputs, the source that somebody else has written since stays.
                 !change.changes_content() || self.set_content(&id, state)
             };
             // Last: a changed type has just dropped the outputs, and a new cell has none.
@@ -162,6 +166,7 @@ impl Steps<'_> {
                     .filter(|_| change.changes_outputs())
                     .is_none_or(|it| self.set_outputs(&id, it));
             if !is_whole {
+                // The edits so far do no harm: an obstacle discards the whole plan.
                 obstacles.push((id, Obstacle::Forgotten));
                 continue;
             }
@@ -176,6 +181,7 @@ impl Steps<'_> {
         for change in changes {
             let present = self.plan.after.metadata().member(&change.name);
             let left = json(change.after.as_ref());
+            // By meaning: a program that only writes the file again has changed nothing.
             if are_equivalent(present.as_ref(), left.as_ref()) {
                 let value = json(change.before.as_ref());
                 self.make(Edit::SetMetadata { name: change.name.clone(), value });
@@ -192,14 +198,17 @@ impl Steps<'_> {
     fn obstacle(&self, change: &CellChange) -> Option<Obstacle> {
         let id = &change.id;
         let Some(left) = &change.after else {
+            // Whatever it holds: a second cell of this id would be invalid, and replacing it would lose somebody's work.
             return self.plan.after.cell(id).is_some().then_some(Obstacle::Exists);
         };
         let Some((index, cell)) = self.plan.after.cell(id) else { return Some(Obstacle::Deleted) };
         // Somebody may have made it a text since, which takes no outputs.
         let takes_outputs = cell.is_code() || change.changes_content() || !change.changes_outputs();
+        // Where the undo leaves the content, somebody else may have edited it: outputs can return below another source.
         if !takes_outputs || change.changes_content() && !self.has_content(cell, left) {
             return Some(Obstacle::Changed { diff: self.difference(left, cell) });
         }
+        // Undoing an insert removes the outputs with the cell: they must still be those that the operation left.
         let loses_outputs = change.changes_outputs() || self.loses_outputs(change);
         if let Some(outputs) = left.outputs.as_ref().filter(|_| loses_outputs)
             && digest(cell) != (outputs.digest.clone(), outputs.execution_count)
@@ -208,10 +217,12 @@ impl Steps<'_> {
         }
         let is_there = |at: Option<usize>, neighbour: &Option<CellId>| {
             let found = at.and_then(|at| self.plan.after.cells().get(at)).map(Cell::id);
+            // Both are `None` for a cell that was the first or the last and still is.
             found == neighbour.as_ref()
         };
         let has_stayed =
             is_there(index.checked_sub(1), &left.previous) || is_there(Some(index + 1), &left.next);
+        // Only a move is about the position: the source of a cell can be restored wherever it is now.
         // One neighbour is enough: the other may have been inserted or deleted since, and an index shifts with every cell above.
         (change.moved && !has_stayed).then_some(Obstacle::Moved)
     }
@@ -227,6 +238,7 @@ impl Steps<'_> {
         let content = self.read(&state.content);
         let is_same = cell.revision() == state.revision
             || content.as_ref().is_some_and(|content| differs_in_trust_alone(cell, content));
+        // If the content is no longer stored, the revision alone must do: there are no attachments to compare.
         is_same && content.is_none_or(|content| are_same_files(cell.attachments(), content.attachments))
     }
 
@@ -234,10 +246,12 @@ impl Steps<'_> {
     fn difference(&self, left: &CellState, cell: &Cell) -> String {
         let Some(content) = self.read(&left.content) else { return String::new() };
         let sources = diff(&content.source, &cell.source());
+        // The rest is shown only where the sources do not explain the conflict.
         if sources.is_empty() {
             let rest = |cell_type: &CellType, metadata: &Json, attachments: Option<Json>| {
                 let mut text = format!("{cell_type} {}\n", metadata.compact());
                 for (name, _) in attachments.iter().flat_map(Json::members) {
+                    // Only the name: the content is usually an image in base64.
                     text.push_str(&format!("attachment {name}\n"));
                 }
                 text
@@ -268,6 +282,7 @@ impl Steps<'_> {
         if cell.source() != wanted.source {
             self.make(Edit::SetSource { id: id.clone(), source: wanted.source.clone() });
         }
+        // No edit replaces the metadata of a cell as a whole.
         let patch = cell.metadata().patch_to(&wanted.metadata);
         if patch.members().next().is_some() {
             self.make(Edit::MergeMetadata { id: id.clone(), patch });
@@ -277,6 +292,7 @@ impl Steps<'_> {
         }
         // No edit sets attachments, so the cell is replaced by a new one, which must not lose its outputs.
         let new = wanted.into_cell(id);
+        // If either is text, there is nothing to retain: former outputs come from the record.
         let has_outputs = new.cell_type == CellType::Code && cell.is_code();
         let outputs = Edit::SetOutputs {
             id: id.clone(),
@@ -295,6 +311,7 @@ impl Steps<'_> {
         }
         let mut outputs = Vec::new();
         if state.is_retained {
+            // Stored once and gone: without this refusal, the undo would lose them silently.
             let Some(list) = (self.content)(&state.digest).and_then(|text| Json::parse(text).ok()) else {
                 return false;
             };
@@ -315,12 +332,14 @@ impl Steps<'_> {
             source: text("source")?,
             metadata: json.member("metadata").filter(Json::is_object).unwrap_or(Json::empty_object()),
             attachments: json.member("attachments"),
+            // Members that nbformat does not define may belong to other programs, and must survive a delete and its undo.
             others: other_members(&json),
         })
     }
 
     /// Adds an edit that is possible.
     fn make(&mut self, edit: Edit) -> bool {
+        // Applied at once, because the next cells are judged and placed by the result.
         let is_possible = self.plan.after.apply(&edit).is_ok();
         if is_possible {
             self.plan.edits.push(edit);
@@ -329,6 +348,7 @@ impl Steps<'_> {
     }
 
     fn touch(&mut self, change: &CellChange) {
+        // Several operations may change one cell, which is checked against the present notebook once.
         if !self.plan.cells.contains(&change.id) {
             self.plan.cells.push(change.id.clone());
         }
@@ -366,8 +386,10 @@ fn index_of(notebook: &Notebook, id: &CellId, state: &CellState, waiting: &[&Cel
         others().position(|cell| cell.id() == of)
     };
     match (position(&state.previous), position(&state.next)) {
+        // If somebody has inserted a cell between the two neighbours, it comes below: a choice, but always the same.
         (Some(previous), _) => previous + 1,
         (None, Some(next)) => next,
+        // Both are gone or not yet in place: the former index is the best guess, but may be beyond the end now.
         (None, None) => state.index.min(others().count()),
     }
 }

@@ -44,6 +44,7 @@ pub(crate) fn read(
 ) -> Option<Vec<PackageChange>> {
     match installer {
         Installer::Uv { .. } | Installer::UvProject { .. } => Some(of_uv(output)),
+        // pip alone prints no former versions, so that only here `versions` tells an update from a new package.
         Installer::Pip { .. } => Some(of_pip(output, versions)),
         Installer::Conda { .. } => of_conda(output),
         Installer::Pixi { .. } => None,
@@ -60,12 +61,15 @@ fn of_uv(output: &str) -> Vec<PackageChange> {
     let mut changes = Changes::default();
     for line in output.lines() {
         let Some((sign, package)) = line.trim().split_once(' ') else { continue };
+        // `Would install 2 packages` splits at the space as well: only packages have `==`.
         let Some((name, version)) = package.split_once("==") else { continue };
+        // A package from a file or repository has its source behind the version.
         let version = version.split_whitespace().next().unwrap_or_default();
         match sign {
             "+" => changes.of(name).new = Some(version.to_owned()),
             "-" => changes.of(name).old = Some(version.to_owned()),
             "~" => {
+                // The version stays, but the files are replaced: it counts as a replacement.
                 let change = changes.of(name);
                 (change.old, change.new) = (Some(version.to_owned()), Some(version.to_owned()));
             }
@@ -78,6 +82,7 @@ fn of_uv(output: &str) -> Vec<PackageChange> {
 /// One line like `Would install numpy-2.2.0 six-1.17.0`.
 fn of_pip(output: &str, versions: &BTreeMap<String, String>) -> Vec<PackageChange> {
     let line = output.lines().find_map(|line| line.trim().strip_prefix("Would install "));
+    // No such line means that all is installed. Names may contain hyphens, versions do not: hence from the right.
     let packages = line.unwrap_or_default().split_whitespace().filter_map(|package| package.rsplit_once('-'));
     packages
         .map(|(name, version)| PackageChange {
@@ -109,8 +114,10 @@ fn objects_of_conda<'o, O: Deserialize<'o>>(output: &'o str) -> impl Iterator<It
     std::iter::from_fn(move || {
         loop {
             rest = &rest[rest.find('{')?..];
+            // Raw, to skip objects of other kinds as a whole: one inside them could be taken for the wanted one.
             let mut objects = serde_json::Deserializer::from_str(rest).into_iter::<&'o RawValue>();
             let Some(Ok(object)) = objects.next() else {
+                // A brace in a warning is no JSON: the object may start at any later one.
                 rest = &rest[1..];
                 continue;
             };
@@ -141,6 +148,7 @@ fn of_conda(output: &str) -> Option<Vec<PackageChange>> {
         name: String,
         version: String,
     }
+    // All members are optional, so that a report of a step, `{"fetch": "six"}`, would be read as an empty plan.
     let is_plan = |plan: &Plan| plan.actions.is_some() || plan.success.is_some() || plan.message.is_some();
     let actions = objects_of_conda::<Plan>(output).filter(is_plan).last()?.actions.unwrap_or_default();
     let mut changes = Changes::default();
@@ -159,6 +167,7 @@ struct Changes(Vec<PackageChange>);
 
 impl Changes {
     fn of(&mut self, name: &str) -> &mut PackageChange {
+        // An update has two lines or objects, and `Nest_Asyncio` and `nest-asyncio` are one package.
         let index =
             self.0.iter().position(|change| normalized(&change.name) == normalized(name)).unwrap_or_else(
                 || {

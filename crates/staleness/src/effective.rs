@@ -126,6 +126,7 @@ impl<'n> Effective<'n> {
                     chosen.is_local = true;
                     chosen.inputs.extend(&flow.inputs);
                     if flow.varies {
+                        // With a key that varies, as in `k = time(); d[k] = 1`, each run may add another entry.
                         self.repeats.insert(name, Repeat::Differs);
                     }
                 }
@@ -133,6 +134,7 @@ impl<'n> Effective<'n> {
             }
         }
         chosen.inputs.remove(name);
+        // `Counter.update` adds to what `dict.update` would replace.
         if maker.is_some_and(is_counting) {
             self.repeat(name, Repeat::Differs);
         }
@@ -146,10 +148,12 @@ impl<'n> Effective<'n> {
     pub(crate) fn with_random(mut self, random: &'n BTreeMap<Name, RandomUse>) -> Self {
         for (state, it) in random {
             let mut inputs = BTreeSet::new();
+            // A seed alone does not depend on earlier draws.
             if it.draws {
                 self.uses.insert(state, None);
                 inputs.insert(state.as_str());
             }
+            // Which statement draws in a hidden way is not known, so that each name may be made of it.
             for flow in self.flows.values_mut().filter(|flow| flow.varies || it.is_hidden) {
                 flow.code = both(flow.code, it.code);
                 flow.inputs.extend(inputs.iter().copied());
@@ -176,20 +180,24 @@ impl<'n> Effective<'n> {
     ) -> Self {
         for name in assigned {
             if let Some(known) = self.writes.get_mut(name.as_str()) {
+                // `model.fit(x)` leaves open whether it changes `model`; the memory shows that it did.
                 if known.is_weak() {
                     *known = Write::Changes;
                     self.repeats.entry(name).or_insert(Repeat::Differs);
                 }
                 continue;
             }
+            // `from m import *` binds names that no source shows; a name defined elsewhere or used here was changed.
             let is_bound =
                 self.unknown.is_some() && !is_defined(name) && !self.uses.contains_key(name.as_str());
             self.write(name, if is_bound { Write::Defines } else { Write::Changes });
             self.repeat(name, Repeat::Differs);
             let mut inputs: BTreeSet<&'n str> = self.uses.keys().copied().collect();
             if !is_bound {
+                // A changed object still depends on what it was before.
                 inputs.insert(name);
             }
+            // No source shows how the value came about, so that it may be another one next time.
             self.flows.insert(name, Flow { inputs, code: source, varies: true });
         }
         self
@@ -207,6 +215,7 @@ impl<'n> Effective<'n> {
         for (patch, _) in read {
             self.uses.entry(patch).or_insert(None);
             for flow in self.flows.values_mut() {
+                // Attributes are known for the cell only, so that any of its statements may read this one.
                 flow.inputs.insert(patch);
             }
         }
@@ -215,11 +224,13 @@ impl<'n> Effective<'n> {
 
     fn write(&mut self, name: &'n str, write: Write) {
         let known = self.writes.entry(name).or_insert(write);
+        // In `df = load(); df.sort()`, the definition decides: nothing of an earlier object is left.
         *known = (*known).max(write);
     }
 
     fn repeat(&mut self, name: &'n str, repeat: Repeat) {
         let known = self.repeats.entry(name).or_insert(repeat);
+        // One statement that adds is enough to make another object: `d["a"] = 1; d["b"] += 1`.
         *known = (*known).max(repeat);
     }
 }

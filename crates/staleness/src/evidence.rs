@@ -12,6 +12,7 @@ impl Book<'_> {
 
     /// `cell 3`
     pub(crate) fn cell(&self, position: usize) -> String {
+        // Positions count code cells only; agents know the index in the notebook.
         format!("cell {}", self.facts.cells[position].index)
     }
 
@@ -23,6 +24,7 @@ impl Book<'_> {
                 format!("an earlier source of {}", self.cell(position))
             }
             (Some(position), _) => self.cell(position),
+            // It has no index that the reader could look up.
             (None, Some(_)) => "a deleted cell".to_owned(),
             (None, None) => "code outside the cells".to_owned(),
         };

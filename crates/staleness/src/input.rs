@@ -69,9 +69,11 @@ impl Book<'_> {
                     .or_else(|| self.of_earlier_class(used))
                     .or_else(|| self.of_earlier_run(used, writers)),
             ],
+            // Its own branch may bind it: that no other cell does is no fault.
             None if used.is_own => [const { None }; 3],
             None if is_shared(used.name) => [self.misconfigured(used, writers), None, None],
             None => {
+                // Even if something has replaced `print`, a fresh run does not fail here.
                 let is_missing = !is_predefined(used.name);
                 [self.without_definer(used).map(|found| Finding { is_missing, ..found }), None, None]
             }
@@ -85,12 +87,14 @@ impl Book<'_> {
         let definitions = self.definitions(position);
         let input = |name: &str, through: Option<&str>| {
             let is_own = effective.own.contains(name);
+            // As if it ran after everything so far: what its last run has found does not matter for the next.
             let used = Used { position, order: u64::MAX, execution_count: None, name, through, is_own };
             let (writers, definer) = self.writers_above(name, position);
             let is_stale = |finding: Finding| finding.state.is_stale();
             let is_overwritten = definer.is_some_and(|definer| {
                 let is_module = self.is_module(definer, name);
                 self.overwritten(used, definer, writers).is_some_and(is_stale)
+                    // Another import gives the same module, so that it cannot undo what was repeated.
                     || !is_module && self.repeated(used, definer, writers).is_some()
                     || self.cached(used, definer).is_some()
             }) || self.misconfigured(used, writers).is_some_and(is_stale);
@@ -104,6 +108,7 @@ impl Book<'_> {
             Input { name: name.to_owned(), writers, is_overwritten, retains, made_with }
         };
         let inputs = effective.uses.iter().map(|(name, through)| input(name, *through));
+        // Without writers, there is no cell that a plan could run for it.
         inputs.filter(|input| !input.writers.is_empty()).collect()
     }
 
@@ -120,6 +125,7 @@ impl Book<'_> {
     /// When the definer of a name last made its object, before the cell ran.
     fn made(&self, used: Used<'_>, definer: usize) -> Option<Made> {
         let run = self.present_run(definer)?;
+        // A failed run may have come as far as the definition: only the memory can show that.
         let is_made = match &run.assigned {
             Some(assigned) => assigned.contains(used.name),
             None => !run.has_failed,
@@ -153,6 +159,7 @@ struct Made {
 impl Made {
     /// Whether a run has changed an object of before, so that this one is without the change.
     fn loses(self, run: &Run, write: Write, used: Used<'_>) -> bool {
+        // A writer that binds the name gives it an object of its own, and loses nothing with the earlier one.
         !write.binds() && run.last_before(used.order).is_some_and(|order| order < self.order)
     }
 }

@@ -23,6 +23,7 @@ pub fn plan(states: &[CellState], wanted: &[usize], all: bool) -> Vec<usize> {
         let known = plan.planned.len();
         plan.planned.extend(more);
         if plan.planned.len() == known {
+            // Only now: whether a running cell must run again depends on the whole plan.
             return plan.without_running();
         }
     }
@@ -41,6 +42,7 @@ impl Plan<'_> {
             let state = &self.states[*position];
             let uses_one = || {
                 let mut writers = state.inputs.iter().flat_map(|input| &input.writers);
+                // A writer that is running and not run again gives its value without the plan.
                 writers.any(|writer| remaining.binary_search(&writer.position).is_ok())
             };
             if state.state != StaleState::Running || uses_one() {
@@ -62,6 +64,7 @@ impl Plan<'_> {
         }
         for position in &self.planned {
             for input in &self.states[*position].inputs {
+                // Only a new object is without a cache's former results, or the entry of `d[k] = 1` under the former `k`.
                 let is_retained = || input.retains.iter().any(|name| is_written(&writing, name, *position));
                 // `isinstance` is false for objects of a class from before it was defined again.
                 for made_with in &input.made_with {
@@ -73,6 +76,7 @@ impl Plan<'_> {
                 // What changes the object that an earlier writer makes again has to change it again.
                 let again = input.writers.iter().position(|writer| self.planned.contains(&writer.position));
                 for (index, writer) in input.writers.iter().enumerate() {
+                    // A writer that defines the name does not need the object that those before it make.
                     let is_made_again = again.is_some_and(|again| again < index && !writer.defines);
                     if is_lost || is_made_again || writer.must_run || self.is_stale(writer, &input.name) {
                         needed.push(writer.position);
@@ -86,6 +90,7 @@ impl Plan<'_> {
     /// Whether what the writer makes of the name is stale.
     fn is_stale(&self, writer: &Writer, name: &Name) -> bool {
         let cell = &self.states[writer.position];
+        // By name: in `a = 1; b = f(x)`, a change of `x` leaves `a` valid, so that a user of `a` does not need the cell.
         cell.writes.get(name).map_or(cell.state, |written| written.state).is_stale()
     }
 
@@ -97,6 +102,7 @@ impl Plan<'_> {
             let names = if self.planned.contains(&position) {
                 self.changing(position, &changing)
             } else {
+                // What does not run leaves its names as they are, even if it is stale.
                 BTreeSet::new()
             };
             changing.push(names);
@@ -140,6 +146,7 @@ impl Plan<'_> {
             // `x = x + 1`: the cell changes what it uses.
             let is_own = || written.inputs.iter().any(|input| cell.writes.contains_key(input));
             let may_differ = || !written.is_weak && (written.varies || is_own());
+            // `k = 3` gives 3 each time: its users need not run again, whatever the cell runs for.
             !written.is_fixed && (is_new || !is_for_itself || may_differ())
         });
         changes.map(|(name, _)| name).collect()
@@ -155,6 +162,7 @@ fn is_written(writing: &HashMap<&Name, Vec<usize>>, name: &Name, position: usize
 fn overwrites(writing: &HashMap<&Name, Vec<usize>>, input: &Input, position: usize) -> bool {
     let above = writing.get(&input.name).into_iter().flatten().take_while(|planned| **planned < position);
     let mut others = above
+        // The writers of the name give it the value of a fresh run, so that only other cells spoil it.
         .filter(|planned| input.writers.binary_search_by_key(planned, |writer| &writer.position).is_err());
     others.next().is_some()
 }

@@ -21,16 +21,19 @@ pub(crate) struct Flow<'n> {
 /// Follows the values of names through the statements of a cell.
 pub(super) fn flows<'n>(names: &'n Names, around: &impl Surroundings<'n>) -> BTreeMap<&'n str, Flow<'n>> {
     let mut flows = BTreeMap::<&'n str, Flow<'n>>::new();
+    // By statement: after `a = f(x); b = g(y)`, a change of `y` does not affect the users of `a`.
     for step in &names.steps {
         let mut done = Effective::default();
         done.expand(names, &step.effects, around, &|_| false);
         let mut made = Flow { varies: done.varies, ..Flow::default() };
         let mut hash = DefaultHasher::new();
         step.code.hash(&mut hash);
+        // `uses` lacks what the statement binds before it reads it, but the value is made of that, too.
         for name in done.uses.keys().copied().chain(step.effects.reads.iter().map(String::as_str)) {
             match flows.get(name) {
                 Some(flow) => {
                     made.inputs.extend(flow.inputs.iter().copied());
+                    // In `a = 1; b = a + 1`, an edit of the first statement changes `b`, though its own statement stays.
                     flow.code.hash(&mut hash);
                     made.varies |= flow.varies;
                 }
@@ -44,6 +47,7 @@ pub(super) fn flows<'n>(names: &'n Names, around: &impl Surroundings<'n>) -> BTr
             .copied()
             .filter(|other| !done.writes.contains_key(other))
             .filter(|other| {
+                // After `b = a`, a change of `b` changes `a`, but another object for `b` leaves `a` as it is.
                 let mut objects = done.writes.iter().filter(|(_, write)| !write.binds());
                 objects.any(|(name, _)| shared(name) == shared(other))
             })
@@ -61,6 +65,7 @@ pub(super) fn flows<'n>(names: &'n Names, around: &impl Surroundings<'n>) -> BTr
                 },
                 None => {
                     let mut flow = made.clone();
+                    // `df["x"] = 1` without `df = …` in the cell: the rest of the object comes from other cells.
                     flow.inputs.insert(name);
                     flow
                 }

@@ -10,12 +10,14 @@ impl Book<'_> {
     /// Where a name comes from that no cell above defines.
     pub(super) fn without_definer(&self, used: Used<'_>) -> Option<Finding> {
         let others = self.writers(used.name);
+        // A cell that only changes the object cannot be where the name comes from.
         let below = others.iter().find(|(position, write)| *position > used.position && write.binds());
         let written = self
             .earlier_writes(used)
             .filter(|(event, _)| event.write.binds())
             .max_by_key(|(_, order)| *order);
         match (written, below) {
+            // Not `undefined name`: the notebook defines it, but too late for a run from top to bottom.
             (Some((event, ..)), Some((below, _))) => {
                 let from = self.source_of(event);
                 let clause = format!("it came from {from}, and only {} defines it, below", self.cell(*below));
@@ -34,6 +36,7 @@ impl Book<'_> {
                 let clause = format!("it came from {}, and no cell defines it", self.source_of(event));
                 self.gone(used, &clause)
             }
+            // As far as is known, the cell has found as little as a fresh run does, so that its outputs are right.
             (None, Some(_)) => None,
             (None, None) => self.never_written(used),
         }
@@ -66,6 +69,7 @@ impl Book<'_> {
             })
         };
         let above = self.unknown().iter().copied().filter(|position| *position < used.position);
+        // From the nearest one up, as for a name that is known: the last to bind it decides.
         let unknown = above.rev().find(is_later)?;
         let why = self.now[unknown].unknown?;
         let clause =

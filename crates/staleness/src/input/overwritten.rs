@@ -31,6 +31,7 @@ impl Book<'_> {
         let defined_at = if is_defined { self.defined_at(definer, defined, used)? } else { 0 };
         let is_writer = |event: &Event<'_>| event.position.is_some_and(|position| has(writers, position));
         let fixed = defined.names.fixed.get(used.name);
+        // `k = 3` in a deleted cell and in the present one is the same value, whichever ran last.
         let is_same = |event: &Event<'_>| fixed.is_some() && event.run.names.fixed.get(used.name) == fixed;
         let others = self
             .earlier_writes(used)
@@ -38,12 +39,14 @@ impl Book<'_> {
         // What an edit has removed is not done again.
         let is_module = self.is_module(definer, used.name);
         let is_removed = |event: &Event<'_>| {
+            // What was set in a module stays until a restart, so that an edit removes nothing there.
             !is_module
                 && event
                     .position
                     .is_some_and(|position| self.facts.cells[position].source != event.run.source)
         };
         let is_weak = |event: &Event<'_>| event.write.is_weak() && !is_removed(event);
+        // A sure write first: a later call of a method does not make it less certain.
         let (event, _) = others.max_by_key(|(event, order)| (!is_weak(event), *order))?;
         if is_weak(event) {
             let clause = format!("{} {} and ran before it", self.source_of(event), verb(event.write));
@@ -74,12 +77,15 @@ impl Book<'_> {
             if !(is_own || is_rewritten && is_writer(position)) {
                 continue;
             }
+            // Earlier changes were of an object that the definer has replaced since.
             let times =
                 event.run.orders().filter(|order| (defined_at + 1..used.order).contains(order)).count();
             // What another source did is not done again.
             let counts = times > 0
+                // A writer that binds the name has replaced the object, so that its earlier runs left nothing in it.
                 && (is_own || !event.write.binds())
                 && is_lasting(event, used, is_own, defined_at, self);
+            // The cell's own judged run counts as one: it changes the object, too, but is not in the range.
             let known = changes.entry(position).or_insert((usize::from(is_own), false));
             *known = (known.0 + times, known.1 | counts);
         }
@@ -93,8 +99,10 @@ impl Book<'_> {
     fn has_other_keys(&self, event: &Event<'_>, used: Used<'_>, defined_at: u64, position: usize) -> bool {
         let Some(keys) = self.now[position].keys.get(used.name) else { return false };
         let is_edited = event.run.source != self.facts.cells[position].source;
+        // From the first change on: each later value of the key has left an entry of its own.
         let since = event.run.orders().find(|order| *order > defined_at).unwrap_or(event.run.order);
         let is_new = |key: &&str| self.is_written_between(key, position, (since, used.order));
+        // The names of other cells do not show a key that the cell makes itself, so that any edit may have changed it.
         keys.is_local && is_edited || keys.inputs.iter().any(is_new)
     }
 
@@ -104,15 +112,18 @@ impl Book<'_> {
         let mut last = None;
         for (writer, _) in writers.iter().filter(|(_, write)| write.binds()) {
             let run = self.present_run(*writer).filter(|run| !run.has_failed)?;
+            // Without the memory, nobody knows whether the branch was taken.
             let is_left = run.assigned.is_some()
                 && !run.has_assigned(used.name)
                 && self.now[*writer].writes.get(used.name) == Some(&Write::MayDefine)
                 && run.source == self.facts.cells[*writer].source
                 && run.order < used.order;
+            // In its first run, the cell had no value of its own that could be left over.
             let before = run.earlier.last().filter(|_| is_left)?;
             let inputs = &self.now[*writer].flows.get(used.name)?.inputs;
             let between = (*before, run.order);
             let is_new = |input: &&str| *input != used.name && self.is_assigned_between(input, between);
+            // With the same values, the branch was probably taken again, and has assigned the same object.
             inputs.iter().find(|input| is_new(input))?;
             last = Some((writer, run));
         }

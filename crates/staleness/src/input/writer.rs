@@ -25,6 +25,7 @@ impl Book<'_> {
             (state < limit).then(worded)
         };
         let finding = |state, clause: &dyn Fn() -> String| {
+            // A call of a method may have left the object as it was, so that its order alone proves nothing.
             exactly(if write.is_weak() { StaleState::MayHaveChanged } else { state }, clause)
         };
         let cell = &self.facts.cells[writer];
@@ -46,6 +47,7 @@ impl Book<'_> {
             return finding(StaleState::OutOfOrder, &|| "has not run in this kernel".to_owned());
         };
         let at = || self.at(run);
+        // By its first run: if that was earlier, the cell had its input, and only a rerun is in question.
         if run.first > used.order {
             return finding(StaleState::OutOfOrder, &|| format!("ran after it ({})", at()));
         }
@@ -54,11 +56,13 @@ impl Book<'_> {
                 format!("has not done so since {} ran", self.cell(made.definer))
             });
         }
+        // A copy inherits the run of its original, but `n += 1` was done once, and a fresh run does it twice.
         if run.order == used.order && self.adds_to(writer, write, used.name) {
             return finding(StaleState::OutOfOrder, &|| {
                 format!("ran only once, and this copy counts as the same run ({})", at())
             });
         }
+        // `k = 3` is 3 whenever it ran, whatever else in its cell was edited since.
         if write.binds() && self.is_fixed(writer, used.name) {
             return None;
         }
@@ -68,12 +72,14 @@ impl Book<'_> {
             state => above[writer].writes.get(used.name).map_or(state, |written| written.state),
         };
         if run.source != cell.source && state == StaleState::Edited {
+            // Also for a weak writer: the new source may do anything to the object.
             return exactly(StaleState::InputChanged, &|| format!("was edited after its {}", at()));
         }
         if run.order > used.order {
             let clause = || format!("was rerun ({})", at());
             match self.rerun(writer, used.name, used.order) {
                 Rerun::SameValue => {}
+                // Also for a weak writer: `model.fit(x)` of another `x` gives another model.
                 Rerun::NewInput => return exactly(StaleState::InputChanged, &clause),
                 Rerun::Unknown => return finding(StaleState::InputChanged, &clause),
             }
@@ -102,9 +108,11 @@ impl Book<'_> {
         let (Some(run), Some(ran)) = (self.run(writer), self.ran(writer)) else { return Rerun::Unknown };
         let Some((seen, seen_at, saw)) = self.ran_before(writer, order) else { return Rerun::Unknown };
         let (Some(flow), Some(before)) = (ran.flows.get(name), saw.flows.get(name)) else {
+            // At least one of the two sources does not make the name, so that the values cannot be the same.
             return Rerun::NewInput;
         };
         let between = (seen_at, run.order);
+        // What else has written the name itself is judged by `overwritten`.
         let is_new = |input: &str| input != name && self.is_written_between(input, writer, between);
         if flow.code != before.code || flow.inputs.iter().any(|input| is_new(input)) {
             return Rerun::NewInput;
@@ -118,6 +126,7 @@ impl Book<'_> {
         let is_same = !flow.varies && !flow.inputs.iter().any(changes);
         // A module stays the one that it is; the settings of the cell are made again.
         let is_again = is_configuration(name) || run.names.imports.contains(name) && flow.inputs.is_empty();
+        // Otherwise, somebody ran it again for a reason that names do not show, such as a changed file.
         if (is_for_others || is_again) && is_same { Rerun::SameValue } else { Rerun::Unknown }
     }
 }

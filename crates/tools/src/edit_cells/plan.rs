@@ -33,12 +33,14 @@ impl Plan {
         for (number, CellEdit { cell, change }) in edits.iter().enumerate() {
             let target = |cell: &CellRef| session.target(opened.path(), notebook, cell);
             let index = cell.index(target).map_err(|error| in_edit(number, error))?;
+            // Edits of parts add up, but a whole source would silently drop the edits before it.
             if matches!(change, SourceEdit::Source(_)) && sources.contains_key(&index) {
                 let place = label(index, &notebook.cells()[index]);
                 let cause =
                     format!("An earlier edit changes {place}, and cell_source would replace that edit.");
                 return Err(in_edit(number, invalid(cause)));
             }
+            // A later edit must find what an earlier one has written, not what the notebook has.
             let source =
                 sources.entry(index).or_insert_with(|| notebook.cells()[index].source().into_owned());
             *source = match change {
@@ -52,11 +54,13 @@ impl Plan {
                 }
             };
         }
+        // After the edits, so that the names in their new code are renamed, too.
         let mut notes = Vec::new();
         if let Some((old, new)) = renames {
             check_language(opened, notebook)?;
             notes = rename_in(notebook, &mut sources, old, new)?;
         }
+        // Edits may cancel each other out: such a cell is not written, and need not be as the agent has seen it.
         let is_changed =
             sources.iter().filter(|(index, new)| notebook.cells()[**index].source() != new.as_str());
         let is_changed = is_changed.map(|(index, _)| *index).collect();
@@ -92,11 +96,13 @@ impl Plan {
             return Ok(changed.collect());
         }
         let after = self.after(before)?;
+        // Most changed cells are stale, too, but each must appear once.
         let touched: BTreeSet<_> = changed.chain(self.made_stale(session, opened, before, &after)).collect();
         Ok(touched.into_iter().collect())
     }
 
     fn after(&self, before: &Notebook) -> Result<Notebook, Error> {
+        // On a copy: a preview and the question to the person need the result before anything is written.
         let mut after = before.clone();
         for edit in self.edits(before) {
             after.apply(&edit).map_err(|error| invalid(format!("The edits cannot be made: {error}.")))?;
@@ -131,9 +137,11 @@ impl Plan {
         let edited: HashSet<_> = self.changed().map(|(index, _)| before.cells()[index].id()).collect();
         let states = cell_states(session, opened, before);
         let were_stale = states.stale_cells();
+        // By id, as others may have inserted cells. An edited cell runs even if it was stale before: its edit is new.
         let is_wanted = |cell: &Cell| edited.contains(&cell.id()) || !were_stale.contains(cell.id());
         let wanted =
             after.cells().iter().enumerate().filter(|(_, cell)| is_wanted(cell)).map(|(index, _)| index);
+        // With `all`: otherwise, the runs of edited cells would leave those below stale.
         session.workspace().cells_to_run(opened, after, wanted, true)
     }
 
@@ -150,6 +158,7 @@ impl Plan {
             // The new sources are made from these revisions, and must not replace others.
             seen.revision.get_or_insert_with(|| cell.revision().to_owned());
             if let Err(error) = seen.check(before) {
+                // The error shows the cell as it is now, so that the next attempt is made with knowledge of it.
                 session.saw(opened.path(), before, [index]);
                 return Err(error);
             }

@@ -76,11 +76,14 @@ impl Session {
         };
         let now = opened.document().snapshot().await?;
         let (changed, live) = (changed_since(&all, &now), live(&all));
+        // `live` omits what was before the creation, which nobody has undone: it belonged to an earlier file at this path.
         let is_own = |id: OperationId| since_creation(&all).first().is_some_and(|first| first.id <= id);
         let past = |operation: Operation| PastOperation {
             is_undone: is_own(operation.id)
+                // Checkpoints and undos are never in `live`: their absence does not mean that they were undone.
                 && matches!(operation.kind, OperationKind::Change { .. })
                 && live.iter().all(|live| !of_same_call(live, &operation)),
+            // `by_call` gives a call the id of its first operation, but the change may concern a later one.
             is_changed_since: part.iter().any(|it| changed.contains(&it.id) && of_same_call(it, &operation)),
             operation,
         };
@@ -105,6 +108,7 @@ impl Session {
     ) -> Result<(Operation, String), Error> {
         let all = self.operations(opened).await?;
         let meant = all.iter().find(|operation| operation.id == id).cloned();
+        // An insert with a run is recorded as two operations: the id of either shows all that the call did.
         let of_call =
             meant.map(|meant| by_call(&all).into_iter().find(|it| of_same_call(it, &meant)).unwrap_or(meant));
         let operation = of_call;
@@ -127,6 +131,7 @@ impl Session {
         let operation =
             Operation { cells: compared.cells, metadata: compared.metadata, ..Operation::default() };
         let question = move |log: &operations::OperationLog| {
+            // What somebody else wrote was never recorded: its contents are only in `blobs`.
             diff_of(&operation, &|id| compared.blobs.get(id).or_else(|| log.content(id)))
         };
         self.recorder()?.ask(&identity(opened), question).await
@@ -140,11 +145,13 @@ impl Session {
         edits: &[Edit],
         expected: &[Expected],
     ) -> Result<String, Error> {
+        // First, as in the edit itself: a preview must not promise what the edit would refuse.
         expected.iter().try_for_each(|expected| expected.check(before))?;
         let mut after = before.clone();
         for edit in edits {
             after.apply(edit).map_err(|error| Error::edit_refused(opened.path(), error))?;
         }
+        // By the code that records, so that a preview and the later entry of the history show the same difference.
         let shown = record(before, &after, edits);
         let operation = Operation { cells: shown.cells, metadata: shown.metadata, ..Operation::default() };
         Ok(diff_of(&operation, &|id| shown.blobs.get(id)))
@@ -196,8 +203,10 @@ impl Session {
         if let Some(only) = only {
             for operation in &mut chosen {
                 operation.cells.retain(|change| only.contains(&change.id));
+                // The kernelspec and the like belong to no cell: a call that names cells must not change them.
                 operation.metadata.clear();
             }
+            // The reply and the record must not name operations that had no part in these cells.
             chosen.retain(|operation| !operation.is_empty());
             if chosen.is_empty() {
                 return Err(nothing("The selected operations did not change any of these cells.".to_owned()));
@@ -227,6 +236,7 @@ impl Session {
         let applied = if is_preview {
             None
         } else {
+            // The plan is made for a snapshot: if somebody changes a cell before the edits arrive, that must not be lost.
             let expected =
                 cells.iter().filter_map(|id| now.cell(id)).map(|(_, cell)| Expected::unchanged(cell));
             let operations = chosen.iter().map(|operation| operation.id).collect();
@@ -238,6 +248,7 @@ impl Session {
                 edits.extend(restored(&after, widgets));
             }
             let applied = self.edit_as(opened, &now, edits, expected, kind).await?;
+            // After the edit: if that is refused, the outputs of the run still belong to the cell.
             self.detach_outputs(opened, &chosen);
             Some(applied)
         };
@@ -254,6 +265,7 @@ impl Session {
             let OperationKind::Change { runs } = &operation.kind else { continue };
             for change in &operation.cells {
                 let run = self.workspace.journal().latest_of(opened.path(), &change.id);
+                // A later run of the cell belongs to another operation: its outputs must still arrive.
                 if let Some(run) = run.filter(|run| runs.contains(run.id())) {
                     run.detach_outputs();
                 }
@@ -265,6 +277,7 @@ impl Session {
     fn made_stale(&self, opened: &OpenNotebook, before: &Notebook, after: &Notebook) -> Vec<usize> {
         let states = |notebook| self.workspace.cell_states(opened, notebook, &|_| String::new());
         let (was, is) = (states(before), states(after));
+        // Where no run is known, every restored cell would count as stale, which the undo has not caused.
         if !is.has_runs() {
             return Vec::new();
         }
@@ -274,6 +287,7 @@ impl Session {
                 was.source() != cell.source() || !was.has_outputs(&cell.outputs(), cell.execution_count())
             })
         };
+        // Restored outputs are new to the reader, also in a cell that was stale before.
         let is_new = |cell: &Cell| !were_stale.contains(cell.id()) || is_changed(cell);
         let cells = after.cells().iter().enumerate();
         cells.filter(|(index, cell)| is_new(cell) && is.is_stale(*index)).map(|(index, _)| index).collect()
@@ -304,6 +318,7 @@ impl Session {
     pub(super) fn actor(&self) -> Actor {
         let actor = actor::current();
         if actor.agent.is_empty() {
+            // Also without a name, a call has a time of arrival, by which the last operation is found.
             Actor { tool: actor.tool, arrived: actor.arrived, ..self.own_actor() }
         } else {
             actor
@@ -320,6 +335,7 @@ impl Session {
         let agent = self.actor().agent;
         let namesakes = all.iter().filter(|operation| operation.agent == agent);
         let mut others: HashSet<_> = namesakes.map(|operation| operation.session.clone()).collect();
+        // This session is connected, too: without this, its operations would not be its own.
         others.remove(self.lock.name());
         let question = move |log: &operations::OperationLog| {
             others.retain(|session| log.is_connected(session));
@@ -334,6 +350,7 @@ impl Session {
         for change in operations.iter().flat_map(|operation| &operation.cells) {
             let id = &change.id;
             let run = self.workspace.journal().latest_of(opened.path(), id);
+            // A run of this server first: it has an id that the agent can wait for.
             let whose = match run.filter(|run| !run.state().is_over()) {
                 Some(run) => format!("run {}", run.id()),
                 None if elsewhere.contains(id) => "another program runs it".to_owned(),
@@ -357,6 +374,7 @@ fn restored(after: &Notebook, earlier: Vec<Bytes>) -> Option<Edit> {
     let shown: Vec<String> = after.cells().iter().flat_map(|cell| shown_widgets(&cell.outputs())).collect();
     let present = after.metadata().member("widgets");
     let back = |present: Option<Json>, earlier| restored_widgets(present.as_ref(), &earlier, &shown);
+    // Each holds only what its operation changed, so that it applies to the state which that operation left.
     let value = earlier.into_iter().filter_map(|text| Json::parse(text).ok()).fold(present.clone(), back);
     (value != present).then(|| Edit::SetMetadata { name: "widgets".to_owned(), value })
 }
@@ -371,6 +389,7 @@ async fn running_elsewhere(opened: &OpenNotebook) -> Result<Vec<CellId>, Error> 
     if !shown.is_empty() {
         // A program that was killed may have left them so.
         let kernels = opened.place().kernels().await?;
+        // Any busy kernel counts, as the mark names none: waiting in vain is better than writing below a run.
         if kernels.iter().any(|kernel| kernel.description().state == KernelState::Busy) {
             cells.extend(shown);
         }

@@ -23,12 +23,15 @@ pub(super) fn nothing(cause: String) -> Error {
 
 /// What stands in the way, and the later operations that changed it, if it was one of `all`.
 pub(super) fn refused(now: &Notebook, conflicts: &[Conflict], all: &[Operation]) -> Error {
+    // An operation that is undone is not in the way, and its id would send the agent to an undo that is refused.
     let live = live(all);
     let later = |conflict: &Conflict| {
         let is_later = |it: &&Operation| it.id > conflict.operation && conflict.part.is_changed_by(it);
+        // The newest one, with which the agent must start: those below it would be refused.
         let later = live.iter().find(is_later);
         later.map(|it| format!(" by {}", it.id))
     };
+    // One change that is not recorded is enough: after undoing all later operations, the undo would still be refused.
     let is_recorded = conflicts.iter().all(|conflict| later(conflict).is_some());
     let who = if is_recorded { "later operations have" } else { "somebody else has" };
     let mut cause = format!("Nothing was undone: {who} changed these since:");
@@ -47,6 +50,7 @@ pub(super) fn refused(now: &Notebook, conflicts: &[Conflict], all: &[Operation])
             Obstacle::Moved => cause.push_str(&format!("was moved{by}")),
             Obstacle::Deleted => cause.push_str(&format!("was deleted{by}")),
             Obstacle::Exists => cause.push_str(&format!("was restored{by}")),
+            // Without `by`: nobody's change is the cause.
             Obstacle::Forgotten => cause.push_str("can no longer be restored: its earlier content is gone"),
         }
     }

@@ -42,12 +42,14 @@ pub(super) fn chosen(
         UndoTarget::LastOfAll(count) => last_calls(live.iter(), *count),
         UndoTarget::Operation(id) => by_id(all, live, *id)?,
         UndoTarget::Since(since) => {
+            // Among all, because the start may be a checkpoint or an operation that is undone, which `live` omits.
             let part = since.of(all).ok_or_else(|| unknown(since))?;
             let is_meant = |operation: &Operation| part.iter().any(|meant| meant.id == operation.id);
             live.into_iter().filter(is_meant).collect()
         }
     };
     if chosen.is_empty() {
+        // An agent that has undone everything may expect the creation to be next.
         let made = all.iter().rfind(|operation| is_creation(operation));
         let made = made
             .map(|made| format!(": {} created this notebook; undo never deletes a notebook", made.name()));
@@ -68,6 +70,7 @@ fn own_last(
 ) -> Result<Vec<Operation>, Error> {
     let is_own = |operation: &&Operation| operation.agent == agent && !others.contains(&operation.session);
     let own = last_calls(live.iter().filter(is_own), count);
+    // By arrival, as `last_calls` selects: a long run that is recorded last is not the latest.
     let last = live.iter().max_by_key(|operation| operation.arrival());
     let (true, Some(last)) = (own.is_empty(), last) else { return Ok(own) };
     let whose = match last.agent.as_str() {
@@ -79,6 +82,7 @@ fn own_last(
 }
 
 fn by_id(all: &[Operation], live: Vec<Operation>, id: OperationId) -> Result<Vec<Operation>, Error> {
+    // Among all, to tell an operation that is undone from an unknown one.
     let found = all.iter().find(|operation| operation.id == id);
     let found = found.ok_or_else(|| unknown(&Since::Operation(id)))?;
     if matches!(found.kind, OperationKind::Checkpoint { .. }) {
@@ -93,8 +97,10 @@ fn by_id(all: &[Operation], live: Vec<Operation>, id: OperationId) -> Result<Vec
         };
         return Err(nothing(cause));
     }
+    // From `live`: an undo with `only` may have undone some of the cells, which must not be undone twice.
     let of_call: Vec<_> = live.into_iter().filter(|live| of_same_call(live, found)).collect();
     match &of_call[..] {
+        // `live` has no undos. If this one was undone itself, the plan finds cells that differ from what it left.
         [] if found.is_undo() => Ok(vec![found.clone()]),
         [] => Err(nothing(format!("{id} is already undone."))),
         _ => Ok(of_call),
@@ -114,5 +120,6 @@ fn last_calls<'o>(live: impl Iterator<Item = &'o Operation> + Clone, count: usiz
     // Undoing nothing would be an empty success.
     calls.truncate(count.max(1));
     let is_meant = |operation: &&Operation| calls.iter().any(|call| of_same_call(call, operation));
+    // In the order of `live`, newest first, whatever arrived when: the plan compares each with what it left.
     live.filter(is_meant).cloned().collect()
 }
