@@ -52,9 +52,11 @@ pub(crate) async fn connect(
     let no_thread = |error: io::Error| KernelError::Unusable { cause: format!("no thread for it: {error}") };
     let (answer, client) = oneshot::channel();
     let connection = serve(connector, ready_timeout, Box::pin(process_end), answer);
+    // The connection is one task; a pool of workers would cost memory for each kernel.
     let runtime = runtime::Builder::new_current_thread().enable_all().build().map_err(no_thread)?;
     let thread = thread::Builder::new().name("kernel".to_owned());
     thread.spawn(move || runtime.block_on(connection)).map_err(no_thread)?;
+    // While the caller waits here, only a panic of the thread drops the sender without an answer.
     client.await.unwrap_or_else(|_| Err(KernelError::Unusable { cause: "its thread ended".to_owned() }))
 }
 
@@ -67,6 +69,7 @@ async fn serve<C: Connector>(
 ) {
     let ready = tokio::select! {
         ready = until_ready(connector, ready_timeout, &mut process_end) => ready,
+        // The caller gave up; the attempts would go on for the whole timeout otherwise, and hold the sockets.
         () = answer.closed() => return,
     };
     match ready {
@@ -91,6 +94,7 @@ pub(crate) async fn until_ready<C: Connector>(
     let mut attempt = Attempt { connector, missing: String::new(), early: Vec::new() };
     let ready = tokio::select! {
         ready = timeout(ready_timeout, attempt.until_ready()) => ready,
+        // A kernel that dies while it starts, for example of a missing module, must not cost the whole timeout.
         how = process_end => return Err(KernelError::Died { how }),
     };
     ready.unwrap_or_else(|_| Err(KernelError::NotReady { waited: ready_timeout, cause: attempt.missing }))
@@ -112,10 +116,12 @@ impl<C: Connector> Attempt<C> {
             match self.connector.open().await {
                 Ok(mut transport) => match timeout(C::READY_TIMEOUT, self.wait_ready(&mut transport)).await {
                     Ok(Some(ready)) => {
+                        // That of failed attempts, too: a Jupyter server replays what it kept only once.
                         transport.give_back(std::mem::take(&mut self.early));
                         return Ok((transport, ready));
                     }
                     Ok(None) => {
+                        // A transport that knows this has tried to reconnect; another attempt would end in the same way.
                         if let Some(how) = transport.how_it_ended() {
                             return Err(KernelError::Died { how });
                         }
@@ -141,8 +147,10 @@ impl<C: Connector> Attempt<C> {
                     transport.send((channel, Readiness::question())).await;
                 }
             }
+            // Before the wait: the timeout around the attempts drops this future and reports what stands here.
             readiness.missing().clone_into(&mut self.missing);
             let ask_again = readiness.deadline().unwrap_or_else(Instant::now);
+            // `receive` is cancel safe, so this timeout loses no message.
             let Ok(received) = timeout_at(ask_again.into(), transport.receive()).await else { continue };
             let received = received?;
             // After anything else the question is repeated in time.

@@ -86,6 +86,7 @@ impl KernelSockets {
 
     fn send_own(&self, message: JupyterMessage) {
         if let Ok(parts) = messages::write_parts(message, "keeper") {
+            // On the shell channel it would wait behind the code that it is meant to stop.
             self.send(Channel::Control, parts.into());
         }
     }
@@ -124,6 +125,7 @@ async fn serve(
                 Some(parts) => if sender.send(parts).is_err() {
                     return;
                 },
+                // One of the four connections ended; the others may still hold messages.
                 None => if sockets.is_closed() {
                     return;
                 },

@@ -38,6 +38,7 @@ impl Readiness {
     }
 
     pub(crate) fn question() -> JupyterMessage {
+        // Safe to repeat: unlike `execute_request`, it runs no code and counts no execution.
         JupyterMessage::new(KernelInfoRequest {}, None)
     }
 
@@ -51,11 +52,14 @@ impl Readiness {
         match (message.channel, message.header.kind.as_str()) {
             (Channel::Shell | Channel::Control, "kernel_info_reply") => {
                 self.language_info = Some(language_info(&message.content));
+                // The statuses of this question may precede our subscription; then only another question brings some.
                 self.ask_at = Some(now + STATUS_TIMEOUT);
+                // Not from a status: a Jupyter server publishes some of its own, under the client's session.
                 self.process = message.process().map(str::to_owned);
             }
             (Channel::Iopub, "status") => {
                 // `starting` is the first that a kernel publishes; later it would look like a restart.
+                // Whose request it belongs to does not matter: any shows that the subscription has taken effect.
                 self.has_status |= matches!(message.status().as_deref(), Some("busy" | "idle"));
             }
             _ => {}

@@ -49,6 +49,7 @@ pub async fn connect_websocket(
     is_fresh: bool,
     kernel_end: impl Future<Output = String> + Send + 'static,
 ) -> Result<Client, KernelError> {
+    // A session of its own: Jupyter Server closes an open socket of the same session (`_register_session`).
     let dialer = Dialer::new(dial, Uuid::new_v4().to_string());
     let connector = WebSocketConnector { dialer, is_fresh, log: None, resume: None };
     connector::connect(connector, ready_timeout, kernel_end).await
@@ -110,10 +111,12 @@ impl Connector for WebSocketConnector {
                     channels.log_to(log.clone());
                 }
                 if let Some(Resume { past, clock }) = &mut self.resume {
+                    // The log goes to one attempt only: what it receives of the log is kept for the next.
                     channels.resume(past.take(), clock.clone());
                 }
                 Ok(channels)
             }
+            // Waiting cannot help: a kernel that starts later has another id.
             Err(DialError::Gone { how }) => Err(OpenError::Final(KernelError::Died { how })),
             Err(DialError::Refused { cause }) => Err(OpenError::Final(KernelError::Unusable { cause })),
             Err(DialError::NoProtocol { cause } | DialError::Unreachable { cause }) => {

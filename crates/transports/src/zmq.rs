@@ -51,16 +51,19 @@ pub(crate) struct ZmqConnector<T> {
     info: ConnectionInfo,
     session: String,
     is_fresh: bool,
+    // A function type: the connector holds no transport, and is `Send` whatever `T` is.
     transport: PhantomData<fn() -> T>,
 }
 
 impl<T> ZmqConnector<T> {
     pub(crate) fn new(info: &ConnectionInfo, is_fresh: bool) -> Result<Self, KernelError> {
         // Without a key nothing is signed, whatever scheme is named.
+        // Refused here, as later it would only look like silence: a kernel drops requests with a wrong signature.
         if !info.key.is_empty() && info.signature_scheme != "hmac-sha256" {
             let cause = format!("it signs with {}, and only hmac-sha256 is supported", info.signature_scheme);
             return Err(KernelError::Unusable { cause });
         }
+        // Also the `ZeroMQ` identity: under that of another client, this one would take over its replies.
         let session = Uuid::new_v4().to_string();
         Ok(Self { info: info.clone(), session, is_fresh, transport: PhantomData })
     }
@@ -69,6 +72,7 @@ impl<T> ZmqConnector<T> {
 impl<T: ZmqTransport> Connector for ZmqConnector<T> {
     type Transport = T;
 
+    // Short: a refused connection costs little, and the pause adds to the start of each kernel.
     const RETRY_PAUSE: Duration = Duration::from_millis(20);
     // A new connection would not help: there is no server or proxy in between that could have dropped the question.
     const READY_TIMEOUT: Duration = Duration::MAX;
@@ -85,6 +89,7 @@ impl<T: ZmqTransport> Connector for ZmqConnector<T> {
             return Err(OpenError::Retry { cause: Self::UNREACHED.to_owned() });
         }
         let opened = T::open(&self.info, &self.session).await;
+        // Never final: `process_end` knows better than a failed handshake whether the kernel still lives.
         opened.map_err(|error| OpenError::Retry { cause: error.to_string() })
     }
 }
@@ -94,9 +99,11 @@ impl<T: ZmqTransport> Connector for ZmqConnector<T> {
 /// The port of `IOPub` is tried because `ipykernel` binds it last.
 async fn probe_port(info: &ConnectionInfo) -> io::Result<()> {
     match info.transport {
+        // Closed again without a ZMTP greeting, which is no peer yet for the kernel's socket.
         Kind::TCP => TcpStream::connect((info.ip.as_str(), info.iopub_port)).await.map(drop),
         #[cfg(unix)]
         Kind::IPC => {
+            // `jupyter_client` and `ipykernel` name IPC sockets `<ip>-<port>`.
             tokio::net::UnixStream::connect(format!("{}-{}", info.ip, info.iopub_port)).await.map(drop)
         }
         #[cfg(not(unix))]

@@ -88,6 +88,7 @@ impl Channels {
     }
 
     fn log_message(&self, message: &Message) {
+        // A replayed message is in the log already.
         if let Some(log) = self.log.as_ref().filter(|log| log.has_runs() && !self.inbox.has_had(message)) {
             log.append(&LogRecord::FromKernel { channel: message.channel, parts: message.to_parts() });
         }
@@ -96,6 +97,7 @@ impl Channels {
     fn next_early(&mut self) -> Option<Received> {
         let Resumed { clock, early } = self.resumed.as_mut()?;
         let next = early.pop_front();
+        // The kernel's own time: now is when the message was read, which may be hours later.
         *clock.lock() = match &next {
             Some(Received::Message(message)) => message.date(),
             _ => None,
@@ -121,14 +123,17 @@ impl Channels {
             }
             Event::Cut => self.cut(),
             Event::Look => {
+                // Dialing is the check: the server answers 404 for a kernel that is gone, and replays to a session that returns.
                 self.look_at = None;
                 self.cut();
             }
             Event::Opened(socket) => {
+                // Before the new socket is read: replays are recognised by the number of the connection.
                 self.inbox.reconnected();
                 self.connection = Connection::Open(socket);
             }
             Event::Ended { why } => {
+                // Nothing can come that would complete the held run.
                 self.inbox.release();
                 self.connection = Connection::Ended { why };
             }
@@ -149,6 +154,9 @@ impl Channels {
     }
 
     fn cut(&mut self) {
+        // What the old socket took is not sent again: it may have arrived, and code must not run twice.
+        // No closing handshake (RFC 6455, 7.1.2): the other end may be gone, and the server closes a stale socket itself.
+        // The attempt is kept here because `receive` may be cancelled, and must not start it over.
         self.connection = Connection::Reconnecting(Box::pin(self.dialer.clone().redial()));
     }
 }
@@ -171,6 +179,7 @@ impl Transport for Channels {
     }
 
     fn is_closed(&self) -> bool {
+        // While it reconnects, messages that the server keeps can still arrive.
         matches!(self.connection, Connection::Ended { .. })
     }
 
@@ -190,6 +199,7 @@ impl Transport for Channels {
             }
             Err(error) => tracing::error!(?channel, %error, "a message to the kernel cannot be written"),
         }
+        // While it reconnects, the outbox waits; the next socket sends it.
         if let Connection::Open(socket) = &mut self.connection {
             socket.send(&mut self.outbox).await;
         }
@@ -220,10 +230,12 @@ impl Transport for Channels {
     }
 
     fn is_superseded(&self) -> bool {
+        // Elsewhere each socket has its own `ZeroMQ` identity, and another client's question takes nothing away.
         self.can_be_superseded() && self.inbox.is_superseded()
     }
 
     fn reconnect(&mut self) {
+        // An attempt under way already leads to a new socket; starting over would only lose time.
         if let Connection::Open(_) = self.connection {
             self.cut();
         }

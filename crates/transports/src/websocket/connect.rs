@@ -34,13 +34,16 @@ impl Dialer {
     pub(super) async fn dial(&mut self) -> Result<KernelSocket, DialError> {
         loop {
             let offered: &[&str] = if self.is_legacy { &[] } else { &[V1] };
+            // Always the same session: the server hands what it kept to no other (`get_buffer`).
             let dialed = timeout(ATTEMPT_TIMEOUT, self.dial.dial(&self.session, offered)).await;
             let dialed = dialed.unwrap_or_else(|_| {
                 let cause = format!("no answer within {} s", ATTEMPT_TIMEOUT.as_secs());
+                // A proxy may accept a connection whose server is gone; a later attempt can reach it again.
                 Err(DialError::Unreachable { cause })
             });
             match dialed {
                 Ok(dialed) => {
+                    // A server that selects nothing writes the legacy format (`select_subprotocol` in Jupyter Server).
                     let is_v1 = dialed.protocol.as_deref() == Some(V1);
                     let dialect = if is_v1 { Dialect::V1 } else { Dialect::Legacy };
                     tracing::debug!(?dialect, "the kernel's channels are open");
@@ -75,6 +78,7 @@ impl Dialer {
                     }
                 }
                 sleep(pause).await;
+                // All clients of a restarted server return at the same time; growing pauses spare it.
                 pause = (pause * 2).min(longest);
             }
         };

@@ -58,6 +58,7 @@ pub trait Dial: Send + Sync + 'static {
     /// Whether the server drops output beyond a rate, as jupyter-server does for each socket. If so, the kernel is asked
     /// questions that reset the server's count.
     fn is_rate_limited(&self) -> bool {
+        // The safe guess: a needless question costs a message, an unknown limit costs outputs.
         true
     }
 
@@ -68,6 +69,7 @@ pub trait Dial: Send + Sync + 'static {
 
     /// Whether another client's socket takes over this one though it stays open: replies go there, our requests nowhere.
     fn can_be_superseded(&self) -> bool {
+        // Jupyter Server connects under the session as identity (`create_stream`), and sessions are unique.
         false
     }
 }

@@ -99,6 +99,7 @@ fn read_v1(frame: &Bytes) -> Result<Message, Malformed> {
     }
     let piece = |at: usize| {
         let range = number(at)?..number(at + 1)?;
+        // `slice` panics outside of the frame, and the offsets are whatever the other end wrote.
         let is_inside = range.start <= range.end && range.end <= frame.len();
         if is_inside { Ok(frame.slice(range)) } else { Err(Malformed::Offsets) }
     };
@@ -109,6 +110,7 @@ fn read_v1(frame: &Bytes) -> Result<Message, Malformed> {
 }
 
 fn write_legacy(channel: &str, parts: &[Bytes; 4]) -> Utf8Bytes {
+    // A text frame must be UTF-8 (RFC 6455, 5.6); a peer fails the whole connection otherwise.
     let [header, parent, metadata, content] = parts.each_ref().map(|part| String::from_utf8_lossy(part));
     format!(
         r#"{{"channel":"{channel}","header":{header},"parent_header":{parent},"metadata":{metadata},"content":{content},"buffers":[]}}"#
@@ -146,6 +148,7 @@ fn buffers(frame: &Bytes) -> Result<Vec<Bytes>, Malformed> {
     };
     let count = number(0)?;
     let piece = |at: usize| {
+        // This format has no offset for the end, unlike the newer one (`serialize_binary_message`).
         let end = if at == count { frame.len() } else { number(at + 1)? };
         let range = number(at)?..end;
         let is_inside = range.start <= range.end && range.end <= frame.len();

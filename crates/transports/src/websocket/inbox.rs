@@ -102,7 +102,9 @@ impl Inbox {
 
     /// Accepts a message that came over the socket.
     pub(super) fn push(&mut self, message: Message, now: Instant) {
+        // Before replays are sorted out: the server counts what it replays like everything else.
         self.rate_limit.count(&message, now);
+        // Before the next case, because the server sends this notice under our session, too.
         if let Some(cause) = GapCause::of_notice(&message) {
             self.dropped(cause, &message.parent.id);
         } else if message.header.session == self.session {

@@ -53,12 +53,14 @@ impl RateLimitReset {
 
     /// Counts a message as the server does. Outputs of other clients' code do not count: it is not ours to reset for.
     pub(super) fn count(&mut self, message: &Message, now: Instant) {
+        // The rules of `_limit_rate`, here and below: only this channel counts, and any `idle` resets.
         if message.channel != Channel::Iopub {
             return;
         }
         if message.status().as_deref() == Some("idle") {
             self.reset();
             if self.is_answer(message) {
+                // A question from before a cut may be answered after it, when `reconnected` has set this to zero.
                 self.waiting = self.waiting.saturating_sub(1);
             }
         }
@@ -70,6 +72,7 @@ impl RateLimitReset {
             self.bytes -= bytes;
             self.recent.pop_front();
         }
+        // `_limit_rate` counts only the bytes of streams: an image is one message, however large.
         let bytes = if message.header.kind == "stream" { message.bytes } else { 0 };
         self.bytes += bytes;
         self.recent.push_back((now, bytes));
@@ -85,7 +88,9 @@ impl RateLimitReset {
         self.waiting += 1;
         self.questions += 1;
         let mut question: JupyterMessage = KernelInfoRequest {}.into();
+        // The answers are known by this prefix, however late they come, and over whichever connection.
         question.header.msg_id = format!("{}{}", self.prefix(), self.questions);
+        // On the shell channel it would wait behind the code whose output it protects.
         Some((Channel::Control, question))
     }
 

@@ -11,6 +11,7 @@ const KEPT: usize = 16 * 1024;
 /// The last messages, each with the connection over which it came first.
 #[derive(Default)]
 pub(super) struct ReplayFilter {
+    // With random keys: nobody can choose ids that collide, which would hide messages.
     hasher: RandomState,
     /// Hashes of messages, with the number of the connection.
     known: HashMap<u64, u64>,
@@ -36,6 +37,7 @@ impl ReplayFilter {
     pub(super) fn is_replay(&mut self, message: &Message) -> bool {
         let Some(key) = self.key(message) else { return false };
         if let Some(&first) = self.known.get(&key) {
+            // The first connection stays on record: after another cut the message may be replayed again.
             return first != self.connection;
         }
         self.known.insert(key, self.connection);
@@ -56,6 +58,7 @@ impl ReplayFilter {
 
     fn key(&self, message: &Message) -> Option<u64> {
         let header = &message.header;
+        // Without an id, a message twice is better than one lost; the type tells apart most that share an id.
         (!header.id.is_empty()).then(|| self.hasher.hash_one((&header.id, &header.kind)))
     }
 }

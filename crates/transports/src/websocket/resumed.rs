@@ -100,6 +100,7 @@ impl Inbox {
                 _ => {}
             }
         }
+        // The log counts as a connection of its own, so that what the server replays of it is recognised.
         self.reconnected();
     }
 }

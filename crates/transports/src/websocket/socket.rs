@@ -67,6 +67,7 @@ impl KernelSocket {
 
     /// Sends what can be sent without waiting. Errors show in [`KernelSocket::receive`].
     pub(super) async fn send(&mut self, outbox: &mut VecDeque<Parts>) {
+        // Never waits: the same task receives, and two ends that wait for each other to read would stand still.
         poll_fn(|context| {
             let _ = self.poll_write(outbox, context);
             Poll::Ready(())
@@ -81,6 +82,7 @@ impl KernelSocket {
     ) -> Poll<Result<Message, String>> {
         loop {
             self.poll_timer(context)?;
+            // Before the read: a ping that is due must go out even if nothing arrives.
             self.poll_write(outbox, context).map_err(|error| error.to_string())?;
             let frame = match Pin::new(&mut self.socket).poll_next(context) {
                 Poll::Ready(Some(Ok(frame))) => frame,
@@ -88,6 +90,7 @@ impl KernelSocket {
                 Poll::Ready(None) => return Poll::Ready(Err("the server closed it".to_owned())),
                 Poll::Pending => return Poll::Pending,
             };
+            // Any frame is a sign of life: the pong may be stuck behind a message of 100 MB.
             self.liveness.received(Instant::now().into_std());
             let (frame, is_text) = match frame {
                 Frame::Text(text) => (Bytes::from(text), true),
@@ -97,18 +100,22 @@ impl KernelSocket {
                     let why = close.map(|close| close.to_string()).unwrap_or_default();
                     return Poll::Ready(Err(format!("the server closed it: {why}")));
                 }
+                // `tungstenite` answers pings itself (RFC 6455, 5.5.2). Pongs get no pong, or two such ends would never stop.
                 Frame::Ping(_) | Frame::Pong(_) | Frame::Frame(_) => continue,
             };
             self.pongs += 1;
+            // At once: handling the message can outlast the delay of 40 ms. An error shows at the next poll.
             let _ = self.poll_write(outbox, context);
             match self.dialect.read(frame, is_text) {
                 Ok(message) => return Poll::Ready(Ok(message)),
+                // No reason to cut: WebSocket keeps the borders of frames, so the next one can be read.
                 Err(error) => tracing::warn!(%error, "dropped a frame that is not a kernel message"),
             }
         }
     }
 
     fn poll_timer(&mut self, context: &mut Context<'_>) -> Result<(), &'static str> {
+        // Until it is pending: `reset` does not register a waker, only a poll does.
         while self.timer.as_mut().poll(context).is_ready() {
             match self.liveness.poll(Instant::now().into_std()) {
                 Some(Beat::Dead) => return Err("it does not answer pings"),
@@ -128,14 +135,18 @@ impl KernelSocket {
         while self.pongs > 0 || self.needs_ping || !outbox.is_empty() {
             match Pin::new(&mut self.socket).poll_ready(context) {
                 Poll::Ready(ready) => ready?,
+                // No flush is missing: `tokio-tungstenite` waits in `poll_ready` by flushing.
                 Poll::Pending => return Ok(()),
             }
+            // Control frames first: they are small, and a backlog of requests must not make the connection look dead.
             let frame = if self.pongs > 0 {
                 self.pongs -= 1;
                 Frame::Pong(Bytes::new())
             } else if std::mem::take(&mut self.needs_ping) {
+                // Empty: whatever comes back counts, so that pongs need not be matched with pings.
                 Frame::Ping(Bytes::new())
             } else if let Some((channel, parts)) = outbox.pop_front() {
+                // Removed only when the socket is ready: what has left the outbox is never sent again.
                 self.dialect.write(channel, &parts)
             } else {
                 break;

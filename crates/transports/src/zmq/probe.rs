@@ -41,6 +41,7 @@ pub async fn probe(info: &ConnectionInfo, limit: Duration) -> Option<Probe> {
 
 /// Whether the kernel's heartbeat answers.
 async fn lives(info: &ConnectionInfo) -> bool {
+    // The port first: `zeromq` retries a refused connection, so that all of `limit` would pass.
     probe_port(info).await.is_ok() && beat(info).await.is_ok()
 }
 
@@ -48,6 +49,7 @@ async fn lives(info: &ConnectionInfo) -> bool {
 async fn beat(info: &ConnectionInfo) -> ZmqResult<()> {
     let mut socket = ReqSocket::new();
     socket.connect(&info.hb_url()).await?;
+    // The content does not matter: the heartbeat is an echo (Jupyter messaging, "Heartbeat for kernels").
     socket.send(ZmqMessage::from("ping")).await?;
     socket.recv().await.map(drop)
 }
@@ -55,6 +57,7 @@ async fn beat(info: &ConnectionInfo) -> ZmqResult<()> {
 /// Asks for its info on both channels, until it replies on the shell channel, which waits for what it works on. Writes down
 /// what comes before; `None` if not all of it comes.
 async fn ask(info: &ConnectionInfo, probe: &mut Probe) -> Option<()> {
+    // A new identity: under that of another client, `ROUTER_HANDOVER` in `ipykernel` would cut its connection.
     let mut sockets = RawSockets::open(info, &Uuid::new_v4().to_string()).await.ok()?;
     for channel in [Channel::Control, Channel::Shell] {
         sockets.send((channel, Readiness::question())).await;
@@ -65,6 +68,7 @@ async fn ask(info: &ConnectionInfo, probe: &mut Probe) -> Option<()> {
         if !is_reply(&message) {
             continue;
         }
+        // Written at once: the timeout around this future drops what it has not stored.
         probe.language_info = Some(language_info(&message.content));
         if message.channel == Channel::Shell {
             probe.is_busy = false;
@@ -75,5 +79,6 @@ async fn ask(info: &ConnectionInfo, probe: &mut Probe) -> Option<()> {
 }
 
 fn is_reply(message: &Message) -> bool {
+    // The parent need not be compared: replies go to one identity only, and nobody else has ours.
     matches!(message.channel, Channel::Shell | Channel::Control) && message.header.kind == "kernel_info_reply"
 }

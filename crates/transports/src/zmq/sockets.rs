@@ -34,6 +34,7 @@ impl ZmqTransport for RawSockets {
     /// Opens all connections, the subscription first.
     async fn open(info: &ConnectionInfo, session: &str) -> ZmqResult<Self> {
         let mut iopub = SubSocket::new();
+        // Before the connection: `zeromq` sends the subscriptions that it knows with the connection itself.
         iopub.subscribe("").await?;
         // The kernel asks for input by the identity under which it got the request.
         let identity: PeerIdentity = session.parse()?;
@@ -43,6 +44,7 @@ impl ZmqTransport for RawSockets {
             DealerSocket::with_options(options)
         };
         Ok(Self {
+            // In this order: a subscription takes effect with a delay, which the other connections cover.
             iopub: End::connect(iopub, &info.iopub_url()).await?,
             shell: End::connect(dealer(), &info.shell_url()).await?,
             stdin: End::connect(dealer(), &info.stdin_url()).await?,
@@ -57,6 +59,7 @@ impl RawSockets {
     /// The parts of the next genuine message. `None` if one of the connections has ended.
     pub(crate) async fn receive_parts(&mut self) -> Option<(Channel, Vec<Bytes>)> {
         loop {
+            // Not biased: a flood of output must not keep replies and input requests from being read.
             let (channel, frames) = tokio::select! {
                 frames = self.iopub.receive() => (Channel::Iopub, frames?),
                 frames = self.shell.receive() => (Channel::Shell, frames?),
@@ -74,6 +77,7 @@ impl RawSockets {
             Channel::Shell => &mut self.shell.socket,
             Channel::Control => &mut self.control.socket,
             Channel::Stdin => &mut self.stdin.socket,
+            // A SUB socket cannot send (ZeroMQ RFC 29).
             Channel::Iopub => return,
         };
         // It waits only behind 100 000 messages that the kernel did not take.
@@ -138,6 +142,7 @@ impl Transport for Sockets {
         };
         let next = match self.sequence.observe(&message, &self.last_request).notice {
             Some(notice) => {
+                // The notice goes first: the message ends the run, and an output behind it would belong to none.
                 self.held = Some(message);
                 notice
             }
@@ -151,6 +156,7 @@ impl Transport for Sockets {
     }
 
     async fn send(&mut self, message: Outgoing) {
+        // Requests on the control channel overtake a run, so that their `busy` does not show that it ended.
         if message.0 == Channel::Shell {
             self.last_request.clone_from(&message.1.header.msg_id);
         }
@@ -167,6 +173,7 @@ struct End<S> {
 
 impl<S: Socket + SocketRecv> End<S> {
     async fn connect(mut socket: S, address: &str) -> ZmqResult<Self> {
+        // Before the connection: an end that precedes the monitor is reported to nobody.
         let events = socket.monitor().boxed();
         socket.connect(address).await?;
         Ok(Self { socket, events, is_open: true })
@@ -175,6 +182,7 @@ impl<S: Socket + SocketRecv> End<S> {
     /// The next message; `None` once, when the connection has ended. After that it never completes.
     async fn receive(&mut self) -> Option<ZmqMessage> {
         if !self.is_open {
+            // Another `None` would make callers spin while the other connections are still open.
             return std::future::pending().await;
         }
         let is_lost = async {
@@ -187,9 +195,11 @@ impl<S: Socket + SocketRecv> End<S> {
         let received = tokio::select! {
             // In this order, because the last message comes before the end.
             biased;
+            // An error ends the connection: ZMTP frames have lengths but no marks, so nothing behind one can be read.
             received = self.socket.recv() => received.ok(),
             () = is_lost => None,
         };
+        // For good, though `zeromq` restores a subscription: what was published in between would be missing silently.
         self.is_open = received.is_some();
         received
     }

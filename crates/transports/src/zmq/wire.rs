@@ -9,9 +9,11 @@ use super::signature::{is_genuine, sign};
 use kernel::messages::Channel;
 
 /// Precedes the signature in every message.
+// Routing identities may stand in front, however many (Jupyter messaging, "The wire protocol").
 const DELIMITER: &[u8] = b"<IDS|MSG>";
 
 /// How many parts are signed: header, parent header, metadata, content. Buffers may follow.
+// The signature does not cover buffers (Jupyter messaging, "The wire protocol").
 const SIGNED_PARTS: usize = 4;
 
 /// Signs and checks the messages of one kernel.
@@ -21,6 +23,7 @@ pub(crate) struct Wire {
 
 impl Wire {
     pub(crate) fn new(info: &ConnectionInfo) -> Self {
+        // The key is the text of the connection file; it looks like hexadecimal, and is not decoded.
         let key = (!info.key.is_empty()).then(|| hmac::Key::new(hmac::HMAC_SHA256, info.key.as_bytes()));
         Self { key }
     }
@@ -29,8 +32,10 @@ impl Wire {
     pub(crate) fn open(&self, channel: Channel, frames: ZmqMessage) -> Option<Vec<Bytes>> {
         // The topic of a publication stands before the delimiter.
         let mut frames = frames.into_vec();
+        // The first one: a buffer behind it may contain the same bytes.
         let start = frames.iter().position(|frame| frame == DELIMITER)? + 1;
         let Some([signature, parts @ ..]) = frames.get(start..) else { return None };
+        // Over the bytes as they came: the same JSON written again could differ in spaces and escapes.
         if !is_genuine(self.key.as_ref(), parts.get(..SIGNED_PARTS)?, signature) {
             tracing::warn!(?channel, "a message with a wrong signature was dropped");
             return None;
@@ -42,6 +47,7 @@ impl Wire {
     pub(crate) fn seal(&self, parts: Vec<Bytes>) -> ZmqMessage {
         let signed = parts.get(..SIGNED_PARTS).unwrap_or(&parts);
         let signature = sign(self.key.as_ref(), signed);
+        // No identity in front: the kernel's ROUTER socket adds it, from our handshake (ZeroMQ RFC 28).
         let mut frames = ZmqMessage::from(Bytes::from_static(DELIMITER));
         frames.push_back(signature.into());
         for part in parts {
