@@ -124,8 +124,8 @@ impl Plan<'_> {
             .map(|it| &it.name)
     }
 
-    /// The names that a planned cell gives another value, given those of the cells above it. That it runs only for others is not enough:
-    /// then its values are the same, if they do not vary.
+    /// The names that a planned cell gives another value, given those of the cells above it. One that runs only for others makes its
+    /// objects again, without what cells below have changed in them.
     fn changing<'p>(&'p self, position: usize, above: &[BTreeSet<&'p Name>]) -> BTreeSet<&'p Name> {
         let cell = &self.states[position];
         let new: BTreeSet<&Name> = cell

@@ -151,7 +151,6 @@ impl Session {
         for edit in edits {
             after.apply(edit).map_err(|error| Error::edit_refused(opened.path(), error))?;
         }
-        // By the code that records, so that a preview and the later entry of the history show the same difference.
         let shown = record(before, &after, edits);
         let operation = Operation { cells: shown.cells, metadata: shown.metadata, ..Operation::default() };
         Ok(diff_of(&operation, &|id| shown.blobs.get(id)))
@@ -318,7 +317,6 @@ impl Session {
     pub(super) fn actor(&self) -> Actor {
         let actor = actor::current();
         if actor.agent.is_empty() {
-            // Also without a name, a call has a time of arrival, by which the last operation is found.
             Actor { tool: actor.tool, arrived: actor.arrived, ..self.own_actor() }
         } else {
             actor
@@ -350,7 +348,6 @@ impl Session {
         for change in operations.iter().flat_map(|operation| &operation.cells) {
             let id = &change.id;
             let run = self.workspace.journal().latest_of(opened.path(), id);
-            // A run of this server first: it has an id that the agent can wait for.
             let whose = match run.filter(|run| !run.state().is_over()) {
                 Some(run) => format!("run {}", run.id()),
                 None if elsewhere.contains(id) => "another program runs it".to_owned(),
