@@ -66,7 +66,9 @@ async def test_what_is_stale_survives_the_server(machine: Machine) -> None:
         [kernel] = kernels(machine.mark)
         os.kill(kernel, signal.SIGKILL)
         await until(lambda: kernel not in kernels(machine.mark), "the kernel is gone")
-        assert "variables are gone" in await server.call("execute_cell", cell_index=0)
+        # It depends on whether the death is known before the request.
+        reply = await server.call("execute_cell", cell_index=0)
+        assert "variables are gone" in reply or "variables are lost" in reply, reply
         assert "other kernel" in await server.call("read_notebook")
 
 
