@@ -20,7 +20,7 @@ pub(super) fn root(part: &Expr) -> Option<&str> {
     }
 }
 
-/// Whether `IPython` shows more of a cell than its last expression, if it is told to show all.
+/// Whether `IPython` shows more of a cell than its last expression, if it is set to show all.
 pub(super) fn has_inner_expressions(statements: &[Stmt]) -> bool {
     let inner = statements.split_last().map(|(_, inner)| inner).unwrap_or_default();
     inner.iter().any(|statement| {

@@ -180,7 +180,7 @@ impl Runner {
         Ok(())
     }
 
-    /// Before the code: the kernel is ready, and what it has to tell is told. `None` if the run is over by then.
+    /// Gets the kernel ready for the code, and passes on its notices. `None` if the run is over by then.
     async fn prepare(
         self: &Arc<Self>,
         kernel: &Arc<dyn Kernel>,
