@@ -272,7 +272,7 @@ async fn there_are_at_most_eight_tabs() -> Result<()> {
     let opened = async {
         loop {
             let answer = client.refused("use_notebook", opening(9)).await?;
-            if !answer.contains("at most 8") {
+            if !answer.contains("already has 8 Colab tabs open") {
                 return anyhow::Ok(answer);
             }
         }
