@@ -18,6 +18,8 @@ pub(crate) fn run(project: &Project) -> Result<()> {
     nextest.args(["nextest", "run", "--workspace", "--exclude", "bench", "--locked"]);
     let at_once = available_parallelism().map_or(1, usize::from) * TESTS_PER_CORE;
     nextest.args(["--test-threads", &at_once.to_string()]);
+    // Starting itself before each test takes a tenth of the time; it only matters to who suspends tests with Ctrl-Z.
+    nextest.env("NEXTEST_DOUBLE_SPAWN", "0");
     if is_ci(std::env::var("CI").ok().as_deref()) {
         nextest.args(["--profile", "ci"]);
     }

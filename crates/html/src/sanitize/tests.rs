@@ -114,7 +114,7 @@ fn a_style_sheet_becomes_styles() {
 #[test]
 fn deep_nesting_ends() {
     for tag in ["div", "b", "ul><li", "table><tr><td", "svg", "button", "p", "span"] {
-        let html = format!("{}x", format!("<{tag}>").repeat(20_000));
+        let html = format!("{}x", format!("<{tag}>").repeat(5_000));
         assert_safe(&written(&html), tag);
     }
 }

@@ -129,7 +129,7 @@ fn played(steps: Vec<Step>) -> Played {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
     fn a_cell_that_is_up_to_date_shows_what_a_fresh_run_gives(steps in prop::collection::vec(step(), 0..25)) {
