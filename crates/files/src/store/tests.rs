@@ -204,6 +204,20 @@ async fn of_two_changes_of_a_cell_the_one_written_late_counts() {
     until_on_disk(&document, &file, &["one, by hand", "four"]).await;
 }
 
+/// Only what the editor has read counts as unchanged by the person, also where earlier files were replaced.
+#[cfg(unix)]
+#[tokio::test]
+async fn what_ours_changed_before_an_editor_opened_the_file_is_not_the_persons() {
+    let (folder, file) = folder();
+    let (_store, document) = open(&folder).await;
+    document.apply(set("a", "three"), vec![]).await.unwrap();
+    let read = fs::read_to_string(&file).unwrap();
+    let mut editor = OpenEditor::open(&file);
+    document.apply(set("a", "four"), vec![]).await.unwrap();
+    editor.write(&read.replace("two", "two, by hand"));
+    until_on_disk(&document, &file, &["four", "two, by hand"]).await;
+}
+
 /// Whoever writes the file after us has seen what we wrote.
 #[cfg(unix)]
 #[tokio::test]
