@@ -50,7 +50,9 @@ impl Notebook {
         let cells = 0..file.slots.len();
         let mut cells: Vec<_> = cells.map(|slot| read_cell(file.cell(slot), slot, has_ids)).collect();
         ids::assign_missing(&mut cells, has_ids);
-        let cells = cells.into_iter().map(|cell| Cell(Arc::new(cell))).collect();
+        let mut cells: Vec<_> = cells.into_iter().map(|cell| Cell(Arc::new(cell))).collect();
+        // `collect` keeps the buffer of what was larger.
+        cells.shrink_to_fit();
         Self {
             file: Arc::new(file),
             original: None,
@@ -95,5 +97,19 @@ fn check_cells(file: &File) -> Result<(), ParseError> {
     match (0..file.slots.len()).map(|slot| (slot, file.cell(slot))).find(|(_, cell)| !cell.is_object()) {
         Some((slot, cell)) => Err(ParseError::unexpected(&format!("cell {slot}"), &cell, "an object")),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Notebook;
+
+    #[test]
+    fn no_room_is_kept_for_what_cells_were_read_into() {
+        let cells = vec![r#"{"cell_type": "raw", "metadata": {}, "source": ""}"#; 1000].join(",");
+        let text = format!(r#"{{"cells": [{cells}], "metadata": {{}}, "nbformat": 4, "nbformat_minor": 5}}"#);
+        let notebook = Notebook::parse(text.into()).unwrap();
+        assert_eq!(notebook.cells().len(), 1000);
+        assert!(notebook.cells.capacity() < 1100, "{}", notebook.cells.capacity());
     }
 }
