@@ -75,8 +75,8 @@ impl SeenKernel {
     }
 }
 
-/// Why a run of a Jupyter server gets no answer from the page.
+/// Why a run gets no answer from the page: what started it asks on no page.
 pub fn answered_elsewhere(run: &RunId) -> Error {
-    let cause = format!("Run {run} is on a Jupyter server.");
-    Error::new(ErrorKind::Unsupported, cause, "Answer it in the agent's client.")
+    let cause = format!("The program that started run {run} asks only in the agent's client.");
+    Error::new(ErrorKind::Unsupported, cause, "Answer it there.")
 }

@@ -81,14 +81,17 @@ impl KernelSocket {
         context: &mut Context<'_>,
     ) -> Poll<Result<Message, String>> {
         loop {
-            self.poll_timer(context)?;
-            // Before the read: a ping that is due must go out even if nothing arrives.
             self.poll_write(outbox, context).map_err(|error| error.to_string())?;
             let frame = match Pin::new(&mut self.socket).poll_next(context) {
                 Poll::Ready(Some(Ok(frame))) => frame,
                 Poll::Ready(Some(Err(error))) => return Poll::Ready(Err(error.to_string())),
                 Poll::Ready(None) => return Poll::Ready(Err("the server closed it".to_owned())),
-                Poll::Pending => return Poll::Pending,
+                Poll::Pending => {
+                    // After the read: where this program was suspended, an answer may have waited longer than the timeout.
+                    self.poll_timer(context)?;
+                    self.poll_write(outbox, context).map_err(|error| error.to_string())?;
+                    return Poll::Pending;
+                }
             };
             // Any frame is a sign of life: the pong may be stuck behind a message of 100 MB.
             self.liveness.received(Instant::now().into_std());

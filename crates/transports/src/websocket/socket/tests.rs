@@ -60,6 +60,21 @@ async fn a_server_that_answers_pings_stays_connected() {
     assert_eq!(start.elapsed().as_secs(), 5 + 3);
 }
 
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_waited_while_this_program_was_suspended_counts() {
+    let (mut socket, mut server) = socket(timeout(3.0)).await;
+    let mut outbox = VecDeque::new();
+    let until_pinged = async { assert!(server.next().await.unwrap().unwrap().is_ping()) };
+    tokio::select! {
+        message = socket.receive(&mut outbox) => panic!("{message:?}"),
+        () = until_pinged => {}
+    }
+    server.flush().await.unwrap();
+    server.send(text()).await.unwrap();
+    tokio::time::advance(std::time::Duration::from_secs(60)).await;
+    assert!(socket.receive(&mut outbox).await.is_some());
+}
+
 #[tokio::test]
 async fn each_frame_is_answered_with_a_pong() {
     let (mut socket, mut server) = socket(NetworkTimeout::default()).await;
