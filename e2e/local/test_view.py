@@ -15,9 +15,10 @@ from playwright.async_api import Browser, Page, expect
 
 from e2e.support.kept_kernels import NOTEBOOK, Machine
 from e2e.support.live_page import Seen, opened, take_back, view
+from e2e.support.notebook_server import launch
 from e2e.support.processes import command_lines, marked
 from e2e.support.program import program
-from e2e.support.stdio_client import StdioClient
+from e2e.support.stdio_client import StdioClient, stdio_client
 from e2e.support.waiting import until
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -109,6 +110,8 @@ async def test_the_page_goes_on_when_a_server_is_killed(browser: Browser, machin
 
 
 async def test_stale_cells_and_agents_are_seen(browser: Browser, machine: Machine) -> None:
+    elsewhere = machine.root.parent / "elsewhere"
+    elsewhere.mkdir()
     async with working(machine, browser) as (server, page, seen):
         await server.call("insert_execute_code_cell", cell_index=0, cell_source="x = 1")
         await server.call("insert_execute_code_cell", cell_index=1, cell_source="print(x)")
@@ -122,6 +125,14 @@ async def test_stale_cells_and_agents_are_seen(browser: Browser, machine: Machin
         await server.call("insert_cell", cell_index=2, cell_type="markdown", cell_source="text")
         await expect(page.locator(".v-cell")).to_have_count(3)
         assert await stale.evaluate("details => details.open")
+        agents, notebook = page.locator("#agents"), "elsewhere/other.ipynb"
+        other = launch(elsewhere, machine.home, *machine.options, mark=machine.mark)
+        async with stdio_client(other, own_group=True) as other_agent:
+            await other_agent.initialize()
+            await other_agent.call("use_notebook", notebook_name="o", notebook_path="other.ipynb", mode="create")
+            await other_agent.call("insert_cell", cell_index=0, cell_type="code", cell_source="1")
+            await expect(agents).to_contain_text(notebook)
+        await expect(agents).not_to_contain_text(notebook)
         assert seen.bad == []
 
 

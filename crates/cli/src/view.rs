@@ -151,6 +151,7 @@ pub(crate) fn hub_behind(
     let rights = Rights {
         edits: policy.offers("", &[Group::Edit], Permission::Write),
         runs: policy.offers("", &[Group::Run], Permission::Execute),
+        sees_elsewhere: false,
     };
     Some(Hub::new(workspace.clone(), machine, rights, Arc::default()))
 }

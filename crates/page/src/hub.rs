@@ -52,6 +52,8 @@ pub struct Rights {
     pub edits: bool,
     /// Run code, interrupt it, and answer it.
     pub runs: bool,
+    /// Show which agents of this person work elsewhere: in other folders, on servers, in Colab tabs.
+    pub sees_elsewhere: bool,
 }
 
 /// The place at one moment.
@@ -64,9 +66,10 @@ pub(crate) struct Seen {
     pub(crate) is_known: bool,
 }
 
-/// An agent that works on a notebook of the place.
+/// An agent that works on a notebook.
 pub(crate) struct SeenAgent {
-    pub(crate) notebook: NotebookPath,
+    /// The notebook, if that was found in the place.
+    pub(crate) notebook: Option<NotebookPath>,
     pub(crate) activity: Activity,
 }
 
@@ -185,7 +188,7 @@ impl Hub {
         self.verified.lock().get(path).cloned()
     }
 
-    /// The agents of the notebooks that were found, with the paths of these.
+    /// The agents of the notebooks that were found, with the paths of these, and those that are connected elsewhere now.
     async fn agents(&self, notebooks: &FoundNotebooks) -> Vec<SeenAgent> {
         let since = SystemTime::now().checked_sub(ACTIVE).unwrap_or(SystemTime::UNIX_EPOCH);
         let Ok(activities) = self.session().activities(since).await else { return Vec::new() };
@@ -193,10 +196,14 @@ impl Hub {
         let paths: HashMap<String, &NotebookPath> =
             notebooks.paths.iter().map(|path| (place.identity(path), path)).collect();
         let here = activities.into_iter().filter(|activity| activity.agent != PERSON);
-        here.filter_map(|activity| {
-            Some(SeenAgent { notebook: (*paths.get(&activity.notebook)?).clone(), activity })
-        })
-        .collect()
+        let seen = here.map(|activity| {
+            let notebook = paths.get(&activity.notebook).map(|path| (*path).clone());
+            SeenAgent { notebook, activity }
+        });
+        let is_shown = |agent: &SeenAgent| {
+            agent.notebook.is_some() || (self.rights.sees_elsewhere && agent.activity.is_connected)
+        };
+        seen.filter(is_shown).collect()
     }
 
     /// Looks until no page is open.

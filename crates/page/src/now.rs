@@ -73,7 +73,12 @@ fn agent(agent: &SeenAgent) -> Part<'static> {
     html.raw("<li class=\"v-agent\"").attribute("id", &id).raw("><strong>").text(&one_line(&activity.agent));
     html.raw("</strong> ");
     let cell = activity.cell.as_deref().map(CellId::from);
-    notebook_link(notebook, cell.as_ref().map(crate::cells::part_id).as_deref(), &mut html);
+    match notebook {
+        Some(path) => notebook_link(path, cell.as_ref().map(crate::cells::part_id).as_deref(), &mut html),
+        None => {
+            html.text(&one_line(&activity.notebook));
+        }
+    }
     if let Some(cell) = &activity.cell {
         html.raw(" <code>").text(&one_line(cell)).raw("</code>");
     }

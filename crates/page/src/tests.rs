@@ -106,7 +106,9 @@ fn now(text: &str) -> Vec<(String, String)> {
         last: 2,
         is_connected: false,
     };
-    let agents = [SeenAgent { notebook: NotebookPath::from(text), activity }];
+    let elsewhere =
+        SeenAgent { notebook: None, activity: Activity { session: "x".to_owned(), ..activity.clone() } };
+    let agents = [SeenAgent { notebook: Some(NotebookPath::from(text)), activity }, elsewhere];
     let mut sections: Vec<_> = now::sections(&kernels, &notebooks, &agents).into();
     sections.push(questions);
     rendered(&sections)

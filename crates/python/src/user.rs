@@ -101,7 +101,11 @@ fn rights(config: &Config, may: Permissions) -> Rights {
         let is_permitted = may.permit(permission, "").is_ok() && policy.asked.is_empty();
         is_permitted && policy.offers("", &[group], permission)
     };
-    Rights { edits: offers(Group::Edit, Permission::Write), runs: offers(Group::Run, Permission::Execute) }
+    Rights {
+        edits: offers(Group::Edit, Permission::Write),
+        runs: offers(Group::Run, Permission::Execute),
+        sees_elsewhere: false,
+    }
 }
 
 /// What distinguishes the runs of one credential from those of another, for the page that shows them together.

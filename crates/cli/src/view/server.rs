@@ -183,7 +183,12 @@ impl Folders {
         if let Some(history) = history_folder(&self.process_env) {
             workspace.record_history(history);
         }
-        Hub::new(workspace, machine, Rights { edits: true, runs: true }, self.pages.clone())
+        Hub::new(
+            workspace,
+            machine,
+            Rights { edits: true, runs: true, sees_elsewhere: true },
+            self.pages.clone(),
+        )
     }
 
     /// Lets pages show a Jupyter server.
