@@ -224,8 +224,9 @@ async def test_a_kernel_that_starts_can_be_stopped_at_the_command_line(machine: 
         [kernel] = json.loads(machine.kernels_command("--json"))
         assert kernel["state"] == "starting"
         assert "stopped" in machine.kernels_command("stop", "--all")
-        assert not machine.folders
         assert "was stopped while it was starting" in await server.call("get_run", run_id=run, wait_seconds=LONG)
+        # That of the keeper, and that in which the server had announced the run.
+        await until(lambda: not machine.folders, "nothing is left to tell")
 
 
 async def test_what_another_server_has_changed_is_left_out(machine: Machine) -> None:
