@@ -255,6 +255,7 @@ fn answer(seen: &[String], is_connected: bool) -> Result<Answer, Error> {
             format!("The answer could not be written: {error}."),
             "Report this as a bug.",
         )
+        .with_source(error)
     })
 }
 

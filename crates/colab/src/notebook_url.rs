@@ -25,7 +25,7 @@ impl NotebookUrl {
         };
         let notebook = notebook.unwrap_or(EMPTY_NOTEBOOK);
         let mut url = Url::parse(notebook.trim())
-            .map_err(|error| refused(format!("notebook_url is not a URL: {error}.")))?;
+            .map_err(|error| refused(format!("notebook_url is not a URL: {error}.")).with_source(error))?;
         if !ORIGINS.contains(&url.origin().ascii_serialization().as_str()) {
             return Err(refused("notebook_url is not an https URL of Colab.".into()));
         }

@@ -165,7 +165,7 @@ impl Colab {
             params.member("_meta", meta.get());
         }
         let params = RawValue::from_string(params.close())
-            .map_err(|error| wrong(&format!("The arguments are not JSON: {error}.")))?;
+            .map_err(|error| wrong(&format!("The arguments are not JSON: {error}.")).with_source(error))?;
         self.named_tab(&members)?.forward(&name, &params, call).await
     }
 }

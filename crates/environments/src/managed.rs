@@ -159,6 +159,7 @@ async fn make(
             cause,
             "Free some space there or make the folder writable, or install ipykernel in the project's environment.",
         )
+        .with_source(error)
     };
     let data = folder.parent().unwrap_or(folder);
     fs::create_dir_all(data).map_err(failed)?;

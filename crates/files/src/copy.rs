@@ -30,7 +30,7 @@ pub fn copy_folder(folder: &Path, root: &Path, temp_dir: &Path) -> Result<Folder
 fn copy_within(folder: &Path, root: &Path, temp_dir: &Path, max: Extent) -> Result<FolderCopy, Error> {
     let failed = |error: io::Error| {
         let cause = format!("{} was not copied: {error}.", folder.display());
-        Error::new(ErrorKind::Internal, cause, NextStep::TryAgain)
+        Error::new(ErrorKind::Internal, cause, NextStep::TryAgain).with_source(error)
     };
     let temporary = private_folder("cellbridge-", temp_dir).map_err(failed)?;
     // With its name, which code may look at.

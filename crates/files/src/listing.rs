@@ -26,7 +26,7 @@ pub fn list(root: &Root, path: &str, max_depth: usize) -> Result<Vec<FileEntry>,
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => ErrorKind::NotFound,
             _ => ErrorKind::Unavailable,
         };
-        let error = Error::new(kind, cause, NextStep::ListFiles);
+        let error = Error::new(kind, cause, NextStep::ListFiles).with_source(error);
         if kind == ErrorKind::NotFound {
             Nearest::find(root, path, Wanted::Folders).name_in(error)
         } else {

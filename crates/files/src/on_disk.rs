@@ -11,6 +11,7 @@ pub async fn on_disk<T: Send + 'static>(
             ErrorKind::Internal,
             format!("A task that reads the folder failed: {error}."),
             NextStep::TryAgain,
-        ))
+        )
+        .with_source(error))
     })
 }

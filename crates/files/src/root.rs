@@ -137,8 +137,8 @@ impl Root {
         if !joined.starts_with(&self.real) && !joined.starts_with(&self.given) {
             return Err(refused(path, "it is outside."));
         }
-        let real =
-            real_path(joined).map_err(|error| refused(path, &format!("it cannot be followed: {error}.")))?;
+        let real = real_path(joined)
+            .map_err(|error| refused(path, &format!("it cannot be followed: {error}.")).with_source(error))?;
         if real.starts_with(&self.real) { Ok(real) } else { Err(refused(path, "it leads out of it.")) }
     }
 }

@@ -26,7 +26,7 @@ pub async fn read(root: Root, path: String) -> Result<FileContent, Error> {
     let (file, metadata) = on_disk(move || open(&root, &asked)).await?;
     let pieces = try_unfold(file, move |file| {
         let path = path.clone();
-        on_disk(move || next_piece(file).map_err(|error| unreadable(&path, &error)))
+        on_disk(move || next_piece(file).map_err(|error| unreadable(&path, error)))
     });
     Ok(FileContent { size: Some(metadata.len()), mode: mode(&metadata), pieces: pieces.boxed() })
 }
@@ -59,7 +59,7 @@ fn open_exactly(root: &Root, path: &str) -> Result<(File, Metadata), Error> {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
             Error::new(ErrorKind::NotFound, format!("There is no file {path:?}."), NextStep::ListFiles)
         }
-        _ => unreadable(path, &error),
+        _ => unreadable(path, error),
     })
 }
 
@@ -83,14 +83,14 @@ pub async fn write(
         let piece = piece?;
         let shown = shown.clone();
         file = on_disk(move || {
-            file.write_all(&piece).map_err(|error| unwritable(&shown, &error))?;
+            file.write_all(&piece).map_err(|error| unwritable(&shown, error))?;
             Ok(file)
         })
         .await?;
     }
     on_disk(move || {
         finish(file, &target, existing)
-            .map_err(|error| unwritable(&shown, &naming_holders(error, &target)))?;
+            .map_err(|error| unwritable(&shown, naming_holders(error, &target)))?;
         Ok(shown)
     })
     .await
@@ -186,7 +186,7 @@ fn start(
         let mode = if target.exists() { replacement::REPLACING } else { new };
         replacement::temporary(&target, mode)
     })();
-    let file = file.map_err(|error| unwritable(&shown, &error))?;
+    let file = file.map_err(|error| unwritable(&shown, error))?;
     Ok((target, shown, file))
 }
 
@@ -199,7 +199,7 @@ fn target(root: &Root, path: &str, existing: Existing) -> Result<(PathBuf, Strin
     match fs::metadata(&target) {
         Ok(found) if found.is_dir() => return Err(Error::is_folder(&shown)),
         Ok(found) if !found.is_file() => {
-            return Err(unwritable(&shown, &io::Error::other("it is not a regular file")));
+            return Err(unwritable(&shown, io::Error::other("it is not a regular file")));
         }
         Ok(_) if existing == Existing::Keep => return Err(Error::file_exists(&shown)),
         Ok(_) if is_notebook(&target) => return Err(Error::is_notebook_file(&shown)),
@@ -208,22 +208,24 @@ fn target(root: &Root, path: &str, existing: Existing) -> Result<(PathBuf, Strin
     Ok((target, shown))
 }
 
-fn unreadable(path: &str, error: &io::Error) -> Error {
+fn unreadable(path: &str, error: io::Error) -> Error {
     Error::new(
         ErrorKind::Unavailable,
         format!("The file {path:?} cannot be read: {error}."),
         NextStep::ListFiles,
     )
+    .with_source(error)
 }
 
-fn unwritable(path: &str, error: &io::Error) -> Error {
+fn unwritable(path: &str, error: io::Error) -> Error {
     match error.kind() {
         io::ErrorKind::AlreadyExists => Error::file_exists(path),
         _ => Error::new(
             ErrorKind::Unavailable,
             format!("The file {path:?} could not be written: {error}. No file was changed."),
             "Check the disk, its free space and the folder, then try again.",
-        ),
+        )
+        .with_source(error),
     }
 }
 

@@ -111,7 +111,9 @@ impl PausedCalls {
         // The call goes on: somebody else may answer, or the run may end.
         let work = AbortOnDropHandle::new(tokio::spawn(call.work));
         call.work = Box::pin(async move {
-            work.await.unwrap_or_else(|error| Err(internal(format!("The call failed: {error}."))))
+            work.await.unwrap_or_else(|error| {
+                Err(internal(format!("The call failed: {error}.")).with_source(error))
+            })
         });
         let (expiring, all) = (state.clone(), Arc::downgrade(self));
         // Ends with the time limit.

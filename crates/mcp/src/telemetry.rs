@@ -170,8 +170,9 @@ impl Open {
             failed(span, error);
         }
         let reason = answer.as_ref().err().map(tracing::field::display);
+        let source = answer.as_ref().err().and_then(|error| error.source.as_ref()).map(tracing::field::debug);
         let failed = error.is_some();
-        tracing::debug!(tool = ?self.tool, seconds = self.seconds(), failed, reason, "a call ended");
+        tracing::debug!(tool = ?self.tool, seconds = self.seconds(), failed, reason, source, "a call ended");
     }
 
     fn seconds(&self) -> f64 {

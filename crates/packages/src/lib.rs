@@ -303,6 +303,7 @@ async fn ask<A: DeserializeOwned>(kernel: &dyn Kernel, question: Value) -> Resul
             format!("The kernel's answer cannot be read: {error}."),
             NextStep::TryAgain,
         )
+        .with_source(error)
     })
 }
 

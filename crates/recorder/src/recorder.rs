@@ -133,6 +133,7 @@ impl Recorder {
                 format!("No checkpoint was created, because nothing can be recorded: {error}."),
                 "Changes are still applied, but cannot be undone until that is fixed.",
             )
+            .with_source(error)
         })
     }
 

@@ -102,7 +102,8 @@ fn parse_url(text: &str) -> Result<Url> {
             url
         })
     };
-    let url = parsed.map_err(|error| invalid(format!("The address cannot be read: {error}.")))?;
+    let url = parsed
+        .map_err(|error| invalid(format!("The address cannot be read: {error}.")).with_source(error))?;
     if url.host().is_none() {
         return Err(invalid("The address names no host."));
     }

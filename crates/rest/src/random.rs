@@ -10,6 +10,7 @@ pub(crate) fn random<const N: usize>() -> Result<[u8; N]> {
             format!("The operating system returned no random bytes: {error}."),
             "Try again.",
         )
+        .with_source(error)
     })?;
     Ok(bytes)
 }

@@ -75,8 +75,9 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let is_busy = kernel.description().state == KernelState::Busy;
     let given = json!({ "name": name, "path": path, "rows": rows, "stats": stats, "is_busy": is_busy });
     let answer = ask_memory(&*kernel, &json!({ "inspect": given }), LIMIT).await?;
-    let found: Inspected =
-        answer.decode().map_err(|error| refused(format!("The kernel's answer cannot be read: {error}.")))?;
+    let found: Inspected = answer.decode().map_err(|error| {
+        refused(format!("The kernel's answer cannot be read: {error}.")).with_source(error)
+    })?;
     let mut reply = Reply::new(context.budget(&budget));
     reply.say(&shown(&found));
     Ok(reply.into())

@@ -82,6 +82,7 @@ fn retain_matches(entries: &mut Vec<FileEntry>, pattern: &str) -> Result<(), Err
             format!("The pattern cannot be read: {error}."),
             "Give a glob such as *.ipynb or **/*.csv.",
         )
+        .with_source(error)
     })?;
     let matcher = glob.compile_matcher();
     entries.retain(|entry| {

@@ -86,8 +86,9 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let Some(kernel) = opened.kernel() else { return Ok(nothing_in_memory().cause.into()) };
     let question = json!({ "list": { "pattern": pattern, "kinds": kinds, "limit": limit, "sort": sort } });
     let answer = ask_memory(&*kernel, &question, LIMIT).await.map_err(about_a_list)?;
-    let listed: Listed =
-        answer.decode().map_err(|error| refused(format!("The kernel's answer cannot be read: {error}.")))?;
+    let listed: Listed = answer.decode().map_err(|error| {
+        refused(format!("The kernel's answer cannot be read: {error}.")).with_source(error)
+    })?;
     // Without it, the variables are listed all the same.
     let notebook = opened.document().snapshot().await.ok();
     let workspace = context.session.workspace();

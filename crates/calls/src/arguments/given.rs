@@ -26,8 +26,9 @@ impl Given {
             #[serde(default)]
             arguments: Value,
         }
-        let params: Params = serde_json::from_str(params.get())
-            .map_err(|error| refused(format!("The arguments of {tool} cannot be read: {error}.")))?;
+        let params: Params = serde_json::from_str(params.get()).map_err(|error| {
+            refused(format!("The arguments of {tool} cannot be read: {error}.")).with_source(error)
+        })?;
         let values = match params.arguments {
             Value::Object(values) => values,
             Value::Null => Map::new(),

@@ -221,7 +221,8 @@ impl ServerKernel {
                 ErrorKind::Internal,
                 format!("The work on the kernel was aborted: {error}."),
                 NextStep::TryAgain,
-            ))
+            )
+            .with_source(error))
         })
     }
 }

@@ -270,6 +270,7 @@ impl LocalKernel {
                 format!("A task for the kernel failed: {error}."),
                 NextStep::TryAgain,
             )
+            .with_source(error)
         })
     }
 }

@@ -207,7 +207,8 @@ impl KernelLauncher {
                 ErrorKind::KernelStart,
                 format!("The connection file of the kernel cannot be created: {error}."),
                 "Make Jupyter's runtime folder writable (`jupyter --runtime-dir`), or set JUPYTER_RUNTIME_DIR.",
-            ),
+            )
+            .with_source(error),
             StartError::Process(error) => Error::new(
                 ErrorKind::KernelStart,
                 format!(
@@ -215,7 +216,8 @@ impl KernelLauncher {
                     self.folder.display()
                 ),
                 "Check that this folder exists and processes can be started, or choose another kernel.",
-            ),
+            )
+            .with_source(error),
             StartError::PortTaken(exit) | StartError::Exited(exit) => Error::new(
                 ErrorKind::KernelStart,
                 format!("The kernel {name:?} ({program}) exited before it was ready: {exit}"),

@@ -135,7 +135,8 @@ impl Upload {
         let tasks = self.server.uploads().tasks.clone();
         let named = tasks.spawn(async move { name(&server, &temporary, &path, replaces).await }).await;
         named.unwrap_or_else(|error| {
-            Err(RestError::defect(Kind::Server, format!("A task that names a file failed: {error}.")))
+            let cause = format!("A task that names a file failed: {error}.");
+            Err(RestError::defect(Kind::Server, cause).with_source(error))
         })
     }
 
@@ -160,7 +161,8 @@ impl Upload {
         };
         self.chunk = None;
         sent.unwrap_or_else(|error| {
-            Err(RestError::defect(Kind::Server, format!("Sending a chunk failed: {error}.")))
+            let cause = format!("Sending a chunk failed: {error}.");
+            Err(RestError::defect(Kind::Server, cause).with_source(error))
         })?;
         self.sent += chunk.len() as u64;
         Ok(())

@@ -69,6 +69,7 @@ impl HubServer {
                 format!("The Hub's address cannot be derived: {error}."),
                 "Check the server's address.",
             )
+            .with_source(error)
         })
     }
 

@@ -105,7 +105,9 @@ impl Plan {
         // On a copy: a preview and the question to the person need the result before anything is written.
         let mut after = before.clone();
         for edit in self.edits(before) {
-            after.apply(&edit).map_err(|error| invalid(format!("The edits cannot be made: {error}.")))?;
+            after
+                .apply(&edit)
+                .map_err(|error| invalid(format!("The edits cannot be made: {error}.")).with_source(error))?;
         }
         Ok(after)
     }

@@ -25,7 +25,7 @@ pub(super) fn rename_in(
         .collect();
     let cells: Vec<(usize, &str)> = code.iter().map(|(index, source)| (*index, source.as_str())).collect();
     let Renamed { cells } = rename(&cells, old.trim(), new.trim())
-        .map_err(|error| invalid(format!("{old} cannot be renamed: {error}.")))?;
+        .map_err(|error| invalid(format!("{old} cannot be renamed: {error}.")).with_source(error))?;
     if let Some((cell, why)) = cells.iter().find_map(|cell| Some((cell, cell.unread.as_ref()?))) {
         return Err(invalid(format!("Cell {} has {old} and cannot be read ({why}).", cell.index)));
     }

@@ -300,6 +300,7 @@ impl Session {
                 LogError::Io { .. } => "Ask the person to look at that folder.",
             };
             Error::new(ErrorKind::Unavailable, format!("The history cannot be read: {error}."), next)
+                .with_source(error)
         })
     }
 

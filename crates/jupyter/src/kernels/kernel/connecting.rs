@@ -145,7 +145,7 @@ impl ServerKernel {
             Err(error) => {
                 // It may have been shut down in the meantime.
                 self.fetch().await?;
-                return Err(self.unusable_error(&error));
+                return Err(self.unusable_error(error));
             }
         };
         monitor(self.this.clone(), &client);
@@ -167,12 +167,13 @@ impl ServerKernel {
         Ok(client)
     }
 
-    fn unusable_error(&self, error: &KernelError) -> Error {
+    fn unusable_error(&self, error: KernelError) -> Error {
         Error::new(
             ErrorKind::RemoteFailure,
             format!("Kernel {} on {} cannot be used: {error}.", self.id, self.handle.title()),
             NextStep::RestartKernel,
         )
+        .with_source(error)
     }
 
     async fn post_restart(&self) -> Result<(), Error> {

@@ -165,7 +165,7 @@ impl LocalKernel {
                 Err(error @ KernelError::LogFailed { .. }) => {
                     let cause = format!("The kernel of this notebook cannot be used now: {error}.");
                     let next = "Free space there, then run again: the kernel keeps its variables.";
-                    return Err(Error::new(ErrorKind::KernelGone, cause, next));
+                    return Err(Error::new(ErrorKind::KernelGone, cause, next).with_source(error));
                 }
                 Err(error) => {
                     tracing::warn!(%error, "the keeper of a kernel is not usable, so another one is started");
@@ -287,7 +287,9 @@ impl LocalKernel {
         self.state.lock().kept.keeper = Some(known.clone());
         let unreachable = |error: KernelError| {
             let cause = format!("The new kernel cannot be reached: {error}.");
-            NotStarted::Kernel(Error::new(ErrorKind::KernelStart, cause, NextStep::TryAgain))
+            NotStarted::Kernel(
+                Error::new(ErrorKind::KernelStart, cause, NextStep::TryAgain).with_source(error),
+            )
         };
         let (mut running, _) = self.attach(&known, false).await.map_err(unreachable)?;
         install_memory_handler(running.client()).await;
