@@ -107,7 +107,9 @@ pub(super) fn read_again(mut file: &File) -> io::Result<Vec<u8>> {
 impl DisplacedFiles {
     pub(super) fn add(&self, mut displaced: Displaced) {
         let mut files = self.files.lock();
-        if files.back().is_some_and(|last| last.replaced_by == displaced.before) {
+        // What was put back replaced a file without an edit of ours.
+        let follows = |last: &Displaced| last.replaced_by == displaced.before && !last.edits.is_empty();
+        if files.back().is_some_and(follows) {
             displaced.notebook = None;
         }
         files.push_back(displaced);

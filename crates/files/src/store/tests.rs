@@ -218,6 +218,22 @@ async fn what_ours_changed_before_an_editor_opened_the_file_is_not_the_persons()
     until_on_disk(&document, &file, &["four", "two, by hand"]).await;
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn what_was_put_back_is_not_written_late_again() {
+    let (folder, file) = folder();
+    let (_store, document) = open(&folder).await;
+    let mut editor = OpenEditor::open(&file);
+    document.apply(set("a", "three"), vec![]).await.unwrap();
+    editor.write(&NOTEBOOK.replace("two", "two, by hand"));
+    until_on_disk(&document, &file, &["three", "two, by hand"]).await;
+    let read = fs::read_to_string(&file).unwrap();
+    let mut editor = OpenEditor::open(&file);
+    document.apply(set("b", "four"), vec![]).await.unwrap();
+    editor.write(&read.replace("three", "three, by hand"));
+    until_on_disk(&document, &file, &["three, by hand", "four"]).await;
+}
+
 /// Whoever writes the file after us has seen what we wrote.
 #[cfg(unix)]
 #[tokio::test]
