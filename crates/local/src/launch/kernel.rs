@@ -265,12 +265,8 @@ impl LocalKernel {
     {
         let this = self.this.upgrade().ok_or_else(shut_down)?;
         tokio::spawn(work(this)).await.map_err(|error| {
-            Error::new(
-                ErrorKind::Internal,
-                format!("A task for the kernel failed: {error}."),
-                NextStep::TryAgain,
-            )
-            .with_source(error)
+            let cause = format!("A task for the kernel failed: {error}.");
+            Error::new(ErrorKind::Internal, cause, NextStep::TryAgain).with_source(error)
         })
     }
 }

@@ -324,8 +324,7 @@ impl Session {
         }
     }
 
-    /// Connected sessions of the same agent's name, at this server or another. Their operations are not this agent's; ended sessions
-    /// of the same name are: before a restart, the agent had another.
+    /// Other connected sessions of the agent's name, at any server. Ended ones count as this agent's: before a restart, it had another.
     async fn connected_others(
         &self,
         opened: &OpenNotebook,
