@@ -3,7 +3,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use jupyter_protocol::{
-    ExecuteRequest, InputReply, InterruptRequest, JupyterMessage, JupyterMessageContent, ShutdownRequest,
+    ExecuteRequest, InputReply, InterruptRequest, JupyterMessage, JupyterMessageContent, KernelInfoRequest,
+    ShutdownRequest,
 };
 use notebook::Json;
 use serde::Deserialize;
@@ -21,6 +22,9 @@ use crate::{Event, KernelError, MessageId, Outcome, Sink, Status};
 
 /// How long a kernel may take to reply on the control channel. Many reply there only between two executions.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long a kernel may take to reply when it is only asked which process it is.
+const IDENTIFY_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The answer to the `input_request` with this header.
 pub fn input_reply(request: &Json, value: String) -> JupyterMessage {
@@ -112,6 +116,13 @@ impl Client {
         let interrupt = JupyterMessage::new(InterruptRequest {}, None);
         let reply = self.ask(request, Channel::Control, interrupt, REPLY_TIMEOUT).await?;
         check_status(request, &reply)
+    }
+
+    /// Asks the kernel something that changes nothing, and waits up to 1 s for its reply: what it publishes meanwhile shows which process
+    /// runs now ([`Client::process`]).
+    pub async fn identify(&self) -> Result<(), KernelError> {
+        let question = JupyterMessage::new(KernelInfoRequest {}, None);
+        self.ask("kernel_info_request", Channel::Control, question, IDENTIFY_TIMEOUT).await.map(drop)
     }
 
     /// Asks the kernel to end, and waits up to 5 s for its reply; its process may live a moment longer.

@@ -76,9 +76,11 @@ impl ServerKernel {
     pub(super) async fn connect_to_identify(&self) {
         let client = self.state.lock().client.clone();
         let has_ended = client.as_ref().is_some_and(|client| client.ended_process().is_some());
-        let status = client.map(|client| client.status().borrow().clone());
-        let is_live = status.as_ref().is_some_and(|status| !matches!(status, Status::Dead { .. }));
-        // Only jupyter-server-documents can lose a kernel that is restarted, until a new connection is made.
+        let live = client.filter(|client| !is_dead(client));
+        let status = live.as_ref().map(|client| client.status().borrow().clone());
+        let is_live = live.is_some();
+        // Only jupyter-server-documents can lose a kernel that is restarted, until a new connection is made, and tells nobody that
+        // a kernel's process has ended.
         let is_trusted = is_live && (self.handle.is_limited() || status != Some(Status::Idle));
         if has_ended || is_trusted || self.is_gone() {
             return;
@@ -90,8 +92,11 @@ impl ServerKernel {
                 // The replies that others wait for would come to us.
                 Some("busy") if !self.handle.is_limited() => Ok(()),
                 Some("starting" | "restarting" | "autorestarting") if is_live => self.reconnect().await,
-                _ if is_live => Ok(()),
-                _ => self.client().await.map(drop),
+                _ => match live {
+                    // What a new process says first can come before the server listens to it again, and is lost.
+                    Some(client) => client.identify().await.map_err(|error| self.unusable_error(error)),
+                    None => self.client().await.map(drop),
+                },
             }
         };
         if let Ok(Err(error)) = timeout(IDENTIFY_TIMEOUT, connecting).await {
