@@ -166,6 +166,14 @@ impl Cell {
         }
     }
 
+    /// The JSON text of the outputs, unless an edit has set them.
+    pub fn outputs_text(&self) -> Option<&Json> {
+        match &self.0.outputs {
+            Outputs::Read(list) => Some(list),
+            Outputs::Set(_) => None,
+        }
+    }
+
     /// Whether the outputs and the execution count mean the same as these.
     pub fn has_outputs(&self, outputs: &[Output], execution_count: Option<u64>) -> bool {
         let own = self.outputs();

@@ -1,10 +1,11 @@
 //! The cells of a notebook, each a part of the page.
 
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::hash::{Hash as _, Hasher as _};
 
 use html::{Context, Fragment, Libraries};
 use notebook::{Cell, CellId, Edit, MimeBundle, Notebook, Output, one_line};
+use twox_hash::XxHash3_64;
 use workspace::{OperationId, StaleJudgement, StaleState, widget_text};
 
 use crate::machine::SeenRun;
@@ -72,11 +73,14 @@ impl Digests {
         {
             return *digest;
         }
-        let mut hasher = DefaultHasher::new();
+        let mut hasher = XxHash3_64::new();
         cell.revision().hash(&mut hasher);
         cell.execution_count().hash(&mut hasher);
         cell.attachments().map(|files| files.bytes().clone()).hash(&mut hasher);
-        cell.outputs().iter().for_each(|output| hash_output(output, &mut hasher));
+        match cell.outputs_text() {
+            Some(json) => json.bytes().hash(&mut hasher),
+            None => cell.outputs().iter().for_each(|output| hash_output(output, &mut hasher)),
+        }
         let digest = hasher.finish();
         self.0.insert(cell.id().clone(), (cell.clone(), digest));
         digest
@@ -90,7 +94,7 @@ impl Digests {
     }
 }
 
-fn hash_output(output: &Output, hasher: &mut DefaultHasher) {
+fn hash_output(output: &Output, hasher: &mut XxHash3_64) {
     let mut bundle = |bundle: &MimeBundle| {
         bundle.data.bytes().hash(hasher);
         bundle.metadata.bytes().hash(hasher);

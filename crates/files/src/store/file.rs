@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use notebook::Notebook;
+use twox_hash::XxHash3_64;
 
 use crate::replacement;
 use crate::stamp::Stamp;
@@ -148,7 +149,7 @@ fn is_written(path: &Path, known: &Version) -> io::Result<bool> {
 /// Computes a digest of all that is written.
 struct DigestWriter<W> {
     inner: W,
-    hash: std::hash::DefaultHasher,
+    hash: XxHash3_64,
 }
 
 impl<W: Write> Write for DigestWriter<W> {
@@ -163,12 +164,10 @@ impl<W: Write> Write for DigestWriter<W> {
     }
 }
 
-fn hasher() -> std::hash::DefaultHasher {
-    std::hash::DefaultHasher::new()
+fn hasher() -> XxHash3_64 {
+    XxHash3_64::new()
 }
 
 pub(super) fn digest_of(bytes: &[u8]) -> u64 {
-    let mut hash = hasher();
-    hash.write(bytes);
-    hash.finish()
+    XxHash3_64::oneshot(bytes)
 }

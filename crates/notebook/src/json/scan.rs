@@ -82,12 +82,14 @@ fn string_end(text: &[u8], at: usize) -> usize {
             _ => at += 1,
         }
     }
-    while let Some(found) = text.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
-        at += found;
-        if text[at] == b'"' {
-            return at + 1;
+    // Quotes are rarer than escapes, most of which are line breaks.
+    let start = at;
+    while let Some(found) = text.get(at..).and_then(|rest| memchr::memchr(b'"', rest)) {
+        at += found + 1;
+        let escapes = text[start..at - 1].iter().rev().take_while(|byte| **byte == b'\\').count();
+        if escapes % 2 == 0 {
+            return at;
         }
-        at += 2;
     }
     text.len()
 }
