@@ -177,7 +177,8 @@ impl LogFollower {
                 let index = self.runs.runs().rposition(|run| run.run == announcement.run);
                 if let Some(shown) = index.and_then(|index| self.shown.get_mut(index)) {
                     shown.requested_at.get_or_insert(at);
-                    shown.message.clone_from(&announcement.message);
+                    // A request that was sent stays known: that the run waits can be announced on another connection, later.
+                    shown.message = announcement.message.clone().or_else(|| shown.message.take());
                 }
             }
             LogRecord::FromKernel { channel, parts } => self.on_message(at, *channel, parts),
@@ -309,6 +310,19 @@ mod tests {
         follower.read().unwrap();
         let whole: Vec<_> = follower.runs().map(|(_, shown)| shown.is_whole()).collect();
         assert_eq!(whole, [false, false, false, true, true, true, true, true]);
+    }
+
+    #[test]
+    fn the_request_of_a_run_is_known_when_it_is_announced_late_as_waiting() {
+        let folder = tempfile::tempdir().unwrap();
+        let waiting =
+            Announcement { run: "r1".into(), message: None, data: json!({ "cell": "c", "source": "1" }) };
+        let records = [announcement("r1", "m"), LogRecord::Announced(waiting)];
+        fs::write(folder.path().join("log.00000000000000000000"), bytes(&records)).unwrap();
+        let mut follower = LogFollower::new(folder.path());
+        follower.read().unwrap();
+        let (_, shown) = follower.runs().next().unwrap();
+        assert_eq!(shown.message, Some("m".into()));
     }
 
     #[test]
