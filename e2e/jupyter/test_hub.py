@@ -1,6 +1,7 @@
 """JupyterHub: a token with few scopes is enough, for the program and for `/user/NAME/mcp`; a stopped server is started if the token
-allows it. Only a real Hub checks scopes."""
+allows it; the page is for the user who logs in at the Hub. Only a real Hub checks scopes."""
 
+import asyncio
 import itertools
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -11,6 +12,7 @@ import httpx2
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from playwright.async_api import Browser, Page, expect
 
 from e2e.inside.test_access import ENDPOINTS, LIST
 from e2e.support.agents.python_sdk import PythonAgent, python_agent
@@ -20,6 +22,7 @@ from e2e.support.http import request
 from e2e.support.jupyter_hub import JupyterHub, jupyter_hub
 from e2e.support.jupyter_program import COMMAND, JupyterNotebookClient, is_on_disk
 from e2e.support.lab_notebooks import write_notebook
+from e2e.support.live_page import new_page
 from e2e.support.notebook_client import id_in
 from e2e.support.notebook_files import printed, sources
 from e2e.support.notebook_server import NotebookServer, running
@@ -218,3 +221,52 @@ def test_who_has_no_access_is_refused_inside_the_user_s_server(hub: JupyterHub, 
     assert _ask_inside(hub, served, token, "POST", "mcp/tools/call", LIST).json()["success"]
     in_address = _ask_inside(hub, served, None, "POST", f"mcp/tools/call?token={token}", LIST)
     assert is_refused(in_address), in_address.text
+
+
+async def _log_in(page: Page, name: str) -> None:
+    """Fills the Hub's form, which an address of a user's server leads to."""
+    await page.locator("#username_input").fill(name)
+    await page.locator("#password_input").fill("any")
+    await page.locator("#login_submit").click()
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_only_the_user_of_a_server_sees_its_page_and_interrupts_there(
+    hub: JupyterHub, served: str, user: str, browser: Browser, tmp_path: Path
+) -> None:
+    write_notebook(hub.root(served) / "seen.ipynb", "here = 'it is'")
+    view = f"{hub.url}user/{served}/cellbridge/view"
+    waits = f"import pathlib, time\nprint('begun')\nwhile not pathlib.Path({str(tmp_path / 'gate')!r}).exists(): time.sleep(0.01)"
+    async with _agent_inside(hub, served) as agent:
+        client = JupyterNotebookClient(agent, hub.root(served), "seen.ipynb")
+        await client.open()
+
+        page, seen = await new_page(browser)
+        await page.goto(f"{view}?notebook=seen.ipynb")
+        await _log_in(page, served)
+        await expect(page.locator("#connection")).to_have_text("Connected")
+        assert page.url == f"{view}#notebook=seen.ipynb"
+        await expect(page.locator(".v-cell")).to_contain_text("here = 'it is'")
+        running = asyncio.create_task(client.call("insert_execute_code_cell", cell_index=1, cell_source=waits))
+        cell = page.locator(".v-cell").nth(1)
+        await expect(cell.locator(".cb-output")).to_contain_text("begun")
+        assert not running.done()
+        await page.locator("#runs").get_by_role("button", name="Interrupt").click()
+        await expect(cell.locator(".cb-error")).to_contain_text("KeyboardInterrupt")
+        assert "KeyboardInterrupt" in (await running).text
+        await expect(page.locator("#history li").first).to_contain_text("interrupted run")
+        assert "person" in (await client.do("history")).text
+        assert seen.bad == []
+        await client.do("unuse_notebook")
+
+    stranger, _ = await new_page(browser)
+    await stranger.goto(f"{view}?notebook=seen.ipynb")
+    async with stranger.expect_response(lambda answer: answer.status == 403):
+        await _log_in(stranger, user)
+    await expect(stranger.locator("body")).not_to_contain_text("here = 'it is'")
+    # With all cookies that the Hub and the server have set, and with a token.
+    form = {"do": "look", "page": 1, "near": []}
+    assert (await stranger.request.post(f"{view}/act", data=form, max_redirects=0)).status == 403
+    for whose, status in [(served, 200), (user, 403)]:
+        token = hub.token(whose, f"access:servers!user={whose}")
+        assert _ask_inside(hub, served, token, "POST", "cellbridge/view/act", form).status_code == status, whose
