@@ -12,6 +12,7 @@ mod machine;
 mod notices;
 mod now;
 mod observed;
+mod own_runs;
 mod pages;
 mod parts;
 mod routes;
@@ -24,6 +25,7 @@ mod words;
 
 pub use hub::{Hub, Rights};
 pub use machine::{Machine, SeenKernel, SeenRun, already_ended};
+pub use own_runs::{OwnRuns, Runs};
 pub use pages::{OpenPage, Pages};
 pub use routes::{Hubs, Login, PATH, data, files, is_open, only, routes};
 pub use server_kernels::{ServerKernels, answered_elsewhere};

@@ -10,7 +10,6 @@ mod core;
 mod future;
 mod http;
 mod logging;
-mod machine;
 mod managers;
 mod runtime;
 mod stream;

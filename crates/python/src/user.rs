@@ -5,7 +5,7 @@ use std::sync::Arc;
 use calls::permissions::{Group, Permission, Permissions};
 use jupyter::{InProcessServer, Jupyter, Settings, Source};
 use mcp::{Embedded, Metrics, Server};
-use page::{Hub, Rights};
+use page::{Hub, OwnRuns, Rights, Runs};
 use render::Budget;
 use rest::{Credentials, Forwarded, Options, Proxies, Secret};
 use runs::RunSuffix;
@@ -13,7 +13,6 @@ use tokio_util::sync::CancellationToken;
 use workspace::{Limits, Workspace};
 
 use crate::config::{Config, ServerUrl};
-use crate::machine::{Runs, ServerMachine};
 use crate::managers::Managers;
 
 pub(crate) struct User {
@@ -73,7 +72,7 @@ impl User {
         if let Some(folder) = &config.history {
             workspace.record_history(folder.clone());
         }
-        let machine = Arc::new(ServerMachine::new(place, runs));
+        let machine = Arc::new(OwnRuns::new(place, runs));
         let hub = Hub::new(workspace.clone(), machine, rights(config, may), Arc::default());
         let server = Server::with_workspace(workspace.clone(), None)
             .offering(config.policy())

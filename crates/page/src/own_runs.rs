@@ -1,4 +1,4 @@
-//! The kernels of the server as the page sees them, with what the user's agents run on them.
+//! The kernels of a place as the page of the program whose agents run code there sees them: with the runs from its own memory.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,10 +6,12 @@ use std::time::{Duration, Instant, SystemTime};
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use page::{Machine, SeenKernel, SeenRun, ServerKernels};
 use parking_lot::Mutex;
 use place::{Error, ErrorKind, Future, Kernel, NextStep, Place, RunId, RunState};
 use runs::Run;
+
+use crate::machine::{Machine, SeenKernel, SeenRun, already_ended};
+use crate::server_kernels::ServerKernels;
 
 /// How many runs that have ended are looked at.
 const MAX_ENDED: usize = 20;
@@ -18,10 +20,11 @@ const RECENT: Duration = Duration::from_secs(3);
 /// By how much two measurements of the same moment may differ.
 const JITTER: Duration = Duration::from_millis(200);
 
-/// The runs of all agents of a user, those of each the newest first.
-pub(crate) type Runs = Box<dyn Fn() -> Vec<Vec<Arc<Run>>> + Send + Sync>;
+/// The runs of some agents, those of each workspace the newest first.
+pub type Runs = Box<dyn Fn() -> Vec<Vec<Arc<Run>>> + Send + Sync>;
 
-pub(crate) struct ServerMachine {
+/// The kernels of a place, with runs of this program.
+pub struct OwnRuns {
     kernels: ServerKernels,
     runs: Runs,
     known: Mutex<HashMap<RunId, Known>>,
@@ -33,8 +36,8 @@ struct Known {
     seen: SeenRun,
 }
 
-impl ServerMachine {
-    pub(crate) fn new(place: Arc<dyn Place>, runs: Runs) -> Self {
+impl OwnRuns {
+    pub fn new(place: Arc<dyn Place>, runs: Runs) -> Self {
         Self { kernels: ServerKernels::new(place), runs, known: Mutex::default() }
     }
 
@@ -68,11 +71,12 @@ impl ServerMachine {
         }
         found
     }
+
     /// The kernel that works on a run.
     async fn kernel_of(&self, run: &RunId) -> Result<Arc<dyn Kernel>, Error> {
         let runs = (self.runs)();
         let found = runs.iter().flatten().find(|known| known.id() == run && !known.state().is_over());
-        let found = found.ok_or_else(|| page::already_ended(run))?;
+        let found = found.ok_or_else(|| already_ended(run))?;
         if found.state() == RunState::Queued {
             let cause = format!("Run {run} is queued.");
             return Err(Error::new(ErrorKind::Unsupported, cause, "Interrupt the run before it."));
@@ -128,7 +132,7 @@ fn is_near(one: SystemTime, other: SystemTime) -> bool {
     one.duration_since(other).unwrap_or_else(|error| error.duration()) < JITTER
 }
 
-impl Machine for ServerMachine {
+impl Machine for OwnRuns {
     fn look(&self) -> BoxFuture<'_, Vec<SeenKernel>> {
         self.seen().boxed()
     }
