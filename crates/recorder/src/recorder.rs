@@ -27,6 +27,8 @@ const ANSWER_WAIT: Duration = Duration::from_millis(20);
 const FLUSH_WAIT: Duration = Duration::from_millis(200);
 /// With more unwritten records than this, an answer waits as long, too.
 const BACKLOG: usize = 16;
+/// How long a reply may wait for what others have recorded, if they have: less than a millisecond unless the disk is slow.
+const NEWS_WAIT: Duration = Duration::from_secs(1);
 /// How long a question about the operations may take.
 const READ_WAIT: Duration = Duration::from_secs(10);
 /// How many records are queued; further ones are dropped.
@@ -222,7 +224,7 @@ impl Recorder {
         }
         let mut end = length?;
         let reading = tokio::task::spawn_blocking(move || (log.read_since(&mut end), end));
-        timeout(ANSWER_WAIT, reading).await.ok()?.ok()
+        timeout(NEWS_WAIT, reading).await.ok()?.ok()
     }
 
     /// Why nothing is recorded. Returned once.

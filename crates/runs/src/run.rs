@@ -250,7 +250,12 @@ impl Run {
 
     /// Adds a sentence for agents.
     pub fn note(&self, note: impl Into<String>) {
-        self.progress.lock().notes.push(note.into());
+        let note = note.into();
+        let mut progress = self.progress.lock();
+        if !progress.notes.contains(&note) {
+            progress.notes.push(note);
+        }
+        drop(progress);
         self.changed();
     }
 

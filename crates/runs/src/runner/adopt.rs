@@ -1,7 +1,7 @@
 //! Runs of earlier servers: followed to their end, and stored as if this server had begun them.
 
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use kernel::Event;
 use notebook::{Cell, Notebook};
@@ -16,6 +16,9 @@ use crate::open_notebook::OpenNotebook;
 use crate::outputs;
 use crate::run::Run;
 
+/// The pauses after which it is tried again to store the outputs of a notebook that was out of reach. Then a later server does it.
+const STORE_AGAIN: [Duration; 3] =
+    [Duration::from_secs(5), Duration::from_secs(25), Duration::from_secs(120)];
 const NEWER_RUN: &str = "These outputs are not in the notebook: the cell has been run again since.";
 const CHANGED: &str = "These outputs are not in the notebook: the cell has been changed or deleted since.";
 
@@ -148,15 +151,23 @@ impl Runner {
             self.history.adopted(home, &run, kernel);
         }
         let is_settled = run.is_finished()
-            && match home {
-                Ok(Some(home)) => self.store(&adopted, &home, before, kernel).await,
+            && match &home {
+                Ok(Some(home)) => self.store(&adopted, home, before.clone(), kernel).await,
                 Ok(None) => true,
-                Err(error) => not_stored(&run, &error),
+                Err(error) => not_stored(&run, error),
             };
         if is_settled {
             adopted.executor.acknowledge(run.id());
         }
         run.close();
+        let Ok(Some(home)) = home else { return };
+        for pause in STORE_AGAIN.into_iter().filter(|_| run.is_finished() && !is_settled) {
+            tokio::time::sleep(pause).await;
+            if self.store(&adopted, &home, before.clone(), kernel).await {
+                run.note("The outputs are in the notebook now.");
+                return adopted.executor.acknowledge(run.id());
+            }
+        }
     }
 
     /// Writes the outputs into the cell, unless that belongs to something newer. Returns whether nothing is left to store.

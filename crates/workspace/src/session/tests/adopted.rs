@@ -1,7 +1,7 @@
 //! Runs of earlier servers: what is stored of them, and what is acknowledged.
 
 use std::sync::Mutex;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use kernel::{Event, Outcome, Sink, Status};
 use notebook::{Json, Output};
@@ -125,14 +125,20 @@ fn printed(text: &str) -> Output {
     Output::Stream { name: "stdout".to_owned(), text: text.into() }
 }
 
-#[tokio::test]
-async fn what_cannot_be_stored_is_left_to_the_next_server() {
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_stored_is_stored_later_or_left_to_the_next_server() {
     let left = Earlier::new(("before", Some(1)), 2).await;
     let full = Error::new(ErrorKind::Unavailable, "The disk is full.", "Free some space.");
     *left.page().refusal.lock().unwrap() = Some(full);
     let (shown, notes, is_acknowledged) = left.adopted().await;
     assert_eq!((&*shown, is_acknowledged), ("before", false));
     assert!(notes.contains("could not be stored") && notes.contains("The disk is full"), "{notes}");
+    *left.page().refusal.lock().unwrap() = None;
+    let run = left.session.workspace().journal().run(&left.details.run).unwrap();
+    let mut changes = run.changes();
+    let stored = changes.wait_for(|_| run.view().notes.concat().contains("in the notebook now"));
+    tokio::time::timeout(Duration::from_secs(600), stored).await.unwrap().unwrap();
+    assert_eq!(left.page().notebook.lock().unwrap().cells()[0].execution_count(), Some(2));
 }
 
 #[tokio::test]
