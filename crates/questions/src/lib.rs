@@ -6,6 +6,8 @@
 
 mod open;
 #[cfg(unix)]
+pub mod private_socket;
+#[cfg(unix)]
 mod socket;
 
 use std::path::{Path, PathBuf};

@@ -1,21 +1,18 @@
 //! The road from a server with a question to the pages of the same user.
 
-use std::fs;
 use std::io;
-use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use futures_util::future::select_all;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
-use tokio::net::{UnixListener, UnixStream};
+use tokio::net::UnixStream;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
-use uuid::Uuid;
 
+use crate::private_socket::{PrivateListener, connect, names};
 use crate::{Answer, OpenQuestions, Question};
 
-const EXTENSION: &str = "sock";
 /// More than the longest text of a question.
 const MAX_LINE: u64 = 1 << 20;
 /// How long a server may take to send its question.
@@ -25,23 +22,11 @@ const MAX_OPEN: usize = 100;
 
 /// Where the process of a page takes questions.
 #[derive(Debug)]
-pub struct Listener {
-    listener: UnixListener,
-    /// The socket, or a link to it.
-    path: PathBuf,
-}
+pub struct Listener(PrivateListener);
 
-/// Opens a socket in the folder of pages, which it makes if needed, or, if that path is too long for a socket, in the `temporary`
-/// folder with a link to it. Fails if others can use the folder.
+/// Opens a socket in the folder of pages, as [`private_socket::listen`](crate::private_socket::listen) does.
 pub fn listen(folder: &Path, temporary: &Path) -> io::Result<Listener> {
-    let name = Uuid::new_v4().simple().to_string();
-    let path = folder.join(&name[..8]).with_extension(EXTENSION);
-    keeper::make_private_parent(&path)?;
-    let (listener, socket) = keeper::listen(path.clone(), temporary)?;
-    if socket != path {
-        symlink(socket, &path)?;
-    }
-    Ok(Listener { listener, path })
+    crate::private_socket::listen(folder, temporary).map(Listener)
 }
 
 impl Listener {
@@ -50,8 +35,8 @@ impl Listener {
         let mut served = JoinSet::new();
         loop {
             tokio::select! {
-                accepted = self.listener.accept() => match accepted {
-                    Ok((stream, _)) if served.len() < MAX_OPEN && keeper::is_own_process(&stream) => {
+                accepted = self.0.accept() => match accepted {
+                    Ok(Some(stream)) if served.len() < MAX_OPEN => {
                         served.spawn(show(stream, questions.clone()));
                     }
                     Ok(_) => {}
@@ -64,22 +49,6 @@ impl Listener {
             }
         }
     }
-}
-
-impl Drop for Listener {
-    fn drop(&mut self) {
-        remove(&self.path);
-    }
-}
-
-/// Removes a socket, or a link and the folder that was made for its socket.
-fn remove(path: &Path) {
-    if let Ok(socket) = fs::read_link(path) {
-        let _ = fs::remove_file(&socket);
-        // Only if it is empty: it holds nothing but the socket.
-        let _ = socket.parent().map(fs::remove_dir);
-    }
-    let _ = fs::remove_file(path);
 }
 
 /// Shows one question until it is answered or its server is gone.
@@ -111,32 +80,14 @@ async fn send_line(
 }
 
 pub(crate) fn has_pages(folder: &Path) -> bool {
-    keeper::is_private(folder) && sockets(folder).next().is_some()
+    !names(folder).is_empty()
 }
 
-fn sockets(folder: &Path) -> impl Iterator<Item = PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    entries.filter(|path| path.extension().is_some_and(|it| it == EXTENSION))
-}
-
-/// Connections to all pages of this user. The sockets of processes that are gone are removed.
+/// Connections to all pages of this user.
 async fn connect_to_all(folder: &Path) -> Vec<UnixStream> {
-    if !keeper::is_private(folder) {
-        return Vec::new();
-    }
     let mut connections = Vec::new();
-    for path in sockets(folder) {
-        let socket = fs::read_link(&path).unwrap_or_else(|_| path.clone());
-        if !socket.parent().is_some_and(keeper::is_private) {
-            continue;
-        }
-        match UnixStream::connect(&socket).await {
-            Ok(stream) if keeper::is_own_process(&stream) => connections.push(stream),
-            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-                remove(&path);
-            }
-            _ => {}
-        }
+    for name in names(folder) {
+        connections.extend(connect(folder, &name).await);
     }
     connections
 }
@@ -172,7 +123,8 @@ async fn ask(mut page: UnixStream, question: &Question) -> io::Result<Answer> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
+    use std::fs;
+    use std::path::PathBuf;
     use std::time::SystemTime;
 
     use super::*;
@@ -257,45 +209,5 @@ mod tests {
         };
         let (answer, ()) = tokio::join!(ask_on_pages(&folder, &asked, || ()), page);
         assert_eq!(answer, None);
-    }
-
-    #[tokio::test]
-    async fn a_path_that_is_too_long_for_a_socket_leads_to_one() {
-        let (_temporary, folder) = folder();
-        let folder = folder.join("x".repeat(100));
-        fs::create_dir_all(folder.parent().unwrap()).unwrap();
-        let (questions, asked) = (OpenQuestions::default(), question());
-        let listener = listen(&folder, &std::env::temp_dir()).unwrap();
-        let elsewhere = fs::read_link(&listener.path).unwrap();
-        let answering = async {
-            until_count(&questions, 1).await;
-            assert!(questions.answer(questions.all()[0].number, Answer::Accepted));
-            std::future::pending::<()>().await;
-        };
-        let answer = tokio::select! {
-            answer = ask_on_pages(&folder, &asked, || ()) => answer,
-            () = listener.serve(&questions) => unreachable!("it serves until it is dropped"),
-            () = answering => unreachable!("it waits"),
-        };
-        assert_eq!(answer, Some(Answer::Accepted));
-        assert!(!elsewhere.parent().unwrap().exists() && fs::read_dir(&folder).unwrap().next().is_none());
-    }
-
-    #[tokio::test]
-    async fn a_folder_that_others_can_use_and_a_socket_without_a_process_are_not_used() {
-        let (_temporary, folder) = folder();
-        assert_eq!(connect_to_all(&folder).await.len(), 0);
-        let listener = listen(&folder, &std::env::temp_dir()).unwrap();
-        fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
-        assert_eq!(connect_to_all(&folder).await.len(), 0);
-        assert!(listen(&folder, &std::env::temp_dir()).is_err());
-        fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
-        assert_eq!(connect_to_all(&folder).await.len(), 1);
-        // A process that was killed leaves its socket.
-        let path = listener.path.clone();
-        drop(listener);
-        drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
-        assert_eq!(connect_to_all(&folder).await.len(), 0);
-        assert!(!path.exists());
     }
 }
