@@ -74,10 +74,6 @@ impl Asking {
 impl Person for Asking {
     fn ask(&self, question: Question) -> BoxFuture<'_, PersonReply> {
         Box::pin(async move {
-            // There the call rests until the agent repeats it with the answer, and would not see that of a page.
-            if let Some(elicitation @ Elicitation::NextRound(_)) = &self.elicitation {
-                return elicitation.ask(question).await;
-            }
             let shown = question.clone();
             let (by_agent, on_page) = (Box::pin(self.by_agent(question)), Box::pin(self.on_page(&shown)));
             let reply = match select(by_agent, on_page).await {

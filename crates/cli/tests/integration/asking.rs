@@ -65,6 +65,18 @@ async fn a_client_that_cannot_ask_is_refused_what_the_person_must_be_asked_about
     Ok(())
 }
 
+/// Waits until this holds.
+#[cfg(unix)]
+async fn eventually(what: &str, holds: impl Fn() -> Result<bool>) -> Result<()> {
+    let held = async {
+        while !holds()? {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        anyhow::Ok(())
+    };
+    testkit::within(what, held).await?
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn a_page_answers_for_a_client_that_cannot_ask_and_beside_one_that_can() -> Result<()> {
@@ -112,6 +124,22 @@ async fn a_page_answers_for_a_client_that_cannot_ask_and_beside_one_that_can() -
         client.agent.initialize_with_forms("2025-11-25").await?;
         let (_, result) = reply(&mut client.agent, OVERWRITE, "accept").await?;
         assert!(text(&result)?.contains("saved to disk") && page.all().is_empty(), "{result}");
+
+        // In the 2026-07-28 era the question waits with the call; the first answer counts there, too.
+        let mut client = Client::silent(&["--ask", "edit"], &variables)?;
+        let before = client.files()?;
+        for (answer, expected) in [(None, "The person declined"), (Some(Answer::Accepted), "saved to disk")] {
+            let asked = client.agent.request("tools/call", modern(OVERWRITE, None)?).await?;
+            let open = shown(&page).await?;
+            if let Some(answer) = answer {
+                assert!(page.answer(open.number, answer));
+                eventually("the edit", || Ok(client.files()? != before)).await?;
+            }
+            let again = modern(OVERWRITE, Some((&asked["requestState"], "decline")))?;
+            let said = text(&client.agent.request("tools/call", &again).await?)?;
+            assert!(said.contains(expected), "{said}");
+            eventually("the end of the question", || Ok(page.all().is_empty())).await?;
+        }
         anyhow::Ok(())
     };
     tokio::select! {
