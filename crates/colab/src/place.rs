@@ -60,7 +60,7 @@ impl ColabPlace {
     }
 }
 
-fn no_tab(path: &str) -> Error {
+pub(crate) fn no_tab(path: &str) -> Error {
     let cause = format!("There is no Colab tab {path}, or it no longer exists.");
     Error::new(ErrorKind::NotFound, cause, NextStep::ListNotebooks)
 }
@@ -82,6 +82,12 @@ impl Place for ColabPlace {
     fn strip_name<'p>(&self, path: &'p str) -> Option<&'p str> {
         let is_url = || NotebookUrl::new(Some(path), None).is_ok();
         path.strip_prefix(PREFIX).or_else(|| is_url().then_some(path))
+    }
+
+    /// All servers have a tab with the path `colab:`, and no page reports which notebook it shows.
+    fn identity(&self, path: &NotebookPath) -> String {
+        let rest = path.strip_prefix(PREFIX).unwrap_or(path);
+        format!("{PREFIX}{}/{rest}", self.0.id)
     }
 
     fn list_files(&self, _: &str, _: usize) -> Future<'_, Vec<FileEntry>> {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use connection::Secret;
+use notebook::CellId;
 use parking_lot::Mutex;
 use place::{Error, ErrorKind, Fault, NotebookPath};
 
@@ -39,6 +40,8 @@ pub(crate) struct TabSettings {
 }
 
 pub(crate) struct Tabs {
+    /// Tells these tabs from those of other servers.
+    pub(crate) id: CellId,
     bridge: Arc<Bridge>,
     settings: TabSettings,
     first: TabNotebook,
@@ -72,7 +75,7 @@ impl Tabs {
     ) -> Self {
         let first = new_tab(&bridge, token, &settings, NotebookPath::from(PREFIX), None);
         let further = Further { tabs: Vec::new(), tokens: further_tokens, next_number: 2 };
-        Self { bridge, settings, first, further: Mutex::new(further) }
+        Self { id: CellId::random(), bridge, settings, first, further: Mutex::new(further) }
     }
 
     pub(crate) fn first(&self) -> &TabNotebook {
@@ -176,8 +179,10 @@ fn no_more_tokens() -> Error {
 #[cfg(test)]
 mod tests {
     use connection::NetworkTimeout;
+    use place::Place as _;
 
     use super::*;
+    use crate::place::ColabPlace;
 
     fn tabs(tokens: usize) -> Tabs {
         let secret = |number: usize| Secret::new(format!("token {number}")).unwrap();
@@ -214,6 +219,14 @@ mod tests {
             assert_eq!((path(&again), again.is_new), (path(known), false));
         }
         assert_eq!(path(&tabs.new_with_url(&url(2)).unwrap()), "colab:3");
+    }
+
+    #[test]
+    fn the_same_path_at_another_server_is_another_notebook() {
+        let path = NotebookPath::from("colab:2");
+        let identity = |tabs: Tabs| ColabPlace::new(Arc::new(tabs)).identity(&path);
+        let (one, other) = (identity(tabs(0)), identity(tabs(0)));
+        assert!(one != other && one.starts_with("colab:") && one.ends_with("/2"), "{one} {other}");
     }
 
     #[test]
