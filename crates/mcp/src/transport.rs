@@ -1,4 +1,4 @@
-//! How agents reach the server: over stdio, over HTTP, and inside another HTTP server.
+//! How agents reach the server: over stdio, HTTP and WebSocket, and inside another HTTP server.
 
 mod accept;
 mod admin_api;
@@ -11,5 +11,6 @@ mod line_writer;
 pub(crate) mod session_pool;
 mod sse;
 pub(crate) mod stdio;
+mod websocket;
 
 pub(crate) use detached_calls::CallStream;

@@ -80,8 +80,8 @@ async fn serve_connection(
     let service = OfConnection { router, stranger: Arc::new(stranger) };
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(MAX_HEAD);
-    let mut connection =
-        pin!(builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service)));
+    let serving = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
+    let mut connection = pin!(serving.with_upgrades());
     tokio::select! {
         ended = &mut connection => {
             if let Err(error) = ended {

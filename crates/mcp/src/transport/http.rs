@@ -1,4 +1,4 @@
-//! MCP over Streamable HTTP, in both eras, at `/mcp`; `/healthz` answers while the server is up.
+//! MCP over Streamable HTTP, in both eras, and over WebSocket, at `/mcp`; `/healthz` answers while the server is up.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,6 +27,7 @@ use super::detached_calls::{CallStream, DetachedCalls, RETRY, StreamWatch};
 use super::http_auth::HttpAuth;
 use super::session_pool::SessionPool;
 use super::sse::Restored;
+use super::websocket::WebSockets;
 use crate::relayed::call::{CallHead, RawParams, refusal};
 use crate::relayed::raw;
 use crate::server::Server;
@@ -90,6 +91,7 @@ pub(crate) fn protocol(server: &Server, shutdown: &CancellationToken) -> Router 
         server: server.clone(),
         sessions: sessions.clone(),
         detached: DetachedCalls::default(),
+        sockets: WebSockets::new(server, shutdown),
     });
     let (server, ended) = (server.clone(), shutdown.child_token());
     let mcp = StreamableHttpService::new(move || Ok(server.session(&ended)), sessions, config);
@@ -103,6 +105,7 @@ struct Endpoint {
     server: Server,
     sessions: Arc<SessionPool>,
     detached: DetachedCalls,
+    sockets: WebSockets,
 }
 
 /// Refuses requests that may not use this server.
@@ -137,6 +140,9 @@ async fn check(State(auth): State<Arc<HttpAuth>>, request: Request, next: Next) 
 
 /// Passes the JSON of calls around `rmcp`, and watches their response streams.
 async fn pass_raw(State(endpoint): State<Arc<Endpoint>>, mut request: Request, next: Next) -> Response {
+    if WebSockets::are_asked_for(&request) {
+        return endpoint.sockets.answer(request);
+    }
     let session = session_of(request.headers()).map(|session| (session, endpoint.detached.clone()));
     let is_resumption = request.method() == Method::GET && request.headers().contains_key("last-event-id");
     let is_delete = request.method() == Method::DELETE;

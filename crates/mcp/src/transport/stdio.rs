@@ -1,4 +1,4 @@
-//! MCP on standard input and output: one JSON-RPC message per line, and nothing else.
+//! MCP as lines, one JSON-RPC message each, and nothing else: on standard input and output, and behind a WebSocket.
 
 use std::io;
 use std::sync::Arc;
@@ -9,9 +9,9 @@ use rmcp::ServiceExt as _;
 use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientJsonRpcMessage, ClientRequest, ErrorCode};
 use rmcp::service::{RoleServer, RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage};
 use rmcp::transport::Transport;
-use rmcp::transport::io::{StdioReader, StdioWriter, stdio_pipes};
+use rmcp::transport::io::stdio_pipes;
 use serde_json::value::RawValue;
-use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, BufReader};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
@@ -21,7 +21,7 @@ use crate::relayed::raw;
 use crate::server::Server;
 
 /// The longest line that is read from an agent, in bytes.
-const MAX_LINE: usize = 256 * 1024 * 1024;
+pub(super) const MAX_LINE: usize = 256 * 1024 * 1024;
 
 /// Time limit for writing the last lines at the end.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
@@ -42,9 +42,19 @@ pub enum StdioError {
 /// Serves one agent until its end of stdin, or until `shutdown`.
 pub async fn serve_stdio(server: &Server, shutdown: CancellationToken) -> Result<(), StdioError> {
     let (reader, writer) = stdio_pipes();
+    serve_lines(server, reader, writer, shutdown).await
+}
+
+/// Serves one agent until the end of `reader`, or until `shutdown`.
+pub(super) async fn serve_lines(
+    server: &Server,
+    reader: impl AsyncRead + Unpin + Send + 'static,
+    writer: impl AsyncWrite + Unpin + Send + 'static,
+    shutdown: CancellationToken,
+) -> Result<(), StdioError> {
     let ended = shutdown.child_token();
     let over = ended.clone();
-    let transport = Stdio {
+    let transport = LineTransport {
         reader: BufReader::with_capacity(64 * 1024, reader),
         line: Vec::new(),
         is_too_long: false,
@@ -64,18 +74,18 @@ pub async fn serve_stdio(server: &Server, shutdown: CancellationToken) -> Result
     }
 }
 
-struct Stdio {
-    reader: BufReader<StdioReader>,
+struct LineTransport<R, W> {
+    reader: BufReader<R>,
     /// The line so far: `receive` may be dropped at any await.
     line: Vec<u8>,
     is_too_long: bool,
     /// Whether the agent has sent a request. `rmcp` ends a session that begins with anything else.
     has_opened: bool,
-    lines: Arc<LineWriter<StdioWriter>>,
+    lines: Arc<LineWriter<W>>,
     ended: CancellationToken,
 }
 
-impl Stdio {
+impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin + Send + 'static> LineTransport<R, W> {
     /// The next whole line, without its line break. `None` at the end of input.
     async fn next_line(&mut self) -> io::Result<Option<Vec<u8>>> {
         loop {
@@ -108,7 +118,11 @@ impl Stdio {
     }
 }
 
-impl Transport<RoleServer> for Stdio {
+impl<R, W> Transport<RoleServer> for LineTransport<R, W>
+where
+    R: AsyncRead + Unpin + Send + 'static,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
     type Error = io::Error;
 
     fn send(

@@ -2,3 +2,4 @@
 
 mod http_connections;
 mod http_sessions;
+mod websocket;

@@ -1,0 +1,189 @@
+//! MCP over WebSocket, on the path of the HTTP endpoint: one JSON-RPC message per text frame, with the subprotocol `mcp`.
+//!
+//! No specification describes it (<https://github.com/modelcontextprotocol/modelcontextprotocol/issues/1288> is a draft); this is what
+//! clients with such an entry speak. A session ends with its socket; runs go on, as everywhere.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::extract::Request;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use futures_util::stream::{SplitSink, SplitStream};
+use futures_util::{SinkExt as _, StreamExt as _};
+use hyper::upgrade::{OnUpgrade, Upgraded};
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, ReadHalf, WriteHalf};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, interval_at, timeout};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
+use tokio_tungstenite::tungstenite::protocol::{Message, Role, WebSocketConfig};
+use tokio_util::sync::CancellationToken;
+
+use super::stdio::{MAX_LINE, serve_lines};
+use crate::server::Server;
+
+const SUBPROTOCOL: &str = "mcp";
+/// How long the connection may take to change its protocol after our answer.
+const UPGRADE_TIMEOUT: Duration = Duration::from_secs(10);
+/// How often a client is asked whether it is there.
+const PING_INTERVAL: Duration = Duration::from_secs(30);
+/// How long nothing may come from a client, not even the answer to a ping.
+const SILENCE: Duration = Duration::from_secs(90);
+/// How long a client may take to read a message.
+const SEND_TIMEOUT: Duration = Duration::from_secs(60);
+/// How much is read ahead of the session.
+const BUFFERED: usize = 64 * 1024;
+
+/// The sessions over WebSocket, of which there may be as many as over HTTP.
+pub(super) struct WebSockets {
+    server: Server,
+    room: Arc<Semaphore>,
+    shutdown: CancellationToken,
+}
+
+impl WebSockets {
+    pub(super) fn new(server: &Server, shutdown: &CancellationToken) -> Self {
+        let room = Arc::new(Semaphore::new(server.session_limits().max_sessions));
+        Self { server: server.clone(), room, shutdown: shutdown.child_token() }
+    }
+
+    /// Whether a request asks for a WebSocket.
+    pub(super) fn are_asked_for(request: &Request) -> bool {
+        let is_websocket =
+            |value: &HeaderValue| value.to_str().is_ok_and(|value| value.eq_ignore_ascii_case("websocket"));
+        request.method() == Method::GET && request.headers().get(header::UPGRADE).is_some_and(is_websocket)
+    }
+
+    /// Answers such a request, and serves its session until the client or the server ends.
+    pub(super) fn answer(&self, mut request: Request) -> Response {
+        let Some(upgrading) = request.extensions_mut().remove::<OnUpgrade>() else {
+            return (StatusCode::NOT_IMPLEMENTED, "Not Implemented: use HTTP\n").into_response();
+        };
+        let answer = match accepted(request.headers()) {
+            Ok(answer) => answer,
+            Err(problem) => {
+                let version = [(header::SEC_WEBSOCKET_VERSION, "13")];
+                return (StatusCode::BAD_REQUEST, version, format!("Bad Request: {problem}\n"))
+                    .into_response();
+            }
+        };
+        let Ok(permit) = self.room.clone().try_acquire_owned() else {
+            tracing::warn!("refused a session over WebSocket: there are as many as there may be");
+            return (
+                StatusCode::SERVICE_UNAVAILABLE,
+                [(header::RETRY_AFTER, "1")],
+                "too many MCP sessions\n",
+            )
+                .into_response();
+        };
+        tokio::spawn(serve(self.server.clone(), upgrading, permit, self.shutdown.child_token()));
+        (StatusCode::SWITCHING_PROTOCOLS, answer).into_response()
+    }
+}
+
+/// The headers that accept a handshake (RFC 6455 §4.2).
+fn accepted(headers: &HeaderMap) -> Result<HeaderMap, &'static str> {
+    let is_current = headers.get(header::SEC_WEBSOCKET_VERSION).is_some_and(|version| version == "13");
+    if !is_current {
+        return Err("only version 13 of WebSocket is spoken");
+    }
+    let key = headers.get(header::SEC_WEBSOCKET_KEY).ok_or("there is no Sec-WebSocket-Key")?;
+    let key =
+        HeaderValue::try_from(derive_accept_key(key.as_bytes())).map_err(|_| "the key cannot be used")?;
+    let offered: Vec<&str> = headers
+        .get_all(header::SEC_WEBSOCKET_PROTOCOL)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(',').map(str::trim))
+        .collect();
+    let mut answer = HeaderMap::from_iter([
+        (header::CONNECTION, HeaderValue::from_static("upgrade")),
+        (header::UPGRADE, HeaderValue::from_static("websocket")),
+        (header::SEC_WEBSOCKET_ACCEPT, key),
+    ]);
+    if offered.contains(&SUBPROTOCOL) {
+        answer.insert(header::SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(SUBPROTOCOL));
+    } else if !offered.is_empty() {
+        return Err("the subprotocol of MCP is `mcp`");
+    }
+    Ok(answer)
+}
+
+/// One session, which ends with its socket.
+async fn serve(
+    server: Server,
+    upgrading: OnUpgrade,
+    _permit: OwnedSemaphorePermit,
+    shutdown: CancellationToken,
+) {
+    let Ok(Ok(upgraded)) = timeout(UPGRADE_TIMEOUT, upgrading).await else { return };
+    let config = WebSocketConfig::default().max_message_size(Some(MAX_LINE)).max_frame_size(Some(MAX_LINE));
+    let socket = WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, Some(config)).await;
+    let (ours, theirs) = tokio::io::duplex(BUFFERED);
+    let (reader, writer) = tokio::io::split(theirs);
+    let (session, ()) = tokio::join!(serve_lines(&server, reader, writer, shutdown), carry(socket, ours));
+    if let Err(error) = session {
+        tracing::debug!(%error, "a session over WebSocket ended");
+    }
+}
+
+type Socket = WebSocketStream<TokioIo<Upgraded>>;
+
+/// Carries messages between a socket and the lines of its session, until both have ended or the client does not read.
+async fn carry(socket: Socket, lines: DuplexStream) {
+    let (sink, stream) = socket.split();
+    let (reader, writer) = tokio::io::split(lines);
+    let mut from_session = pin!(from_session(reader, sink));
+    tokio::select! {
+        () = &mut from_session => {}
+        // The session sees the end of its lines, and ends.
+        () = from_client(stream, writer) => from_session.await,
+    }
+}
+
+async fn from_client(mut stream: SplitStream<Socket>, mut lines: WriteHalf<DuplexStream>) {
+    // Without a message in time, or with one that breaks the protocol, the client is gone.
+    while let Ok(Some(Ok(message))) = timeout(SILENCE, stream.next()).await {
+        let text = match message {
+            Message::Text(text) => text,
+            Message::Close(_) => break,
+            _ => continue,
+        };
+        // Line breaks in JSON are between its tokens.
+        let mut line: Vec<u8> =
+            text.bytes().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { byte }).collect();
+        line.push(b'\n');
+        if lines.write_all(&line).await.is_err() {
+            break;
+        }
+    }
+    let _ = lines.shutdown().await;
+}
+
+async fn from_session(lines: ReadHalf<DuplexStream>, mut sink: SplitSink<Socket, Message>) {
+    let mut lines = BufReader::new(lines);
+    let mut line = Vec::new();
+    let mut pings = interval_at(Instant::now() + PING_INTERVAL, PING_INTERVAL);
+    loop {
+        let message = tokio::select! {
+            // It goes on where it stopped.
+            read = lines.read_until(b'\n', &mut line) => match read {
+                Ok(count) if count > 0 => {
+                    let text = String::from_utf8_lossy(line.trim_ascii_end()).into_owned();
+                    line.clear();
+                    Message::text(text)
+                }
+                _ => break,
+            },
+            _ = pings.tick() => Message::Ping(Bytes::new()),
+        };
+        if !matches!(timeout(SEND_TIMEOUT, sink.send(message)).await, Ok(Ok(()))) {
+            return;
+        }
+    }
+    let _ = timeout(SEND_TIMEOUT, sink.close()).await;
+}
