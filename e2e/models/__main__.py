@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from e2e.models import launch, network
+from e2e.models.over_websocket import play_over_websocket
 from e2e.models.scenario import STEPS, Step, write_notebook
 from e2e.models.service import Arrived, ModelService
 from e2e.models.twice import play_twice
@@ -115,6 +116,8 @@ def main() -> int:
         name, binary = client.split("=", 1)
         problems += play(name, Path(binary), program)
         problems += play_twice(name, Path(binary), program)
+        if name == "Claude Code":
+            problems += play_over_websocket(Path(binary), program)
     for problem in problems:
         print(problem)
     print(f"{len(clients)} client(s), {len(STEPS)} steps each, {len(problems)} problem(s)")

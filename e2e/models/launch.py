@@ -5,6 +5,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 TIMEOUT = 300.0
 RECORDER = Path(__file__).with_name("recorder.py")
@@ -34,6 +35,14 @@ class Entry:
     environment: dict[str, str]
 
 
+@dataclass
+class Socket:
+    """The WebSocket of a server that is running."""
+
+    url: str
+    token: str
+
+
 def recorded(program: str, folder: Path, copy: Path) -> list[str]:
     """The command of the program, recorded, on a folder."""
     return [sys.executable, str(RECORDER), str(copy), program, "--no-browser", "--root", str(folder)]
@@ -57,11 +66,15 @@ def codex(client: Client, entry: Entry | None) -> None:
     _run(client, ["exec", *given, *options, PROMPT], SCRIPTED_KEY="none")
 
 
-def claude_code(client: Client, entry: Entry | None) -> None:
+def claude_code(client: Client, entry: Entry | Socket | None) -> None:
     options = ["--allowedTools", "mcp__cellbridge"]
     if entry:
         configuration = Path(client.variables["HOME"]) / "mcp.json"
-        server = {"command": entry.command[0], "args": entry.command[1:], "env": entry.environment}
+        server: dict[str, Any]
+        if isinstance(entry, Socket):
+            server = {"type": "ws", "url": entry.url, "headers": {"Authorization": f"Bearer {entry.token}"}}
+        else:
+            server = {"command": entry.command[0], "args": entry.command[1:], "env": entry.environment}
         configuration.write_text(json.dumps({"mcpServers": {"cellbridge": server}}))
         options = ["--mcp-config", str(configuration), "--strict-mcp-config", *options]
     _run(
