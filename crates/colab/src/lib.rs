@@ -5,8 +5,9 @@
 //! State machines without sockets: `handshake` authorizes a connection, `page_session` speaks MCP with one page,
 //! and `browser_activity` explains why a tab is not connected. Around them, `bridge` accepts connections, `tab_connection`
 //! keeps the page of one tab, `driver` and `socket` move frames, and `page` holds the calls in flight.
-//! `connect_tool` opens a tab in a `browser`, through a `redirect` file, `tab` calls its tools, `tabs` knows them all, `place`, `document` and `tab_kernel` make a place
-//! of them, and `relay` puts all of it together.
+//! `connect_tool` opens a tab in a `browser`, through a `redirect` file, `tab` calls its tools, `tabs` knows them all, `place`,
+//! `document` and `tab_kernel` make a place of them, `seen_tabs` is that place as the person's page looks at it, and `relay` puts all
+//! of it together.
 
 mod bridge;
 mod browser;
@@ -26,6 +27,7 @@ mod place;
 mod redirect;
 mod relay;
 mod sandbox;
+mod seen_tabs;
 mod socket;
 mod tab;
 mod tab_connection;
@@ -37,3 +39,4 @@ pub use browser::{Browser, BrowserCommand, Desktop};
 pub use browser_activity::Attempt;
 pub use listener::{BindError, Listener};
 pub use relay::{BadDefinitions, Colab, FURTHER_TABS, GROUP, Settings};
+pub use seen_tabs::{SeenTab, SeenTabs};

@@ -18,6 +18,7 @@ use crate::browser_activity::Attempt;
 use crate::json_rpc::{Members, Object, quoted};
 use crate::listener::Listener;
 use crate::place::ColabPlace;
+use crate::seen_tabs::SeenTabs;
 use crate::tab::Tab;
 use crate::tabs::{TabSettings, Tabs};
 use crate::tools::{self, CALL_ANY, CONNECT, READING};
@@ -86,6 +87,11 @@ impl Colab {
     /// The tabs as a place, whose notebooks are those that they show.
     pub fn place(&self) -> Arc<dyn Place> {
         ColabPlace::new(self.tabs.clone())
+    }
+
+    /// The tabs as a place that only looks: for the person's page.
+    pub fn seen(&self) -> Arc<SeenTabs> {
+        SeenTabs::new(self.tabs.clone())
     }
 
     fn first(&self) -> &Tab {

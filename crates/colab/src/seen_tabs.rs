@@ -1,0 +1,341 @@
+//! The tabs as the person's page looks at them: it opens none, and reads each at most as often as that costs little.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, ready};
+use notebook::{Edit, Notebook};
+use parking_lot::Mutex;
+use place::{
+    Applied, Document, Error, ErrorKind, Expected, FileEntry, FoundNotebooks, Future, Kernel, KernelChoice,
+    KernelRequest, KernelspecInfo, Mode, NextStep, NotebookPath, Place,
+};
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout};
+
+use crate::place::{ColabPlace, no_tab};
+use crate::tabs::{TabNotebook, Tabs};
+
+/// How long a page shows what was read before it is read again, unless reading took longer: that is at most half of a tab's time.
+const PAUSE: Duration = Duration::from_secs(1);
+/// How long a tab may take to answer. Agents' calls wait longer, for themselves only.
+const READ_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// The tabs as a place for the person's page.
+pub struct SeenTabs {
+    place: Arc<ColabPlace>,
+    tabs: Arc<Tabs>,
+    documents: Mutex<HashMap<NotebookPath, Arc<SeenDocument>>>,
+}
+
+/// How a page knows a tab's notebook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SeenTab {
+    /// When it was read last.
+    pub read_at: SystemTime,
+    pub is_connected: bool,
+}
+
+impl SeenTabs {
+    pub(crate) fn new(tabs: Arc<Tabs>) -> Arc<Self> {
+        Arc::new(Self { place: ColabPlace::new(tabs.clone()), tabs, documents: Mutex::default() })
+    }
+
+    /// The tab with this path, if its notebook was read.
+    pub fn seen(&self, path: &NotebookPath) -> Option<SeenTab> {
+        let read_at = self.documents.lock().get(path)?.0.state.lock().read_at?;
+        let is_connected =
+            self.tabs.at(path).is_some_and(|notebook| notebook.tab.connection.page().is_some());
+        Some(SeenTab { read_at, is_connected })
+    }
+
+    /// The paths of the tabs that are connected.
+    pub fn connected(&self) -> Vec<NotebookPath> {
+        self.tabs.connected().iter().map(|notebook| notebook.tab.path().clone()).collect()
+    }
+
+    fn document(&self, path: &NotebookPath) -> Result<Arc<dyn Document>, Error> {
+        let TabNotebook { document, .. } = self.tabs.at(path).ok_or_else(|| no_tab(path))?;
+        let mut documents = self.documents.lock();
+        // The tabs that were replaced.
+        documents.retain(|known, _| known == path || self.tabs.at(known).is_some());
+        let seen = documents.entry(path.clone()).or_insert_with(|| Arc::new(SeenDocument::new(document)));
+        Ok(seen.clone())
+    }
+}
+
+impl Place for SeenTabs {
+    fn description(&self) -> String {
+        self.place.description()
+    }
+
+    fn prefix(&self) -> &str {
+        self.place.prefix()
+    }
+
+    fn scheme(&self) -> &'static str {
+        self.place.scheme()
+    }
+
+    fn strip_name<'p>(&self, path: &'p str) -> Option<&'p str> {
+        self.place.strip_name(path)
+    }
+
+    fn identity(&self, path: &NotebookPath) -> String {
+        self.place.identity(path)
+    }
+
+    fn list_files(&self, path: &str, max_depth: usize) -> Future<'_, Vec<FileEntry>> {
+        self.place.list_files(path, max_depth)
+    }
+
+    fn notebooks(&self, limit: usize) -> Future<'_, FoundNotebooks> {
+        self.place.notebooks(limit)
+    }
+
+    fn open(&self, path: &NotebookPath, _: Mode) -> Future<'_, Arc<dyn Document>> {
+        ready(self.document(path)).boxed()
+    }
+
+    fn kernelspecs(&self) -> Future<'_, Vec<KernelspecInfo>> {
+        self.place.kernelspecs()
+    }
+
+    fn kernels(&self) -> Future<'_, Vec<Arc<dyn Kernel>>> {
+        self.place.kernels()
+    }
+
+    fn kernel(&self, request: KernelRequest) -> Future<'_, KernelChoice> {
+        self.place.kernel(request)
+    }
+
+    fn shutdown(&self) -> BoxFuture<'_, ()> {
+        ready(()).boxed()
+    }
+}
+
+/// A tab's notebook, as it was read last.
+struct SeenDocument(Arc<Reading>);
+
+struct Reading {
+    document: Arc<dyn Document>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    notebook: Option<Notebook>,
+    read_at: Option<SystemTime>,
+    /// When it may be read again.
+    next: Option<Instant>,
+    is_reading: bool,
+    /// Why it could not be read.
+    failure: Option<String>,
+}
+
+impl SeenDocument {
+    fn new(document: Arc<dyn Document>) -> Self {
+        Self(Arc::new(Reading { document, state: Mutex::default() }))
+    }
+}
+
+impl Reading {
+    /// Whether the caller should read the notebook now. Then nobody else does until it has.
+    fn begin(&self) -> bool {
+        let mut state = self.state.lock();
+        let is_due = state.next.is_none_or(|next| Instant::now() >= next);
+        let begins = is_due && !state.is_reading;
+        state.is_reading |= begins;
+        begins
+    }
+
+    /// Reads the notebook after [`Self::begin`]. What was read before stays if that fails.
+    async fn read(&self) -> Result<Notebook, Error> {
+        // Also if the page is closed while it is read.
+        let _ended = Ended(self);
+        let began = Instant::now();
+        let read =
+            timeout(READ_TIMEOUT, self.document.snapshot()).await.unwrap_or_else(|_| Err(self.silent()));
+        self.state.lock().next = Some(Instant::now() + PAUSE.max(began.elapsed()));
+        match &read {
+            Ok(notebook) => self.keep(notebook),
+            Err(error) => self.state.lock().failure = Some(error.cause.clone()),
+        }
+        read
+    }
+
+    fn keep(&self, notebook: &Notebook) {
+        let mut state = self.state.lock();
+        (state.notebook, state.read_at) = (Some(notebook.clone()), Some(SystemTime::now()));
+    }
+
+    /// Why there is nothing to show.
+    fn problem(&self) -> Error {
+        let failure = self.state.lock().failure.clone();
+        let cause = failure.unwrap_or_else(|| "The notebook of the Colab tab is being read.".to_owned());
+        Error::new(ErrorKind::Unavailable, cause, NextStep::TryAgain)
+    }
+
+    fn silent(&self) -> Error {
+        let path = self.document.path();
+        let cause = format!("The Colab tab {path} did not answer within {} s.", READ_TIMEOUT.as_secs());
+        let next = "Look at the tab: it may show a question, or need a reload.";
+        Error::new(ErrorKind::Timeout, cause, next)
+    }
+}
+
+struct Ended<'r>(&'r Reading);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        self.0.state.lock().is_reading = false;
+    }
+}
+
+impl Document for SeenDocument {
+    fn path(&self) -> &NotebookPath {
+        self.0.document.path()
+    }
+
+    /// What was read last, which is read again in the background. Waits only if nothing was read yet.
+    fn snapshot(&self) -> Future<'_, Notebook> {
+        async move {
+            let (begins, known) = (self.0.begin(), self.0.state.lock().notebook.clone());
+            match known {
+                Some(known) => {
+                    if begins {
+                        let reading = self.0.clone();
+                        tokio::spawn(async move { reading.read().await });
+                    }
+                    Ok(known)
+                }
+                None if begins => self.0.read().await,
+                None => Err(self.0.problem()),
+            }
+        }
+        .boxed()
+    }
+
+    fn apply(&self, edits: Vec<Edit>, expected: Vec<Expected>) -> Future<'_, Applied> {
+        async move {
+            let applied = self.0.document.apply(edits, expected).await?;
+            self.0.keep(&applied.notebook);
+            Ok(applied)
+        }
+        .boxed()
+    }
+
+    fn changes(&self) -> watch::Receiver<u64> {
+        self.0.document.changes()
+    }
+
+    fn stores_outputs(&self) -> bool {
+        self.0.document.stores_outputs()
+    }
+
+    /// No page shows it.
+    fn suspend(&self) -> BoxFuture<'_, ()> {
+        self.0.state.lock().notebook = None;
+        ready(()).boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    /// A tab that takes a while to answer, and then fails if it is told to.
+    struct Tab {
+        path: NotebookPath,
+        takes: Duration,
+        reads: AtomicUsize,
+        fails: Mutex<bool>,
+    }
+
+    impl Document for Tab {
+        fn path(&self) -> &NotebookPath {
+            &self.path
+        }
+
+        fn snapshot(&self) -> Future<'_, Notebook> {
+            async move {
+                tokio::time::sleep(self.takes).await;
+                self.reads.fetch_add(1, Ordering::Relaxed);
+                if *self.fails.lock() {
+                    return Err(Error::new(ErrorKind::Unavailable, "It left.", NextStep::TryAgain));
+                }
+                Ok(Notebook::new())
+            }
+            .boxed()
+        }
+
+        fn apply(&self, _: Vec<Edit>, _: Vec<Expected>) -> Future<'_, Applied> {
+            unimplemented!("nothing is edited")
+        }
+
+        fn changes(&self) -> watch::Receiver<u64> {
+            unimplemented!("a tab reports no changes")
+        }
+    }
+
+    fn seen(takes: Duration) -> (Arc<Tab>, SeenDocument) {
+        let tab = Tab { path: "colab:".into(), takes, reads: AtomicUsize::new(0), fails: Mutex::new(false) };
+        let tab = Arc::new(tab);
+        (tab.clone(), SeenDocument::new(tab))
+    }
+
+    /// Looks ten times a second for this long; how often the tab was read.
+    async fn look(tab: &Tab, document: &SeenDocument, seconds: u32) -> usize {
+        let before = tab.reads.load(Ordering::Relaxed);
+        for _ in 0..seconds * 10 {
+            let _ = document.snapshot().await;
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        tab.reads.load(Ordering::Relaxed) - before
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_tab_is_read_once_a_second_and_a_slow_one_less_often() {
+        for (takes, reads) in [(1, 18..=20), (3000, 3..=4)] {
+            let (tab, document) = seen(Duration::from_millis(takes));
+            let found = look(&tab, &document, 20).await;
+            assert!(reads.contains(&found), "{takes} ms: {found}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_page_waits_for_the_first_reading_only() {
+        let (_tab, document) = seen(Duration::from_secs(3));
+        document.snapshot().await.unwrap();
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        let began = Instant::now();
+        document.snapshot().await.unwrap();
+        assert_eq!(began.elapsed(), Duration::ZERO);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_read_stays_when_the_tab_leaves() {
+        let (tab, document) = seen(Duration::ZERO);
+        document.snapshot().await.unwrap();
+        let read_at = document.0.state.lock().read_at;
+        *tab.fails.lock() = true;
+        assert!(look(&tab, &document, 10).await > 0);
+        document.snapshot().await.unwrap();
+        assert_eq!(document.0.state.lock().read_at, read_at);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_tab_without_an_answer_is_not_asked_again_at_once() {
+        let (tab, document) = seen(Duration::from_secs(3600));
+        let began = Instant::now();
+        let error = document.snapshot().await.unwrap_err();
+        assert_eq!((began.elapsed(), error.kind), (READ_TIMEOUT, ErrorKind::Timeout));
+        assert_eq!(document.snapshot().await.unwrap_err().cause, error.cause);
+        assert_eq!(began.elapsed(), READ_TIMEOUT);
+        assert_eq!(tab.reads.load(Ordering::Relaxed), 0);
+    }
+}
