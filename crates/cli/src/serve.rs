@@ -13,6 +13,8 @@ use mcp::Server;
 use place::Place;
 use rest::Secret;
 use tokio_util::sync::CancellationToken;
+#[cfg(unix)]
+use tokio_util::task::AbortOnDropHandle;
 use workspace::Workspace;
 
 use crate::args::{self, Transport};
@@ -93,11 +95,18 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
         Some(server) => (server.clone(), vec![folder], machine::of_server(server, run_logs)),
         None => (folder, Vec::new(), machine::of_folder(&page_root, &state_env)),
     };
+    let seen_tab = tab.clone();
     let others = others.into_iter().chain(has_tab.then(|| tab.place())).collect();
     let workspace = Workspace::with_places(first, others, settings, Some(connector));
-    if let Some(folder) = history_folder(&state_env).filter(|_| !options.replies.recording.no_history) {
-        workspace.record_history(folder);
+    let history = history_folder(&state_env).filter(|_| !options.replies.recording.no_history);
+    if let Some(folder) = &history {
+        workspace.record_history(folder.clone());
     }
+    #[cfg(unix)]
+    let _tab_page = has_tab.then(|| {
+        let page = view::tabs::serve(seen_tab, workspace.clone(), history, state_env.clone());
+        AbortOnDropHandle::new(tokio::spawn(page))
+    });
     let hub = view::hub_behind(endpoint.as_ref(), &workspace, machine, &policy);
     let mut server = Server::with_workspace(workspace.clone(), Some(Arc::new(ColabSubset::new(tab))))
         .offering(policy)

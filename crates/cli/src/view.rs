@@ -3,6 +3,7 @@
 mod address;
 mod server;
 mod shown;
+pub(crate) mod tabs;
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;

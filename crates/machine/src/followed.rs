@@ -87,5 +87,6 @@ fn seen_run(
         version: if of_run { shown.version } else { 0 },
         is_recent,
         takes_input: true,
+        is_interruptible: true,
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use html::{Fragment, Library};
 use notebook::{CellId, one_line};
 use place::{Error, ErrorKind, NotebookPath, RunId};
-use questions::Answer;
+use questions::{Answer, OpenQuestions};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use verify::VerifyOptions;
@@ -106,8 +106,8 @@ pub(crate) async fn act(hub: &Hub, action: Action) -> Result<Value, Error> {
         Action::Difference { notebook, operation, cell } => difference(hub, &notebook, operation, cell).await,
         Action::Preview(undo) => preview(hub, undo).await,
         Action::Undo(undo) => take_back(hub, undo).await,
-        Action::Accept { question } => Ok(reply(hub, question, Answer::Accepted)),
-        Action::Decline { question } => Ok(reply(hub, question, Answer::Declined)),
+        Action::Accept { question } => Ok(reply(hub.questions(), question, Answer::Accepted)),
+        Action::Decline { question } => Ok(reply(hub.questions(), question, Answer::Declined)),
         Action::Trust { notebook } => {
             hub.trust(&NotebookPath::from(notebook));
             Ok(json!({ "said": "Scripts of this notebook's outputs run, in frames without a network." }))
@@ -122,9 +122,10 @@ pub(crate) async fn act(hub: &Hub, action: Action) -> Result<Value, Error> {
     }
 }
 
-fn reply(hub: &Hub, question: u64, answer: Answer) -> Value {
+/// The person's answer to a question that asks for consent.
+pub(crate) fn reply(questions: &OpenQuestions, question: u64, answer: Answer) -> Value {
     let accepts = answer == Answer::Accepted;
-    let said = match (hub.questions().answer(question, answer), accepts) {
+    let said = match (questions.answer(question, answer), accepts) {
         (true, true) => "Accepted.",
         (true, false) => "Declined: the call does nothing.",
         (false, _) => "The question is closed: it was answered elsewhere, or its call has ended.",

@@ -16,6 +16,7 @@ use workspace::{Activity, PERSON, Session, Workspace};
 use crate::cells::Near;
 use crate::machine::{Machine, SeenKernel};
 use crate::pages::{OpenPage, Pages};
+use crate::tabs::ServerTabs;
 
 /// How often kernels are looked at while one of them runs something, and otherwise.
 const BUSY_PAUSE: Duration = Duration::from_millis(300);
@@ -62,6 +63,8 @@ pub(crate) struct Seen {
     pub(crate) kernels: Vec<SeenKernel>,
     pub(crate) notebooks: FoundNotebooks,
     pub(crate) agents: Vec<SeenAgent>,
+    /// Colab tabs of servers of this person.
+    pub(crate) tabs: Arc<[ServerTabs]>,
     /// Whether anything was looked at yet.
     pub(crate) is_known: bool,
 }
@@ -120,6 +123,11 @@ impl Hub {
     /// What waits for the person's answer.
     pub(crate) fn questions(&self) -> &questions::OpenQuestions {
         self.all_pages.questions()
+    }
+
+    /// Whether this page shows what waits, and not the process that passes it on.
+    pub(crate) fn asks(&self) -> bool {
+        self.all_pages.ask()
     }
 
     pub(crate) fn seen(&self) -> watch::Receiver<Arc<Seen>> {
@@ -233,7 +241,8 @@ impl Hub {
             let is_busy = kernels.iter().flat_map(|kernel| &kernel.runs).any(|run| !run.state.is_over());
             let agents = self.agents(&notebooks).await;
             let notebooks = notebooks.clone();
-            self.seen.send_replace(Arc::new(Seen { kernels, notebooks, agents, is_known: true }));
+            let tabs = if self.rights.sees_elsewhere { self.all_pages.tabs() } else { Arc::default() };
+            self.seen.send_replace(Arc::new(Seen { kernels, notebooks, agents, tabs, is_known: true }));
             let pause = if is_busy { BUSY_PAUSE } else { IDLE_PAUSE };
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}

@@ -3,7 +3,7 @@
 //! The server drives it. A browser opens a stream and tells which parts it has; `parts` finds what it lacks, and only that is rendered
 //! and sent. `now`, `cells` and `timeline` make HTML of plain data, with the builder of the crate `html`: no text becomes markup.
 //! `hub` looks at the place while a page is open, `stream` is one page, `actions` is what a person does there, and `routes` puts it
-//! behind a listener, which checks Host, Origin and token.
+//! behind a listener, which checks Host, Origin and token. `tabs` shows Colab tabs, which only the servers they are connected to reach.
 
 mod actions;
 mod cells;
@@ -18,14 +18,18 @@ mod parts;
 mod routes;
 mod server_kernels;
 mod stream;
+mod tabs;
 #[cfg(test)]
 mod tests;
 mod timeline;
 mod words;
 
 pub use hub::{Hub, Rights};
-pub use machine::{Machine, SeenKernel, SeenRun, already_ended};
+pub use machine::{Machine, SeenKernel, SeenRun, SeenSource, already_ended};
 pub use own_runs::{OwnRuns, Runs};
 pub use pages::{OpenPage, Pages};
 pub use routes::{Hubs, Login, PATH, data, files, is_open, only, routes};
 pub use server_kernels::{ServerKernels, answered_elsewhere};
+pub use tabs::OpenTab;
+#[cfg(unix)]
+pub use tabs::{TabHost, TabServer, folder_of_tabs, serve as serve_tabs};

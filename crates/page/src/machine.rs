@@ -20,6 +20,11 @@ pub trait Machine: Send + Sync + 'static {
     /// Sends a run the line for which it waits.
     fn answer_input(&self, run: &RunId, line: String) -> Future<'_, ()>;
 
+    /// How a notebook is known that is read only now and then.
+    fn source(&self, _path: &NotebookPath) -> Option<SeenSource> {
+        None
+    }
+
     /// The libraries of charts in the environment of the kernel of `notebook`, which is at `path`. Reads files only.
     fn libraries(&self, _path: &NotebookPath, _notebook: &Notebook) -> BoxFuture<'_, Libraries> {
         Box::pin(std::future::ready(Libraries::default()))
@@ -67,6 +72,17 @@ pub struct SeenRun {
     pub is_recent: bool,
     /// Whether [`Machine::answer_input`] can answer it.
     pub takes_input: bool,
+    /// Whether [`Machine::interrupt`] can interrupt it, rather than only the person elsewhere.
+    pub is_interruptible: bool,
+}
+
+/// A notebook in an application that is asked for it now and then.
+#[derive(Debug, Clone, Copy)]
+pub struct SeenSource {
+    /// When it was read last.
+    pub read_at: SystemTime,
+    /// Whether it can be read again.
+    pub is_connected: bool,
 }
 
 /// Why nothing can be done to a run that a page still shows.

@@ -6,15 +6,20 @@ use place::{FoundNotebooks, NotebookPath, RunState, SearchExtent};
 use questions::{OpenQuestion, Question};
 
 use crate::hub::SeenAgent;
-use crate::machine::{SeenKernel, SeenRun};
+use crate::machine::{SeenKernel, SeenRun, SeenSource};
 use crate::parts::{Part, Section, digest};
+use crate::tabs::{OpenTab, ServerTabs};
 use crate::words::{ago, elapsed, millis, run_state, size};
+
+/// To how many milliseconds it is told when a notebook was read.
+const READ_GRAIN: u64 = 10_000;
 
 /// The sections about now.
 pub(crate) fn sections(
     kernels: &[SeenKernel],
     notebooks: &FoundNotebooks,
     agents: &[SeenAgent],
+    tabs: &[ServerTabs],
 ) -> [Section<'static>; 4] {
     let runs = kernels.iter().flat_map(|kernel| &kernel.runs).filter(|run| !run.state.is_over());
     [
@@ -22,7 +27,7 @@ pub(crate) fn sections(
         Section {
             name: "agents",
             parts: or_none(
-                agents.iter().map(agent).collect(),
+                agents.iter().map(|seen| agent(seen, tabs)).collect(),
                 "agents-none",
                 "No agent has changed anything.",
             ),
@@ -31,7 +36,7 @@ pub(crate) fn sections(
             name: "kernels",
             parts: or_none(kernels.iter().map(kernel).collect(), "kernels-none", "No kernel is running."),
         },
-        Section { name: "notebooks", parts: notebook_list(notebooks) },
+        Section { name: "notebooks", parts: notebook_list(notebooks, tabs) },
     ]
 }
 
@@ -66,16 +71,19 @@ fn or_none(parts: Vec<Part<'static>>, id: &str, none: &str) -> Vec<Part<'static>
     vec![Part::new(id.to_owned(), html)]
 }
 
-fn agent(agent: &SeenAgent) -> Part<'static> {
+fn agent(agent: &SeenAgent, tabs: &[ServerTabs]) -> Part<'static> {
     let SeenAgent { notebook, activity } = agent;
     let id = format!("agent-{}", digest(&(&activity.agent, &activity.session, &activity.notebook)));
     let mut html = Fragment::default();
     html.raw("<li class=\"v-agent\"").attribute("id", &id).raw("><strong>").text(&one_line(&activity.agent));
     html.raw("</strong> ");
     let cell = activity.cell.as_deref().map(CellId::from);
-    match notebook {
-        Some(path) => notebook_link(path, cell.as_ref().map(crate::cells::part_id).as_deref(), &mut html),
-        None => {
+    let part = cell.as_ref().map(crate::cells::part_id);
+    let tab = all_tabs(tabs).find(|(_, tab)| tab.identity == activity.notebook);
+    match (notebook, tab) {
+        (Some(path), _) => notebook_link(path, part.as_deref(), &mut html),
+        (None, Some((root, tab))) => tab_link(root, tab, part.as_deref(), &mut html),
+        (None, None) => {
             html.text(&one_line(&activity.notebook));
         }
     }
@@ -124,7 +132,7 @@ pub(crate) fn controls(run: &SeenRun, html: &mut Fragment) {
         html.raw(if *is_password { " type=\"password\"" } else { " type=\"text\"" });
         html.raw(" autocomplete=\"off\" spellcheck=\"false\"></label> <button>Answer</button></form>");
     }
-    if !run.state.is_over() {
+    if !run.state.is_over() && run.is_interruptible {
         html.raw("<button type=\"button\" data-do=\"interrupt\"").attribute("data-run", run.id.as_str());
         html.raw(">Interrupt</button>");
     }
@@ -155,7 +163,7 @@ fn kernel(kernel: &SeenKernel) -> Part<'static> {
     Part::new(id, html)
 }
 
-fn notebook_list(found: &FoundNotebooks) -> Vec<Part<'static>> {
+fn notebook_list(found: &FoundNotebooks, tabs: &[ServerTabs]) -> Vec<Part<'static>> {
     let mut parts: Vec<_> = found
         .paths
         .iter()
@@ -168,6 +176,14 @@ fn notebook_list(found: &FoundNotebooks) -> Vec<Part<'static>> {
             Part::new(id, html)
         })
         .collect();
+    for (root, tab) in all_tabs(tabs) {
+        let id = format!("tab-{}", digest(&(root, &tab.path)));
+        let mut html = Fragment::default();
+        html.raw("<li").attribute("id", &id).raw(">");
+        tab_link(root, tab, None, &mut html);
+        html.raw(" <span>in a Colab tab</span></li>");
+        parts.push(Part::new(id, html));
+    }
     let more = match found.extent {
         SearchExtent::Complete if parts.is_empty() => Some("There are no notebooks here."),
         SearchExtent::Complete => None,
@@ -180,6 +196,39 @@ fn notebook_list(found: &FoundNotebooks) -> Vec<Part<'static>> {
         parts.push(Part::new("notebooks-more".to_owned(), html));
     }
     parts
+}
+
+/// The tabs, with what a page names in place of a folder.
+fn all_tabs(servers: &[ServerTabs]) -> impl Iterator<Item = (&str, &OpenTab)> {
+    servers.iter().flat_map(|server| server.tabs.iter().map(|tab| (server.root.as_str(), tab)))
+}
+
+/// A link that opens the notebook of a tab, which another server shows.
+fn tab_link(root: &str, tab: &OpenTab, part: Option<&str>, html: &mut Fragment) {
+    html.raw("<a href=\"#\" class=\"v-open\"").attribute("data-root", root);
+    html.attribute("data-notebook", &tab.path);
+    if let Some(part) = part {
+        html.attribute("data-part", part);
+    }
+    html.raw(">").text(&one_line(&tab.path)).raw("</a>");
+}
+
+/// How the notebook of the page is known, if that is not at once.
+pub(crate) fn source(source: Option<SeenSource>) -> Section<'static> {
+    let part = |SeenSource { read_at, is_connected }: SeenSource| {
+        let mut html = Fragment::default();
+        html.raw("<p id=\"source-tab\" class=\"v-none\">").text(if is_connected {
+            "The notebook of a Colab tab, as the agent's server read it last, "
+        } else {
+            "The Colab tab is not connected. The page shows what the agent's server read last, "
+        });
+        // A page that is up to date has nothing to change.
+        let at = millis(read_at);
+        ago(at - at % READ_GRAIN, &mut html);
+        html.raw(".</p>");
+        Part::new("source-tab".to_owned(), html)
+    };
+    Section { name: "source", parts: source.map(part).into_iter().collect() }
 }
 
 /// A link that opens a notebook on the page, at a cell if one is given.

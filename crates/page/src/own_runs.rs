@@ -124,6 +124,7 @@ fn seen_run(run: &Run, version: u64, before: Option<Known>) -> SeenRun {
         version,
         is_recent: is_over,
         takes_input: true,
+        is_interruptible: run.kernel().is_none_or(|kernel| kernel.check_interruptible().is_ok()),
         state: view.state,
     }
 }

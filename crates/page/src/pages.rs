@@ -1,4 +1,4 @@
-//! What all pages of a program share, whatever they show: how many are open, and what waits for the person.
+//! What all pages of a program share, whatever they show: how many are open, what waits for the person, and which Colab tabs there are.
 
 use std::sync::Arc;
 #[cfg(unix)]
@@ -6,6 +6,10 @@ use std::time::Duration;
 
 use questions::OpenQuestions;
 use tokio::sync::watch;
+
+use crate::tabs::ServerTabs;
+#[cfg(unix)]
+use crate::tabs::TabServers;
 
 /// A page that is loaded again is closed for less than this.
 #[cfg(unix)]
@@ -16,9 +20,42 @@ const RELOAD: Duration = Duration::from_secs(10);
 pub struct Pages {
     open: watch::Sender<usize>,
     questions: OpenQuestions,
+    /// Another process passes the pages on, and takes the questions.
+    are_passed_on: bool,
+    #[cfg(unix)]
+    tabs: Option<Arc<TabServers>>,
 }
 
 impl Pages {
+    /// Pages that also show the Colab tabs of servers whose sockets are in this folder.
+    #[cfg(unix)]
+    pub fn with_tabs(folder: std::path::PathBuf) -> Self {
+        Self { tabs: Some(Arc::new(TabServers::new(folder))), ..Self::default() }
+    }
+
+    /// Pages that another process passes on to browsers, with the questions that wait there.
+    pub fn passed_on() -> Self {
+        Self { are_passed_on: true, ..Self::default() }
+    }
+
+    /// Whether these pages show what waits for the person's answer.
+    pub(crate) fn ask(&self) -> bool {
+        !self.are_passed_on
+    }
+
+    #[cfg(unix)]
+    pub(crate) fn tab_servers(&self) -> Option<&TabServers> {
+        self.tabs.as_deref()
+    }
+
+    /// The servers with Colab tabs that are known. Never waits.
+    pub(crate) fn tabs(&self) -> Arc<[ServerTabs]> {
+        #[cfg(unix)]
+        return self.tabs.as_ref().map(TabServers::known).unwrap_or_default();
+        #[cfg(not(unix))]
+        return Arc::default();
+    }
+
     /// How many are open.
     pub fn open(&self) -> watch::Receiver<usize> {
         self.open.subscribe()

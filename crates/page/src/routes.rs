@@ -11,12 +11,19 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use place::{Error, ErrorKind};
+#[cfg(unix)]
+use questions::Answer;
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+#[cfg(unix)]
+use crate::actions::reply;
 use crate::actions::{Action, act};
 use crate::hub::Hub;
 use crate::stream::{Connect, events};
+#[cfg(unix)]
+use crate::tabs::TabServer;
 
 /// Where the page is.
 pub const PATH: &str = "/view";
@@ -43,6 +50,12 @@ pub fn is_open(path: &str) -> bool {
 pub trait Hubs: Send + Sync + 'static {
     /// That of the folder that the address of a page names; fails if there is none.
     fn hub(&self, root: &str) -> Result<Arc<Hub>, Error>;
+
+    /// The server whose Colab tabs the address of a page names, if it names any.
+    #[cfg(unix)]
+    fn tab_server(&self, _root: &str) -> Option<TabServer> {
+        None
+    }
 
     /// Lets pages show another place, which the command that opens them describes.
     fn add(&self, _place: Value) -> Result<(), Error> {
@@ -154,14 +167,32 @@ fn is_own(headers: &HeaderMap, is_shell: bool) -> bool {
 
 type AllHubs = State<Arc<dyn Hubs>>;
 
-async fn stream(State(hubs): AllHubs, Json(connect): Json<Connect>) -> Response {
+async fn stream(State(hubs): AllHubs, Json(body): Json<Box<RawValue>>) -> Response {
+    let connect = match serde_json::from_str::<Connect>(body.get()) {
+        Ok(connect) => connect,
+        Err(error) => return unreadable(&error),
+    };
+    #[cfg(unix)]
+    if let Some(server) = hubs.tab_server(&connect.root) {
+        return server.events(bytes(body), connect.known).await;
+    }
     match hubs.hub(&connect.root) {
-        Ok(hub) => {
-            let headers = [(header::CONTENT_TYPE, "text/event-stream")];
-            (headers, Body::from_stream(events(&hub, connect))).into_response()
-        }
+        Ok(hub) => event_stream(Body::from_stream(events(&hub, connect))),
         Err(error) => refused(&error),
     }
+}
+
+pub(crate) fn event_stream(body: Body) -> Response {
+    ([(header::CONTENT_TYPE, "text/event-stream")], body).into_response()
+}
+
+#[cfg(unix)]
+fn bytes(body: Box<RawValue>) -> bytes::Bytes {
+    String::from(Box::<str>::from(body)).into()
+}
+
+fn unreadable(error: &serde_json::Error) -> Response {
+    (StatusCode::UNPROCESSABLE_ENTITY, Json(json!({ "error": error.to_string() }))).into_response()
 }
 
 /// What a person does, in the folder that the page shows.
@@ -173,7 +204,24 @@ struct Act {
     action: Action,
 }
 
-async fn action(State(hubs): AllHubs, Json(Act { root, action }): Json<Act>) -> Response {
+async fn action(State(hubs): AllHubs, Json(body): Json<Box<RawValue>>) -> Response {
+    let Act { root, action } = match serde_json::from_str(body.get()) {
+        Ok(act) => act,
+        Err(error) => return unreadable(&error),
+    };
+    #[cfg(unix)]
+    if let Some(server) = hubs.tab_server(&root) {
+        // All questions wait in this process.
+        return match action {
+            Action::Accept { question } => {
+                Json(reply(server.pages().questions(), question, Answer::Accepted)).into_response()
+            }
+            Action::Decline { question } => {
+                Json(reply(server.pages().questions(), question, Answer::Declined)).into_response()
+            }
+            _ => server.act(bytes(body)).await,
+        };
+    }
     let acted = match hubs.hub(&root) {
         Ok(hub) => act(&hub, action).await,
         Err(error) => Err(error),

@@ -74,7 +74,7 @@ pub(crate) fn events(
     })
 }
 
-fn event(value: &Value) -> Bytes {
+pub(crate) fn event(value: &Value) -> Bytes {
     // JSON has no line breaks outside of strings, and escapes them there.
     format!("data: {value}\n\n").into()
 }
@@ -171,9 +171,14 @@ impl Page {
         let notices = if seen.is_known { self.notices.of(&seen.kernels, &questions) } else { Vec::new() };
         let mut sections: Vec<Section<'_>> = Vec::new();
         if seen.is_known {
-            sections.extend(now::sections(&seen.kernels, &seen.notebooks, &seen.agents));
+            sections.extend(now::sections(&seen.kernels, &seen.notebooks, &seen.agents, &seen.tabs));
         }
-        sections.push(now::questions(&questions));
+        if self.guard.hub().asks() {
+            sections.push(now::questions(&questions));
+        }
+        if let Some(path) = &self.path {
+            sections.push(now::source(self.guard.hub().machine().source(path)));
+        }
         if let (Some(viewed), Some((_, near)), Some(opened)) = (&viewed, notebook, &self.notebook) {
             sections.push(cells::section(viewed, near, &mut self.digests));
             sections.push(timeline::verified(self.guard.hub().verified(opened.notebook.path())));

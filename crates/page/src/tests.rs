@@ -17,9 +17,10 @@ use workspace::{
 
 use crate::cells::{Digests, Mark, Near, Viewed};
 use crate::hub::SeenAgent;
-use crate::machine::{SeenKernel, SeenRun};
+use crate::machine::{SeenKernel, SeenRun, SeenSource};
 use crate::notices::Notices;
 use crate::parts::{Known, Section, updates};
+use crate::tabs::{OpenTab, ServerTabs};
 use crate::{cells, now, timeline};
 
 const CORPUS: &str = include_str!("../../html/src/testing/corpus.txt");
@@ -63,6 +64,7 @@ fn run(text: &str, state: RunState) -> SeenRun {
         version: 0,
         is_recent: false,
         takes_input: true,
+        is_interruptible: true,
     }
 }
 
@@ -108,8 +110,13 @@ fn now(text: &str) -> Vec<(String, String)> {
     };
     let elsewhere =
         SeenAgent { notebook: None, activity: Activity { session: "x".to_owned(), ..activity.clone() } };
-    let agents = [SeenAgent { notebook: Some(NotebookPath::from(text)), activity }, elsewhere];
-    let mut sections: Vec<_> = now::sections(&kernels, &notebooks, &agents).into();
+    let of_tab = Activity { notebook: format!("of {text}"), session: "y".to_owned(), ..activity.clone() };
+    let at_tab = SeenAgent { notebook: None, activity: of_tab };
+    let agents = [SeenAgent { notebook: Some(NotebookPath::from(text)), activity }, elsewhere, at_tab];
+    let tab = OpenTab { path: text.to_owned(), identity: format!("of {text}") };
+    let tabs = [ServerTabs { root: text.to_owned(), tabs: vec![tab] }];
+    let mut sections: Vec<_> = now::sections(&kernels, &notebooks, &agents, &tabs).into();
+    sections.push(now::source(Some(SeenSource { read_at: SystemTime::UNIX_EPOCH, is_connected: false })));
     sections.push(questions);
     rendered(&sections)
 }
@@ -319,7 +326,7 @@ fn what_ends_or_waits_is_told_once() {
 fn only_a_run_that_can_be_answered_has_a_field() {
     let section = |takes_input| {
         let asking = SeenRun { takes_input, ..run("r1", asks("name?", false)) };
-        let found = now::sections(&[kernel("k", vec![asking])], &FoundNotebooks::default(), &[]);
+        let found = now::sections(&[kernel("k", vec![asking])], &FoundNotebooks::default(), &[], &[]);
         rendered(&found).into_iter().map(|(_, html)| html).collect::<String>()
     };
     assert!(section(true).contains("name?"));

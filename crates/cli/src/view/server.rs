@@ -11,6 +11,8 @@ use colab::Browser;
 use environments::ProcessEnv;
 use local::Folder;
 use mcp::HttpAuth;
+#[cfg(unix)]
+use page::TabServer;
 use page::{Hub, Hubs, Machine, Pages, Rights};
 use parking_lot::Mutex;
 use place::{Error, ErrorKind, NextStep, Place};
@@ -136,6 +138,15 @@ async fn unused(pages: &Pages, limit: Duration, shutdown: &CancellationToken) {
     }
 }
 
+#[cfg_attr(not(unix), expect(unused_variables, reason = "there are no Unix sockets"))]
+fn pages(process_env: &ProcessEnv) -> Pages {
+    #[cfg(unix)]
+    if let Some(state) = process_env.own_state_dir() {
+        return Pages::with_tabs(page::folder_of_tabs(&state));
+    }
+    Pages::default()
+}
+
 /// The folders that pages show.
 struct Folders {
     process_env: ProcessEnv,
@@ -149,7 +160,7 @@ impl Folders {
     fn new(process_env: &ProcessEnv) -> Self {
         Self {
             process_env: process_env.clone(),
-            pages: Arc::default(),
+            pages: Arc::new(pages(process_env)),
             hubs: Mutex::default(),
             servers: Mutex::default(),
         }
@@ -218,6 +229,11 @@ impl Hubs for Folders {
             let next = "Run `cellbridge view` in the folder, or with the address of the server.";
             Error::new(ErrorKind::NotFound, format!("The page cannot be shown: {error:#}."), next)
         })
+    }
+
+    #[cfg(unix)]
+    fn tab_server(&self, root: &str) -> Option<TabServer> {
+        TabServer::of(root, &self.pages)
     }
 
     fn add(&self, place: serde_json::Value) -> Result<(), Error> {

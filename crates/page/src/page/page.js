@@ -3,7 +3,7 @@
 (() => {
   const byId = (id) => document.getElementById(id);
   const said = byId("said"), dialog = byId("dialog"), cells = byId("cells");
-  const sections = ["runs", "questions", "agents", "kernels", "notebooks", "cells", "verified", "history"];
+  const sections = ["runs", "questions", "agents", "kernels", "notebooks", "source", "cells", "verified", "history"];
   const libraries = new Map();
   const digests = new Map();
   const place = new URLSearchParams(location.hash.slice(1));
@@ -233,7 +233,8 @@
     const link = event.target.closest("a.v-open");
     if (link && !cells.contains(link)) {
       event.preventDefault();
-      open(link.dataset.notebook, link.dataset.part);
+      if ((link.dataset.root ?? root) !== root) showElsewhere(link.dataset);
+      else open(link.dataset.notebook, link.dataset.part);
       return;
     }
     const button = event.target.closest("button[data-do]");
@@ -262,7 +263,7 @@
     place.set("notebook", path);
     history.pushState(null, "", `#${new URLSearchParams({ ...(root && { root }), notebook })}`);
     entitle();
-    for (const section of ["cells", "verified", "history"]) {
+    for (const section of ["source", "cells", "verified", "history"]) {
       for (const child of byId(section).children) digests.delete(child.id);
       byId(section).replaceChildren();
     }
@@ -273,8 +274,16 @@
     byId("title").focus({ preventScroll: true });
   }
 
+  // What another program shows is another page.
+  function showElsewhere({ root, notebook, part }) {
+    history.pushState(null, "", `#${new URLSearchParams({ root, notebook, ...(part && { part }) })}`);
+    location.reload();
+  }
+
   addEventListener("popstate", () => {
-    const path = new URLSearchParams(location.hash.slice(1)).get("notebook");
+    const given = new URLSearchParams(location.hash.slice(1));
+    if ((given.get("root") ?? "") !== root) { location.reload(); return; }
+    const path = given.get("notebook");
     if (path && path !== notebook) open(path);
   });
 
@@ -364,7 +373,7 @@
     return libraries.get(key);
   }
 
-  byId("root").textContent = root;
+  byId("root").textContent = root.startsWith("tabs:") ? "Colab tabs" : root;
   entitle();
   follow();
 })();

@@ -1,0 +1,91 @@
+//! The page of the Colab tabs that are connected to this program. The process that serves the pages of this user passes it on.
+#![cfg(unix)]
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use colab::{Colab, SeenTab, SeenTabs};
+use environments::ProcessEnv;
+use futures_util::future::BoxFuture;
+use page::{Hub, Machine, OpenTab, OwnRuns, Pages, Rights, SeenKernel, SeenSource, TabHost};
+use place::{Future, NotebookPath, Place as _, RunId};
+use questions::private_socket;
+use workspace::{Settings, Workspace};
+
+/// Serves the page once a tab has connected, until the future is dropped.
+pub(crate) async fn serve(
+    colab: Arc<Colab>,
+    agents: Arc<Workspace>,
+    history: Option<PathBuf>,
+    process_env: ProcessEnv,
+) {
+    let (Some(state), mut attempts) = (process_env.own_state_dir(), colab.attempts()) else { return };
+    if attempts.wait_for(|attempt| attempt.as_ref().is_some_and(|it| it.is_connected)).await.is_err() {
+        return;
+    }
+    match private_socket::listen(&page::folder_of_tabs(&state), &process_env.temp_dir()) {
+        Ok(listener) => {
+            let host = TabPage { tabs: colab.seen(), agents, history, hub: OnceLock::new() };
+            page::serve_tabs(listener, Arc::new(host)).await;
+        }
+        Err(error) => tracing::warn!(%error, "no page shows the Colab tabs"),
+    }
+}
+
+struct TabPage {
+    tabs: Arc<SeenTabs>,
+    /// What runs the agents' cells.
+    agents: Arc<Workspace>,
+    /// The folder of the records of changes.
+    history: Option<PathBuf>,
+    hub: OnceLock<Arc<Hub>>,
+}
+
+impl TabHost for TabPage {
+    fn tabs(&self) -> Vec<OpenTab> {
+        let open =
+            |path: NotebookPath| OpenTab { identity: self.tabs.identity(&path), path: path.to_string() };
+        self.tabs.connected().into_iter().map(open).collect()
+    }
+
+    fn hub(&self) -> Arc<Hub> {
+        let new = || {
+            let settings = Settings { asks_for_changes: false, ..Settings::default() };
+            let workspace = Workspace::new(self.tabs.clone(), settings);
+            if let Some(history) = &self.history {
+                workspace.record_history(history.clone());
+            }
+            let agents = self.agents.clone();
+            let runs = OwnRuns::new(self.tabs.clone(), Box::new(move || vec![agents.journal().runs()]));
+            let machine = Arc::new(TabMachine { runs, tabs: self.tabs.clone() });
+            let rights = Rights { edits: true, runs: true, sees_elsewhere: false };
+            Hub::new(workspace, machine, rights, Arc::new(Pages::passed_on()))
+        };
+        self.hub.get_or_init(new).clone()
+    }
+}
+
+/// The runtimes behind the tabs, with what agents run there.
+struct TabMachine {
+    runs: OwnRuns,
+    tabs: Arc<SeenTabs>,
+}
+
+impl Machine for TabMachine {
+    fn look(&self) -> BoxFuture<'_, Vec<SeenKernel>> {
+        self.runs.look()
+    }
+
+    fn interrupt(&self, run: &RunId) -> Future<'_, ()> {
+        self.runs.interrupt(run)
+    }
+
+    fn answer_input(&self, run: &RunId, line: String) -> Future<'_, ()> {
+        self.runs.answer_input(run, line)
+    }
+
+    fn source(&self, path: &NotebookPath) -> Option<SeenSource> {
+        let SeenTab { read_at, is_connected } = self.tabs.seen(path)?;
+        Some(SeenSource { read_at, is_connected })
+    }
+}

@@ -1,0 +1,52 @@
+//! The notebooks of Colab tabs on the page of `cellbridge view`. Only the server that a tab is connected to reaches it. So that server
+//! has the page of its tabs, behind a private socket, and the process that serves all pages of the user passes it on to browsers. A
+//! server whose page nobody asks for does nothing for it.
+
+#[cfg(unix)]
+mod relayed;
+#[cfg(unix)]
+mod server;
+#[cfg(unix)]
+mod servers;
+#[cfg(test)]
+#[cfg(unix)]
+mod tests;
+
+use serde::{Deserialize, Serialize};
+
+#[cfg(unix)]
+pub use relayed::TabServer;
+#[cfg(unix)]
+pub use server::{TabHost, serve};
+#[cfg(unix)]
+pub(crate) use servers::TabServers;
+
+/// Begins what a page names in place of a folder, before the name of a server's socket.
+#[cfg(unix)]
+const ROOT: &str = "tabs:";
+/// Where a server lists its tabs.
+#[cfg(unix)]
+const LIST: &str = "/tabs";
+
+/// The folder with the sockets of servers that have tabs. `state` is the folder of what this program remembers between two starts.
+#[cfg(unix)]
+pub fn folder_of_tabs(state: &std::path::Path) -> std::path::PathBuf {
+    state.join("tabs")
+}
+
+/// A server with the tabs that are connected to it.
+#[derive(Debug, Clone)]
+pub(crate) struct ServerTabs {
+    /// What a page names in place of a folder.
+    pub(crate) root: String,
+    pub(crate) tabs: Vec<OpenTab>,
+}
+
+/// A tab that is connected to a server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenTab {
+    /// The path of its notebook at that server.
+    pub path: String,
+    /// The notebook in the records of changes.
+    pub identity: String,
+}

@@ -1,0 +1,108 @@
+//! The servers with tabs, as the process of the page finds them.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::body::Body;
+use axum::http::{Method, Request, Response, header};
+use bytes::Bytes;
+use futures_util::future::join_all;
+use http_body_util::{BodyExt as _, Limited};
+use hyper::body::Incoming;
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use parking_lot::Mutex;
+use questions::private_socket;
+use tokio::time::timeout;
+
+use super::{LIST, OpenTab, ROOT, ServerTabs};
+
+/// How often servers are asked for their tabs while a page is open: a page looks once a second.
+const PAUSE: Duration = Duration::from_millis(900);
+/// How long a server may take to list its tabs.
+const LIST_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long a list may be, in bytes, and how many servers are asked.
+const MAX_LIST: usize = 64 * 1024;
+const MAX_SERVERS: usize = 32;
+
+/// The servers of this user with tabs, as they were found last.
+pub(crate) struct TabServers {
+    /// The folder of their sockets.
+    pub(crate) folder: PathBuf,
+    found: Mutex<Found>,
+}
+
+#[derive(Default)]
+struct Found {
+    servers: Arc<[ServerTabs]>,
+    asked_at: Option<Instant>,
+    is_asking: bool,
+}
+
+impl TabServers {
+    pub(crate) fn new(folder: PathBuf) -> Self {
+        Self { folder, found: Mutex::default() }
+    }
+
+    /// Those that were found last. Looks for them in the background if that is a while ago, so that no server delays a page.
+    pub(crate) fn known(self: &Arc<Self>) -> Arc<[ServerTabs]> {
+        let mut found = self.found.lock();
+        if !found.is_asking && found.asked_at.is_none_or(|at| at.elapsed() >= PAUSE) {
+            found.is_asking = true;
+            let this = self.clone();
+            tokio::spawn(async move {
+                let servers = find(&this.folder).await;
+                *this.found.lock() =
+                    Found { servers: servers.into(), asked_at: Some(Instant::now()), is_asking: false };
+            });
+        }
+        found.servers.clone()
+    }
+}
+
+async fn find(folder: &Path) -> Vec<ServerTabs> {
+    let mut names = private_socket::names(folder);
+    names.sort();
+    names.truncate(MAX_SERVERS);
+    let asking = names.into_iter().map(|name| async move {
+        let listed = timeout(LIST_TIMEOUT, list(folder, &name)).await;
+        match listed.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
+            Ok(tabs) => Some(ServerTabs { root: format!("{ROOT}{name}"), tabs }),
+            Err(error) => {
+                tracing::debug!(%error, "a server does not list its tabs");
+                None
+            }
+        }
+    });
+    join_all(asking).await.into_iter().flatten().collect()
+}
+
+async fn list(folder: &Path, name: &str) -> io::Result<Vec<OpenTab>> {
+    let answer = request(folder, name, Method::GET, LIST, Bytes::new()).await?;
+    let list = Limited::new(answer.into_body(), MAX_LIST).collect().await.map_err(io::Error::other)?;
+    serde_json::from_slice(&list.to_bytes()).map_err(io::Error::from)
+}
+
+/// Sends a request to the server whose socket has this name. Returns with the head of the answer.
+pub(super) async fn request(
+    folder: &Path,
+    name: &str,
+    method: Method,
+    path: &str,
+    body: Bytes,
+) -> io::Result<Response<Incoming>> {
+    let stream = private_socket::connect(folder, name).await?;
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
+    // Ends with the answer, or when that is dropped.
+    tokio::spawn(connection);
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header(header::HOST, "localhost")
+        .header(header::CONTENT_TYPE, "application/json")
+        .body(Body::from(body))
+        .map_err(io::Error::other)?;
+    sender.send_request(request).await.map_err(io::Error::other)
+}

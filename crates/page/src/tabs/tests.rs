@@ -1,0 +1,141 @@
+//! A page between a browser and a server with tabs, over a real socket.
+
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use axum::body::{Body, to_bytes};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use bytes::Bytes;
+use futures_util::{FutureExt as _, StreamExt as _, future, stream};
+use questions::{Answer, Question, private_socket};
+use serde_json::{Value, json};
+use tokio_util::task::AbortOnDropHandle;
+
+use super::server::serve_router;
+use super::{OpenTab, TabServer};
+use crate::pages::Pages;
+use crate::parts::Known;
+
+/// The folder of sockets, and a page's process that looks there.
+fn machine() -> (tempfile::TempDir, PathBuf, Arc<Pages>) {
+    let state = tempfile::tempdir().unwrap();
+    let folder = super::folder_of_tabs(state.path());
+    let pages = Arc::new(Pages::with_tabs(folder.clone()));
+    (state, folder, pages)
+}
+
+/// A server with these routes, until it is dropped, and what a page names in place of a folder.
+fn serving(folder: &Path, router: Router) -> (AbortOnDropHandle<()>, String) {
+    let known = private_socket::names(folder);
+    let listener = private_socket::listen(folder, &std::env::temp_dir()).unwrap();
+    let names = private_socket::names(folder);
+    let name = names.into_iter().find(|name| !known.contains(name)).unwrap();
+    (AbortOnDropHandle::new(tokio::spawn(serve_router(listener, router))), format!("tabs:{name}"))
+}
+
+fn tabs(text: &'static str) -> Router {
+    let tab = OpenTab { path: text.to_owned(), identity: text.to_owned() };
+    Router::new().route("/tabs", get(async move || Json(vec![tab.clone()])))
+}
+
+/// A stream with one event, which comes in two frames, and no end.
+fn events() -> Router {
+    let frames =
+        ["data: {\"page\"", ":7}\n\nda"].map(|frame| Ok::<_, std::convert::Infallible>(Bytes::from(frame)));
+    let events = async move || Body::from_stream(stream::iter(frames).chain(stream::pending()));
+    Router::new().route("/view/events", post(events))
+}
+
+fn question() -> Question {
+    let (client, text) = ("<b>".to_owned(), "May it?".to_owned());
+    Question { client, text, asked_at: SystemTime::UNIX_EPOCH, input: None }
+}
+
+async fn json_of(answer: Response) -> (u16, Value) {
+    let status = answer.status().as_u16();
+    let body = to_bytes(answer.into_body(), 1 << 20).await.unwrap();
+    (status, serde_json::from_slice(&body).unwrap())
+}
+
+/// The tabs that are known once as many servers are, as roots and paths.
+async fn found(pages: &Pages, count: usize) -> Vec<(String, String)> {
+    loop {
+        let servers = pages.tabs();
+        if servers.len() == count {
+            let all =
+                servers.iter().flat_map(|it| it.tabs.iter().map(|tab| (it.root.clone(), tab.path.clone())));
+            return all.collect();
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[tokio::test]
+async fn the_tabs_of_all_servers_are_found_and_bad_ones_delay_nobody() {
+    let (_state, folder, pages) = machine();
+    let (_one, first) = serving(&folder, tabs("colab:"));
+    let (_other, second) = serving(&folder, tabs("<b>colab:2"));
+    let (_long, _) = serving(&folder, Router::new().route("/tabs", get(async || "[".repeat(1 << 17))));
+    let (_silent, _) = serving(&folder, Router::new().route("/tabs", get(future::pending::<String>)));
+    assert!(pages.tabs().is_empty(), "a page does not wait");
+    let mut wanted = vec![(first, "colab:".to_owned()), (second, "<b>colab:2".to_owned())];
+    wanted.sort();
+    assert_eq!(found(&pages, 2).await, wanted);
+}
+
+#[tokio::test]
+async fn a_page_gets_the_server_s_events_and_the_questions_that_wait_here() {
+    let (_state, folder, pages) = machine();
+    let (server, root) = serving(&folder, events());
+    let questions = pages.questions().clone();
+    let mut asking = Box::pin(questions.ask(question()));
+    assert!((&mut asking).now_or_never().is_none());
+    let shown = TabServer::of(&root, &pages).unwrap();
+    let answer = shown.events(Bytes::from("{}"), Known::new()).await;
+    assert_eq!(*pages.open().borrow(), 1);
+    let mut events = answer.into_body().into_data_stream();
+    let mut next = async || String::from_utf8(events.next().await.unwrap().unwrap().to_vec()).unwrap();
+    let mut both = [next().await, next().await];
+    both.sort();
+    assert!(both[1].contains("&lt;b&gt;") && both[1].contains("question-1") && both[1].ends_with("\n\n"));
+    assert_eq!(both[0], "data: {\"page\":7}\n\n");
+    assert!(questions.answer(1, Answer::Accepted));
+    assert!(next().await.contains("questions-none"));
+    drop(server);
+    assert!(events.next().await.is_none(), "the page connects again");
+    assert_eq!(*pages.open().borrow(), 0);
+}
+
+#[tokio::test]
+async fn what_a_person_does_reaches_the_server() {
+    let (_state, folder, pages) = machine();
+    let act = async |Json(given): Json<Value>| {
+        (axum::http::StatusCode::CONFLICT, Json(json!({ "given": given }))).into_response()
+    };
+    let (_server, root) = serving(&folder, Router::new().route("/view/act", post(act)));
+    let answer = TabServer::of(&root, &pages).unwrap().act(Bytes::from("{\"do\":\"look\"}")).await;
+    assert_eq!(json_of(answer).await, (409, json!({ "given": { "do": "look" } })));
+}
+
+#[tokio::test]
+async fn a_server_that_has_ended_or_that_others_could_be_is_not_asked() {
+    let (_state, folder, pages) = machine();
+    let (server, root) = serving(&folder, events());
+    std::fs::set_permissions(&folder, Permissions::from_mode(0o777)).unwrap();
+    let asked = async || {
+        let (status, body) =
+            json_of(TabServer::of(&root, &pages).unwrap().events(Bytes::from("{}"), Known::new()).await)
+                .await;
+        assert!(status == 409 && body["error"].as_str().unwrap().contains("has ended"), "{body}");
+    };
+    asked().await;
+    std::fs::set_permissions(&folder, Permissions::from_mode(0o700)).unwrap();
+    drop(server);
+    asked().await;
+    assert!(TabServer::of("/home/ada", &pages).is_none());
+}
