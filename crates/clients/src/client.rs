@@ -67,6 +67,8 @@ pub enum Command {
 pub struct Http {
     pub url: &'static str,
     pub constants: &'static [(&'static str, Constant)],
+    /// The `type` of an entry whose address is a WebSocket; `None` if there are none.
+    pub socket: Option<&'static str>,
 }
 
 /// How an entry refers to a secret without containing it.

@@ -42,6 +42,8 @@ pub struct Block {
 pub enum NotPossible {
     #[error("{0}'s configuration has no servers over HTTP")]
     Http(&'static str),
+    #[error("{0}'s configuration has no servers over WebSocket")]
+    WebSocket(&'static str),
     #[error("{0}'s configuration cannot refer to a token in a variable")]
     Token(&'static str),
     #[error("{0} has no configuration in a project's folder")]
@@ -112,6 +114,9 @@ impl Client {
         let http = self.http.ok_or(NotPossible::Http(self.name))?;
         let mut fields = constants(http.constants);
         fields.insert(http.url.to_owned(), url.into());
+        if url.starts_with("ws") {
+            fields.insert("type".to_owned(), http.socket.ok_or(NotPossible::WebSocket(self.name))?.into());
+        }
         let Some(name) = variable else { return Ok(fields) };
         let reference = match self.secrets {
             Secrets::Template { required, .. } => required.replace("NAME", name),

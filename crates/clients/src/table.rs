@@ -48,7 +48,7 @@ const USUAL: Client = Client {
 };
 const STDIO: Stdio =
     Stdio { command: Command::Split { program: "command", arguments: "args" }, env: "env", constants: &[] };
-const HTTP: Http = Http { url: "url", constants: &[] };
+const HTTP: Http = Http { url: "url", constants: &[], socket: None };
 
 /// `${NAME}`, which stays as it is while the variable is not set.
 const BRACES: Secrets = Secrets::Template { required: "${NAME}", optional: "${NAME}" };

@@ -11,8 +11,8 @@ pub(crate) struct Install {
     #[command(flatten)]
     pub(crate) which: Which,
 
-    /// Let clients connect to the running server at this address instead of starting one
-    #[arg(long, value_name = "URL", conflicts_with_all = ["jupyter", "colab", "read_only", "options"])]
+    /// Let clients connect to the running server at this address instead of starting one; ws: over WebSocket
+    #[arg(long, value_name = "URL", visible_alias = "ws", conflicts_with_all = ["jupyter", "colab", "read_only", "options"])]
     pub(crate) http: Option<String>,
 
     /// The variable with that server's token; the configuration names the variable, never the token

@@ -45,8 +45,8 @@ pub(super) fn entry(
 fn running(url: &str, options: &Install) -> anyhow::Result<Asked> {
     let mut url = Url::parse(url).context("--http takes an address such as http://127.0.0.1:4040/mcp")?;
     ensure!(
-        ["http", "https"].contains(&url.scheme()),
-        "--http takes an address that starts with http: or https:"
+        ["http", "https", "ws", "wss"].contains(&url.scheme()),
+        "--http takes an address that starts with http:, https:, ws: or wss:"
     );
     ensure!(url.username().is_empty() && url.password().is_none(), "remove the password from the address");
     let pairs: Vec<_> = url

@@ -140,6 +140,13 @@ fn a_server_that_is_running_is_named_without_its_token() -> Result<()> {
         home.read("project/.mcp.json"),
         home.read("project/.codex/config.toml")
     ));
+    // The same server over WebSocket.
+    let again = home.run(&["install", "claude-code", "--project", "--ws", "ws://127.0.0.1:4040/mcp"])?;
+    assert_eq!(again.code, Some(0), "{}", again.stderr);
+    let written: serde_json::Value = serde_json::from_str(&home.read("project/.mcp.json"))?;
+    let entry = &written["mcpServers"]["cellbridge"];
+    assert_eq!((&entry["type"], &entry["url"]), (&"ws".into(), &"ws://127.0.0.1:4040/mcp".into()));
+    assert_eq!(entry["headers"]["Authorization"], "Bearer ${CELLBRIDGE_TOKEN}");
     Ok(())
 }
 
@@ -203,6 +210,7 @@ fn what_cannot_work_is_refused_before_anything_is_written() -> Result<()> {
         (&["install", "cursor", "--http", "http://me:secret@h/mcp"], "password"),
         (&["install", "claude-desktop", "--project"], "no configuration in a project's folder"),
         (&["install", "claude-desktop", "--http", "http://h/mcp", "--no-token"], "no servers over HTTP"),
+        (&["install", "cursor", "--ws", "ws://h/mcp"], "no servers over WebSocket"),
         (&["install", "copilot", "--http", "http://h/mcp"], "cannot refer to a token"),
         (&["install", "--all"], "no client was found"),
     ] {

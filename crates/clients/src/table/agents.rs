@@ -15,7 +15,7 @@ pub(super) const CLAUDE_CODE: Client = Client {
         Location::new(Base::Home, ".claude.json"),
     ],
     project_file: Some(".mcp.json"),
-    http: Some(Http { constants: &[("type", Constant::Text("http"))], ..HTTP }),
+    http: Some(Http { constants: &[("type", Constant::Text("http"))], socket: Some("ws"), ..HTTP }),
     secrets: Secrets::Template { required: "${NAME}", optional: "${NAME:-}" },
     // Not `timeout`: it ends a call even while there is progress. Not `alwaysLoad`: it would put all tools into each
     // first request, and our tools ask themselves for what is needed there.
@@ -113,6 +113,7 @@ pub(super) const GOOSE: Client = Client {
     http: Some(Http {
         url: "uri",
         constants: &[("name", Constant::Text("cellbridge")), ("type", Constant::Text("streamable_http"))],
+        ..HTTP
     }),
     extras: &[
         ("enabled", Constant::Truth(true)),
