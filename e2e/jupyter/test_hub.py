@@ -254,7 +254,8 @@ async def test_only_the_user_of_a_server_sees_its_page_and_interrupts_there(
         await page.locator("#runs").get_by_role("button", name="Interrupt").click()
         await expect(cell.locator(".cb-error")).to_contain_text("KeyboardInterrupt")
         assert "KeyboardInterrupt" in (await running).text
-        await expect(page.locator("#history li").first).to_contain_text("interrupted run")
+        # The run can end before or after the interruption is recorded.
+        await expect(page.locator("#history")).to_contain_text("interrupted run")
         assert "person" in (await client.do("history")).text
         assert seen.bad == []
         await client.do("unuse_notebook")

@@ -95,6 +95,7 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
         Some(server) => (server.clone(), vec![folder], machine::of_server(server, run_logs)),
         None => (folder, Vec::new(), machine::of_folder(&page_root, &state_env)),
     };
+    #[cfg(unix)]
     let seen_tab = tab.clone();
     let others = others.into_iter().chain(has_tab.then(|| tab.place())).collect();
     let workspace = Workspace::with_places(first, others, settings, Some(connector));

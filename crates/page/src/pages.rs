@@ -49,6 +49,7 @@ impl Pages {
     }
 
     /// The servers with Colab tabs that are known. Never waits.
+    #[cfg_attr(not(unix), expect(clippy::unused_self, reason = "there are no Unix sockets"))]
     pub(crate) fn tabs(&self) -> Arc<[ServerTabs]> {
         #[cfg(unix)]
         return self.tabs.as_ref().map(TabServers::known).unwrap_or_default();
