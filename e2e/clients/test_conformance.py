@@ -23,17 +23,30 @@ OPEN_CONFIG = JUPYTER_CONFIG / "open_config.py"
 OPTIONS = ("--no-token", "--no-browser", "--connect-timeout", "1")
 
 
+# The suite waits half a second for the answer, which a busy machine can exceed.
+HURRIED = "server-stateless:sep-2575-server-no-log-without-loglevel"
+
+
 @dataclass
 class Verdict:
     """What the suite found."""
 
     code: int
     passed: set[str]
-    failed: set[str]
+    unexpected: list[str]
     output: str
 
 
 async def suite(url: str, revision: str, baseline: str, results: Path) -> Verdict:
+    """Runs the suite, up to three times if only its own hurry was in the way."""
+    for _ in range(3):
+        verdict = await _suite_once(url, revision, baseline, results)
+        if verdict.unexpected != [HURRIED]:
+            break
+    return verdict
+
+
+async def _suite_once(url: str, revision: str, baseline: str, results: Path) -> Verdict:
     script = node_modules() / "@modelcontextprotocol/conformance/dist/index.js"
     what = ["--url", url, "--requirements", revision]
     files = ["--expected-failures", str(BASELINES / baseline), "--output-dir", str(results)]
@@ -50,7 +63,7 @@ async def suite(url: str, revision: str, baseline: str, results: Path) -> Verdic
     return Verdict(
         process.returncode or 0,
         set(re.findall(r"^✓ ([\w-]+):", summary, re.MULTILINE)),
-        set(re.findall(r"^✗ ([\w-]+):", summary, re.MULTILINE)),
+        re.findall(r"✗ ([\w:-]+)$", output.partition("Unexpected failures (")[2], re.MULTILINE),
         output[-8000:],
     )
 
