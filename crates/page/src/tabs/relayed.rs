@@ -166,8 +166,9 @@ mod tests {
         for (more, whole) in [
             ("data: 1", None),
             ("\n", None),
-            ("\ndata: 2\n\nda", Some("data: 1\n\ndata: 2\n\n")),
-            ("ta: 3\n\n", Some("data: 3\n\n")),
+            ("\n", Some("data: 1\n\n")),
+            ("data: 2\n\ndata: 3\n\nda", Some("data: 2\n\ndata: 3\n\n")),
+            ("ta: 4\n\n", Some("data: 4\n\n")),
         ] {
             let found = whole_events(&mut received, more.as_bytes());
             assert_eq!(found.as_deref(), whole.map(str::as_bytes), "{more:?}");
