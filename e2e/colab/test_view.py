@@ -87,6 +87,7 @@ async def test_the_notebook_of_a_tab_is_seen_and_taken_back_and_stays(
         await page.go_back()
         await expect(page.locator("#connection")).to_have_text("Connected")
         await expect(page.locator("#notebooks")).not_to_contain_text("colab:")
+        await page.close()
 
 
 async def test_each_server_s_tab_has_a_page_with_the_questions_of_all(

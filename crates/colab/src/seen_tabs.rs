@@ -20,6 +20,8 @@ use crate::tabs::{TabNotebook, Tabs};
 
 /// How long a page shows what was read before it is read again, unless reading took longer: that is at most half of a tab's time.
 const PAUSE: Duration = Duration::from_secs(1);
+/// How long a page waits for a newer notebook than it has.
+const SOON: Duration = Duration::from_millis(300);
 /// How long a tab may take to answer. Agents' calls wait longer, for themselves only.
 const READ_TIMEOUT: Duration = Duration::from_secs(15);
 
@@ -199,18 +201,23 @@ impl Document for SeenDocument {
         self.0.document.path()
     }
 
-    /// What was read last, which is read again in the background. Waits only if nothing was read yet.
+    /// The notebook as it is now if the tab answers soon, and otherwise what was read last. Waits longer only if nothing was read yet.
     fn snapshot(&self) -> Future<'_, Notebook> {
         async move {
             let (begins, known) = (self.0.begin(), self.0.state.lock().notebook.clone());
             match known {
-                Some(known) => {
-                    if begins {
-                        let reading = self.0.clone();
-                        tokio::spawn(async move { reading.read().await });
-                    }
-                    Ok(known)
+                Some(known) if begins => {
+                    let reading = self.0.clone();
+                    // Goes on after the wait.
+                    let read = tokio::spawn(async move { reading.read().await });
+                    Ok(timeout(SOON, read)
+                        .await
+                        .ok()
+                        .and_then(Result::ok)
+                        .and_then(Result::ok)
+                        .unwrap_or(known))
                 }
+                Some(known) => Ok(known),
                 None if begins => self.0.read().await,
                 None => Err(self.0.problem()),
             }
@@ -308,13 +315,17 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_page_waits_for_the_first_reading_only() {
-        let (_tab, document) = seen(Duration::from_secs(3));
-        document.snapshot().await.unwrap();
-        tokio::time::sleep(Duration::from_secs(60)).await;
-        let began = Instant::now();
-        document.snapshot().await.unwrap();
-        assert_eq!(began.elapsed(), Duration::ZERO);
+    async fn a_page_waits_long_for_the_first_reading_only() {
+        for (takes, waits) in [(Duration::from_secs(3), SOON), (SOON / 2, SOON / 2)] {
+            let (tab, document) = seen(takes);
+            document.snapshot().await.unwrap();
+            tokio::time::sleep(Duration::from_secs(60)).await;
+            let began = Instant::now();
+            document.snapshot().await.unwrap();
+            assert_eq!(began.elapsed(), waits);
+            tokio::time::sleep(takes).await;
+            assert_eq!(tab.reads.load(Ordering::Relaxed), 2, "it is read to the end");
+        }
     }
 
     #[tokio::test(start_paused = true)]
