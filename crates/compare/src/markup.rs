@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use html5gum::{HtmlString, Spanned, State, Token, Tokenizer};
+use notebook::markup::{HtmlString, Spanned, State, Token, Tokens};
 
 use crate::findings::Findings;
 use crate::ids::Ids;
@@ -131,8 +131,8 @@ fn shown(part: &Part) -> String {
 fn parts(markup: &str) -> Vec<Part> {
     let mut reader =
         Reader { parts: Vec::new(), within: Vec::new(), text: String::new(), is_metadata: false };
-    let mut tokens = Tokenizer::new(markup);
-    while let Some(Ok(token)) = tokens.next() {
+    let mut tokens = Tokens::of(markup);
+    while let Some(token) = tokens.next() {
         match token {
             Token::StartTag(tag) => {
                 let name = decoded(&tag.name);
@@ -173,7 +173,7 @@ impl Reader {
     fn start(
         &mut self,
         name: &str,
-        attributes: BTreeMap<HtmlString, Spanned<HtmlString, ()>>,
+        attributes: BTreeMap<HtmlString, Spanned<HtmlString>>,
         is_self_closing: bool,
     ) {
         self.end_text();

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use html5gum::{Token, Tokenizer};
+use notebook::markup::{Token, Tokens};
 use notebook::{Json, MimeBundle};
 
 use crate::fragment::{Fragment, escape, script_hash};
@@ -134,8 +134,8 @@ fn hashes(document: &str) -> BTreeSet<String> {
 
 fn scripts(html: &str, mut take: impl FnMut(&str)) {
     let mut script: Option<String> = None;
-    let mut tokens = Tokenizer::new(html);
-    while let Some(Ok(token)) = tokens.next() {
+    let mut tokens = Tokens::of(html);
+    while let Some(token) = tokens.next() {
         match token {
             Token::StartTag(tag) => {
                 let name = text(&tag.name);

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use html5gum::{Token, Tokenizer};
+use notebook::markup::{Token, Tokens};
 use pulldown_latex::config::{DisplayMode, RenderConfig};
 use pulldown_latex::{Parser, Storage, push_mathml};
 
@@ -131,8 +131,7 @@ const ATTRIBUTES: [&str; 22] = [
 fn allowed(mathml: &str) -> Fragment {
     let mut html = Fragment::default();
     let mut open: Vec<&'static str> = Vec::new();
-    for token in Tokenizer::new(mathml) {
-        let Ok(token) = token;
+    for token in Tokens::of(mathml) {
         match token {
             Token::StartTag(tag) => {
                 let name = text(&tag.name);

@@ -14,8 +14,7 @@ mod sheet;
 mod structure;
 pub(crate) mod style;
 
-use html5gum::emitters::default::DefaultEmitter;
-use html5gum::{HtmlString, State, Token, Tokenizer};
+use notebook::markup::{HtmlString, State, Token, Tokens};
 
 use crate::Ids;
 use crate::fragment::Fragment;
@@ -68,8 +67,8 @@ fn write(html: &str, ids: Option<&Ids>, slots: Vec<Slot>) -> Sanitized {
         is_visible: false,
         has_table: false,
     };
-    let mut tokens = Tokenizer::new_with_emitter(html, DefaultEmitter::<usize>::new_with_span());
-    while let Some(Ok(token)) = tokens.next() {
+    let mut tokens = Tokens::of(html);
+    while let Some(token) = tokens.next() {
         if let Some(state) = writer.token(token) {
             tokens.set_state(state);
         }
@@ -85,8 +84,8 @@ fn sheet(html: &str) -> Sheet {
         return sheet;
     }
     let mut is_style = false;
-    let mut tokens = Tokenizer::new(html);
-    while let Some(Ok(token)) = tokens.next() {
+    let mut tokens = Tokens::of(html);
+    while let Some(token) = tokens.next() {
         match token {
             Token::StartTag(tag) => {
                 is_style = **tag.name == *b"style";
@@ -141,7 +140,7 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     /// Writes a token, and returns how what follows is read.
-    fn token(&mut self, token: Token<usize>) -> Option<State> {
+    fn token(&mut self, token: Token) -> Option<State> {
         match token {
             Token::StartTag(tag) => {
                 let name = text(&tag.name);

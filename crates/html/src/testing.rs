@@ -5,8 +5,8 @@ use html5ever::serialize::SerializeOpts;
 use html5ever::tendril::TendrilSink as _;
 use html5ever::tree_builder::TreeBuilderOpts;
 use html5ever::{parse_document, serialize};
-use html5gum::{Token, Tokenizer};
 use markup5ever_rcdom::{Handle, NodeData, RcDom, SerializableHandle};
+use notebook::markup::{Token, Tokens};
 
 /// Attacks, by kind; each tries to run `alert`, to load something, to leave its element, or to look like the page.
 pub(crate) const CORPUS: &str = include_str!("testing/corpus.txt");
@@ -103,7 +103,7 @@ pub(crate) fn assert_safe(fragment: &str, source: &str) {
 
 /// The names of the start tags.
 fn written_elements(html: &str) -> Vec<String> {
-    let tokens = Tokenizer::new(html).map(Result::unwrap);
+    let tokens = Tokens::of(html);
     tokens
         .filter_map(|token| match token {
             Token::StartTag(tag) => Some(crate::sanitize::text(&tag.name)),

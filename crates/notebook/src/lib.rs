@@ -17,6 +17,7 @@ mod file;
 mod hidden;
 mod ids;
 mod json;
+pub mod markup;
 mod notebook;
 mod outline;
 mod output;

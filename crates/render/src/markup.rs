@@ -5,9 +5,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-pub(crate) use html5gum::State;
-use html5gum::emitters::default::DefaultEmitter;
-use html5gum::{HtmlString, Spanned, Token, Tokenizer};
+pub(crate) use notebook::markup::State;
+use notebook::markup::{HtmlString, Spanned, Token, Tokens};
 
 pub(crate) enum Part {
     Text(String),
@@ -37,8 +36,8 @@ impl Tag {
 /// start of an element that contains no markup, `take` returns how its content is read; usually a tree builder knows that.
 pub(crate) fn read(markup: &str, limit: usize, mut take: impl FnMut(Part) -> Option<State>) -> usize {
     let read = &markup[..boundary(markup, limit)];
-    let mut tokens = Tokenizer::new_with_emitter(read, DefaultEmitter::<usize>::new_with_span());
-    while let Some(Ok(token)) = tokens.next() {
+    let mut tokens = Tokens::of(read);
+    while let Some(token) = tokens.next() {
         let part = match token {
             Token::String(found) => Part::Text(text(&found)),
             Token::Comment(found) => Part::Comment(text(&found)),

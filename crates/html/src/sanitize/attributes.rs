@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use html5gum::{HtmlString, Spanned};
+use notebook::markup::{HtmlString, Spanned};
 
 use super::elements::{Element, Kind};
 use super::style::declarations;

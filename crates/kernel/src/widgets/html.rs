@@ -1,11 +1,11 @@
-use html5gum::{HtmlString, State, Token, Tokenizer};
+use notebook::markup::{HtmlString, State, Token, Tokens};
 
 /// The text of HTML, a line for each block and each row of a table.
 pub(super) fn text_of(html: &str) -> String {
     let mut text = String::new();
-    let mut tokens = Tokenizer::new(html);
+    let mut tokens = Tokens::of(html);
     let mut skipped: Option<HtmlString> = None;
-    while let Some(Ok(token)) = tokens.next() {
+    while let Some(token) = tokens.next() {
         match token {
             Token::StartTag(tag) => match &**tag.name {
                 b"script" | b"style" if !tag.self_closing => {
