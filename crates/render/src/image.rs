@@ -130,10 +130,11 @@ fn described(source: &ImageSource) -> (String, Option<Header>) {
         return (format!("{mime}, {}", size(base64_json::max_size(json))), None);
     };
     let bytes = if start.len() < HEADER_BYTES { start.len() } else { base64_json::max_size(json) };
-    let header = ImageReader::new(Cursor::new(&start)).with_guessed_format().ok().and_then(|reader| {
-        let format = reader.format()?;
-        Some(Header { format, sides: reader.into_dimensions().ok()?, bytes })
-    });
+    let header =
+        ImageReader::new(Cursor::new(start.as_slice())).with_guessed_format().ok().and_then(|reader| {
+            let format = reader.format()?;
+            Some(Header { format, sides: reader.into_dimensions().ok()?, bytes })
+        });
     match header {
         Some(header) => {
             let (width, height) = header.sides;
@@ -150,7 +151,8 @@ struct Encoded {
 }
 
 fn fit_bytes(bytes: Vec<u8>, format: ImageFormat) -> ImageResult<Encoded> {
-    let mut reader = ImageReader::with_format(Cursor::new(&bytes), format);
+    // A slice, like all that is decoded: the decoders of all formats exist in the program once for each type they read.
+    let mut reader = ImageReader::with_format(Cursor::new(bytes.as_slice()), format);
     let mut limits = Limits::default();
     limits.max_alloc = Some(MAX_MEMORY);
     reader.limits(limits);
