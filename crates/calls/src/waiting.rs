@@ -178,7 +178,7 @@ async fn tick(at: Option<Instant>) {
 fn interrupt_when_cancelled(run: Arc<Run>, context: &Context<'_>) {
     let cancelled = context.cancelled.clone();
     let workspace = context.session.workspace().clone();
-    tokio::spawn(async move {
+    place::spawn(async move {
         let is_cancelled = tokio::select! {
             () = cancelled.cancelled() => true,
             () = run.ended() => false,

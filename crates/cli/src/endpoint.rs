@@ -110,7 +110,7 @@ pub(crate) async fn serve_until_shutdown(
     registration: &str,
     shutdown: &CancellationToken,
 ) -> anyhow::Result<()> {
-    let signals = tokio::spawn(cancel_on_signal(shutdown.clone()));
+    let signals = place::spawn(cancel_on_signal(shutdown.clone()));
     let served = match endpoint {
         None => {
             introduce(registration);
@@ -143,7 +143,7 @@ fn introduce(registration: &str) {
 /// Cancelled when the person or the system wants the command to end. From now on, no signal ends it at once.
 pub(crate) fn interruption() -> CancellationToken {
     let interruption = CancellationToken::new();
-    tokio::spawn(cancel_on_signal(interruption.clone()));
+    place::spawn(cancel_on_signal(interruption.clone()));
     interruption
 }
 

@@ -143,7 +143,7 @@ impl Executor for TabExecutor {
         let (tab, document, busy) = (self.tab.clone(), self.document.clone(), Busy::new(&self.activity));
         let cell = code.cell.map(|id| document.page_id(id));
         let (source, is_scratch) = (code.source.to_owned(), cell.is_none());
-        let task = tokio::spawn(async move {
+        let task = place::spawn(async move {
             let ran = match &cell {
                 Some(cell) => run_cell(&tab, cell, &mut sink).await,
                 None => run_scratch_cell(&tab, &document, &source, &mut sink).await,

@@ -80,7 +80,7 @@ impl JupyterLab {
             return;
         }
         let (this, handle) = (self.this.clone(), self.handle.clone());
-        tokio::spawn(async move {
+        place::spawn(async move {
             let answer = timeout(DETECT_TIMEOUT, async {
                 emit(&handle.server().await?, &command(IDENTIFY, &no_tab())).await
             });

@@ -46,7 +46,7 @@ pub async fn attach(
             let mut keeper = read.await.map_err(io::Error::from).flatten().map_err(unreachable)?;
             keeper.serve(theirs);
             // Ends with the connection.
-            tokio::spawn(async move {
+            place::spawn(async move {
                 let ending = keeper.run(None, std::future::pending()).await;
                 keeper.end(ending).await;
             });

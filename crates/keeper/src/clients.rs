@@ -58,8 +58,8 @@ impl Client {
         let (queue, wanted) = mpsc::unbounded_channel();
         let position = Arc::new(AtomicU64::new(NOTHING));
         // Only the reader says that the client has left: what it sent last may not have been read when writing to it fails.
-        let writer = tokio::spawn(send_all(FramedWrite::new(write), wanted, log, position.clone()));
-        let reader = tokio::spawn(async move {
+        let writer = place::spawn(send_all(FramedWrite::new(write), wanted, log, position.clone()));
+        let reader = place::spawn(async move {
             receive_all(id, FramedRead::new(read), &events).await;
             let _ = events.send((id, FromClient::Disconnected)).await;
         });

@@ -117,7 +117,7 @@ impl PausedCalls {
         });
         let (expiring, all) = (state.clone(), Arc::downgrade(self));
         // Ends with the time limit.
-        tokio::spawn(async move {
+        place::spawn(async move {
             sleep(TTL).await;
             if let Some(all) = all.upgrade() {
                 all.calls().retain(|paused| paused.state != expiring);

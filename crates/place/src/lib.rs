@@ -26,6 +26,7 @@ mod recorded_ids;
 mod relay;
 mod run_details;
 mod run_state;
+mod spawn;
 mod stored_notebook;
 
 use futures_util::future::BoxFuture;
@@ -55,6 +56,7 @@ pub use place::{FileEntry, FileKind, FoundNotebooks, Frontend, Mode, Place, Sear
 pub use relay::{Answer, Call, Progress, Relay, Report, Tool};
 pub use run_details::RunDetails;
 pub use run_state::{RunState, SkipReason};
+pub use spawn::spawn;
 pub use stored_notebook::{CachedVersion, Content, NotebookStore, Replaced, StoredNotebook};
 
 /// What the methods of a place return that wait for it.

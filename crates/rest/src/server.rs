@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use connection::NetworkTimeout;
+use futures_util::future::BoxFuture;
 use reqwest::header::LOCATION;
 use reqwest::{Response, StatusCode};
 use serde::de::DeserializeOwned;
@@ -86,15 +87,18 @@ impl Server {
     }
 
     /// Sends a request and returns the response with any status. Logs in first, and again if the session expired.
-    pub(crate) async fn send(&self, request: &Request<'_>) -> Result<Response> {
-        let Inner { sender, login, .. } = &*self.inner;
-        let url = sender.url(&request.path)?;
-        let number = login.ensure(sender).await?;
-        let response = sender.attempt(request, url.clone()).await?;
-        if needs_login(&response) && login.again(sender, &number, &request.method).await? {
-            return sender.attempt(request, url).await;
-        }
-        Ok(response)
+    pub(crate) fn send<'s>(&'s self, request: &'s Request<'_>) -> BoxFuture<'s, Result<Response>> {
+        // Boxed, so that its code is not again in each crate that sends a request.
+        Box::pin(async move {
+            let Inner { sender, login, .. } = &*self.inner;
+            let url = sender.url(&request.path)?;
+            let number = login.ensure(sender).await?;
+            let response = sender.attempt(request, url.clone()).await?;
+            if needs_login(&response) && login.again(sender, &number, &request.method).await? {
+                return sender.attempt(request, url).await;
+            }
+            Ok(response)
+        })
     }
 
     /// Sends a request and reads its response, which must be a success.
@@ -113,13 +117,19 @@ impl Server {
     }
 
     /// Reads a response that must be a success.
-    pub(crate) async fn finish(&self, request: &Request<'_>, response: Response) -> Result<Bytes> {
-        let status = response.status();
-        if status.is_success() {
-            return self.sender().read_body(response, request.limit).await;
-        }
-        self.check_hub(status).await?;
-        Err(explain(self.sender(), request.subject, response).await)
+    pub(crate) fn finish<'s>(
+        &'s self,
+        request: &'s Request<'_>,
+        response: Response,
+    ) -> BoxFuture<'s, Result<Bytes>> {
+        Box::pin(async move {
+            let status = response.status();
+            if status.is_success() {
+                return self.sender().read_body(response, request.limit).await;
+            }
+            self.check_hub(status).await?;
+            Err(explain(self.sender(), request.subject, response).await)
+        })
     }
 
     /// Fails if the response came from the Hub, or from another server of the same user, because this one is stopped.

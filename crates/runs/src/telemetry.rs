@@ -118,7 +118,7 @@ pub(crate) fn connected(
     tracing::info!(target: TRACED, { "cellbridge.kernel.id" = kernel.id().as_str() }, "kernel.connected");
     let (kernel, mut status) = (Arc::downgrade(kernel), executor.status());
     // Ends with the connection.
-    tokio::spawn(async move {
+    place::spawn(async move {
         let died = status.wait_for(|status| matches!(status, Status::Dead { .. })).await.is_ok();
         let Some(kernel) = kernel.upgrade().filter(|kernel| died && !kernel.is_gone()) else { return };
         let is_dead = matches!(kernel.description().state, KernelState::Dead { .. });

@@ -55,7 +55,11 @@ impl<T: Ord> SmallSet<T> {
             self.few.reserve_exact(1);
             self.few.insert(position, item);
         } else {
-            self.many = Some(Box::new(self.few.drain(..).chain([item]).collect()));
+            // Collected, they would be sorted, by code of 7 KB for each type.
+            let mut many = Box::new(BTreeSet::new());
+            many.extend(self.few.drain(..));
+            many.insert(item);
+            self.many = Some(many);
         }
         true
     }

@@ -152,7 +152,7 @@ impl Places {
     fn watch(&self, place: &dyn Place) {
         let Some(mut changes) = place.frontend_changes() else { return };
         let capabilities = self.capabilities.clone();
-        let watcher = tokio::spawn(async move {
+        let watcher = place::spawn(async move {
             while changes.changed().await.is_ok() {
                 capabilities.send_modify(|count| *count += 1);
             }

@@ -72,7 +72,7 @@ impl FileDocument {
             return;
         }
         let this = self.this.clone();
-        tokio::spawn(async move {
+        place::spawn(async move {
             // Held until the end: what is written late counts, whichever session has the notebook open.
             let Some(this) = this.upgrade() else { return };
             let displaced = &this.notebook.store().displaced;

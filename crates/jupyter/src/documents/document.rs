@@ -213,7 +213,7 @@ impl ServerDocument {
             return;
         }
         let this = self.this.clone();
-        tokio::spawn(async move {
+        place::spawn(async move {
             loop {
                 tokio::time::sleep(POLL_INTERVAL).await;
                 let Some(this) = this.upgrade() else { return };

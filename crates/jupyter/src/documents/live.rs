@@ -49,7 +49,7 @@ impl LiveDocument {
     ) -> Result<Option<Self>, Error> {
         let shared = Arc::new(Shared::new(handle, path, dialect, size, changes));
         let stop = CancellationToken::new();
-        let task = tokio::spawn(connection::run(shared.clone(), stop.clone()));
+        let task = place::spawn(connection::run(shared.clone(), stop.clone()));
         let live = Self { shared, stop, connection: Mutex::new(Some(task)) };
         match live.shared.synced().await {
             Ok(()) => Ok(Some(live)),

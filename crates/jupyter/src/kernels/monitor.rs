@@ -14,7 +14,7 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 /// with the connection.
 pub(super) fn monitor(kernel: Weak<ServerKernel>, client: &Client) {
     let mut status = client.status();
-    tokio::spawn(async move {
+    place::spawn(async move {
         loop {
             let changed = tokio::time::timeout(CHECK_INTERVAL, status.changed()).await;
             let Some(kernel) = kernel.upgrade() else { return };

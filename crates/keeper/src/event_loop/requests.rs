@@ -97,7 +97,7 @@ impl Keeper {
     /// The kernel is ready. The server keeps `input` open: until it ends, nobody else adopts the runs for which it started this.
     pub(crate) fn watch_starter(&self, mut input: FramedRead<pipe::Receiver>) {
         let events = self.event_sender.clone();
-        tokio::spawn(async move {
+        place::spawn(async move {
             while let Ok(Some(frame)) = input.receive().await {
                 let Ok(frame) = ClientFrame::read(frame) else { break };
                 if events.send((STARTER, FromClient::Frame(frame))).await.is_err() {

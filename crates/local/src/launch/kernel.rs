@@ -209,7 +209,7 @@ impl LocalKernel {
     /// Records when the kernel was last active, until the connection ends.
     fn track_activity(&self, client: &Client) {
         let (mut status, this) = (client.status(), self.this.clone());
-        tokio::spawn(async move {
+        place::spawn(async move {
             while status.changed().await.is_ok() {
                 let Some(this) = this.upgrade() else { return };
                 this.state.lock().last_activity = Some(SystemTime::now());

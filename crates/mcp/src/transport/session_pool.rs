@@ -119,7 +119,7 @@ impl SessionPool {
     /// Closes a session in a task of its own: its worker may be waiting for a client that does not read.
     fn close(&self, id: SessionId) {
         let inner = self.inner.clone();
-        tokio::spawn(async move {
+        place::spawn(async move {
             if let Err(error) = inner.close_session(&id).await {
                 tracing::debug!(%error, "an idle MCP session could not be closed");
             }
@@ -176,7 +176,7 @@ impl SessionManager for SessionPool {
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), SessionPoolError> {
         self.make_room()?;
         let (id, transport) = self.inner.create_session().await?;
-        let expiry = tokio::spawn(Self::expire(self.this.clone(), id.clone()));
+        let expiry = place::spawn(Self::expire(self.this.clone(), id.clone()));
         let activity = Activity {
             last_active: Instant::now(),
             requests: 0,

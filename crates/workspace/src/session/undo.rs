@@ -14,14 +14,14 @@ use operations::{
     Activity, LogError, Operation, OperationId, OperationKind, Plan, RunAction, Since, UndoScope, by_call,
     changed_since, compare, diff_of, live, of_same_call, plan, record, since_creation,
 };
-use place::{Applied, Error, ErrorKind, Expected, KernelState, NotebookPath, Place, RunId};
+use place::{Applied, Error, ErrorKind, Expected, NotebookPath, Place, RunId};
 use recorder::{
     Recorder,
     actor::{self, Actor},
 };
 use runs::OpenNotebook;
 
-use self::conflicts::{nothing, refused, unknown};
+use self::conflicts::{nothing, refused, running_elsewhere, unknown};
 use super::Session;
 
 /// The operations that an undo selects.
@@ -189,7 +189,18 @@ impl Session {
 
     /// Takes operations back: all, or nothing is done. With `only`, just what they did to these cells. Fails if somebody else
     /// has changed a cell since, or if one is running.
-    pub async fn undo(
+    pub fn undo<'s>(
+        &'s self,
+        opened: &'s OpenNotebook,
+        target: &'s UndoTarget,
+        only: Option<&'s [CellId]>,
+        is_preview: bool,
+    ) -> place::Future<'s, Undone> {
+        // Boxed, so that its code is not again in each crate that undoes.
+        Box::pin(self.take_back(opened, target, only, is_preview))
+    }
+
+    async fn take_back(
         &self,
         opened: &OpenNotebook,
         target: &UndoTarget,
@@ -374,24 +385,6 @@ fn restored(after: &Notebook, earlier: Vec<Bytes>) -> Option<Edit> {
     // Each holds only what its operation changed, so that it applies to the state which that operation left.
     let value = earlier.into_iter().filter_map(|text| Json::parse(text).ok()).fold(present.clone(), back);
     (value != present).then(|| Edit::SetMetadata { name: "widgets".to_owned(), value })
-}
-
-/// The cells that other programs run now or have waiting, as far as that is known.
-async fn running_elsewhere(opened: &OpenNotebook) -> Result<Vec<CellId>, Error> {
-    let mut cells = match opened.place().earlier_runs() {
-        Some(runs) => runs.cells_to_run(opened.path()).await?,
-        None => Vec::new(),
-    };
-    let shown = opened.document().running_cells();
-    if !shown.is_empty() {
-        // A program that was killed may have left them so.
-        let kernels = opened.place().kernels().await?;
-        // Any busy kernel counts, as the mark names none: waiting in vain is better than writing below a run.
-        if kernels.iter().any(|kernel| kernel.description().state == KernelState::Busy) {
-            cells.extend(shown);
-        }
-    }
-    Ok(cells)
 }
 
 /// What identifies a notebook in the record of operations.

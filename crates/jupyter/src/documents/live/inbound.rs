@@ -39,7 +39,7 @@ fn handle(shared: &Arc<Shared>, frame: &[u8]) {
                 let _ = shared.snapshot(state);
                 if edits::reconcile(shared, state) {
                     let shared = shared.clone();
-                    let confirming = tokio::spawn(async move { edits::confirm_pending(&shared).await });
+                    let confirming = place::spawn(async move { edits::confirm_pending(&shared).await });
                     state.set_confirming(AbortOnDropHandle::new(confirming));
                 }
                 // Others may have changed it in the meantime.

@@ -161,7 +161,7 @@ impl ServerKernel {
                 client.follow_process(Some(earlier));
             }
             // Its requests still end there.
-            tokio::spawn(async move {
+            place::spawn(async move {
                 let _ = superseded.status().wait_for(|status| *status != Status::Busy).await;
             });
         }

@@ -59,8 +59,10 @@ pub(super) fn listed(rows: Vec<Row>, given: &Value) -> Value {
         wanted.push(row);
     }
     match given.sort.as_str() {
-        "size" => wanted.sort_by_key(|row| std::cmp::Reverse(items(&row.size))),
-        "name" => wanted.sort_by_key(|row| row.name.to_lowercase()),
+        by @ ("size" | "name") => wanted.sort_by(|one, other| match by {
+            "size" => items(&other.size).cmp(&items(&one.size)),
+            _ => one.name.to_lowercase().cmp(&other.name.to_lowercase()),
+        }),
         _ => wanted.reverse(),
     }
     let total = wanted.len();

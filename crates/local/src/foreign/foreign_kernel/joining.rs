@@ -89,7 +89,7 @@ impl ForeignKernel {
     /// connection.
     fn follow(&self, client: &Client) {
         let (mut status, this) = (client.status(), self.this.clone());
-        tokio::spawn(async move {
+        place::spawn(async move {
             while status.changed().await.is_ok() {
                 let Some(this) = this.upgrade() else { return };
                 this.state.lock().last_activity = Some(SystemTime::now());

@@ -54,7 +54,7 @@ impl Process {
             keep_alive: Mutex::new(Some(keep_alive)),
         };
         // Ends with the process, which ends at the latest when it is dropped.
-        tokio::spawn(async move {
+        place::spawn(async move {
             let status = child.wait().await.map_or_else(|error| error.to_string(), describe);
             let _ = exit_status.set(status.clone());
             capture.finish(OUTPUT_TIMEOUT).await;

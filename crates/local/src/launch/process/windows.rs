@@ -57,7 +57,7 @@ impl Process {
             exit_status: exit_status.clone(),
         };
         // Ends with the process, which ends at the latest when its job is dropped.
-        tokio::spawn(async move {
+        place::spawn(async move {
             let status = child.wait().await.map_or_else(|error| error.to_string(), describe);
             let _ = exit_status.set(status.clone());
             capture.finish(OUTPUT_TIMEOUT).await;

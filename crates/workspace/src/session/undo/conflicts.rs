@@ -1,8 +1,9 @@
-//! Why nothing is undone, in words.
+//! Why nothing is undone.
 
-use notebook::Notebook;
+use notebook::{CellId, Notebook};
 use operations::{Conflict, Obstacle, Operation, Part, Since, live};
-use place::{Error, ErrorKind};
+use place::{Error, ErrorKind, KernelState};
+use runs::OpenNotebook;
 
 pub(super) fn unknown(since: &Since) -> Error {
     let what = match since {
@@ -59,4 +60,22 @@ pub(super) fn refused(now: &Notebook, conflicts: &[Conflict], all: &[Operation])
         cause,
         "Undo later operations of these cells first, or undo only the other cells.",
     )
+}
+
+/// The cells that other programs run now or have waiting, as far as that is known.
+pub(super) async fn running_elsewhere(opened: &OpenNotebook) -> Result<Vec<CellId>, Error> {
+    let mut cells = match opened.place().earlier_runs() {
+        Some(runs) => runs.cells_to_run(opened.path()).await?,
+        None => Vec::new(),
+    };
+    let shown = opened.document().running_cells();
+    if !shown.is_empty() {
+        // A program that was killed may have left them so.
+        let kernels = opened.place().kernels().await?;
+        // Any busy kernel counts, as the mark names none: waiting in vain is better than writing below a run.
+        if kernels.iter().any(|kernel| kernel.description().state == KernelState::Busy) {
+            cells.extend(shown);
+        }
+    }
+    Ok(cells)
 }
