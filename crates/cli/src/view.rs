@@ -194,7 +194,7 @@ impl PageFrontend {
         let opening = open(&self.browser, url, &self.process_env, &self.root);
         if let Some(opened) = opening.await.map_err(|problem| not_opened(problem.trim_end_matches('.')))? {
             // Ends with what the browser reads.
-            tokio::spawn(async move {
+            place::spawn(async move {
                 sleep(BROWSER_TIMEOUT).await;
                 drop(opened);
             });

@@ -43,7 +43,7 @@ pub(crate) async fn list(
             break;
         }
     }
-    rows.sort_by(|one, other| one.path.cmp(&other.path));
+    rows.sort_unstable_by(|one, other| one.path.cmp(&other.path));
     if rows.len() > MAX_ROWS {
         rows.truncate(MAX_ROWS);
         let more = format!("only the first {MAX_ROWS} entries are listed");

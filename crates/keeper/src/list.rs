@@ -80,7 +80,7 @@ pub struct StopError(pub String);
 pub async fn kept_kernels(state: &StateFolder) -> Vec<KeptKernel> {
     let mut found =
         join_all(keepers(state).into_iter().map(|(folder, record)| look_at(folder, record))).await;
-    found.sort_by_key(|kernel| kernel.started_at);
+    found.sort_unstable_by_key(|kernel| kernel.started_at);
     found
 }
 

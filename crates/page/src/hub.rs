@@ -145,7 +145,7 @@ impl Hub {
             pages.len() == 1
         };
         if is_first {
-            tokio::spawn(self.clone().look());
+            place::spawn(self.clone().look());
         }
         (PageGuard { hub: self.clone(), number, _open: self.all_pages.enter() }, receiver)
     }

@@ -134,7 +134,7 @@ pub fn unused_files(runtime: &Path) -> Vec<UnusedFile> {
     let Ok(files) = fs::read_dir(runtime) else { return Vec::new() };
     let unused = |path: PathBuf| read(&path)?.err().map(|reason| UnusedFile { path, reason });
     let mut found: Vec<UnusedFile> = files.flatten().filter_map(|file| unused(file.path())).collect();
-    found.sort_by(|one, other| one.path.cmp(&other.path));
+    found.sort_unstable_by(|one, other| one.path.cmp(&other.path));
     found
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use reqwest::cookie::{CookieStore as _, Jar};
 use reqwest::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderValue};
 use reqwest::{Client, Response};
@@ -66,16 +67,23 @@ impl Sender {
     }
 
     /// Sends a request, and again if the connection broke and the request is idempotent.
-    pub(crate) async fn attempt(&self, request: &Request<'_>, url: Url) -> Result<Response> {
-        let first = self.once(request, url.clone()).await;
-        match first {
-            // A restarted server has closed our unused connections; the first request notices.
-            Err(Failure { error, broke: true }) if request.is_idempotent => {
-                tracing::debug!(cause = error.cause, "trying once more");
-                self.once(request, url).await.map_err(|failure| failure.error)
+    pub(crate) fn attempt<'s>(
+        &'s self,
+        request: &'s Request<'_>,
+        url: Url,
+    ) -> BoxFuture<'s, Result<Response>> {
+        // Boxed, so that its code is not again in each crate that sends a request.
+        Box::pin(async move {
+            let first = self.once(request, url.clone()).await;
+            match first {
+                // A restarted server has closed our unused connections; the first request notices.
+                Err(Failure { error, broke: true }) if request.is_idempotent => {
+                    tracing::debug!(cause = error.cause, "trying once more");
+                    self.once(request, url).await.map_err(|failure| failure.error)
+                }
+                other => other.map_err(|failure| failure.error),
             }
-            other => other.map_err(|failure| failure.error),
-        }
+        })
     }
 
     async fn once(&self, request: &Request<'_>, url: Url) -> Result<Response, Failure> {

@@ -59,7 +59,7 @@ impl RunLogs {
                 claimed.push((written_at, found));
             }
         }
-        claimed.sort_by_key(|(written_at, _)| *written_at);
+        claimed.sort_unstable_by_key(|(written_at, _)| *written_at);
         claimed.into_iter().map(|(_, found)| found).collect()
     }
 

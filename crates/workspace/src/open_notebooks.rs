@@ -28,7 +28,7 @@ impl OpenNotebooks {
     /// Sorted by path.
     pub(crate) fn all(&self) -> Vec<Arc<OpenNotebook>> {
         let mut opened: Vec<_> = self.0.lock().opened.values().cloned().collect();
-        opened.sort_by(|one, other| one.path().cmp(other.path()));
+        opened.sort_unstable_by(|one, other| one.path().cmp(other.path()));
         opened
     }
 

@@ -119,29 +119,32 @@ impl Session {
 
     /// Opens a notebook under a name, and makes it the current one. Fails if the name is the path of another notebook: a call with that
     /// path would change this one.
-    pub async fn use_notebook(
-        &self,
-        name: &str,
-        path: &NotebookPath,
+    pub fn use_notebook<'s>(
+        &'s self,
+        name: &'s str,
+        path: &'s NotebookPath,
         mode: Mode,
-    ) -> Result<Arc<OpenNotebook>, Error> {
-        let located = self.locate(path)?;
-        self.check_room_for(&located.path)?;
-        if is_notebook_path(name) && *name != **path {
-            self.check_is_no_other(name, &located).await?;
-        }
-        let opened = self.open(located, mode).await?;
-        if mode == Mode::Create {
-            self.created(opened.place(), opened.path(), None);
-        }
-        self.enter(&opened);
-        self.works_on(opened.path(), None);
-        self.workspace.notebooks().remember_name(name, &opened);
-        let mut state = self.state();
-        state.names.retain(|(known, _)| known != name);
-        state.names.push((name.to_owned(), opened.path().clone()));
-        state.current = Some(name.to_owned());
-        Ok(opened)
+    ) -> place::Future<'s, Arc<OpenNotebook>> {
+        // Boxed, so that its code is not again in each crate that opens notebooks.
+        Box::pin(async move {
+            let located = self.locate(path)?;
+            self.check_room_for(&located.path)?;
+            if is_notebook_path(name) && *name != **path {
+                self.check_is_no_other(name, &located).await?;
+            }
+            let opened = self.open(located, mode).await?;
+            if mode == Mode::Create {
+                self.created(opened.place(), opened.path(), None);
+            }
+            self.enter(&opened);
+            self.works_on(opened.path(), None);
+            self.workspace.notebooks().remember_name(name, &opened);
+            let mut state = self.state();
+            state.names.retain(|(known, _)| known != name);
+            state.names.push((name.to_owned(), opened.path().clone()));
+            state.current = Some(name.to_owned());
+            Ok(opened)
+        })
     }
 
     /// Closes a notebook for this session. Shuts down its kernel, and returns it, if nobody else uses the notebook and
@@ -185,33 +188,37 @@ impl Session {
     }
 
     /// The notebook with a name of this session, a path, or a name of another session; without a name the current one.
-    pub async fn notebook(&self, name: Option<&str>) -> Result<Arc<OpenNotebook>, Error> {
-        let Some(name) = name.filter(|name| !name.is_empty()) else { return self.current_notebook().await };
-        if let Some(path) = self.path_of(name) {
-            return self.reopen(&path).await;
-        }
-        let path = NotebookPath::from(name);
-        if is_notebook_path(name) || self.workspace.places().are_named_by(&path) {
-            let located = self.locate(&path)?;
-            self.check_room_for(&located.path)?;
-            let opened = self.open(located, Mode::Connect).await?;
-            self.enter(&opened);
-            return Ok(opened);
-        }
-        if let Some(opened) = self.workspace.notebooks().named(&self.place(), name) {
-            self.enter(&opened);
-            return Ok(opened);
-        }
-        let open: Vec<String> = self.names().into_iter().map(|(name, _)| name).collect();
-        let near = match nearest(name, open.iter().map(String::as_str)) {
-            Some(near) => near.sentence(),
-            None => self.near_notebook(&self.place(), name).await.1,
-        };
-        Err(Error::new(
-            ErrorKind::NotFound,
-            format!("No notebook is open under the name {name:?}.{near}"),
-            NextStep::NameNotebook { open },
-        ))
+    pub fn notebook<'s>(&'s self, name: Option<&'s str>) -> place::Future<'s, Arc<OpenNotebook>> {
+        Box::pin(async move {
+            let Some(name) = name.filter(|name| !name.is_empty()) else {
+                return self.current_notebook().await;
+            };
+            if let Some(path) = self.path_of(name) {
+                return self.reopen(&path).await;
+            }
+            let path = NotebookPath::from(name);
+            if is_notebook_path(name) || self.workspace.places().are_named_by(&path) {
+                let located = self.locate(&path)?;
+                self.check_room_for(&located.path)?;
+                let opened = self.open(located, Mode::Connect).await?;
+                self.enter(&opened);
+                return Ok(opened);
+            }
+            if let Some(opened) = self.workspace.notebooks().named(&self.place(), name) {
+                self.enter(&opened);
+                return Ok(opened);
+            }
+            let open: Vec<String> = self.names().into_iter().map(|(name, _)| name).collect();
+            let near = match nearest(name, open.iter().map(String::as_str)) {
+                Some(near) => near.sentence(),
+                None => self.near_notebook(&self.place(), name).await.1,
+            };
+            Err(Error::new(
+                ErrorKind::NotFound,
+                format!("No notebook is open under the name {name:?}.{near}"),
+                NextStep::NameNotebook { open },
+            ))
+        })
     }
 
     /// Opens a notebook. One that is not found is opened if exactly one is there under the same name in another Unicode form;

@@ -155,7 +155,7 @@ impl Awareness {
     /// The cursors of people, the last moved first.
     pub(crate) fn positions(&self) -> Vec<Position> {
         let mut others: Vec<&Other> = self.others.values().collect();
-        others.sort_by_key(|other| Reverse((other.moved, other.seen)));
+        others.sort_unstable_by_key(|other| Reverse((other.moved, other.seen)));
         others.into_iter().filter_map(|other| other.position).collect()
     }
 }

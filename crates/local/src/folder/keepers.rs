@@ -125,7 +125,7 @@ impl Folder {
                 && if folder.is_kept() { record.is_ready() } else { record.is_readable() }
         };
         let mut found: Vec<_> = keepers(&self.process_env.state_folder()).into_iter().filter(fits).collect();
-        found.sort_by_key(|(folder, record)| (folder.is_kept(), record.started_at));
+        found.sort_unstable_by_key(|(folder, record)| (folder.is_kept(), record.started_at));
         while let Some((folder, record)) = found.pop() {
             let known = self.live_kernels().into_iter().find(|kernel| *kernel.id() == *record.id);
             let kernel = if let Some(kernel) = known {
@@ -162,7 +162,7 @@ impl Folder {
                 && folder_of.is_kept()
         };
         let mut found: Vec<_> = keepers(&self.process_env.state_folder()).into_iter().filter(fits).collect();
-        found.sort_by_key(|(_, record)| std::cmp::Reverse(record.started_at));
+        found.sort_unstable_by_key(|(_, record)| std::cmp::Reverse(record.started_at));
         for (folder, record) in found {
             let keeper = KnownKeeper::from_earlier(folder, record).await;
             // This server may have looked for one of its runs.

@@ -94,7 +94,7 @@ fn newest(folders: Vec<PathBuf>) -> Vec<PathBuf> {
         path.symlink_metadata().and_then(|it| it.modified()).unwrap_or(SystemTime::UNIX_EPOCH)
     };
     let mut dated: Vec<(SystemTime, PathBuf)> = paths.map(|path| (at(&path), path)).collect();
-    dated.sort_by(|one, other| other.cmp(one));
+    dated.sort_unstable_by(|one, other| other.cmp(one));
     dated.into_iter().take(MAX_FILES).map(|(_, path)| path).collect()
 }
 

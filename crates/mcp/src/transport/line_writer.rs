@@ -12,9 +12,9 @@ use tokio_util::sync::CancellationToken;
 const MAX_QUEUED: usize = 64 * 1024 * 1024;
 
 /// Writes lines in the order in which they were pushed.
-pub(crate) struct LineWriter<W> {
+pub(crate) struct LineWriter {
     queue: Mutex<Queue>,
-    writer: tokio::sync::Mutex<Writer<W>>,
+    writer: tokio::sync::Mutex<Writer>,
     /// Cancelled when the agent has closed its end of the pipe.
     pub(crate) broken: CancellationToken,
 }
@@ -26,14 +26,14 @@ struct Queue {
 }
 
 /// The line that is being written stays here: a flush may be dropped in the middle of it.
-struct Writer<W> {
-    pipe: W,
+struct Writer {
+    pipe: Box<dyn AsyncWrite + Unpin + Send>,
     line: Vec<u8>,
     written: usize,
 }
 
-impl<W: AsyncWrite + Unpin + Send + 'static> LineWriter<W> {
-    pub(crate) fn new(pipe: W) -> Self {
+impl LineWriter {
+    pub(crate) fn new(pipe: Box<dyn AsyncWrite + Unpin + Send>) -> Self {
         let writer = Writer { pipe, line: Vec::new(), written: 0 };
         Self {
             queue: Mutex::default(),
@@ -106,7 +106,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_dropped_flush_continues_where_it_stopped() {
         let (near, mut far) = tokio::io::duplex(7);
-        let lines = LineWriter::new(near);
+        let lines = LineWriter::new(Box::new(near));
         let texts: Vec<String> = (0..20).map(|number| format!("line number {number}")).collect();
         for line in &texts {
             lines.push(line.clone());
@@ -126,7 +126,7 @@ mod tests {
     #[tokio::test]
     async fn a_disconnected_agent_is_noticed() {
         let (near, far) = tokio::io::duplex(7);
-        let lines = LineWriter::new(near);
+        let lines = LineWriter::new(Box::new(near));
         drop(far);
         lines.push("to nobody".into());
         assert!(lines.flush().await.is_err());

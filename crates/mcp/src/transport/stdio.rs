@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use connection::Envelope;
+use futures_util::future::BoxFuture;
 use rmcp::ServiceExt as _;
 use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientJsonRpcMessage, ClientRequest, ErrorCode};
 use rmcp::service::{RoleServer, RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage};
@@ -42,16 +43,16 @@ pub enum StdioError {
 /// Serves one agent until its end of stdin, or until `shutdown`.
 pub async fn serve_stdio(server: &Server, shutdown: CancellationToken) -> Result<(), StdioError> {
     let (reader, writer) = stdio_pipes();
-    serve_lines(server, reader, writer, shutdown).await
+    serve_lines(server, Box::new(reader), Box::new(writer), shutdown).await
 }
 
-/// Serves one agent until the end of `reader`, or until `shutdown`.
-pub(super) async fn serve_lines(
+/// Serves one agent until the end of `reader`, or until `shutdown`. Boxed, as the code of a session is 0.1 MB for each kind of reader.
+pub(super) fn serve_lines(
     server: &Server,
-    reader: impl AsyncRead + Unpin + Send + 'static,
-    writer: impl AsyncWrite + Unpin + Send + 'static,
+    reader: Box<dyn AsyncRead + Unpin + Send>,
+    writer: Box<dyn AsyncWrite + Unpin + Send>,
     shutdown: CancellationToken,
-) -> Result<(), StdioError> {
+) -> BoxFuture<'_, Result<(), StdioError>> {
     let ended = shutdown.child_token();
     let over = ended.clone();
     let transport = LineTransport {
@@ -62,30 +63,32 @@ pub(super) async fn serve_lines(
         lines: Arc::new(LineWriter::new(writer)),
         ended: ended.clone(),
     };
-    match server.session(&ended).serve_with_ct(transport, shutdown).await {
-        Ok(running) => tokio::select! {
-            ended = running.waiting() => Ok(ended.map(drop)?),
-            // An agent that does not read must not keep the process alive.
-            () = async { over.cancelled().await; sleep(CLOSE_TIMEOUT).await } => Ok(()),
-        },
-        // A client that only probes the server, or cancels.
-        Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => Ok(()),
-        Err(error) => Err(StdioError::Opening(Box::new(error))),
-    }
+    Box::pin(async move {
+        match server.session(&ended).serve_with_ct(transport, shutdown).await {
+            Ok(running) => tokio::select! {
+                ended = running.waiting() => Ok(ended.map(drop)?),
+                // An agent that does not read must not keep the process alive.
+                () = async { over.cancelled().await; sleep(CLOSE_TIMEOUT).await } => Ok(()),
+            },
+            // A client that only probes the server, or cancels.
+            Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => Ok(()),
+            Err(error) => Err(StdioError::Opening(Box::new(error))),
+        }
+    })
 }
 
-struct LineTransport<R, W> {
-    reader: BufReader<R>,
+struct LineTransport {
+    reader: BufReader<Box<dyn AsyncRead + Unpin + Send>>,
     /// The line so far: `receive` may be dropped at any await.
     line: Vec<u8>,
     is_too_long: bool,
     /// Whether the agent has sent a request. `rmcp` ends a session that begins with anything else.
     has_opened: bool,
-    lines: Arc<LineWriter<W>>,
+    lines: Arc<LineWriter>,
     ended: CancellationToken,
 }
 
-impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin + Send + 'static> LineTransport<R, W> {
+impl LineTransport {
     /// The next whole line, without its line break. `None` at the end of input.
     async fn next_line(&mut self) -> io::Result<Option<Vec<u8>>> {
         loop {
@@ -118,11 +121,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin + Send + 'static> LineTransport
     }
 }
 
-impl<R, W> Transport<RoleServer> for LineTransport<R, W>
-where
-    R: AsyncRead + Unpin + Send + 'static,
-    W: AsyncWrite + Unpin + Send + 'static,
-{
+impl Transport<RoleServer> for LineTransport {
     type Error = io::Error;
 
     fn send(
@@ -171,7 +170,7 @@ where
         // Calls that nobody waits for must not delay the end, but a script that pipes its requests in wants the answers
         // that are nearly ready.
         let ended = self.ended.clone();
-        tokio::spawn(async move {
+        place::spawn(async move {
             sleep(END_GRACE).await;
             ended.cancel();
         });

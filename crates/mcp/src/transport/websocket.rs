@@ -80,7 +80,7 @@ impl WebSockets {
             )
                 .into_response();
         };
-        tokio::spawn(serve(self.server.clone(), upgrading, permit, self.shutdown.child_token()));
+        place::spawn(serve(self.server.clone(), upgrading, permit, self.shutdown.child_token()));
         (StatusCode::SWITCHING_PROTOCOLS, answer).into_response()
     }
 }
@@ -125,7 +125,8 @@ async fn serve(
     let socket = WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, Some(config)).await;
     let (ours, theirs) = tokio::io::duplex(BUFFERED);
     let (reader, writer) = tokio::io::split(theirs);
-    let (session, ()) = tokio::join!(serve_lines(&server, reader, writer, shutdown), carry(socket, ours));
+    let (session, ()) =
+        tokio::join!(serve_lines(&server, Box::new(reader), Box::new(writer), shutdown), carry(socket, ours));
     if let Err(error) = session {
         tracing::debug!(%error, "a session over WebSocket ended");
     }

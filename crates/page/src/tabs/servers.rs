@@ -52,7 +52,7 @@ impl TabServers {
         if !found.is_asking && found.asked_at.is_none_or(|at| at.elapsed() >= PAUSE) {
             found.is_asking = true;
             let this = self.clone();
-            tokio::spawn(async move {
+            place::spawn(async move {
                 let servers = find(&this.folder).await;
                 *this.found.lock() =
                     Found { servers: servers.into(), asked_at: Some(Instant::now()), is_asking: false };

@@ -1,5 +1,6 @@
 //! What a response means that is not a success. Asks the Hub where the server's own response is ambiguous.
 
+use futures_util::future::BoxFuture;
 use reqwest::header::LOCATION;
 use reqwest::{Response, StatusCode};
 
@@ -9,16 +10,23 @@ use crate::sender::Sender;
 use crate::{Kind, NextStep, RestError};
 
 /// Explains a response that is not a success.
-pub(crate) async fn explain(sender: &Sender, subject: &str, response: Response) -> RestError {
-    let status = response.status();
-    let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok()).map(str::to_owned);
-    let body = sender.read_failure(response).await;
-    let request = FailedRequest { base: &sender.base, authentication: sender.authentication(), subject };
-    let error = diagnosis::of_response(
-        &request,
-        &FailedResponse { status, location: location.as_deref(), body: &body },
-    );
-    if error.kind == Kind::Unauthorized { explain_denial(sender, error).await } else { error }
+pub(crate) fn explain<'s>(
+    sender: &'s Sender,
+    subject: &'s str,
+    response: Response,
+) -> BoxFuture<'s, RestError> {
+    Box::pin(async move {
+        let status = response.status();
+        let location =
+            response.headers().get(LOCATION).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let body = sender.read_failure(response).await;
+        let request = FailedRequest { base: &sender.base, authentication: sender.authentication(), subject };
+        let error = diagnosis::of_response(
+            &request,
+            &FailedResponse { status, location: location.as_deref(), body: &body },
+        );
+        if error.kind == Kind::Unauthorized { explain_denial(sender, error).await } else { error }
+    })
 }
 
 /// Asks the Hub whether a refused token is unknown or lacks a scope, since the server responds 403 to both.

@@ -6,6 +6,7 @@
 
 use bytes::Bytes;
 use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 use jupyter_protocol::ConnectionInfo;
 use zeromq::util::PeerIdentity;
@@ -31,31 +32,37 @@ pub(crate) struct RawSockets {
 }
 
 impl ZmqTransport for RawSockets {
-    /// Opens all connections, the subscription first.
     async fn open(info: &ConnectionInfo, session: &str) -> ZmqResult<Self> {
-        let mut iopub = SubSocket::new();
-        // Before the connection: `zeromq` sends the subscriptions that it knows with the connection itself.
-        iopub.subscribe("").await?;
-        // The kernel asks for input by the identity under which it got the request.
-        let identity: PeerIdentity = session.parse()?;
-        let dealer = || {
-            let mut options = SocketOptions::default();
-            options.peer_identity(identity.clone());
-            DealerSocket::with_options(options)
-        };
-        Ok(Self {
-            // In this order: a subscription takes effect with a delay, which the other connections cover.
-            iopub: End::connect(iopub, &info.iopub_url()).await?,
-            shell: End::connect(dealer(), &info.shell_url()).await?,
-            stdin: End::connect(dealer(), &info.stdin_url()).await?,
-            control: End::connect(dealer(), &info.control_url()).await?,
-            wire: Wire::new(info),
-            session: session.to_owned(),
-        })
+        Self::opened(info, session).await
     }
 }
 
 impl RawSockets {
+    /// Opens all connections, the subscription first. Boxed, so that its code is not again in each crate that connects.
+    fn opened<'s>(info: &'s ConnectionInfo, session: &'s str) -> BoxFuture<'s, ZmqResult<Self>> {
+        Box::pin(async move {
+            let mut iopub = SubSocket::new();
+            // Before the connection: `zeromq` sends the subscriptions that it knows with the connection itself.
+            iopub.subscribe("").await?;
+            // The kernel asks for input by the identity under which it got the request.
+            let identity: PeerIdentity = session.parse()?;
+            let dealer = || {
+                let mut options = SocketOptions::default();
+                options.peer_identity(identity.clone());
+                DealerSocket::with_options(options)
+            };
+            Ok(Self {
+                // In this order: a subscription takes effect with a delay, which the other connections cover.
+                iopub: End::connect(iopub, &info.iopub_url()).await?,
+                shell: End::connect(dealer(), &info.shell_url()).await?,
+                stdin: End::connect(dealer(), &info.stdin_url()).await?,
+                control: End::connect(dealer(), &info.control_url()).await?,
+                wire: Wire::new(info),
+                session: session.to_owned(),
+            })
+        })
+    }
+
     /// The parts of the next genuine message. `None` if one of the connections has ended.
     pub(crate) async fn receive_parts(&mut self) -> Option<(Channel, Vec<Bytes>)> {
         loop {
