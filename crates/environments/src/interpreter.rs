@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use std::time::{Duration, SystemTime};
 
 use files::{Stamp, lies_in};
 use parking_lot::Mutex;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 use crate::ProcessEnv;
 use crate::python::{InterpreterInfo, Version};
@@ -21,6 +22,9 @@ use crate::venv::Environment;
 
 /// How long a Python may take to reply. The first start from a cold disk takes seconds.
 const QUERY_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// The pause after which a program that is being written is started again.
+const BUSY_PAUSE: Duration = Duration::from_millis(20);
 
 /// The coarsest resolution of modification times among file systems in use (FAT).
 const TIME_RESOLUTION: Duration = Duration::from_secs(2);
@@ -153,7 +157,15 @@ impl Remembered {
 
 /// Starts the Python at `path` and reads its reply. `None` if it does not run, or takes too long.
 pub(super) async fn query(path: &Path, process_env: &ProcessEnv) -> Option<Reply> {
-    let output = command(path, process_env).args([OPTIONS, SCRIPT]).stderr(Stdio::null()).output();
+    let output = async {
+        loop {
+            match command(path, process_env).args([OPTIONS, SCRIPT]).stderr(Stdio::null()).output().await {
+                // It is new, and somebody still has it open for writing, such as a process that was just forked.
+                Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => sleep(BUSY_PAUSE).await,
+                output => break output,
+            }
+        }
+    };
     let output = tokio::time::timeout(QUERY_TIMEOUT, output).await.ok()?.ok()?;
     parse_reply(&output.stdout)
 }
@@ -209,6 +221,20 @@ mod tests {
         program(&folder.path().join("python3"), &["exit 3"]);
         assert_eq!(query(&path, &ProcessEnv::default()).await, None);
         assert_eq!(query(&folder.path().join("none"), &ProcessEnv::default()).await, None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn a_python_that_is_being_written_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = program(&folder.path().join("python3"), &["out 3.9 0", "out /usr/bin/python3.9"]);
+        let writing = fs::OpenOptions::new().append(true).open(&path).unwrap();
+        let process_env = ProcessEnv::default();
+        let (reply, ()) = tokio::join!(query(&path, &process_env), async {
+            tokio::task::yield_now().await;
+            drop(writing);
+        });
+        assert!(reply.is_some());
     }
 
     #[test]
