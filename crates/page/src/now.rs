@@ -11,7 +11,7 @@ use crate::parts::{Part, Section, digest};
 use crate::tabs::{OpenTab, ServerTabs};
 use crate::words::{ago, elapsed, millis, run_state, size};
 
-/// To how many milliseconds it is told when a notebook was read.
+/// The time of the last read is shown in steps of this many milliseconds.
 const READ_GRAIN: u64 = 10_000;
 
 /// The sections about now.
