@@ -32,8 +32,6 @@ pub(super) struct LogReader {
     others: Others,
     pub(super) liveness: Liveness,
     sequence: Sequence,
-    /// The id of the last request on the shell channel.
-    last_request: String,
     /// What follows the report of a loss.
     pub(super) held: Option<Message>,
     pub(super) how_it_ended: Option<String>,
@@ -59,7 +57,6 @@ impl LogReader {
             others,
             liveness,
             sequence: Sequence::of_direct_connection(),
-            last_request: String::new(),
             held: None,
             how_it_ended: None,
         }
@@ -114,7 +111,7 @@ impl LogReader {
         if message.status().as_deref() == Some("idle") {
             self.liveness.end(message.parent_id());
         }
-        let next = match self.sequence.observe(&message, &self.last_request).notice {
+        let next = match self.sequence.observe(&message).notice {
             Some(notice) => {
                 self.held = Some(message);
                 notice
@@ -128,7 +125,7 @@ impl LogReader {
     fn on_request(&mut self, channel: Channel, parts: &[Bytes]) -> Option<Received> {
         let request = Peek::of(channel, parts);
         match channel {
-            Channel::Shell => self.last_request = request.id,
+            Channel::Shell => self.sequence.requested(&request.id),
             Channel::Stdin if request.kind == "input_reply" => {
                 return Some(Received::InputAnswered { request: request.parent });
             }

@@ -5,7 +5,7 @@
 //! cut connection loses what was under way, both silently. But `jupyter_client`, and with it `ipykernel`, numbers the
 //! messages of a kernel, those of all channels together. So at the end of a run it is known whether any is missing.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 
 use serde::Deserialize;
 use serde_json::json;
@@ -15,6 +15,9 @@ use crate::messages::{Channel, Message};
 
 /// How many messages `ZeroMQ` queues for a reader before it drops any (`ZMQ_SNDHWM`).
 const QUEUE_LENGTH: u64 = 1000;
+
+/// How many requests are remembered that the kernel has not begun with.
+const MAX_WAITING: usize = 1024;
 
 /// Why messages are missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,6 +97,10 @@ pub struct Sequence {
     /// With which the ids of its messages begin.
     process: String,
     run: Option<RunSpan>,
+    /// Our requests on the shell channel that the kernel has not begun with, in order.
+    waiting: VecDeque<String>,
+    /// The connection was cut, and the kernel has begun with no request of ours since.
+    is_cut: bool,
     /// The execution for which the server's last notice was reported.
     reported: Option<String>,
     /// How many messages a run must have had to have lost any. Kernels number what their threads publish at the same
@@ -161,9 +168,23 @@ impl Sequence {
         !self.session.is_empty()
     }
 
-    /// Observes a message of the kernel that did not come before. `last_request`: our last request on the shell channel.
-    pub fn observe(&mut self, message: &Message, last_request: &str) -> Observation {
+    /// Our request `id` goes out on the shell channel. Those on the control channel overtake a run, so that their `busy` does
+    /// not show that it ended.
+    pub fn requested(&mut self, id: &str) {
+        if self.waiting.len() == MAX_WAITING {
+            self.waiting.pop_front();
+        }
+        self.waiting.push_back(id.to_owned());
+    }
+
+    /// Observes a message of the kernel that did not come before.
+    pub fn observe(&mut self, message: &Message) -> Observation {
         let mut observed = Observation::default();
+        let is_next = self.begins_next(message);
+        if is_next && self.is_cut && is_past_its_beginning(message) {
+            observed.notice = self.server_dropped(GapCause::Cut, &message.parent.id);
+        }
+        self.is_cut &= !is_next;
         let Some((process, number)) = message.header.sequence() else { return observed };
         if self.session != message.header.session {
             // The first message of a kernel that never sent one is no change.
@@ -191,7 +212,7 @@ impl Sequence {
             let is_end = match status.as_deref() {
                 Some("idle") => !is_other,
                 // The kernel started our next request: the `idle` of this run is lost.
-                Some("busy") => is_other && parent.id == last_request,
+                Some("busy") => is_other && is_next,
                 _ => false,
             };
             if is_end {
@@ -218,6 +239,17 @@ impl Sequence {
         observed
     }
 
+    /// Whether the kernel has begun with another of our requests. Then nothing waits before it any longer.
+    fn begins_next(&mut self, message: &Message) -> bool {
+        // A request that the kernel aborts has a reply and nothing else.
+        if message.channel != Channel::Iopub {
+            return false;
+        }
+        let Some(index) = self.waiting.iter().position(|id| *id == message.parent.id) else { return false };
+        self.waiting.drain(..=index);
+        true
+    }
+
     /// The server says that it drops messages of the execution `parent`. Returns the report, once for each execution.
     pub fn server_dropped(&mut self, cause: GapCause, parent: &str) -> Option<Message> {
         if self.reported.as_deref() == Some(parent) {
@@ -229,6 +261,7 @@ impl Sequence {
 
     /// The connection was cut.
     pub fn cut(&mut self) {
+        self.is_cut = true;
         if let Some(run) = &mut self.run {
             run.cause = GapCause::Cut;
         }
@@ -252,6 +285,11 @@ impl Sequence {
             None
         }
     }
+}
+
+/// Whether a kernel that publishes this has begun with the request before. An `idle` alone is left to whoever has the reply.
+fn is_past_its_beginning(message: &Message) -> bool {
+    !matches!(message.header.kind.as_str(), "status" | "execute_input")
 }
 
 #[cfg(test)]

@@ -18,8 +18,6 @@ pub(super) struct Inbox {
     sequence: Sequence,
     replay: ReplayFilter,
     rate_limit: RateLimitReset,
-    /// The id of our last request on the shell channel.
-    last_request: String,
     shutdown_announced: bool,
     /// Another client connected to the kernel.
     is_superseded: bool,
@@ -35,7 +33,6 @@ impl Inbox {
             sequence: Sequence::default(),
             replay: ReplayFilter::default(),
             rate_limit: RateLimitReset::new(session),
-            last_request: String::new(),
             shutdown_announced: false,
             is_superseded: false,
             held: None,
@@ -48,7 +45,7 @@ impl Inbox {
 
     /// Our request `id` goes out on the shell channel.
     pub(super) fn requested(&mut self, id: &str) {
-        id.clone_into(&mut self.last_request);
+        self.sequence.requested(id);
     }
 
     /// Whether the kernel announced its shutdown since this was called last.
@@ -139,7 +136,7 @@ impl Inbox {
         self.is_superseded |= status.as_deref() == Some("busy")
             && message.parent.kind == "kernel_info_request"
             && message.parent.session != self.session;
-        let observed = self.sequence.observe(&message, &self.last_request);
+        let observed = self.sequence.observe(&message);
         self.ready.extend(observed.notice.map(received));
         if observed.is_new_process {
             self.ready.push_back(Received::Replaced);

@@ -121,8 +121,6 @@ impl Transport for RawSockets {
 pub(crate) struct Sockets {
     raw: RawSockets,
     sequence: Sequence,
-    /// The id of our last request on the shell channel.
-    last_request: String,
     /// A message that follows the report of a loss.
     held: Option<Message>,
 }
@@ -132,7 +130,6 @@ impl ZmqTransport for Sockets {
         Ok(Self {
             raw: RawSockets::open(info, session).await?,
             sequence: Sequence::of_direct_connection(),
-            last_request: String::new(),
             held: None,
         })
     }
@@ -147,7 +144,7 @@ impl Transport for Sockets {
             Received::Message(message) => *message,
             other => return Some(other),
         };
-        let next = match self.sequence.observe(&message, &self.last_request).notice {
+        let next = match self.sequence.observe(&message).notice {
             Some(notice) => {
                 // The notice goes first: the message ends the run, and an output behind it would belong to none.
                 self.held = Some(message);
@@ -163,9 +160,8 @@ impl Transport for Sockets {
     }
 
     async fn send(&mut self, message: Outgoing) {
-        // Requests on the control channel overtake a run, so that their `busy` does not show that it ended.
         if message.0 == Channel::Shell {
-            self.last_request.clone_from(&message.1.header.msg_id);
+            self.sequence.requested(&message.1.header.msg_id);
         }
         self.raw.send(message).await;
     }

@@ -195,3 +195,24 @@ async fn outputs_that_the_log_left_out_are_reported() {
     let mut events = read_logged(log.session(&[&id]), lost(false)).await;
     assert_eq!(ended(&mut events[0]).1, Some(lost(true)), "it has printed");
 }
+
+#[tokio::test]
+async fn a_run_that_began_while_nobody_listened_says_that_its_outputs_are_missing() {
+    let (mut server, log) = (Server::start(true).await, Arc::<Log>::default());
+    let (client, _, mut socket) = connect(&mut server, log.session(&[]), None, async |_, _, _| {}).await;
+    let (_events, sink) = Events::new();
+    let announcement = Announcement { run: "r1".into(), message: None, data: json!("data") };
+    let id = client.execute_announced("code", Some(announcement), sink);
+    let asked = server.asked(&mut socket).await;
+    drop(client);
+    while socket.asked().await.is_some() {}
+    let kept = async |server: &mut Server, socket: &mut Socket, asked: &Asked| {
+        server.number += 3;
+        server.print(socket, asked, "two\n").await;
+        server.finish(socket, asked).await;
+    };
+    let (_client, mut events, _socket) = connect(&mut server, log.session(&[&id]), Some(&asked), kept).await;
+    let (area, end) = ended(&mut events[0]);
+    assert_eq!((printed(&area, "stdout").as_str(), end), ("two\n", Some(done(1))));
+    assert!(printed(&area, "stderr").contains("Messages of the kernel are missing"), "{:?}", area.outputs());
+}

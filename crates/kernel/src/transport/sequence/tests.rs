@@ -36,13 +36,14 @@ const QUESTION: (&str, &str, &str) = (
 /// The reports while messages come; the connection is cut at `cut`.
 fn reports(lines: &[(u64, &str)]) -> Vec<String> {
     let mut sequence = Sequence::default();
+    sequence.requested("a");
     let mut reports = Vec::new();
     for &(number, line) in lines {
         if line == "cut" {
             sequence.cut();
             continue;
         }
-        let observed = sequence.observe(&message(number, line), "a");
+        let observed = sequence.observe(&message(number, line));
         reports.extend(observed.notice.map(|message| {
             assert_eq!((message.parent.id.as_str(), message.header.kind.as_str()), ("a", "stream"));
             message.content.to_value()["text"].as_str().unwrap().to_owned()
@@ -88,16 +89,36 @@ fn what_is_missing_is_reported_with_its_cause() {
 }
 
 #[test]
+fn a_run_that_began_while_the_connection_was_cut_has_lost_what_it_published_until_then() {
+    let cut = (0, "cut");
+    let input = "iopub a execute execute_input";
+    let other = "iopub b execute stream";
+    for (lines, lost) in [
+        (&[cut, (9, PRINT), (10, REPLY), (11, IDLE)][..], 1),
+        // The run of another client was seen to begin, and not to end.
+        (&[(1, "iopub b execute status busy"), cut, (9, PRINT), (10, PRINT), (12, IDLE)], 1),
+        (&[cut, (2, other), (9, PRINT)], 1),
+        (&[cut, (9, BUSY), (10, PRINT), (11, REPLY), (12, IDLE)], 0),
+        (&[cut, (9, input), (10, PRINT), (11, REPLY), (12, IDLE)], 0),
+        (&[(1, BUSY), cut, (2, PRINT), (3, REPLY), (4, IDLE)], 0),
+        // What a thread of an earlier run prints, later.
+        (&[(1, BUSY), (2, REPLY), (3, IDLE), cut, (9, PRINT)], 0),
+    ] {
+        assert_eq!(reports(lines).len(), lost, "{lines:?}");
+    }
+}
+
+#[test]
 fn on_a_direct_connection_only_runs_longer_than_the_queue_can_lose_messages() {
     let reports_of = |last: u64| {
         let mut sequence = Sequence::of_direct_connection();
-        sequence.observe(&message(1, BUSY), "a");
+        sequence.observe(&message(1, BUSY));
         // Number 2 is missing.
         for number in 3..last {
-            assert!(sequence.observe(&message(number, PRINT), "a").notice.is_none());
+            assert!(sequence.observe(&message(number, PRINT)).notice.is_none());
         }
-        sequence.observe(&message(last, REPLY), "a");
-        sequence.observe(&message(last + 1, IDLE), "a").notice
+        sequence.observe(&message(last, REPLY));
+        sequence.observe(&message(last + 1, IDLE)).notice
     };
     assert!(reports_of(500).is_none());
     assert!(reports_of(2000).is_some());
@@ -106,33 +127,34 @@ fn on_a_direct_connection_only_runs_longer_than_the_queue_can_lose_messages() {
 #[test]
 fn a_run_whose_idle_is_missing_is_reported_at_the_next_request() {
     let mut sequence = Sequence::default();
-    sequence.observe(&message(1, BUSY), "a");
-    sequence.observe(&message(2, REPLY), "a");
-    let next = sequence.observe(&message(4, "iopub b execute status busy"), "b");
+    sequence.observe(&message(1, BUSY));
+    sequence.observe(&message(2, REPLY));
+    sequence.requested("b");
+    let next = sequence.observe(&message(4, "iopub b execute status busy"));
     assert_eq!(next.notice.unwrap().parent.id, "a");
 }
 
 #[test]
 fn a_new_process_is_noticed() {
     let mut sequence = Sequence::default();
-    assert!(!sequence.observe(&message(9, BUSY), "").is_new_process);
+    assert!(!sequence.observe(&message(9, BUSY)).is_new_process);
     let header = br#"{"msg_id": "k-2_78_0", "session": "k-2", "msg_type": "status"}"#;
     let parts = [&header[..], b"{}", br#"{"execution_state": "starting"}"#].map(Bytes::from_static);
     let [header, parent, content] = parts;
     let started = Message::read(Channel::Iopub, header, parent, content).unwrap();
-    assert!(sequence.observe(&started, "").is_new_process);
-    assert!(!sequence.observe(&started, "").is_new_process);
+    assert!(sequence.observe(&started).is_new_process);
+    assert!(!sequence.observe(&started).is_new_process);
 }
 
 #[test]
 fn messages_of_a_forked_process_are_not_counted() {
     let mut sequence = Sequence::default();
-    sequence.observe(&message(1, BUSY), "a");
+    sequence.observe(&message(1, BUSY));
     let header = br#"{"msg_id": "k-1_78_900", "session": "k-1", "msg_type": "stream"}"#;
     let [header, parent, content] = [&header[..], br#"{"msg_id": "a"}"#, b"{}"].map(Bytes::from_static);
     let forked = Message::read(Channel::Iopub, header, parent, content).unwrap();
-    assert!(!sequence.observe(&forked, "a").is_new_process);
-    assert!(sequence.observe(&message(3, IDLE), "a").notice.is_none());
+    assert!(!sequence.observe(&forked).is_new_process);
+    assert!(sequence.observe(&message(3, IDLE)).notice.is_none());
 }
 
 #[test]
