@@ -1,6 +1,7 @@
 """The official conformance suite, against the program alone, through it to a page, and inside a Jupyter server."""
 
 import asyncio
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -11,11 +12,15 @@ import pytest
 
 from e2e.support.agents.node_sdk import node, node_modules
 from e2e.support.agents.python_sdk import python_agent
+from e2e.support.conformance_tasks import PAGE_WAIT, RUN_WAIT, TASK_TOOLS, fixture_tools
 from e2e.support.conformance_tools import FIXTURE_TOOLS
+from e2e.support.home import Home
 from e2e.support.inside_server import inside
 from e2e.support.jupyter_server import JUPYTER_CONFIG, JupyterServer, jupyter_server
+from e2e.support.notebook_server import notebook_server
 from e2e.support.program import OPEN, serving_http
 from e2e.support.tab_socket import tab_socket
+from e2e.support.waiting import LONG
 
 BASELINES = Path(__file__).parent / "conformance"
 OPEN_CONFIG = JUPYTER_CONFIG / "open_config.py"
@@ -142,3 +147,61 @@ async def test_the_suite_passes_through_the_bridge_to_a_page(revision: str, tmp_
     assert verdict.code == 0, verdict.output
     assert ALONE[revision] | THROUGH_THE_BRIDGE[revision] <= verdict.passed, verdict.output
     assert calls >= len(CALLS), "the calls did not reach the page"
+
+
+# No tool of ours needs a client with tasks, and no run asks two questions at a time.
+TASKS = {
+    "tasks-lifecycle": set(),
+    "tasks-capability-negotiation": set(),
+    "tasks-wire-fields": set(),
+    "tasks-request-state-removal": set(),
+    "tasks-mrtr-input": {"tasks-mrtr-partial-fulfillment"},
+    "tasks-request-headers": set(),
+    "tasks-dispatch-and-envelope": set(),
+    "tasks-status-notifications": set(),
+    "tasks-required-task-error": {"sep-2663-server-returns-missing-capability-when-required"},
+    "tasks-mrtr-composition": set(),
+}
+# The kernel runs one piece of code at a time, and the last scenario leaves one that waits.
+IN_A_KERNEL = ("tasks-mrtr-composition", "tasks-mrtr-input", "tasks-dispatch-and-envelope")
+@pytest.mark.lasts(30)
+async def test_only_what_no_run_can_do_is_missing_of_tasks(home: Home, tmp_path: Path) -> None:
+    """Against the program with fixture tools, most on a page, those that ask the person in a real kernel."""
+    found: dict[str, set[str]] = {}
+    at_once = asyncio.Semaphore(4)
+
+    async def run(*scenarios: str) -> None:
+        for scenario in scenarios:
+            async with at_once:
+                found[scenario] = await failures(url, scenario, tmp_path)
+
+    options = ("--task-after", str(RUN_WAIT))
+    async with serving_http(*OPTIONS, "--task-after", str(PAGE_WAIT)) as bridge, python_agent(bridge.url) as agent:
+        with notebook_server(tmp_path, home, *options) as notebooks:
+            async with python_agent(notebooks.url) as first:
+                await first.call("execute_code", {"code": "1", "timeout": LONG})
+            async with (
+                tab_socket(await agent.tab_address(), TASK_TOOLS),
+                fixture_tools(bridge.url, notebooks.url) as url,
+            ):
+                assert (await agent.call(OPEN)).is_connected
+                await asyncio.gather(run(*IN_A_KERNEL), *[run(each) for each in TASKS if each not in IN_A_KERNEL])
+    assert found == TASKS
+
+
+async def failures(url: str, scenario: str, results: Path) -> set[str]:
+    """The checks of a scenario that fail."""
+    script = node_modules() / "@modelcontextprotocol/conformance/dist/index.js"
+    process = await asyncio.create_subprocess_exec(
+        *[node(), str(script), "server", "--url", url, "--scenario", scenario, "--output-dir", str(results / scenario)],
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    printed, _ = await process.communicate()
+    [checks] = (results / scenario).glob("*/checks.json")
+    statuses = {check["id"]: check["status"] for check in json.loads(checks.read_text())}
+    assert statuses, printed.decode()
+    failed = {check for check, status in statuses.items() if status == "FAILURE"}
+    print(scenario, printed.decode()[-4000:] if failed else "")
+    return failed

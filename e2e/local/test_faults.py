@@ -113,7 +113,11 @@ async def test_many_lines_are_stored_in_full_and_shown_truncated(
     async with shared_notebook(server) as client:
         await _kernel(client)
         memory = Memory(server.process.pid)
-        ran = await client.run(f"for number in range({count}): print('line', number, flush={flush})", timeout=LONG)
+        code = f"for number in range({count}): print('line', number, flush={flush})"
+        ran = await client.run(code, timeout=LONG)
+        if "published faster than its messages were read" in str(client.cell(id_in(ran))["outputs"]):
+            # `ZeroMQ` drops what waits too long, as on a machine with too little time for the keeper. It is said, and not lost again.
+            ran = await client.run(code, timeout=LONG)
         assert "[COMPLETED in" in ran.text and "left out" in ran.text
         assert "line 0\n" in ran.text and f"line {count - 1}" in ran.text
         expected = "".join(f"line {number}\n" for number in range(count))

@@ -33,6 +33,10 @@ class Call:
         await self.notify("notifications/progress", params | ({"message": message} if message else {}))
 
 
+class JsonRpcError(Exception):
+    """What a handler raises to answer with an error of the protocol."""
+
+
 @dataclass
 class Tool:
     """A tool of the tab: what `tools/list` says of it, and what a call answers."""
@@ -80,7 +84,10 @@ class TabSocket:
         elif method == "tools/call" and params["name"] in self._tools:
             token = params.get("_meta", {}).get("progressToken")
             call = Call(params.get("arguments", {}), token, self._notify, self._offer)
-            result = await self._tools[params["name"]].handle(call)
+            try:
+                result = await self._tools[params["name"]].handle(call)
+            except JsonRpcError as error:
+                return await self._send({"id": request["id"], "error": {"code": -32603, "message": str(error)}})
         elif method == "ping":
             result = {}
         else:

@@ -1,6 +1,6 @@
 //! What a tool answers.
 
-use place::Error;
+use place::{Error, RunId, RunState};
 use render::{Budget, Part, Reply};
 
 /// The first line of a reply with images about code that failed.
@@ -20,11 +20,13 @@ pub struct Answer {
     is_text: bool,
     /// Whether code failed.
     pub is_failure: bool,
+    /// The run that it is about, as it is shown.
+    pub run: Option<(RunId, RunState)>,
 }
 
 impl From<Reply> for Answer {
     fn from(reply: Reply) -> Self {
-        Self { reply, is_text: false, is_failure: false }
+        Self { reply, is_text: false, is_failure: false, run: None }
     }
 }
 
@@ -33,14 +35,19 @@ impl From<String> for Answer {
     fn from(text: String) -> Self {
         let mut reply = Reply::new(Budget::new(UNLIMITED, 0));
         reply.note(&text);
-        Self { reply, is_text: true, is_failure: false }
+        Self { reply, is_text: true, is_failure: false, run: None }
     }
 }
 
 impl Answer {
     /// Outputs of code, which may have failed.
     pub fn of_code(reply: Reply, is_failure: bool) -> Self {
-        Self { reply, is_text: false, is_failure }
+        Self { reply, is_text: false, is_failure, run: None }
+    }
+
+    #[must_use]
+    pub fn about(self, run: RunId, state: RunState) -> Self {
+        Self { run: Some((run, state)), ..self }
     }
 
     /// Adds a first line. The last one belongs to what was left out, and to what a run has changed.

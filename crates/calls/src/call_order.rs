@@ -143,7 +143,27 @@ impl Turn {
         let mut runs = self.0.runs.lock();
         if !runs.iter().any(|known| Arc::ptr_eq(known, run)) {
             runs.push(run.clone());
+            self.0.order.changed.notify_waiters();
         }
+    }
+
+    /// The runs that the call has started; waits until it has started one.
+    pub async fn runs(&self) -> Vec<Arc<Run>> {
+        loop {
+            let changed = self.0.order.changed.notified();
+            let runs = self.0.runs.lock().clone();
+            if !runs.is_empty() {
+                return runs;
+            }
+            changed.await;
+        }
+    }
+
+    /// The call is answered, though its runs go on: later calls do not wait for them.
+    pub fn answered(&self) {
+        self.finish();
+        let runs = Arc::downgrade(&self.0.runs);
+        self.0.order.pending.lock().unanswered.retain(|unanswered| !unanswered.ptr_eq(&runs));
     }
 
     /// Waits a short while for those runs of earlier calls for which `concerns` holds. Returns the ones that go on.

@@ -40,6 +40,8 @@ pub struct Context<'a> {
     pub cancelled: CancellationToken,
     /// Whether the session is this call alone: the next call has another.
     pub is_stateless: bool,
+    /// Whether the call goes on as a task if it takes long, so that nobody waits for it.
+    pub may_be_task: bool,
     /// The person behind the agent, where the agent can ask.
     pub person: Option<&'a dyn Person>,
     pub called: Called<'a>,

@@ -3,16 +3,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use place::{Error, RunState};
-use runs::Run;
-use tokio::time::{sleep, sleep_until, timeout};
-use workspace::Settings;
-
 use crate::arguments::declare::arguments;
 use crate::arguments::parameters::BudgetArguments;
 use crate::context::Context;
 use crate::permissions::{Group, Permission};
 use crate::question::{PersonReply, Question, QuestionText};
+use place::{Error, RunState};
+use runs::Run;
+use tokio::time::{sleep, sleep_until, timeout};
 
 /// How long an interrupted run may take to end before we answer that it continues.
 const INTERRUPT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -68,13 +66,13 @@ impl WaitingArguments {
         }
     }
 
-    pub fn waiting(&self, settings: &Settings) -> Waiting {
+    pub fn waiting(&self, context: &Context<'_>) -> Waiting {
         let interval = self.progress_interval.unwrap_or(INTERVAL).max(MIN_INTERVAL);
         Waiting {
             interval: if self.stream { interval } else { Duration::MAX },
             interrupts_on_timeout: self.interrupt_on_timeout,
             interrupts_on_cancel: self.interrupt_on_cancel,
-            ..Waiting::with_timeout(self.timeout, settings)
+            ..Waiting::with_timeout(self.timeout, context)
         }
     }
 }
@@ -91,9 +89,11 @@ pub struct Waiting {
 
 impl Waiting {
     /// Waits for `timeout`, or as long as the server's settings say, and interrupts nothing.
-    pub fn with_timeout(timeout: Option<Duration>, settings: &Settings) -> Self {
+    pub fn with_timeout(timeout: Option<Duration>, context: &Context<'_>) -> Self {
+        let settings = context.session.workspace().settings();
+        let default = if context.may_be_task { settings.max_timeout } else { settings.default_timeout };
         Self {
-            timeout: timeout.unwrap_or(settings.default_timeout).min(settings.max_timeout),
+            timeout: timeout.unwrap_or(default).min(settings.max_timeout),
             interval: INTERVAL,
             interrupts_on_timeout: false,
             interrupts_on_cancel: false,

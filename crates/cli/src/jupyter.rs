@@ -34,6 +34,7 @@ pub(crate) async fn serve(options: Start) -> anyhow::Result<()> {
         token: given(options.mcp_token.as_deref()).map(str::to_owned),
         no_token: options.insecure_mcp_noauth,
         allowed_host: options.allowed_host.clone(),
+        tasks: options.tasks.clone(),
         allowed: options.allowed.clone(),
         logging: Logging { otel_file, ..options.logging.clone() },
     };
@@ -80,7 +81,10 @@ pub(crate) async fn serve(options: Start) -> anyhow::Result<()> {
     let policy = serving.allowed.policy();
     let hub = view::hub_behind(endpoint.as_ref(), &workspace, machine, &policy);
     let pages = process_env.own_state_dir().map(|state| questions::folder_of_pages(&state));
-    let mut server = Server::with_workspace(workspace.clone(), None).offering(policy).asking_on_pages(pages);
+    let mut server = Server::with_workspace(workspace.clone(), None)
+        .offering(policy)
+        .with_task_wait(serving.tasks.task_after)
+        .asking_on_pages(pages);
     if let Some(hub) = hub {
         server = server.with_page(hub);
     }

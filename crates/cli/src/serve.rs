@@ -111,6 +111,7 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     let hub = view::hub_behind(endpoint.as_ref(), &workspace, machine, &policy);
     let mut server = Server::with_workspace(workspace.clone(), Some(Arc::new(ColabSubset::new(tab))))
         .offering(policy)
+        .with_task_wait(serving.tasks.task_after)
         .listing_all_tools()
         .asking_on_pages(state_env.own_state_dir().map(|state| questions::folder_of_pages(&state)));
     if let Some(hub) = hub {
@@ -168,7 +169,8 @@ pub(crate) async fn colab(options: args::Colab) -> anyhow::Result<()> {
     };
     let (place, tabs) = colab::Colab::new(listener, token, Vec::new(), settings, shutdown.clone())?;
     let tabs = tokio::spawn(serve_tabs(tabs, doctor::store_attempts(place.attempts(), process_env)));
-    let server = Server::new(place).offering(serving.allowed.policy());
+    let server =
+        Server::new(place).offering(serving.allowed.policy()).with_task_wait(serving.tasks.task_after);
     let served = serve_until_shutdown(server, endpoint, "colab -- cellbridge colab", &shutdown).await;
     let _ = tokio::time::timeout(TAB_SHUTDOWN_TIMEOUT, tabs).await;
     served

@@ -22,6 +22,8 @@ mod resources;
 mod server;
 mod session;
 mod subscriptions;
+mod task_requests;
+mod tasks;
 mod telemetry;
 mod tool_call;
 mod transport;

@@ -13,6 +13,7 @@ use futures_util::future::BoxFuture;
 use parking_lot::{Mutex, MutexGuard};
 use place::{Error, ErrorKind, NextStep, Report};
 use rmcp::model::{ElicitRequest, ElicitResult, InputRequest, InputRequiredResult};
+use runs::Run;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -52,6 +53,8 @@ pub(crate) struct OngoingCall {
 pub(crate) enum Round {
     Over(Result<Reply, Error>),
     Asked(PendingQuestion),
+    /// It goes on as a task, with these runs.
+    Outlasting(Vec<Arc<Run>>),
 }
 
 impl OngoingCall {
@@ -164,7 +167,7 @@ impl PausedCalls {
     }
 }
 
-fn internal(cause: impl Into<String>) -> Error {
+pub(crate) fn internal(cause: impl Into<String>) -> Error {
     Error::new(ErrorKind::Internal, cause, NextStep::ReportBug)
 }
 

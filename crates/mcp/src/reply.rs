@@ -15,6 +15,8 @@ use crate::relayed::raw;
 pub(crate) enum Reply {
     /// The result of one of our tools.
     Own(CallToolResult),
+    /// The same of a tool whose run goes on.
+    Ongoing(CallToolResult),
     /// A relay's answer, as the other side wrote it.
     Relayed(place::Answer),
 }
@@ -23,13 +25,21 @@ pub(crate) enum Reply {
 /// model.
 pub(crate) fn response(answer: Result<Reply, Error>) -> Result<CallToolResponse, ErrorData> {
     match answer {
-        Ok(Reply::Own(result)) => Ok(result.into()),
+        Ok(Reply::Own(result) | Reply::Ongoing(result)) => Ok(result.into()),
         Ok(Reply::Relayed(place::Answer::Result(result))) => {
             let result: Box<str> = result.into();
             Ok(raw::carry(result.into_string()).into())
         }
         Ok(Reply::Relayed(place::Answer::Error(error))) => Err(raw::carry_error(&error)),
         Err(error) => Ok(failure(&error).into()),
+    }
+}
+
+impl Reply {
+    pub(crate) fn of(answer: calls::answer::Answer) -> Self {
+        let goes_on = answer.run.as_ref().is_some_and(|(_, state)| !state.is_over());
+        let result = into_result(answer);
+        if goes_on { Self::Ongoing(result) } else { Self::Own(result) }
     }
 }
 

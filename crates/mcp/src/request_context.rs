@@ -16,6 +16,12 @@ pub(crate) fn can_ask(context: &RequestContext<RoleServer>) -> bool {
     context.client_capabilities().is_some_and(|capabilities| shows_forms(&capabilities))
 }
 
+/// Whether this request may be answered with a task, which there is in the 2026-07-28 era only.
+pub(crate) fn declares_tasks(context: &RequestContext<RoleServer>) -> bool {
+    is_new_era(context)
+        && context.client_capabilities().is_some_and(|capabilities| capabilities.supports_tasks())
+}
+
 /// The name of the agent's client, as it says; empty if it says none.
 pub(crate) fn client_name(context: &RequestContext<RoleServer>) -> String {
     let info = context.client_info();

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use page::Hub;
 use place::Relay;
@@ -12,8 +13,12 @@ use crate::input_pages;
 use crate::metrics::{Counted, Metrics};
 use crate::paused_calls::PausedCalls;
 use crate::session::Session;
+use crate::tasks::Tasks;
 use crate::transport::session_pool::SessionLimits;
 use calls::permissions::Policy;
+
+/// Shorter than calls wait without tasks, as nobody has to wait.
+const TASK_WAIT: Duration = Duration::from_secs(10);
 
 /// What is served to agents, whatever the transport.
 #[derive(Clone)]
@@ -22,6 +27,8 @@ pub struct Server {
     pub(crate) relay: Option<Arc<dyn Relay>>,
     pub(crate) policy: Arc<Policy>,
     pub(crate) paused_calls: Arc<PausedCalls>,
+    pub(crate) tasks: Arc<Tasks>,
+    pub(crate) task_wait: Duration,
     metrics: Arc<Metrics>,
     session_limits: SessionLimits,
     /// The live page for the person, served over HTTP.
@@ -50,6 +57,8 @@ impl Server {
             relay,
             policy: Arc::default(),
             paused_calls: Arc::default(),
+            tasks: Arc::default(),
+            task_wait: TASK_WAIT,
             metrics: Arc::default(),
             session_limits,
             page: None,
@@ -71,6 +80,12 @@ impl Server {
     #[must_use]
     pub fn offering(self, policy: Policy) -> Self {
         Self { policy: Arc::new(policy), ..self }
+    }
+
+    /// How long a call waits before it goes on as a task, for agents that declare tasks.
+    #[must_use]
+    pub fn with_task_wait(self, task_wait: Duration) -> Self {
+        Self { task_wait, ..self }
     }
 
     /// Lists all notebook tools from the start: one that no place can serve answers how to get there.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use place::Relay;
@@ -18,6 +19,7 @@ use crate::paused_calls::PausedCalls;
 use crate::request_context::permissions;
 use crate::server::Server;
 use crate::subscriptions::Subscriptions;
+use crate::tasks::Tasks;
 use calls::call_order::CallOrder;
 use calls::next_step::message;
 use calls::permissions::{Access, Group, Permission, Policy};
@@ -32,6 +34,9 @@ pub(crate) struct Session {
     /// The folder of the pages on which the person is asked too.
     pub(crate) pages: Option<PathBuf>,
     pub(crate) paused_calls: Arc<PausedCalls>,
+    pub(crate) tasks: Arc<Tasks>,
+    /// How long a call waits before it goes on as a task.
+    pub(crate) task_wait: Duration,
     /// Calls that share no session are in no order.
     pub(crate) order: Arc<CallOrder>,
     pub(crate) counted: Counted,
@@ -58,6 +63,8 @@ impl Session {
             lists_all_tools: server.lists_all_tools,
             pages: server.pages.clone(),
             paused_calls: server.paused_calls.clone(),
+            tasks: server.tasks.clone(),
+            task_wait: server.task_wait,
             order: Arc::default(),
             counted,
             over: over.clone(),

@@ -157,7 +157,9 @@ impl Open {
         self.ended = true;
         let span = &self.span;
         let error = match answer {
-            Ok(Reply::Own(result)) => (result.is_error == Some(true)).then(|| "tool_error".to_owned()),
+            Ok(Reply::Own(result) | Reply::Ongoing(result)) => {
+                (result.is_error == Some(true)).then(|| "tool_error".to_owned())
+            }
             Ok(Reply::Relayed(Answer::Result(result))) => is_error(result).then(|| "tool_error".to_owned()),
             Ok(Reply::Relayed(Answer::Error(error))) => Some(code(error)),
             Err(error) => {

@@ -1,16 +1,19 @@
 //! One `tools/call`: from what `rmcp` received to the answer that the agent reads.
 
-use std::future::ready;
+use std::future::{pending, ready};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
+use std::time::Duration;
 
 use axum::http::request::Parts;
 use futures_util::future::BoxFuture;
 use place::{Call, Error, ErrorKind, Relay};
-use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData};
+use rmcp::model::{CallToolRequestParams, CallToolResponse, CreateTaskResult, ErrorData};
 use rmcp::service::{RequestContext, RoleServer};
+use runs::Run;
 use serde_json::value::{RawValue, to_raw_value};
 use tokio::sync::mpsc;
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::elicitation::Elicitation;
@@ -19,11 +22,12 @@ use crate::paused_calls::{OngoingCall, Round};
 use crate::person::Asking;
 use crate::progress::{Audience, MAX_QUEUED_REPORTS};
 use crate::relayed::call::RawParams;
-use crate::reply::{Reply, into_result, legacy_message, response};
-use crate::request_context::{can_ask, client_name, is_new_era, permissions};
+use crate::reply::{Reply, legacy_message, response};
+use crate::request_context::{can_ask, client_name, declares_tasks, is_new_era, permissions};
 use crate::session::Session;
 use crate::telemetry;
 use crate::transport::CallStream;
+use calls::answer::Outcome;
 use calls::call_order::{Ordering, Turn};
 use calls::consent::Consent;
 use calls::context::Called;
@@ -36,6 +40,7 @@ pub(crate) struct Caller {
     cancelled: CancellationToken,
     person: Asking,
     is_stateless: bool,
+    may_be_task: bool,
     permissions: Permissions,
 }
 
@@ -47,6 +52,7 @@ impl Caller {
             cancelled: CancellationToken::new(),
             person: Asking { elicitation: None, pages: None, client: String::new(), reports: None },
             is_stateless: false,
+            may_be_task: false,
             permissions,
         }
     }
@@ -85,10 +91,14 @@ impl Session {
         let token = context.meta.get_progress_token();
         let level = (!is_new_era(context)).then(|| self.log_level());
         let audience = Audience { peer: &context.peer, token, level };
+        let is_relayed = self.notebooks.is_none() || tools::find(&call.name).is_none();
+        let wait = declares_tasks(context).then_some(self.task_wait);
+        let outlasting = outlasting(wait, call.turn.clone(), is_relayed);
         // Dropping the call cancels it. An answer that is ready takes precedence over its cancellation.
         let round = tokio::select! {
             biased;
             round = call.round(&audience) => round,
+            runs = outlasting => Round::Outlasting(runs),
             () = self.over.cancelled() => return Err(cancelled("the session is over")),
             () = context.ct.cancelled() => {
                 call.cancelled.cancel();
@@ -98,6 +108,10 @@ impl Session {
         };
         match round {
             Round::Over(answer) => response(answer),
+            Round::Outlasting(runs) => match self.tasks.keep(call, runs) {
+                Ok(task) => Ok(CreateTaskResult::new(task).into()),
+                Err(error) => response(Err(error)),
+            },
             Round::Asked(question) => {
                 // The agent learns that the call is not done, and may never repeat it.
                 call.turn.finish();
@@ -125,7 +139,8 @@ impl Session {
             if is_new_era { Elicitation::NextRound(asking) } else { Elicitation::Peer(context.peer.clone()) }
         });
         let (reports, reported) = mpsc::channel(MAX_QUEUED_REPORTS);
-        let wants_progress = context.meta.get_progress_token().is_some();
+        let may_be_task = declares_tasks(context);
+        let wants_progress = may_be_task || context.meta.get_progress_token().is_some();
         let person = Asking {
             elicitation,
             pages: self.pages.clone(),
@@ -139,6 +154,7 @@ impl Session {
             cancelled: cancelled.clone(),
             person,
             is_stateless: is_new_era && context.extensions.get::<Parts>().is_some(),
+            may_be_task,
             permissions,
         };
         let span = telemetry::call_span(self, &name, context);
@@ -156,8 +172,7 @@ impl Session {
         {
             let (session, metrics) = (notebooks.clone(), self.counted.metrics().clone());
             return Box::pin(async move {
-                let answer = call_tool(&session, &policy, &metrics, tool, call, caller).await;
-                answer.map(Reply::Own)
+                answer_of(&session, &policy, Some(&*metrics), tool, call, caller).await.map(Reply::of)
             });
         }
         match self.relay.clone() {
@@ -171,16 +186,27 @@ impl Session {
     }
 }
 
-async fn call_tool(
+/// Waits until the call has taken so long that it becomes a task, with these runs; for ever if it must not, or has none. One
+/// that is passed on has none.
+async fn outlasting(wait: Option<Duration>, turn: Turn, is_relayed: bool) -> Vec<Arc<Run>> {
+    match wait {
+        Some(wait) => sleep(wait).await,
+        None => pending().await,
+    }
+    if is_relayed { Vec::new() } else { turn.runs().await }
+}
+
+/// What one of our tools answers. The call is counted in `metrics`.
+pub(crate) async fn answer_of(
     session: &workspace::Session,
     policy: &Policy,
-    metrics: &Metrics,
+    metrics: Option<&Metrics>,
     tool: &'static Tool,
     call: Call,
     caller: Caller,
-) -> Result<CallToolResult, Error> {
+) -> Outcome {
     let Call { name, params, reports, wants_progress } = call;
-    let Caller { turn, cancelled, person, is_stateless, permissions } = caller;
+    let Caller { turn, cancelled, person, is_stateless, may_be_task, permissions } = caller;
     let access = Access { policy, permissions, tool: tool.name };
     access.check(tool.groups, tool.permission, &name)?;
     if is_stateless {
@@ -196,14 +222,17 @@ async fn call_tool(
         steps: AtomicU32::new(0),
         cancelled,
         is_stateless,
+        may_be_task,
         person: person.through_agent(),
         called: Called { tool, name: &name, params: &params },
         consent,
     };
-    let timing = metrics.begin(tool.name);
+    let timing = metrics.map(|metrics| metrics.begin(tool.name));
     let answer = tool.call(&context).await;
-    timing.end(answer.as_ref().map_or(true, |answer| answer.is_failure));
-    answer.map(into_result)
+    if let Some(timing) = timing {
+        timing.end(answer.as_ref().map_or(true, |answer| answer.is_failure));
+    }
+    answer
 }
 
 async fn call_relay(relay: &dyn Relay, policy: &Policy, call: Call, caller: Caller) -> Result<Reply, Error> {

@@ -57,6 +57,12 @@ impl Run {
         self.requested_at
     }
 
+    /// When it was requested.
+    pub fn requested(&self) -> SystemTime {
+        let now = SystemTime::now();
+        now.checked_sub(self.requested_at.elapsed()).unwrap_or(now)
+    }
+
     /// What a later server should know about it.
     pub(crate) fn details(&self) -> RunDetails {
         let cell = self.cell.clone();

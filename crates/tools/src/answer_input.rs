@@ -41,6 +41,6 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
             format!("get_run(run_id=\"{id}\") shows its state."),
         ));
     }
-    Waiting::with_timeout(arguments.timeout, workspace.settings()).wait(&run, context).await?;
+    Waiting::with_timeout(arguments.timeout, context).wait(&run, context).await?;
     Ok(report(context.session, &run, context.budget(&arguments.budget), "", &place_of(&run)).await)
 }

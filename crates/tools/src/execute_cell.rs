@@ -53,7 +53,7 @@ pub(super) async fn run(
     arguments: &WaitingArguments,
 ) -> Outcome {
     let run = start(context, opened, notebook, index).map_err(|error| after(heading, error))?;
-    let waiting = arguments.waiting(context.session.workspace().settings());
+    let waiting = arguments.waiting(context);
     waiting.wait(&run, context).await.map_err(|error| after(heading, error))?;
     let place = place(index, notebook, opened.path());
     Ok(report(context.session, &run, context.budget(&arguments.budget), heading, &place).await)

@@ -50,7 +50,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         interrupt_on_cancel: arguments.interrupt_on_cancel,
         budget: arguments.budget,
     };
-    waiting.waiting(context.session.workspace().settings()).wait(&run, context).await?;
+    waiting.waiting(context).wait(&run, context).await?;
     Ok(report(context.session, &run, context.budget(&waiting.budget), "", &place).await)
 }
 

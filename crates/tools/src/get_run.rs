@@ -59,7 +59,6 @@ arguments! {
 }
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let workspace = context.session.workspace();
     let since = arguments.since.as_deref().map(str::parse::<SeenOutputs>).transpose()?;
     let id = match (arguments.run_id, arguments.wait_seconds.and_then(|_| running(context.session))) {
         (Some(id), _) => RunId::from(id.trim()),
@@ -69,16 +68,17 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         }
     };
     let began = Instant::now();
-    let settings = workspace.settings();
-    let timeout =
-        arguments.wait_seconds.map(|timeout| Waiting::with_timeout(Some(timeout), settings).timeout);
+    let timeout = arguments.wait_seconds.map(|timeout| Waiting::with_timeout(Some(timeout), context).timeout);
     let budget = context.budget(&arguments.budget);
     let run = match run_or_other(context, &id, timeout.unwrap_or_default()).await? {
         Lookup::Run(run) => run,
-        Lookup::OfOtherServer(found) => return Ok(of_other_server(&id, &found, budget).into()),
+        Lookup::OfOtherServer(found) => {
+            let answer = Answer::from(of_other_server(&id, &found, budget));
+            return Ok(answer.about(id, found.state));
+        }
     };
     if let Some(timeout) = timeout {
-        let waiting = Waiting::with_timeout(Some(timeout.saturating_sub(began.elapsed())), settings);
+        let waiting = Waiting::with_timeout(Some(timeout.saturating_sub(began.elapsed())), context);
         // A line for `input()` runs code, and this tool only reads.
         Waiting { interval: Duration::from_secs(1), asks_person: false, ..waiting }
             .wait(&run, context)

@@ -167,7 +167,7 @@ impl<'a> Series<'a> {
         arguments: &WaitingArguments,
         context: &Context<'_>,
     ) -> Outcome {
-        let mut waiting = arguments.waiting(context.session.workspace().settings());
+        let mut waiting = arguments.waiting(context);
         let deadline = Instant::now() + waiting.timeout;
         let budget = context.budget(&arguments.budget);
         let is_tight = budget.characters < TIGHT;
@@ -225,7 +225,10 @@ impl<'a> Series<'a> {
         if let Some(line) = changes.and_then(|changes| changes.line()) {
             reply.note_last(&line);
         }
-        Ok(Answer::of_code(reply, is_failure))
+        let mut answer = Answer::of_code(reply, is_failure);
+        let states = self.runs.iter().map(|run| (run.id().clone(), run.state()));
+        answer.run = states.into_iter().find(|(_, state)| !state.is_over());
+        Ok(answer)
     }
 
     /// What the first runs have changed in memory, together.

@@ -87,7 +87,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let mut verifying = context.session.verify(opened.clone(), options)?;
     let settings = context.session.workspace().settings();
     // A verification leaves nothing but its answer, so it ends when nobody waits for that.
-    let waiting = Waiting { interrupts_on_cancel: true, ..Waiting::with_timeout(timeout, settings) };
+    let waiting = Waiting { interrupts_on_cancel: true, ..Waiting::with_timeout(timeout, context) };
     waiting.wait(&verifying.run, context).await?;
     let place = format!(" · {}", one_line(opened.path()));
     let mut answer = report(context.session, &verifying.run, settings.budget, "", &place).await;

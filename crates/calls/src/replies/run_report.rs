@@ -64,7 +64,7 @@ async fn whole(
     if let Some(line) = view.changes.and_then(|changes| changes.line()) {
         reply.note_last(&line);
     }
-    Answer::of_code(reply, is_failure)
+    Answer::of_code(reply, is_failure).about(run.id().clone(), view.state)
 }
 
 /// Whether the cell of a run that failed has the tag `raises-exception`, as far as its notebook is open.

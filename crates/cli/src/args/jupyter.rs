@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{ArgAction, Args, Subcommand};
 
 use super::environment::{either, given, truth};
-use super::serving::{Allowed, Logging, Network, Replies, Transport, seconds};
+use super::serving::{Allowed, Logging, Network, Replies, Tasks, Transport, seconds};
 use super::unsupported::Unsupported;
 
 #[derive(Debug, Args)]
@@ -170,6 +170,9 @@ pub(crate) struct Start {
     /// Maximum time that a call waits for a run
     #[arg(long, value_name = "SECONDS", env = "JUPYTER_MCP_MAX_EXECUTION_TIMEOUT", default_value = "3600", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) max_execution_timeout: Duration,
+
+    #[command(flatten)]
+    pub(crate) tasks: Tasks,
 
     #[command(flatten)]
     pub(crate) replies: Replies,

@@ -42,10 +42,20 @@ pub(crate) struct Serving {
     pub(crate) allowed_host: Vec<String>,
 
     #[command(flatten)]
+    pub(crate) tasks: Tasks,
+
+    #[command(flatten)]
     pub(crate) allowed: Allowed,
 
     #[command(flatten)]
     pub(crate) logging: Logging,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Tasks {
+    /// How long a call waits before it goes on as a task, for clients that declare tasks
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds, allow_negative_numbers = true)]
+    pub(crate) task_after: Duration,
 }
 
 /// What agents may do.

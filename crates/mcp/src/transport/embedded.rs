@@ -150,7 +150,7 @@ async fn call(
     let (is_error, result) = match telemetry::traced(name, span, answer).await {
         Ok(Reply::Relayed(Answer::Result(result))) => (is_error(&result), json!(result)),
         Ok(Reply::Relayed(Answer::Error(error))) => return failed(StatusCode::OK, error.get()),
-        Ok(Reply::Own(result)) => plain_result(result),
+        Ok(Reply::Own(result) | Reply::Ongoing(result)) => plain_result(result),
         Err(error) => plain_result(failure(&error)),
     };
     (StatusCode::OK, Json(json!({ "success": !is_error, "result": result })))

@@ -1,0 +1,148 @@
+//! What agents request of tasks: their state, answers of the person, and an end.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use calls::next_step::message;
+use calls::permissions::{Access, Permissions};
+use calls::question::{PersonReply, Question, QuestionText};
+use place::{Call, Error, ErrorKind, RunId, RunState};
+use rmcp::model::{DetailedTask, ElicitRequest, ErrorData, InputRequest, InputResponses};
+use rmcp::service::{RequestContext, RoleServer};
+use runs::Run;
+use serde_json::json;
+use serde_json::value::to_raw_value;
+use tokio::sync::mpsc;
+
+use crate::elicitation::form;
+use crate::reply::into_result;
+use crate::request_context::{can_ask, permissions};
+use crate::session::Session;
+use crate::tasks::{of_run, person_replied};
+use crate::tool_call::{Caller, answer_of};
+
+impl Session {
+    /// The state of a task.
+    pub(crate) async fn task(
+        &self,
+        id: &str,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<DetailedTask, ErrorData> {
+        let (permissions, shows_forms) = (permissions(context), can_ask(context));
+        let is_cancelled = self.tasks.is_cancelled(id);
+        let kept = self.tasks.find(id, permissions);
+        if let Some(detailed) = kept.as_ref().and_then(|task| task.detailed(shows_forms, is_cancelled)) {
+            return Ok(detailed);
+        }
+        let (answer, run, state) = self.run(id, permissions).await?;
+        let may_ask = shows_forms && !kept.is_some_and(|task| task.is_declined());
+        let asks = self.question(&run, &state).filter(|_| may_ask);
+        let created_at = self.journal_run(&run).map_or_else(SystemTime::now, |run| run.requested());
+        Ok(of_run((&run, &state), created_at, into_result(answer), asks, is_cancelled))
+    }
+
+    /// Passes on what the person has answered. What is asked no longer is ignored.
+    pub(crate) async fn answer_task(
+        &self,
+        id: &str,
+        responses: &InputResponses,
+        permissions: Permissions,
+    ) -> Result<(), ErrorData> {
+        if let Some(task) = self.tasks.find(id, permissions)
+            && task.answer(responses)
+        {
+            return Ok(());
+        }
+        let (_, id, state) = self.run(id, permissions).await?;
+        let Some((key, _)) = self.question(&id, &state) else { return Ok(()) };
+        self.may("answer_input", permissions)?;
+        if let Some(PersonReply::Accepted { line: Some(line) }) = responses.get(&key).map(person_replied)
+            && let Some(run) = self.journal_run(&id)
+        {
+            run.answer_input(line);
+        }
+        Ok(())
+    }
+
+    /// Interrupts the runs of a task; ends a call that is passed on. Does nothing if it has ended.
+    pub(crate) async fn cancel_task(&self, id: &str, permissions: Permissions) -> Result<(), ErrorData> {
+        let kept = self.tasks.find(id, permissions);
+        let runs = match &kept {
+            Some(task) if task.runs.is_empty() => {
+                task.stop();
+                return Ok(());
+            }
+            Some(task) => task.runs.clone(),
+            None => {
+                let (_, id, state) = self.run(id, permissions).await?;
+                let run = self.journal_run(&id);
+                if run.is_none() && !state.is_over() {
+                    let cause = "The run belongs to another server, which alone can interrupt it.";
+                    return Err(ErrorData::internal_error(cause, None));
+                }
+                run.into_iter().collect()
+            }
+        };
+        let runs: Vec<_> = runs.into_iter().filter(|run| !run.state().is_over()).collect();
+        let Some(notebooks) = self.notebooks.as_ref().filter(|_| !runs.is_empty()) else { return Ok(()) };
+        self.may("interrupt_kernel", permissions)?;
+        self.tasks.cancelled(id);
+        // The last one first: none of those that wait begins.
+        for run in runs.iter().rev() {
+            let interrupted = notebooks.workspace().runner().interrupt_run(run).await;
+            interrupted.map_err(|error| ErrorData::internal_error(message(&error), None))?;
+        }
+        Ok(())
+    }
+
+    /// What `get_run` answers about a run. Fails if there is no such run.
+    async fn run(
+        &self,
+        id: &str,
+        permissions: Permissions,
+    ) -> Result<(calls::answer::Answer, RunId, RunState), ErrorData> {
+        let unknown = || ErrorData::invalid_params(format!("there is no task {id:?}"), None);
+        let (Some(notebooks), Some(tool)) = (&self.notebooks, tools::find("get_run")) else {
+            return Err(unknown());
+        };
+        let params = to_raw_value(&json!({ "name": tool.name, "arguments": { "run_id": id } }));
+        let params = params.map_err(|error| ErrorData::internal_error(error.to_string(), None))?.into();
+        let reports = mpsc::channel(1).0;
+        let call = Call { name: tool.name.to_owned(), params, reports, wants_progress: false };
+        let answer =
+            Box::pin(answer_of(notebooks, &self.policy, None, tool, call, Caller::with(permissions))).await;
+        let mut answer = match answer {
+            Ok(answer) => answer,
+            Err(error) if error.kind == ErrorKind::NotFound => return Err(unknown()),
+            Err(error) => return Err(refused(&error)),
+        };
+        let (run, state) = answer.run.take().ok_or_else(unknown)?;
+        // `get_run` succeeds even if the run has failed.
+        answer.is_failure = state.is_failure();
+        Ok((answer, run, state))
+    }
+
+    /// The question of a run that waits for input, with its key.
+    fn question(&self, id: &RunId, state: &RunState) -> Option<(String, InputRequest)> {
+        let RunState::WaitingForInput { prompt, is_password: false } = state else { return None };
+        let form = form(&Question::Line(QuestionText::input(prompt)))?;
+        // Another server that asked for the same run has counted by itself.
+        let key = format!("input-{}-{}", std::process::id(), *self.journal_run(id)?.changes().borrow());
+        Some((key, InputRequest::Elicitation(ElicitRequest::new(form))))
+    }
+
+    fn journal_run(&self, id: &RunId) -> Option<Arc<Run>> {
+        self.notebooks.as_ref()?.workspace().journal().run(id).ok()
+    }
+
+    /// Fails unless an agent with these permissions may call the tool.
+    fn may(&self, name: &str, permissions: Permissions) -> Result<(), ErrorData> {
+        let Some(tool) = tools::find(name) else { return Ok(()) };
+        let access = Access { policy: &self.policy, permissions, tool: tool.name };
+        access.check(tool.groups, tool.permission, name).map_err(|error| refused(&error))
+    }
+}
+
+fn refused(error: &Error) -> ErrorData {
+    ErrorData::invalid_request(message(error), None)
+}
