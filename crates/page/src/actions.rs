@@ -6,12 +6,14 @@ use html::{Fragment, Library};
 use notebook::{CellId, one_line};
 use place::{Error, ErrorKind, NotebookPath, RunId};
 use questions::{Answer, OpenQuestions};
+use runs::OpenNotebook;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use verify::VerifyOptions;
 use workspace::{OperationId, RunAction, Session, Since, UndoTarget, Undone};
 
 use crate::cells::Near;
+use crate::charts::Charts;
 use crate::hub::{Hub, Rights};
 
 /// How long a cell may take that is verified, as with the tool.
@@ -69,7 +71,7 @@ pub(crate) enum Action {
 /// An undo of an operation, or of all since one.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Undo {
-    notebook: String,
+    pub(crate) notebook: String,
     operation: OperationId,
     /// Only what it did to this cell.
     cell: Option<String>,
@@ -90,7 +92,7 @@ pub(crate) async fn act(hub: &Hub, action: Action) -> Result<Value, Error> {
             let run = RunId::from(&*run);
             let notebook = notebook_of(hub, &run);
             hub.machine().interrupt(&run).await?;
-            record(hub, notebook, &run, RunAction::Interrupted).await;
+            record(&hub.session(), notebook, &run, RunAction::Interrupted, COMMAND).await;
             Ok(json!({ "said": format!("Run {run} is being interrupted.") }))
         }
         Action::Answer { run, line } => {
@@ -100,12 +102,24 @@ pub(crate) async fn act(hub: &Hub, action: Action) -> Result<Value, Error> {
                 Some(open) => _ = hub.questions().answer(open.number, Answer::Line(line)),
                 None => hub.machine().answer_input(&run, line).await?,
             }
-            record(hub, notebook, &run, RunAction::AnsweredInput).await;
+            record(&hub.session(), notebook, &run, RunAction::AnsweredInput, COMMAND).await;
             Ok(json!({ "said": "The line was sent." }))
         }
-        Action::Difference { notebook, operation, cell } => difference(hub, &notebook, operation, cell).await,
-        Action::Preview(undo) => preview(hub, undo).await,
-        Action::Undo(undo) => take_back(hub, undo).await,
+        Action::Difference { notebook, operation, cell } => {
+            let session = hub.session();
+            let opened = session.notebook(Some(&notebook)).await?;
+            difference(&session, &opened, operation, cell).await
+        }
+        Action::Preview(undo) => {
+            let session = hub.session();
+            let opened = session.notebook(Some(&undo.notebook)).await?;
+            preview(&session, &opened, &undo).await
+        }
+        Action::Undo(undo) => {
+            let session = hub.session();
+            let opened = session.notebook(Some(&undo.notebook)).await?;
+            take_back(&session, &opened, &undo, COMMAND).await
+        }
         Action::Accept { question } => Ok(reply(hub.questions(), question, Answer::Accepted)),
         Action::Decline { question } => Ok(reply(hub.questions(), question, Answer::Declined)),
         Action::Trust { notebook } => {
@@ -114,12 +128,15 @@ pub(crate) async fn act(hub: &Hub, action: Action) -> Result<Value, Error> {
         }
         Action::AskVerify => Ok(ask_verify()),
         Action::Verify { notebook } => verify(hub, &notebook).await,
-        Action::Library { notebook, library } => {
-            let libraries = hub.known_libraries(&NotebookPath::from(notebook)).unwrap_or_default();
-            let found = Library::ALL.into_iter().find(|known| known.element() == library);
-            Ok(json!({ "sources": found.and_then(|library| libraries.get(library)) }))
-        }
+        Action::Library { notebook, library } => Ok(sources(hub.charts(), notebook, &library)),
     }
+}
+
+/// The scripts of a library, if they were read for the notebook.
+pub(crate) fn sources(charts: &Charts, notebook: String, library: &str) -> Value {
+    let libraries = charts.known(&NotebookPath::from(notebook)).unwrap_or_default();
+    let found = Library::ALL.into_iter().find(|known| known.element() == library);
+    json!({ "sources": found.and_then(|library| libraries.get(library)) })
 }
 
 /// The person's answer to a question that asks for consent.
@@ -135,7 +152,7 @@ pub(crate) fn reply(questions: &OpenQuestions, question: u64, answer: Answer) ->
 
 impl Rights {
     /// Fails if the page may not do it.
-    fn check(self, action: &Action) -> Result<(), Error> {
+    pub(crate) fn check(self, action: &Action) -> Result<(), Error> {
         let is_allowed = match action {
             Action::Interrupt { .. } | Action::Answer { .. } | Action::Verify { .. } => self.runs,
             Action::Undo(_) => self.edits,
@@ -186,27 +203,31 @@ fn notebook_of(hub: &Hub, run: &RunId) -> Option<NotebookPath> {
     runs.find(|seen| seen.id == *run)?.notebook.clone()
 }
 
-/// Records it in the history of the run's notebook, if the run has one.
-async fn record(hub: &Hub, notebook: Option<NotebookPath>, run: &RunId, action: RunAction) {
+/// Records it in the history of the run's notebook, if the run has one. `by` is what the person has used.
+pub(crate) async fn record(
+    session: &Session,
+    notebook: Option<NotebookPath>,
+    run: &RunId,
+    action: RunAction,
+    by: &str,
+) {
     let Some(path) = notebook else { return };
-    let session = hub.session();
     let recording = async {
         if let Ok(opened) = session.notebook(Some(&path)).await {
             session.acted(&opened, run, action);
         }
     };
-    session.acting(COMMAND, recording).await;
+    session.acting(by, recording).await;
 }
 
-async fn difference(
-    hub: &Hub,
-    notebook: &str,
+/// Shows what an operation changed.
+pub(crate) async fn difference(
+    session: &Session,
+    opened: &OpenNotebook,
     operation: OperationId,
     cell: Option<String>,
 ) -> Result<Value, Error> {
-    let session = hub.session();
-    let opened = session.notebook(Some(notebook)).await?;
-    let (operation, diff) = session.operation_diff(&opened, operation).await?;
+    let (operation, diff) = session.operation_diff(opened, operation).await?;
     let mut html = Fragment::default();
     heading(&format!("{} {}", operation.name(), one_line(&workspace::summary(&operation))), &mut html);
     html.append(html::difference(&diff));
@@ -240,16 +261,15 @@ impl Undo {
         self.cell.as_deref().map(|cell| vec![CellId::from(cell)])
     }
 
-    async fn run(&self, session: &Session, is_preview: bool) -> Result<Undone, Error> {
-        let opened = session.notebook(Some(&self.notebook)).await?;
+    async fn run(&self, session: &Session, opened: &OpenNotebook, is_preview: bool) -> Result<Undone, Error> {
         let (target, only) = (self.target(), self.only());
-        let undoing = session.undo(&opened, &target, only.as_deref(), is_preview);
-        session.acting(COMMAND, undoing).await
+        session.undo(opened, &target, only.as_deref(), is_preview).await
     }
 }
 
-async fn preview(hub: &Hub, undo: Undo) -> Result<Value, Error> {
-    let undone = undo.run(&hub.session(), true).await?;
+/// Shows what an undo would change.
+pub(crate) async fn preview(session: &Session, opened: &OpenNotebook, undo: &Undo) -> Result<Value, Error> {
+    let undone = undo.run(session, opened, true).await?;
     let mut html = Fragment::default();
     let names: Vec<_> = undone.operations.iter().map(workspace::Operation::name).collect();
     heading(&format!("Undo {}", names.join(", ")), &mut html);
@@ -270,8 +290,14 @@ async fn preview(hub: &Hub, undo: Undo) -> Result<Value, Error> {
     Ok(json!({ "html": html.as_str() }))
 }
 
-async fn take_back(hub: &Hub, undo: Undo) -> Result<Value, Error> {
-    let undone = undo.run(&hub.session(), false).await?;
+/// Undoes. `by` is what the person has used.
+pub(crate) async fn take_back(
+    session: &Session,
+    opened: &OpenNotebook,
+    undo: &Undo,
+    by: &str,
+) -> Result<Value, Error> {
+    let undone = session.acting(by, undo.run(session, opened, false)).await?;
     let names: Vec<_> = undone.operations.iter().map(workspace::Operation::name).collect();
     let Some(applied) = undone.applied else {
         return Err(Error::new(ErrorKind::Internal, "Nothing was undone.", place::NextStep::ReportBug));

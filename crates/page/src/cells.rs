@@ -1,7 +1,7 @@
 //! The cells of a notebook, each a part of the page.
 
 use std::collections::HashMap;
-use std::hash::{Hash as _, Hasher as _};
+use std::hash::{Hash, Hasher as _};
 
 use html::{Context, Fragment, Libraries};
 use notebook::{Cell, CellId, Edit, MimeBundle, Notebook, Output, one_line};
@@ -128,21 +128,78 @@ pub(crate) fn section<'a>(viewed: &'a Viewed<'_>, near: &Near, digests: &mut Dig
             let far = id.clone();
             return Part::later(id, digest, move || placeholder(&far, index, cell));
         }
-        let content = digests.of(cell);
-        let run = viewed.runs.get(cell.id()).copied();
-        let state = viewed.states.get(index).and_then(Option::as_ref);
-        let mark = viewed.marks.get(cell.id());
-        let digest = digest(&(
-            (index, content, mark, viewed.is_trusted, viewed.libraries.is_empty()),
-            state.map(|state| (state.state.name(), &state.evidence)),
-            run.map(|run| {
-                (run.id.as_str(), run_state(&run.state), prompt(run), run.version, run.execution_count)
-            }),
-        ));
-        let near = id.clone();
-        Part::later(id, digest, move || part(&near, index, cell, viewed, (state, mark, run)))
+        near_part(id, index, cell, viewed, digests)
     });
     Section { name: "cells", parts: parts.collect() }
+}
+
+/// A cell that a browser shows.
+fn near_part<'a>(
+    id: String,
+    index: usize,
+    cell: &'a Cell,
+    viewed: &'a Viewed<'_>,
+    digests: &mut Digests,
+) -> Part<'a> {
+    let run = viewed.runs.get(cell.id()).copied();
+    let state = viewed.states.get(index).and_then(Option::as_ref);
+    let mark = viewed.marks.get(cell.id());
+    let digest = digest(&(
+        (index, digests.of(cell), mark, viewed.is_trusted, viewed.libraries.is_empty()),
+        state.map(|state| (state.state.name(), &state.evidence)),
+        run.map(run_digest),
+    ));
+    let near = id.clone();
+    Part::later(id, digest, move || part(&near, index, cell, viewed, (state, mark, run)))
+}
+
+/// The cells at these indices alone.
+pub(crate) fn chosen<'a>(viewed: &'a Viewed<'_>, indices: &[usize]) -> Vec<Part<'a>> {
+    let cells = viewed.notebook.cells();
+    let known = indices.iter().filter_map(|index| Some((*index, cells.get(*index)?)));
+    let mut digests = Digests::default();
+    known.map(|(index, cell)| near_part(part_id(cell.id()), index, cell, viewed, &mut digests)).collect()
+}
+
+/// Differs whenever what is shown of a run does.
+fn run_digest(run: &SeenRun) -> impl Hash {
+    let of_state = (run_state(&run.state), prompt(run).map(str::to_owned), run.takes_input);
+    (run.id.to_string(), of_state, run.version, run.execution_count)
+}
+
+/// A run as a part of its own: its code, and what that has shown.
+pub(crate) fn run_part(run: &SeenRun, viewed: &Viewed<'_>) -> Part<'static> {
+    let id = format!("run-{}", digest(&run.id.as_str()));
+    let mut html = Fragment::default();
+    let is_running = !run.state.is_over();
+    html.raw(if is_running { "<section class=\"v-cell v-busy\"" } else { "<section class=\"v-cell\"" });
+    html.attribute("id", &id).raw(">");
+    if is_running {
+        html.raw("<div class=\"v-bar\">");
+        running(run, &mut html);
+        html.raw("</div>");
+    }
+    html.raw("<article class=\"cb-cell cb-code-cell\"><pre class=\"cb-source\" tabindex=\"0\">");
+    html.text(&run.source).raw("</pre>");
+    let text_of = |_: &str| None;
+    let mut context = Context::new(viewed.notebook, &text_of);
+    context.libraries = Some(viewed.libraries);
+    let outputs = run.outputs.iter().flat_map(|outputs| outputs.iter());
+    html.raw("<div class=\"cb-outputs\">");
+    for output in outputs {
+        html.append(html::output(output, &context));
+    }
+    html.raw("</div></article></section>");
+    Part::new(id, html)
+}
+
+/// What a run does and since when, and what a person can do about it.
+fn running(run: &SeenRun, html: &mut Fragment) {
+    html.raw("<span class=\"v-state\">").text(run_state(&run.state)).raw("</span> ");
+    if let Some(since) = run.since {
+        elapsed(since, html);
+    }
+    controls(run, html);
 }
 
 fn prompt(run: &SeenRun) -> Option<&str> {
@@ -217,11 +274,7 @@ fn bar(
         html.text(&stale.evidence).raw("</p></details>");
     }
     if let Some(run) = run {
-        html.raw("<span class=\"v-state\">").text(run_state(&run.state)).raw("</span> ");
-        if let Some(since) = run.since {
-            elapsed(since, html);
-        }
-        controls(run, html);
+        running(run, html);
     }
     if let Some(mark) = mark {
         html.raw("<button type=\"button\" class=\"v-mark\" data-do=\"difference\" data-operation=\"")

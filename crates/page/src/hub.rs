@@ -5,8 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-use html::Libraries;
-use notebook::Notebook;
 use parking_lot::Mutex;
 use place::{FoundNotebooks, NotebookPath, RunState};
 use questions::{OpenQuestion, Question};
@@ -14,6 +12,7 @@ use tokio::sync::watch;
 use workspace::{Activity, PERSON, Session, Workspace};
 
 use crate::cells::Near;
+use crate::charts::Charts;
 use crate::machine::{Machine, SeenKernel};
 use crate::pages::{OpenPage, Pages};
 use crate::tabs::ServerTabs;
@@ -39,7 +38,7 @@ pub struct Hub {
     /// How many pages are open, for whoever ends the program without any.
     open: watch::Sender<usize>,
     trusted: Mutex<Vec<NotebookPath>>,
-    libraries: Mutex<HashMap<NotebookPath, Arc<Libraries>>>,
+    charts: Charts,
     /// The last verification of each notebook on a page, in words, with its time.
     verified: Mutex<HashMap<NotebookPath, (SystemTime, String)>>,
     rights: Rights,
@@ -86,13 +85,13 @@ impl Hub {
     ) -> Arc<Self> {
         Arc::new(Self {
             workspace,
+            charts: Charts::new(machine.clone()),
             machine,
             seen: watch::Sender::default(),
             pages: Mutex::default(),
             next_page: AtomicU64::new(1),
             open: watch::Sender::new(0),
             trusted: Mutex::default(),
-            libraries: Mutex::default(),
             verified: Mutex::default(),
             rights,
             all_pages,
@@ -172,19 +171,9 @@ impl Hub {
         self.rights
     }
 
-    /// The libraries for the charts of a notebook, which are read once.
-    pub(crate) async fn libraries(&self, path: &NotebookPath, notebook: &Notebook) -> Arc<Libraries> {
-        if let Some(known) = self.known_libraries(path) {
-            return known;
-        }
-        let found = Arc::new(self.machine.libraries(path, notebook).await);
-        self.libraries.lock().insert(path.clone(), found.clone());
-        found
-    }
-
-    /// The same, if they were read.
-    pub(crate) fn known_libraries(&self, path: &NotebookPath) -> Option<Arc<Libraries>> {
-        self.libraries.lock().get(path).cloned()
+    /// The libraries for charts.
+    pub(crate) fn charts(&self) -> &Charts {
+        &self.charts
     }
 
     pub(crate) fn set_verified(&self, path: NotebookPath, verdict: String) {

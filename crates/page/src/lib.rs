@@ -4,9 +4,12 @@
 //! and sent. `now`, `cells` and `timeline` make HTML of plain data, with the builder of the crate `html`: no text becomes markup.
 //! `hub` looks at the place while a page is open, `stream` is one page, `actions` is what a person does there, and `routes` puts it
 //! behind a listener, which checks Host, Origin and token. `tabs` shows Colab tabs, which only the servers they are connected to reach.
+//! `app` shows one call in a host of MCP Apps, with the parts of the page.
 
 mod actions;
+mod app;
 mod cells;
+mod charts;
 mod hub;
 mod machine;
 mod notices;
@@ -24,6 +27,8 @@ mod tests;
 mod timeline;
 mod words;
 
+pub use app::{View, document};
+pub use charts::Charts;
 pub use hub::{Hub, Rights};
 pub use machine::{Machine, SeenKernel, SeenRun, SeenSource, already_ended};
 pub use own_runs::{OwnRuns, Runs};

@@ -101,18 +101,22 @@ impl Known {
                 }
                 now
             }
-            before => Self { changed_at: Instant::now(), seen: seen_run(run, version, before) },
+            before => {
+                let since = before.and_then(|known| known.seen.since);
+                Self { changed_at: Instant::now(), seen: seen_run(run, version, since) }
+            }
         }
     }
 }
 
-fn seen_run(run: &Run, version: u64, before: Option<Known>) -> SeenRun {
+/// A run as it is now. `before` is what it had as `since` when it was seen last.
+pub(crate) fn seen_run(run: &Run, version: u64, before: Option<SystemTime>) -> SeenRun {
     let view = run.view();
     let is_over = view.state.is_over();
     let since = SystemTime::now().checked_sub(view.elapsed);
     // Measured again, the same moment would be another number, and the page would change.
     let is_same = |shown: &SystemTime| is_over || since.is_some_and(|since| is_near(*shown, since));
-    let since = before.and_then(|known| known.seen.since).filter(is_same).or(since);
+    let since = before.filter(is_same).or(since);
     SeenRun {
         id: run.id().clone(),
         notebook: run.cell().map(|cell| cell.path.clone()),

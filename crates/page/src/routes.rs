@@ -28,7 +28,7 @@ use crate::tabs::TabServer;
 /// Where the page is.
 pub const PATH: &str = "/view";
 const SHELL: &str = include_str!("page/shell.html");
-const SCRIPT: &str = include_str!("page/page.js");
+const SCRIPT: &str = concat!(include_str!("page/parts.js"), include_str!("page/page.js"));
 const FRAME: &str = include_str!("page/frame.html");
 const STYLE: &str = include_str!("page/page.css");
 

@@ -219,7 +219,7 @@ impl Page {
             && shown.searched.as_ref().is_none_or(|searched| !notebook.has_cells_of(searched))
         {
             if shown.libraries.is_empty() && cells::has_charts(&notebook) {
-                shown.libraries = self.guard.hub().libraries(shown.notebook.path(), &notebook).await;
+                shown.libraries = self.guard.hub().charts().of(shown.notebook.path(), &notebook).await;
             }
             shown.searched = Some(notebook.clone());
         }
@@ -235,7 +235,11 @@ impl Page {
 }
 
 /// The stale state of each cell, if anything is known of the notebook's runs.
-fn states(session: &Session, opened: &OpenNotebook, notebook: &Notebook) -> Vec<Option<StaleJudgement>> {
+pub(crate) fn states(
+    session: &Session,
+    opened: &OpenNotebook,
+    notebook: &Notebook,
+) -> Vec<Option<StaleJudgement>> {
     let known = calls::replies::cell_text::cell_states(session, opened, notebook);
     if !known.has_runs() {
         return Vec::new();

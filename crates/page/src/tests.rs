@@ -194,6 +194,26 @@ fn no_text_about_a_cell_becomes_markup() {
 }
 
 #[test]
+fn no_code_of_a_run_without_a_cell_becomes_markup() {
+    let (notebook, marks, libraries) = (notebook("x"), HashMap::new(), Libraries::default());
+    let viewed = Viewed {
+        notebook: &notebook,
+        states: Vec::new(),
+        marks: &marks,
+        runs: HashMap::new(),
+        is_trusted: true,
+        libraries: &libraries,
+    };
+    assert_same_shape(|text| {
+        let runs = [run(text, asks(text, false)), run(&format!("{text}, over"), RunState::Done)];
+        rendered(&[Section {
+            name: "cells",
+            parts: runs.iter().map(|run| cells::run_part(run, &viewed)).collect(),
+        }])
+    });
+}
+
+#[test]
 fn no_cell_has_a_button_or_an_element_of_the_page() {
     let libraries = Libraries::default();
     for attack in attacks() {

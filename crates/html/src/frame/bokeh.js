@@ -1,4 +1,4 @@
 "use strict";
-function draw(script) {
-  (0, eval)(script);
+function draw(script, run) {
+  run(script);
 }

@@ -4,7 +4,6 @@
   const byId = (id) => document.getElementById(id);
   const said = byId("said"), dialog = byId("dialog"), cells = byId("cells");
   const sections = ["runs", "questions", "agents", "kernels", "notebooks", "source", "cells", "verified", "history"];
-  const libraries = new Map();
   const digests = new Map();
   const place = new URLSearchParams(location.hash.slice(1));
   // Whether the page is in a server that knows the person by its own login.
@@ -102,13 +101,13 @@
     }
     for (const update of event.updates ?? []) apply(update);
     for (const notice of event.notices ?? []) notify(notice);
-    tick();
+    parts.tick();
   }
 
-  function apply({ section, order, parts }) {
+  function apply({ section, order, parts: changed }) {
     const list = byId(section);
     const template = document.createElement("template");
-    for (const [id, digest, html] of parts) {
+    for (const [id, digest, html] of changed) {
       template.innerHTML = html;
       const made = template.content.firstElementChild;
       prepare(made);
@@ -116,7 +115,7 @@
       const present = byId(id);
       if (!present) list.append(made);
       else if (section === "cells" && present.classList.contains("v-far") !== made.classList.contains("v-far")) exchange(present, made);
-      else morph(present, made);
+      else parts.morph(present, made);
       if (section === "cells") observe(byId(id));
     }
     if (!order) return;
@@ -149,22 +148,6 @@
       frame.removeAttribute("srcdoc");
       frame.setAttribute("src", "view/frame");
     }
-  }
-
-  // Makes an element like another one, and leaves what is alike: focus, selection, scroll positions and typed text stay.
-  function morph(from, to) {
-    if (from.isEqualNode(to)) return;
-    if (from.nodeType !== to.nodeType || from.nodeName !== to.nodeName || from.nodeName === "IFRAME") return from.replaceWith(to);
-    if (from.nodeType !== Node.ELEMENT_NODE) { from.data = to.data; return; }
-    for (const { name } of [...from.attributes]) {
-      // The person has opened it.
-      if (!to.hasAttribute(name) && !(name === "open" && from.nodeName === "DETAILS") && name !== "style") from.removeAttribute(name);
-    }
-    for (const { name, value } of to.attributes) if (from.getAttribute(name) !== value) from.setAttribute(name, value);
-    if (from.nodeName === "TIME") return;
-    const [old, made] = [[...from.childNodes], [...to.childNodes]];
-    made.forEach((child, index) => (old[index] ? morph(old[index], child) : from.append(child)));
-    old.slice(made.length).forEach((child) => child.remove());
   }
 
   // Which cells are near.
@@ -321,57 +304,16 @@
     shown.onclick = () => { focus(); shown.close(); };
   }
 
-  // Times. Only text that differs is written.
-
-  function tick() {
-    const now = Date.now();
-    for (const time of document.querySelectorAll("time[data-since]")) write(time, duration(now - Number(time.dataset.since)));
-    for (const time of document.querySelectorAll("time[data-ago]")) write(time, since(now - Number(time.dataset.ago)));
-    for (const time of document.querySelectorAll("time[data-at]")) write(time, new Date(Number(time.dataset.at)).toLocaleTimeString());
-  }
-  function write(time, text) { if (time.textContent !== text) time.textContent = text; }
-  function duration(millis) {
-    const seconds = Math.max(0, Math.floor(millis / 1000));
-    const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
-    const two = (number) => String(number).padStart(2, "0");
-    return hours ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`;
-  }
-  function since(millis) {
-    const minutes = Math.floor(millis / 60000);
-    if (minutes < 1) return "just now";
-    if (minutes < 60) return `${minutes} min ago`;
-    if (minutes < 1440) return `${Math.floor(minutes / 60)} h ago`;
-    return `${Math.floor(minutes / 1440)} d ago`;
-  }
-  setInterval(tick, 1000);
-
-  // Frames: each gets its document once, and its height.
-
-  addEventListener("message", (event) => {
-    const frame = [...document.querySelectorAll("iframe.cb-frame")].find((it) => it.contentWindow === event.source);
-    if (!frame || !event.data || typeof event.data !== "object") return;
-    if (event.data.empty === true && !frame.dataset.filled) {
+  parts.serve((library) => ({
+    key: `${notebook} ${library}`,
+    answer: () => request("act", { do: "library", notebook, library }).then((answer) => answer.json()),
+  }), {
+    filled(frame, said) {
+      if (said.empty !== true || frame.dataset.filled) return;
       frame.dataset.filled = "true";
       frame.contentWindow.postMessage({ document: frame.dataset.document }, "*");
-    }
-    if (event.data.ready === true && !frame.dataset.ready) {
-      frame.dataset.ready = "true";
-      sources(frame.dataset.library).then((found) => frame.contentWindow?.postMessage({ sources: found }, "*"));
-    }
-    const height = Number(event.data.height);
-    if (height > 20) frame.style.height = `${Math.min(Math.ceil(height), 4000)}px`;
+    },
   });
-
-  // The scripts of a library, which are asked for once.
-  function sources(library) {
-    if (!library) return Promise.resolve([]);
-    const key = `${notebook} ${library}`;
-    if (!libraries.has(key)) {
-      const asked = request("act", { do: "library", notebook, library }).then((answer) => answer.json());
-      libraries.set(key, asked.then((found) => found.sources ?? []).catch(() => []));
-    }
-    return libraries.get(key);
-  }
 
   byId("root").textContent = root.startsWith("tabs:") ? "Colab tabs" : root;
   entitle();

@@ -1,0 +1,299 @@
+//! The view of one tool call in a host of MCP Apps: a document in the conversation, which gets the parts that it lacks as the page
+//! does, by calls in place of a stream, and sends what the person does. It reaches nothing but its host.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use html::Fragment;
+use notebook::{CellId, CellRef, Notebook, Output, one_line};
+use place::{Error, ErrorKind, NextStep, NotebookPath, RunId};
+use runs::{OpenNotebook, Run};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use workspace::{RunAction, Session};
+
+use crate::actions::{Action, difference, preview, record, sources, take_back};
+use crate::cells::{Viewed, chosen, has_charts, run_part};
+use crate::charts::Charts;
+use crate::hub::Rights;
+use crate::machine::SeenRun;
+use crate::own_runs::seen_run;
+use crate::parts::{Known, Part, Section, updates};
+use crate::stream::states;
+use crate::timeline;
+use crate::words::run_state;
+
+/// What made a change, in the record.
+const TOOL: &str = "view_act";
+/// How many runs and cells a view shows.
+const MAX_SHOWN: usize = 50;
+
+/// The document of every view. It has all that it needs.
+pub fn document() -> String {
+    let style = [html::STYLE, include_str!("page/page.css"), include_str!("page/app.css")].concat();
+    let script = [include_str!("page/parts.js"), include_str!("page/app.js")].concat();
+    let shell = include_str!("page/app.html");
+    shell.replacen("/* style */", &style, 1).replacen("/* script */", &script, 1)
+}
+
+/// What a view may see and do.
+pub struct View<'a> {
+    /// The agent's.
+    pub session: &'a Session,
+    pub charts: Option<&'a Charts>,
+    pub rights: Rights,
+}
+
+/// What a view has and shows.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Shown {
+    /// A name of the agent's or a path; by default its current notebook.
+    notebook_name: Option<String>,
+    /// Cells as agents name them.
+    cells: Vec<String>,
+    runs: Vec<String>,
+    /// The code of a call that has not answered yet: its run is not known otherwise.
+    source: Option<String>,
+    /// All runs of the notebook that are not over.
+    live: bool,
+    history: bool,
+    /// Whether the person has said that scripts of outputs may run.
+    trusted: bool,
+    known: Known,
+}
+
+impl View<'_> {
+    /// What a view lacks of what it shows.
+    pub async fn fragment(&self, arguments: Value) -> Result<Value, Error> {
+        let shown: Shown = serde_json::from_value(arguments).map_err(|error| unreadable(&error))?;
+        let journal = self.session.workspace().journal();
+        let ids = shown.runs.iter().take(MAX_SHOWN);
+        let mut runs: Vec<_> = ids.filter_map(|id| journal.run(&RunId::from(id.trim())).ok()).collect();
+        if let Some(source) = &shown.source {
+            let is_it = |run: &Arc<Run>| !run.is_closed() && run.source() == source;
+            runs.extend(journal.runs().into_iter().find(is_it));
+        }
+        let viewer = self.person();
+        let of_run = runs.iter().find_map(|run| Some(run.cell()?.path.to_string()));
+        let names_notebook = shown.live || shown.history || !shown.cells.is_empty();
+        let opened = match of_run.or_else(|| shown.notebook_name.clone()) {
+            Some(name) => Some(self.opened(&viewer, Some(&name)).await?),
+            None if names_notebook => Some(self.opened(&viewer, None).await?),
+            None => {
+                let current = self.opened(&viewer, None).await.ok();
+                current.filter(|opened| runs.iter().any(|run| is_in_kernel_of(run, opened)))
+            }
+        };
+        let notebook = match &opened {
+            Some(opened) => opened.document().snapshot().await?,
+            None => Notebook::new(),
+        };
+        let mut cells: Vec<_> =
+            shown.cells.iter().take(MAX_SHOWN).filter_map(|cell| named(&notebook, cell)).collect();
+        if let Some(opened) = &opened {
+            if shown.live {
+                runs.extend(journal.unfinished(opened.path()).into_iter().take(MAX_SHOWN));
+            }
+            runs.extend(
+                cells
+                    .iter()
+                    .filter_map(|index| journal.latest_of(opened.path(), notebook.cells()[*index].id())),
+            );
+        }
+        let mut seen = HashSet::new();
+        runs.retain(|run| seen.insert(run.id().clone()));
+        let is_active = runs.iter().any(|run| !run.is_closed());
+        let seen: Vec<SeenRun> = runs.iter().map(|run| self.seen(run)).collect();
+        let (of_cells, alone): (Vec<_>, Vec<_>) = seen.iter().partition(|run| self.is_latest(run, &notebook));
+        let latest: HashMap<&CellId, &SeenRun> =
+            of_cells.into_iter().filter_map(|run| Some((run.cell.as_ref()?, run))).collect();
+        cells.extend(latest.keys().filter_map(|id| Some(notebook.cell(id)?.0)));
+        cells.sort_unstable();
+        cells.dedup();
+        // The record is on a disk, and while code runs, views ask often.
+        let past = match &opened {
+            Some(opened) if !is_active => viewer.history(opened, None).await.unwrap_or_default(),
+            _ => Vec::new(),
+        };
+        let marks = timeline::marks(&past);
+        let libraries = match (self.charts, &opened) {
+            (Some(charts), Some(opened))
+                if alone.iter().any(|run| shows_chart(run)) || has_charts(&notebook) =>
+            {
+                charts.of(opened.path(), &notebook).await
+            }
+            _ => Arc::default(),
+        };
+        let viewed = Viewed {
+            notebook: &notebook,
+            states: opened.as_ref().map(|opened| states(&viewer, opened, &notebook)).unwrap_or_default(),
+            marks: &marks,
+            runs: latest,
+            is_trusted: shown.trusted,
+            libraries: &libraries,
+        };
+        let mut parts = chosen(&viewed, &cells);
+        parts.extend(alone.into_iter().map(|run| run_part(run, &viewed)));
+        let mut sections = vec![
+            Section { name: "head", parts: head(opened.as_deref(), &runs).into_iter().collect() },
+            Section { name: "cells", parts },
+        ];
+        if shown.history {
+            sections.push(timeline::section(&past));
+        }
+        let mut known = shown.known;
+        let (updates, is_all) = updates(&mut known, &sections);
+        let ids = cells.iter().map(|index| notebook.cells()[*index].id().to_string());
+        Ok(json!({
+            "updates": updates,
+            "behind": !is_all,
+            "active": is_active,
+            "notebook": opened.map(|opened| opened.path().to_string()),
+            "cells": ids.collect::<Vec<_>>(),
+            "runs": runs.iter().map(|run| run.id().to_string()).collect::<Vec<_>>(),
+        }))
+    }
+
+    /// Does what the person wants, with the arguments of the page's actions.
+    pub async fn act(&self, arguments: Value) -> Result<Value, Error> {
+        let action: Action = serde_json::from_value(arguments).map_err(|error| unreadable(&error))?;
+        self.rights.check(&action)?;
+        let (person, workspace) = (self.person(), self.session.workspace());
+        match action {
+            Action::Interrupt { run } => {
+                let run = workspace.journal().run(&RunId::from(run))?;
+                workspace.runner().interrupt_run(&run).await?;
+                record(&person, self.notebook_of(&run), run.id(), RunAction::Interrupted, TOOL).await;
+                Ok(json!({ "said": format!("Run {} is being interrupted.", run.id()) }))
+            }
+            Action::Answer { run, line } => {
+                let run = workspace.journal().run(&RunId::from(run))?;
+                if !run.answer_input(line) {
+                    let cause = format!("Run {} is not waiting for input.", run.id());
+                    return Err(Error::new(ErrorKind::InvalidArgument, cause, "Look at its cell."));
+                }
+                record(&person, self.notebook_of(&run), run.id(), RunAction::AnsweredInput, TOOL).await;
+                Ok(json!({ "said": "The line was sent." }))
+            }
+            Action::Difference { notebook, operation, cell } => {
+                let opened = self.opened(&person, Some(&notebook)).await?;
+                difference(&person, &opened, operation, cell).await
+            }
+            Action::Preview(undo) => {
+                let opened = self.opened(&person, Some(&undo.notebook)).await?;
+                preview(&person, &opened, &undo).await
+            }
+            Action::Undo(undo) => {
+                let opened = self.opened(&person, Some(&undo.notebook)).await?;
+                take_back(&person, &opened, &undo, TOOL).await
+            }
+            Action::Library { notebook, library } => match self.charts {
+                Some(charts) => Ok(sources(charts, notebook, &library)),
+                None => Ok(json!({})),
+            },
+            _ => Err(Error::new(ErrorKind::Unsupported, "A view cannot do that.", "Use the live page.")),
+        }
+    }
+
+    /// A session of the person, for one call.
+    fn person(&self) -> Session {
+        let session = Session::new(self.session.workspace().clone());
+        session.introduce_person();
+        session
+    }
+
+    /// A notebook by a name of the agent's or its path. It is opened for this call alone: no view keeps open what the agent has closed.
+    async fn opened(&self, viewer: &Session, name: Option<&str>) -> Result<Arc<OpenNotebook>, Error> {
+        let name = name.map(str::to_owned).or_else(|| self.session.current());
+        let Some(name) = name else { return self.session.notebook(None).await };
+        let names = self.session.names().into_iter();
+        let path = names.into_iter().find(|(of, _)| *of == name).map_or(name, |(_, path)| path.to_string());
+        let open = self.session.workspace().open_notebooks();
+        match open.into_iter().find(|opened| opened.path().as_str() == path) {
+            Some(opened) => Ok(opened),
+            None => viewer.notebook(Some(&path)).await,
+        }
+    }
+
+    /// The notebook of a run, by its cell or by its kernel.
+    fn notebook_of(&self, run: &Run) -> Option<NotebookPath> {
+        let of_cell = run.cell().map(|cell| cell.path.clone());
+        let open = self.session.workspace().open_notebooks().into_iter();
+        of_cell.or_else(|| {
+            let mut of_kernel = open.filter(|opened| is_in_kernel_of(run, opened));
+            of_kernel.next().map(|opened| opened.path().clone())
+        })
+    }
+
+    fn seen(&self, run: &Run) -> SeenRun {
+        let version = *run.changes().borrow();
+        let seen = seen_run(run, version, None);
+        let may = self.rights.runs;
+        SeenRun {
+            // Until they are stored.
+            is_recent: !run.is_closed(),
+            takes_input: may,
+            is_interruptible: may && seen.is_interruptible,
+            ..seen
+        }
+    }
+
+    /// Whether a run is the newest of a cell of the notebook.
+    fn is_latest(&self, run: &SeenRun, notebook: &Notebook) -> bool {
+        let (Some(path), Some(cell)) = (&run.notebook, &run.cell) else { return false };
+        let latest = self.session.workspace().journal().latest_of(path, cell);
+        notebook.cell(cell).is_some() && latest.is_some_and(|latest| *latest.id() == run.id)
+    }
+}
+
+/// Whether a run without a cell belongs to a notebook.
+fn is_in_kernel_of(run: &Run, opened: &OpenNotebook) -> bool {
+    run.kernel().zip(opened.kernel()).is_some_and(|(one, other)| one.id() == other.id())
+}
+
+/// Whether a run has shown a chart that a library draws.
+fn shows_chart(run: &SeenRun) -> bool {
+    let mut outputs = run.outputs.iter().flat_map(|outputs| outputs.iter());
+    outputs.any(|output| match output {
+        Output::Display(bundle) | Output::Result { bundle, .. } => {
+            bundle.data.members().any(|(mime, _)| mime.starts_with("application/vnd."))
+        }
+        _ => false,
+    })
+}
+
+fn named(notebook: &Notebook, cell: &str) -> Option<usize> {
+    notebook.resolve(&CellRef::parse(cell)).ok()
+}
+
+fn unreadable(error: &serde_json::Error) -> Error {
+    Error::new(ErrorKind::InvalidArgument, error.to_string(), NextStep::ReportBug)
+}
+
+/// The line above: the notebook, its kernel, and what the last run does or how it ended.
+fn head(opened: Option<&OpenNotebook>, runs: &[Arc<Run>]) -> Option<Part<'static>> {
+    let run = runs.iter().find(|run| !run.state().is_over()).or(runs.last());
+    if opened.is_none() && run.is_none() {
+        return None;
+    }
+    let mut html = Fragment::default();
+    html.raw("<p id=\"head-line\" class=\"v-bar\">");
+    if let Some(opened) = opened {
+        html.raw("<strong>").text(&one_line(opened.path())).raw("</strong> ");
+        if let Some(kernel) = opened.kernel() {
+            html.raw("<span class=\"v-none\">")
+                .text(&one_line(&kernel.description().display_name))
+                .raw("</span> ");
+        }
+    }
+    if let Some(run) = run {
+        let (state, took) = (run.state(), run.elapsed());
+        html.raw("<span class=\"v-state\">").text(run_state(&state)).raw("</span> ");
+        if state.is_over() {
+            html.raw("<span class=\"v-none\">").text(&format!("{:.1} s", took.as_secs_f64())).raw("</span>");
+        }
+    }
+    html.raw("</p>");
+    Some(Part::new("head-line".to_owned(), html))
+}

@@ -1,0 +1,212 @@
+// The script of a view: speaks with its host, gets the parts that it lacks, and sends what the person does.
+(() => {
+  const byId = (id) => document.getElementById(id);
+  const dialog = byId("dialog"), sections = ["head", "cells", "history"];
+  const digests = new Map();
+  // What it asks for.
+  const asked = { cells: [], runs: [] };
+  let input = {}, tool = "", result = null, isTrusted = false, isAsking = false, isOver = false, timer = null;
+
+  // The bridge: JSON-RPC in messages to the host, which is the parent.
+
+  const waiting = new Map();
+  let last = 0;
+  const post = (message) => parent.postMessage({ jsonrpc: "2.0", ...message }, "*");
+  const notify = (method, params = {}) => post({ method, params });
+  function request(method, params) {
+    const id = ++last;
+    return new Promise((resolve, reject) => {
+      waiting.set(id, { resolve, reject });
+      post({ id, method, params });
+    });
+  }
+
+  addEventListener("message", ({ source, data }) => {
+    if (source !== parent || data?.jsonrpc !== "2.0") return;
+    const { id, method, params } = data;
+    if (method === undefined) {
+      const call = waiting.get(id);
+      waiting.delete(id);
+      if (data.error) call?.reject(new Error(data.error.message)); else call?.resolve(data.result);
+    } else if (id === undefined) {
+      notices[method]?.(params ?? {});
+    } else if (method === "ping" || method === "ui/resource-teardown") {
+      if (method !== "ping") isOver = true;
+      post({ id, result: {} });
+    } else {
+      post({ id, error: { code: -32601, message: method } });
+    }
+  });
+
+  const notices = {
+    "ui/notifications/tool-input": ({ arguments: given }) => { input = given ?? {}; named(); look(); },
+    "ui/notifications/tool-result": (given) => { result = given; found(); look(); },
+    "ui/notifications/tool-cancelled": () => { result ??= { content: [] }; look(); },
+    "ui/notifications/host-context-changed": adapt,
+  };
+
+  function adapt({ theme, styles, toolInfo }) {
+    const root = document.documentElement;
+    if (theme) root.style.colorScheme = theme;
+    for (const [name, value] of Object.entries(styles?.variables ?? {})) if (value) root.style.setProperty(name, value);
+    if (toolInfo?.tool?.name) tool = toolInfo.tool.name;
+  }
+
+  // The text of an answer to one of our own tools, which is JSON.
+  async function call(name, given) {
+    const { content, isError } = await request("tools/call", { name, arguments: given });
+    const text = content.map((part) => part.text ?? "").join("");
+    if (isError) throw new Error(text);
+    return JSON.parse(text);
+  }
+
+  // What the call is about.
+
+  function named() {
+    const { notebook_name: notebook, cell_id: id, cell_index: index, run_id: run } = input;
+    if (notebook) asked.notebook_name = String(notebook);
+    const cell = id || String(index ?? "").replace(/^\d+$/, "#$&");
+    if (cell && !("cell_source" in input)) asked.cells = [...asked.cells, String(cell)];
+    if (run) asked.runs = [...asked.runs, String(run)];
+    const source = input.cell_source ?? input.code;
+    if (source) asked.source = String(source);
+    // `run_cells` names no cell of which the runs are known before it answers.
+    asked.live = tool === "run_cells" || ["all", "stale", "from", "through"].some((name) => name in input);
+  }
+
+  function found() {
+    delete asked.source;
+    const text = texts().join("\n");
+    // The last line of a reply about a run, or about several; others may name the runs of other calls.
+    for (const [, runs] of text.matchAll(/(?:\] run|: runs) ((?:r\d[\w-]*(?:, )?)+)/g)) {
+      asked.runs = [...asked.runs, ...runs.split(", ").filter(Boolean)];
+    }
+    asked.history = ["history", "undo"].includes(tool) || /^(Undone, in |Would undo, in |o\d+ \d{4}-)/m.test(text);
+  }
+
+  function texts() { return result.content.filter((part) => part.type === "text").map((part) => part.text); }
+
+  // Gets what it lacks: again each second while code runs and somebody can see it.
+  async function look() {
+    clearTimeout(timer);
+    if (isAsking || isOver) return;
+    isAsking = true;
+    const had = result, sent = { ...asked, trusted: isTrusted, known: known() };
+    let answer = {};
+    try {
+      answer = await call("view_fragment", sent);
+      for (const update of answer.updates) apply(update);
+      // By the ids that they keep, with what has become known since.
+      for (const name of ["cells", "runs"]) asked[name] = [...answer[name], ...asked[name].slice(sent[name].length)];
+      if (answer.notebook) asked.notebook_name = answer.notebook;
+      asked.live = asked.live && (answer.active || !result);
+    } catch (error) {
+      if (!result) answer.active = true; else say(error.message);
+    }
+    isAsking = false;
+    if (had && had === result) showResult();
+    parts.tick();
+    if (answer.behind || had !== result) look();
+    else if ((answer.active || !result) && !document.hidden) timer = setTimeout(look, 1000);
+  }
+
+  function known() {
+    return Object.fromEntries(sections.map((section) => [section, [...byId(section).children].map((it) => [it.id, digests.get(it.id)])]));
+  }
+
+  function apply({ section, order, parts: changed }) {
+    const list = byId(section), template = document.createElement("template");
+    for (const [id, digest, html] of changed) {
+      template.innerHTML = html;
+      const made = template.content.firstElementChild;
+      digests.set(id, digest);
+      if (byId(id)) parts.morph(byId(id), made); else list.append(made);
+    }
+    if (!order) return;
+    for (const child of [...list.children]) if (!order.includes(child.id)) child.remove();
+    order.forEach((id, index) => {
+      if (byId(id) && list.children[index] !== byId(id)) list.insertBefore(byId(id), list.children[index] ?? null);
+    });
+  }
+
+  // What no cell shows: a refusal, a verification, a run that is forgotten.
+  function showResult() {
+    const place = byId("result");
+    if (place.childElementCount || byId("cells").childElementCount || tool === "history") return;
+    for (const part of result.content) {
+      const made = document.createElement(part.type === "image" ? "img" : "pre");
+      if (part.type === "image") Object.assign(made, { alt: "Output image", src: `data:${part.mimeType};base64,${part.data}` });
+      else made.textContent = part.text ?? "";
+      place.append(made);
+    }
+  }
+
+  // What the person does.
+
+  function say(text) { byId("said").textContent = text; }
+
+  function show(html) {
+    dialog.innerHTML = html ?? "";
+    dialog.hidden = !html;
+    if (html) dialog.focus();
+  }
+
+  const ofOperation = ({ operation, cell, sinceOperation }) =>
+    ({ notebook: asked.notebook_name, operation: Number(operation), cell, since: !!sinceOperation });
+  const actions = {
+    interrupt: ({ run }) => ({ run }),
+    answer: ({ run }, form) => ({ run, line: form.querySelector("input").value }),
+    difference: ({ operation, cell }) => ({ notebook: asked.notebook_name, operation: Number(operation), cell }),
+    preview: ofOperation,
+    undo: ofOperation,
+  };
+
+  async function act(what, element) {
+    if (what === "close") return show();
+    if (what === "trust") { isTrusted = true; return look(); }
+    if (!actions[what]) return;
+    const given = JSON.parse(JSON.stringify({ do: what, ...actions[what](element.dataset, element) }));
+    const field = element.querySelector("input");
+    if (field) field.value = "";
+    try {
+      const answer = await call("view_act", given);
+      show(answer.html);
+      say(answer.said ?? "");
+    } catch (error) {
+      say(error.message);
+    }
+    look();
+  }
+
+  // Hosts forbid forms to be sent.
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("button");
+    if (!button) return;
+    event.preventDefault();
+    const form = button.closest("form[data-do]");
+    if (form) act(form.dataset.do, form); else if (button.dataset.do) act(button.dataset.do, button);
+  });
+  document.addEventListener("keydown", (event) => {
+    const form = event.key === "Enter" && event.target.closest("form[data-do]");
+    if (form && event.target.nodeName === "INPUT") { event.preventDefault(); act(form.dataset.do, form); }
+  });
+  document.addEventListener("visibilitychange", () => { if (!document.hidden) look(); });
+
+  parts.serve((library) => ({
+    key: library,
+    answer: () => call("view_act", { do: "library", notebook: asked.notebook_name, library }),
+  }), { isInline: true });
+
+  new ResizeObserver(() => {
+    notify("ui/notifications/size-changed", { width: innerWidth, height: Math.ceil(document.body.getBoundingClientRect().height) });
+  }).observe(document.body);
+
+  request("ui/initialize", {
+    appInfo: { name: "Cellbridge", version: "1" },
+    appCapabilities: { availableDisplayModes: ["inline", "fullscreen"] },
+    protocolVersion: "2026-01-26",
+  }).then(({ hostContext }) => {
+    adapt(hostContext ?? {});
+    notify("ui/notifications/initialized");
+  });
+})();
