@@ -8,6 +8,7 @@ import os
 from functools import partial
 
 from jupyter_server.extension.application import ExtensionApp
+from jupyter_server.utils import url_path_join
 from traitlets import Bool, Float, Int, List, Unicode, default
 from traitlets.config import Config
 
@@ -18,6 +19,7 @@ from .handler import McpHandler, ViewDataHandler, ViewHandler
 from .managers import connection_file, kernels, notebook_file
 from .installed import has_commands, has_rooms
 from .private_socket import PrivateSocket
+from .websocket import McpSocketHandler, WebSocketRequest
 
 
 class CellbridgeApp(ExtensionApp):
@@ -173,6 +175,9 @@ class CellbridgeApp(ExtensionApp):
             os.close(os.open(self.otel_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600))
 
     def initialize_handlers(self) -> None:
+        # Before the handlers of requests, which have the same path.
+        sockets = WebSocketRequest(url_path_join(self.serverapp.base_url, McpSocketHandler.pattern))
+        self.serverapp.web_app.add_handlers(".*$", [(sockets, McpSocketHandler, {"extension": self})])
         for handler in (McpHandler, ViewHandler, ViewDataHandler):
             self.handlers.append((handler.pattern, handler, {"extension": self}))
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 
 from jupyter_server.base.handlers import APIHandler, JupyterHandler
-from jupyter_server.utils import ensure_async
 from tornado import web
 from tornado.iostream import StreamClosedError
 
-from .user import credential, identity, user_key
+from .user import credential, identity, permissions, user_key
 
 # Headers that Tornado sets itself.
 FRAMING = {"connection", "content-length", "transfer-encoding"}
@@ -53,18 +52,7 @@ class McpHandler(APIHandler):
             self.on_connection_close()
 
     async def _permissions(self) -> tuple[bool, ...]:
-        """Whether the authorizer lets this user read, write, execute, and see kernels."""
-        own = self.auth_resource
-        # Rust connects to kernels directly, without the handlers that would check this.
-        kernels = "kernels"
-        actions = (("read", own), ("write", own), ("read", kernels), ("execute", own), ("execute", kernels))
-        read, write, sees_kernels, *execute = [
-            bool(await ensure_async(self.authorizer.is_authorized(self, self.current_user, *action)))
-            for action in actions
-        ]
-        if not (read or write or all(execute)):
-            raise web.HTTPError(403)
-        return read, write, all(execute), sees_kernels
+        return await permissions(self)
 
     def _start(self, status: int, headers: list[tuple[str, str]]) -> None:
         self.set_status(status)

@@ -1,4 +1,4 @@
-"""The user who makes a request, and with which credential."""
+"""The user who makes a request, with which credential, and what the user may do."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import hashlib
 import re
 
 from jupyter_server.base.handlers import JupyterHandler
+from jupyter_server.utils import ensure_async
+from tornado import web
 
 
 def user_key(handler: JupyterHandler) -> str:
@@ -34,3 +36,18 @@ def identity(handler: JupyterHandler) -> list[tuple[str, str]]:
     if token and "Authorization" not in handler.request.headers:
         headers.append(("Authorization", f"token {token}"))
     return headers
+
+
+async def permissions(handler: JupyterHandler) -> tuple[bool, ...]:
+    """Whether the authorizer lets this user read, write, execute, and see kernels."""
+    own = handler.auth_resource
+    # Rust connects to kernels directly, without the handlers that would check this.
+    kernels = "kernels"
+    actions = (("read", own), ("write", own), ("read", kernels), ("execute", own), ("execute", kernels))
+    read, write, sees_kernels, *execute = [
+        bool(await ensure_async(handler.authorizer.is_authorized(handler, handler.current_user, *action)))
+        for action in actions
+    ]
+    if not (read or write or all(execute)):
+        raise web.HTTPError(403)
+    return read, write, all(execute), sees_kernels

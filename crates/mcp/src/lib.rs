@@ -30,7 +30,7 @@ mod transport;
 
 pub use metrics::{Calls, Metrics};
 pub use server::Server;
-pub use transport::embedded::{Embedded, PageFiles};
+pub use transport::embedded::{Embedded, PageFiles, SocketSession};
 pub use transport::http::{serve_http, serve_page};
 pub use transport::http_auth::HttpAuth;
 pub use transport::session_pool::SessionLimits;

@@ -19,6 +19,7 @@ use crate::config::Config;
 use crate::future::{self, guarded};
 use crate::http::{self, Answer};
 use crate::managers::{Callbacks, Managers};
+use crate::socket_session::SocketSession;
 use crate::user::User;
 use crate::{logging, runtime};
 
@@ -82,11 +83,8 @@ impl Core {
         may: (bool, bool, bool, bool),
     ) -> PyResult<Bound<'py, PyAny>> {
         guarded(|| {
-            let shared = self.shared()?;
+            let shared = self.running()?;
             let runtime = runtime::start()?;
-            if shared.shutdown.is_cancelled() {
-                return Err(PyRuntimeError::new_err("cellbridge is shut down"));
-            }
             let request = http::request(method, path, &headers, Bytes::from_owner(body))?;
             // A browser asks for them without its XSRF token, which must not take the place of the other requests' headers.
             if let Some(answer) = shared.files.answer(&request) {
@@ -101,6 +99,25 @@ impl Core {
             let may = permissions(may);
             let answer = async move { Answer::collect(user.embedded.answer(request, may).await).await };
             pass_on(event_loop, runtime, answer, shared.shutdown.clone())
+        })
+    }
+
+    /// A session for a WebSocket whose handshake had these headers; `None` if there are as many as there may be. The rest as for `answer`.
+    #[expect(clippy::needless_pass_by_value, reason = "Python's arguments arrive by value")]
+    fn open_socket(
+        &self,
+        event_loop: &Bound<'_, PyAny>,
+        headers: Vec<(String, String)>,
+        user: &str,
+        credential: &str,
+        may: (bool, bool, bool, bool),
+    ) -> PyResult<Option<SocketSession>> {
+        guarded(|| {
+            let shared = self.running()?;
+            let _entered = runtime::start()?.enter();
+            let caller = Caller { user: user.to_owned(), credential: credential.to_owned(), may };
+            let user = shared.user(caller, &headers, event_loop);
+            Ok(user.embedded.open_socket(permissions(may)).map(SocketSession::new))
         })
     }
 
@@ -148,6 +165,13 @@ impl Core {
 impl Core {
     fn shared(&self) -> PyResult<&Arc<Shared>> {
         self.0.as_ref().ok_or_else(|| PyRuntimeError::new_err("cellbridge is shut down"))
+    }
+
+    /// Fails after the server's shutdown has begun.
+    fn running(&self) -> PyResult<&Arc<Shared>> {
+        let is_running = |shared: &&Arc<Shared>| !shared.shutdown.is_cancelled();
+        let running = self.0.as_ref().filter(is_running);
+        running.ok_or_else(|| PyRuntimeError::new_err("cellbridge is shut down"))
     }
 }
 

@@ -12,6 +12,7 @@ mod http;
 mod logging;
 mod managers;
 mod runtime;
+mod socket_session;
 mod stream;
 mod user;
 
@@ -23,6 +24,8 @@ mod _native {
     use crate::config::check_tools;
     #[pymodule_export]
     use crate::core::Core;
+    #[pymodule_export]
+    use crate::socket_session::SocketSession;
     #[pymodule_export]
     use crate::stream::Stream;
 }

@@ -84,7 +84,7 @@ impl User {
 
     /// Whether nothing would be lost with it.
     pub(crate) fn is_unused(&self) -> bool {
-        self.active_runs() == 0 && *self.hub.open_pages().borrow() == 0
+        self.active_runs() == 0 && !self.embedded.has_sockets() && *self.hub.open_pages().borrow() == 0
     }
 
     pub(crate) fn active_runs(&self) -> usize {

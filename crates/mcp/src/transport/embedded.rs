@@ -22,6 +22,8 @@ use tower_service::Service as _;
 
 use super::admin_api::failed;
 use super::http::{MAX_BODY, protocol};
+pub use super::websocket::SocketSession;
+use super::websocket::WebSockets;
 use crate::progress::MAX_QUEUED_REPORTS;
 use crate::reply::{Reply, failure};
 use crate::server::Server;
@@ -34,6 +36,7 @@ use calls::permissions::Permissions;
 #[derive(Clone)]
 pub struct Embedded {
     router: Router,
+    sockets: Arc<WebSockets>,
 }
 
 impl Embedded {
@@ -49,7 +52,8 @@ impl Embedded {
             .with_state(session);
         let router = protocol(server, shutdown).merge(plain);
         let page = server.page.clone().map(|hub| page::data(page::only(hub)));
-        Self { router: page.map_or(router.clone(), |page| router.merge(page)) }
+        let router = page.map_or(router.clone(), |page| router.merge(page));
+        Self { router, sockets: Arc::new(WebSockets::new(server, shutdown)) }
     }
 
     /// Answers a request at `/mcp` or below it, or one for data of the page, for a user with these permissions. The body of the
@@ -60,6 +64,19 @@ impl Embedded {
             Ok(response) => response,
             Err(never) => match never {},
         }
+    }
+
+    /// Starts a session for a WebSocket at `/mcp` that the other server has accepted, for a user with these permissions. `None` if there
+    /// are as many as there may be. Call it within the runtime.
+    pub fn open_socket(&self, may: Permissions) -> Option<SocketSession> {
+        let (mut caller, ()) = Request::new(()).into_parts();
+        caller.extensions.insert(may);
+        self.sockets.open(Some(caller))
+    }
+
+    /// Whether there is a session over WebSocket.
+    pub fn has_sockets(&self) -> bool {
+        self.sockets.are_used()
     }
 }
 

@@ -4,10 +4,14 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::http::request::Parts;
 use connection::Envelope;
 use futures_util::future::BoxFuture;
 use rmcp::ServiceExt as _;
-use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientJsonRpcMessage, ClientRequest, ErrorCode};
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, ClientJsonRpcMessage, ClientRequest, ErrorCode,
+    GetExtensions as _,
+};
 use rmcp::service::{RoleServer, RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use rmcp::transport::io::stdio_pipes;
@@ -43,14 +47,16 @@ pub enum StdioError {
 /// Serves one agent until its end of stdin, or until `shutdown`.
 pub async fn serve_stdio(server: &Server, shutdown: CancellationToken) -> Result<(), StdioError> {
     let (reader, writer) = stdio_pipes();
-    serve_lines(server, Box::new(reader), Box::new(writer), shutdown).await
+    serve_lines(server, Box::new(reader), Box::new(writer), None, shutdown).await
 }
 
-/// Serves one agent until the end of `reader`, or until `shutdown`. Boxed, as the code of a session is 0.1 MB for each kind of reader.
+/// Serves one agent until the end of `reader`, or until `shutdown`. Its requests carry `caller`, as over HTTP. Boxed, as the code of a
+/// session is 0.1 MB for each kind of reader.
 pub(super) fn serve_lines(
     server: &Server,
     reader: Box<dyn AsyncRead + Unpin + Send>,
     writer: Box<dyn AsyncWrite + Unpin + Send>,
+    caller: Option<Parts>,
     shutdown: CancellationToken,
 ) -> BoxFuture<'_, Result<(), StdioError>> {
     let ended = shutdown.child_token();
@@ -60,6 +66,7 @@ pub(super) fn serve_lines(
         line: Vec::new(),
         is_too_long: false,
         has_opened: false,
+        caller,
         lines: Arc::new(LineWriter::new(writer)),
         ended: ended.clone(),
     };
@@ -84,6 +91,7 @@ struct LineTransport {
     is_too_long: bool,
     /// Whether the agent has sent a request. `rmcp` ends a session that begins with anything else.
     has_opened: bool,
+    caller: Option<Parts>,
     lines: Arc<LineWriter>,
     ended: CancellationToken,
 }
@@ -157,8 +165,13 @@ impl Transport<RoleServer> for LineTransport {
                 },
             };
             match decode(&line) {
-                Decoded::Message(message) => {
-                    self.has_opened |= matches!(*message, ClientJsonRpcMessage::Request(_));
+                Decoded::Message(mut message) => {
+                    if let ClientJsonRpcMessage::Request(request) = &mut *message {
+                        self.has_opened = true;
+                        if let Some(caller) = &self.caller {
+                            request.request.extensions_mut().insert(caller.clone());
+                        }
+                    }
                     if self.has_opened {
                         return Some(*message);
                     }
@@ -241,7 +254,6 @@ fn tool_call(id: &str, params: Option<&RawValue>) -> Result<ClientJsonRpcMessage
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use rmcp::model::GetExtensions as _;
 
     use super::*;
 

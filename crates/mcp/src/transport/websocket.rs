@@ -1,14 +1,17 @@
-//! MCP over WebSocket, on the path of the HTTP endpoint: one JSON-RPC message per text frame, with the subprotocol `mcp`.
+//! MCP over WebSocket, on the path of the HTTP endpoint: one JSON-RPC message per text frame, with the subprotocol `mcp`. The socket is
+//! ours, or that of another server (`embedded`).
 //!
 //! No specification describes it (<https://github.com/modelcontextprotocol/modelcontextprotocol/issues/1288> is a draft); this is what
 //! clients with such an entry speak. A session ends with its socket; runs go on, as everywhere.
 
+use std::io;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::extract::Request;
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::stream::{SplitSink, SplitStream};
@@ -16,7 +19,7 @@ use futures_util::{SinkExt as _, StreamExt as _};
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, ReadHalf, WriteHalf};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, interval_at, timeout};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
@@ -45,6 +48,19 @@ pub(super) struct WebSockets {
     shutdown: CancellationToken,
 }
 
+/// A session over WebSocket, which ends when this is dropped: its messages from the client and to it.
+pub struct SocketSession {
+    incoming: Mutex<WriteHalf<DuplexStream>>,
+    outgoing: Mutex<Outgoing>,
+    _room: Arc<OwnedSemaphorePermit>,
+}
+
+struct Outgoing {
+    lines: BufReader<ReadHalf<DuplexStream>>,
+    /// The line so far: `next` may be dropped at its await.
+    line: Vec<u8>,
+}
+
 impl WebSockets {
     pub(super) fn new(server: &Server, shutdown: &CancellationToken) -> Self {
         let room = Arc::new(Semaphore::new(server.session_limits().max_sessions));
@@ -71,8 +87,7 @@ impl WebSockets {
                     .into_response();
             }
         };
-        let Ok(permit) = self.room.clone().try_acquire_owned() else {
-            tracing::warn!("refused a session over WebSocket: there are as many as there may be");
+        let Some(session) = self.open(None) else {
             return (
                 StatusCode::SERVICE_UNAVAILABLE,
                 [(header::RETRY_AFTER, "1")],
@@ -80,8 +95,35 @@ impl WebSockets {
             )
                 .into_response();
         };
-        place::spawn(serve(self.server.clone(), upgrading, permit, self.shutdown.child_token()));
+        place::spawn(serve(upgrading, session));
         (StatusCode::SWITCHING_PROTOCOLS, answer).into_response()
+    }
+
+    /// Starts a session whose requests carry `caller`; `None` if there are as many as there may be. Call it within the runtime.
+    pub(super) fn open(&self, caller: Option<Parts>) -> Option<SocketSession> {
+        let Ok(permit) = self.room.clone().try_acquire_owned() else {
+            tracing::warn!("refused a session over WebSocket: there are as many as there may be");
+            return None;
+        };
+        let room = Arc::new(permit);
+        let (ours, theirs) = tokio::io::duplex(BUFFERED);
+        let (server, shutdown, held) = (self.server.clone(), self.shutdown.child_token(), room.clone());
+        place::spawn(async move {
+            let _held = held;
+            let (reader, writer) = tokio::io::split(theirs);
+            let served = serve_lines(&server, Box::new(reader), Box::new(writer), caller, shutdown);
+            if let Err(error) = served.await {
+                tracing::debug!(%error, "a session over WebSocket ended");
+            }
+        });
+        let (lines, incoming) = tokio::io::split(ours);
+        let outgoing = Outgoing { lines: BufReader::new(lines), line: Vec::new() };
+        Some(SocketSession { incoming: Mutex::new(incoming), outgoing: Mutex::new(outgoing), _room: room })
+    }
+
+    /// Whether there is a session.
+    pub(super) fn are_used(&self) -> bool {
+        self.room.available_permits() < self.server.session_limits().max_sessions
     }
 }
 
@@ -113,40 +155,54 @@ fn accepted(headers: &HeaderMap) -> Result<HeaderMap, &'static str> {
     Ok(answer)
 }
 
-/// One session, which ends with its socket.
-async fn serve(
-    server: Server,
-    upgrading: OnUpgrade,
-    _permit: OwnedSemaphorePermit,
-    shutdown: CancellationToken,
-) {
-    let Ok(Ok(upgraded)) = timeout(UPGRADE_TIMEOUT, upgrading).await else { return };
-    let config = WebSocketConfig::default().max_message_size(Some(MAX_LINE)).max_frame_size(Some(MAX_LINE));
-    let socket = WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, Some(config)).await;
-    let (ours, theirs) = tokio::io::duplex(BUFFERED);
-    let (reader, writer) = tokio::io::split(theirs);
-    let (session, ()) =
-        tokio::join!(serve_lines(&server, Box::new(reader), Box::new(writer), shutdown), carry(socket, ours));
-    if let Err(error) = session {
-        tracing::debug!(%error, "a session over WebSocket ended");
+impl SocketSession {
+    /// Passes on a message of the client. Fails when the session has ended.
+    pub async fn send(&self, message: &str) -> io::Result<()> {
+        // Line breaks in JSON are between its tokens.
+        let mut line: Vec<u8> =
+            message.bytes().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { byte }).collect();
+        line.push(b'\n');
+        self.incoming.lock().await.write_all(&line).await
+    }
+
+    /// The next message to the client; `None` when the session has ended. If it is dropped, the next call continues.
+    pub async fn next(&self) -> Option<String> {
+        let Outgoing { lines, line } = &mut *self.outgoing.lock().await;
+        lines.read_until(b'\n', line).await.ok().filter(|count| *count > 0)?;
+        let message = String::from_utf8_lossy(line.trim_ascii_end()).into_owned();
+        line.clear();
+        Some(message)
+    }
+
+    /// Waits for the end of the session, whose client is gone.
+    pub async fn finish(&self) {
+        self.end().await;
+        while self.next().await.is_some() {}
+    }
+
+    /// The client sends nothing more: the session ends soon.
+    async fn end(&self) {
+        let _ = self.incoming.lock().await.shutdown().await;
     }
 }
 
 type Socket = WebSocketStream<TokioIo<Upgraded>>;
 
-/// Carries messages between a socket and the lines of its session, until both have ended or the client does not read.
-async fn carry(socket: Socket, lines: DuplexStream) {
+/// Carries the messages of a session until it and its socket have ended, or the client does not read.
+async fn serve(upgrading: OnUpgrade, session: SocketSession) {
+    let Ok(Ok(upgraded)) = timeout(UPGRADE_TIMEOUT, upgrading).await else { return };
+    let config = WebSocketConfig::default().max_message_size(Some(MAX_LINE)).max_frame_size(Some(MAX_LINE));
+    let socket: Socket =
+        WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, Some(config)).await;
     let (sink, stream) = socket.split();
-    let (reader, writer) = tokio::io::split(lines);
-    let mut from_session = pin!(from_session(reader, sink));
+    let mut from_session = pin!(from_session(&session, sink));
     tokio::select! {
         () = &mut from_session => {}
-        // The session sees the end of its lines, and ends.
-        () = from_client(stream, writer) => from_session.await,
+        () = from_client(stream, &session) => from_session.await,
     }
 }
 
-async fn from_client(mut stream: SplitStream<Socket>, mut lines: WriteHalf<DuplexStream>) {
+async fn from_client(mut stream: SplitStream<Socket>, session: &SocketSession) {
     // Without a message in time, or with one that breaks the protocol, the client is gone.
     while let Ok(Some(Ok(message))) = timeout(SILENCE, stream.next()).await {
         let text = match message {
@@ -154,31 +210,20 @@ async fn from_client(mut stream: SplitStream<Socket>, mut lines: WriteHalf<Duple
             Message::Close(_) => break,
             _ => continue,
         };
-        // Line breaks in JSON are between its tokens.
-        let mut line: Vec<u8> =
-            text.bytes().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { byte }).collect();
-        line.push(b'\n');
-        if lines.write_all(&line).await.is_err() {
+        if session.send(&text).await.is_err() {
             break;
         }
     }
-    let _ = lines.shutdown().await;
+    session.end().await;
 }
 
-async fn from_session(lines: ReadHalf<DuplexStream>, mut sink: SplitSink<Socket, Message>) {
-    let mut lines = BufReader::new(lines);
-    let mut line = Vec::new();
+async fn from_session(session: &SocketSession, mut sink: SplitSink<Socket, Message>) {
     let mut pings = interval_at(Instant::now() + PING_INTERVAL, PING_INTERVAL);
     loop {
         let message = tokio::select! {
-            // It goes on where it stopped.
-            read = lines.read_until(b'\n', &mut line) => match read {
-                Ok(count) if count > 0 => {
-                    let text = String::from_utf8_lossy(line.trim_ascii_end()).into_owned();
-                    line.clear();
-                    Message::text(text)
-                }
-                _ => break,
+            message = session.next() => match message {
+                Some(message) => Message::text(message),
+                None => break,
             },
             _ = pings.tick() => Message::Ping(Bytes::new()),
         };
