@@ -79,12 +79,14 @@ pub(crate) async fn serve(options: Start) -> anyhow::Result<()> {
     }
     let shutdown = CancellationToken::new();
     let policy = serving.allowed.policy();
+    let charts = page::Charts::new(machine.clone());
     let hub = view::hub_behind(endpoint.as_ref(), &workspace, machine, &policy);
     let pages = process_env.own_state_dir().map(|state| questions::folder_of_pages(&state));
     let mut server = Server::with_workspace(workspace.clone(), None)
         .offering(policy)
         .with_task_wait(serving.tasks.task_after)
-        .asking_on_pages(pages);
+        .asking_on_pages(pages)
+        .with_charts(charts);
     if let Some(hub) = hub {
         server = server.with_page(hub);
     }

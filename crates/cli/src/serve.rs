@@ -108,11 +108,13 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
         let page = view::tabs::serve(seen_tab, workspace.clone(), history, state_env.clone());
         AbortOnDropHandle::new(tokio::spawn(page))
     });
+    let charts = page::Charts::new(machine.clone());
     let hub = view::hub_behind(endpoint.as_ref(), &workspace, machine, &policy);
     let mut server = Server::with_workspace(workspace.clone(), Some(Arc::new(ColabSubset::new(tab))))
         .offering(policy)
         .with_task_wait(serving.tasks.task_after)
         .listing_all_tools()
+        .with_charts(charts)
         .asking_on_pages(state_env.own_state_dir().map(|state| questions::folder_of_pages(&state)));
     if let Some(hub) = hub {
         server = server.with_page(hub);

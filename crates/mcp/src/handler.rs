@@ -8,8 +8,8 @@ use place::Error;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestMethod, CompleteRequestParams,
-    CompleteResult, ConstString as _, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse,
-    GetTaskParams, GetTaskResult, InitializeRequestParams, InitializeResult, JsonObject,
+    CompleteResult, ConstString as _, DiscoverResult, ErrorCode, ErrorData, GetPromptRequestParams,
+    GetPromptResponse, GetTaskParams, GetTaskResult, InitializeRequestParams, InitializeResult, JsonObject,
     ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod,
     ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult, ListToolsResult,
     PaginatedRequestParams, PromptsCapability, ReadResourceRequestParams, ReadResourceResponse,
@@ -22,7 +22,7 @@ use rmcp::service::{NotificationContext, RequestContext, RoleServer, Subscriptio
 use crate::relayed::raw;
 use crate::request_context::{can_ask, is_new_era, permissions};
 use crate::session::Session;
-use crate::{instructions, prompts, resources};
+use crate::{apps, instructions, prompts, resources};
 
 /// The answer to a list request for something that is not declared: an empty list for older agents, some of which do not
 /// look at the capabilities; an unknown method in the 2026-07-28 era, as its specification requires.
@@ -72,7 +72,18 @@ impl ServerHandler for Session {
         if let Some(resources) = &mut result.capabilities.resources {
             resources.subscribe = Some(true);
         }
+        if self.offered_notebooks().is_some() && apps::are_shown_by(&request.capabilities) {
+            apps::advertise(&mut result.capabilities);
+        }
         Ok(result)
+    }
+
+    async fn discover(&self, context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        let mut info = self.get_info();
+        if self.has_views(&context) {
+            apps::advertise(&mut info.capabilities);
+        }
+        Ok(DiscoverResult::from_server_info(self.supported_protocol_versions().into_owned(), info))
     }
 
     async fn set_level(
@@ -89,7 +100,7 @@ impl ServerHandler for Session {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(raw::carry_list(self.list(can_ask(&context))))
+        Ok(raw::carry_list(self.list(can_ask(&context), self.has_views(&context))))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
@@ -233,6 +244,9 @@ impl ServerHandler for Session {
     ) -> Result<ReadResourceResponse, ErrorData> {
         let uri = &request.uri;
         let Some(notebooks) = self.readable(uri, &context)? else { return Err(no_resource(uri)) };
+        if let Some(view) = apps::read(uri).filter(|_| self.has_views(&context)) {
+            return Ok(view.into());
+        }
         let contents =
             resources::read(notebooks, uri).await.map_err(|error| missing_resource(uri, &error))?;
         let contents = contents.ok_or_else(|| no_resource(uri))?;

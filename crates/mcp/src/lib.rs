@@ -6,6 +6,7 @@
 
 #![expect(deprecated, reason = "logging is deprecated in the 2026-07-28 era and served to older agents")]
 
+mod apps;
 mod elicitation;
 mod handler;
 mod input_pages;

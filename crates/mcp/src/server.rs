@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use page::Hub;
+use page::{Charts, Hub};
 use place::Relay;
 use tokio_util::sync::CancellationToken;
 use workspace::Workspace;
@@ -33,6 +33,8 @@ pub struct Server {
     session_limits: SessionLimits,
     /// The live page for the person, served over HTTP.
     pub(crate) page: Option<Arc<Hub>>,
+    /// The libraries for charts in views of calls.
+    pub(crate) charts: Option<Arc<Charts>>,
     /// Whether all notebook tools are listed, also those that no place can serve now.
     pub(crate) lists_all_tools: bool,
     /// The folder of the pages on which the person is asked too.
@@ -62,6 +64,7 @@ impl Server {
             metrics: Arc::default(),
             session_limits,
             page: None,
+            charts: None,
             lists_all_tools: false,
             pages: None,
         }
@@ -98,6 +101,12 @@ impl Server {
     #[must_use]
     pub fn with_page(self, page: Arc<Hub>) -> Self {
         Self { page: Some(page), ..self }
+    }
+
+    /// Draws charts in views of calls, too.
+    #[must_use]
+    pub fn with_charts(self, charts: Charts) -> Self {
+        Self { charts: Some(Arc::new(charts)), ..self }
     }
 
     /// Counts what agents do in `metrics`.

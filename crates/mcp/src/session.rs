@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use page::Charts;
 use parking_lot::Mutex;
 use place::Relay;
 use rmcp::model::{ErrorData, LoggingLevel};
@@ -13,6 +14,7 @@ use serde_json::value::RawValue;
 use tokio::sync::watch::{self, error::RecvError};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use crate::apps;
 use crate::instructions;
 use crate::metrics::Counted;
 use crate::paused_calls::PausedCalls;
@@ -34,6 +36,8 @@ pub(crate) struct Session {
     /// The folder of the pages on which the person is asked too.
     pub(crate) pages: Option<PathBuf>,
     pub(crate) paused_calls: Arc<PausedCalls>,
+    /// The libraries for charts in views of calls.
+    pub(crate) charts: Option<Arc<Charts>>,
     pub(crate) tasks: Arc<Tasks>,
     /// How long a call waits before it goes on as a task.
     pub(crate) task_wait: Duration,
@@ -63,6 +67,7 @@ impl Session {
             lists_all_tools: server.lists_all_tools,
             pages: server.pages.clone(),
             paused_calls: server.paused_calls.clone(),
+            charts: server.charts.clone(),
             tasks: server.tasks.clone(),
             task_wait: server.task_wait,
             order: Arc::default(),
@@ -152,8 +157,10 @@ impl Session {
         *self.log_level.lock() = level;
     }
 
-    pub(crate) fn list(&self, can_ask: bool) -> String {
+    /// `has_views`: the agent's client shows views of calls.
+    pub(crate) fn list(&self, can_ask: bool, has_views: bool) -> String {
         let tools = self.tools(can_ask);
+        let tools = if has_views { apps::with_views(tools) } else { tools };
         let definitions: Vec<&RawValue> = tools.iter().map(|tool| &*tool.definition).collect();
         let length: usize = definitions.iter().map(|definition| definition.get().len() + 1).sum();
         let mut list = String::with_capacity(length + 16);

@@ -69,13 +69,17 @@ impl Session {
         let params = raw_params(&request, &context)?;
         let stream =
             parts.and_then(|parts| parts.extensions.get::<CallStream>()).cloned().unwrap_or_default();
+        let view = self.view_call(&request.name, &params, &context).await;
         let (id, name) = (context.id.clone(), request.name.into_owned());
         if name.is_empty() {
             return Err(ErrorData::invalid_params("tools/call needs params with a name", None));
         }
-        let answer = match self.resumed_or_new(name, params, &context) {
-            Ok(call) => self.round(call, &context, &stream).await,
-            Err(error) => response(Err(error)),
+        let answer = match view {
+            Some(answer) => Ok(answer.into()),
+            None => match self.resumed_or_new(name, params, &context) {
+                Ok(call) => self.round(call, &context, &stream).await,
+                Err(error) => response(Err(error)),
+            },
         };
         stream.answered(|| legacy_message(id, &answer));
         answer

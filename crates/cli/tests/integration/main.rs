@@ -1,6 +1,7 @@
 //! The program as its users meet it: a child process, an agent on its standard input or on HTTP, and a tab.
 
 mod allowed;
+mod apps;
 mod arguments;
 mod asking;
 mod bridge;
