@@ -29,8 +29,8 @@ class StdioClient:
         # The answers of earlier requests that nobody has asked for yet.
         self._answered: dict[int, dict[str, Any]] = {}
 
-    async def initialize(self, name: str = "bare") -> dict[str, Any]:
-        given = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": name, "version": "1"}}
+    async def initialize(self, name: str = "bare", capabilities: dict[str, Any] | None = None) -> dict[str, Any]:
+        given = {"protocolVersion": "2025-11-25", "capabilities": capabilities or {}, "clientInfo": {"name": name, "version": "1"}}
         result = await self.ask("initialize", given)
         self.notify("notifications/initialized", {})
         return result
