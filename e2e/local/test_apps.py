@@ -74,10 +74,15 @@ async def test_calls_are_seen_and_acted_on(browser: Browser, machine: Machine, h
             await view.ends()
             await expect(view.frame.locator("#history li").first).to_contain_text("you")
             await expect(view.frame.locator("#history li").first).to_contain_text("undid")
-        # Several cells, which only the result names.
-        new = [{"cell_type": "code", "cell_source": f"print('{name}')"} for name in ("one", "two")]
+            assert await view.frame.locator("#result > *").count() == 0
+        # Several cells, seen while they run: the call does not name them.
+        second, waits_for_second = machine.gate("second")
+        new = [{"cell_type": "code", "cell_source": source} for source in ("print('one')", f"{waits_for_second}\nprint('two')")]
         await server.call("insert_cell", cell_index=1, cells=new)
         async with host.shows(browser, server, policy, "run_cells", names_tool=False, **{"from": "1"}) as view:
+            await expect(view.frame.locator("#head")).to_contain_text("running")
+            await expect(view.frame.locator(".v-busy")).to_have_count(1)
+            second.touch()
             await view.ends()
             await expect(view.frame.locator(".v-cell .cb-output")).to_have_text(["one", "two"])
             assert await view.frame.locator("#result > *").count() == 0

@@ -20,7 +20,7 @@ fn showing_views() -> Value {
 struct Client {
     agent: Agent,
     initialized: Value,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl Client {
@@ -36,7 +36,7 @@ impl Client {
             json!({ "protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": client });
         let initialized = agent.request("initialize", params).await?;
         agent.notify("notifications/initialized", "{}").await?;
-        Ok(Self { agent, initialized, _folder: folder })
+        Ok(Self { agent, initialized, folder })
     }
 
     /// One that shows views, at the notebook of a tab with these cells.
@@ -153,10 +153,17 @@ async fn each_request_without_a_session_declares_views() -> Result<()> {
 async fn a_view_gets_what_it_lacks_of_a_run_and_its_cell() -> Result<()> {
     let cells = Cells::default();
     let (mut client, _page) = Client::at_tab(&cells, &[]).await?;
+    let run_of = |reply: &str| {
+        reply
+            .split("] run ")
+            .nth(1)
+            .and_then(|rest| rest.split(' ').next())
+            .map(str::to_owned)
+            .context("no run")
+    };
     let inserted =
         client.call("insert_execute_code_cell", json!({ "cell_index": 0, "cell_source": "<one>" })).await?;
-    let run =
-        inserted.split("run ").nth(1).and_then(|rest| rest.split(' ').next()).context("no run")?.to_owned();
+    let run = run_of(&inserted)?;
     let of_run = client.view("view_fragment", json!({ "runs": [run] })).await?;
     let shown = html(&of_run, "cells");
     assert!(shown.contains("ran &lt;one&gt;") && shown.contains("changed by testkit"), "{of_run}");
@@ -171,14 +178,41 @@ async fn a_view_gets_what_it_lacks_of_a_run_and_its_cell() -> Result<()> {
         (&json!([]), &of_run["cells"], &json!([run]))
     );
 
-    // An older run of the cell has its own part.
-    client.call("execute_cell", json!({ "cell_index": 0 })).await?;
+    // An older run of the cell has its own part, and so has one whose cell is gone.
+    let latest = run_of(&client.call("execute_cell", json!({ "cell_index": 0 })).await?)?;
     let older = client.view("view_fragment", json!({ "runs": [run] })).await?;
     assert!(html(&older, "cells").contains("id=\"run-"), "{older}");
+    client.call("delete_cell", json!({ "cell_indices": [0] })).await?;
+    let without = client.view("view_fragment", json!({ "runs": [latest] })).await?;
+    assert!(html(&without, "cells").contains("ran &lt;one&gt;"), "{without}");
     // What is not known shows nothing, and is no error: the view has the result of its call.
     let unknown = client.view("view_fragment", json!({ "runs": ["r99"], "source": "x" })).await?;
     assert_eq!((html(&unknown, "cells"), &unknown["active"]), (String::new(), &json!(false)));
     assert!(client.refused("view_fragment", json!({ "cells": 1 })).await?.contains("invalid type"));
+    Ok(())
+}
+
+/// As on the page: scripts of outputs that nobody here has made run after a click.
+#[tokio::test]
+async fn scripts_from_elsewhere_run_if_the_person_trusts_them() -> Result<()> {
+    let mut client = Client::start(showing_views(), &[]).await?;
+    let output = json!({
+        "output_type": "display_data", "metadata": {}, "data": { "text/html": "<p>x</p><script>1</script>" },
+    });
+    let cell = json!({
+        "cell_type": "code", "id": "c1", "source": "x", "metadata": {}, "execution_count": 1, "outputs": [output],
+    });
+    let notebook = json!({ "cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5 });
+    std::fs::write(client.folder.path().join("a.ipynb"), notebook.to_string())?;
+    for is_trusted in [false, true] {
+        let shown = json!({ "notebook_name": "a.ipynb", "cells": ["c1"], "trusted": is_trusted });
+        let shown = html(&client.view("view_fragment", shown).await?, "cells");
+        assert_eq!(
+            (shown.contains("<iframe"), shown.contains("data-do=\"trust\"")),
+            (is_trusted, !is_trusted),
+            "{shown}"
+        );
+    }
     Ok(())
 }
 

@@ -5,7 +5,7 @@
   const digests = new Map();
   // What it asks for.
   const asked = { cells: [], runs: [] };
-  let input = {}, tool = "", result = null, isTrusted = false, isAsking = false, isOver = false, timer = null;
+  let input = {}, tool = "", result = null, isList = false, isTrusted = false, isAsking = false, isOver = false, timer = null;
 
   // The bridge: JSON-RPC in messages to the host, which is the parent.
 
@@ -82,6 +82,8 @@
       asked.runs = [...asked.runs, ...runs.split(", ").filter(Boolean)];
     }
     asked.history = ["history", "undo"].includes(tool) || /^(Undone, in |Would undo, in |o\d+ \d{4}-)/m.test(text);
+    // The history itself says it better.
+    isList = asked.history && !input.id && !/^(Undone|Would undo), in /m.test(text);
   }
 
   function texts() { return result.content.filter((part) => part.type === "text").map((part) => part.text); }
@@ -132,7 +134,7 @@
   // What no cell shows: a refusal, a verification, a run that is forgotten.
   function showResult() {
     const place = byId("result");
-    if (place.childElementCount || byId("cells").childElementCount || tool === "history") return;
+    if (place.childElementCount || byId("cells").childElementCount || isList) return;
     for (const part of result.content) {
       const made = document.createElement(part.type === "image" ? "img" : "pre");
       if (part.type === "image") Object.assign(made, { alt: "Output image", src: `data:${part.mimeType};base64,${part.data}` });
