@@ -15,6 +15,7 @@ from typing import Any
 from e2e.models import launch, network
 from e2e.models.over_websocket import play_over_websocket
 from e2e.models.scenario import STEPS, Step, write_notebook
+from e2e.models.searching import search
 from e2e.models.service import Arrived, ModelService
 from e2e.models.twice import play_twice
 from e2e.support.home import Home
@@ -118,6 +119,8 @@ def main() -> int:
         problems += play_twice(name, Path(binary), program)
         if name == "Claude Code":
             problems += play_over_websocket(Path(binary), program)
+        if name == "Codex":
+            problems += search(Path(binary), program)
     for problem in problems:
         print(problem)
     print(f"{len(clients)} client(s), {len(STEPS)} steps each, {len(problems)} problem(s)")

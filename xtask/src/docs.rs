@@ -19,6 +19,10 @@ const MARK: &str = "<!-- Everything below is generated: run `cargo xtask docs`. 
 /// The reference of the tools.
 const TOOLS: &str = "docs/tools.md";
 
+/// The skill that the program serves, and the plugins' copy of it.
+const SKILL: &str = "crates/mcp/src/skills/working-in-notebooks/SKILL.md";
+const PLUGIN_SKILL: &str = "plugins/cellbridge/skills/working-in-notebooks/SKILL.md";
+
 /// A page, and what makes the part below the mark.
 type Page = (&'static str, fn(&Project) -> Result<String>);
 
@@ -76,6 +80,7 @@ fn changes(project: &Project) -> Result<BTreeMap<String, Option<String>>> {
     for page in PAGES {
         pages.insert(page.0.to_owned(), Some(generated(project, page)?));
     }
+    pages.insert(PLUGIN_SKILL.to_owned(), Some(std::fs::read_to_string(project.root.join(SKILL))?));
     pages.retain(|path, text| std::fs::read_to_string(project.root.join(path)).ok() != *text);
     Ok(pages)
 }

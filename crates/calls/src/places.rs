@@ -13,17 +13,22 @@ use crate::next_step::message;
 /// How long a place beside the session's own may take to answer.
 const OTHERS_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The place that a session works in, and how paths of others begin.
+/// The place that a session works in, and how paths of others begin that can be reached now.
 pub fn described(session: &Session) -> String {
-    format!("Notebooks of {}.{}", session.place().description(), others(session))
+    let others = sentences(session, Place::is_present);
+    format!("Notebooks of {}.{others}", session.place().description())
 }
 
 /// How paths begin that are not of the session's place; a sentence for each other place, after a space.
 pub fn others(session: &Session) -> String {
+    sentences(session, |_| true)
+}
+
+fn sentences(session: &Session, is_meant: impl Fn(&dyn Place) -> bool) -> String {
     let sentence = |place: &Arc<dyn Place>| {
         format!(" Paths that start with {} belong to {}.", place.name(), place.description())
     };
-    session.places().iter().skip(1).map(sentence).collect()
+    session.places().iter().skip(1).filter(|place| is_meant(&***place)).map(sentence).collect()
 }
 
 /// What the places of a session have answered.

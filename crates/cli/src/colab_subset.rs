@@ -49,9 +49,8 @@ impl ColabSubset {
 
 impl Relay for ColabSubset {
     fn instructions(&self) -> String {
-        "A notebook in Google Colab: use_notebook with \"colab:\" or its URL, then the same tools. call_colab_tool \
-         calls the tab's other tools."
-            .to_owned()
+        // The tools say what they are for, and a tab that is there is one of the places.
+        String::new()
     }
 
     fn tools(&self) -> Vec<Tool> {

@@ -70,6 +70,10 @@ impl Place for ColabPlace {
         "the Colab tab".to_owned()
     }
 
+    fn is_present(&self) -> bool {
+        !self.0.connected().is_empty()
+    }
+
     fn prefix(&self) -> &str {
         PREFIX
     }

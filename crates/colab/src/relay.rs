@@ -188,8 +188,8 @@ fn raw_object(text: String) -> Option<Box<RawValue>> {
 impl Relay for Colab {
     fn instructions(&self) -> String {
         format!(
-            "The tools of the notebook that a person has open in a Google Colab tab. Call {CONNECT} first; the \
-             person must accept in the browser.\nCells are identified by their id, which get_cells \
+            "Reads, edits and runs cells of the notebook that a person has open in a Google Colab tab, and returns their outputs. \
+             Call {CONNECT} first; the person must accept in the browser.\nCells are identified by their id, which get_cells \
              and add_code_cell return. If the tab disconnects, call {CONNECT} again."
         )
     }

@@ -1,28 +1,29 @@
 //! Answers what `rmcp` asks of a session.
 
-use std::future::ready;
 use std::sync::atomic::Ordering;
 
 use calls::next_step::message;
+use futures_util::future::join_all;
 use place::Error;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestMethod, CompleteRequestParams,
     CompleteResult, ConstString as _, DiscoverResult, ErrorCode, ErrorData, GetPromptRequestParams,
-    GetPromptResponse, GetTaskParams, GetTaskResult, InitializeRequestParams, InitializeResult, JsonObject,
-    ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod,
-    ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, PromptsCapability, ReadResourceRequestParams, ReadResourceResponse,
-    ReadResourceResult, ResourcesCapability, ServerCapabilities, ServerConfig, SetLevelRequestParams,
-    SubscribeRequestParams, SubscriptionFilter, TASKS_EXTENSION_ID, Tool, UnsubscribeRequestParams,
-    UpdateTaskParams,
+    GetPromptResponse, GetSkillRequestParams, GetSkillResult, GetTaskParams, GetTaskResult,
+    InitializeRequestParams, InitializeResult, JsonObject, ListPromptsRequestMethod, ListPromptsResult,
+    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
+    ListResourcesResult, ListSkillsResult, ListToolsResult, PaginatedRequestParams, PromptsCapability,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ResourcesCapability,
+    SKILLS_EXTENSION_ID, ServerCapabilities, ServerConfig, SetLevelRequestParams, SubscribeRequestParams,
+    SubscriptionFilter, TASKS_EXTENSION_ID, Tool, UnsubscribeRequestParams, UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 
 use crate::relayed::raw;
 use crate::request_context::{can_ask, is_new_era, permissions};
 use crate::session::Session;
-use crate::{apps, instructions, prompts, resources};
+use crate::subscriptions::notify;
+use crate::{apps, completion, instructions, prompts, resources, skill};
 
 /// The answer to a list request for something that is not declared: an empty list for older agents, some of which do not
 /// look at the capabilities; an unknown method in the 2026-07-28 era, as its specification requires.
@@ -46,9 +47,18 @@ impl ServerHandler for Session {
         capabilities.tools = Some(tools);
         if self.offered_notebooks().is_some() {
             capabilities.prompts = Some(PromptsCapability::default());
-            capabilities.resources = Some(ResourcesCapability::default());
+            let mut resources = ResourcesCapability::default();
+            resources.subscribe = Some(true);
+            capabilities.resources = Some(resources);
         }
-        capabilities.extensions = Some([(TASKS_EXTENSION_ID.to_owned(), JsonObject::new())].into());
+        let mut extensions = vec![TASKS_EXTENSION_ID];
+        if self.offered_notebooks().is_some() {
+            capabilities.completions = Some(JsonObject::new());
+            // Its text is a resource.
+            extensions.push(SKILLS_EXTENSION_ID);
+        }
+        let extensions = extensions.into_iter().map(|id| (id.to_owned(), JsonObject::new()));
+        capabilities.extensions = Some(extensions.collect());
         ServerConfig::new(capabilities)
             .with_server_info(instructions::server_info())
             .with_instructions(self.instructions())
@@ -65,13 +75,10 @@ impl ServerHandler for Session {
             notebooks.introduce(client.title.clone().unwrap_or_else(|| client.name.clone()));
         }
         let mut result = self.negotiate_initialize(&request)?;
-        // Tasks are of the other era.
+        // They are of the other era.
         result.capabilities.extensions = None;
-        // Only this era pushes the page's log and changes of resources to agents.
+        // Only this era pushes the page's log to agents.
         result.capabilities.logging = Some(JsonObject::default());
-        if let Some(resources) = &mut result.capabilities.resources {
-            resources.subscribe = Some(true);
-        }
         if self.offered_notebooks().is_some() && apps::are_shown_by(&request.capabilities) {
             apps::advertise(&mut result.capabilities);
         }
@@ -160,30 +167,52 @@ impl ServerHandler for Session {
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
         let mut accepted = SubscriptionFilter::default();
         accepted.tools_list_changed = requested.tools_list_changed;
+        let uris =
+            requested.resource_subscriptions.iter().flatten().filter(|uri| resources::is_watchable(uri));
+        let uris: Vec<_> = self.offered_notebooks().map(|_| uris.cloned().collect()).unwrap_or_default();
+        accepted.resource_subscriptions = Some(uris).filter(|uris| !uris.is_empty());
         Some(accepted)
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let mut changes = self.changes();
-        loop {
-            tokio::select! {
-                () = context.cancelled() => return Ok(()),
-                () = self.over.cancelled() => return Ok(()),
-                changed = changes.changed() => {
-                    if changed.is_err() || context.sink().notify_tool_list_changed().await.is_err() {
-                        return Ok(());
-                    }
-                }
+        let mut watched = Vec::new();
+        for uri in context.accepted().resource_subscriptions.iter().flatten() {
+            let Some(notebooks) = self.readable(uri, context.request_context())? else { continue };
+            match resources::changes(notebooks, uri).await {
+                Ok(changes) => watched.extend(changes.map(|changes| (uri, changes))),
+                // The others are watched all the same.
+                Err(error) => tracing::debug!(%error, uri, "a resource cannot be watched"),
             }
         }
+        let sink = context.sink();
+        let resources = watched.into_iter().map(|(uri, changes)| {
+            let (sink, uri) = (sink.clone(), uri.clone());
+            notify(changes, move || {
+                let (sink, uri) = (sink.clone(), uri.clone());
+                async move { sink.notify_resource_updated(uri).await.is_ok() }
+            })
+        });
+        let mut changes = self.changes();
+        let tools = async {
+            while changes.changed().await.is_ok() && sink.notify_tool_list_changed().await.is_ok() {}
+        };
+        tokio::select! {
+            () = context.cancelled() => {}
+            () = self.over.cancelled() => {}
+            () = async { _ = tokio::join!(tools, join_all(resources)) } => {}
+        }
+        Ok(())
     }
 
-    fn complete(
+    async fn complete(
         &self,
-        _: CompleteRequestParams,
+        request: CompleteRequestParams,
         context: RequestContext<RoleServer>,
-    ) -> impl Future<Output = Result<CompleteResult, ErrorData>> + Send + '_ {
-        ready(undeclared(&context, CompleteResult::default(), CompleteRequestMethod::VALUE))
+    ) -> Result<CompleteResult, ErrorData> {
+        match self.offered_notebooks() {
+            Some(notebooks) => Ok(completion::complete(notebooks, &request).await),
+            None => undeclared(&context, CompleteResult::default(), CompleteRequestMethod::VALUE),
+        }
     }
 
     async fn list_prompts(
@@ -244,6 +273,9 @@ impl ServerHandler for Session {
     ) -> Result<ReadResourceResponse, ErrorData> {
         let uri = &request.uri;
         let Some(notebooks) = self.readable(uri, &context)? else { return Err(no_resource(uri)) };
+        if let Some(file) = skill::read(uri) {
+            return Ok(ReadResourceResult::new(vec![file]).into());
+        }
         if let Some(view) = apps::read(uri).filter(|_| self.has_views(&context)) {
             return Ok(view.into());
         }
@@ -251,6 +283,22 @@ impl ServerHandler for Session {
             resources::read(notebooks, uri).await.map_err(|error| missing_resource(uri, &error))?;
         let contents = contents.ok_or_else(|| no_resource(uri))?;
         Ok(ReadResourceResult::new(vec![contents]).into())
+    }
+
+    async fn list_skills(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListSkillsResult, ErrorData> {
+        Ok(skill::list())
+    }
+
+    async fn get_skill(
+        &self,
+        request: GetSkillRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetSkillResult, ErrorData> {
+        skill::get(&request.uri).ok_or_else(|| unknown("skill", &request.uri))
     }
 
     async fn subscribe(

@@ -4,6 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rmcp::model::{Icon, Implementation};
 
+use crate::skill;
 use calls::permissions::{Group, Permission, Policy};
 
 const ICON: &[u8] = include_bytes!("icon.png");
@@ -17,6 +18,8 @@ Give notebook_name to work on another notebook than the current one. Address cel
 A run that outlasts its timeout continues; get_run finds it and pages through long outputs. \
 Edits are refused if the cell has changed since you read it; the refusal shows the new source. \
 preview: true shows what a call would do, and does nothing.";
+/// Agents do not find these by themselves.
+const HINTED: [&str; 5] = ["edit_cells", "run_cells", "inspect_variable", "undo", "verify_notebook"];
 
 /// The instructions for notebooks; `places` says where they are, in one line.
 pub(crate) fn of_notebooks(policy: &Policy, places: &str) -> String {
@@ -31,7 +34,12 @@ pub(crate) fn of_notebooks(policy: &Policy, places: &str) -> String {
         (false, true) => "Read and run Jupyter notebooks (.ipynb) in a live kernel",
         (false, false) => "Read and search Jupyter notebooks (.ipynb) with their outputs",
     };
-    format!("{what}. First call use_notebook with a path; list_notebooks finds notebooks.\n{places}\n{USAGE}")
+    let is_offered = |tool: &&str| tools::find(tool).is_some_and(|tool| tool.is_offered(policy));
+    let hints = HINTED.iter().copied().filter(is_offered).filter_map(skill::hint);
+    let start = "First call use_notebook with a path; list_notebooks finds notebooks.";
+    let mut lines = vec![format!("{what}. {start}"), places.to_owned(), USAGE.to_owned()];
+    lines.extend(hints.map(|hint| format!("To {hint}.")));
+    lines.join("\n")
 }
 
 /// The name, version and icon of the server.
@@ -64,6 +72,9 @@ mod tests {
             all.len()
         );
         assert!(all.contains("the folder /home/ada"));
+        for tool in HINTED {
+            assert!(all.contains(&format!(": {tool}")), "{tool}: {all}");
+        }
     }
 
     #[test]
@@ -71,6 +82,8 @@ mod tests {
         let first = |policy| of_notebooks(&policy, "x").lines().next().unwrap().to_owned();
         let reading = first(Policy { is_read_only: true, ..Policy::default() });
         assert!(reading.starts_with("Read and search") && !reading.contains("edit"), "{reading}");
+        let all = of_notebooks(&Policy { is_read_only: true, ..Policy::default() }, "x");
+        assert!(HINTED.iter().all(|tool| !all.contains(tool)), "{all}");
         let tools = vec![Offer::Group(Group::Read), Offer::Group(Group::Edit)];
         let editing = first(Policy { tools, ..Policy::default() });
         assert!(editing.starts_with("Read and edit") && !editing.contains("run"), "{editing}");

@@ -7,6 +7,7 @@
 #![expect(deprecated, reason = "logging is deprecated in the 2026-07-28 era and served to older agents")]
 
 mod apps;
+mod completion;
 mod elicitation;
 mod handler;
 mod input_pages;
@@ -22,6 +23,7 @@ mod request_context;
 mod resources;
 mod server;
 mod session;
+mod skill;
 mod subscriptions;
 mod task_requests;
 mod tasks;

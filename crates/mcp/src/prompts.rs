@@ -1,4 +1,4 @@
-//! The prompt `jupyter_cite`: a person's request with the cells that it is about.
+//! The prompts: `jupyter_cite`, a person's request with the cells that it is about, and how to work in notebooks.
 
 use notebook::{CellRef, Notebook};
 use place::{Error, ErrorKind};
@@ -7,6 +7,7 @@ use rmcp::model::{
 };
 use workspace::Session;
 
+use crate::skill;
 use calls::replies::cell_text::{banner, index_or_id};
 
 const CITE: &str = "jupyter_cite";
@@ -21,7 +22,7 @@ pub(crate) fn list() -> ListPromptsResult {
         argument("notebook_name", "Name or path; default: the current one", false),
     ];
     let prompt = Prompt::new(CITE, Some("Ask about cells of a notebook"), Some(arguments));
-    ListPromptsResult::with_all_items(vec![prompt])
+    ListPromptsResult::with_all_items(vec![prompt, skill::prompt()])
 }
 
 /// A prompt with its arguments filled in; `None` if there is none of that name.
@@ -30,8 +31,10 @@ pub(crate) async fn get(
     name: &str,
     arguments: Option<&JsonObject>,
 ) -> Result<Option<GetPromptResult>, Error> {
-    if name != CITE {
-        return Ok(None);
+    match name {
+        CITE => {}
+        skill::PROMPT => return Ok(Some(skill::prompt_text())),
+        _ => return Ok(None),
     }
     let argument = |name: &str| match arguments?.get(name)? {
         serde_json::Value::String(text) => Some(text.clone()),

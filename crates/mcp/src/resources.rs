@@ -1,19 +1,24 @@
-//! Notebooks, cells and outputs as resources.
+//! Notebooks, cells, outputs, runs and kernels as resources.
 //!
-//! `notebook://{name}`, `notebook://{name}/cells/{cell_id}`, `notebook://{name}/cells/{cell_id}/outputs/{index}`;
-//! a name is percent-encoded, so that a path is one segment.
+//! `notebook://{name}`, `notebook://{name}/cells/{cell_id}`, `notebook://{name}/cells/{cell_id}/outputs/{index}`,
+//! `run://{run_id}`, `kernel://{kernel_id}`; a name is percent-encoded, so that a path is one segment.
 
 use std::borrow::Cow;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use notebook::{CellRef, MimeBundle, Output};
-use place::{Error, ErrorKind};
+use place::{Error, ErrorKind, KernelDescription, KernelState, RunId};
+use render::Part;
 use rmcp::model::{ListResourcesResult, Resource, ResourceContents, ResourceTemplate};
-use runs::Changes;
 use workspace::Session;
 
+use crate::subscriptions::Watched;
+use calls::replies::run_report::report_since;
+
 const SCHEME: &str = "notebook://";
+const RUN: &str = "run://";
+const KERNEL: &str = "kernel://";
 const NOTEBOOK: &str = "application/x-ipynb+json";
 
 /// The parts of a resource's address.
@@ -70,18 +75,40 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
         template("notebook://{name}/cells/{cell_id}", "cell", "text/plain", "The source of a cell"),
         ResourceTemplate::new("notebook://{name}/cells/{cell_id}/outputs/{index}", "output")
             .with_description("An output in its own MIME type"),
+        template("run://{run_id}", "run", "text/plain", "What get_run shows of a run, as text"),
+        template("kernel://{kernel_id}", "kernel", "application/json", "A kernel, and whether it is busy"),
     ]
 }
 
-/// A subscription to changes of a resource's notebook by others; `None` if there is no such resource.
-pub(crate) async fn changes(session: &Session, uri: &str) -> Result<Option<Changes>, Error> {
+/// Whether a resource of this kind can be watched.
+pub(crate) fn is_watchable(uri: &str) -> bool {
+    uri.starts_with(RUN) || Address::parse(uri).is_some()
+}
+
+/// A subscription to changes of a resource's notebook by others, or to those of a run; `None` if there is no such resource.
+pub(crate) async fn changes(session: &Session, uri: &str) -> Result<Option<Watched>, Error> {
+    if let Some(id) = uri.strip_prefix(RUN) {
+        return Ok(Some(Watched::run(session.workspace().journal().run(&id.into())?)));
+    }
     let Some(Address { notebook, .. }) = Address::parse(uri) else { return Ok(None) };
     let opened = session.notebook(Some(&notebook)).await?;
-    Ok(Some(session.changes(&opened)))
+    Ok(Some(Watched::Notebook(session.changes(&opened))))
 }
 
 /// The content of a resource; `None` if there is no such resource.
 pub(crate) async fn read(session: &Session, uri: &str) -> Result<Option<ResourceContents>, Error> {
+    if let Some(id) = uri.strip_prefix(RUN) {
+        return run(session, uri, &id.into()).await.map(Some);
+    }
+    if let Some(id) = uri.strip_prefix(KERNEL) {
+        let kernel = session.kernel(id).await?;
+        let KernelDescription { name, display_name, language, state, .. } = kernel.description();
+        let is_busy = state == KernelState::Busy;
+        let described = serde_json::json!({
+            "id": kernel.id(), "name": name, "display_name": display_name, "language": language, "is_busy": is_busy,
+        });
+        return Ok(Some(text_of(uri, "application/json", described.to_string())));
+    }
     let Some(Address { notebook: name, cell, output }) = Address::parse(uri) else { return Ok(None) };
     let opened = session.notebook(Some(&name)).await?;
     let notebook = opened.document().snapshot().await?;
@@ -103,6 +130,17 @@ pub(crate) async fn read(session: &Session, uri: &str) -> Result<Option<Resource
             format!("It has {} outputs, counted from 0.", cell.output_count()),
         )),
     }
+}
+
+async fn run(session: &Session, uri: &str, id: &RunId) -> Result<ResourceContents, Error> {
+    let workspace = session.workspace();
+    let run = workspace.journal().run(id)?;
+    let shown = report_since(session, &run, workspace.settings().budget, None).await;
+    let texts = shown.into_parts().0.into_iter().filter_map(|part| match part {
+        Part::Text(text) => Some(text),
+        Part::Image { .. } => None,
+    });
+    Ok(text_of(uri, "text/plain", texts.collect::<Vec<_>>().join("\n")))
 }
 
 fn content(uri: &str, output: &Output) -> ResourceContents {

@@ -88,7 +88,8 @@ impl Session {
             .map(|notebooks| instructions::of_notebooks(&self.policy, &calls::places::described(notebooks)));
         let is_offered = |relay: &&Arc<dyn Relay>| self.policy.offers_group(Group::Relayed(relay.group()));
         let relayed = self.relay.as_ref().filter(is_offered).map(|relay| relay.instructions());
-        own.into_iter().chain(relayed).chain(self.policy.notice()).collect::<Vec<_>>().join("\n\n")
+        let paragraphs = own.into_iter().chain(relayed).chain(self.policy.notice());
+        paragraphs.filter(|paragraph| !paragraph.is_empty()).collect::<Vec<_>>().join("\n\n")
     }
 
     /// The id of the workspace session.

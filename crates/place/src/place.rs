@@ -20,6 +20,11 @@ pub trait Place: Send + Sync + 'static {
     /// The place as part of a sentence, for example `the folder /home/ada/work`.
     fn description(&self) -> String;
 
+    /// Whether it can be reached now, without the person.
+    fn is_present(&self) -> bool {
+        true
+    }
+
     /// The prefix of its paths as they are shown, which distinguishes places: `http://h:8888/`. Empty for the place
     /// that a program begins with. Accepted paths may omit it.
     #[expect(clippy::unnecessary_literal_bound, reason = "other places give what they own")]

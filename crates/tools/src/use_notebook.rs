@@ -31,7 +31,7 @@ const CHOICE_TIMEOUT: Duration = Duration::from_secs(3);
 pub(crate) static TOOL: Tool = tool! {
     name: "use_notebook",
     title: "Open or create a notebook",
-    description: "Open a notebook (.ipynb), or create a new one, and make it the current one. Its kernel starts with the first run.",
+    description: "Open a Jupyter notebook (.ipynb), or create a Jupyter notebook, and make it the current one. Its kernel starts with the first run.",
     discovery: Discovery::AlwaysLoaded,
     effect: Effect::Changes,
     groups: &[Group::Read],

@@ -1,4 +1,4 @@
-//! The skill of the plugins names only tools and parameters that exist.
+//! The skill names only tools and parameters that exist.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use super::Finding;
 use crate::project::Project;
 
 const RULE: &str = "skill";
-const SKILL: &str = "plugins/cellbridge/skills/working-in-notebooks/SKILL.md";
+const SKILL: &str = "crates/mcp/src/skills/working-in-notebooks/SKILL.md";
 /// Generated from what the program lists; the test command checks it.
 const REFERENCE: &str = "docs/tools.md";
 

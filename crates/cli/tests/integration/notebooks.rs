@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
@@ -397,6 +398,98 @@ async fn a_subscriber_is_notified_when_others_change_its_notebook() -> Result<()
     assert!(notification.text.contains("notebook://a.ipynb"), "{}", notification.text);
     let missing = client.agent.exchange("resources/subscribe", r#"{"uri":"notebook://none"}"#).await?;
     assert!(missing.text.contains("error"), "{}", missing.text);
+    Ok(())
+}
+
+/// `_meta` of the 2026-07-28 era.
+fn modern() -> Value {
+    json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "testkit", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": {},
+    })
+}
+
+#[tokio::test]
+async fn without_sessions_agents_listen_for_changes_of_notebooks() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let root = folder.path().display().to_string();
+    let mut agent = Agent::start_with(PROGRAM, &["--no-browser", "--root", &root], &WITHOUT_PYTHON)?;
+    let create = json!({ "notebook_path": "a.ipynb", "mode": "create" });
+    let params = json!({ "name": "use_notebook", "arguments": create, "_meta": modern() });
+    agent.request("tools/call", params).await?;
+    let wanted = ["notebook://a.ipynb", "run://r0-none", "file:///etc/passwd"];
+    let params = json!({ "notifications": { "resourceSubscriptions": wanted }, "_meta": modern() });
+    agent.start_request("subscriptions/listen", params).await?;
+    let accepted = agent.wait_notification("notifications/subscriptions/acknowledged").await?;
+    assert!(
+        accepted.text.contains("notebook://a.ipynb") && !accepted.text.contains("passwd"),
+        "{}",
+        accepted.text
+    );
+    // It is acknowledged before it is watched.
+    let path = folder.path().join("a.ipynb");
+    let writing = async {
+        let empty = fs::read_to_string(&path)?;
+        for title in 0.. {
+            let theirs = empty.replace("{}", &json!({ "title": title }).to_string());
+            anyhow::ensure!(theirs != empty, "{empty}");
+            fs::write(&path, theirs)?;
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        anyhow::Ok(())
+    };
+    let updated = tokio::select! {
+        written = writing => return written,
+        updated = agent.wait_notification("notifications/resources/updated") => updated?,
+    };
+    assert!(
+        updated.text.contains("notebook://a.ipynb") && updated.text.contains("subscriptionId"),
+        "{}",
+        updated.text
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_people_fill_in_is_completed() -> Result<()> {
+    let mut client = NotebookClient::with_cells(&["one", "two"]).await?;
+    fs::write(client.folder.path().join("other.ipynb"), fs::read(client.path())?)?;
+    let first = client.agent.request("resources/read", json!({ "uri": "notebook://a.ipynb" })).await?;
+    let first: Value = serde_json::from_str(first["contents"][0]["text"].as_str().context("text")?)?;
+    let id = first["cells"][0]["id"].as_str().context("an id")?;
+    for (argument, typed, expected) in
+        [("name", "oth", "other.ipynb"), ("cell_id", &id[..4], id), ("run_id", "", ""), ("kernel_id", "", "")]
+    {
+        let params = json!({
+            "ref": { "type": "ref/resource", "uri": "notebook://{name}/cells/{cell_id}" },
+            "argument": { "name": argument, "value": typed },
+            "context": { "arguments": { "name": "a.ipynb" } },
+        });
+        let found = client.agent.request("completion/complete", params).await?;
+        let values = found["completion"]["values"].as_array().context("values")?;
+        let expected: Vec<_> = Some(expected).filter(|value| !value.is_empty()).into_iter().collect();
+        assert_eq!(values, &expected, "{argument}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_skill_is_served_as_it_is_in_the_plugins() -> Result<()> {
+    let mut agent = Agent::start_with(PROGRAM, &["--no-browser"], &WITHOUT_PYTHON)?;
+    let listed = agent.request("skills/list", json!({ "_meta": modern() })).await?;
+    let skill = &listed["skills"][0];
+    assert_eq!(skill["frontmatter"]["name"], "working-in-notebooks", "{listed}");
+    let params = json!({ "uri": skill["uri"], "_meta": modern() });
+    assert_eq!(&agent.request("skills/get", params.clone()).await?["skill"], skill);
+    let read = agent.request("resources/read", params).await?;
+    let text = read["contents"][0]["text"].as_str().context("text")?;
+    let plugins = "../../plugins/cellbridge/skills/working-in-notebooks/SKILL.md";
+    assert_eq!(text, fs::read_to_string(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(plugins))?);
+    let params = json!({ "name": "working_in_notebooks", "arguments": {}, "_meta": modern() });
+    let prompt = agent.request("prompts/get", params).await?;
+    let shown = prompt["messages"][0]["content"]["text"].as_str().context("text")?;
+    assert!(text.contains(shown) && shown.starts_with("# Working in notebooks"), "{shown}");
     Ok(())
 }
 
