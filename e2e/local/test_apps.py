@@ -1,16 +1,23 @@
 """Views of calls in a host of MCP Apps, over the official bridge, under the policies of three hosts."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from nbformat import v4
 from playwright.async_api import Browser, Locator, expect
 
 from e2e.local.test_view import CHART, LIBRARY, PLOT
-from e2e.support.app_host import CAPABILITIES, POLICIES, Host, app_host
+from e2e.support.app_host import CAPABILITIES, POLICIES, VIEW, Host, app_host
 from e2e.support.kept_kernels import NOTEBOOK, Machine
+from e2e.support.page_checks import invalid, serious
 from e2e.support.stdio_client import stdio_client
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+# A colour of a host.
+INK = {"theme": "light", "styles": {"variables": {"--color-text-primary": "rgb(1, 2, 3)"}}}
+FAILED = v4.new_output("error", ename="ValueError", evalue="no", traceback=["ValueError Traceback (most recent call last)", "one", "two", "no"])
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +41,7 @@ async def test_calls_are_seen_and_acted_on(browser: Browser, machine: Machine, h
         # A run is seen while it runs, answered, and its plot shown.
         source = f"print('begun')\nprint('hello', input('name? '))\n{waits}\n{PLOT}"
         insert = {"tool": "insert_execute_code_cell", "cell_index": 0}
-        async with host.shows(browser, server, policy, **insert, cell_source=source) as view:
+        async with host.shows(browser, server, policy, **insert, cell_source=source, context=INK) as view:
             output = view.frame.locator(".cb-output").first
             await expect(output).to_contain_text("begun")
             await view.frame.get_by_label("name?").fill("Ada")
@@ -90,6 +97,25 @@ async def test_calls_are_seen_and_acted_on(browser: Browser, machine: Machine, h
         async with host.shows(browser, server, policy, "read_cell", names_tool=False, cell_index=2) as view:
             await expect(view.frame.locator(".v-cell .cb-output")).to_have_text("two")
             await view.ends()
+
+
+async def test_a_view_is_valid_and_for_everybody(browser: Browser, machine: Machine, host: Host, tmp_path: Path) -> None:
+    table = v4.new_output("display_data", {"text/html": "<table><tr><th>a</th></tr><tr><td>1</td></tr></table>"})
+    printed = v4.new_output("stream", text="\x1b[31mred\x1b[0m")
+    cell = v4.new_code_cell("import this  # text", outputs=[table, printed, FAILED], execution_count=1)
+    machine.file.write_text(v4.writes_json(v4.new_notebook(cells=[cell], metadata={"language_info": {"name": "python"}})))
+    async with stdio_client(machine.launch(), own_group=True) as server:
+        await server.initialize(capabilities=CAPABILITIES)
+        document = tmp_path / "view.html"
+        document.write_text((await server.ask("resources/read", {"uri": VIEW}))["contents"][0]["text"])
+        assert invalid([document]) == []
+        await server.call("insert_cell", notebook_name=NOTEBOOK, cell_index=1, cell_type="code", cell_source="x")
+        for theme, tool, given in [("light", "read_cell", {"cell_index": 0}), ("dark", "history", {})]:
+            shown = host.shows(browser, server, "specification", tool, context={"theme": theme}, notebook_name=NOTEBOOK, **given)
+            async with shown as view:
+                await view.ends()
+                await expect(view.frame.locator(".cb-cell, .v-op").first).to_be_visible()
+                assert await serious(view.document) == []
 
 
 async def drawn(image: Locator) -> int:

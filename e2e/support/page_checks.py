@@ -5,7 +5,7 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from playwright.async_api import Page
+from playwright.async_api import Frame, Page
 
 from e2e.support.agents.node_sdk import node, node_modules
 
@@ -39,12 +39,17 @@ def invalid(files: Iterable[Path]) -> list[str]:
 async def inaccessible(page: Page, part: str = "html") -> list[str]:
     """What axe finds that is serious or critical in a part of a page: in the light theme at the page's width, and in the dark one at a
     phone's. Themes differ in nothing but colours, widths in nothing but places."""
-    if await page.evaluate("typeof axe") == "undefined":
-        await page.evaluate((node_modules() / "axe-core/axe.min.js").read_text())
     size, found = page.viewport_size, []
     assert size
     for theme, width in [("dark", PHONE), ("light", size)]:
         await page.set_viewport_size(width)
         await page.emulate_media(color_scheme=theme)
-        found += [f"{theme}, {width['width']} pixels: {problem}" for problem in await page.evaluate(SERIOUS, part)]
+        found += [f"{theme}, {width['width']} pixels: {problem}" for problem in await serious(page, part)]
     return found
+
+
+async def serious(shown: Page | Frame, part: str = "html") -> list[str]:
+    """What axe finds that is serious or critical in a page as it is."""
+    if await shown.evaluate("typeof axe") == "undefined":
+        await shown.evaluate((node_modules() / "axe-core/axe.min.js").read_text())
+    return await shown.evaluate(SERIOUS, part)

@@ -11,7 +11,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from playwright.async_api import Browser, FrameLocator, Page
+from playwright.async_api import Browser, Frame, FrameLocator, Page
 
 from e2e.support.agents.node_sdk import node, node_modules
 from e2e.support.live_page import Seen, new_page
@@ -65,7 +65,15 @@ class Host:
 
     @asynccontextmanager
     async def shows(
-        self, browser: Browser, server: StdioClient, policy: str, tool: str, *, names_tool: bool = True, **given: Any
+        self,
+        browser: Browser,
+        server: StdioClient,
+        policy: str,
+        tool: str,
+        *,
+        names_tool: bool = True,
+        context: dict[str, Any] | None = None,
+        **given: Any,
     ) -> AsyncIterator["View"]:
         """The view of a call from its beginning, before its result."""
         lock = asyncio.Lock()
@@ -88,12 +96,15 @@ class Host:
         opened = {"sandbox": f"{sandbox}/{policy}", "html": read["contents"][0]["text"], "input": given}
         if names_tool:
             opened["tool"] = {"name": tool, "inputSchema": {"type": "object"}}
-        opened["context"] = {"theme": "dark", "styles": {"variables": {"--color-text-primary": "rgb(1, 2, 3)"}}}
+        opened["context"] = context or {}
         await page.evaluate("opened => openView(opened)", opened)
         yield View(page, seen, asked, server, lock, number)
         assert [url for url in everything if not url.startswith((host, sandbox, "data:", "about:", "blob:"))] == []
         assert seen.bad == [], seen.bad
         await page.close()
+        # What it has asked for last is answered before the test asks the server again.
+        async with lock:
+            pass
 
 
 @dataclass
@@ -105,6 +116,11 @@ class View:
     server: StdioClient
     lock: asyncio.Lock
     number: int
+
+    @property
+    def document(self) -> Frame:
+        """The innermost frame that is not one of an output."""
+        return self.page.frames[2]
 
     @property
     def frame(self) -> FrameLocator:
