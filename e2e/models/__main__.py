@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from e2e.models import launch, network
+from e2e.models.as_task import play_as_task
 from e2e.models.over_websocket import play_over_websocket
 from e2e.models.scenario import STEPS, Step, write_notebook
 from e2e.models.searching import search
@@ -119,6 +120,7 @@ def main() -> int:
         problems += play_twice(name, Path(binary), program)
         if name == "Claude Code":
             problems += play_over_websocket(Path(binary), program)
+            problems += play_as_task(Path(binary), program)
         if name == "Codex":
             problems += search(Path(binary), program)
     for problem in problems:

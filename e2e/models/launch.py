@@ -80,12 +80,19 @@ def claude_code(client: Client, entry: Entry | Socket | None) -> None:
     _run(
         client,
         ["-p", PROMPT, *options],
-        ANTHROPIC_BASE_URL=client.url,
-        ANTHROPIC_API_KEY="none",
-        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1",
-        # All tools in the first request: the scripted model does not search.
-        ENABLE_TOOL_SEARCH="false",
+        **scripted_claude(client.url),
     )
+
+
+def scripted_claude(url: str) -> dict[str, str]:
+    """What makes Claude Code ask the model at this address."""
+    return {
+        "ANTHROPIC_BASE_URL": url,
+        "ANTHROPIC_API_KEY": "none",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        # All tools in the first request: the scripted model does not search.
+        "ENABLE_TOOL_SEARCH": "false",
+    }
 
 
 LAUNCH = {"Codex": codex, "Claude Code": claude_code}

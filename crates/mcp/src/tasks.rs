@@ -158,6 +158,7 @@ async fn drive(task: Arc<Task>, mut call: OngoingCall) {
 impl TaskProgress {
     fn end(&mut self, end: End) {
         (self.end, self.question, self.updated_at) = (Some(end), None, SystemTime::now());
+        "The call has ended.".clone_into(&mut self.message);
     }
 
     fn ask(&mut self, question: PendingQuestion) {
