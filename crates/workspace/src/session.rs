@@ -19,7 +19,7 @@ use crate::workspace::Workspace;
 mod cell_lookup;
 mod copy;
 mod edit;
-mod person;
+pub(crate) mod person;
 mod places;
 mod run;
 mod seen_cells;
@@ -42,8 +42,7 @@ pub struct Session {
     /// Tells its operations from those of other sessions.
     lock: Arc<SessionLock>,
     state: Mutex<SessionState>,
-    /// How long the records of its notebooks were when they were last read for what the person did.
-    histories: tokio::sync::Mutex<HashMap<NotebookPath, u64>>,
+    histories: person::Histories,
 }
 
 #[derive(Default)]
@@ -78,7 +77,7 @@ impl Session {
             shown_paths: ShownPaths::default(),
             lock: Arc::default(),
             state: Mutex::default(),
-            histories: tokio::sync::Mutex::default(),
+            histories: person::Histories::default(),
         }
     }
 

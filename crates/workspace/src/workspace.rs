@@ -20,6 +20,7 @@ use crate::leftovers::LeftoverReport;
 use crate::limits::Limits;
 use crate::open_notebooks::OpenNotebooks;
 use crate::places::{ConnectScope, Located, Places};
+use crate::session::person::Histories;
 use crate::shown_paths::ShownPaths;
 
 /// Time limit for shutting down.
@@ -74,6 +75,8 @@ pub struct Workspace {
     slots: Slots,
     /// The paths that agents without sessions were shown.
     shown_paths: ShownPaths,
+    /// For agents without sessions.
+    histories: Histories,
     installation_turns: InstallationTurns,
     left: LeftoverReport,
 }
@@ -101,6 +104,7 @@ impl Workspace {
             runtime: Handle::current(),
             sessions: AtomicU64::new(0),
             shown_paths: ShownPaths::default(),
+            histories: Histories::default(),
             installation_turns: InstallationTurns::default(),
             left: LeftoverReport::default(),
         })
@@ -250,6 +254,11 @@ impl Workspace {
     /// The paths that agents without sessions were shown.
     pub(crate) fn shown_paths(&self) -> &ShownPaths {
         &self.shown_paths
+    }
+
+    /// What agents without sessions were told of the person.
+    pub(crate) fn common_histories(&self) -> &Histories {
+        &self.histories
     }
 
     /// Called when a session leaves notebooks: suspends unused ones after a while.

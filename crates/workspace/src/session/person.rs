@@ -1,5 +1,7 @@
 //! What the person does on the page or by a command, for the agents whose notebooks it concerns.
 
+use std::collections::HashMap;
+
 use notebook::one_line;
 use operations::{Operation, OperationKind, PERSON, by_call, summary};
 use place::NotebookPath;
@@ -9,21 +11,23 @@ use super::Session;
 /// How many actions a notice names for each notebook.
 const NAMED: usize = 3;
 
+/// How long the records of notebooks were when they were last read for what the person did.
+pub(crate) type Histories = tokio::sync::Mutex<HashMap<NotebookPath, u64>>;
+
 impl Session {
     /// What the person has done to the notebooks of this session since the last call of this: a sentence for each notebook. Leaves out
     /// what was done before the first call that knows a notebook, and returns nothing if the record cannot be read in time.
     pub async fn take_persons_actions(&self) -> Vec<String> {
         let Some(recorder) = self.workspace.recorder() else { return Vec::new() };
-        // Another call is asking.
-        let Ok(mut known) = self.histories.try_lock() else { return Vec::new() };
-        let notebooks: Vec<_> = {
+        let (notebooks, is_stateless) = {
             let state = self.state();
-            // Each call is a session, so nothing was asked before.
-            if state.is_stateless {
-                return Vec::new();
-            }
-            state.homes.iter().map(|(path, place)| (path.clone(), place.identity(path))).collect()
+            let homes = state.homes.iter().map(|(path, place)| (path.clone(), place.identity(path)));
+            (homes.collect::<Vec<_>>(), state.is_stateless)
         };
+        // Each call without a session is one, so one of those agents is told.
+        let histories = if is_stateless { self.workspace.common_histories() } else { &self.histories };
+        // Another call is asking.
+        let Ok(mut known) = histories.try_lock() else { return Vec::new() };
         let mut sentences = Vec::new();
         for (path, identity) in notebooks {
             let length = known.get(&path).copied();

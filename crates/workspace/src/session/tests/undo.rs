@@ -412,6 +412,30 @@ async fn an_agent_is_told_once_what_the_person_did() {
 }
 
 #[tokio::test]
+async fn one_of_the_agents_without_sessions_is_told_what_the_person_did() {
+    let (workspace, _folder) = recording();
+    let (one, opened) = agent(&workspace, "one").await;
+    with_cells(&one, "a.ipynb", 2).await;
+    set(&one, &opened, 0, "by one").await;
+    let call = async || {
+        let session = Session::new(workspace.clone());
+        session.be_stateless();
+        session.notebook(Some("a.ipynb")).await.unwrap();
+        session.take_persons_actions().await
+    };
+    assert_eq!(call().await, [""; 0]);
+    let person = Session::new(workspace.clone());
+    person.introduce_person();
+    let of_person = person.notebook(Some("a.ipynb")).await.unwrap();
+    let undone = person.undo(&of_person, &UndoTarget::LastOfAll(1), None, false);
+    person.acting("cellbridge view", undone).await.unwrap();
+    person.history(&of_person, None).await.unwrap();
+    let told = call().await;
+    assert!(told.len() == 1 && told[0].starts_with("The person undid o"), "{told:?}");
+    assert_eq!(call().await, [""; 0]);
+}
+
+#[tokio::test]
 async fn outputs_that_are_too_large_to_be_recorded_are_named_when_they_are_removed() {
     let (workspace, _folder) = recording();
     let (session, opened) = agent(&workspace, "one").await;
