@@ -115,7 +115,9 @@ impl Tasks {
 
     /// The task of an agent with these permissions, if it is kept.
     pub(crate) fn find(&self, id: &str, permissions: Permissions) -> Option<Arc<Task>> {
-        self.kept().tasks.iter().find(|task| task.id == id && task.permissions == permissions).cloned()
+        let kept = self.kept();
+        // Another call can be about the same run.
+        kept.tasks.iter().rev().find(|task| task.id == id && task.permissions == permissions).cloned()
     }
 
     /// An agent has cancelled the task.
