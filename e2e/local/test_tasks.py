@@ -51,8 +51,12 @@ class TaskClient:
         """Calls a tool that outlasts its wait; the id of its task."""
         created = await self.call(tool, **given)
         assert (created["resultType"], created["status"], created["ttlMs"]) == ("task", "working", None), created
-        assert f'get_run(run_id="{created["taskId"]}")' in created["statusMessage"]
+        assert "get_run(run_id=" in created["statusMessage"]
         return str(created["taskId"])
+
+    async def accept(self, task: str, asked: dict[str, Any], line: str) -> None:
+        response = {"action": "accept", "content": {"value": line}}
+        await self.ask("tasks/update", taskId=task, inputResponses=dict.fromkeys(asked["inputRequests"], response))
 
     async def until(self, task: str, *statuses: str) -> dict[str, Any]:
         """The task, once it has one of these statuses."""
@@ -98,7 +102,7 @@ async def test_a_task_is_its_run_also_for_a_later_server(machine: Machine) -> No
         opened.touch()
         done = await agent.until(task, "completed")
         assert "[COMPLETED" in _text(done) and "end" in _text(done)
-        assert f'get_run(run_id="{task}") shows the images.' in _text(done)
+        assert f'To see the images: get_run(run_id="{task}").' in _text(done)
         assert [block["type"] for block in done["result"]["content"]].count("image") == 1
         # A failure is the result of the call, and none of the task.
         failing = await agent.begin("execute_code", code="import time; time.sleep(1.5); 1 / 0")
@@ -138,6 +142,21 @@ async def test_a_task_asks_the_person_for_input_and_never_for_a_password(machine
             assert await agent.ask("tasks/update", taskId=task, inputResponses={key: response}) == {"resultType": "complete"}
             await agent.ask("tasks/update", taskId=task, inputResponses={key: response})
         assert "Hello Ada 36" in _text(await agent.until(task, "completed")) and len(keys) == 2
+        # What is declined is not asked again, and what comes later is.
+        opened.unlink()
+        task = await agent.begin("execute_code", code=asks)
+        opened.touch()
+        [key] = (await agent.until(task, "input_required"))["inputRequests"]
+        with pytest.raises(KeyError):
+            await agent.ask("tasks/update", taskId=task, inputResponses={key: "Ada"})
+        await agent.ask("tasks/update", taskId=task, inputResponses={key: {"action": "decline"}})
+        assert "answer_input" in (await agent.until(task, "working", "input_required"))["statusMessage"]
+        assert (await agent.ask("tasks/get", taskId=task))["status"] == "working"
+        await agent.plain("answer_input", run_id=task, value="Ada", timeout=0.1)
+        asked = await agent.until(task, "input_required")
+        assert key not in asked["inputRequests"]
+        await agent.accept(task, asked, "36")
+        assert "Hello Ada 36" in _text(await agent.until(task, "completed"))
         # A password is never asked for by a form.
         opened.unlink()
         task = await agent.begin("execute_code", code=f"{wait}\nimport getpass\nprint(len(getpass.getpass()), input())")
@@ -147,8 +166,6 @@ async def test_a_task_asks_the_person_for_input_and_never_for_a_password(machine
                 await asyncio.sleep(0.05)
         assert now["status"] == "working"
         await agent.plain("answer_input", run_id=task, value="secret", timeout=0.1)
-        # A later answer of the same task is another question.
-        asked = await agent.until(task, "input_required")
-        await agent.ask("tasks/update", taskId=task, inputResponses={next(iter(asked["inputRequests"])): {
-            "action": "accept", "content": {"value": "line"}}})
-        assert "6 line" in _text(await agent.until(task, "completed"))
+        await agent.accept(task, await agent.until(task, "input_required"), "line")
+        assert "6 line" in _text(done := await agent.until(task, "completed"))
+        assert done["statusMessage"].startswith(f"Run {task} is")

@@ -31,7 +31,7 @@ _STEPS = [Step("a long cell", "execute_code", {"code": _CODE}, texts=["started s
 # Of the terminal, in lines and columns.
 _SIZE = (50, 160)
 # What wakes the model must hold.
-_NOTIFIED = ["<status>completed</status>", "line 3", "[COMPLETED", "shows the images."]
+_NOTIFIED = ["<status>completed</status>", "line 3", "[COMPLETED", "To see the images: get_run(run_id="]
 
 
 class _WokenModel(ModelService):

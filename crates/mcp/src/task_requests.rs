@@ -10,15 +10,15 @@ use place::{Call, Error, ErrorKind, RunId, RunState};
 use rmcp::model::{DetailedTask, ElicitRequest, ErrorData, InputRequest, InputResponses};
 use rmcp::service::{RequestContext, RoleServer};
 use runs::Run;
-use serde_json::json;
-use serde_json::value::to_raw_value;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use crate::elicitation::form;
 use crate::reply::into_result;
 use crate::request_context::{can_ask, permissions};
 use crate::session::Session;
-use crate::tasks::{of_run, person_replied};
+use crate::tasks::{key, of_run, person_replied};
 use crate::tool_call::{Caller, answer_of};
 
 impl Session {
@@ -34,11 +34,32 @@ impl Session {
         if let Some(detailed) = kept.as_ref().and_then(|task| task.detailed(shows_forms, is_cancelled)) {
             return Ok(detailed);
         }
-        let (answer, run, state) = self.run(id, permissions).await?;
-        let may_ask = shows_forms && !kept.is_some_and(|task| task.is_declined());
-        let asks = self.question(&run, &state).filter(|_| may_ask);
-        let created_at = self.journal_run(&run).map_or_else(SystemTime::now, |run| run.requested());
-        Ok(of_run((&run, &state), created_at, into_result(answer), asks, is_cancelled))
+        let mut runs = kept.as_ref().map(|task| task.runs.clone()).unwrap_or_default();
+        let params = kept.as_ref().map(|task| &*task.params);
+        let current = kept.as_ref().and_then(|task| task.unfinished().or(task.runs.last()));
+        let (answer, run, state) =
+            self.run(current.map_or(id, |run| &**run.id()), params, permissions).await?;
+        let mut result = into_result(answer);
+        if state.is_over() {
+            // Those before the last.
+            let others = runs.iter().filter(|other| *other.id() != run).collect::<Vec<_>>();
+            for other in others.into_iter().rev() {
+                let (answer, ..) = self.run(other.id(), params, permissions).await?;
+                let other = into_result(answer);
+                result.is_error = Some(result.is_error == Some(true) || other.is_error == Some(true));
+                result.content.splice(0..0, other.content);
+            }
+        }
+        let asks = self.question(&run, &state).filter(|(key, _)| shows_forms && !self.tasks.is_declined(key));
+        if runs.is_empty() {
+            runs.extend(self.journal_run(&run));
+        }
+        let now = SystemTime::now();
+        let times = self.journal_run(&run).map_or((now, now), |run| {
+            let requested = run.requested();
+            (requested, if state.is_over() { requested + run.queued() + run.elapsed() } else { now })
+        });
+        Ok(of_run(id, (&run, &state), times, result, &runs, asks, is_cancelled))
     }
 
     /// Passes on what the person has answered. What is asked no longer is ignored.
@@ -48,18 +69,23 @@ impl Session {
         responses: &InputResponses,
         permissions: Permissions,
     ) -> Result<(), ErrorData> {
-        if let Some(task) = self.tasks.find(id, permissions)
-            && task.answer(responses)
+        let kept = self.tasks.find(id, permissions);
+        if let Some((key, is_declined)) =
+            kept.as_ref().map(|task| task.answer(responses)).transpose()?.flatten()
         {
+            if is_declined {
+                self.tasks.declined(&key);
+            }
             return Ok(());
         }
-        let (_, id, state) = self.run(id, permissions).await?;
+        let current = kept.as_ref().and_then(|task| task.unfinished());
+        let (_, id, state) = self.run(current.map_or(id, |run| &**run.id()), None, permissions).await?;
         let Some((key, _)) = self.question(&id, &state) else { return Ok(()) };
+        let Some(replied) = responses.get(&key).map(person_replied).transpose()? else { return Ok(()) };
         self.may("answer_input", permissions)?;
-        if let Some(PersonReply::Accepted { line: Some(line) }) = responses.get(&key).map(person_replied)
-            && let Some(run) = self.journal_run(&id)
-        {
-            run.answer_input(line);
+        match (replied, self.journal_run(&id)) {
+            (PersonReply::Accepted { line: Some(line) }, Some(run)) => _ = run.answer_input(line),
+            _ => self.tasks.declined(&key),
         }
         Ok(())
     }
@@ -74,7 +100,7 @@ impl Session {
             }
             Some(task) => task.runs.clone(),
             None => {
-                let (_, id, state) = self.run(id, permissions).await?;
+                let (_, id, state) = self.run(id, None, permissions).await?;
                 let run = self.journal_run(&id);
                 if run.is_none() && !state.is_over() {
                     let cause = "The run belongs to another server, which alone can interrupt it.";
@@ -95,17 +121,25 @@ impl Session {
         Ok(())
     }
 
-    /// What `get_run` answers about a run. Fails if there is no such run.
+    /// What `get_run` answers about a run, in the budget of the call with these params. Fails if there is no such run.
     async fn run(
         &self,
         id: &str,
+        params: Option<&RawValue>,
         permissions: Permissions,
     ) -> Result<(calls::answer::Answer, RunId, RunState), ErrorData> {
         let unknown = || ErrorData::invalid_params(format!("there is no task {id:?}"), None);
         let (Some(notebooks), Some(tool)) = (&self.notebooks, tools::find("get_run")) else {
             return Err(unknown());
         };
-        let params = to_raw_value(&json!({ "name": tool.name, "arguments": { "run_id": id } }));
+        let mut arguments = json!({ "run_id": id });
+        let given: Option<Value> = params.and_then(|params| serde_json::from_str(params.get()).ok());
+        for limit in ["max_characters", "max_images"] {
+            if let Some(value) = given.as_ref().and_then(|given| given["arguments"].get(limit)) {
+                arguments[limit] = value.clone();
+            }
+        }
+        let params = to_raw_value(&json!({ "name": tool.name, "arguments": arguments }));
         let params = params.map_err(|error| ErrorData::internal_error(error.to_string(), None))?.into();
         let reports = mpsc::channel(1).0;
         let call = Call { name: tool.name.to_owned(), params, reports, wants_progress: false };
@@ -113,7 +147,9 @@ impl Session {
             Box::pin(answer_of(notebooks, &self.policy, None, tool, call, Caller::with(permissions))).await;
         let mut answer = match answer {
             Ok(answer) => answer,
-            Err(error) if error.kind == ErrorKind::NotFound => return Err(unknown()),
+            Err(error) if error.kind == ErrorKind::NotFound => {
+                return Err(ErrorData::invalid_params(message(&error), None));
+            }
             Err(error) => return Err(refused(&error)),
         };
         let (run, state) = answer.run.take().ok_or_else(unknown)?;
@@ -126,9 +162,7 @@ impl Session {
     fn question(&self, id: &RunId, state: &RunState) -> Option<(String, InputRequest)> {
         let RunState::WaitingForInput { prompt, is_password: false } = state else { return None };
         let form = form(&Question::Line(QuestionText::input(prompt)))?;
-        // Another server that asked for the same run has counted by itself.
-        let key = format!("input-{}-{}", std::process::id(), *self.journal_run(id)?.changes().borrow());
-        Some((key, InputRequest::Elicitation(ElicitRequest::new(form))))
+        Some((key(&*self.journal_run(id)?), InputRequest::Elicitation(ElicitRequest::new(form))))
     }
 
     fn journal_run(&self, id: &RunId) -> Option<Arc<Run>> {

@@ -9,14 +9,16 @@ use std::time::{Duration, SystemTime};
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use connection::Secret;
+use notebook::Output;
 use parking_lot::{Mutex, MutexGuard};
 use place::{Answer, Error, Progress, Report, RunId, RunState};
 use rmcp::model::{
-    CallToolResult, ContentBlock, DetailedTask, ElicitRequest, ElicitResult, InputRequest, InputResponses,
-    JsonObject, Task as Described, TaskPayload, TaskStatus,
+    CallToolResult, ContentBlock, DetailedTask, ElicitRequest, ElicitResult, ErrorData, InputRequest,
+    InputResponses, JsonObject, Task as Described, TaskPayload, TaskStatus,
 };
 use runs::Run;
 use serde::Deserialize as _;
+use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -28,8 +30,8 @@ use calls::question::PersonReply;
 
 /// How many calls are kept. One more drops the oldest, rather one that has ended.
 const MAX_KEPT: usize = 100;
-/// How many cancelled tasks are remembered.
-const MAX_CANCELLED: usize = 1000;
+/// How many cancelled tasks, and how many declined questions, are remembered.
+const MAX_REMEMBERED: usize = 1000;
 /// How often an agent should ask, in milliseconds, and from what age of the task on less often.
 const POLL_INTERVAL: u64 = 1000;
 const SLOW_POLL_INTERVAL: u64 = 5000;
@@ -44,12 +46,16 @@ struct Kept {
     tasks: VecDeque<Arc<Task>>,
     /// Those whose runs an agent has cancelled.
     cancelled: VecDeque<String>,
+    /// The keys of questions that the person did not want to answer.
+    declined: VecDeque<String>,
 }
 
 /// A call that goes on.
 pub(crate) struct Task {
     id: String,
     created_at: SystemTime,
+    /// Those of the call.
+    pub(crate) params: Arc<RawValue>,
     permissions: Permissions,
     /// None if it is relayed.
     pub(crate) runs: Vec<Arc<Run>>,
@@ -59,13 +65,10 @@ pub(crate) struct Task {
 
 struct TaskProgress {
     updated_at: SystemTime,
-    message: String,
-    /// The question that waits for the person.
-    question: Option<PendingQuestion>,
-    /// How many questions there were: their keys must not repeat.
-    questions: u32,
-    /// The person does not want to answer.
-    is_declined: bool,
+    /// What the call has reported last.
+    reported: Option<String>,
+    /// The question that waits for the person, by its key.
+    question: Option<(String, PendingQuestion)>,
     end: Option<End>,
     /// Drives the call.
     work: Option<AbortOnDropHandle<()>>,
@@ -74,28 +77,19 @@ struct TaskProgress {
 impl Tasks {
     /// Keeps a call that goes on with these runs, and returns its first description.
     pub(crate) fn keep(&self, call: OngoingCall, runs: Vec<Arc<Run>>) -> Result<Described, Error> {
-        let now = SystemTime::now();
-        let id = match runs.last() {
-            Some(run) => run.id().to_string(),
-            None => Secret::generate().map_err(|error| internal(error.to_string()))?.expose().to_owned(),
+        let (id, created_at) = if let Some(run) = runs.last() {
+            (run.id().to_string(), run.requested())
+        } else {
+            let id = Secret::generate().map_err(|error| internal(error.to_string()))?;
+            (id.expose().to_owned(), SystemTime::now())
         };
         call.turn.answered();
-        let message = match &runs[..] {
-            [] => "The call goes on.".to_owned(),
-            _ => format!("The run goes on; get_run(run_id=\"{id}\") shows its outputs so far."),
-        };
-        let progress = TaskProgress {
-            updated_at: now,
-            message,
-            question: None,
-            questions: 0,
-            is_declined: false,
-            end: None,
-            work: None,
-        };
+        let updated_at = SystemTime::now();
+        let progress = TaskProgress { updated_at, reported: None, question: None, end: None, work: None };
         let task = Arc::new(Task {
             id,
-            created_at: now,
+            created_at,
+            params: call.params.clone(),
             permissions: call.permissions,
             runs,
             cancelled: call.cancelled.clone(),
@@ -122,20 +116,32 @@ impl Tasks {
 
     /// An agent has cancelled the task.
     pub(crate) fn cancelled(&self, id: &str) {
-        let mut kept = self.kept();
-        if kept.cancelled.len() >= MAX_CANCELLED {
-            kept.cancelled.pop_front();
-        }
-        kept.cancelled.push_back(id.to_owned());
+        remember(&mut self.kept().cancelled, id);
     }
 
     pub(crate) fn is_cancelled(&self, id: &str) -> bool {
         self.kept().cancelled.iter().any(|cancelled| cancelled == id)
     }
 
+    /// The person did not want to answer the question with this key.
+    pub(crate) fn declined(&self, key: &str) {
+        remember(&mut self.kept().declined, key);
+    }
+
+    pub(crate) fn is_declined(&self, key: &str) -> bool {
+        self.kept().declined.iter().any(|declined| declined == key)
+    }
+
     fn kept(&self) -> MutexGuard<'_, Kept> {
         self.0.lock()
     }
+}
+
+fn remember(known: &mut VecDeque<String>, new: &str) {
+    if known.len() >= MAX_REMEMBERED {
+        known.pop_front();
+    }
+    known.push_back(new.to_owned());
 }
 
 /// How a call has ended.
@@ -151,7 +157,7 @@ async fn drive(task: Arc<Task>, mut call: OngoingCall) {
         tokio::select! {
             biased;
             answer = &mut call.work => return task.progress.lock().end(end(answer, &task.runs)),
-            Some(asked) = call.questions.recv() => task.progress.lock().ask(asked),
+            Some(asked) = call.questions.recv() => task.ask(asked),
             Some(report) = call.reports.recv() => task.progress.lock().report(report),
         }
     }
@@ -160,22 +166,12 @@ async fn drive(task: Arc<Task>, mut call: OngoingCall) {
 impl TaskProgress {
     fn end(&mut self, end: End) {
         (self.end, self.question, self.updated_at) = (Some(end), None, SystemTime::now());
-        "The call has ended.".clone_into(&mut self.message);
-    }
-
-    fn ask(&mut self, question: PendingQuestion) {
-        self.questions += 1;
-        (self.question, self.updated_at) = (Some(question), SystemTime::now());
     }
 
     fn report(&mut self, report: Report) {
         if let Report::Progress(Progress { message: Some(message), .. }) = report {
-            (self.message, self.updated_at) = (message, SystemTime::now());
+            (self.reported, self.updated_at) = (Some(message), SystemTime::now());
         }
-    }
-
-    fn key(&self) -> String {
-        format!("input-{}", self.questions)
     }
 }
 
@@ -184,17 +180,16 @@ impl Task {
     /// has ended before its runs.
     pub(crate) fn detailed(&self, shows_forms: bool, is_cancelled: bool) -> Option<DetailedTask> {
         let progress = self.progress.lock();
-        let asked = progress.question.as_ref().filter(|asked| shows_forms && !asked.reply.is_closed());
-        let request = asked.and_then(|asked| form(&asked.question));
+        let asked = progress.question.as_ref().filter(|(_, asked)| shows_forms && !asked.reply.is_closed());
+        let request = asked.and_then(|(key, asked)| Some((key, form(&asked.question)?)));
         let payload = match (&progress.end, request) {
             (Some(End::Early), _) => return None,
             (Some(End::As(TaskPayload::Completed { .. })), _) if is_cancelled && self.is_stopped() => {
                 TaskPayload::Cancelled
             }
             (Some(End::As(payload)), _) => payload.clone(),
-            (None, Some(form)) => TaskPayload::InputRequired {
-                input_requests: [(progress.key(), InputRequest::Elicitation(ElicitRequest::new(form)))]
-                    .into(),
+            (None, Some((key, form))) => TaskPayload::InputRequired {
+                input_requests: [(key.clone(), InputRequest::Elicitation(ElicitRequest::new(form)))].into(),
             },
             (None, None) => TaskPayload::Working,
         };
@@ -207,22 +202,39 @@ impl Task {
     }
 
     fn described(&self, progress: &TaskProgress) -> Described {
-        describe(&self.id, self.created_at, progress.updated_at, &progress.message)
+        let message = match (&progress.end, self.unfinished(), &progress.reported) {
+            (Some(_), ..) => "The call has ended.".to_owned(),
+            (None, Some(run), None) => of_state(run.id(), &run.state()),
+            (None, _, Some(reported)) => reported.clone(),
+            (None, None, None) => "The call goes on.".to_owned(),
+        };
+        describe(&self.id, self.created_at, progress.updated_at, &message)
     }
 
-    /// Passes the person's answer on to the call. Returns whether the call asked for it.
-    pub(crate) fn answer(&self, responses: &InputResponses) -> bool {
+    /// The first of its runs that is not over.
+    pub(crate) fn unfinished(&self) -> Option<&Arc<Run>> {
+        self.runs.iter().find(|run| !run.state().is_over())
+    }
+
+    fn ask(&self, asked: PendingQuestion) {
+        let is_waiting = |run: &&Arc<Run>| matches!(run.state(), RunState::WaitingForInput { .. });
+        let asking = self.runs.iter().find(is_waiting).or(self.runs.last());
+        let key = asking.map_or_else(|| self.id.clone(), |run| key(run));
         let mut progress = self.progress.lock();
-        let Some(response) = responses.get(&progress.key()) else { return false };
-        let Some(PendingQuestion { reply, .. }) = progress.question.take() else { return false };
-        let replied = person_replied(response);
-        progress.is_declined = !matches!(replied, PersonReply::Accepted { line: Some(_) });
-        reply.send(replied).is_ok()
+        (progress.question, progress.updated_at) = (Some((key, asked)), SystemTime::now());
     }
 
-    /// Whether the person was asked for input and did not give it.
-    pub(crate) fn is_declined(&self) -> bool {
-        self.progress.lock().is_declined
+    /// Passes the person's answer on to the call. Returns the key of the question and whether it was declined; `None` if the call does
+    /// not ask for it. Fails if it is no answer to a form.
+    pub(crate) fn answer(&self, responses: &InputResponses) -> Result<Option<(String, bool)>, ErrorData> {
+        let mut progress = self.progress.lock();
+        let response = progress.question.as_ref().and_then(|(key, _)| responses.get(key));
+        let Some(replied) = response.map(person_replied).transpose()? else { return Ok(None) };
+        let Some((key, PendingQuestion { reply, .. })) = progress.question.take() else { return Ok(None) };
+        let is_declined = !matches!(replied, PersonReply::Accepted { line: Some(_) });
+        // Somebody else may have answered.
+        let _ = reply.send(replied);
+        Ok(Some((key, is_declined)))
     }
 
     /// Ends the call, unless it has ended.
@@ -236,38 +248,53 @@ impl Task {
     }
 }
 
-/// The state of a task of which only its run is known.
+/// The state of a task whose call is not kept, or has ended before its runs: `run` is the first that is not over, or the last.
 pub(crate) fn of_run(
+    id: &str,
     run: (&RunId, &RunState),
-    created_at: SystemTime,
+    (created_at, updated_at): (SystemTime, SystemTime),
     result: CallToolResult,
+    runs: &[Arc<Run>],
     asks: Option<(String, InputRequest)>,
     is_cancelled: bool,
 ) -> DetailedTask {
-    let (id, state) = run;
+    let (run, state) = run;
     let payload = match state {
         _ if is_cancelled && is_stopped(state) => TaskPayload::Cancelled,
-        _ if state.is_over() => completed(result, Some(id)),
+        _ if state.is_over() => completed(result, runs),
         _ => match asks {
             Some(asks) => TaskPayload::InputRequired { input_requests: [asks].into() },
             None => TaskPayload::Working,
         },
     };
-    let message = match state {
+    DetailedTask::new(describe(id, created_at, updated_at, &of_state(run, state)), payload)
+}
+
+/// A sentence about a run, with the call to make.
+fn of_state(id: &RunId, state: &RunState) -> String {
+    match state {
         RunState::WaitingForInput { .. } => {
-            format!("The run waits for input; answer_input(run_id=\"{id}\", value=…) answers.")
+            format!("Run {id} waits for input; answer_input(run_id=\"{id}\", value=…) answers.")
         }
-        state => format!("The run is {}; get_run(run_id=\"{id}\") shows its outputs.", state.name()),
-    };
-    DetailedTask::new(describe(id, created_at, SystemTime::now(), &message), payload)
+        state => format!("Run {id} is {}; get_run(run_id=\"{id}\") shows its outputs.", state.name()),
+    }
+}
+
+/// The key of what a run asks now. A later server gives the same.
+pub(crate) fn key(run: &Run) -> String {
+    format!("{}-input-{}", run.id(), run.inputs())
 }
 
 fn is_stopped(state: &RunState) -> bool {
     matches!(state, RunState::Interrupted | RunState::Skipped { .. })
 }
 
-pub(crate) fn person_replied(response: &serde_json::Value) -> PersonReply {
-    ElicitResult::deserialize(response).map_or(PersonReply::Dismissed, |result| person_reply(&result))
+/// Fails if it is no answer to a form.
+pub(crate) fn person_replied(response: &serde_json::Value) -> Result<PersonReply, ErrorData> {
+    let result = ElicitResult::deserialize(response);
+    result.map(|result| person_reply(&result)).map_err(|error| {
+        ErrorData::invalid_params(format!("this is no answer to elicitation/create: {error}"), None)
+    })
 }
 
 fn describe(id: &str, created_at: SystemTime, updated_at: SystemTime, message: &str) -> Described {
@@ -280,9 +307,8 @@ fn describe(id: &str, created_at: SystemTime, updated_at: SystemTime, message: &
 }
 
 fn end(answer: Result<Reply, Error>, runs: &[Arc<Run>]) -> End {
-    let id = runs.last().map(|run| run.id());
     End::As(match answer {
-        Ok(Reply::Own(result)) => completed(result, id),
+        Ok(Reply::Own(result)) => completed(result, runs),
         Ok(Reply::Ongoing(_)) => return End::Early,
         Ok(Reply::Relayed(Answer::Result(result))) => {
             let text: Box<str> = result.into();
@@ -291,18 +317,31 @@ fn end(answer: Result<Reply, Error>, runs: &[Arc<Run>]) -> End {
         Ok(Reply::Relayed(Answer::Error(error))) => {
             TaskPayload::Failed { error: serde_json::from_str(error.get()).unwrap_or_default() }
         }
-        Err(error) => completed(failure(&error), id),
+        Err(error) => completed(failure(&error), runs),
     })
 }
 
-/// Some clients show the images of a task as files only, so the text names the call that shows them.
-fn completed(mut result: CallToolResult, run: Option<&RunId>) -> TaskPayload {
+/// Some clients show the images of a task as files only, so the text names the calls that show them: of those `runs` that have any.
+fn completed(mut result: CallToolResult, runs: &[Arc<Run>]) -> TaskPayload {
     result.result_type = None;
-    let has_image = result.content.iter().any(|block| block.as_image().is_some());
-    if let Some(id) = run.filter(|_| has_image) {
-        result.content.push(ContentBlock::text(format!("get_run(run_id=\"{id}\") shows the images.")));
+    if result.content.iter().any(|block| block.as_image().is_some()) {
+        let calls =
+            runs.iter().filter(|run| has_image(run)).map(|run| format!("get_run(run_id=\"{}\")", run.id()));
+        let calls: Vec<_> = calls.collect();
+        if !calls.is_empty() {
+            result.content.push(ContentBlock::text(format!("To see the images: {}.", calls.join(", "))));
+        }
     }
     let result: Option<JsonObject> =
         serde_json::to_value(result).ok().and_then(|value| serde_json::from_value(value).ok());
     TaskPayload::Completed { result: result.unwrap_or_default() }
+}
+
+fn has_image(run: &Run) -> bool {
+    run.view().outputs.iter().any(|output| match output {
+        Output::Display(bundle) | Output::Result { bundle, .. } => {
+            bundle.data.members().any(|(mime, _)| mime.starts_with("image/"))
+        }
+        _ => false,
+    })
 }

@@ -57,6 +57,11 @@ impl Run {
         self.requested_at
     }
 
+    /// How often its code has asked for input: a later server counts the same.
+    pub fn inputs(&self) -> u32 {
+        self.progress.lock().inputs
+    }
+
     /// When it was requested.
     pub fn requested(&self) -> SystemTime {
         let now = SystemTime::now();

@@ -57,6 +57,8 @@ pub(super) struct RunProgress {
     /// The end is stored where it belongs.
     pub(super) is_closed: bool,
     pub(super) stop: Stop,
+    /// How often the code has asked for input.
+    pub(super) inputs: u32,
     /// How the last attempt to store the outputs ended.
     pub(super) saved: Option<SaveStatus>,
     /// What it has changed in memory, once that is known.
@@ -106,6 +108,7 @@ impl RunProgress {
             finished_at: None,
             is_closed: false,
             stop: Stop::NotRequested,
+            inputs: 0,
             saved: None,
             changes: None,
             is_late_write_pending: false,
@@ -164,6 +167,7 @@ impl RunProgress {
                 self.note_once(if keeps_kernel { EXIT_OF_FRONTEND } else { EXIT });
             }
             Event::InputWanted { prompt, password } => {
+                self.inputs += 1;
                 self.state = RunState::WaitingForInput { prompt, is_password: password };
             }
             Event::InputAnswered => {
