@@ -15,6 +15,7 @@ from typing import Any
 from e2e.models import launch, network
 from e2e.models.as_task import play_as_task
 from e2e.models.over_websocket import play_over_websocket
+from e2e.models.inspector import inspect
 from e2e.models.scenario import STEPS, Step, write_notebook
 from e2e.models.searching import search
 from e2e.models.service import Arrived, ModelService
@@ -116,6 +117,9 @@ def main() -> int:
     problems = []
     for client in clients:
         name, binary = client.split("=", 1)
+        if name == "Inspector":
+            problems += inspect(Path(binary), program)
+            continue
         problems += play(name, Path(binary), program)
         problems += play_twice(name, Path(binary), program)
         if name == "Claude Code":
@@ -125,7 +129,7 @@ def main() -> int:
             problems += search(Path(binary), program)
     for problem in problems:
         print(problem)
-    print(f"{len(clients)} client(s), {len(STEPS)} steps each, {len(problems)} problem(s)")
+    print(f"{len(clients) - 1} client(s), {len(STEPS)} steps each, and the Inspector: {len(problems)} problem(s)")
     return 1 if problems else 0
 
 

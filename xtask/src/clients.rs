@@ -20,7 +20,9 @@ pub(crate) fn run() -> Result<()> {
     let environment = provision::environment(&project)?;
     let mut arguments: Vec<OsString> = vec![project.built("cellbridge").into()];
     let clients = provide(&project, &environment)?;
-    arguments.extend(clients.iter().map(|(name, file)| format!("{name}={}", file.display()).into()));
+    let inspector = clients.first().map(|(_, client)| ("Inspector", client.with_file_name("mcp-inspector")));
+    let all = clients.iter().cloned().chain(inspector);
+    arguments.extend(all.map(|(name, file)| format!("{name}={}", file.display()).into()));
     test::announce("the scenario in each client (e2e/models)");
     command::run(environment.module(&project, "e2e.models")?.args(arguments))
 }
