@@ -12,8 +12,8 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-/// The least time between two notifications about one run, which may print thousands of lines.
-const RUN_PAUSE: Duration = Duration::from_secs(1);
+/// The least time between two notifications about one resource: a run may print thousands of lines.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// What is watched for an agent.
 pub(crate) enum Watched {
@@ -40,9 +40,7 @@ pub(crate) async fn notify<F: Future<Output = bool>>(mut watched: Watched, notif
         if is_over || !notify().await {
             return;
         }
-        if let Watched::Run(..) = watched {
-            sleep(RUN_PAUSE).await;
-        }
+        sleep(PAUSE).await;
     }
 }
 
