@@ -12,7 +12,7 @@ const LAYERS: [(u8, &[&str]); 11] = [
     (3, &["compare", "demo", "html", "place", "staleness", "transports"]),
     (4, &["colab", "files", "keeper", "packages", "recorder", "run_logs"]),
     (5, &["environments", "jupyter", "questions", "runs"]),
-    (6, &["local", "verify"]),
+    (6, &["colab_machines", "local", "verify"]),
     (7, &["doctor", "workspace"]),
     (8, &["calls", "telemetry"]),
     (9, &["page", "tools"]),

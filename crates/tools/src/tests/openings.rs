@@ -8,9 +8,10 @@ use render::marked;
 use super::messages::{filled, literals};
 
 /// Crates whose messages are in no reply: they are for people, for other programs or for logs.
-const OTHERS: [&str; 19] = [
+const OTHERS: [&str; 20] = [
     "cli",
     "clients",
+    "colab_machines",
     "demo",
     "doctor",
     "ydoc",

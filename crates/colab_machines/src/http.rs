@@ -1,0 +1,96 @@
+//! Requests to Google: no redirect is followed, and no error contains what was sent or received.
+
+use std::error::Error as _;
+use std::time::{Duration, SystemTime};
+
+use place::ErrorKind;
+use reqwest::{Client, NoProxy, Proxy, redirect};
+use rest::Proxies;
+
+use crate::tokens::{self, Grant, Tokens};
+use crate::{Google, LoginError, Next, Result};
+
+/// How long a request may take in all.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// Responses are a few thousand bytes.
+const MAX_BYTES: usize = 64 * 1024;
+
+/// A client for Google's servers.
+#[derive(Debug, Clone)]
+pub struct Http {
+    client: Client,
+    pub(crate) google: Google,
+}
+
+impl Http {
+    /// Contacts nothing.
+    pub fn new(google: Google, proxies: &Proxies, agent: &str) -> Result<Self> {
+        // reqwest needs a provider; if another crate installed one, that one is as good.
+        drop(rustls::crypto::ring::default_provider().install_default());
+        let mut client = Client::builder()
+            .user_agent(agent)
+            .redirect(redirect::Policy::none())
+            .referer(false)
+            .timeout(TIMEOUT)
+            .http1_only()
+            // Without this, the client would read the environment.
+            .no_proxy();
+        if google.is_on_loopback() {
+            // Reading the system's certificates fails where there are none.
+            client = client.tls_certs_only([]);
+        } else if let Some(proxy) = proxy(proxies)? {
+            client = client.proxy(proxy);
+        }
+        let client = client.build().map_err(|_| {
+            unavailable("The certificates of this system cannot be used, so Google cannot be reached.")
+        })?;
+        Ok(Self { client, google })
+    }
+
+    pub(crate) async fn tokens(&self, grant: Grant, form: String, now: SystemTime) -> Result<Tokens> {
+        let (status, body) = self.post(&self.google.token, form).await?;
+        tokens::read(grant, status, &body, now)
+    }
+
+    /// Sends a form, and returns status and body.
+    pub(crate) async fn post(&self, url: &str, form: String) -> Result<(u16, Vec<u8>)> {
+        let request =
+            self.client.post(url).header("Content-Type", "application/x-www-form-urlencoded").body(form);
+        let mut response = request.send().await.map_err(|error| failure(&error))?;
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(|error| failure(&error))? {
+            if body.len() + chunk.len() > MAX_BYTES {
+                let cause = "Google's response is far larger than expected.";
+                return Err(LoginError::of_google(ErrorKind::RemoteFailure, cause, Next::Repeat));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok((response.status().as_u16(), body))
+    }
+}
+
+fn proxy(proxies: &Proxies) -> Result<Option<Proxy>> {
+    let Some(address) = proxies.https.as_deref().or(proxies.all.as_deref()) else { return Ok(None) };
+    // Its address may contain a password.
+    let proxy = Proxy::https(address)
+        .map_err(|_| unavailable("The address of the proxy for https connections cannot be used."))?;
+    Ok(Some(proxy.no_proxy(proxies.no_proxy.as_deref().and_then(NoProxy::from_string))))
+}
+
+fn unavailable(cause: &str) -> LoginError {
+    LoginError::of_person(ErrorKind::Unavailable, cause, Next::Repeat)
+}
+
+fn failure(error: &reqwest::Error) -> LoginError {
+    if error.is_timeout() {
+        let cause = format!("Google did not answer within {} s.", TIMEOUT.as_secs());
+        return LoginError::of_google(ErrorKind::Timeout, cause, Next::Repeat);
+    }
+    let mut source = error.source();
+    while let Some(inner) = source.and_then(std::error::Error::source) {
+        source = Some(inner);
+    }
+    let reason = source.map_or_else(|| "the connection failed".to_owned(), ToString::to_string);
+    let cause = format!("Google cannot be reached: {reason}.");
+    LoginError::of_google(ErrorKind::Disconnected, cause, Next::Repeat)
+}

@@ -1,0 +1,103 @@
+//! Signing in, renewing and signing out: requests to Google, and what is stored.
+
+use std::time::SystemTime;
+
+use connection::Secret;
+use place::ErrorKind;
+
+use crate::scopes::Scopes;
+use crate::store::{Login, Store};
+use crate::tokens::{self, Grant};
+use crate::{Http, LoginError, Next, OAuthClient, Result, SignIn};
+
+/// How a login ended.
+#[derive(Debug)]
+pub enum Revocation {
+    /// There was none.
+    NoLogin,
+    /// Google has revoked it.
+    Revoked,
+    /// Google knew it no longer.
+    AlreadyInvalid,
+    /// It was removed from this machine, and may still be valid.
+    RemovedOnly(LoginError),
+}
+
+/// Exchanges the code for a login, and stores it. A login without access to machines is not stored, and replaces none.
+pub async fn sign_in(
+    http: &Http,
+    store: &Store,
+    client: OAuthClient,
+    attempt: &SignIn,
+    code: &Secret,
+    now: SystemTime,
+) -> Result<Login> {
+    let tokens = http.tokens(Grant::Code, tokens::exchange(&client, attempt, code), now).await?;
+    let scopes = tokens.scopes.unwrap_or_else(Scopes::requested);
+    if !scopes.allow_machines() {
+        return Err(LoginError::of_person(
+            ErrorKind::Forbidden,
+            "You are not signed in: Google has not granted access to Colab machines, because its checkbox was not \
+             selected.",
+            Next::GrantColab,
+        ));
+    }
+    let refresh = tokens.refresh.ok_or_else(|| {
+        let cause = "Google has returned no refresh token, so the login would end within an hour.";
+        LoginError::of_google(ErrorKind::RemoteFailure, cause, Next::SignIn)
+    })?;
+    let (account, expires) = (tokens.account, tokens.expires);
+    let login = Login { client, refresh, scopes, account, signed_in: now, expires };
+    let _lock = store.lock().await?;
+    store.save(&login, &http.google)?;
+    Ok(login)
+}
+
+/// Gets a new access token, and stores the refresh token that replaces the old one. `None` if nobody is signed in.
+pub async fn refresh(http: &Http, store: &Store, now: SystemTime) -> Result<Option<Login>> {
+    // Without a login, no folder is created for the lock.
+    if store.load(&http.google)?.is_none() {
+        return Ok(None);
+    }
+    let _lock = store.lock().await?;
+    let Some(mut login) = store.load(&http.google)? else { return Ok(None) };
+    let form = tokens::renewal(&login.client, &login.refresh);
+    let tokens = http.tokens(Grant::RefreshToken, form, now).await?;
+    let before = login.clone();
+    login.scopes = tokens.scopes.unwrap_or(login.scopes);
+    login.account = tokens.account.or(login.account);
+    login.refresh = tokens.refresh.unwrap_or(login.refresh);
+    login.expires = tokens.expires.or(login.expires);
+    if login != before {
+        store.save(&login, &http.google)?;
+    }
+    Ok(Some(login))
+}
+
+/// Revokes the login and removes it from this machine, whatever Google answers.
+pub async fn revoke(http: &Http, store: &Store) -> Result<Revocation> {
+    if !store.file().exists() {
+        return Ok(Revocation::NoLogin);
+    }
+    let _lock = store.lock().await?;
+    let revocation = match store.load(&http.google) {
+        Ok(None) => Revocation::NoLogin,
+        Err(error) => Revocation::RemovedOnly(error),
+        Ok(Some(login)) => {
+            let form = tokens::form(&[("token", login.refresh.expose())]);
+            match http.post(&http.google.revocation, form).await {
+                Ok((200, _)) => Revocation::Revoked,
+                // `invalid_token`
+                Ok((400, _)) => Revocation::AlreadyInvalid,
+                Ok((status, _)) => Revocation::RemovedOnly(LoginError::of_google(
+                    ErrorKind::RemoteFailure,
+                    format!("Google did not revoke the login (status {status})."),
+                    Next::Repeat,
+                )),
+                Err(error) => Revocation::RemovedOnly(error),
+            }
+        }
+    };
+    store.remove()?;
+    Ok(revocation)
+}
