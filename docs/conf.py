@@ -21,7 +21,7 @@ html_use_index = False
 NAVIGATION = {
     "Start": ["folder", "jupyter", "inside", "colab", "places"],
     "Clients": ["install", "clients/*"],
-    "Reference": ["tools", "stale", "run", "verify", "view", "export", "settings", "telemetry"],
+    "Reference": ["tools", "stale", "run", "verify", "view", "export", "settings", "telemetry", "colab-machines"],
     "Help": ["doctor", "troubleshooting", "migration", "comparison"],
     "About": ["platforms", "benchmarks", "releasing", "glossary"],
 }

@@ -1,5 +1,6 @@
 //! The command line.
 
+mod colab_login;
 mod environment;
 mod export;
 mod history;
@@ -24,6 +25,7 @@ use std::time::Duration;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use notebook::visible;
 
+pub(crate) use colab_login::{ColabLogin, ColabVerb};
 use environment::variable_name;
 pub(crate) use environment::{either, given, variable};
 pub(crate) use export::Export;
@@ -265,7 +267,11 @@ pub(crate) struct Doctor {
 }
 
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Colab {
+    #[command(subcommand)]
+    pub(crate) verb: Option<ColabVerb>,
+
     #[command(flatten)]
     pub(crate) serving: Serving,
 

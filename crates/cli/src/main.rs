@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "this crate reads the environment, so that no other has to")]
 
 mod args;
+mod colab_login;
 mod colab_subset;
 mod command_session;
 mod demo;
@@ -62,7 +63,10 @@ fn main() -> ExitCode {
             Some(Command::Run(options)) => return Ok(Box::pin(run::run(&options)).await),
             Some(Command::Verify(options)) => return Ok(Box::pin(verify::run(&options)).await),
             None => Box::pin(serve::every_place(cli.every)).await,
-            Some(Command::Colab(options)) => Box::pin(serve::colab(*options)).await,
+            Some(Command::Colab(options)) => match options.verb {
+                Some(verb) => return Ok(Box::pin(colab_login::run(&verb)).await),
+                None => Box::pin(serve::colab(*options)).await,
+            },
             Some(Command::Jupyter(options)) => {
                 let JupyterArgs { verb, start } = *options;
                 match verb {

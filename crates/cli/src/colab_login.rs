@@ -1,0 +1,175 @@
+//! `cellbridge colab login`, `status` and `logout`: the person's login to Google's Colab API.
+
+mod words;
+
+use std::io::IsTerminal as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context as _, bail};
+use colab_machines::{
+    Answer, Google, Http, Listener, LoginError, Next, OAuthClient, Revocation, SignIn, Store,
+};
+use connection::NetworkTimeout;
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
+use tokio::time::timeout;
+
+use crate::args::{ColabLogin, ColabVerb};
+use crate::endpoint::interruption;
+use crate::jupyter::sources::reach;
+use crate::process::{browser, desktop, process_env};
+use terminal::{note, say};
+
+/// How long the person may take to grant access.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5 * 60);
+
+/// The exit status: 0 if the login is valid, or was stored or revoked; 1 if not; 130 after Ctrl-C.
+pub(crate) async fn run(verb: &ColabVerb) -> ExitCode {
+    let interruption = interruption();
+    let ended = tokio::select! {
+        ended = perform(verb) => ended,
+        () = interruption.cancelled() => {
+            note("cellbridge: Interrupted.");
+            return ExitCode::from(130);
+        }
+    };
+    match ended {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            let text = error.downcast_ref().map_or_else(|| format!("{error:#}"), words::failure);
+            note(&format!("cellbridge: {text}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn perform(verb: &ColabVerb) -> anyhow::Result<bool> {
+    match verb {
+        ColabVerb::Login(options) => login(options).await,
+        ColabVerb::Status(google) => status(google.addresses()).await,
+        ColabVerb::Logout(google) => logout(google.addresses()).await,
+    }
+}
+
+fn store() -> anyhow::Result<Store> {
+    let state = process_env().own_state_dir();
+    Ok(Store::new(&state.context("there is no folder for the state of this program: HOME is not set")?))
+}
+
+fn http(google: Google) -> Result<Http, LoginError> {
+    let reach = reach(None, NetworkTimeout::default());
+    Http::new(google, &reach.proxies, &reach.agent)
+}
+
+async fn login(options: &ColabLogin) -> anyhow::Result<bool> {
+    let (store, google) = (store()?, options.google.addresses());
+    let client = match &options.client_oauth_config {
+        Some(file) => OAuthClient::read(file)?,
+        None => match store.load(&google)? {
+            Some(login) => login.client,
+            None => bail!("No OAuth client is known. {}", words::next(Next::CreateClient)),
+        },
+    };
+    let http = http(google.clone())?;
+    let listener = Listener::bind().await.context("no port of 127.0.0.1 can be used for Google's answer")?;
+    let attempt = SignIn::new(listener.port()).context("the system returned no random bytes")?;
+    let address = attempt.address(&google, &client);
+    say(&address)?;
+    let opened = open(&address, options.no_browser).await;
+    let is_by_hand = opened.is_none();
+    note(if is_by_hand { words::OPEN_BY_HAND } else { words::OPENED });
+    let may_paste = options.no_browser || std::io::stdin().is_terminal();
+    let waiting = async {
+        tokio::select! {
+            answer = listener.answer(&attempt) => answer.context("the port for Google's answer cannot be used"),
+            answer = pasted(tokio::io::stdin(), &attempt), if may_paste => Ok(answer),
+        }
+    };
+    let answer =
+        timeout(ANSWER_TIMEOUT, waiting).await.map_err(|_| LoginError::no_answer(ANSWER_TIMEOUT))??;
+    drop(opened);
+    let code = answer.code()?;
+    let now = SystemTime::now();
+    let login = colab_machines::sign_in(&http, &store, client, &attempt, &code, now).await?;
+    say(&words::signed_in(&login, now))?;
+    Ok(true)
+}
+
+/// Opens the address in a browser, which reads it until the result is dropped. `None` if the person has to.
+async fn open(address: &str, is_forbidden: bool) -> Option<colab::BrowserCommand> {
+    let folder = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+    match browser(is_forbidden).open(address, &desktop(&process_env(), &folder)).await {
+        Ok(opened) => opened,
+        Err(problem) => {
+            note(&format!("cellbridge: {problem}"));
+            None
+        }
+    }
+}
+
+/// Reads lines until one has an answer. The end of the input is no answer: the browser may still come.
+async fn pasted(input: impl AsyncRead + Unpin, attempt: &SignIn) -> Answer {
+    let mut lines = BufReader::new(input).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        if line.trim().is_empty() {
+            continue;
+        }
+        match attempt.pasted(&line) {
+            Answer::Foreign => note(words::FOREIGN),
+            Answer::Unrelated => note(words::UNRELATED),
+            answer => return answer,
+        }
+    }
+    std::future::pending().await
+}
+
+async fn status(google: Google) -> anyhow::Result<bool> {
+    let (store, now) = (store()?, SystemTime::now());
+    let Some(stored) = store.load(&google)? else {
+        say(&words::not_signed_in())?;
+        return Ok(false);
+    };
+    match colab_machines::refresh(&http(google)?, &store, now).await {
+        Ok(Some(login)) => {
+            say(&words::status(&login, None, now))?;
+            Ok(login.scopes.allow_machines())
+        }
+        Ok(None) => {
+            say(&words::not_signed_in())?;
+            Ok(false)
+        }
+        Err(problem) => {
+            say(&words::status(&stored, Some(&problem), now))?;
+            Ok(false)
+        }
+    }
+}
+
+async fn logout(google: Google) -> anyhow::Result<bool> {
+    let revocation = colab_machines::revoke(&http(google)?, &store()?).await?;
+    say(&words::signed_out(&revocation))?;
+    Ok(!matches!(revocation, Revocation::RemovedOnly(_)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use connection::Secret;
+
+    #[tokio::test]
+    async fn lines_without_an_answer_are_skipped() {
+        let attempt = SignIn::new(1).unwrap();
+        let lines =
+            "\nhttp://127.0.0.1:1/?code=4/0foreign-code&state=other\nwhat?\n 4/0the-code \nlater-line\n";
+        let answer = pasted(lines.as_bytes(), &attempt).await;
+        assert_eq!(answer, Answer::Code(Secret::new("4/0the-code").unwrap()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_end_of_the_input_is_no_answer() {
+        let attempt = SignIn::new(1).unwrap();
+        assert!(timeout(ANSWER_TIMEOUT, pasted(&b""[..], &attempt)).await.is_err());
+    }
+}
