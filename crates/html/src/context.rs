@@ -18,6 +18,8 @@ pub struct Context<'a> {
     pub widget_text: &'a dyn Fn(&str) -> Option<String>,
     /// If present, outputs with scripts are shown in frames, with these libraries.
     pub libraries: Option<&'a Libraries>,
+    /// Of a longer printed text, in bytes, only the end is shown.
+    pub longest_text: usize,
     /// Which notebook of its page it is, from 0.
     pub(crate) position: usize,
     pub(crate) ids: Ids,
@@ -27,7 +29,15 @@ impl<'a> Context<'a> {
     /// For the cells of a notebook, without scripts.
     pub fn new(notebook: &Notebook, widget_text: &'a dyn Fn(&str) -> Option<String>) -> Self {
         let (language, ids) = (notebook.language(), Ids::default());
-        Self { language, shows_sources: true, widget_text, libraries: None, position: 0, ids }
+        Self {
+            language,
+            shows_sources: true,
+            widget_text,
+            libraries: None,
+            longest_text: usize::MAX,
+            position: 0,
+            ids,
+        }
     }
 
     /// The same after another notebook on one page.

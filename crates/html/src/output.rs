@@ -25,8 +25,17 @@ pub fn output(output: &Output, context: &Context<'_>) -> Fragment {
             } else {
                 html.raw("<div class=\"cb-output\">");
             }
-            html.raw("<pre tabindex=\"0\">");
-            terminal::write(text.pieces(), &mut html);
+            if text.len() > context.longest_text {
+                let whole = text.as_str();
+                let end = end_of(&whole, context.longest_text);
+                let before = whole[..whole.len() - end.len()].chars().count();
+                let left_out = format!("{before} characters before this are not shown.");
+                html.raw("<p class=\"cb-note\">").text(&left_out).raw("</p><pre tabindex=\"0\">");
+                terminal::write(std::iter::once(end), &mut html);
+            } else {
+                html.raw("<pre tabindex=\"0\">");
+                terminal::write(text.pieces(), &mut html);
+            }
             html.raw("</pre></div>");
         }
         Output::Error { name, value, traceback: entries } => {
@@ -200,6 +209,13 @@ fn write_json(json: &Json, html: &mut Fragment) {
 
 pub(crate) fn note(text: &str, html: &mut Fragment) {
     html.raw("<p class=\"cb-note\">").text(text).raw("</p>");
+}
+
+/// At most so many bytes at the end of a text, from the beginning of a line if there is one.
+fn end_of(text: &str, length: usize) -> &str {
+    let start = text.ceil_char_boundary(text.len().saturating_sub(length));
+    let end = &text[start..];
+    end.split_once('\n').map(|(_, lines)| lines).filter(|lines| !lines.is_empty()).unwrap_or(end)
 }
 
 #[cfg(test)]

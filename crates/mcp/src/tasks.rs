@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use connection::Secret;
-use notebook::Output;
+use notebook::{Output, one_line};
 use parking_lot::{Mutex, MutexGuard};
 use place::{Answer, Error, Progress, Report, RunId, RunState};
 use rmcp::model::{
@@ -30,6 +30,8 @@ use calls::question::PersonReply;
 
 /// How many calls are kept. One more drops the oldest, rather one that has ended.
 const MAX_KEPT: usize = 100;
+/// How large the results are that are kept together, in bytes: those of runs can be made again.
+const MAX_RESULTS: usize = 16 * 1024 * 1024;
 /// How many cancelled tasks, and how many declined questions, are remembered.
 const MAX_REMEMBERED: usize = 1000;
 /// How often an agent should ask, in milliseconds, and from what age of the task on less often.
@@ -99,6 +101,15 @@ impl Tasks {
         let work = tokio::spawn(drive(task.clone(), call));
         task.progress.lock().work = Some(AbortOnDropHandle::new(work));
         let mut kept = self.kept();
+        let mut room = MAX_RESULTS;
+        // The newest first.
+        for task in kept.tasks.iter().rev().filter(|task| !task.runs.is_empty()) {
+            let size = task.progress.lock().result_size();
+            match room.checked_sub(size) {
+                Some(left) => room = left,
+                None => task.progress.lock().end = Some(End::Early),
+            }
+        }
         if kept.tasks.len() >= MAX_KEPT {
             let ended = kept.tasks.iter().position(|task| task.progress.lock().end.is_some());
             kept.tasks.remove(ended.unwrap_or_default());
@@ -168,9 +179,17 @@ impl TaskProgress {
         (self.end, self.question, self.updated_at) = (Some(end), None, SystemTime::now());
     }
 
+    /// About how many bytes the result has.
+    fn result_size(&self) -> usize {
+        let Some(End::As(TaskPayload::Completed { result })) = &self.end else { return 0 };
+        let blocks = result.get("content").and_then(serde_json::Value::as_array).into_iter().flatten();
+        let strings = blocks.filter_map(serde_json::Value::as_object).flat_map(JsonObject::values);
+        strings.filter_map(serde_json::Value::as_str).map(str::len).sum()
+    }
+
     fn report(&mut self, report: Report) {
         if let Report::Progress(Progress { message: Some(message), .. }) = report {
-            (self.reported, self.updated_at) = (Some(message), SystemTime::now());
+            (self.reported, self.updated_at) = (Some(one_line(&message).into_owned()), SystemTime::now());
         }
     }
 }

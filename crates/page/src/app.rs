@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use html::Fragment;
 use notebook::{CellId, CellRef, Notebook, Output, one_line};
-use place::{Error, ErrorKind, NextStep, NotebookPath, RunId};
+use place::{Error, ErrorKind, NotebookPath, RunId};
 use runs::{OpenNotebook, Run};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use crate::actions::{Action, difference, preview, record, sources, take_back};
 use crate::cells::{Viewed, chosen, has_charts, run_part};
 use crate::charts::Charts;
 use crate::hub::Rights;
-use crate::machine::SeenRun;
+use crate::machine::{SeenRun, already_ended};
 use crate::own_runs::seen_run;
 use crate::parts::{Known, Part, Section, updates};
 use crate::stream::states;
@@ -132,8 +132,14 @@ impl View<'_> {
             runs: latest,
             is_trusted: shown.trusted,
             libraries: &libraries,
+            is_brief: true,
         };
+        let further = cells.len().saturating_sub(MAX_SHOWN);
+        cells.truncate(MAX_SHOWN);
         let mut parts = chosen(&viewed, &cells);
+        parts.extend(not_shown(
+            further.max(shown.cells.len().max(shown.runs.len()).saturating_sub(MAX_SHOWN)),
+        ));
         parts.extend(alone.into_iter().map(|run| run_part(run, &viewed)));
         let mut sections = vec![
             Section { name: "head", parts: head(opened.as_deref(), &runs).into_iter().collect() },
@@ -163,6 +169,9 @@ impl View<'_> {
         match action {
             Action::Interrupt { run } => {
                 let run = workspace.journal().run(&RunId::from(run))?;
+                if run.state().is_over() {
+                    return Err(already_ended(run.id()));
+                }
                 workspace.runner().interrupt_run(&run).await?;
                 record(&person, self.notebook_of(&run), run.id(), RunAction::Interrupted, TOOL).await;
                 Ok(json!({ "said": format!("Run {} is being interrupted.", run.id()) }))
@@ -268,7 +277,17 @@ fn named(notebook: &Notebook, cell: &str) -> Option<usize> {
 }
 
 fn unreadable(error: &serde_json::Error) -> Error {
-    Error::new(ErrorKind::InvalidArgument, error.to_string(), NextStep::ReportBug)
+    let next = "Views send arguments that fit this server: open the conversation again.";
+    Error::new(ErrorKind::InvalidArgument, error.to_string(), next)
+}
+
+/// A line about cells that are left out.
+fn not_shown(count: usize) -> Option<Part<'static>> {
+    let mut html = Fragment::default();
+    html.raw("<p id=\"not-shown\" class=\"v-none\">")
+        .text(&format!("{count} more cells are not shown here."))
+        .raw("</p>");
+    (count > 0).then(|| Part::new("not-shown".to_owned(), html))
 }
 
 /// The line above: the notebook, its kernel, and what the last run does or how it ended.

@@ -26,6 +26,9 @@ pub(crate) struct Mark {
     pub(crate) at: u64,
 }
 
+/// How much of a printed text is sent again and again while it grows, in bytes.
+const MAX_TEXT: usize = 64 * 1024;
+
 /// A notebook and what is known of its cells.
 pub(crate) struct Viewed<'a> {
     pub(crate) notebook: &'a Notebook,
@@ -37,6 +40,8 @@ pub(crate) struct Viewed<'a> {
     /// Whether the person has said that scripts of outputs may run.
     pub(crate) is_trusted: bool,
     pub(crate) libraries: &'a Libraries,
+    /// Whether of long printed texts only the end is shown, also when their runs are over.
+    pub(crate) is_brief: bool,
 }
 
 /// Which cells a browser shows, or is about to.
@@ -184,6 +189,7 @@ pub(crate) fn run_part(run: &SeenRun, viewed: &Viewed<'_>) -> Part<'static> {
     let text_of = |_: &str| None;
     let mut context = Context::new(viewed.notebook, &text_of);
     context.libraries = Some(viewed.libraries);
+    context.longest_text = MAX_TEXT;
     let outputs = run.outputs.iter().flat_map(|outputs| outputs.iter());
     html.raw("<div class=\"cb-outputs\">");
     for output in outputs {
@@ -239,7 +245,8 @@ fn part(
     let text_of = |model: &str| widget_text(widgets.as_ref()?, model);
     let mut context = Context::new(viewed.notebook, &text_of);
     // Outputs that a kernel of this machine made, or those of somebody whom the person trusts.
-    let is_ours = run.is_some() || state.is_some_and(|state| is_made_here(state.state));
+    let is_ours = shown.is_some() || state.is_some_and(|state| is_made_here(state.state));
+    context.longest_text = if is_running || viewed.is_brief { MAX_TEXT } else { usize::MAX };
     context.libraries = (viewed.is_trusted || is_ours).then_some(viewed.libraries);
     let content = html::cell(index, shown.as_ref().unwrap_or(cell), &context);
     if content.interactive() > 0 {

@@ -165,6 +165,7 @@ impl Page {
                 runs: latest_runs(seen, path),
                 is_trusted: self.guard.hub().is_trusted(path),
                 libraries: &opened.libraries,
+                is_brief: false,
             }
         });
         let questions = self.guard.hub().questions().all();

@@ -8,7 +8,7 @@ use html5ever::driver::ParseOpts;
 use html5ever::parse_document;
 use html5ever::tendril::TendrilSink as _;
 use markup5ever_rcdom::{Handle, NodeData, RcDom};
-use notebook::{CellId, CellType, NewCell, Notebook, Output};
+use notebook::{CellId, CellType, Json, MimeBundle, NewCell, Notebook, Output};
 use place::{FoundNotebooks, NotebookPath, RunId, RunState, SearchExtent};
 use questions::{OpenQuestion, Question};
 use workspace::{
@@ -159,6 +159,7 @@ fn bars(text: &str) -> Vec<(String, String)> {
         runs: HashMap::from([(&ids[0], &asking)]),
         is_trusted: false,
         libraries: &libraries,
+        is_brief: false,
     };
     rendered(&[cells::section(&viewed, &Near::Top, &mut Digests::default())])
 }
@@ -203,6 +204,7 @@ fn no_code_of_a_run_without_a_cell_becomes_markup() {
         runs: HashMap::new(),
         is_trusted: true,
         libraries: &libraries,
+        is_brief: false,
     };
     assert_same_shape(|text| {
         let runs = [run(text, asks(text, false)), run(&format!("{text}, over"), RunState::Done)];
@@ -226,6 +228,7 @@ fn no_cell_has_a_button_or_an_element_of_the_page() {
             runs: HashMap::new(),
             is_trusted: true,
             libraries: &libraries,
+            is_brief: false,
         };
         for (id, html) in rendered(&[cells::section(&viewed, &Near::Top, &mut Digests::default())]) {
             for element in shape(&html) {
@@ -264,6 +267,7 @@ fn only_cells_that_are_near_are_rendered() {
         runs: HashMap::new(),
         is_trusted: false,
         libraries: &libraries,
+        is_brief: false,
     };
     let whole = |near: &Near| {
         let parts = rendered(&[cells::section(&viewed, near, &mut Digests::default())]);
@@ -293,6 +297,7 @@ fn a_running_cell_shows_what_its_run_has_printed_and_changes_with_it() {
             runs: HashMap::from([(&id, &running)]),
             is_trusted: false,
             libraries: &libraries,
+            is_brief: false,
         };
         let (updates, _) = updates(&mut known, &[cells::section(&viewed, &Near::Top, &mut digests)]);
         updates
@@ -312,6 +317,49 @@ fn a_running_cell_shows_what_its_run_has_printed_and_changes_with_it() {
     let over = sent("one\ntwo\n", 2, RunState::Done, true);
     assert!(over.contains("two") && !over.contains("interrupt"));
     assert!(!sent("", 0, RunState::Done, false).contains("two"));
+}
+
+#[test]
+fn scripts_of_outputs_run_only_if_a_run_here_has_made_them() {
+    let mut notebook = notebook("x");
+    let id = notebook.cells()[0].id().clone();
+    let data = Json::from_value(&serde_json::json!({ "text/html": "<script>1</script>" }));
+    let output = Output::Display(MimeBundle { data, metadata: Json::empty_object() });
+    let outputs: std::sync::Arc<[Output]> = vec![output].into();
+    notebook
+        .apply(&notebook::Edit::SetOutputs {
+            id: id.clone(),
+            outputs: outputs.clone(),
+            execution_count: None,
+        })
+        .unwrap();
+    let (marks, libraries) = (HashMap::new(), Libraries::default());
+    let skipped = RunState::Skipped { reason: place::SkipReason::Cancelled };
+    for (state, its_outputs, is_run) in [
+        (skipped, Some(Vec::new().into()), false),
+        (RunState::Queued, None, false),
+        (RunState::Done, None, false),
+        (RunState::Running, Some(outputs.clone()), true),
+    ] {
+        let seen = SeenRun { outputs: its_outputs, is_recent: false, ..run("r1", state) };
+        let viewed = Viewed {
+            notebook: &notebook,
+            states: Vec::new(),
+            marks: &marks,
+            runs: HashMap::from([(&id, &seen)]),
+            is_trusted: false,
+            libraries: &libraries,
+            is_brief: false,
+        };
+        let parts = rendered(&[cells::section(&viewed, &Near::Top, &mut Digests::default())]);
+        let html: String = parts.into_iter().map(|(_, html)| html).collect();
+        assert_eq!(
+            (html.contains("<iframe"), html.contains("data-do=\"trust\"")),
+            (is_run, !is_run),
+            "{:?}",
+            seen.state
+        );
+    }
 }
 
 #[test]

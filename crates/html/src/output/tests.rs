@@ -152,3 +152,18 @@ fn attacks_are_harmless() {
         }
     }
 }
+
+#[test]
+fn of_a_longer_text_only_the_end_is_shown() {
+    let text: String = (0..100).map(|line| format!("line {line} ü\n")).collect();
+    let printed = Output::Stream { name: "stdout".to_owned(), text: text.as_str().into() };
+    let shown = |longest_text| output(&printed, &Context { longest_text, ..context() }).as_str().to_owned();
+    assert!(shown(usize::MAX).contains("line 0 ü"));
+    let end = shown(100);
+    assert!(
+        end.contains(">line 91 ü\nline 92") && end.contains("line 99 ü") && !end.contains("line 90"),
+        "{end}"
+    );
+    assert!(end.contains("900 characters before this are not shown."), "{end}");
+    assert!(shown(3).contains("ü"));
+}

@@ -6,6 +6,10 @@
   // What it asks for.
   const asked = { cells: [], runs: [] };
   let input = {}, tool = "", result = null, isList = false, isTrusted = false, isAsking = false, isOver = false, timer = null;
+  // How long an answer may take before the result of the call is shown, in milliseconds.
+  const PATIENCE = 3000;
+  // What opened the dialog.
+  let opener = null;
 
   // The bridge: JSON-RPC in messages to the host, which is the parent.
 
@@ -40,7 +44,13 @@
 
   const notices = {
     "ui/notifications/tool-input": ({ arguments: given }) => { input = given ?? {}; named(); look(); },
-    "ui/notifications/tool-result": (given) => { result = given; found(); look(); },
+    "ui/notifications/tool-result": (given) => {
+      result = { ...given, content: given.content ?? [] };
+      found();
+      // The answer to what was asked before may never come.
+      if (isAsking) setTimeout(() => { if (isAsking) showResult(); }, PATIENCE);
+      look();
+    },
     "ui/notifications/tool-cancelled": () => { result ??= { content: [] }; look(); },
     "ui/notifications/host-context-changed": adapt,
   };
@@ -93,6 +103,8 @@
     clearTimeout(timer);
     if (isAsking || isOver) return;
     isAsking = true;
+    // A host may not pass the question on.
+    const silent = setTimeout(() => { if (result) showResult(); }, PATIENCE);
     const had = result, sent = { ...asked, trusted: isTrusted, known: known() };
     let answer = {};
     try {
@@ -101,11 +113,15 @@
       // By the ids that they keep, with what has become known since.
       for (const name of ["cells", "runs"]) asked[name] = [...answer[name], ...asked[name].slice(sent[name].length)];
       if (answer.notebook) asked.notebook_name = answer.notebook;
-      asked.live = asked.live && (answer.active || !result);
+      asked.live = !!asked.live && (answer.active || !result);
     } catch (error) {
-      if (!result) answer.active = true; else say(error.message);
+      // The server may be there again later.
+      answer.active = true;
+      if (result) say(error.message);
     }
     isAsking = false;
+    clearTimeout(silent);
+    if (byId("cells").childElementCount) byId("result").replaceChildren();
     if (had && had === result) showResult();
     parts.tick();
     if (answer.behind || had !== result) look();
@@ -148,9 +164,10 @@
   function say(text) { byId("said").textContent = text; }
 
   function show(html) {
+    if (html && dialog.hidden) opener = document.activeElement;
     dialog.innerHTML = html ?? "";
     dialog.hidden = !html;
-    if (html) dialog.focus();
+    if (html) dialog.focus(); else opener?.focus();
   }
 
   const ofOperation = ({ operation, cell, sinceOperation }) =>
@@ -182,6 +199,14 @@
 
   // Hosts forbid forms to be sent.
   document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[href]");
+    if (link) {
+      // A frame of a host goes nowhere itself.
+      event.preventDefault();
+      if (link.getAttribute("href").startsWith("#")) byId(decodeURIComponent(link.hash.slice(1)))?.scrollIntoView();
+      else request("ui/open-link", { url: link.href }).catch((error) => say(error.message));
+      return;
+    }
     const button = event.target.closest("button");
     if (!button) return;
     event.preventDefault();
@@ -189,6 +214,7 @@
     if (form) act(form.dataset.do, form); else if (button.dataset.do) act(button.dataset.do, button);
   });
   document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && !dialog.hidden) show();
     const form = event.key === "Enter" && event.target.closest("form[data-do]");
     if (form && event.target.nodeName === "INPUT") { event.preventDefault(); act(form.dataset.do, form); }
   });
@@ -207,8 +233,5 @@
     appInfo: { name: "Cellbridge", version: "1" },
     appCapabilities: { availableDisplayModes: ["inline", "fullscreen"] },
     protocolVersion: "2026-01-26",
-  }).then(({ hostContext }) => {
-    adapt(hostContext ?? {});
-    notify("ui/notifications/initialized");
-  });
+  }).then(({ hostContext }) => adapt(hostContext ?? {}), () => {}).then(() => notify("ui/notifications/initialized"));
 })();
