@@ -106,6 +106,19 @@ def restarts(jupyter: JupyterServer, path: str, tmp_path: Path) -> Restarts:
     return Restarts(jupyter, path, tmp_path / "home")
 
 
+@only_rtc
+async def test_a_run_is_found_by_its_id_alone(restarts: Restarts, form: str) -> None:
+    """Who has only the id, such as a client that polls a task, opens no notebook."""
+    restarts.write("print('after')")
+    run = await restarts.leave()
+    async with restarts.server() as server:
+        assert "[STILL RUNNING" in await server.call("get_run", run_id=run)
+        await restarts.finish()
+        assert "[COMPLETED" in await restarts.result(server, run)
+        await restarts.until_stored("before\nafter\n")
+    await restarts.until_forgotten()
+
+
 async def test_a_run_that_ended_while_nobody_was_connected(restarts: Restarts, form: str) -> None:
     restarts.write("print('after')", "6 * 7")
     run = await restarts.leave()

@@ -17,8 +17,8 @@ use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join, join_all};
 use parking_lot::{Mutex, MutexGuard};
 use place::{
-    EarlierRuns, Error, Future, Kernel as _, KernelChoice, KernelRequest, KernelSelector, Leftovers,
-    NotebookPath, progress,
+    EarlierRuns, Error, FoundRun, Future, Kernel, KernelChoice, KernelRequest, KernelSelector, Leftovers,
+    NotebookPath, RunId, RunState, progress,
 };
 use rest::{KernelModel, Kernelspecs, SessionKernel, SessionModel};
 use run_logs::RunLogs;
@@ -68,6 +68,21 @@ impl EarlierRuns for Kernels {
                 Ok(Ok(runs)) => Leftovers { runs, ..Leftovers::default() },
                 _ => Leftovers::default(),
             }
+        }
+        .boxed()
+    }
+
+    /// If its notebook has a session. What its kernel's log and the server's messages say comes when it is taken over.
+    fn find(&self, run: &RunId) -> Future<'_, Option<FoundRun>> {
+        let run = run.clone();
+        async move {
+            let left = self.leftovers().await.runs.into_iter().find(|left| left.run == run);
+            let Some(path) = left.and_then(|left| left.notebook) else { return Ok(None) };
+            let session = self.sessions.of(&self.prefix.strip(&path)?).await?;
+            let Some(model) = session.and_then(|session| session.kernel) else { return Ok(None) };
+            let kernel: Arc<dyn Kernel> = self.adopt(model);
+            let (text, state) = (String::new(), RunState::Running);
+            Ok(Some(FoundRun { kernel: Some(kernel), notebook: Some(path), text, state }))
         }
         .boxed()
     }

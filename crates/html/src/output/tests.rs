@@ -155,7 +155,8 @@ fn attacks_are_harmless() {
 
 #[test]
 fn of_a_longer_text_only_the_end_is_shown() {
-    let text: String = (0..100).map(|line| format!("line {line} ü\n")).collect();
+    let lines: Vec<_> = (0..100).map(|line| format!("line {line} ü\n")).collect();
+    let text = lines.concat();
     let printed = Output::Stream { name: "stdout".to_owned(), text: text.as_str().into() };
     let shown = |longest_text| output(&printed, &Context { longest_text, ..context() }).as_str().to_owned();
     assert!(shown(usize::MAX).contains("line 0 ü"));
