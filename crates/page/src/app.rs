@@ -68,12 +68,7 @@ impl View<'_> {
     pub async fn fragment(&self, arguments: Value) -> Result<Value, Error> {
         let shown: Shown = serde_json::from_value(arguments).map_err(|error| unreadable(&error))?;
         let journal = self.session.workspace().journal();
-        let ids = shown.runs.iter().take(MAX_SHOWN);
-        let mut runs: Vec<_> = ids.filter_map(|id| journal.run(&RunId::from(id.trim())).ok()).collect();
-        if let Some(source) = &shown.source {
-            let is_it = |run: &Arc<Run>| !run.is_closed() && run.source() == source;
-            runs.extend(journal.runs().into_iter().find(is_it));
-        }
+        let mut runs = self.named_runs(&shown).await;
         let viewer = self.person();
         let of_run = runs.iter().find_map(|run| Some(run.cell()?.path.to_string()));
         let names_notebook = shown.live || shown.history || !shown.cells.is_empty();
@@ -205,6 +200,28 @@ impl View<'_> {
         }
     }
 
+    /// The runs that a view names, and that of a call which has not answered yet.
+    async fn named_runs(&self, shown: &Shown) -> Vec<Arc<Run>> {
+        let journal = self.session.workspace().journal();
+        let mut runs = Vec::new();
+        for id in shown.runs.iter().take(MAX_SHOWN).map(|id| RunId::from(id.trim())) {
+            if self.rights.runs && journal.run(&id).is_err() {
+                // It may be of an earlier server.
+                self.session.find_run(&id).await;
+            }
+            runs.extend(journal.run(&id));
+        }
+        if let Some(source) = &shown.source {
+            let path = shown.notebook_name.as_deref().map(|name| self.path_of(name));
+            let is_there = |run: &Run| {
+                path.as_ref().is_none_or(|path| run.cell().is_none_or(|cell| cell.path.as_str() == path))
+            };
+            let is_it = |run: &Arc<Run>| !run.is_closed() && run.source() == source && is_there(run);
+            runs.extend(journal.runs().into_iter().find(is_it));
+        }
+        runs
+    }
+
     /// A session of the person, for one call.
     fn person(&self) -> Session {
         let session = Session::new(self.session.workspace().clone());
@@ -216,13 +233,18 @@ impl View<'_> {
     async fn opened(&self, viewer: &Session, name: Option<&str>) -> Result<Arc<OpenNotebook>, Error> {
         let name = name.map(str::to_owned).or_else(|| self.session.current());
         let Some(name) = name else { return self.session.notebook(None).await };
-        let names = self.session.names().into_iter();
-        let path = names.into_iter().find(|(of, _)| *of == name).map_or(name, |(_, path)| path.to_string());
+        let path = self.path_of(&name);
         let open = self.session.workspace().open_notebooks();
         match open.into_iter().find(|opened| opened.path().as_str() == path) {
             Some(opened) => Ok(opened),
             None => viewer.notebook(Some(&path)).await,
         }
+    }
+
+    /// The path of a notebook by a name of the agent's, which may be its path.
+    fn path_of(&self, name: &str) -> String {
+        let mut names = self.session.names().into_iter();
+        names.find(|(of, _)| of == name).map_or_else(|| name.to_owned(), |(_, path)| path.to_string())
     }
 
     /// The notebook of a run, by its cell or by its kernel.
