@@ -11,11 +11,13 @@ use crate::list::list;
 use calls::arguments::older_names;
 use calls::tool::Capabilities;
 
-/// Members of JSON bodies, a word of HTML, and an option of `IPython`.
-const OTHERS: [&str; 8] = [
+/// Members of JSON bodies and files, a word of HTML, and an option of `IPython`.
+const OTHERS: [&str; 10] = [
     "_blank",
     "_meta",
     "ast_node_interactivity",
+    "client_id",
+    "client_secret",
     "code_sandbox_url",
     "document_url",
     "kernel_info_reply",
