@@ -17,7 +17,7 @@ from typing import Any
 
 from e2e.models import launch
 from e2e.models.scenario import Step
-from e2e.models.service import ModelService
+from e2e.models.service import SERVER, ModelService
 from e2e.support.home import Home
 
 _CODE = """\
@@ -28,6 +28,8 @@ for line in range(4):
 from PIL import Image
 display(Image.new('RGB', (8, 8), 'red'))"""
 _STEPS = [Step("a long cell", "execute_code", {"code": _CODE}, texts=["started server-side task"])]
+# How often it is asked to proceed, and how long it may take to ask its model, in seconds.
+_TURNS, _TURN = 10, 5.0
 # Of the terminal, in lines and columns.
 _SIZE = (50, 160)
 # What wakes the model must hold.
@@ -41,8 +43,11 @@ class _WokenModel(ModelService):
         super().__init__(_STEPS)
         self.notification = ""
         self.is_woken = Event()
+        self.has_tools = Event()
 
     def answer(self, path: str, request: dict[str, Any]) -> list[dict[str, Any]]:
+        if any(str(tool.get("name", "")).startswith(SERVER) for tool in request.get("tools", [])):
+            self.has_tools.set()
         told = json.dumps(request["messages"][-1])
         if "<task-notification>" in told:
             self.notification = told
@@ -61,10 +66,14 @@ def play_as_task(binary: Path, program: str) -> list[str]:
         try:
             with _in_terminal(binary, service.url, folder, home, command) as (typed, shows):
                 shows("for agents", "the prompt")
-                # A line that comes at once is pasted text.
-                typed("Go on.")
-                shows("Go", "what is typed")
-                typed("\r")
+                # Turns before the client has our tools, and keys before it reads any, are in vain.
+                for _ in range(_TURNS):
+                    typed("Proceed")
+                    shows("Proceed", "what is typed")
+                    # A line that comes at once is pasted text.
+                    typed("\r")
+                    if service.has_tools.wait(_TURN):
+                        break
                 if not service.is_woken.wait(launch.TIMEOUT):
                     problems = ["the model was not woken"]
         except launch.ClientFailed as failed:
