@@ -66,7 +66,7 @@ def play_as_task(binary: Path, program: str) -> list[str]:
         try:
             with _in_terminal(binary, service.url, folder, home, command) as (typed, shows):
                 shows("for agents", "the prompt")
-                # Turns before the client has our tools, and keys before it reads any, are in vain.
+                # The client takes its first turns without our tools, and may not read keys yet.
                 for _ in range(_TURNS):
                     typed("Proceed")
                     shows("Proceed", "what is typed")

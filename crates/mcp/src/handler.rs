@@ -76,7 +76,7 @@ impl ServerHandler for Session {
             notebooks.introduce(client.title.clone().unwrap_or_else(|| client.name.clone()));
         }
         let mut result = self.negotiate_initialize(&request)?;
-        // They are of the other era.
+        // Tasks and the skill are of the other era.
         result.capabilities.extensions = None;
         // Only this era pushes the page's log to agents.
         result.capabilities.logging = Some(JsonObject::default());

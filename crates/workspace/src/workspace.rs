@@ -256,7 +256,7 @@ impl Workspace {
         &self.shown_paths
     }
 
-    /// What agents without sessions were told of the person.
+    /// How far agents without sessions have been notified of what the person did.
     pub(crate) fn common_histories(&self) -> &Histories {
         &self.histories
     }

@@ -24,7 +24,7 @@ impl Session {
             let homes = state.homes.iter().map(|(path, place)| (path.clone(), place.identity(path)));
             (homes.collect::<Vec<_>>(), state.is_stateless)
         };
-        // Each call without a session is one, so one of those agents is told.
+        // Agents without sessions share theirs, as each of their calls is a session: one of them is notified.
         let histories = if is_stateless { self.workspace.common_histories() } else { &self.histories };
         // Another call is asking.
         let Ok(mut known) = histories.try_lock() else { return Vec::new() };

@@ -385,13 +385,8 @@ async fn the_last_call_is_the_one_that_arrived_last_and_not_the_one_that_took_lo
     assert_eq!(trained().await, 0);
 }
 
-#[tokio::test]
-async fn an_agent_is_told_once_what_the_person_did() {
-    let (workspace, _folder) = recording();
-    let (one, opened) = agent(&workspace, "one").await;
-    with_cells(&one, "a.ipynb", 2).await;
-    set(&one, &opened, 0, "by one").await;
-    assert_eq!(one.take_persons_actions().await, [""; 0]);
+/// The person takes back the last change of a.ipynb on the page.
+async fn person_undoes(workspace: &Arc<Workspace>) {
     let person = Session::new(workspace.clone());
     person.introduce_person();
     let of_person = person.notebook(Some("a.ipynb")).await.unwrap();
@@ -399,6 +394,16 @@ async fn an_agent_is_told_once_what_the_person_did() {
     person.acting("cellbridge view", undone).await.unwrap();
     // The record is complete.
     person.history(&of_person, None).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_agent_is_told_once_what_the_person_did() {
+    let (workspace, _folder) = recording();
+    let (one, opened) = agent(&workspace, "one").await;
+    with_cells(&one, "a.ipynb", 2).await;
+    set(&one, &opened, 0, "by one").await;
+    assert_eq!(one.take_persons_actions().await, [""; 0]);
+    person_undoes(&workspace).await;
     let told = one.take_persons_actions().await;
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(told[0].starts_with("The person undid o"), "{told:?}");
@@ -424,12 +429,7 @@ async fn one_of_the_agents_without_sessions_is_told_what_the_person_did() {
         session.take_persons_actions().await
     };
     assert_eq!(call().await, [""; 0]);
-    let person = Session::new(workspace.clone());
-    person.introduce_person();
-    let of_person = person.notebook(Some("a.ipynb")).await.unwrap();
-    let undone = person.undo(&of_person, &UndoTarget::LastOfAll(1), None, false);
-    person.acting("cellbridge view", undone).await.unwrap();
-    person.history(&of_person, None).await.unwrap();
+    person_undoes(&workspace).await;
     let told = call().await;
     assert!(told.len() == 1 && told[0].starts_with("The person undid o"), "{told:?}");
     assert_eq!(call().await, [""; 0]);
