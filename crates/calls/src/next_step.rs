@@ -65,6 +65,9 @@ fn words(step: &NextStep) -> Cow<'static, str> {
         NextStep::WaitForRun => {
             "Wait for one with get_run, or stop one with interrupt_kernel; get_run without run_id lists them."
         }
+        NextStep::ListMachines => "list_machines shows the machines that run, and those that can be started.",
+        NextStep::StartMachine => "start_machine starts one; list_machines shows which there are.",
+        NextStep::SignIn => "Ask the person to run `cellbridge colab login` in a terminal, then try again.",
         NextStep::Server(ServerStep::GiveAddress) => {
             "Start one (`jupyter lab`), or give the address of a running one to connect_to_jupyter or in JUPYTER_URL."
         }

@@ -129,6 +129,7 @@ impl JupyterConnector {
                 in_process: None,
                 run_logs: self.run_logs.clone(),
                 capabilities: Capabilities::default(),
+                machine: None,
             })
         });
         if let Some(viewer) = self.viewer.get() {

@@ -1,9 +1,14 @@
 //! Failures of requests to a server, as agents and people read them.
 
-use place::{Error, ErrorKind, NextStep};
+use place::{Error, ErrorKind, Fault, NextStep};
 use rest::{Kind, RestError};
 
 pub(crate) fn of(error: RestError) -> Error {
+    if error.kind == Kind::Gone {
+        return Error::new(ErrorKind::Unavailable, error.cause.clone(), NextStep::StartMachine)
+            .with_fault(Fault::Remote)
+            .with_source(error);
+    }
     let kind = match error.kind {
         Kind::NotFound => ErrorKind::NotFound,
         Kind::Conflict => ErrorKind::Conflict,
@@ -12,6 +17,7 @@ pub(crate) fn of(error: RestError) -> Error {
         | Kind::Unreachable
         | Kind::Tls
         | Kind::Stopped
+        | Kind::Gone
         | Kind::NotJupyter
         | Kind::Unsupported => ErrorKind::Unavailable,
         Kind::Timeout => ErrorKind::Timeout,

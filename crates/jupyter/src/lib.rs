@@ -18,5 +18,5 @@ mod viewer;
 pub use ::kernel::ConnectionInfo;
 pub use connector::JupyterConnector;
 pub use place::Jupyter;
-pub use settings::{Capabilities, InProcessServer, Settings, Source};
+pub use settings::{Capabilities, InProcessServer, Machine, Settings, Source};
 pub use viewer::{ServerNotebook, Viewer};

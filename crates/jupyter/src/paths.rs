@@ -15,28 +15,41 @@ pub(crate) fn strip_address<'p>(base: &str, path: &'p str) -> Option<&'p str> {
     named.strip_prefix(base).or_else(|| named.strip_prefix(host))
 }
 
-/// The prefix of a place's paths where they are shown; empty for the first place.
+/// How a place's paths are shown.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Prefix(String);
+pub(crate) struct Prefix {
+    /// What stands before them; empty for the first place.
+    shown: String,
+    /// The folder of the server that they start from; empty for its root.
+    root: &'static str,
+}
 
 impl Prefix {
-    pub(crate) fn new(prefix: String) -> Self {
-        Self(prefix)
+    pub(crate) fn new(shown: String, root: &'static str) -> Self {
+        Self { shown, root }
     }
 
     pub(crate) fn as_str(&self) -> &str {
-        &self.0
+        &self.shown
     }
 
-    /// The path as it is shown.
+    /// A path from the server's root as it is shown.
     pub(crate) fn shown(&self, path: &str) -> String {
-        format!("{}{path}", self.0)
+        format!("{}{}", self.shown, self.below_root(path).unwrap_or(path))
+    }
+
+    /// The rest of a path from the server's root.
+    fn below_root<'p>(&self, path: &'p str) -> Option<&'p str> {
+        let rest = path.strip_prefix(self.root)?;
+        if self.root.is_empty() || rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }
     }
 
     /// The path from the server's root: without the prefix, empty parts and `.`. A path with `..` is refused.
     pub(crate) fn strip(&self, path: &str) -> Result<String, Error> {
         let asked = path;
-        let path = path.strip_prefix(self.0.as_str()).unwrap_or(path);
+        let path = path.strip_prefix(self.shown.as_str()).unwrap_or(path);
+        // As code on the machine names it.
+        let path = path.strip_prefix('/').and_then(|path| self.below_root(path)).unwrap_or(path);
         // jupyter-collaboration before version 3 shows paths with this prefix.
         let path = path.strip_prefix("RTC:").unwrap_or(path);
         let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
@@ -47,7 +60,8 @@ impl Prefix {
                 NextStep::ListFiles,
             ));
         }
-        Ok(parts.join("/"))
+        let root = Some(self.root).filter(|root| !root.is_empty());
+        Ok(root.into_iter().chain(parts).collect::<Vec<_>>().join("/"))
     }
 
     /// Like `strip`, for the path of a notebook.
@@ -73,7 +87,7 @@ mod tests {
 
     #[test]
     fn the_same_notebook_has_one_path() {
-        let prefix = Prefix::new("http://host:8889/".to_owned());
+        let prefix = Prefix::new("http://host:8889/".to_owned(), "");
         for path in [
             "a/x.ipynb",
             "/a/x.ipynb",
@@ -87,6 +101,27 @@ mod tests {
         assert_eq!(prefix.shown("a/x.ipynb"), "http://host:8889/a/x.ipynb");
         assert_eq!(Prefix::default().shown("a/x.ipynb"), "a/x.ipynb");
         assert_eq!(Prefix::default().strip("/").unwrap(), "");
+    }
+
+    #[test]
+    fn paths_may_start_from_a_folder_of_the_server() {
+        let prefix = Prefix::new("vm:a1/".to_owned(), "content");
+        for (path, expected) in [
+            ("vm:a1/a/x.ipynb", "content/a/x.ipynb"),
+            ("a/x.ipynb", "content/a/x.ipynb"),
+            ("/content/a/x.ipynb", "content/a/x.ipynb"),
+            ("vm:a1//content/a", "content/a"),
+            ("/contents/a", "content/contents/a"),
+            ("content/a", "content/content/a"),
+            ("/content", "content"),
+            ("", "content"),
+            ("vm:a1/", "content"),
+        ] {
+            assert_eq!(prefix.strip(path).unwrap(), expected, "{path}");
+        }
+        assert_eq!(prefix.shown("content/a/x.ipynb"), "vm:a1/a/x.ipynb");
+        assert_eq!(prefix.shown("content"), "vm:a1/");
+        assert!(prefix.strip("vm:a1/../root/x").is_err());
     }
 
     #[test]

@@ -59,11 +59,13 @@ impl Jupyter {
             in_process,
             run_logs,
             capabilities,
+            machine,
         } = settings;
-        let prefix = Prefix::new(prefix);
+        let prefix = Prefix::new(prefix, machine.as_ref().map_or("", |machine| machine.root));
         let handle = ServerHandle::new(documents, options.clone())
             .with_reconnect_pause(reconnect)
-            .with_capabilities(capabilities);
+            .with_capabilities(capabilities)
+            .on_machine(machine);
         let handle = Arc::new(handle.with_in_process(in_process.clone()));
         // One handle, if it is one server: a login and the detection of its features happen once.
         let kernel_handle =
@@ -185,21 +187,32 @@ impl Place for Jupyter {
         }
     }
 
+    /// A machine that has ended is not.
+    fn is_present(&self) -> bool {
+        self.handle.ended().is_none()
+    }
+
     fn prefix(&self) -> &str {
         self.prefix.as_str()
     }
 
     fn scheme(&self) -> &'static str {
-        SCHEME
+        self.handle.machine.as_ref().map_or(SCHEME, |machine| machine.scheme)
     }
 
-    /// Its address, also where its paths are shown without a prefix.
+    /// Its address, also where its paths are shown without a prefix. A machine's is another each time that it is started.
     fn name(&self) -> String {
-        self.handle.base().unwrap_or_else(|| format!("{SCHEME}:"))
+        match &self.handle.machine {
+            Some(_) => self.prefix.as_str().to_owned(),
+            None => self.handle.base().unwrap_or_else(|| format!("{SCHEME}:")),
+        }
     }
 
     fn strip_name<'p>(&self, path: &'p str) -> Option<&'p str> {
-        strip_address(&self.handle.base()?, path)
+        match &self.handle.machine {
+            Some(_) => path.strip_prefix(self.prefix.as_str()),
+            None => strip_address(&self.handle.base()?, path),
+        }
     }
 
     fn first_notebook(&self) -> Option<NotebookPath> {

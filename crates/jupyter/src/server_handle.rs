@@ -1,7 +1,7 @@
 //! One server: found when it is first needed, and started through its Hub if it is stopped.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use connection::NetworkTimeout;
@@ -11,7 +11,7 @@ use rest::{Address, Credentials, KernelModel, Kind, Options, RestError, Secret, 
 
 use crate::failure;
 use crate::running_server::{RunningServer, discover};
-use crate::settings::{Capabilities, InProcessServer, Source};
+use crate::settings::{Capabilities, InProcessServer, Machine, Source};
 
 /// How long a Hub may take to start a server: with progress reports, and without. Clients give up on silent calls.
 const START_TIMEOUT: Duration = Duration::from_secs(180);
@@ -31,6 +31,10 @@ pub(crate) struct ServerHandle {
     pub(crate) in_process: Option<Arc<dyn InProcessServer>>,
     /// The extensions that it may have.
     pub(crate) capabilities: Capabilities,
+    /// If somebody has it for a while.
+    pub(crate) machine: Option<Machine>,
+    /// Why the machine has ended.
+    ended: OnceLock<RestError>,
     found: Mutex<Option<Server>>,
     /// The server that was discovered last.
     running: Mutex<Option<RunningServer>>,
@@ -52,6 +56,8 @@ impl ServerHandle {
             reconnect_pause: None,
             in_process: None,
             capabilities: Capabilities::default(),
+            machine: None,
+            ended: OnceLock::new(),
         }
     }
 
@@ -61,6 +67,20 @@ impl ServerHandle {
 
     pub(crate) fn with_capabilities(self, capabilities: Capabilities) -> Self {
         Self { capabilities, ..self }
+    }
+
+    pub(crate) fn on_machine(self, machine: Option<Machine>) -> Self {
+        Self { machine, ..self }
+    }
+
+    /// Why its machine has ended, once that is known.
+    pub(crate) fn ended(&self) -> Option<&RestError> {
+        self.ended.get()
+    }
+
+    /// Records that its machine has ended. Returns why it has, as it was known first.
+    pub(crate) fn note_end(&self, error: RestError) -> RestError {
+        self.ended.get_or_init(|| error).clone()
     }
 
     /// Uses this access if the server is the one in whose process we live.
@@ -86,6 +106,9 @@ impl ServerHandle {
 
     /// A description without secrets, such as `the Jupyter server at http://host:8888/`.
     pub(crate) fn title(&self) -> String {
+        if let Some(machine) = &self.machine {
+            return machine.title.clone();
+        }
         match (&*self.found(), &self.source) {
             (_, Source::Given { credentials: Credentials::Forwarded(_), .. }) => {
                 "this Jupyter server".to_owned()
@@ -209,8 +232,12 @@ impl ServerHandle {
         let server = self.server().await?;
         let answer = work(server.clone()).await;
         match answer {
-            Err(RestError { kind: Kind::Stopped | Kind::Starting, .. }) if server.hub().is_some() => {
-                self.start(&server).await?;
+            Err(RestError { kind: Kind::Stopped | Kind::Starting, .. })
+                if server.hub().is_some() || self.machine.is_some() =>
+            {
+                if server.hub().is_some() {
+                    self.start(&server).await?;
+                }
                 let mut retries = 0;
                 loop {
                     match work(server.clone()).await {
@@ -224,6 +251,7 @@ impl ServerHandle {
                     }
                 }
             }
+            Err(error) if error.kind == Kind::Gone => Err(self.note_end(error)),
             Err(error) if error.kind == Kind::Unreachable && self.forget(&server) => {
                 match self.server().await {
                     Ok(other) if other.base() != server.base() => work(other).await,

@@ -46,6 +46,21 @@ pub struct Settings {
     pub run_logs: Option<PathBuf>,
     /// What the server of the notebooks may have.
     pub capabilities: Capabilities,
+    /// If the server is on a machine that somebody has for a while.
+    pub machine: Option<Machine>,
+}
+
+/// A machine that somebody has for a while, with a Jupyter server on it.
+#[derive(Debug, Clone)]
+pub struct Machine {
+    /// The [scheme](place::Place::scheme) of its paths.
+    pub scheme: &'static str,
+    /// What it is, as part of a sentence: `the Colab machine a1 (T4 GPU)`.
+    pub title: String,
+    /// The folder that its paths start from, below the root of its server: `content`.
+    pub root: &'static str,
+    /// The folder of this computer in which its notebooks are kept, so that they outlive the machine. `None` if they are not.
+    pub copies: Option<PathBuf>,
 }
 
 /// Extensions that a server may have. One that it is known to lack is never asked for.

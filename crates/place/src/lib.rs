@@ -15,6 +15,7 @@ mod ids;
 mod kernel;
 mod kernel_request;
 mod leftovers;
+mod machines;
 mod memory;
 mod near;
 mod next_step;
@@ -48,6 +49,9 @@ pub use folder_copy::FolderCopy;
 pub use ids::{KernelId, NotebookPath, SessionId};
 pub use kernel_request::{KernelRequest, KernelSelector};
 pub use leftovers::{FoundRun, LeftoverKernel, LeftoverRun, Leftovers, found_again, sentence};
+pub use machines::{
+    Machine, MachineKind, MachineList, MachineOffer, MachineOrigin, Machines, StoppedMachine, WantedMachine,
+};
 pub use memory::{ask_memory, nothing_in_memory};
 pub use near::{Near, is_same_text, nearest};
 pub use next_step::NextStep;

@@ -70,6 +70,13 @@ pub enum NextStep {
     /// Wait until a run ends, or interrupt it.
     WaitForRun,
 
+    /// See which machines run, and which could be started.
+    ListMachines,
+    /// Start a machine first.
+    StartMachine,
+    /// The person signs in to the account of the machines, or again.
+    SignIn,
+
     /// What helps to reach a server.
     Server(ServerStep),
 }
@@ -125,6 +132,9 @@ impl fmt::Display for NextStep {
             Self::GetRun { latest } if latest.is_empty() => "Nothing has run yet.",
             Self::GetRun { latest } => return write!(f, "Latest runs: {}.", join(latest)),
             Self::WaitForRun => "Wait until a run ends, or interrupt one.",
+            Self::ListMachines => "List the machines.",
+            Self::StartMachine => "Start a machine first.",
+            Self::SignIn => "The person has to sign in.",
             Self::Server(step) => return step.fmt(f),
         };
         f.write_str(words)

@@ -57,6 +57,7 @@ impl User {
             notebook: config.document_id.clone(),
             kernel: config.runtime_id.clone(),
             capabilities: config.capabilities(),
+            machine: None,
             run_logs: None,
             in_process: Some(managers as Arc<dyn InProcessServer>),
         });

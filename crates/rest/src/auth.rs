@@ -2,4 +2,5 @@
 
 pub(crate) mod denial;
 pub(crate) mod forwarded;
+pub(crate) mod issued;
 pub(crate) mod login;

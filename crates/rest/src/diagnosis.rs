@@ -25,6 +25,7 @@ pub(crate) enum Authentication {
     Token,
     Password,
     Forwarded,
+    Issued,
 }
 
 /// A request that failed.
@@ -58,6 +59,9 @@ pub(crate) fn of_response(request: &FailedRequest<'_>, response: &FailedResponse
             return of_denial(request, message.as_deref().unwrap_or_default());
         }
         424 => return stopped(request.base),
+        502..=504 if request.authentication == Authentication::Issued && !is_json(response.body) => {
+            return starting(request.base);
+        }
         status @ 500..=599 => {
             of_server_error(request, status, message.as_deref(), &reason, is_json(response.body))
         }
@@ -194,6 +198,15 @@ pub(crate) fn stopped(base: &Url) -> RestError {
     )
 }
 
+/// A proxy knows the server, which does not answer.
+pub(crate) fn starting(base: &Url) -> RestError {
+    RestError::new(
+        Kind::Starting,
+        format!("The server at {} does not answer yet.", origin_and_path(base)),
+        "The next call tries again.",
+    )
+}
+
 fn of_denial(request: &FailedRequest<'_>, message: &str) -> RestError {
     let server = origin_and_path(request.base);
     if message.contains("_xsrf") || message.contains("XSRF") {
@@ -215,10 +228,12 @@ fn of_denial(request: &FailedRequest<'_>, message: &str) -> RestError {
         Authentication::Token => format!("{server} does not accept the token{detail}."),
         Authentication::Password => format!("{server} does not accept the login with the password{detail}."),
         Authentication::Forwarded => format!("{server} does not allow this agent's user to do that."),
+        Authentication::Issued => format!("{server} does not allow that{detail}."),
     };
     let next = match request.authentication {
         Authentication::Password if hub.is_none() => "Correct the password, or give a token instead.".into(),
         Authentication::Forwarded => "Use a token or a login that has this permission.".into(),
+        Authentication::Issued => "The next call tries again.".into(),
         _ => give_token,
     };
     RestError::new(Kind::Unauthorized, cause, next)

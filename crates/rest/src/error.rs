@@ -25,6 +25,8 @@ pub enum Kind {
     NotFound,
     /// Something is in the way: a file of that name, a newer version.
     Conflict,
+    /// The server has ended for good, with everything on it.
+    Gone,
     /// The Hub has stopped the server, and can start it.
     Stopped,
     /// The Hub is starting the server. Trying again will help.

@@ -31,6 +31,7 @@ pub use api::sessions::{NewSession, SessionChange, SessionKernel, SessionModel};
 pub use api::status::Status;
 pub use api::websocket::{Io, Socket, Upgraded, stream};
 pub use auth::forwarded::Forwarded;
+pub use auth::issued::TokenIssuer;
 pub use connection::{NextStep, Secret};
 pub use diagnosis::safe;
 pub use error::{Kind, RestError, Result};

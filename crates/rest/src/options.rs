@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use connection::NetworkTimeout;
 
-use crate::{Forwarded, Secret};
+use crate::{Forwarded, Secret, TokenIssuer};
 
 /// How long a connection may take, including TLS and proxy.
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -24,6 +24,8 @@ pub enum Credentials {
     Password(Secret),
     /// The headers of an agent's request to the same server, in whose process we run.
     Forwarded(Arc<Forwarded>),
+    /// Tokens that are replaced from time to time, in the header that their issuer names. They reach the server's proxy only.
+    Issued(Arc<dyn TokenIssuer>),
 }
 
 /// Settings of connections.

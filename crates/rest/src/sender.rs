@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
 use reqwest::cookie::{CookieStore as _, Jar};
 use reqwest::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderValue};
 use reqwest::{Client, Response};
@@ -13,7 +14,7 @@ use url::Url;
 use crate::diagnosis::{self, Authentication};
 use crate::hub::address::HubServer;
 use crate::request::Request;
-use crate::{Credentials, Kind, Options, RestError, Result, body, client};
+use crate::{Credentials, Kind, Options, RestError, Result, Secret, body, client};
 
 /// The connections, cookies and credentials of one server.
 pub(crate) struct Sender {
@@ -21,6 +22,8 @@ pub(crate) struct Sender {
     pub(crate) credentials: Credentials,
     pub(crate) options: Options,
     jar: Arc<Jar>,
+    /// The token that was issued last.
+    issued: Mutex<Option<Secret>>,
     /// Created for the first request: reading the system's certificates takes 15 ms.
     client: OnceCell<Client>,
     /// For web sockets. It reuses no connection: a proxy closes one whose upgrade was refused, so the next request on it
@@ -34,8 +37,17 @@ impl Sender {
         if let Credentials::Token(token) = &credentials {
             authorization(token.expose())?;
         }
-        let (jar, client, sockets) = Default::default();
-        Ok(Self { base, credentials, options, jar, client, sockets })
+        let (jar, issued, client, sockets) = Default::default();
+        Ok(Self { base, credentials, options, jar, issued, client, sockets })
+    }
+
+    /// Sends this token from now on.
+    pub(crate) fn use_issued(&self, token: &Secret) {
+        *self.issued.lock() = Some(token.clone());
+    }
+
+    pub(crate) fn issued(&self) -> Option<Secret> {
+        self.issued.lock().clone()
     }
 
     pub(crate) fn authentication(&self) -> Authentication {
@@ -44,6 +56,7 @@ impl Sender {
             Credentials::Token(_) => Authentication::Token,
             Credentials::Password(_) => Authentication::Password,
             Credentials::Forwarded(_) => Authentication::Forwarded,
+            Credentials::Issued(_) => Authentication::Issued,
         }
     }
 
@@ -90,7 +103,7 @@ impl Sender {
         let Self { base, jar, options, client, sockets, .. } = self;
         // The server turns a token into a login cookie that survives revoking the token: with it, reads would succeed and
         // changes fail. Forwarded headers may contain cookies already.
-        let has_jar = !matches!(self.credentials, Credentials::Token(_) | Credentials::Forwarded(_));
+        let has_jar = matches!(self.credentials, Credentials::None | Credentials::Password(_));
         let jar = has_jar.then_some(jar);
         let client = if request.is_upgrade {
             sockets.get_or_try_init(|| async { client::build(base, jar, options, 0) }).await?
@@ -101,6 +114,10 @@ impl Sender {
         builder = match &self.credentials {
             Credentials::Token(token) => builder.header(AUTHORIZATION, authorization(token.expose())?),
             Credentials::Forwarded(forwarded) => builder.headers(forwarded.headers()),
+            Credentials::Issued(issuer) => match &*self.issued.lock() {
+                Some(token) => builder.header(issuer.header(), sensitive(token.expose())?),
+                None => builder,
+            },
             Credentials::None | Credentials::Password(_) => match self.xsrf() {
                 Some(xsrf) => builder.header("X-XSRFToken", xsrf),
                 None => builder,
@@ -144,6 +161,9 @@ impl Sender {
                 let secrets = headers.iter().filter(|(name, _)| *name != HOST);
                 secrets.filter_map(|(_, value)| value.to_str().ok()).map(str::to_owned).collect()
             }
+            Credentials::Issued(_) => {
+                self.issued.lock().iter().map(|token| token.expose().to_owned()).collect()
+            }
         };
         let text = String::from_utf8_lossy(&body);
         match secrets
@@ -174,7 +194,11 @@ impl From<RestError> for Failure {
 }
 
 fn authorization(token: &str) -> Result<HeaderValue> {
-    let mut value = HeaderValue::from_str(&format!("token {token}")).map_err(|_| {
+    sensitive(&format!("token {token}"))
+}
+
+fn sensitive(text: &str) -> Result<HeaderValue> {
+    let mut value = HeaderValue::from_str(text).map_err(|_| {
         RestError::new(
             Kind::Unauthorized,
             "The token contains characters that cannot be sent.",

@@ -14,7 +14,7 @@ use url::Url;
 
 use crate::address::origin_and_path;
 use crate::auth::denial::explain;
-use crate::auth::login::Login;
+use crate::auth::login::{Login, SentWith};
 use crate::hub::address::HubServer;
 use crate::request::Request;
 use crate::sender::Sender;
@@ -92,9 +92,9 @@ impl Server {
         Box::pin(async move {
             let Inner { sender, login, .. } = &*self.inner;
             let url = sender.url(&request.path)?;
-            let number = login.ensure(sender).await?;
+            let sent_with = login.ensure(sender).await?;
             let response = sender.attempt(request, url.clone()).await?;
-            if needs_login(&response) && login.again(sender, &number, &request.method).await? {
+            if needs_login(&response, &sent_with) && login.again(sender, &sent_with, &request.method).await? {
                 return sender.attempt(request, url).await;
             }
             Ok(response)
@@ -184,12 +184,15 @@ impl std::fmt::Debug for Server {
 }
 
 /// Whether the response requires a login.
-fn needs_login(response: &Response) -> bool {
+fn needs_login(response: &Response, sent_with: &SentWith) -> bool {
     let to_login = || {
         let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
         location.is_some_and(|location| location.contains("/login"))
     };
     match response.status() {
+        status if matches!(sent_with, SentWith::Issued(_)) => {
+            matches!(status, StatusCode::UNAUTHORIZED | StatusCode::NOT_FOUND)
+        }
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => true,
         status => status.is_redirection() && to_login(),
     }

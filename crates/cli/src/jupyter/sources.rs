@@ -183,6 +183,7 @@ pub(crate) fn jupyter_place(documents: Source, reach: &Options, run_logs: Option
         in_process: None,
         run_logs,
         capabilities: Capabilities::default(),
+        machine: None,
     })
 }
 

@@ -66,6 +66,7 @@ async fn the_first_place_is_reused_for_its_address() {
         in_process: None,
         run_logs: None,
         capabilities: Capabilities::default(),
+        machine: None,
     });
     let connector = JupyterConnector::new(Options::default(), None, Some(first), None);
     for token in [None, Some("right")] {

@@ -1,6 +1,7 @@
 //! A notebook on a server without rooms: it is read and written through the contents API.
 
 mod direct_file;
+mod kept_copy;
 mod recover;
 
 use std::path::PathBuf;
@@ -20,10 +21,21 @@ use recover::{Found, Recovered};
 /// How old the last comparison with the file may be when it is replaced.
 const FRESH: Duration = Duration::from_millis(50);
 
-/// The notice about such a notebook, for agents.
-pub(crate) const NOTICE: &str = "This server has no real-time collaboration: a person who has the notebook open sees \
+const NOTICE: &str = "This server has no real-time collaboration: a person who has the notebook open sees \
     changes only after reloading it, and may be asked whether to overwrite them. Install jupyter-collaboration on the \
     server to edit together.";
+
+/// The notice about such a notebook, for agents.
+pub(crate) fn notice(handle: &ServerHandle) -> String {
+    let Some(machine) = &handle.machine else { return NOTICE.to_owned() };
+    let copies = machine.copies.as_ref().map(|folder| {
+        format!(
+            " After each change, a copy of the notebook is kept on this computer, in {}.",
+            folder.display()
+        )
+    });
+    format!("The files of {} end with it.{}", machine.title, copies.unwrap_or_default())
+}
 
 pub(crate) struct ContentsStore {
     handle: Arc<ServerHandle>,
@@ -85,6 +97,7 @@ impl ContentsStore {
             Err(error) if matches!(error.kind, rest::Kind::Stopped | rest::Kind::Starting) => {
                 self.handle.attempt(save).await
             }
+            Err(error) if error.kind == rest::Kind::Gone => Err(self.handle.note_end(error)),
             // Not retried otherwise: a write that failed may have been made.
             saved => saved,
         };
@@ -156,6 +169,7 @@ impl NotebookStore for ContentsStore {
                 };
             }
         };
+        self.keep_copy(&edited).await;
         let version = self.meta().await?;
         if version.modified != written.modified {
             return Ok(Replaced::Race);

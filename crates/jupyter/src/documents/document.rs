@@ -17,7 +17,7 @@ use rest::ContentsQuery;
 use tokio::sync::watch;
 use ydoc::Dialect;
 
-use super::contents_api::{ContentsStore, NOTICE};
+use super::contents_api::{ContentsStore, notice};
 use super::live::LiveDocument;
 use super::unreadable::explained;
 use crate::failure;
@@ -337,7 +337,7 @@ impl Document for ServerDocument {
 
     fn notice(&self) -> Option<String> {
         match &*self.known_backend() {
-            Some(Backend::ContentsApi(_)) => Some(NOTICE.to_owned()),
+            Some(Backend::ContentsApi(_)) => Some(notice(&self.handle)),
             Some(Backend::Live(room)) => {
                 let renamed = room
                     .renamed()

@@ -3,6 +3,7 @@ use place::{Document as _, SaveStatus};
 use ydoc::Dialect;
 
 use super::*;
+use crate::settings::{Machine, Source};
 use crate::testing::{Fake, Saving, sources};
 
 #[tokio::test]
@@ -100,4 +101,27 @@ async fn only_the_cell_that_the_server_added_is_removed() {
     let documents = Documents::new(fake.handle(), Prefix::default());
     let opened = documents.open(&"x.ipynb".into(), Mode::Connect).await.unwrap();
     assert_eq!(sources(&opened.snapshot().await.unwrap()), [""]);
+}
+
+#[tokio::test]
+async fn a_notebook_of_a_machine_is_kept_on_this_computer() {
+    let fake = Fake::new(&["a"], false).await;
+    fake.inside().path = "content/b/x.ipynb".to_owned();
+    let copies = tempfile::tempdir().unwrap();
+    let machine = Machine {
+        scheme: "vm",
+        title: "the machine a1".to_owned(),
+        root: "content",
+        copies: Some(copies.path().to_owned()),
+    };
+    let source = Source::Given { url: fake.base.clone(), credentials: rest::Credentials::None };
+    let handle = ServerHandle::new(source, rest::Options::default()).on_machine(Some(machine));
+    let documents = Documents::new(Arc::new(handle), Prefix::new("vm:a1/".to_owned(), "content"));
+    let document = documents.open(&"vm:a1/b/x.ipynb".into(), Mode::Connect).await.unwrap();
+    let edit = Edit::SetSource { id: "c0".into(), source: "b".to_owned() };
+    document.apply(vec![edit], Vec::new()).await.unwrap();
+    let kept = std::fs::read(copies.path().join("b/x.ipynb")).unwrap();
+    assert_eq!(sources(&Notebook::parse(Bytes::from(kept)).unwrap()), ["b"]);
+    let notice = document.notice().unwrap();
+    assert!(notice.starts_with("The files of the machine a1 end with it."), "{notice}");
 }

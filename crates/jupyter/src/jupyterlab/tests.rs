@@ -40,7 +40,7 @@ impl Fake {
             }
         });
         let handle = handle(url);
-        let jupyterlab = JupyterLab::new(handle.clone(), Prefix::new("srv/".to_owned()));
+        let jupyterlab = JupyterLab::new(handle.clone(), Prefix::new("srv/".to_owned(), ""));
         Self { inside, handle, jupyterlab, _task: AbortOnDropHandle::new(task) }
     }
 

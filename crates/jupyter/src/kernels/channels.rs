@@ -50,6 +50,7 @@ fn failure(error: RestError) -> DialError {
         Kind::NotFound => DialError::Gone { how: "the server has shut it down".to_owned() },
         // The server behind a Hub was stopped, and its kernels with it.
         Kind::Stopped => DialError::Gone { how: "its server was stopped".to_owned() },
+        Kind::Gone => DialError::Gone { how: "its machine has ended".to_owned() },
         Kind::Unreachable | Kind::Timeout | Kind::Starting | Kind::Server => {
             DialError::Unreachable { cause: error.cause }
         }

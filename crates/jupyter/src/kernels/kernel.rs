@@ -25,6 +25,7 @@ use state::{Owner, State, is_dead};
 
 /// Why a kernel that the server no longer lists is gone.
 const SHUT_DOWN: &str = "the server has shut it down";
+const MACHINE_ENDED: &str = "its machine has ended";
 
 /// A kernel that runs, or ran, on a server.
 pub(crate) struct ServerKernel {
@@ -120,11 +121,17 @@ impl ServerKernel {
 
     /// Asks the server whether the kernel still exists. Does not start a stopped server, unlike other requests.
     pub(super) async fn check_exists(&self) {
-        if !self.is_gone()
-            && let Ok(server) = self.handle.server().await
-            && let Ok(None) = server.kernel(&self.id).await
-        {
-            self.set_gone(SHUT_DOWN);
+        if self.is_gone() {
+            return;
+        }
+        let Ok(server) = self.handle.server().await else { return };
+        match server.kernel(&self.id).await {
+            Ok(None) => self.set_gone(SHUT_DOWN),
+            Err(error) if error.kind == rest::Kind::Gone => {
+                self.handle.note_end(error);
+                self.set_gone(MACHINE_ENDED);
+            }
+            _ => {}
         }
     }
 
@@ -174,6 +181,9 @@ impl ServerKernel {
     }
 
     fn gone_error(&self) -> Error {
+        if let Some(error) = self.handle.ended() {
+            return failure::of(error.clone());
+        }
         Error::new(
             ErrorKind::KernelGone,
             format!(

@@ -113,7 +113,8 @@ impl NotebookSearch {
             return Ok(found);
         }
         // Not in the background: starting a server through its Hub reports progress to the caller.
-        let root = self.handle.call(|server| folder(server, String::new())).await?;
+        let root = self.prefix.strip("")?;
+        let root = self.handle.call(|server| folder(server, root.clone())).await?;
         let found = Arc::new(watch::Sender::new(Found::default()));
         let search = run(self.handle.clone(), self.prefix.clone(), root, limit, found.clone());
         let task = AbortOnDropHandle::new(tokio::spawn(search));

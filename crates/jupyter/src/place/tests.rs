@@ -6,13 +6,18 @@ use serde_json::{Value, json};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::*;
-use crate::settings::{Capabilities, Source};
+use crate::settings::{Capabilities, Machine, Source};
 use crate::testing::serve_router;
 
 const FILES: [&str; 4] = ["Data.ipynb", "a/model.ipynb", "b/notes.txt", "cafe\u{301}.ipynb"];
 
 /// A server with these files, and without rooms.
 async fn place() -> (Arc<Jupyter>, AbortOnDropHandle<()>) {
+    place_on(None).await
+}
+
+async fn place_on(machine: Option<Machine>) -> (Arc<Jupyter>, AbortOnDropHandle<()>) {
+    let prefix = if machine.is_some() { "vm:a1/" } else { "" };
     let router = axum::Router::new().fallback(|request: Request<Body>| async move {
         let path = percent_decode_str(request.uri().path()).decode_utf8_lossy().into_owned();
         match path.strip_prefix("/api/contents").and_then(|path| model(path.trim_matches('/'))) {
@@ -26,12 +31,13 @@ async fn place() -> (Arc<Jupyter>, AbortOnDropHandle<()>) {
         kernels: None,
         reconnect: None,
         options: rest::Options::default(),
-        prefix: String::new(),
+        prefix: prefix.to_owned(),
         notebook: None,
         kernel: None,
         in_process: None,
         run_logs: None,
         capabilities: Capabilities { rooms: false, commands: false },
+        machine,
     });
     (place, task)
 }
@@ -87,4 +93,21 @@ async fn a_missing_notebook_names_the_nearest() {
 async fn a_notebook_in_another_unicode_form_is_opened() {
     assert_eq!(opened("caf\u{e9}.ipynb", Mode::Connect).await.unwrap(), "cafe\u{301}.ipynb");
     assert!(opened("caf\u{e9}.ipynb", Mode::Reopen).await.is_err());
+}
+
+#[tokio::test]
+async fn the_paths_of_a_machine_start_from_its_folder() {
+    let machine = Machine { scheme: "vm", title: "the machine a1".to_owned(), root: "a", copies: None };
+    let (place, _task) = place_on(Some(machine)).await;
+    assert_eq!((place.scheme(), place.name()), ("vm", "vm:a1/".to_owned()));
+    assert_eq!(place.strip_name("vm:a1/x.ipynb"), Some("x.ipynb"));
+    let listed = place.list_files("vm:a1/", 0).await.unwrap();
+    assert_eq!(listed.into_iter().map(|file| file.path).collect::<Vec<_>>(), ["vm:a1/model.ipynb"]);
+    let found = place.notebooks(10).await.unwrap();
+    assert_eq!(found.paths, ["vm:a1/model.ipynb"]);
+    for path in ["vm:a1/model.ipynb", "/a/model.ipynb"] {
+        let opened = place.open(&path.into(), Mode::Connect).await.unwrap();
+        assert_eq!(opened.path().as_str(), "vm:a1/model.ipynb");
+    }
+    assert!(place.open(&"vm:a1/Data.ipynb".into(), Mode::Connect).await.is_err());
 }

@@ -16,7 +16,7 @@ use crate::body::Payload;
 use crate::diagnosis;
 use crate::request::Request;
 use crate::sender::Sender;
-use crate::{Credentials, Kind, NextStep, RestError, Result, Secret};
+use crate::{Credentials, Kind, NextStep, RestError, Result, Secret, TokenIssuer};
 
 /// Counts logins, so that concurrent requests log in only once after the server has ended the session.
 ///
@@ -27,45 +27,75 @@ pub(crate) struct Login {
     count: Mutex<u64>,
 }
 
-/// The number of the login that a request was sent with.
-pub(crate) struct LoginNumber(u64);
+/// What a request was sent with.
+pub(crate) enum SentWith {
+    /// The number of the login; 0 without one.
+    Login(u64),
+    /// A token of the issuer.
+    Issued(Secret),
+}
 
 impl Login {
-    /// Logs in with the password, if there is one and no request has logged in yet.
-    pub(crate) async fn ensure(&self, sender: &Sender) -> Result<LoginNumber> {
-        let Credentials::Password(password) = &sender.credentials else { return Ok(LoginNumber(0)) };
-        let mut count = self.count.lock().await;
-        if *count == 0 {
-            log_in(sender, password).await?;
-            *count = 1;
-        }
-        Ok(LoginNumber(*count))
-    }
-
-    /// Logs in again after a refused request, unless another request has done so. Returns whether to repeat the request.
-    pub(crate) async fn again(
-        &self,
-        sender: &Sender,
-        sent_with: &LoginNumber,
-        method: &Method,
-    ) -> Result<bool> {
+    /// Logs in with the password, if there is one and no request has logged in yet, or gets a token from its issuer.
+    pub(crate) async fn ensure(&self, sender: &Sender) -> Result<SentWith> {
         match &sender.credentials {
             Credentials::Password(password) => {
                 let mut count = self.count.lock().await;
-                if *count == sent_with.0 {
+                if *count == 0 {
+                    log_in(sender, password).await?;
+                    *count = 1;
+                }
+                Ok(SentWith::Login(*count))
+            }
+            Credentials::Issued(issuer) => {
+                let token = issuer.token().await?;
+                sender.use_issued(&token);
+                Ok(SentWith::Issued(token))
+            }
+            Credentials::None | Credentials::Token(_) | Credentials::Forwarded(_) => Ok(SentWith::Login(0)),
+        }
+    }
+
+    /// Logs in again after a refused request, unless another request has done so. Returns whether to repeat the request.
+    pub(crate) async fn again(&self, sender: &Sender, sent_with: &SentWith, method: &Method) -> Result<bool> {
+        match (&sender.credentials, sent_with) {
+            (Credentials::Password(password), SentWith::Login(number)) => {
+                let mut count = self.count.lock().await;
+                if *count == *number {
                     log_in(sender, password).await?;
                     *count += 1;
                 }
                 Ok(true)
             }
+            (Credentials::Issued(issuer), SentWith::Issued(refused)) => {
+                renew(sender, &**issuer, refused).await
+            }
             // A server without authentication still requires the XSRF token for changes; its login page sets the cookie.
-            Credentials::None if *method != Method::GET && sender.xsrf().is_none() => {
+            (Credentials::None, _) if *method != Method::GET && sender.xsrf().is_none() => {
                 visit_login(sender).await?;
                 Ok(sender.xsrf().is_some())
             }
-            Credentials::None | Credentials::Token(_) | Credentials::Forwarded(_) => Ok(false),
+            _ => Ok(false),
         }
     }
+}
+
+/// Replaces a token that the proxy refuses. The proxy refuses with the status of a missing file, so the server is asked for
+/// something that it always has.
+async fn renew(sender: &Sender, issuer: &dyn TokenIssuer, refused: &Secret) -> Result<bool> {
+    if sender.issued().as_ref() != Some(refused) {
+        return Ok(true);
+    }
+    let request = Request::get("api", "version");
+    if sender.attempt(&request, sender.url("api")?).await?.status().is_success() {
+        return Ok(false);
+    }
+    let token = issuer.renewed(refused).await?;
+    if token == *refused {
+        return Err(diagnosis::starting(&sender.base));
+    }
+    sender.use_issued(&token);
+    Ok(true)
 }
 
 async fn visit_login(sender: &Sender) -> Result<reqwest::Response> {

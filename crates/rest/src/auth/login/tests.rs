@@ -2,7 +2,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::response::Response;
-use futures_util::future::join_all;
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, join_all};
+use parking_lot::Mutex as SyncMutex;
 
 use super::*;
 use crate::Server;
@@ -122,4 +124,80 @@ async fn a_password_for_a_server_of_a_hub_asks_for_a_token() {
 async fn a_server_without_a_login_page_is_not_jupyter() {
     let fake = Fake::new(|_| reply(200, &[], "hello")).await;
     assert_eq!(with_password(&fake, "hush").kernels().await.unwrap_err().kind, Kind::NotJupyter);
+}
+
+/// Issues the tokens 1, 2, … and none that was refused, until it knows the server no longer.
+#[derive(Debug, Default)]
+struct Counting {
+    number: SyncMutex<u32>,
+    renewals: AtomicUsize,
+    stands_by_it: bool,
+    is_gone: bool,
+}
+
+impl TokenIssuer for Counting {
+    fn header(&self) -> &'static str {
+        "x-proxy-token"
+    }
+
+    fn token(&self) -> BoxFuture<'_, Result<Secret>> {
+        async { Ok(Secret::new(format!("hush{}", self.number.lock())).unwrap()) }.boxed()
+    }
+
+    fn renewed<'a>(&'a self, refused: &'a Secret) -> BoxFuture<'a, Result<Secret>> {
+        async move {
+            if self.is_gone {
+                return Err(RestError::new(Kind::Gone, "The machine has ended.", "Start another."));
+            }
+            if !self.stands_by_it && *refused == self.token().await? {
+                self.renewals.fetch_add(1, Ordering::SeqCst);
+                *self.number.lock() += 1;
+            }
+            self.token().await
+        }
+        .boxed()
+    }
+}
+
+/// A server behind a proxy that accepts this token only, and knows no kernel `gone`.
+async fn proxied(accepted: u32) -> Fake {
+    Fake::new(move |seen| {
+        assert_eq!(seen.header("authorization"), "");
+        match seen.uri.path() {
+            _ if seen.header("x-proxy-token") != format!("hush{accepted}") => reply(404, &[], "not here"),
+            "/api/kernels/gone" => reply(404, &[], r#"{"message":"Kernel does not exist"}"#),
+            "/api" => reply(200, &[], r#"{"version":"2.20.0"}"#),
+            _ => reply(200, &[("set-cookie", "a=b")], "[]"),
+        }
+    })
+    .await
+}
+
+fn with_issuer(fake: &Fake, issuer: Counting) -> (Server, Arc<Counting>) {
+    let issuer = Arc::new(issuer);
+    (client(&fake.base, Credentials::Issued(issuer.clone())), issuer)
+}
+
+#[tokio::test]
+async fn a_token_that_the_proxy_refuses_is_replaced_once_for_all_requests() {
+    let fake = proxied(1).await;
+    let (server, issuer) = with_issuer(&fake, Counting::default());
+    let responses = join_all((0..10).map(|_| server.kernels())).await;
+    assert!(responses.iter().all(Result::is_ok), "{responses:?}");
+    assert_eq!(issuer.renewals.load(Ordering::SeqCst), 1);
+    // What the server has not, it has not.
+    assert_eq!(server.kernel("gone").await.unwrap(), None);
+    assert_eq!(issuer.renewals.load(Ordering::SeqCst), 1);
+    assert!(fake.seen().iter().all(|seen| seen.header("cookie").is_empty()));
+}
+
+#[tokio::test]
+async fn a_refused_token_that_its_issuer_stands_by_means_that_the_server_starts() {
+    let fake = proxied(9).await;
+    let (server, _) = with_issuer(&fake, Counting { stands_by_it: true, ..Counting::default() });
+    let error = server.kernels().await.unwrap_err();
+    assert_eq!(error.kind, Kind::Starting);
+    assert!(!error.to_string().contains("hush"), "{error}");
+    let (server, _) = with_issuer(&fake, Counting { is_gone: true, ..Counting::default() });
+    assert_eq!(server.kernels().await.unwrap_err().kind, Kind::Gone);
 }
