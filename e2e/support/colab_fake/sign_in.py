@@ -21,6 +21,7 @@ _RENAMED = {"email": EMAIL}
 _REDIRECT = re.compile(r"http://127\.0\.0\.1:\d+/")
 _CODE_LIFETIME = 600
 _TESTING_LIFETIME = 7 * 24 * 3600
+_ACCESS_LIFETIME = 3599
 
 
 @dataclass
@@ -31,15 +32,30 @@ class _Code:
     issued: float
     is_used: bool = False
     # What was issued for it, which a second use ends.
-    refresh: str | None = None
+    login: "_Login | None" = None
+
+
+@dataclass
+class _Login:
+    """What the person granted once, whichever tokens were issued for it."""
+
+    scopes: list[str]
+    # A rotated refresh token does not live longer.
+    signed_in: float
+    is_revoked: bool = False
 
 
 @dataclass
 class _RefreshToken:
-    scopes: list[str]
-    # When the person signed in: a rotated token does not live longer.
-    signed_in: float
-    is_valid: bool = True
+    login: _Login
+    # Whether it was not rotated.
+    is_current: bool = True
+
+
+@dataclass
+class _AccessToken:
+    login: _Login
+    expires: float
 
 
 @dataclass
@@ -67,6 +83,7 @@ class GoogleSignIn:
     requests: list[str] = field(default_factory=list)
     _codes: dict[str, _Code] = field(default_factory=dict)
     _refresh_tokens: dict[str, _RefreshToken] = field(default_factory=dict)
+    _access_tokens: dict[str, _AccessToken] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.issued.add(self.client_secret)
@@ -92,18 +109,37 @@ class GoogleSignIn:
     def revoke_all(self) -> None:
         """The person removes the access in the settings of the account."""
         for state in self._refresh_tokens.values():
-            state.is_valid = False
+            state.login.is_revoked = True
+
+    def expire_access_tokens(self) -> None:
+        """Ends the access tokens that were issued so far, long before their holders expect it."""
+        self._access_tokens.clear()
+
+    def bearer(self) -> str:
+        """The `Authorization` of a program that the person has given everything."""
+        return f"Bearer {self._new_access_token(_Login(sorted(_KNOWN), self.now))}"
+
+    def scopes_of(self, authorization: str | None) -> list[str] | None:
+        """What a bearer may do, by Google's names of the scopes; `None` without a valid access token."""
+        kind, _, token = (authorization or "").partition(" ")
+        state = self._access_tokens.get(token)
+        if kind != "Bearer" or state is None or state.login.is_revoked or self.now >= state.expires:
+            return None
+        return self._named(state.login.scopes).split()
 
     def application(self) -> Starlette:
-        routes = [
+        return Starlette(routes=self.routes())
+
+    def routes(self) -> list[Route]:
+        return [
             Route("/o/oauth2/v2/auth", self._authorize, methods=["GET"]),
             Route("/token", self._token, methods=["POST"]),
             Route("/revoke", self._revoke, methods=["POST"]),
         ]
-        return Starlette(routes=routes)
 
     def _is_alive(self, state: _RefreshToken) -> bool:
-        return state.is_valid and not (self.is_in_testing and self.now >= state.signed_in + _TESTING_LIFETIME)
+        has_ended = self.is_in_testing and self.now >= state.login.signed_in + _TESTING_LIFETIME
+        return state.is_current and not state.login.is_revoked and not has_ended
 
     def _new(self, prefix: str) -> str:
         token = prefix + secrets.token_urlsafe(24)
@@ -167,8 +203,8 @@ class GoogleSignIn:
         if code is None:
             return _failure(400, "invalid_grant", "Malformed auth code.")
         if code.is_used or self.now > code.issued + _CODE_LIFETIME:
-            if code.refresh:
-                self._refresh_tokens[code.refresh].is_valid = False
+            if code.login:
+                code.login.is_revoked = True
             return _failure(400, "invalid_grant", "Bad Request")
         if given.get("redirect_uri") != code.redirect_uri:
             return _failure(400, "redirect_uri_mismatch")
@@ -177,9 +213,8 @@ class GoogleSignIn:
         if digest != code.challenge or not re.fullmatch(r"[\w.~-]{43,128}", verifier):
             return _failure(400, "invalid_grant", "Invalid code verifier.")
         code.is_used = True
-        code.refresh = self._new("1//0")
-        self._refresh_tokens[code.refresh] = _RefreshToken(code.scopes, self.now)
-        return self._tokens(code.scopes, code.refresh, self.now)
+        code.login = _Login(code.scopes, self.now)
+        return self._tokens(code.login, self._new_refresh_token(code.login))
 
     def _renew(self, given: dict[str, str]) -> Response:
         token = given.get("refresh_token", "")
@@ -187,26 +222,34 @@ class GoogleSignIn:
         if state is None or not self._is_alive(state):
             return _failure(400, "invalid_grant", "Token has been expired or revoked.")
         if not self.rotates:
-            return self._tokens(state.scopes, None, state.signed_in)
-        state.is_valid = False
-        successor = self._new("1//0")
-        self._refresh_tokens[successor] = _RefreshToken(state.scopes, state.signed_in)
-        return self._tokens(state.scopes, successor, state.signed_in)
+            return self._tokens(state.login, None)
+        state.is_current = False
+        return self._tokens(state.login, self._new_refresh_token(state.login))
 
-    def _tokens(self, scopes: list[str], refresh: str | None, signed_in: float) -> Response:
+    def _new_refresh_token(self, login: _Login) -> str:
+        token = self._new("1//0")
+        self._refresh_tokens[token] = _RefreshToken(login)
+        return token
+
+    def _new_access_token(self, login: _Login) -> str:
+        token = self._new("ya29.a0")
+        self._access_tokens[token] = _AccessToken(login, self.now + _ACCESS_LIFETIME)
+        return token
+
+    def _tokens(self, login: _Login, refresh: str | None) -> Response:
         answer: dict[str, object] = {
-            "access_token": self._new("ya29.a0"),
-            "expires_in": 3599,
-            "scope": self._named(scopes),
+            "access_token": self._new_access_token(login),
+            "expires_in": _ACCESS_LIFETIME,
+            "scope": self._named(login.scopes),
             "token_type": "Bearer",
         }
         if refresh:
             answer["refresh_token"] = refresh
         if self.names_expiry:
-            answer["refresh_token_expires_in"] = int(signed_in + _TESTING_LIFETIME - self.now)
-        if "openid" in scopes:
+            answer["refresh_token_expires_in"] = int(login.signed_in + _TESTING_LIFETIME - self.now)
+        if "openid" in login.scopes:
             claims = {"iss": "https://accounts.google.com", "aud": self.client_id, "sub": "1"}
-            if {"email", EMAIL} & set(scopes):
+            if {"email", EMAIL} & set(login.scopes):
                 claims["email"] = self.account
             payload = base64.urlsafe_b64encode(json.dumps(claims).encode()).rstrip(b"=").decode()
             answer["id_token"] = f"e30.{payload}.{self._new('')}"
@@ -218,7 +261,7 @@ class GoogleSignIn:
         state = self._refresh_tokens.get((given or {}).get("token", ""))
         if state is None or not self._is_alive(state):
             return _failure(400, "invalid_token", "Token expired or revoked")
-        state.is_valid = False
+        state.login.is_revoked = True
         return JSONResponse({})
 
     async def _form(self, request: Request) -> dict[str, str] | None:
