@@ -8,6 +8,7 @@ import json
 import re
 import secrets
 import uuid
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from starlette.routing import Route
 from e2e.support.colab_fake.failures import ALREADY_EXISTS, TOO_MANY, UNAUTHORIZED, Failure, Refusal
 from e2e.support.colab_fake.machine import ColabMachine, Spec
 from e2e.support.colab_fake.sign_in import COLAB, GoogleSignIn
+from e2e.support.waiting import LONG
 
 CPU, T4 = Spec("CPU"), Spec("GPU", "T4")
 # The kinds that the API names, and whether an account of the free tier may have them.
@@ -82,8 +84,9 @@ class ColabApi:
     failures: list[tuple[str | None, Failure]] = field(default_factory=list)
     # How often an operation is asked for before it is done. Each question is answered at once, as the API may.
     polls: int = 1
-    # Whether operations wait for the test.
-    holds_operations: bool = False
+    # What waits for the test: a creation before the machine exists (`request`), its answer (`answer`), or the operation (`operation`).
+    # It goes on for a client that has gone, too.
+    holds: str | None = None
     # How many creations end with a closed connection instead of an answer.
     hang_ups: int = 0
     lists_connections: bool = True
@@ -224,8 +227,10 @@ class ColabApi:
             if known[0] != (body, query):
                 self.violations.append("a request id was used for another request")
             return JSONResponse(self._operations[known[1]].json())
+        await self._held("request")
         operation = self._start(name, spec)
         self._created[query["requestId"]] = ((body, query), operation.name)
+        await self._held("answer")
         if self.hang_ups:
             self.hang_ups -= 1
             return None
@@ -252,16 +257,20 @@ class ColabApi:
             return problem
         if not (timeout := _DURATION.fullmatch(recorded.query.get("timeout", "60s"))):
             return _invalid("Illegal duration format; duration must end with 's'")
-        end = asyncio.get_running_loop().time() + min(float(timeout[1]), 60)
-        while self.holds_operations and asyncio.get_running_loop().time() < end:
-            await asyncio.sleep(0.02)
+        await self._held("operation", min(float(timeout[1]), 60))
         return self._polled(request.path_params["id"])
+
+    async def _held(self, stage: str, within: float = LONG) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                while self.holds == stage:
+                    await asyncio.sleep(0.02)
 
     def _polled(self, identity: str) -> Response:
         operation = self._operations.get(f"operations/{identity}")
         if operation is None:
             return _missing()
-        if operation.pending and not self.holds_operations:
+        if operation.pending and self.holds != "operation":
             operation.pending -= 1
         return JSONResponse(operation.json())
 
