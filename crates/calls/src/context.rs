@@ -113,7 +113,7 @@ impl Context<'_> {
     /// Fails unless the person accepts a copy to a server that the operator has not named, if they are asked about anything.
     pub async fn permit_copy(&self, to: &str) -> Result<(), Error> {
         // A path that means nothing is refused later.
-        let Ok(target) = self.session.locate(&to.into()) else { return Ok(()) };
+        let Ok(target) = self.session.locate(&to.into()).await else { return Ok(()) };
         if self.session.workspace().first_places().iter().any(|place| Arc::ptr_eq(place, &target.place)) {
             return Ok(());
         }

@@ -115,6 +115,8 @@ pub enum Availability {
     WithFrontend,
     /// Where the person can be asked, or need not be.
     WithConsent,
+    /// Where the person has signed in to the account of machines.
+    WithMachines,
 }
 
 /// What a question to the person about a call shows beside its arguments.
@@ -137,16 +139,19 @@ pub struct Capabilities {
     pub can_show: bool,
     /// It can ask its person about what agents may not do by themselves, or agents may do it.
     pub can_consent: bool,
+    /// It can start machines.
+    pub has_machines: bool,
 }
 
 impl Capabilities {
-    pub const ALL: Self = Self { can_connect: true, can_show: true, can_consent: true };
+    pub const ALL: Self = Self { can_connect: true, can_show: true, can_consent: true, has_machines: true };
 
     pub fn of(session: &workspace::Session, can_consent: bool) -> Self {
         Self {
             can_connect: session.workspace().can_connect(),
             can_show: session.place().frontend().is_some(),
             can_consent,
+            has_machines: session.workspace().machines().is_some(),
         }
     }
 }
@@ -158,6 +163,7 @@ impl Tool {
             Availability::WithConnector => capabilities.can_connect,
             Availability::WithFrontend => capabilities.can_show,
             Availability::WithConsent => capabilities.can_consent,
+            Availability::WithMachines => capabilities.has_machines,
         }
     }
 

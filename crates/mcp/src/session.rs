@@ -102,10 +102,12 @@ impl Session {
         let has_page = || self.pages.as_deref().is_some_and(questions::has_pages);
         let can_consent = can_ask || self.policy.installs_unasked || has_page();
         let own = self.notebooks.iter().flat_map(|notebooks| {
-            tools::list(if self.lists_all_tools {
-                calls::tool::Capabilities { can_consent, ..calls::tool::Capabilities::ALL }
-            } else {
-                calls::tool::Capabilities::of(notebooks, can_consent)
+            let own = calls::tool::Capabilities::of(notebooks, can_consent);
+            let others = self.lists_all_tools;
+            tools::list(calls::tool::Capabilities {
+                can_connect: own.can_connect || others,
+                can_show: own.can_show || others,
+                ..own
             })
         });
         let offered = own.filter(|(tool, _)| tool.is_offered(&self.policy));

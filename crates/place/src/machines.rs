@@ -1,6 +1,7 @@
 //! Machines that a person has for a while, such as Google's; each is a place as long as it runs.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -112,4 +113,6 @@ pub struct StoppedMachine {
     pub id: String,
     /// Whether it was there.
     pub was_running: bool,
+    /// The folder of this computer with copies of its notebooks, if there are any.
+    pub copies: Option<PathBuf>,
 }

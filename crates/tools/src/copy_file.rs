@@ -104,7 +104,7 @@ struct Copying {
 
 impl Copying {
     async fn of(session: &Session, from: &str, planned: &FilePreview) -> Result<Self, Error> {
-        let source = session.locate(&from.into())?;
+        let source = session.locate(&from.into()).await?;
         let mut pieces = source.place.reach_files()?.read(&source.path).await?.pieces;
         let (mut hash, mut size, mut start) = (Sha256::new(), 0, Vec::new());
         while let Some(piece) = pieces.next().await {

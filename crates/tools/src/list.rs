@@ -8,9 +8,9 @@ use crate::{
     add_packages, answer_input, change_cell, checkpoint, clear_cell_output, connect_to_jupyter, copy_file,
     copy_notebook, delete_cell, edit_cell_source, edit_cells, execute_cell, execute_code, get_run, history,
     insert_cell, insert_execute_code_cell, inspect_variable, interrupt_kernel, list_files, list_kernels,
-    list_notebooks, list_variables, move_cell, open_in_browser, overwrite_cell_source, read_cell,
-    read_notebook, restart_notebook, run_cells, search_notebook, undo, unuse_notebook, use_notebook,
-    verify_notebook,
+    list_machines, list_notebooks, list_variables, move_cell, open_in_browser, overwrite_cell_source,
+    read_cell, read_notebook, restart_notebook, run_cells, search_notebook, start_machine, stop_machine,
+    undo, unuse_notebook, use_notebook, verify_notebook,
 };
 use calls::arguments::older_names;
 use calls::permissions::{Group, Offer};
@@ -53,6 +53,9 @@ pub(crate) static TOOLS: &[&Tool] = &[
     &add_packages::TOOL,
     &open_in_browser::TOOL,
     &connect_to_jupyter::TOOL,
+    &list_machines::TOOL,
+    &start_machine::TOOL,
+    &stop_machine::TOOL,
 ];
 
 /// The tool of that name, by its name of today or an older one.

@@ -42,7 +42,7 @@ arguments! {
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let Arguments { path, max_depth, start_index, limit, pattern } = arguments;
-    let Located { place, path } = context.session.locate(&path.into())?;
+    let Located { place, path } = context.session.locate(&path.into()).await?;
     let mut entries = place.list_files(&path, max_depth.min(MAX_DEPTH)).await?;
     if !pattern.is_empty() {
         retain_matches(&mut entries, &pattern)?;

@@ -33,6 +33,10 @@ fn only_available_tools_are_listed() {
     assert_eq!(names(Capabilities { can_connect: false, ..ALL }), without("connect_to_jupyter"));
     assert_eq!(names(Capabilities { can_show: false, ..ALL }), without("open_in_browser"));
     assert_eq!(names(Capabilities { can_consent: false, ..ALL }), without("add_packages"));
+    let machines = ["list_machines", "start_machine", "stop_machine"];
+    let mut others = names(ALL);
+    others.retain(|name| !machines.contains(name));
+    assert_eq!(names(Capabilities { has_machines: false, ..ALL }), others);
 }
 
 #[test]

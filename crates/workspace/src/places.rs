@@ -1,10 +1,12 @@
 //! The places that agents work in: the initial one, and those that they connect to later.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
-use place::{Connected, Connector, Error, ErrorKind, NotebookPath, Place, ServerSpec};
+use place::{Connected, Connector, Error, ErrorKind, Machines, NotebookPath, Place, ServerSpec};
 use tokio::sync::watch;
+use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 mod names;
@@ -12,6 +14,9 @@ mod names;
 pub use names::Located;
 use names::Names;
 pub(crate) use names::moved;
+
+/// How long it is not asked again which machines run.
+const MACHINES_FRESH: Duration = Duration::from_secs(5);
 
 /// Which sessions work in a server after connecting to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,11 +29,14 @@ pub enum ConnectScope {
     All,
 }
 
-/// All places of a process. None is ever removed.
+/// All places of a process. None is ever removed but machines that have ended.
 pub(crate) struct Places {
     /// The places that there are from the start: the default one, then others that every session can name.
     first: Vec<Arc<dyn Place>>,
     connector: Option<Arc<dyn Connector>>,
+    machines: OnceLock<Arc<dyn Machines>>,
+    /// When it was asked last which machines run.
+    machines_listed: tokio::sync::Mutex<Option<Instant>>,
     known: Mutex<KnownPlaces>,
     /// Changes when a frontend connects or disconnects, or a session gets another place.
     capabilities: watch::Sender<u64>,
@@ -59,7 +67,14 @@ impl Places {
             watchers: Vec::new(),
         };
         let first = [place].into_iter().chain(others).collect();
-        let places = Self { first, connector, known: Mutex::new(known), capabilities: watch::Sender::new(0) };
+        let places = Self {
+            first,
+            connector,
+            machines: OnceLock::new(),
+            machines_listed: tokio::sync::Mutex::default(),
+            known: Mutex::new(known),
+            capabilities: watch::Sender::new(0),
+        };
         places.watch(&*places.default_place());
         places
     }
@@ -90,16 +105,70 @@ impl Places {
         path: &NotebookPath,
         current: &Arc<dyn Place>,
     ) -> Result<Option<Located>, Error> {
-        Names { places: &self.all(), connectable: self.connectable() }.find(path, current)
+        self.names(&self.all()).find(path, current)
     }
 
     /// Whether a path begins with the name of a place, or of a kind of place.
     pub(crate) fn are_named_by(&self, path: &NotebookPath) -> bool {
-        Names { places: &self.all(), connectable: self.connectable() }.are_in(path)
+        self.names(&self.all()).are_in(path)
     }
 
-    fn connectable(&self) -> &'static str {
-        self.connector.as_ref().map_or("", |connector| connector.scheme())
+    fn names<'a>(&self, places: &'a [Arc<dyn Place>]) -> Names<'a> {
+        Names {
+            places,
+            connectable: self.connector.as_ref().map_or("", |connector| connector.scheme()),
+            startable: self.machines().map_or("", |machines| machines.scheme()),
+        }
+    }
+
+    /// Machines that agents can start, from now on.
+    pub(crate) fn use_machines(&self, machines: Arc<dyn Machines>) {
+        let _ = self.machines.set(machines);
+    }
+
+    pub(crate) fn machines(&self) -> Option<&Arc<dyn Machines>> {
+        self.machines.get()
+    }
+
+    /// Finds out which machines run, if a path names one and that is not known.
+    pub(crate) async fn find_machine(&self, path: &NotebookPath) -> Result<(), Error> {
+        let Some(machines) = self.machines() else { return Ok(()) };
+        if path.split_once(':').is_none_or(|(scheme, _)| scheme != machines.scheme()) {
+            return Ok(());
+        }
+        let is_named = |place: &Arc<dyn Place>| place.is_present() && place.strip_name(path).is_some();
+        if self.all().iter().any(is_named) {
+            return Ok(());
+        }
+        let mut listed = self.machines_listed.lock().await;
+        if listed.is_none_or(|at| at.elapsed() > MACHINES_FRESH) {
+            self.note_machines(machines.places().await?);
+            *listed = Some(Instant::now());
+        }
+        Ok(())
+    }
+
+    /// Records which machines run.
+    pub(crate) fn note_machines(&self, running: Vec<Arc<dyn Place>>) {
+        let scheme = self.machines().map_or("", |machines| machines.scheme());
+        let is_running = |place: &Arc<dyn Place>| running.iter().any(|it| Arc::ptr_eq(it, place));
+        let new: Vec<_> = {
+            let mut known = self.known();
+            known.places.retain(|place| place.scheme() != scheme || is_running(place));
+            let is_new = |place: &&Arc<dyn Place>| !known.places.iter().any(|it| Arc::ptr_eq(it, place));
+            running.iter().filter(is_new).cloned().collect()
+        };
+        for place in new {
+            self.watch(&*place);
+            self.known().places.push(place);
+        }
+    }
+
+    /// Records that a machine runs.
+    pub(crate) fn add_machine(&self, machine: Arc<dyn Place>) {
+        let is_other = |place: &Arc<dyn Place>| place.scheme() == machine.scheme();
+        let others = self.all().into_iter().filter(is_other);
+        self.note_machines(others.chain([machine.clone()]).collect());
     }
 
     pub(crate) fn can_connect(&self) -> bool {

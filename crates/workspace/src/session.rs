@@ -126,7 +126,7 @@ impl Session {
     ) -> place::Future<'s, Arc<OpenNotebook>> {
         // Boxed, so that its code is not again in each crate that opens notebooks.
         Box::pin(async move {
-            let located = self.locate(path)?;
+            let located = self.locate(path).await?;
             self.check_room_for(&located.path)?;
             if is_notebook_path(name) && *name != **path {
                 self.check_is_no_other(name, &located).await?;
@@ -197,7 +197,7 @@ impl Session {
             }
             let path = NotebookPath::from(name);
             if is_notebook_path(name) || self.workspace.places().are_named_by(&path) {
-                let located = self.locate(&path)?;
+                let located = self.locate(&path).await?;
                 self.check_room_for(&located.path)?;
                 let opened = self.open(located, Mode::Connect).await?;
                 self.enter(&opened);
@@ -308,7 +308,7 @@ impl Session {
     }
 
     async fn check_is_no_other(&self, name: &str, wanted: &Located) -> Result<(), Error> {
-        let Ok(Located { place, path }) = self.locate(&name.into()) else { return Ok(()) };
+        let Ok(Located { place, path }) = self.locate(&name.into()).await else { return Ok(()) };
         let path = path.trim_start_matches('/');
         if path == wanted.path.trim_start_matches('/') {
             return Ok(());

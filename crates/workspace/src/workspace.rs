@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use futures_util::future::join_all;
+use futures_util::future::{OptionFuture, join, join_all};
 use operations::IdRecords;
 use packages::InstallationTurns;
-use place::{Connected, Connector, Error, Leftovers, Mode, Place, ServerSpec, SessionId};
+use place::{Connected, Connector, Error, Leftovers, Machines, Mode, Place, ServerSpec, SessionId};
 use recorder::Recorder;
 use render::Budget;
 use runs::{Journal, OpenNotebook, RunSuffix, Runner, Slots};
@@ -139,6 +139,21 @@ impl Workspace {
         self.places.can_connect()
     }
 
+    /// Machines that agents can start, from now on.
+    pub fn use_machines(&self, machines: Arc<dyn Machines>) {
+        self.places.use_machines(machines);
+    }
+
+    /// The machines of the person. `None` if there can be none, or nobody has signed in.
+    pub fn machines(&self) -> Option<&Arc<dyn Machines>> {
+        self.places.machines().filter(|machines| machines.is_present())
+    }
+
+    /// Records that a machine runs.
+    pub fn add_machine(&self, machine: Arc<dyn Place>) {
+        self.places.add_machine(machine);
+    }
+
     pub async fn connect(&self, spec: ServerSpec, scope: ConnectScope) -> Result<Connected, Error> {
         self.places.connect(spec, scope).await
     }
@@ -236,7 +251,9 @@ impl Workspace {
                 // Their last outputs are written while the documents are still open.
                 let _ = tokio::time::timeout(LAST_OUTPUTS, self.runner.drain()).await;
             }
-            join_all(self.places.all().iter().map(|place| place.shutdown())).await;
+            let machines = OptionFuture::from(self.places.machines().map(|machines| machines.shutdown()));
+            let places = self.places.all();
+            join(machines, join_all(places.iter().map(|place| place.shutdown()))).await;
             self.runner.drain().await;
         };
         let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, ended).await;

@@ -27,13 +27,15 @@ pub(super) struct Names<'a> {
     pub(super) places: &'a [Arc<dyn Place>],
     /// The scheme of servers that agents can connect to; empty if they cannot.
     pub(super) connectable: &'a str,
+    /// The scheme of machines that agents can start; empty if they cannot.
+    pub(super) startable: &'a str,
 }
 
 impl Names<'_> {
     /// The place that `path` names, for an agent that works in `current`; `None` if it names none. Fails if it names
     /// more than one place, or a kind of place of which there is none.
     pub(super) fn find(&self, path: &str, current: &Arc<dyn Place>) -> Result<Option<Located>, Error> {
-        let named = self.places.iter().filter_map(|place| Some((place, place.strip_name(path)?)));
+        let named = self.present().filter_map(|place| Some((place, place.strip_name(path)?)));
         // The longest name wins, since one server may be below another: of `srv/` and `srv/lab/`, `srv/lab/x.ipynb` is in
         // the second. Among equal names the agent's own place wins, then the newest: it may have a renewed token.
         let longest =
@@ -44,6 +46,11 @@ impl Names<'_> {
         let Some((scheme, rest)) = self.split_scheme(path) else { return Ok(None) };
         let places = self.of_scheme(scheme);
         match &places[..] {
+            [] if scheme == self.startable => Err(Error::new(
+                ErrorKind::Unavailable,
+                format!("\"{scheme}:\" names a machine, and none is running."),
+                NextStep::StartMachine,
+            )),
             [] => Err(Error::new(
                 ErrorKind::Unavailable,
                 format!("\"{scheme}:\" names a server, and none is connected."),
@@ -53,7 +60,7 @@ impl Names<'_> {
             [place] => Ok(Some(Located::new(place, rest))),
             _ => Err(Error::new(
                 ErrorKind::InvalidArgument,
-                format!("\"{scheme}:\" names more than one server."),
+                format!("\"{scheme}:\" names more than one {}.", self.kind(scheme)),
                 NextStep::NamePlace {
                     paths: places.iter().map(|it| format!("{}{rest}", it.name())).collect(),
                 },
@@ -66,17 +73,27 @@ impl Names<'_> {
         self.places.iter().any(|place| place.strip_name(path).is_some()) || self.split_scheme(path).is_some()
     }
 
+    /// Those that have not ended.
+    fn present(&self) -> impl Iterator<Item = &Arc<dyn Place>> {
+        self.places.iter().filter(|place| self.startable != place.scheme() || place.is_present())
+    }
+
+    fn kind(&self, scheme: &str) -> &'static str {
+        if scheme == self.startable { "machine" } else { "server" }
+    }
+
     fn split_scheme<'p>(&self, path: &'p str) -> Option<(&'p str, &'p str)> {
         let (scheme, rest) = path.split_once(':').filter(|(scheme, _)| !scheme.is_empty())?;
-        let is_known = scheme == self.connectable || self.places.iter().any(|place| place.scheme() == scheme);
+        let is_known = [self.connectable, self.startable].contains(&scheme)
+            || self.places.iter().any(|place| place.scheme() == scheme);
         is_known.then_some((scheme, rest))
     }
 
     /// One place of each name: the newest.
     fn of_scheme(&self, scheme: &str) -> Vec<&Arc<dyn Place>> {
         let mut seen = HashSet::new();
-        let newest_first = self.places.iter().rev().filter(|place| place.scheme() == scheme);
-        newest_first.filter(|place| seen.insert(place.name())).collect()
+        let of_scheme: Vec<_> = self.present().filter(|place| place.scheme() == scheme).collect();
+        of_scheme.into_iter().rev().filter(|place| seen.insert(place.name())).collect()
     }
 }
 

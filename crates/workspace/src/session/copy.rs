@@ -54,7 +54,8 @@ pub struct FilePreview {
 impl Session {
     /// Copies a file of any kind. A path that ends with `/` or `:` is the folder for a copy of the same name.
     pub async fn copy_file(&self, from: &str, to: &str, existing: Existing) -> Result<CopiedFile, Error> {
-        let (source, target) = (self.locate(&from.into())?, self.copy_target(&in_folder(to, from)).await?);
+        let (source, target) =
+            (self.locate(&from.into()).await?, self.copy_target(&in_folder(to, from)).await?);
         let content = source.place.reach_files()?.read(&source.path).await?;
         let (content, passed) = counted(content);
         let path = target.place.reach_files()?.write(&target.path, content, existing).await?;
@@ -68,7 +69,8 @@ impl Session {
 
     /// What copying a file would do. Fails as that would, and touches nothing.
     pub async fn preview_file(&self, from: &str, to: &str, existing: Existing) -> Result<FilePreview, Error> {
-        let (source, target) = (self.locate(&from.into())?, self.copy_target(&in_folder(to, from)).await?);
+        let (source, target) =
+            (self.locate(&from.into()).await?, self.copy_target(&in_folder(to, from)).await?);
         let size = source.place.reach_files()?.read(&source.path).await?.size;
         let (path, replaces) = target.place.reach_files()?.check_write(&target.path, existing).await?;
         let executed_later = executed_later_in(&*target.place, &path).await;
@@ -136,7 +138,7 @@ impl Session {
 
     /// Fails if no notebook can be created at `path`, as far as that is known before. Returns the path as it is shown.
     pub async fn check_new(&self, path: &NotebookPath) -> Result<NotebookPath, Error> {
-        let Located { place, path } = spelled(self.locate(path)?).await;
+        let Located { place, path } = spelled(self.locate(path).await?).await;
         let Some(files) = place.files() else { return Ok(path) };
         let (path, _) = files.check_write(&path, Existing::Keep).await?;
         Ok(self.shown(&place, &path.into()))
@@ -158,7 +160,7 @@ impl Session {
     /// What a path to be written means. One that begins like the name of a place is refused if there is no such place: a file
     /// of that name is hardly meant.
     async fn copy_target(&self, path: &NotebookPath) -> Result<Located, Error> {
-        let located = spelled(self.locate(path)?).await;
+        let located = spelled(self.locate(path).await?).await;
         if self.workspace.places().are_named_by(path) {
             return Ok(located);
         }

@@ -51,12 +51,13 @@ impl Session {
 
     /// What a path means to this agent. Without a prefix it means a notebook that this session has opened, else one of
     /// the place that the agent works in. A path that was shown to it for another place is refused.
-    pub fn locate(&self, path: &NotebookPath) -> Result<Located, Error> {
+    pub async fn locate(&self, path: &NotebookPath) -> Result<Located, Error> {
         let home = self.state().homes.get(path).cloned();
         if let Some(place) = home {
             return Ok(Located { place, path: path.clone() });
         }
         let place = self.place();
+        self.workspace.places().find_machine(path).await?;
         if let Some(named) = self.workspace.places().named_by(path, &place)? {
             return Ok(named);
         }

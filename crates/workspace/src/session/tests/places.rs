@@ -182,7 +182,7 @@ async fn no_notebook_is_created_that_differs_from_another_in_its_unicode_form_on
     let (_, workspace) = memory();
     let session = Session::new(workspace);
     session.use_notebook("a", &"x/cafe\u{301}.ipynb".into(), Mode::Create).await.unwrap();
-    let meant = spelled(session.locate(&"x/caf\u{e9}.ipynb".into()).unwrap()).await;
+    let meant = spelled(session.locate(&"x/caf\u{e9}.ipynb".into()).await.unwrap()).await;
     assert_eq!(meant.path, "x/cafe\u{301}.ipynb");
     let twin = session.use_notebook("b", &"x/caf\u{e9}.ipynb".into(), Mode::Create).await.unwrap();
     assert_eq!(twin.path(), "x/cafe\u{301}.ipynb");
@@ -190,7 +190,7 @@ async fn no_notebook_is_created_that_differs_from_another_in_its_unicode_form_on
     for path in ["e\u{301}.ipynb", "\u{e9}.ipynb"] {
         session.use_notebook(path, &path.into(), Mode::Connect).await.unwrap();
     }
-    let meant = spelled(session.locate(&"\u{e9}.ipynb".into()).unwrap()).await;
+    let meant = spelled(session.locate(&"\u{e9}.ipynb".into()).await.unwrap()).await;
     assert_eq!(meant.path, "\u{e9}.ipynb");
 }
 
