@@ -13,7 +13,7 @@ use tokio::time::{sleep_until, timeout};
 use crate::command::{Answer, Command};
 use crate::execution::{Action, Executions, InputRequests};
 use crate::log::Announcement;
-use crate::messages::{Channel, Message};
+use crate::messages::{Channel, Message, Outgoing};
 use crate::transport::{Received, Transport};
 use crate::{Client, Outcome, Status};
 
@@ -235,7 +235,11 @@ impl<T: Transport> Driver<T> {
                 if self.transport.is_superseded() {
                     self.executions.superseded();
                 }
-                self.on_message(message);
+                let answer = self.on_message(message);
+                // What happened before the connection was made was answered then.
+                if let Some(answer) = answer.filter(|_| self.transport.is_caught_up()) {
+                    self.transport.send(answer).await;
+                }
             }
             Received::Reconnected => {
                 let question = self.executions.reconnected();
@@ -253,13 +257,14 @@ impl<T: Transport> Driver<T> {
         }
     }
 
-    fn on_message(&mut self, message: Box<Message>) {
+    /// Returns the answer to send, if any.
+    fn on_message(&mut self, message: Box<Message>) -> Option<Outgoing> {
         if matches!(message.channel, Channel::Control | Channel::Shell)
             && let Some(answer) = self.asked.remove(&message.parent.id)
         {
             // The client may have stopped waiting.
             let _ = answer.reply.send(*message);
-            return;
+            return None;
         }
         if message.channel == Channel::Iopub
             && let Some(answer) = self.asked.get_mut(&message.parent.id)
@@ -267,9 +272,10 @@ impl<T: Transport> Driver<T> {
         {
             let _ = begun.send(());
         }
-        if message.channel != Channel::Control {
-            self.executions.handle(&message, Instant::now());
+        if message.channel == Channel::Control {
+            return None;
         }
+        self.executions.handle(&message, Instant::now())
     }
 
     /// Reads what the kernel sent before its end.
@@ -277,7 +283,7 @@ impl<T: Transport> Driver<T> {
         let everything = async {
             while !self.transport.is_closed() {
                 match timeout(silence, self.transport.receive()).await {
-                    Ok(Some(Received::Message(message))) => self.on_message(message),
+                    Ok(Some(Received::Message(message))) => drop(self.on_message(message)),
                     Ok(_) => {}
                     Err(_) => return,
                 }

@@ -4,6 +4,7 @@
 //! them.
 
 mod checks;
+mod colab_request;
 mod ending;
 mod event;
 mod executions;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::future::pending;
 
 use notebook::{Json, Output};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use super::*;
@@ -42,9 +42,12 @@ impl Transport for Script {
 }
 
 fn printed(request: &str, line: &str) -> Message {
-    let content = json!({ "name": "stdout", "text": line });
-    let [header, parent, content] = [json!({ "msg_type": "stream" }), json!({ "msg_id": request }), content]
-        .map(|part| part.to_string().into());
+    published("stream", &json!({ "msg_id": request }), &json!({ "name": "stdout", "text": line }))
+}
+
+fn published(kind: &str, parent: &Value, content: &Value) -> Message {
+    let parts = [&json!({ "msg_type": kind }), parent, content];
+    let [header, parent, content] = parts.map(|part| part.to_string().into());
     Message::read(Channel::Iopub, header, parent, content).unwrap()
 }
 
@@ -101,4 +104,56 @@ async fn the_exit_is_reported_though_the_connection_ends_first() {
 async fn a_connection_that_ends_is_a_dead_kernel() {
     let lines = run(false, pending(), |_| {}).await;
     assert_eq!(lines, ["one", "two", "three", "Finished(KernelDied { how: \"it closed its connections\" })"]);
+}
+
+/// A kernel whose code asks for a secret once it was requested, and that ends then.
+struct Asking {
+    messages: Option<VecDeque<Message>>,
+    is_caught_up: bool,
+    sent: mpsc::UnboundedSender<Channel>,
+}
+
+impl Transport for Asking {
+    async fn receive(&mut self) -> Option<Received> {
+        let Some(messages) = &mut self.messages else { return pending().await };
+        messages.pop_front().map(|message| Received::Message(Box::new(message)))
+    }
+
+    fn is_closed(&self) -> bool {
+        true
+    }
+
+    async fn send(&mut self, (channel, message): Outgoing) {
+        if channel == Channel::Shell {
+            let busy = json!({ "execution_state": "busy" });
+            let busy = published("status", &json!({ "msg_id": message.header.msg_id }), &busy);
+            let asks = published("colab_request", &json!({}), &json!({}))
+                .with_metadata(r#"{"colab_request_type": "GetSecret", "colab_msg_id": 1}"#.into());
+            self.messages = Some([busy, asks].into());
+        }
+        self.sent.send(channel).unwrap();
+    }
+
+    fn is_caught_up(&self) -> bool {
+        self.is_caught_up
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_code_asks_of_colab_is_refused_unless_it_is_past() {
+    for (is_caught_up, expected) in
+        [(true, &[Channel::Shell, Channel::Stdin][..]), (false, &[Channel::Shell])]
+    {
+        let (sender, mut sent) = mpsc::unbounded_channel();
+        let transport = Asking { messages: None, is_caught_up, sent: sender };
+        let ready = Ready { language_info: Json::empty_object(), process: None };
+        let (client, driver) = drive(transport, ready);
+        client.execute("", Box::new(|_| {}));
+        drop(driver.run(Box::pin(pending())).await);
+        let mut channels = Vec::new();
+        while let Some(channel) = sent.recv().await {
+            channels.push(channel);
+        }
+        assert_eq!(channels, expected);
+    }
 }

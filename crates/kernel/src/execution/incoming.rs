@@ -4,25 +4,28 @@ use std::time::Instant;
 
 use notebook::Json;
 
+use super::colab_request;
 use super::executions::Executions;
 use super::loss_check::IDLE_TIMEOUT;
 use super::published::published;
 use super::request::Request;
 use crate::handler_state::Handler;
-use crate::messages::{Channel, Message, Reply, content};
+use crate::messages::{Channel, Message, Outgoing, Reply, content};
 use crate::{Event, MessageId, Outcome, Status};
 
 const GIVEN_UP: &str = "it ended by itself, and its server could not restart it";
 
 impl Executions {
-    /// Handles a message of the kernel. Messages that are not for us, or malformed, change nothing.
-    pub(crate) fn handle(&mut self, message: &Message, now: Instant) {
+    /// Handles a message of the kernel. Messages that are not for us, or malformed, change nothing. Returns the answer to send, if
+    /// there is one.
+    pub(crate) fn handle(&mut self, message: &Message, now: Instant) -> Option<Outgoing> {
         self.silence_check.reset(now);
         self.is_renewed = false;
         // A Jupyter server numbers its own messages, which it sends under our session.
         if message.header.sequence().is_some() && message.header.session != message.parent.session {
             self.order.numbered();
         }
+        let mut answer = None;
         let result = match (message.channel, message.header.kind.as_str()) {
             (Channel::Iopub, "status") => self.on_status(message, now),
             (Channel::Iopub, "execute_input") => self.on_input(message),
@@ -31,6 +34,9 @@ impl Executions {
                 Ok(())
             }
             (Channel::Iopub, "comm_open" | "comm_close") => self.on_widget(message, now),
+            (Channel::Iopub, "colab_request") => {
+                self.on_colab_request(message).map(|refusal| answer = refusal)
+            }
             (Channel::Iopub, _) => self.on_output(message, now),
             (Channel::Shell, "execute_reply") => {
                 self.on_reply(message, now);
@@ -48,6 +54,7 @@ impl Executions {
         if let Err(error) = result {
             tracing::warn!(kind = message.header.kind, %error, "ignored a malformed message of the kernel");
         }
+        answer
     }
 
     fn on_status(&mut self, message: &Message, now: Instant) -> serde_json::Result<()> {
@@ -61,7 +68,7 @@ impl Executions {
                 self.end_before(parent);
                 self.report_restart(parent);
                 if let Some(request) = self.known.get_mut(parent) {
-                    request.busy();
+                    request.busy(&message.parent.session);
                 }
             }
             "idle" => {
@@ -210,5 +217,16 @@ impl Executions {
             request.emit(Event::InputWanted { prompt: input.prompt.0, password: input.password.0 });
         }
         Ok(())
+    }
+
+    /// Refuses what the code of a run of ours asks of Colab's page. A person's tab at the same kernel answers what its own code asks.
+    fn on_colab_request(&self, message: &Message) -> serde_json::Result<Option<Outgoing>> {
+        // Most name the session of the client whose code runs, and no request.
+        let (parent, session) = (message.parent.id.as_str(), message.parent.session.as_str());
+        let is_asking = |(id, request): (&MessageId, &Request)| {
+            let is_parent = if parent.is_empty() { request.is_of(session) } else { parent == id.as_str() };
+            is_parent && request.is_running()
+        };
+        if self.known.iter().any(is_asking) { colab_request::refusal(message) } else { Ok(None) }
     }
 }

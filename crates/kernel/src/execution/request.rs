@@ -32,6 +32,8 @@ pub(super) struct Request {
     /// The models of the widgets that its outputs show, with the text that was passed on last.
     pub(super) widgets: Vec<(String, Option<String>)>,
     is_busy: bool,
+    /// Our session, as the kernel knows it; empty if it has not said so.
+    session: String,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -57,6 +59,7 @@ impl Request {
             displays: HashSet::new(),
             widgets: Vec::new(),
             is_busy: false,
+            session: String::new(),
         }
     }
 
@@ -80,8 +83,20 @@ impl Request {
         }
     }
 
-    /// The kernel begins with it.
-    pub(super) fn busy(&mut self) {
+    /// Whether the kernel works on it.
+    pub(super) fn is_running(&self) -> bool {
+        let has_begun = self.is_busy || self.stage == Stage::Started;
+        has_begun && !self.is_finished() && !self.is_idle && self.reply.is_none()
+    }
+
+    /// Whether it can be a request of this session; an empty one says nothing.
+    pub(super) fn is_of(&self, session: &str) -> bool {
+        session.is_empty() || self.session.is_empty() || session == self.session
+    }
+
+    /// The kernel begins with it, a request of this session.
+    pub(super) fn busy(&mut self, session: &str) {
+        session.clone_into(&mut self.session);
         if !self.is_finished() && !std::mem::replace(&mut self.is_busy, true) {
             (self.sink)(Event::Busy);
         }

@@ -37,6 +37,8 @@ pub struct Message {
     pub header: Header,
     /// The header of the request that it belongs to; empty fields if there is none.
     pub parent: Header,
+    /// As it came, not parsed: few messages have any that matters.
+    pub metadata: Bytes,
     /// A view of what was received.
     pub content: Json,
     /// The header as it came, to be quoted in an answer.
@@ -88,7 +90,7 @@ impl Header {
 }
 
 impl Message {
-    /// Reads the parts of a message. Fails if one is no JSON, or the message has no type.
+    /// Reads the parts of a message without metadata. Fails if one is no JSON, or the message has no type.
     pub fn read(channel: Channel, header: Bytes, parent: Bytes, content: Bytes) -> serde_json::Result<Self> {
         let bytes = header.len() + parent.len() + content.len();
         let raw_header = Json::parse(header)?;
@@ -98,8 +100,15 @@ impl Message {
         }
         let parent = Header::read(&Json::parse(parent)?)?;
         let content = parse_content(content)?;
+        let metadata = Bytes::from_static(b"{}");
         let (buffers, is_of_server) = (Vec::new(), false);
-        Ok(Self { channel, header, parent, content, raw_header, buffers, is_of_server, bytes })
+        Ok(Self { channel, header, parent, metadata, content, raw_header, buffers, is_of_server, bytes })
+    }
+
+    /// The same with this metadata.
+    #[must_use]
+    pub fn with_metadata(self, metadata: Bytes) -> Self {
+        Self { metadata, ..self }
     }
 
     /// The same with the buffers that follow its parts.
@@ -113,10 +122,10 @@ impl Message {
     /// it is malformed.
     pub fn of_parts(channel: Channel, parts: Vec<Bytes>) -> Option<Self> {
         let mut parts = parts.into_iter();
-        let (header, parent, _metadata, content) =
+        let (header, parent, metadata, content) =
             (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
         match Self::read(channel, header, parent, content) {
-            Ok(message) => Some(message.with_buffers(parts.collect())),
+            Ok(message) => Some(message.with_metadata(metadata).with_buffers(parts.collect())),
             Err(error) => {
                 tracing::warn!(?channel, %error, "a message that cannot be read was dropped");
                 None
@@ -124,7 +133,7 @@ impl Message {
         }
     }
 
-    /// Its parts, with what is needed of the header of its parent, and without its metadata.
+    /// Its parts, with what is needed of the header of its parent, and without its metadata: a request in a log is not answered again.
     pub fn to_parts(&self) -> Vec<Bytes> {
         let Header { id, kind, session } = &self.parent;
         let parent = serde_json::json!({ "msg_id": id, "msg_type": kind, "session": session }).to_string();

@@ -104,7 +104,7 @@ fn read_v1(frame: &Bytes) -> Result<Message, Malformed> {
         if is_inside { Ok(frame.slice(range)) } else { Err(Malformed::Offsets) }
     };
     let channel = channel(&piece(1)?)?;
-    let message = Message::read(channel, piece(2)?, piece(3)?, piece(5)?)?;
+    let message = Message::read(channel, piece(2)?, piece(3)?, piece(5)?)?.with_metadata(piece(4)?);
     let buffers: Result<Vec<_>, _> = (6..count).map(piece).collect();
     Ok(message.with_buffers(buffers?))
 }
@@ -128,6 +128,8 @@ fn read_object(text: Bytes) -> Result<Message, Malformed> {
         #[serde(borrow)]
         parent_header: Option<&'a RawValue>,
         #[serde(borrow)]
+        metadata: Option<&'a RawValue>,
+        #[serde(borrow)]
         content: Option<&'a RawValue>,
     }
     let whole = Json::parse(text)?;
@@ -136,7 +138,8 @@ fn read_object(text: Bytes) -> Result<Message, Malformed> {
         part.map_or_else(|| Bytes::from_static(b"{}"), |part| whole.part(part).bytes().clone())
     };
     let channel = channel(object.channel.as_deref().unwrap_or_default().as_bytes())?;
-    Ok(Message::read(channel, part(Some(object.header)), part(object.parent_header), part(object.content))?)
+    let (header, parent) = (part(Some(object.header)), part(object.parent_header));
+    Ok(Message::read(channel, header, parent, part(object.content))?.with_metadata(part(object.metadata)))
 }
 
 /// Big-endian numbers of 32 bits: how many buffers, their offsets. The first buffer is the message.

@@ -216,3 +216,34 @@ async fn a_run_that_began_while_nobody_listened_says_that_its_outputs_are_missin
     assert_eq!((printed(&area, "stdout").as_str(), end), ("two\n", Some(done(1))));
     assert!(printed(&area, "stderr").contains("Messages of the kernel are missing"), "{:?}", area.outputs());
 }
+
+#[tokio::test]
+async fn what_code_asks_of_colab_is_answered_once() {
+    let (mut server, log) = (Server::start(true).await, Arc::<Log>::default());
+    let (client, _, mut socket) = connect(&mut server, log.session(&[]), None, async |_, _, _| {}).await;
+    let (_events, sink) = Events::new();
+    let announcement = Announcement { run: "r1".into(), message: None, data: json!(null) };
+    let id = client.execute_announced("code", Some(announcement), sink);
+    let asked = server.asked(&mut socket).await;
+    server.publish(&mut socket, &asked, "status", json!({ "execution_state": "busy" })).await;
+    server.ask_colab(&mut socket, &asked).await;
+    assert_eq!(server.asked(&mut socket).await.channel, "stdin");
+    drop(client);
+    while socket.asked().await.is_some() {}
+    // The next program reads it in the log.
+    let (client, _, mut socket) = connect(&mut server, log.session(&[&id]), None, async |_, _, _| {}).await;
+    drop(client);
+    while let Some(asked) = socket.asked().await {
+        assert_ne!(asked.channel, "stdin");
+    }
+    // What the code asked while there was no program is answered.
+    let connecting = connect_logged(server.dial.clone(), TIMEOUT, false, log.session(&[&id]));
+    let answered = async {
+        let mut socket = server.accept_again("s").await;
+        server.ask_colab(&mut socket, &asked).await;
+        (server.asked(&mut socket).await, socket)
+    };
+    let (connected, (answer, _socket)) = tokio::join!(connecting, answered);
+    connected.unwrap();
+    assert_eq!((answer.channel.as_str(), answer.kind()), ("stdin", "input_reply"));
+}

@@ -54,6 +54,7 @@ pub(crate) struct Socket {
 pub(crate) struct Asked {
     pub(crate) channel: String,
     pub(crate) header: Value,
+    pub(crate) parent: Value,
     pub(crate) content: Value,
 }
 
@@ -167,13 +168,26 @@ impl Server {
         kind: &str,
         content: Value,
     ) {
+        let header = self.header(kind);
+        socket.send(channel, [header, asked.header.clone(), json!({}), content]).await;
+    }
+
+    /// Publishes that the code of a request waits for an answer of Colab's page.
+    pub(crate) async fn ask_colab(&mut self, socket: &mut Socket, asked: &Asked) {
+        let header = self.header("colab_request");
+        let parent = json!({ "session": asked.header["session"] });
+        let metadata = json!({ "colab_request_type": "GetSecret", "colab_msg_id": 7 });
+        socket.send("iopub", [header, parent, metadata, json!({ "request": { "key": "k" } })]).await;
+    }
+
+    /// The header of the kernel's next message.
+    fn header(&mut self, kind: &str) -> Value {
         let id = format!("k-1_7_{}", self.number);
         self.number += 1;
-        let header = json!({
+        json!({
             "msg_id": id, "session": "k-1", "username": "k", "date": "2026-01-02T03:04:05.678Z",
             "msg_type": kind, "version": "5.4",
-        });
-        socket.send(channel, [header, asked.header.clone(), json!({}), content]).await;
+        })
     }
 
     /// The socket of a client that comes again.
@@ -193,10 +207,12 @@ impl Socket {
                 Message::Pong(_) => self.pongs += 1,
                 Message::Text(text) if !self.is_v1 => {
                     let mut whole: Value = serde_json::from_str(&text).unwrap();
-                    let (header, content) = (whole["header"].take(), whole["content"].take());
+                    let [header, parent, content] =
+                        ["header", "parent_header", "content"].map(|part| whole[part].take());
                     return Some(Asked {
                         channel: whole["channel"].as_str().unwrap().to_owned(),
                         header,
+                        parent,
                         content,
                     });
                 }
@@ -209,7 +225,7 @@ impl Socket {
                     let part = |at: usize| &frame[number(at)..number(at + 1)];
                     let channel = String::from_utf8(part(1).to_vec()).unwrap();
                     let json = |at: usize| serde_json::from_slice(part(at)).unwrap();
-                    return Some(Asked { channel, header: json(2), content: json(5) });
+                    return Some(Asked { channel, header: json(2), parent: json(3), content: json(5) });
                 }
                 Message::Ping(_) | Message::Close(_) => {}
                 other => panic!("unexpected: {other}"),

@@ -30,6 +30,14 @@ async fn runs(is_v1: bool) {
     assert!(client.answer_input(&id, "Ada".to_owned()));
     let answer = server.asked(&mut socket).await;
     assert_eq!((answer.channel.as_str(), &answer.content["value"]), ("stdin", &json!("Ada")));
+    server.ask_colab(&mut socket, &asked).await;
+    let answer = server.asked(&mut socket).await;
+    assert_eq!(
+        (answer.channel.as_str(), answer.kind(), &answer.parent),
+        ("stdin", "input_reply", &json!({}))
+    );
+    assert_eq!(answer.content["value"]["colab_msg_id"], 7);
+    assert!(answer.content["value"]["error"].is_string());
     server.finish(&mut socket, &asked).await;
     assert_eq!(events.collect().await.1, done(1));
 }

@@ -11,7 +11,7 @@ use crate::execution::{Executions, InputRequests};
 use crate::{Event, MessageId, Outcome};
 
 /// The messages of an execution, to pick from.
-const KINDS: [&str; 16] = [
+const KINDS: [&str; 17] = [
     r#"iopub NAME status {"execution_state": "busy"}"#,
     r#"iopub NAME status {"execution_state": "idle"}"#,
     r#"iopub NAME status {"execution_state": "starting"}"#,
@@ -25,6 +25,7 @@ const KINDS: [&str; 16] = [
     r#"shell NAME execute_reply {"status": "aborted"}"#,
     r#"stdin NAME input_request {"prompt": "?"}"#,
     r#"iopub NAME stream {"text": 5}"#,
+    r#"iopub session= colab_request {"colab_msg_id": 1} > {}"#,
     r#"iopub NAME comm_open {"comm_id": "w", "target_name": "jupyter.widget", "data": {"state": {"_model_name": "LabelModel", "value": "NAME"}}}"#,
     r#"iopub NAME comm_msg {"comm_id": "w", "data": {"method": "update", "state": {"value": "of NAME"}}}"#,
     r#"iopub NAME display_data {"data": {"application/vnd.jupyter.widget-view+json": {"model_id": "w"}}}"#,

@@ -9,7 +9,8 @@
 //! `superseded` that it was noticed; `unnumbered` is a kernel that does not number its messages; `owned` is one whose process is
 //! watched, `connected P` one that was process P when the connection was made, and `before P` one of which an earlier connection knew
 //! process P, or with `before` that it has ended; `die HOW` ends the kernel. A message with the parent
-//! `server` comes from the server.
+//! `server` comes from the server, and one with the parent `session=S` names a session and no request. `METADATA > CONTENT` is the
+//! content of a message with metadata.
 
 use std::fmt::Write;
 use std::sync::{Arc, Mutex};
@@ -20,7 +21,7 @@ use serde_json::json;
 
 use super::super::checks::Action;
 use crate::execution::{Executions, InputRequests};
-use crate::messages::{Channel, Message};
+use crate::messages::{Channel, Message, write_parts};
 use crate::{MessageId, Outcome, Sink};
 
 fn play(transcript: &str) -> String {
@@ -64,7 +65,15 @@ fn play(transcript: &str) -> String {
                     .unwrap();
             }
             ["die", ..] => executions.end(&Outcome::KernelDied { how: line[4..].to_owned() }),
-            _ => executions.handle(&message(line, &probe, is_numbered), now),
+            _ => {
+                if let Some((channel, answer)) = executions.handle(&message(line, &probe, is_numbered), now) {
+                    let kind = answer.message_type().to_owned();
+                    let parts = write_parts(answer, "ours").unwrap();
+                    let [_, parent, _, content] = parts.each_ref().map(|part| String::from_utf8_lossy(part));
+                    writeln!(log.lock().unwrap(), "    answers on {channel:?}: {kind} {parent} {content}")
+                        .unwrap();
+                }
+            }
         }
         match executions.tick(now) {
             Some(Action::Send(question)) => {
@@ -95,15 +104,19 @@ pub(super) fn message(line: &str, probe: &str, is_numbered: bool) -> Message {
     let parent = if parent == "probe" { probe } else { parent };
     let kind = words.next().unwrap();
     let content = words.next().unwrap_or("{}");
+    let (metadata, content) = content.split_once(" > ").unwrap_or(("{}", content));
     let session = if content.contains("restarted") { "new" } else { "s" };
     let id = if is_numbered { "s_77_1".to_owned() } else { format!("of {parent}") };
     let header =
         json!({ "msg_id": id, "session": session, "username": "u", "version": "5.3", "msg_type": kind });
-    let parent = json!({ "msg_id": parent });
+    let parent = match parent.strip_prefix("session=") {
+        Some(session) => json!({ "session": session }),
+        None => json!({ "msg_id": parent, "session": "ours" }),
+    };
     let content = Bytes::copy_from_slice(content.as_bytes());
     let message =
         Message::read(channel, header.to_string().into(), parent.to_string().into(), content).unwrap();
-    Message { is_of_server, ..message }
+    Message { is_of_server, ..message }.with_metadata(Bytes::copy_from_slice(metadata.as_bytes()))
 }
 
 fn sink(name: &str, log: &Arc<Mutex<String>>) -> Sink {
@@ -129,4 +142,10 @@ fn executions_match_their_transcripts() {
 #[test]
 fn losses_match_their_transcripts() {
     assert_transcripts("losses", include_str!("snapshots/losses.snap"));
+}
+
+/// What code on Google's Colab machines asks of a page that is not there.
+#[test]
+fn requests_to_colab_match_their_transcripts() {
+    assert_transcripts("colab_requests", include_str!("snapshots/colab_requests.snap"));
 }

@@ -9,7 +9,8 @@ const CHANNELS: [Channel; 4] = [Channel::Shell, Channel::Control, Channel::Stdin
 
 fn parts(content: &Value) -> [Bytes; 4] {
     let header = json!({ "msg_id": "s_1_2", "msg_type": "stream", "session": "s" });
-    [header, json!({ "msg_id": "of ours" }), json!({}), content.clone()].map(|part| part.to_string().into())
+    let metadata = json!({ "colab_msg_id": 1 });
+    [header, json!({ "msg_id": "of ours" }), metadata, content.clone()].map(|part| part.to_string().into())
 }
 
 fn payload(frame: tungstenite::Message) -> (Bytes, bool) {
@@ -42,6 +43,7 @@ fn what_is_written_is_read() {
             let message = dialect.read(frame, is_text).unwrap();
             assert_eq!((message.channel, message.header.kind.as_str()), (channel, "stream"));
             assert_eq!((message.parent.id.as_str(), message.content.to_value()), ("of ours", content));
+            assert_eq!(message.metadata, r#"{"colab_msg_id":1}"#);
         }
     }
 }
@@ -66,6 +68,7 @@ fn buffers_behind_a_message_are_read() {
     let message = Dialect::Legacy.read(frame, false).unwrap();
     assert_eq!((message.header.kind.as_str(), message.content.as_str()), ("comm_msg", r#"{"data":1.5}"#));
     assert!(message.parent.id.is_empty());
+    assert_eq!(message.metadata, "{}");
     assert_eq!(message.buffers, [&b"\0\xff"[..], b""]);
     let alone = with_buffers(&[whole.to_string().as_bytes()]);
     assert!(Dialect::Legacy.read(alone, false).unwrap().buffers.is_empty());
