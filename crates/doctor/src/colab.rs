@@ -1,4 +1,7 @@
-//! What a Colab tab needs: a browser, a port on both loopback addresses, and the browser's permission.
+//! What a Colab tab needs: a browser, a port on both loopback addresses, and the browser's permission; and the login for machines
+//! without a tab.
+
+mod login;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -60,7 +63,8 @@ pub(crate) fn check(machine: &Machine, options: &Options) -> Vec<Finding> {
         let age = attempt.age(machine.now);
         (attempt, age)
     });
-    findings(&Facts { browser, display: display(machine), port, attempt })
+    let tab = findings(&Facts { browser, display: display(machine), port, attempt });
+    tab.into_iter().chain(login::check(machine)).collect()
 }
 
 fn display(machine: &Machine) -> Display {

@@ -1,0 +1,96 @@
+//! The login to Google's Colab API: whether there is one, and when it ends. Google is not asked.
+
+use std::time::SystemTime;
+
+use colab_machines::{Expiry, Google, Login, LoginError, Store};
+
+use super::CHECK;
+use crate::finding::Finding;
+use crate::machine::Machine;
+
+const SUBJECT: &str = "login";
+const AGAIN: &str = "Run cellbridge colab login again.";
+/// In seconds.
+const DAY: u64 = 24 * 3600;
+
+/// `None` if nobody has signed in.
+pub(super) fn check(machine: &Machine) -> Option<Finding> {
+    let state = machine.process_env.own_state_dir()?;
+    finding(Store::new(&state).load(&Google::default()).transpose()?, machine.now)
+}
+
+fn finding(login: Result<Login, LoginError>, now: SystemTime) -> Option<Finding> {
+    let login = match login {
+        Ok(login) => login,
+        Err(error) => return Some(CHECK.warning(SUBJECT, format!("{error} {AGAIN}"))),
+    };
+    let who = login.account.as_deref().unwrap_or("an unknown account");
+    let expiry = Expiry::of(&login, now, false);
+    let may = if matches!(expiry, Expiry::IfTesting(_)) {
+        ", if the consent screen of the OAuth client is in \"Testing\""
+    } else {
+        ""
+    };
+    let days = |from: SystemTime, to: SystemTime| match to.duration_since(from).unwrap_or_default().as_secs()
+        / DAY
+    {
+        0 => "less than a day".to_owned(),
+        1 => "1 day".to_owned(),
+        days => format!("{days} days"),
+    };
+    Some(match expiry.time() {
+        Some(end) if expiry.is_past(now) => CHECK
+            .warning(SUBJECT, format!("The login of {who} has expired {} ago{may}. {AGAIN}", days(end, now))),
+        Some(end) if expiry.is_near(now) => {
+            CHECK.warning(SUBJECT, format!("The login of {who} expires in {}{may}. {AGAIN}", days(now, end)))
+        }
+        Some(end) => {
+            CHECK.ok(SUBJECT, format!("{who} is signed in. The login expires in {}{may}.", days(now, end)))
+        }
+        None => CHECK.ok(SUBJECT, format!("{who} is signed in.")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::time::{Duration, UNIX_EPOCH};
+
+    use super::*;
+
+    /// What is found, as many days after the sign-in.
+    fn found(days: u64) -> Finding {
+        let state = tempfile::tempdir().unwrap();
+        let store = Store::new(state.path());
+        fs::create_dir(store.file().parent().unwrap()).unwrap();
+        // Temporary files are readable by their owner only.
+        let file = tempfile::NamedTempFile::new_in(state.path()).unwrap();
+        let login = serde_json::json!({
+            "token_uri": "https://oauth2.googleapis.com/token",
+            "client_id": "1.apps.googleusercontent.com",
+            "client_secret": "hush",
+            "refresh_token": "hush",
+            "scope": "https://www.googleapis.com/auth/colaboratory",
+            "account": "ada@example.com",
+            "signed_in": 1_000_000,
+            "expires": null,
+        });
+        fs::write(file.path(), login.to_string()).unwrap();
+        file.persist(store.file()).unwrap();
+        let login = store.load(&Google::default()).transpose().unwrap();
+        finding(login, UNIX_EPOCH + Duration::from_secs(1_000_000 + DAY * days)).unwrap()
+    }
+
+    #[test]
+    fn the_end_of_a_login_is_announced() {
+        for (days, said) in [
+            (0, "ada@example.com is signed in. The login expires in 7 days, if the consent screen"),
+            (6, "The login of ada@example.com expires in 1 day,"),
+            (9, "The login of ada@example.com has expired 2 days ago"),
+        ] {
+            let finding = found(days);
+            assert!(finding.message.starts_with(said), "{}", finding.message);
+            assert_eq!(finding.message.ends_with(AGAIN), days > 0);
+        }
+    }
+}
