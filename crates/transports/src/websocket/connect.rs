@@ -21,13 +21,14 @@ const RECONNECT_TIMEOUT: Duration = Duration::from_secs(120);
 pub(super) struct Dialer {
     pub(super) dial: Arc<dyn Dial>,
     pub(super) session: Arc<str>,
-    /// The server selects no subprotocol.
+    /// No subprotocol is offered: the server supports none, or its proxy does not.
     is_legacy: bool,
 }
 
 impl Dialer {
     pub(super) fn new(dial: Arc<dyn Dial>, session: String) -> Self {
-        Self { dial, session: session.into(), is_legacy: false }
+        let is_legacy = !dial.may_offer_protocols();
+        Self { dial, session: session.into(), is_legacy }
     }
 
     /// Dials once; twice if the server turns out to support no subprotocol.

@@ -55,6 +55,12 @@ pub trait Dial: Send + Sync + 'static {
         protocols: &'a [&'a str],
     ) -> BoxFuture<'a, Result<Dialed, DialError>>;
 
+    /// Whether a protocol may be offered. If not, `protocols` is always empty, and the older format is spoken.
+    fn may_offer_protocols(&self) -> bool {
+        // Most servers that know none ignore the offer. A proxy can accept it and then pass nothing on.
+        true
+    }
+
     /// Whether the server drops output beyond a rate, as jupyter-server does for each socket. If so, the kernel is asked
     /// questions that reset the server's count.
     fn is_rate_limited(&self) -> bool {

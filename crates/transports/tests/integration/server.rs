@@ -39,6 +39,7 @@ pub(crate) struct TestDial {
     pub(crate) refusals: Mutex<VecDeque<DialError>>,
     /// An attempt was refused.
     pub(crate) refused: Notify,
+    may_offer: bool,
 }
 
 /// One open socket, seen from the server.
@@ -66,11 +67,21 @@ impl Asked {
 
 impl Server {
     pub(crate) async fn start(is_v1: bool) -> Self {
+        Self::listen(is_v1, true).await
+    }
+
+    /// A server behind a proxy through which no protocol may be offered.
+    pub(crate) async fn behind_proxy() -> Self {
+        Self::listen(false, false).await
+    }
+
+    async fn listen(is_v1: bool, may_offer: bool) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let dial = TestDial {
             port: listener.local_addr().unwrap().port(),
             refusals: Mutex::default(),
             refused: Notify::new(),
+            may_offer,
         };
         Self { listener, dial: Arc::new(dial), is_v1, number: 0 }
     }
@@ -104,6 +115,7 @@ impl Server {
             Ok(response)
         };
         let stream = accept_hdr_async(stream, select).await.unwrap();
+        assert!(self.dial.may_offer || !is_offered, "a protocol was offered");
         if is_offered && !self.is_v1 {
             // The client leaves because nothing was selected, and comes again.
             return Box::pin(self.accept()).await;
@@ -270,6 +282,10 @@ impl Socket {
 }
 
 impl Dial for TestDial {
+    fn may_offer_protocols(&self) -> bool {
+        self.may_offer
+    }
+
     fn dial<'a>(
         &'a self,
         session_id: &'a str,

@@ -16,8 +16,7 @@ fn died(how: &str) -> Outcome {
     Outcome::KernelDied { how: how.to_owned() }
 }
 
-async fn runs(is_v1: bool) {
-    let mut server = Server::start(is_v1).await;
+async fn runs(mut server: Server) {
     let (client, mut socket) = server.client().await;
     assert_eq!(client.language_info().to_value()["name"], "fake");
     let (asked, mut events, id) = server.execute(&mut socket, &client).await;
@@ -44,12 +43,22 @@ async fn runs(is_v1: bool) {
 
 #[tokio::test]
 async fn code_runs_over_the_newer_protocol() {
-    runs(true).await;
+    runs(Server::start(true).await).await;
 }
 
 #[tokio::test]
 async fn code_runs_over_the_older_protocol() {
-    runs(false).await;
+    runs(Server::start(false).await).await;
+}
+
+#[tokio::test]
+async fn no_protocol_is_offered_where_it_may_not_be() {
+    runs(Server::behind_proxy().await).await;
+    let mut server = Server::behind_proxy().await;
+    let (_client, socket) = server.client().await;
+    let session = socket.session.clone();
+    drop(socket);
+    server.accept_again(&session).await;
 }
 
 #[tokio::test]
