@@ -3,17 +3,20 @@
 use std::error::Error as _;
 use std::time::{Duration, SystemTime};
 
+use connection::Secret;
 use place::ErrorKind;
-use reqwest::{Client, NoProxy, Proxy, redirect};
+use reqwest::header::{ACCEPT, CONTENT_TYPE};
+use reqwest::{Client, NoProxy, Proxy, RequestBuilder, redirect};
 use rest::Proxies;
 
+use crate::api::Request;
 use crate::tokens::{self, Grant, Tokens};
 use crate::{Google, LoginError, Next, Result};
 
 /// How long a request may take in all.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// Responses are a few thousand bytes.
-const MAX_BYTES: usize = 64 * 1024;
+/// Responses are a few thousand bytes, lists of machines some more.
+const MAX_BYTES: usize = 512 * 1024;
 
 /// A client for Google's servers.
 #[derive(Debug, Clone)]
@@ -54,19 +57,38 @@ impl Http {
 
     /// Sends a form, and returns status and body.
     pub(crate) async fn post(&self, url: &str, form: String) -> Result<(u16, Vec<u8>)> {
-        let request =
-            self.client.post(url).header("Content-Type", "application/x-www-form-urlencoded").body(form);
-        let mut response = request.send().await.map_err(|error| failure(&error))?;
-        let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(|error| failure(&error))? {
-            if body.len() + chunk.len() > MAX_BYTES {
-                let cause = "Google's response is far larger than expected.";
-                return Err(LoginError::of_google(ErrorKind::RemoteFailure, cause, Next::Repeat));
-            }
-            body.extend_from_slice(&chunk);
-        }
-        Ok((response.status().as_u16(), body))
+        let request = self.client.post(url).header(CONTENT_TYPE, "application/x-www-form-urlencoded");
+        receive(request.body(form)).await
     }
+
+    /// Sends a request to the API, and returns status and body.
+    pub(crate) async fn call(&self, request: &Request, token: &Secret) -> Result<(u16, Vec<u8>)> {
+        let url = format!("{}/{}", self.google.api, request.path);
+        let mut builder = self
+            .client
+            .request(request.method.clone(), url)
+            .bearer_auth(token.expose())
+            .header(ACCEPT, "application/json")
+            // Google has refused clients without it; any name is accepted.
+            .header("X-Colab-Client-Agent", "cellbridge");
+        if let Some(body) = &request.body {
+            builder = builder.header(CONTENT_TYPE, "application/json").body(body.clone());
+        }
+        receive(builder).await
+    }
+}
+
+async fn receive(request: RequestBuilder) -> Result<(u16, Vec<u8>)> {
+    let mut response = request.send().await.map_err(|error| failure(&error))?;
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| failure(&error))? {
+        if body.len() + chunk.len() > MAX_BYTES {
+            let cause = "Google's response is far larger than expected.";
+            return Err(LoginError::of_google(ErrorKind::RemoteFailure, cause, Next::Repeat));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok((response.status().as_u16(), body))
 }
 
 fn proxy(proxies: &Proxies) -> Result<Option<Proxy>> {

@@ -1,18 +1,29 @@
-//! Colab machines without a tab. So far the sign-in: Google's OAuth for installed programs, with a client of the person's own.
+//! Colab machines without a tab: Google's Colab API (v1beta), with an OAuth client of the person's own.
 //!
-//! `sign_in`, `tokens`, `scopes` and `expiry` are without I/O and clock; `listener`, `http` and `store` do the I/O, and `login`
-//! connects them. Only the refresh token is written down; access tokens stay in memory.
+//! - The sign-in: `sign_in`, `tokens`, `scopes` and `expiry` are without I/O and clock; `listener`, `http` and `store` do the I/O,
+//!   and `login` connects them. Only the refresh token is written down; `access` keeps the access token in memory.
+//! - The API: `api`, `refusal`, `failure` and `offers` are without I/O; `requests` sends and repeats.
+//! - The machines: `ledger` records those that we start, `start` is one start, `running` has their places and ends them, `issuer` renews
+//!   the tokens of their proxies, and `machines` is what tools see.
 
+mod access;
+mod api;
 mod client;
 mod error;
 mod expiry;
+mod failure;
 mod google;
 mod http;
 mod listener;
 mod login;
+mod offers;
+mod refusal;
+mod requests;
 mod scopes;
 mod sign_in;
 mod store;
+#[cfg(test)]
+mod testing;
 mod tokens;
 
 pub use client::OAuthClient;

@@ -7,7 +7,7 @@ use place::ErrorKind;
 
 use crate::scopes::Scopes;
 use crate::store::{Login, Store};
-use crate::tokens::{self, Grant};
+use crate::tokens::{self, AccessToken, Grant};
 use crate::{Http, LoginError, Next, OAuthClient, Result, SignIn};
 
 /// How a login ended.
@@ -53,8 +53,17 @@ pub async fn sign_in(
     Ok(login)
 }
 
-/// Gets a new access token, and stores the refresh token that replaces the old one. `None` if nobody is signed in.
+/// Checks the login with Google, and stores the refresh token that replaces the old one. `None` if nobody is signed in.
 pub async fn refresh(http: &Http, store: &Store, now: SystemTime) -> Result<Option<Login>> {
+    Ok(renew(http, store, now).await?.map(|(login, _)| login))
+}
+
+/// Gets a new access token.
+pub(crate) async fn renew(
+    http: &Http,
+    store: &Store,
+    now: SystemTime,
+) -> Result<Option<(Login, AccessToken)>> {
     // Without a login, no folder is created for the lock.
     if store.load(&http.google)?.is_none() {
         return Ok(None);
@@ -71,7 +80,7 @@ pub async fn refresh(http: &Http, store: &Store, now: SystemTime) -> Result<Opti
     if login != before {
         store.save(&login, &http.google)?;
     }
-    Ok(Some(login))
+    Ok(Some((login, tokens.access)))
 }
 
 /// Revokes the login and removes it from this machine, whatever Google answers.

@@ -14,6 +14,9 @@ use crate::{LoginError, Next, OAuthClient, Result, SignIn};
 
 /// The longest time that a token can be valid for.
 const MAX_LIFETIME: u64 = 10 * 365 * 24 * 60 * 60;
+/// The lifetime of an access token in seconds, if Google names none, and the longest that is believed.
+const ACCESS_LIFETIME: u64 = 10 * 60;
+const MAX_ACCESS_LIFETIME: u64 = 24 * 60 * 60;
 
 /// The body of the request that exchanges a code for tokens.
 pub(crate) fn exchange(client: &OAuthClient, attempt: &SignIn, code: &Secret) -> String {
@@ -48,9 +51,17 @@ pub(crate) enum Grant {
     RefreshToken,
 }
 
-/// What Google has issued, beside the access token.
+/// What requests to the API carry.
+#[derive(Debug, Clone)]
+pub(crate) struct AccessToken {
+    pub(crate) secret: Secret,
+    pub(crate) expires: SystemTime,
+}
+
+/// What Google has issued.
 #[derive(Debug)]
 pub(crate) struct Tokens {
+    pub(crate) access: AccessToken,
     /// `None` if the old one stays valid.
     pub(crate) refresh: Option<Secret>,
     /// When the refresh token expires, if Google names a time.
@@ -63,6 +74,7 @@ pub(crate) struct Tokens {
 #[derive(Deserialize)]
 struct Body {
     access_token: Option<String>,
+    expires_in: Option<u64>,
     token_type: Option<String>,
     refresh_token: Option<String>,
     refresh_token_expires_in: Option<u64>,
@@ -94,10 +106,11 @@ pub(crate) fn read(grant: Grant, status: u16, body: &[u8], now: SystemTime) -> R
     if !body.token_type.is_some_and(|it| it.eq_ignore_ascii_case("bearer")) {
         return Err(malformed("token of the type Bearer"));
     }
-    // Nothing sends it yet.
-    body.access_token.and_then(Secret::new).ok_or_else(|| malformed("access token"))?;
+    let secret = body.access_token.and_then(Secret::new).ok_or_else(|| malformed("access token"))?;
+    let seconds = body.expires_in.unwrap_or(ACCESS_LIFETIME).min(MAX_ACCESS_LIFETIME);
     let lifetime = body.refresh_token_expires_in.filter(|it| (1..=MAX_LIFETIME).contains(it));
     Ok(Tokens {
+        access: AccessToken { secret, expires: now + Duration::from_secs(seconds) },
         refresh: body.refresh_token.and_then(Secret::new),
         expires: lifetime.map(|seconds| now + Duration::from_secs(seconds)),
         scopes: body.scope.as_deref().map(Scopes::parse),
@@ -165,6 +178,8 @@ mod tests {
             identity(r#"{"email": "ada@example.com"}"#)
         );
         let tokens = read(Grant::Code, 200, body.as_bytes(), NOW).unwrap();
+        assert_eq!(tokens.access.secret.expose(), "ya29.hush");
+        assert_eq!(tokens.access.expires, NOW + Duration::from_secs(3599));
         assert_eq!(tokens.refresh.as_ref().map(Secret::expose), Some("1//hush"));
         assert_eq!(tokens.expires, Some(NOW + Duration::from_secs(604_799)));
         assert_eq!(tokens.scopes, Some(Scopes::parse("openid email")));
@@ -177,6 +192,10 @@ mod tests {
         let tokens =
             read(Grant::Code, 200, br#"{"access_token": "a", "token_type": "bearer"}"#, NOW).unwrap();
         assert!(tokens.refresh.is_none() && tokens.scopes.is_none() && tokens.expires.is_none());
+        assert_eq!(tokens.access.expires, NOW + Duration::from_secs(ACCESS_LIFETIME));
+        let long = br#"{"access_token": "a", "token_type": "bearer", "expires_in": 18446744073709551615}"#;
+        let tokens = read(Grant::RefreshToken, 200, long, NOW).unwrap();
+        assert_eq!(tokens.access.expires, NOW + Duration::from_secs(MAX_ACCESS_LIFETIME));
     }
 
     #[test]

@@ -1,0 +1,170 @@
+//! Each documented answer of the API, from its JSON text to the words for agents.
+
+use super::*;
+use crate::api::{Operation, read_operation};
+
+fn t4() -> MachineKind {
+    MachineKind { variant: "GPU".into(), accelerator: Some("T4".into()), has_high_memory: false }
+}
+
+/// The error for an operation that ended so.
+fn of_operation(code: u32, reason: Option<&str>) -> Failure {
+    let details = reason.map(|reason| {
+        format!(
+            r#", "details": [{{"@type": "type.googleapis.com/google.rpc.Help", "links": []}},
+            {{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "{reason}", "domain": "googleapis.com",
+              "metadata": {{"x": "hush"}}}}]"#
+        )
+    });
+    let body = format!(
+        r#"{{"name": "operations/x", "done": true, "error": {{"code": {code}, "message": "hush"{}}}}}"#,
+        details.unwrap_or_default()
+    );
+    match read_operation(body.as_bytes()) {
+        Some(Operation::Refused(refusal)) => Failure::Refused(refusal),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn of_response(status: u16, name: &str, reason: Option<&str>) -> Failure {
+    let details =
+        reason.map(|reason| format!(r#", "details": [{{"reason": "{reason}"}}]"#)).unwrap_or_default();
+    let body =
+        format!(r#"{{"error": {{"code": {status}, "message": "hush", "status": "{name}"{details}}}}}"#);
+    Failure::Refused(Refusal::of_response(status, body.as_bytes()))
+}
+
+fn machine(id: &str, kind: MachineKind) -> Runtime {
+    Runtime { id: MachineId::parse(id).unwrap(), kind, connection: None }
+}
+
+#[test]
+fn every_end_of_a_creation_is_explained() {
+    use ErrorKind::{Conflict, Forbidden, InvalidArgument, LimitReached, RemoteFailure, Unavailable};
+    let (kind, running) = (t4(), [machine("r-1", t4())]);
+    for (code, reason, error_kind, fault, said, next) in [
+        (9, Some("TOO_MANY_ACTIVE_RUNTIMES"), LimitReached, Fault::Agent, "r-1 (T4 GPU)", "stop one"),
+        (8, Some("TOO_MANY_ACTIVE_RUNTIMES"), LimitReached, Fault::Agent, "r-1 (T4 GPU)", "stop one"),
+        (9, Some("DENYLISTED"), Forbidden, Fault::Person, "blocked", "Do not try again"),
+        (9, Some("QUOTA_EXCEEDED_USAGE_TIME"), LimitReached, Fault::Person, "time", "CPU"),
+        (9, None, Unavailable, Fault::Remote, "no T4 GPU machine available", "another type"),
+        (9, Some("SOMETHING_NEW"), RemoteFailure, Fault::Remote, "(SOMETHING_NEW)", "List"),
+        (9, Some("hush-hush"), Unavailable, Fault::Remote, "no T4 GPU machine available", "another type"),
+        (6, None, Conflict, Fault::Agent, "already has", "Try again"),
+        (8, None, LimitReached, Fault::Remote, "per minute", "after a minute"),
+        (3, None, InvalidArgument, Fault::Agent, "T4 GPU", "List"),
+        (14, None, RemoteFailure, Fault::Remote, "cannot answer", "Try again"),
+        (13, None, RemoteFailure, Fault::Remote, "cannot answer", "Try again"),
+        (2, None, RemoteFailure, Fault::Remote, "refused", "List"),
+    ] {
+        let error = of_operation(code, reason).explain(Subject::Start(&kind, &running));
+        let place = format!("{code} {reason:?}: {error}");
+        assert_eq!((error.kind, error.fault), (error_kind, fault), "{place}");
+        assert!(error.cause.contains(said) && error.next.to_string().contains(next), "{place}");
+        assert!(!format!("{error:?}").contains("hush"), "{error:?}");
+    }
+}
+
+#[test]
+fn every_refused_request_is_explained() {
+    use ErrorKind::{Forbidden, LimitReached, NotFound, RemoteFailure, Unauthorized, Unavailable};
+    let id = MachineId::parse("r-1").unwrap();
+    for (status, name, reason, kind, fault, said, next) in [
+        (401, "UNAUTHENTICATED", None, Unauthorized, Fault::Person, "does not accept the login", "sign in"),
+        (
+            403,
+            "PERMISSION_DENIED",
+            Some("SERVICE_DISABLED"),
+            Unavailable,
+            Fault::Person,
+            "not enabled",
+            "gcloud services enable colaboratory.googleapis.com",
+        ),
+        (
+            403,
+            "PERMISSION_DENIED",
+            Some("ACCESS_TOKEN_SCOPE_INSUFFICIENT"),
+            Forbidden,
+            Fault::Person,
+            "checkbox",
+            "sign in",
+        ),
+        (403, "PERMISSION_DENIED", None, Forbidden, Fault::Person, "does not allow", "test user"),
+        (404, "NOT_FOUND", None, NotFound, Fault::Agent, "no machine \"r-1\"", "List"),
+        (
+            429,
+            "RESOURCE_EXHAUSTED",
+            Some("RATE_LIMIT_EXCEEDED"),
+            LimitReached,
+            Fault::Remote,
+            "per minute",
+            "minute",
+        ),
+        (500, "INTERNAL", None, RemoteFailure, Fault::Remote, "cannot answer", "Try again"),
+        (503, "UNAVAILABLE", None, RemoteFailure, Fault::Remote, "cannot answer", "Try again"),
+        (504, "DEADLINE_EXCEEDED", None, RemoteFailure, Fault::Remote, "cannot answer", "Try again"),
+        (302, "", None, RemoteFailure, Fault::Remote, "refused", "List"),
+        (400, "INVALID_ARGUMENT", Some("BAD"), RemoteFailure, Fault::Remote, "(BAD)", "List"),
+    ] {
+        let error = of_response(status, name, reason).explain(Subject::Machine(&id));
+        let place = format!("{status} {reason:?}: {error}");
+        assert_eq!((error.kind, error.fault), (kind, fault), "{place}");
+        assert!(error.cause.contains(said) && error.next.to_string().contains(next), "{place}");
+        assert!(!format!("{error:?}").contains("hush"), "{error:?}");
+    }
+}
+
+#[test]
+fn a_refusal_that_is_no_json_counts_by_its_status() {
+    for (status, code) in [(404, Code::NotFound), (401, Code::Unauthenticated), (502, Code::Unavailable)] {
+        let failure = Failure::Refused(Refusal::of_response(status, b"<html>hush</html>"));
+        assert!(failure.is(code), "{failure:?}");
+    }
+    let full = of_response(400, "FAILED_PRECONDITION", Some("TOO_MANY_ACTIVE_RUNTIMES"));
+    assert!(full.is(Code::FailedPrecondition) && full.has_reason("TOO_MANY_ACTIVE_RUNTIMES"));
+    assert!(of_response(409, "ALREADY_EXISTS", None).is(Code::AlreadyExists));
+}
+
+#[test]
+fn only_what_may_change_soon_is_tried_again_and_only_what_may_have_worked_is_ambiguous() {
+    let timeout = Failure::Login(LoginError::of_google(ErrorKind::Timeout, "", Next::Repeat));
+    let dead = Failure::Login(LoginError::of_person(ErrorKind::Unauthorized, "", Next::SignIn));
+    for (failure, is_transient, is_ambiguous) in [
+        (timeout, true, true),
+        (dead, false, false),
+        (of_response(429, "RESOURCE_EXHAUSTED", Some("RATE_LIMIT_EXCEEDED")), true, false),
+        (of_response(429, "RESOURCE_EXHAUSTED", Some("TOO_MANY_ACTIVE_RUNTIMES")), false, false),
+        (of_response(503, "", None), true, true),
+        (of_response(403, "", None), false, false),
+        (of_response(400, "", None), false, false),
+        (Failure::Malformed, false, true),
+        (Failure::Unfinished, false, true),
+    ] {
+        assert_eq!(
+            (failure.is_transient(), failure.is_ambiguous()),
+            (is_transient, is_ambiguous),
+            "{failure:?}"
+        );
+    }
+}
+
+#[test]
+fn a_dead_login_is_said_as_such() {
+    let dead = LoginError::of_person(ErrorKind::Unauthorized, "It has expired.", Next::SignIn);
+    let error = of_login(&dead);
+    assert_eq!(
+        (error.kind, error.fault, &error.next),
+        (ErrorKind::Unauthorized, Fault::Person, &NextStep::SignIn)
+    );
+    let id = MachineId::parse("r-1").unwrap();
+    let error = Failure::Login(dead).of_token(&id);
+    assert_eq!(error.kind, Kind::Unauthorized);
+    assert!(error.next.to_string().contains("cellbridge colab login"), "{error}");
+}
+
+#[test]
+fn too_many_machines_are_named_if_they_are_known() {
+    let failure = of_operation(9, Some("TOO_MANY_ACTIVE_RUNTIMES"));
+    let error = failure.explain(Subject::Start(&t4(), &[]));
+    assert_eq!(error.cause, "Google allows this account no further machine now.");
+}
