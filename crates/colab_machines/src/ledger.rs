@@ -1,0 +1,208 @@
+//! The machines that this program has started on this computer: a file for each, written before the machine is requested, so that the
+//! next server knows it even if this process is killed.
+//!
+//! Beside it is a file that each process which uses the machine holds a shared lock on. The system releases it when the process ends.
+
+use std::collections::HashMap;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use environments::create_private_folder;
+use parking_lot::Mutex;
+use place::{MachineKind, MachineOrigin};
+use serde::{Deserialize, Serialize};
+
+use crate::api::MachineId;
+
+/// How long the creation of a machine may take until it is certain that there is none.
+const UNSETTLED: Duration = Duration::from_secs(10 * 60);
+
+/// A machine that this program has started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) id: MachineId,
+    pub(crate) kind: MachineKind,
+    /// Whether it is to run on when its last server ends.
+    pub(crate) keeps: bool,
+    /// When it was requested, in whole seconds.
+    pub(crate) at: SystemTime,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Written {
+    variant: String,
+    accelerator: Option<String>,
+    has_high_memory: bool,
+    keeps: bool,
+    /// Seconds since 1970.
+    at: u64,
+}
+
+/// A machine that this process uses.
+#[derive(Debug)]
+struct Held {
+    _lock: File,
+    /// Whether this process has started it, or took it over from one that has ended.
+    is_own: bool,
+    /// Whether it is known that the machine was created.
+    is_settled: bool,
+}
+
+/// The folder of the machines.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    folder: PathBuf,
+    held: Mutex<HashMap<MachineId, Held>>,
+}
+
+impl Ledger {
+    /// In the state folder of this program.
+    pub(crate) fn new(own_state: &Path) -> Self {
+        Self { folder: own_state.join("colab").join("machines"), held: Mutex::default() }
+    }
+
+    /// Records a machine that is about to be requested, and uses it.
+    pub(crate) fn record(&self, entry: &Entry) -> io::Result<()> {
+        create_private_folder(&self.folder)?;
+        // First the lock: without it, the machine would be one of a process that has ended.
+        let lock = self.open_lock(&entry.id)?;
+        lock.try_lock_shared()?;
+        self.write(entry)?;
+        let held = Held { _lock: lock, is_own: true, is_settled: false };
+        self.held.lock().insert(entry.id.clone(), held);
+        Ok(())
+    }
+
+    /// Records that the machine was created.
+    pub(crate) fn settle(&self, id: &MachineId) {
+        if let Some(held) = self.held.lock().get_mut(id) {
+            held.is_settled = true;
+        }
+    }
+
+    /// Records that the machine is to run on.
+    pub(crate) fn keep(&self, entry: &Entry) -> io::Result<()> {
+        self.write(&Entry { keeps: true, ..entry.clone() })
+    }
+
+    /// Uses a machine, if it is one of ours. Fails while another process looks at the lock, or ends the machine.
+    pub(crate) fn hold(&self, id: &MachineId) -> io::Result<()> {
+        let mut held = self.held.lock();
+        if held.contains_key(id) || !self.file(id).exists() {
+            return Ok(());
+        }
+        let lock = self.open_lock(id)?;
+        let is_own = match lock.try_lock() {
+            Ok(()) => {
+                lock.unlock()?;
+                true
+            }
+            Err(TryLockError::WouldBlock) => false,
+            Err(TryLockError::Error(error)) => return Err(error),
+        };
+        lock.try_lock_shared()?;
+        held.insert(id.clone(), Held { _lock: lock, is_own, is_settled: true });
+        Ok(())
+    }
+
+    /// All machines.
+    pub(crate) fn entries(&self) -> Vec<Entry> {
+        let files = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let ids =
+            files.filter_map(|file| MachineId::parse(file.file_name().to_str()?.strip_suffix(".json")?));
+        let mut entries: Vec<_> = ids.filter_map(|id| self.entry(&id)).collect();
+        entries.sort_by(|one, other| one.id.cmp(&other.id));
+        entries
+    }
+
+    pub(crate) fn entry(&self, id: &MachineId) -> Option<Entry> {
+        let text = fs::read(self.file(id)).ok()?;
+        let written = serde_json::from_slice::<Written>(&text)
+            .inspect_err(|_| tracing::warn!(%id, "the record of a Colab machine is damaged"))
+            .ok()?;
+        let Written { variant, accelerator, has_high_memory, keeps, at } = written;
+        let at = UNIX_EPOCH.checked_add(Duration::from_secs(at))?;
+        Some(Entry { id: id.clone(), kind: MachineKind { variant, accelerator, has_high_memory }, keeps, at })
+    }
+
+    /// Those that this process uses and that were created.
+    pub(crate) fn held(&self) -> Vec<Entry> {
+        let held = self.held.lock();
+        let ids = held.iter().filter(|(_, held)| held.is_settled).map(|(id, _)| id);
+        ids.filter_map(|id| self.entry(id)).collect()
+    }
+
+    /// Who has started a machine.
+    pub(crate) fn origin(&self, id: &MachineId) -> MachineOrigin {
+        let Some(Entry { keeps, at, .. }) = self.entry(id) else { return MachineOrigin::Elsewhere };
+        match self.held.lock().get(id) {
+            Some(Held { is_own: true, .. }) => MachineOrigin::Here { keeps },
+            Some(_) => MachineOrigin::OtherProcess { at, is_running: true, keeps },
+            None => {
+                let lock = self.open_lock(id);
+                let is_running =
+                    lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)));
+                MachineOrigin::OtherProcess { at, is_running, keeps }
+            }
+        }
+    }
+
+    /// Ends the use of a machine. Returns a lock against new users if there is no other; `None` if there is.
+    pub(crate) fn release(&self, id: &MachineId) -> Option<File> {
+        self.held.lock().remove(id);
+        let lock = self.open_lock(id).ok()?;
+        lock.try_lock().ok()?;
+        Some(lock)
+    }
+
+    /// Whether a machine that Google does not list is certain not to exist.
+    pub(crate) fn is_over(&self, entry: &Entry, now: SystemTime) -> bool {
+        let is_settled = self.held.lock().get(&entry.id).is_some_and(|held| held.is_settled);
+        is_settled || now.duration_since(entry.at).is_ok_and(|age| age > UNSETTLED)
+    }
+
+    /// Forgets a machine that does not exist any longer.
+    pub(crate) fn remove(&self, id: &MachineId) {
+        self.held.lock().remove(id);
+        for file in [self.file(id), self.lock_file(id)] {
+            if let Err(error) = fs::remove_file(file)
+                && error.kind() != io::ErrorKind::NotFound
+            {
+                tracing::warn!(%id, %error, "the record of a Colab machine cannot be removed");
+            }
+        }
+    }
+
+    fn write(&self, entry: &Entry) -> io::Result<()> {
+        let MachineKind { variant, accelerator, has_high_memory } = entry.kind.clone();
+        let at = entry.at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let written = Written { variant, accelerator, has_high_memory, keeps: entry.keeps, at };
+        // Temporary files are readable by their owner only.
+        let mut new = tempfile::NamedTempFile::new_in(&self.folder)?;
+        new.write_all(&serde_json::to_vec(&written).map_err(io::Error::other)?)?;
+        new.as_file().sync_all()?;
+        new.persist(self.file(&entry.id))?;
+        Ok(())
+    }
+
+    fn file(&self, id: &MachineId) -> PathBuf {
+        self.folder.join(format!("{id}.json"))
+    }
+
+    fn lock_file(&self, id: &MachineId) -> PathBuf {
+        self.folder.join(format!("{id}.lock"))
+    }
+
+    fn open_lock(&self, id: &MachineId) -> io::Result<File> {
+        let mut options = File::options();
+        options.write(true).create(true).truncate(false);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        options.open(self.lock_file(id))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,162 @@
+//! One start of a machine, in a task of its own: if nobody waits for it any longer, the machine is ended again.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use jupyter::Jupyter;
+use place::{Error, ErrorKind, MachineKind};
+use rest::{Kind, RestError};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+
+use crate::api::{MachineId, Runtime};
+use crate::failure::Subject;
+use crate::ledger::Entry;
+use crate::requests::NotCreated;
+use crate::running::RunningMachines;
+
+/// Time limit for the Jupyter server on a new machine.
+const BOOT_TIMEOUT: Duration = Duration::from_secs(180);
+
+/// The sender of the place, or of the reason why there is none.
+pub(crate) type Answer = oneshot::Sender<Result<Arc<Jupyter>, Error>>;
+
+/// A start.
+pub(crate) struct Start {
+    pub(crate) machines: Arc<RunningMachines>,
+    pub(crate) kind: MachineKind,
+    pub(crate) keeps: bool,
+    /// Takes lines of progress.
+    pub(crate) lines: Option<mpsc::Sender<String>>,
+    /// Cancelled when this program ends.
+    pub(crate) closing: CancellationToken,
+}
+
+impl Start {
+    pub(crate) async fn run(self, mut answer: Answer) {
+        let error = match self.create().await {
+            Ok(runtime) => {
+                let booted = tokio::select! {
+                    booted = self.boot(&runtime) => booted,
+                    () = answer.closed() => Err(interrupted()),
+                    () = self.closing.cancelled() => Err(interrupted()),
+                };
+                match booted {
+                    Ok(place) => {
+                        if answer.send(Ok(place)).is_err() {
+                            let _ = self.end(&runtime.id).await;
+                        }
+                        return;
+                    }
+                    Err(error) => self.ended(error, &runtime.id).await,
+                }
+            }
+            Err(error) => error,
+        };
+        let _ = answer.send(Err(error));
+    }
+
+    /// Creates the machine. It is recorded before, and the record is removed only if it is certain that there is no machine.
+    async fn create(&self) -> Result<Runtime, Error> {
+        let Self { machines, kind, keeps, .. } = self;
+        let id = MachineId::generate(kind);
+        let entry = Entry { id: id.clone(), kind: kind.clone(), keeps: *keeps, at: SystemTime::now() };
+        machines.ledger.record(&entry).map_err(|error| {
+            let cause = format!("The machine was not requested, because it cannot be recorded: {error}.");
+            Error::new(ErrorKind::Unavailable, cause, "Free space in the state folder of Cellbridge.")
+                .with_source(error)
+        })?;
+        self.report(format!("requesting a {kind} machine ({id}) from Google"));
+        let report = |line| self.report(line);
+        // A caller that has gone does not interrupt this: a machine cannot be ended before it is there.
+        let created = tokio::select! {
+            created = machines.api.create(&id, kind, &report) => created,
+            () = self.closing.cancelled() => {
+                let _ = machines.api.delete(&id).await;
+                return Err(interrupted());
+            }
+        };
+        match created {
+            Ok(runtime) => {
+                if runtime.id != id {
+                    // Google has chosen another id.
+                    let _ = machines.ledger.record(&Entry { id: runtime.id.clone(), ..entry });
+                    machines.ledger.remove(&id);
+                }
+                machines.ledger.settle(&runtime.id);
+                Ok(runtime)
+            }
+            Err(NotCreated { failure, may_exist }) => {
+                if may_exist {
+                    // The record stays: Google may still create it.
+                    if let Err(failure) = machines.api.delete(&id).await {
+                        let problem = failure.explain(Subject::Account);
+                        tracing::warn!(%id, problem = problem.cause, "a Colab machine may have been started");
+                    }
+                } else {
+                    machines.ledger.remove(&id);
+                }
+                let running = if failure.has_reason("TOO_MANY_ACTIVE_RUNTIMES") {
+                    machines.running().await.unwrap_or_default()
+                } else {
+                    Vec::new()
+                };
+                Err(failure.explain(Subject::Start(kind, &running)))
+            }
+        }
+    }
+
+    /// Waits until the Jupyter server on the machine answers.
+    async fn boot(&self, runtime: &Runtime) -> Result<Arc<Jupyter>, Error> {
+        let place = self.machines.place(runtime).await?;
+        let start = Instant::now();
+        loop {
+            let waited = start.elapsed();
+            self.report(format!("waiting for the Jupyter server of {} ({} s)", runtime.id, waited.as_secs()));
+            let Err(error) = place.status().await else { return Ok(place) };
+            if waited > BOOT_TIMEOUT || !is_booting(&error) {
+                return Err(error);
+            }
+            sleep(self.machines.api.pauses.boot).await;
+        }
+    }
+
+    /// Ends the machine after a failure, and says so.
+    async fn ended(&self, error: Error, id: &MachineId) -> Error {
+        let what = match self.end(id).await {
+            Ok(()) => "was stopped again",
+            Err(()) => "may run on",
+        };
+        Error { cause: format!("{} The machine {id} {what}.", error.cause), ..error }
+    }
+
+    async fn end(&self, id: &MachineId) -> Result<(), ()> {
+        self.machines.end(id).await.map_err(|failure| {
+            let problem = failure.explain(Subject::Machine(id));
+            tracing::warn!(%id, problem = problem.cause, "the Colab machine was not stopped, and may cost compute units");
+        })
+    }
+
+    fn report(&self, line: String) {
+        if let Some(lines) = &self.lines {
+            let _ = lines.try_send(line);
+        }
+    }
+}
+
+fn interrupted() -> Error {
+    Error::new(
+        ErrorKind::Disconnected,
+        "The start of the machine was cancelled.",
+        place::NextStep::StartMachine,
+    )
+}
+
+/// Whether the server may answer later: Google's proxy responds in its place until it is there.
+fn is_booting(error: &Error) -> bool {
+    let source = error.source.as_deref().and_then(|it| it.downcast_ref::<RestError>());
+    source.is_some_and(|error| {
+        !matches!(error.kind, Kind::Gone | Kind::Tls | Kind::Address | Kind::Unsupported | Kind::Forbidden)
+    })
+}
