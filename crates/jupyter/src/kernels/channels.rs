@@ -10,6 +10,8 @@ pub(crate) struct Channels {
     pub(crate) server: Server,
     pub(crate) kernel: String,
     pub(crate) is_limited: bool,
+    /// Colab's proxy accepts an offer, and then passes nothing on.
+    pub(crate) offers_protocols: bool,
 }
 
 impl Channels {
@@ -28,6 +30,10 @@ impl Dial for Channels {
         protocols: &'a [&'a str],
     ) -> BoxFuture<'a, Result<Dialed, DialError>> {
         self.open(session_id, protocols).map(|dialed| dialed.map_err(failure)).boxed()
+    }
+
+    fn may_offer_protocols(&self) -> bool {
+        self.offers_protocols
     }
 
     fn network_timeout(&self) -> NetworkTimeout {

@@ -133,7 +133,8 @@ impl ServerKernel {
         } else {
             let server = self.handle.unshared().await.map_err(failure::of)?;
             let (kernel, is_limited) = (self.id.to_string(), self.handle.is_limited());
-            let dial = Arc::new(Channels { server, kernel, is_limited });
+            let offers_protocols = self.handle.machine.is_none();
+            let dial = Arc::new(Channels { server, kernel, is_limited, offers_protocols });
             match self.runs() {
                 None => connect_websocket(dial, START_TIMEOUT, is_fresh, std::future::pending()).await,
                 Some(runs) => {
