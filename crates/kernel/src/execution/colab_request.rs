@@ -61,8 +61,8 @@ fn reason(kind: &str, authorization: &str) -> Option<&'static str> {
              key of a service account as a file, and set the environment variable GOOGLE_APPLICATION_CREDENTIALS to its path in a cell."
         }
         ("GetSecret", _) => {
-            "Colab's secrets cannot be read here, because only a Colab page in a browser has access to them: upload the secret as a file, or \
-             set an environment variable in a cell."
+            "Colab's secrets cannot be read here, because only a Colab page in a browser has access to them: upload the secret as a file, \
+             or set an environment variable in a cell."
         }
         ("cell_javascript_eval", _) => {
             "JavaScript cannot run here, because no Colab page in a browser runs this cell: use Python, and copy files with the \
