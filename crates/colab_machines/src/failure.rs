@@ -160,13 +160,13 @@ fn of_refusal(refusal: &Refusal, subject: Subject<'_>) -> Error {
         ),
         (Code::FailedPrecondition, None, Subject::Start(kind, _)) => Error::new(
             ErrorKind::Unavailable,
-            format!("Google has no {kind} machine available now. No other machine was started in its place."),
+            format!("No {kind} machine is available at Google now. No other machine was started in its place."),
             "Try again in some minutes, or ask for another type of machine.",
         )
         .with_fault(Fault::Remote),
         (Code::InvalidArgument, _, Subject::Start(kind, _)) => Error::new(
             ErrorKind::InvalidArgument,
-            format!("Google does not start a {kind} machine for this account."),
+            format!("Google does not start machines of the type {kind} for this account."),
             NextStep::ListMachines,
         ),
         (Code::AlreadyExists, ..) => Error::new(

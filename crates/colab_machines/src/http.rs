@@ -1,6 +1,7 @@
 //! Requests to Google: no redirect is followed, and no error contains what was sent or received.
 
 use std::error::Error as _;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use connection::Secret;
@@ -8,6 +9,7 @@ use place::ErrorKind;
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::{Client, NoProxy, Proxy, RequestBuilder, redirect};
 use rest::Proxies;
+use tokio::sync::OnceCell;
 
 use crate::api::Request;
 use crate::tokens::{self, Grant, Tokens};
@@ -21,33 +23,43 @@ const MAX_BYTES: usize = 512 * 1024;
 /// A client for Google's servers.
 #[derive(Debug, Clone)]
 pub struct Http {
-    client: Client,
     pub(crate) google: Google,
+    proxies: Proxies,
+    agent: String,
+    /// Created for the first request: reading the system's certificates takes 15 ms.
+    client: Arc<OnceCell<Client>>,
 }
 
 impl Http {
     /// Contacts nothing.
-    pub fn new(google: Google, proxies: &Proxies, agent: &str) -> Result<Self> {
+    pub fn new(google: Google, proxies: &Proxies, agent: &str) -> Self {
+        Self { google, proxies: proxies.clone(), agent: agent.to_owned(), client: Arc::default() }
+    }
+
+    async fn client(&self) -> Result<&Client> {
+        self.client.get_or_try_init(|| async { self.build() }).await
+    }
+
+    fn build(&self) -> Result<Client> {
         // reqwest needs a provider; if another crate installed one, that one is as good.
         drop(rustls::crypto::ring::default_provider().install_default());
         let mut client = Client::builder()
-            .user_agent(agent)
+            .user_agent(&self.agent)
             .redirect(redirect::Policy::none())
             .referer(false)
             .timeout(TIMEOUT)
             .http1_only()
             // Without this, the client would read the environment.
             .no_proxy();
-        if google.is_on_loopback() {
+        if self.google.is_on_loopback() {
             // Reading the system's certificates fails where there are none.
             client = client.tls_certs_only([]);
-        } else if let Some(proxy) = proxy(proxies)? {
+        } else if let Some(proxy) = proxy(&self.proxies)? {
             client = client.proxy(proxy);
         }
-        let client = client.build().map_err(|_| {
+        client.build().map_err(|_| {
             unavailable("The certificates of this system cannot be used, so Google cannot be reached.")
-        })?;
-        Ok(Self { client, google })
+        })
     }
 
     pub(crate) async fn tokens(&self, grant: Grant, form: String, now: SystemTime) -> Result<Tokens> {
@@ -57,7 +69,8 @@ impl Http {
 
     /// Sends a form, and returns status and body.
     pub(crate) async fn post(&self, url: &str, form: String) -> Result<(u16, Vec<u8>)> {
-        let request = self.client.post(url).header(CONTENT_TYPE, "application/x-www-form-urlencoded");
+        let request =
+            self.client().await?.post(url).header(CONTENT_TYPE, "application/x-www-form-urlencoded");
         receive(request.body(form)).await
     }
 
@@ -65,11 +78,12 @@ impl Http {
     pub(crate) async fn call(&self, request: &Request, token: &Secret) -> Result<(u16, Vec<u8>)> {
         let url = format!("{}/{}", self.google.api, request.path);
         let mut builder = self
-            .client
+            .client()
+            .await?
             .request(request.method.clone(), url)
             .bearer_auth(token.expose())
             .header(ACCEPT, "application/json")
-            // Google has refused clients without it; any name is accepted.
+            // Google's own clients send it; other names are accepted.
             .header("X-Colab-Client-Agent", "cellbridge");
         if let Some(body) = &request.body {
             builder = builder.header(CONTENT_TYPE, "application/json").body(body.clone());

@@ -65,17 +65,19 @@ impl Issuer {
         Self { api, ledger, id, url, copies, held: Mutex::new(held), renewals: AtomicU64::new(0) }
     }
 
-    /// Asks Google for a token, and returns the one that is valid then.
-    async fn renew(&self, held: &mut Held) -> Result<Secret, RestError> {
+    /// Asks Google for a token, and returns the one that is valid then. Without a valid one, the request is repeated if that may help.
+    async fn renew(&self, held: &mut Held, is_valid: bool) -> Result<Secret, RestError> {
         held.asked = SystemTime::now();
-        held.last = match self.api.machine(&self.id).await {
+        let machine =
+            if is_valid { self.api.machine_once(&self.id).await } else { self.api.machine(&self.id).await };
+        held.last = match machine {
             Ok(machine) => match machine.connection {
                 Some(connection) if self.is_here(&connection) => {
                     (held.token, held.expires) = (connection.token, connection.expires);
                     Ok(())
                 }
                 // Another address is that of another computer: what this place knows does not exist there.
-                Some(_) => Err(self.gone("Google has replaced the Colab machine")),
+                Some(_) => Err(self.gone("was replaced by Google")),
                 // It is being prepared.
                 None => Ok(()),
             },
@@ -91,19 +93,15 @@ impl Issuer {
 
     fn explain(&self, failure: &Failure) -> RestError {
         let error = failure.of_token(&self.id);
-        if error.kind == Kind::Gone {
-            self.gone("Google has reclaimed or stopped the Colab machine")
-        } else {
-            error
-        }
+        if error.kind == Kind::Gone { self.gone("was stopped, or reclaimed by Google") } else { error }
     }
 
     fn gone(&self, what: &str) -> RestError {
-        let cause = format!(
-            "{what} {}: its files and variables are lost. Copies of the notebooks that were used through Cellbridge are in {}.",
-            self.id,
-            self.copies.display()
-        );
+        let mut cause = format!("The Colab machine {} {what}: its files and variables are lost.", self.id);
+        if self.copies.exists() {
+            let copies = self.copies.display();
+            cause += &format!(" Copies of the notebooks that were used through Cellbridge are in {copies}");
+        }
         RestError::new(Kind::Gone, cause, "Start another machine, and copy there what is needed.")
     }
 }
@@ -137,8 +135,9 @@ impl TokenIssuer for Issuer {
             if now + EARLY < held.expires || is_new {
                 return Ok(held.token.clone());
             }
-            match self.renew(&mut held).await {
-                Err(error) if error.kind != Kind::Gone && now < held.expires => Ok(held.token.clone()),
+            let is_valid = now < held.expires;
+            match self.renew(&mut held, is_valid).await {
+                Err(error) if error.kind != Kind::Gone && is_valid => Ok(held.token.clone()),
                 renewed => renewed,
             }
         }
@@ -154,7 +153,7 @@ impl TokenIssuer for Issuer {
                 return held.last.clone().map(|()| held.token.clone());
             }
             held.is_new(SystemTime::now())?;
-            self.renew(&mut held).await
+            self.renew(&mut held, false).await
         }
         .boxed()
     }

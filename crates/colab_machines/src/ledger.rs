@@ -24,6 +24,8 @@ const UNSETTLED: Duration = Duration::from_secs(10 * 60);
 pub(crate) struct Entry {
     pub(crate) id: MachineId,
     pub(crate) kind: MachineKind,
+    /// Whose it is, if that is known.
+    pub(crate) account: Option<String>,
     /// Whether it is to run on when its last server ends.
     pub(crate) keeps: bool,
     /// When it was requested, in whole seconds.
@@ -32,6 +34,7 @@ pub(crate) struct Entry {
 
 #[derive(Serialize, Deserialize)]
 struct Written {
+    account: Option<String>,
     variant: String,
     accelerator: Option<String>,
     has_high_memory: bool,
@@ -122,9 +125,10 @@ impl Ledger {
         let written = serde_json::from_slice::<Written>(&text)
             .inspect_err(|_| tracing::warn!(%id, "the record of a Colab machine is damaged"))
             .ok()?;
-        let Written { variant, accelerator, has_high_memory, keeps, at } = written;
+        let Written { account, variant, accelerator, has_high_memory, keeps, at } = written;
         let at = UNIX_EPOCH.checked_add(Duration::from_secs(at))?;
-        Some(Entry { id: id.clone(), kind: MachineKind { variant, accelerator, has_high_memory }, keeps, at })
+        let kind = MachineKind { variant, accelerator, has_high_memory };
+        Some(Entry { id: id.clone(), kind, account, keeps, at })
     }
 
     /// Those that this process uses and that were created.
@@ -178,7 +182,8 @@ impl Ledger {
     fn write(&self, entry: &Entry) -> io::Result<()> {
         let MachineKind { variant, accelerator, has_high_memory } = entry.kind.clone();
         let at = entry.at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        let written = Written { variant, accelerator, has_high_memory, keeps: entry.keeps, at };
+        let (account, keeps) = (entry.account.clone(), entry.keeps);
+        let written = Written { account, variant, accelerator, has_high_memory, keeps, at };
         // Temporary files are readable by their owner only.
         let mut new = tempfile::NamedTempFile::new_in(&self.folder)?;
         new.write_all(&serde_json::to_vec(&written).map_err(io::Error::other)?)?;

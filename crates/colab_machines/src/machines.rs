@@ -118,7 +118,7 @@ impl Machines for ColabMachines {
             let running = self.machines.running().await?;
             let places = join_all(running.iter().map(|runtime| self.machines.place(runtime))).await;
             let usable = running.iter().zip(places).filter_map(|(runtime, place)| match place {
-                Ok(place) => Some(place as Arc<dyn Place>),
+                Ok(place) => place.map(|place| place as Arc<dyn Place>),
                 Err(error) => {
                     tracing::warn!(id = %runtime.id, problem = error.cause, "the Colab machine cannot be used");
                     None

@@ -86,10 +86,10 @@ pub(crate) fn choose<'s>(
                 specs.iter().filter(|it| it.is_eligible).map(|it| it.kind.to_string()).collect();
             let eligible = format!("Types that it may have: {}.", eligible.join(", "));
             Err(if found.is_some() {
-                let cause = format!("{} may not have a {name} machine. {eligible}", account.title());
+                let cause = format!("{} may not have {name} machines. {eligible}", account.title());
                 Error::new(ErrorKind::Forbidden, cause, NextStep::ListMachines).with_fault(Fault::Person)
             } else {
-                let cause = format!("Colab has no {name:?} machine for {}. {eligible}", account.title());
+                let cause = format!("Colab has no {name:?} machines for {}. {eligible}", account.title());
                 Error::new(ErrorKind::InvalidArgument, cause, NextStep::ListMachines)
             })
         }

@@ -75,6 +75,11 @@ impl Api {
         self.read(&Request::machine(id), api::read_machine).await
     }
 
+    /// The same, without a repetition if it fails.
+    pub(crate) async fn machine_once(&self, id: &MachineId) -> Result<Runtime, Failure> {
+        self.read_once(&Request::machine(id), api::read_machine).await
+    }
+
     pub(crate) async fn delete(&self, id: &MachineId) -> Result<(), Failure> {
         match self.repeat(&Request::delete(id)).await {
             // It is gone, whatever `allowMissing` promises.
@@ -134,7 +139,7 @@ impl Api {
                 return Err(NotCreated { failure, may_exist });
             };
             sleep(pause).await;
-            match self.read_once(&Request::machine(id), api::read_machine).await {
+            match self.machine_once(id).await {
                 Ok(runtime) => return Ok(Operation::Created(Some(runtime))),
                 Err(failure) if failure.is(Code::NotFound) || failure.is_transient() => {}
                 Err(failure) => return Err(NotCreated { failure, may_exist }),

@@ -12,7 +12,7 @@ use rest::{Credentials, Options};
 use tokio::time::timeout;
 
 use crate::api::{MachineId, Runtime};
-use crate::failure::{Failure, Subject};
+use crate::failure::{Failure, Subject, of_login};
 use crate::issuer::Issuer;
 use crate::ledger::{Entry, Ledger};
 use crate::requests::Api;
@@ -52,11 +52,12 @@ impl RunningMachines {
 
     /// The machines that run. What is kept of others is dropped.
     pub(crate) async fn running(&self) -> Result<Vec<Runtime>, Error> {
+        let account = self.account()?;
         let now = SystemTime::now();
         // Only what was there before the request: a machine may start while Google answers.
         let known: Vec<_> = self.places.lock().keys().cloned().collect();
-        let over: Vec<_> =
-            self.ledger.entries().into_iter().filter(|entry| self.ledger.is_over(entry, now)).collect();
+        let mut over = self.ledger.entries();
+        over.retain(|entry| entry.account == account && self.ledger.is_over(entry, now));
         let running = self.api.machines().await.map_err(|failure| failure.explain(Subject::Account))?;
         let ids: HashSet<_> = running.iter().map(|it| &it.id).collect();
         self.places.lock().retain(|id, _| ids.contains(id) || !known.contains(id));
@@ -66,25 +67,32 @@ impl RunningMachines {
         Ok(running)
     }
 
-    /// The place of a machine: the same one each time.
-    pub(crate) async fn place(&self, runtime: &Runtime) -> Result<Arc<Jupyter>, Error> {
+    /// Who is signed in, if that is known.
+    pub(crate) fn account(&self) -> Result<Option<String>, Error> {
+        self.api.access.login().map(|login| login.account).map_err(|error| of_login(&error))
+    }
+
+    /// The place of a machine: the same one each time. `None` if Google has not given it an address yet.
+    pub(crate) async fn place(&self, runtime: &Runtime) -> Result<Option<Arc<Jupyter>>, Error> {
         let id = &runtime.id;
-        let connection = if let Some(connection) = &runtime.connection {
-            connection.clone()
-        } else {
+        let mut connection = runtime.connection.clone();
+        if connection.is_none() {
             if let Some(place) = self.open(id) {
-                return Ok(place);
+                return Ok(Some(place));
             }
             let machine = self.api.machine(id).await;
-            let machine = machine.map_err(|failure| failure.explain(Subject::Machine(id)))?;
-            machine.connection.ok_or_else(|| unusable(id, "has no address yet"))?
-        };
+            connection = machine.map_err(|failure| failure.explain(Subject::Machine(id)))?.connection;
+        }
+        let Some(connection) = connection else { return Ok(None) };
         let url = self.api.machine_address(&connection.url);
-        let url = url.ok_or_else(|| unusable(id, "has an address that is not one of Google's machines"))?;
+        let url = url.ok_or_else(|| {
+            let cause = format!("The address of the Colab machine {id} is not one of Google's machines.");
+            Error::new(ErrorKind::RemoteFailure, cause, NextStep::ReportBug)
+        })?;
         let mut places = self.places.lock();
         // A place that has found its machine gone does not look again.
         if let Some(open) = places.get(id).filter(|open| open.url == url && open.place.is_present()) {
-            return Ok(open.place.clone());
+            return Ok(Some(open.place.clone()));
         }
         let copies = self.copies(id);
         let (api, ledger) = (self.api.clone(), self.ledger.clone());
@@ -108,7 +116,7 @@ impl RunningMachines {
             }),
         });
         places.insert(id.clone(), Open { url, place: place.clone() });
-        Ok(place)
+        Ok(Some(place))
     }
 
     fn open(&self, id: &MachineId) -> Option<Arc<Jupyter>> {
@@ -131,32 +139,38 @@ impl RunningMachines {
     /// Ends a machine at shutdown, unless it is to be kept, another process uses it, or it works.
     pub(crate) async fn end_unused(&self, entry: &Entry) {
         let id = &entry.id;
-        if entry.keeps {
+        // Google would answer for another account that there is no such machine.
+        if entry.keeps || self.account().is_ok_and(|account| account != entry.account) {
             return;
         }
         let Some(_lock) = self.ledger.release(id) else { return };
-        if self.may_work(id).await {
-            if let Err(error) = self.ledger.keep(entry) {
-                tracing::warn!(%id, %error, "the record of a Colab machine cannot be written");
+        let problem = match self.is_busy(id).await {
+            Some(true) => {
+                // Otherwise, the next server would end it with itself.
+                self.ledger
+                    .keep(entry)
+                    .err()
+                    .map_or("it works".to_owned(), |error| format!("it works ({error})"))
             }
-            tracing::warn!(%id, kind = %entry.kind, "the Colab machine works, so it runs on, and may cost compute units");
-        } else if let Err(failure) = self.end(id).await {
-            let problem = failure.explain(Subject::Machine(id));
-            tracing::warn!(%id, problem = problem.cause, "the Colab machine was not stopped, and may cost compute units");
-        }
+            None => "it does not say whether it works".to_owned(),
+            Some(false) => match self.end(id).await {
+                Ok(()) => return,
+                Err(failure) => failure.explain(Subject::Machine(id)).cause,
+            },
+        };
+        tracing::warn!(%id, kind = %entry.kind, problem, "the Colab machine runs on, and may cost compute units");
     }
 
-    /// Whether code runs on a machine. One that does not say so in time may.
-    async fn may_work(&self, id: &MachineId) -> bool {
-        let Some(place) = self.open(id) else { return false };
+    /// Whether code runs on a machine. `None` if that cannot be found out in time.
+    async fn is_busy(&self, id: &MachineId) -> Option<bool> {
+        let Some(place) = self.open(id) else { return Some(false) };
         match timeout(KERNELS_TIMEOUT, place.kernels()).await {
-            Ok(Ok(kernels)) => kernels.iter().any(|kernel| kernel.description().state == KernelState::Busy),
-            Ok(Err(error)) => error.kind == ErrorKind::Timeout,
-            Err(_) => true,
+            Ok(Ok(kernels)) => {
+                Some(kernels.iter().any(|kernel| kernel.description().state == KernelState::Busy))
+            }
+            // The machine is known to be gone.
+            _ if !place.is_present() => Some(false),
+            _ => None,
         }
     }
-}
-
-fn unusable(id: &MachineId, problem: &str) -> Error {
-    Error::new(ErrorKind::RemoteFailure, format!("The Colab machine {id} {problem}."), NextStep::TryAgain)
 }

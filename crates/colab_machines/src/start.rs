@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::api::{MachineId, Runtime};
-use crate::failure::Subject;
+use crate::failure::{Failure, Subject};
 use crate::ledger::Entry;
 use crate::requests::NotCreated;
 use crate::running::RunningMachines;
@@ -61,13 +61,14 @@ impl Start {
     async fn create(&self) -> Result<Runtime, Error> {
         let Self { machines, kind, keeps, .. } = self;
         let id = MachineId::generate(kind);
-        let entry = Entry { id: id.clone(), kind: kind.clone(), keeps: *keeps, at: SystemTime::now() };
+        let (account, at) = (machines.account()?, SystemTime::now());
+        let entry = Entry { id: id.clone(), kind: kind.clone(), account, keeps: *keeps, at };
         machines.ledger.record(&entry).map_err(|error| {
             let cause = format!("The machine was not requested, because it cannot be recorded: {error}.");
             Error::new(ErrorKind::Unavailable, cause, "Free space in the state folder of Cellbridge.")
                 .with_source(error)
         })?;
-        self.report(format!("requesting a {kind} machine ({id}) from Google"));
+        self.report(format!("requesting the machine {id} ({kind}) from Google"));
         let report = |line| self.report(line);
         // A caller that has gone does not interrupt this: a machine cannot be ended before it is there.
         let created = tokio::select! {
@@ -109,14 +110,20 @@ impl Start {
 
     /// Waits until the Jupyter server on the machine answers.
     async fn boot(&self, runtime: &Runtime) -> Result<Arc<Jupyter>, Error> {
-        let place = self.machines.place(runtime).await?;
         let start = Instant::now();
         loop {
             let waited = start.elapsed();
             self.report(format!("waiting for the Jupyter server of {} ({} s)", runtime.id, waited.as_secs()));
-            let Err(error) = place.status().await else { return Ok(place) };
-            if waited > BOOT_TIMEOUT || !is_booting(&error) {
-                return Err(error);
+            let failure = match self.machines.place(runtime).await? {
+                Some(place) => match place.status().await {
+                    Ok(_) => return Ok(place),
+                    Err(error) if is_booting(&error) => Some(error),
+                    Err(error) => return Err(error),
+                },
+                None => None,
+            };
+            if waited > BOOT_TIMEOUT {
+                return Err(failure.unwrap_or_else(|| Failure::Unfinished.explain(Subject::Account)));
             }
             sleep(self.machines.api.pauses.boot).await;
         }

@@ -117,7 +117,7 @@ impl Fake {
     }
 
     pub(crate) fn http(&self) -> Http {
-        Http::new(self.google.clone(), &Proxies::default(), "tests/1").unwrap()
+        Http::new(self.google.clone(), &Proxies::default(), "tests/1")
     }
 
     /// Access with a stored login.
@@ -138,6 +138,10 @@ pub(crate) fn quick() -> Pauses {
 }
 
 impl State {
+    pub(crate) fn forget_script(&mut self) {
+        self.script.clear();
+    }
+
     pub(crate) fn add(&mut self, id: &str, variant: &str, accelerator: &str) {
         let spec = json!({ "variant": variant, "accelerator": accelerator, "shape": "SHAPE_STANDARD" });
         self.machines.insert(id.to_owned(), spec);

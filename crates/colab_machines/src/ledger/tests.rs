@@ -4,6 +4,7 @@ fn entry(id: &str) -> Entry {
     Entry {
         id: MachineId::parse(id).unwrap(),
         kind: MachineKind { variant: "GPU".into(), accelerator: Some("T4".into()), has_high_memory: false },
+        account: Some("ada@example.com".into()),
         keeps: false,
         at: UNIX_EPOCH + Duration::from_secs(1_000_000),
     }

@@ -159,7 +159,10 @@ async fn a_machine_whose_address_is_not_googles_gets_no_request_and_is_ended() {
     let setting = Setting::new().await;
     setting.fake.state().url = Some("https://example.com".into());
     let error = setting.machines.start(t4(), false).await.err().unwrap();
-    assert!(error.cause.contains("not one of Google's") && error.cause.contains("stopped again"), "{error}");
+    assert!(
+        error.cause.contains("is not one of Google's") && error.cause.contains("stopped again"),
+        "{error}"
+    );
     assert_eq!((setting.ids().len(), setting.records()), (0, 0));
 }
 
@@ -289,12 +292,17 @@ async fn a_machine_that_google_has_taken_is_forgotten() {
     assert_eq!(setting.records(), 0);
     // What may be on its way stays.
     let ledger = Ledger::new(setting.state.path());
-    let entry = |id, at| Entry { id: MachineId::parse(id).unwrap(), kind: t4(), keeps: false, at };
-    ledger.record(&entry("cellbridge-t4-1", SystemTime::now())).unwrap();
-    ledger.record(&entry("cellbridge-t4-2", SystemTime::UNIX_EPOCH)).unwrap();
+    let record = |id, account: &str, at| {
+        let (id, account) = (MachineId::parse(id).unwrap(), Some(account.to_owned()));
+        ledger.record(&Entry { id, kind: t4(), account, keeps: false, at }).unwrap();
+    };
+    record("cellbridge-t4-1", "ada@example.com", SystemTime::now());
+    record("cellbridge-t4-2", "ada@example.com", SystemTime::UNIX_EPOCH);
+    // Google does not list what another account has.
+    record("cellbridge-t4-3", "bob@example.com", SystemTime::UNIX_EPOCH);
     setting.machines.list().await.unwrap();
     let left: Vec<_> = ledger.entries().into_iter().map(|entry| entry.id.to_string()).collect();
-    assert_eq!(left, ["cellbridge-t4-1"]);
+    assert_eq!(left, ["cellbridge-t4-1", "cellbridge-t4-3"]);
 }
 
 #[tokio::test]
@@ -339,4 +347,52 @@ fn the_end_of_the_login_is_announced() {
     assert!(notices(&login, &[], login.signed_in + day).is_empty());
     let [notice] = <[String; 1]>::try_from(notices(&login, &[], login.signed_in + 6 * day)).unwrap();
     assert!(notice.contains("\"Testing\"") && notice.contains("1970-01-19 13:46 UTC"), "{notice}");
+}
+
+#[tokio::test]
+async fn a_machine_that_does_not_say_whether_it_works_runs_on_and_the_next_server_ends_it() {
+    let setting = Setting::new().await;
+    setting.machines.start(t4(), false).await.unwrap();
+    for _ in 0..2 {
+        setting.fake.script("GET /api/kernels", 500, "{}");
+    }
+    setting.machines.shutdown().await;
+    assert_eq!((setting.ids().len(), setting.records()), (1, 1));
+    setting.fake.state().forget_script();
+    let next = setting.other();
+    next.places().await.unwrap()[0].kernels().await.unwrap();
+    let list = next.list().await.unwrap();
+    assert_eq!(list.running[0].origin, MachineOrigin::Here { keeps: false });
+    next.shutdown().await;
+    assert_eq!((setting.ids().len(), setting.records()), (0, 0));
+}
+
+#[tokio::test]
+async fn a_machine_of_another_account_keeps_its_record() {
+    let setting = Setting::new().await;
+    setting.machines.start(t4(), false).await.unwrap();
+    let mut other = store::tests::login();
+    other.account = Some("bob@example.com".into());
+    Store::new(setting.state.path()).save(&other, &setting.fake.google).unwrap();
+    setting.machines.shutdown().await;
+    assert_eq!((setting.records(), setting.fake.count("DELETE")), (1, 0));
+}
+
+#[tokio::test]
+async fn a_machine_without_an_address_is_no_place_yet_and_a_start_waits_for_it() {
+    let setting = Setting::new().await;
+    setting.fake.state().add("r-1", "VARIANT_CPU", "NONE");
+    setting.fake.state().has_connections = false;
+    setting.fake.script("GET /v1beta/runtimes/r-1", 200, r#"{"name": "runtimes/r-1"}"#);
+    assert!(setting.machines.places().await.unwrap().is_empty());
+    assert_eq!(setting.machines.places().await.unwrap().len(), 1);
+    setting.fake.script("GET /v1/operations/", 200, r#"{"done": true}"#);
+    setting.fake.script("GET /v1beta/runtimes/cell", 200, r#"{"name": "runtimes/cellbridge-t4-1"}"#);
+    setting.fake.script("GET /v1beta/runtimes/cell", 200, r#"{"name": "runtimes/cellbridge-t4-1"}"#);
+    setting.fake.state().add("cellbridge-t4-1", "VARIANT_GPU", "T4");
+    let started = setting.machines.start(t4(), false).await.unwrap();
+    // Google chose another id than was requested.
+    assert_eq!(started.prefix(), "colab-vm:cellbridge-t4-1/");
+    let ids: Vec<_> = Ledger::new(setting.state.path()).entries().into_iter().map(|it| it.id).collect();
+    assert_eq!(ids, [MachineId::parse("cellbridge-t4-1").unwrap()]);
 }

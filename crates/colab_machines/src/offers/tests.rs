@@ -57,11 +57,11 @@ fn what_is_omitted_is_chosen() {
 fn what_cannot_be_had_names_what_can() {
     let (specs, account) = (specs(), account(Tier::Free));
     for (wanted, kind, said) in [
-        (wanted("", "H100", false), ErrorKind::Forbidden, "may not have a H100 machine"),
-        (wanted("", "P100", false), ErrorKind::InvalidArgument, "no \"P100\" machine"),
-        (wanted("TPU", "T4", false), ErrorKind::InvalidArgument, "no \"T4 TPU\" machine"),
-        (wanted("", "A100", true), ErrorKind::InvalidArgument, "no \"A100 with high RAM\" machine"),
-        (wanted("QPU", "", false), ErrorKind::InvalidArgument, "no \"QPU\" machine"),
+        (wanted("", "H100", false), ErrorKind::Forbidden, "may not have H100 machines"),
+        (wanted("", "P100", false), ErrorKind::InvalidArgument, "no \"P100\" machines"),
+        (wanted("TPU", "T4", false), ErrorKind::InvalidArgument, "no \"T4 TPU\" machines"),
+        (wanted("", "A100", true), ErrorKind::InvalidArgument, "no \"A100 with high RAM\" machines"),
+        (wanted("QPU", "", false), ErrorKind::InvalidArgument, "no \"QPU\" machines"),
     ] {
         let error = choose(&wanted, &specs, &account).unwrap_err();
         assert_eq!(error.kind, kind, "{error}");
