@@ -25,7 +25,7 @@ use std::time::Duration;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use notebook::visible;
 
-pub(crate) use colab_login::{ColabLogin, ColabVerb};
+pub(crate) use colab_login::{ColabLogin, ColabVerb, GoogleAt};
 use environment::variable_name;
 pub(crate) use environment::{either, given, variable};
 pub(crate) use export::Export;
@@ -226,6 +226,9 @@ pub(crate) struct Every {
     /// Never open a browser for the Colab tab, or for notebooks
     #[arg(long)]
     pub(crate) no_browser: bool,
+
+    #[command(flatten)]
+    pub(crate) google: GoogleAt,
 }
 
 #[derive(Debug, Args)]
@@ -300,22 +303,17 @@ pub(crate) struct Colab {
     #[arg(short = 'p', long)]
     pub(crate) enable_proxy: bool,
 
-    /// Not implemented: run code on a Colab runtime without a tab
+    /// Offer `runtime_execute_code`, which runs code on a Colab CPU machine, without a tab
+    ///
+    /// The first call starts the machine, which ends with this server. With this option you agree to that, even if the
+    /// machine uses your compute units; the answer of the first call reports it. Sign in first: `cellbridge colab login`.
     #[arg(short = 'r', long)]
     pub(crate) enable_runtime: bool,
 
-    /// Not implemented: the OAuth client for --enable-runtime
+    /// The JSON file of the OAuth client of the login for --enable-runtime [default: any login]
     #[arg(short = 'c', long, value_name = "FILE")]
     pub(crate) client_oauth_config: Option<PathBuf>,
-}
 
-impl Colab {
-    /// The option that is given and not built yet, if any.
-    pub(crate) fn not_built(&self) -> Option<&'static str> {
-        let options = [
-            (self.enable_runtime, "--enable-runtime"),
-            (self.client_oauth_config.is_some(), "--client-oauth-config"),
-        ];
-        options.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name)
-    }
+    #[command(flatten)]
+    pub(crate) google: GoogleAt,
 }

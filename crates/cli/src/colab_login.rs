@@ -58,7 +58,7 @@ fn store() -> anyhow::Result<Store> {
     Ok(Store::new(&state.context("there is no folder for the state of this program: HOME is not set")?))
 }
 
-fn http(google: Google) -> Result<Http, LoginError> {
+fn http(google: Google) -> Http {
     let reach = reach(None, NetworkTimeout::default());
     Http::new(google, &reach.proxies, &reach.agent)
 }
@@ -72,7 +72,7 @@ async fn login(options: &ColabLogin) -> anyhow::Result<bool> {
             None => bail!("No OAuth client is known. {}", words::next(Next::CreateClient)),
         },
     };
-    let http = http(google.clone())?;
+    let http = http(google.clone());
     let listener = Listener::bind().await.context("no port of 127.0.0.1 can be used for Google's answer")?;
     let attempt = SignIn::new(listener.port()).context("the system returned no random bytes")?;
     let address = attempt.address(&google, &client);
@@ -131,7 +131,7 @@ async fn status(google: Google) -> anyhow::Result<bool> {
         say(&words::not_signed_in())?;
         return Ok(false);
     };
-    match colab_machines::refresh(&http(google)?, &store, now).await {
+    match colab_machines::refresh(&http(google), &store, now).await {
         Ok(Some(login)) => {
             say(&words::status(&login, None, now))?;
             Ok(login.scopes.allow_machines())
@@ -148,7 +148,7 @@ async fn status(google: Google) -> anyhow::Result<bool> {
 }
 
 async fn logout(google: Google) -> anyhow::Result<bool> {
-    let revocation = colab_machines::revoke(&http(google)?, &store()?).await?;
+    let revocation = colab_machines::revoke(&http(google), &store()?).await?;
     say(&words::signed_out(&revocation))?;
     Ok(!matches!(revocation, Revocation::RemovedOnly(_)))
 }

@@ -59,6 +59,7 @@ pub(crate) async fn serve(options: Start) -> anyhow::Result<()> {
             commands: options.jupyterlab,
             ..::jupyter::Capabilities::default()
         },
+        machine: None,
     });
     let discovery = std::env::current_dir().ok().and_then(|folder| discovery_near(&folder));
     let connector: Arc<dyn Connector> =

@@ -1,5 +1,6 @@
 //! The commands for every place and for the Colab tab alone: connects the places to the transport.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,10 +8,11 @@ use ::jupyter::JupyterConnector;
 use anyhow::{Context as _, bail};
 use calls::permissions::{Group, Policy};
 use colab::{Listener, Settings};
+use colab_machines::{ColabMachines, Google, Http, Store};
 use environments::ProcessEnv;
 use local::KernelKeeping;
 use mcp::Server;
-use place::Place;
+use place::{Machines, Place, Relay};
 use rest::Secret;
 use tokio_util::sync::CancellationToken;
 #[cfg(unix)]
@@ -18,6 +20,7 @@ use tokio_util::task::AbortOnDropHandle;
 use workspace::Workspace;
 
 use crate::args::{self, Transport};
+use crate::colab_runtime::{ColabRuntime, RequiredLogin};
 use crate::colab_subset::ColabSubset;
 use crate::endpoint::{HttpEndpoint, serve_until_shutdown};
 use crate::jupyter::sources::{discovery_near, jupyter_place, reach, secrets_of, source_beside};
@@ -67,6 +70,7 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     let reach = reach(options.server.ca_file.clone(), options.network.network_timeout);
     let discovery = discovery_near(&root);
     let server = source.map(|source| jupyter_place(source, &reach, run_logs.clone()));
+    let machines = machines(options.google.addresses(), &state_env, &reach, run_logs.clone());
     let connector = JupyterConnector::new(reach, discovery, server.clone(), run_logs.clone());
 
     let shutdown = CancellationToken::new();
@@ -99,6 +103,9 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     let seen_tab = tab.clone();
     let others = others.into_iter().chain(has_tab.then(|| tab.place())).collect();
     let workspace = Workspace::with_places(first, others, settings, Some(connector));
+    if let Some(machines) = machines {
+        workspace.use_machines(machines);
+    }
     let history = history_folder(&state_env).filter(|_| !options.replies.recording.no_history);
     if let Some(folder) = &history {
         workspace.record_history(folder.clone());
@@ -123,6 +130,18 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     workspace.shutdown().await;
     let _ = tokio::time::timeout(TAB_SHUTDOWN_TIMEOUT, tabs).await;
     served
+}
+
+/// The Colab machines of whoever signs in. `None` if there is no folder for the login.
+fn machines(
+    google: Google,
+    env: &ProcessEnv,
+    reach: &rest::Options,
+    run_logs: Option<PathBuf>,
+) -> Option<Arc<dyn Machines>> {
+    let state = env.own_state_dir()?;
+    let http = Http::new(google, &reach.proxies, &reach.agent);
+    Some(ColabMachines::new(http, Store::new(&state), &state, reach.clone(), run_logs))
 }
 
 /// How kernels of the folder outlive this program.
@@ -169,13 +188,33 @@ pub(crate) async fn colab(options: args::Colab) -> anyhow::Result<()> {
         call_timeout: Some(options.call_timeout).filter(|timeout| !timeout.is_zero()),
         network_timeout: options.network.network_timeout,
     };
-    let (place, tabs) = colab::Colab::new(listener, token, Vec::new(), settings, shutdown.clone())?;
-    let tabs = tokio::spawn(serve_tabs(tabs, doctor::store_attempts(place.attempts(), process_env)));
+    let (tab, tabs) = colab::Colab::new(listener, token, Vec::new(), settings, shutdown.clone())?;
+    let attempts = tab.attempts();
+    let runtime = options.enable_runtime.then(|| colab_runtime(&options, &process_env, tab.clone())).transpose()?;
+    let tabs = tokio::spawn(serve_tabs(tabs, doctor::store_attempts(attempts, process_env)));
+    let relay: Arc<dyn Relay> = runtime.clone().map_or(tab, |runtime| runtime);
     let server =
-        Server::new(place).offering(serving.allowed.policy()).with_task_wait(serving.tasks.task_after);
+        Server::new(relay).offering(serving.allowed.policy()).with_task_wait(serving.tasks.task_after);
     let served = serve_until_shutdown(server, endpoint, "colab -- cellbridge colab", &shutdown).await;
+    if let Some(runtime) = runtime {
+        runtime.shutdown().await;
+    }
     let _ = tokio::time::timeout(TAB_SHUTDOWN_TIMEOUT, tabs).await;
     served
+}
+
+/// The tools of the tab, and the one that runs code on a machine.
+fn colab_runtime(
+    options: &args::Colab,
+    env: &ProcessEnv,
+    tab: Arc<dyn Relay>,
+) -> anyhow::Result<Arc<ColabRuntime>> {
+    let no_state = "--enable-runtime needs a folder for the state of this program: HOME is not set";
+    let (state, google) = (env.own_state_dir().context(no_state)?, options.google.addresses());
+    let reach = reach(None, options.network.network_timeout);
+    let machines = machines(google.clone(), env, &reach, None).context(no_state)?;
+    let (store, client) = (Store::new(&state), options.client_oauth_config.clone());
+    Ok(ColabRuntime::new(tab, machines, RequiredLogin { store, google, client })?)
 }
 
 /// Serves tabs; `keeping` goes on as long.

@@ -10,7 +10,7 @@ pub(crate) enum ColabVerb {
     /// Sign in to Google's Colab API with your own OAuth client
     ///
     /// Opens Google's page in a browser and waits five minutes for its answer. The login is stored in a file that only you can
-    /// read. No tool uses it yet: agents cannot use Colab machines without a tab in this version.
+    /// read. With it, agents can start Colab machines without a tab.
     Login(Box<ColabLogin>),
 
     /// Show who is signed in to Colab's API, until when, and what is missing

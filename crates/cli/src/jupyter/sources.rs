@@ -143,7 +143,7 @@ pub(crate) fn secrets_of(source: &Source) -> Vec<Secret> {
     let in_address = Address::parse(url).ok().and_then(|address| address.token);
     let given = match credentials {
         Credentials::Token(secret) | Credentials::Password(secret) => Some(secret.clone()),
-        Credentials::None | Credentials::Forwarded(_) => None,
+        Credentials::None | Credentials::Forwarded(_) | Credentials::Issued(_) => None,
     };
     in_address.into_iter().chain(given).collect()
 }
