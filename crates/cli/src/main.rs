@@ -4,6 +4,7 @@
 
 mod args;
 mod colab_login;
+mod colab_runtime;
 mod colab_subset;
 mod command_session;
 mod demo;
@@ -40,15 +41,6 @@ fn main() -> ExitCode {
     #[cfg(windows)]
     windows::inherit_standard_handles();
     let cli = Cli::read();
-    if let Some(Command::Colab(options)) = &cli.command
-        && let Some(option) = options.not_built()
-    {
-        note(&format!(
-            "cellbridge: {option}: running code on a Colab runtime without a tab is not implemented. Omit the \
-             option: the tools of the connected tab work without it."
-        ));
-        return ExitCode::from(2);
-    }
     // One thread: a call passes through several tasks, and waking another thread for each takes longer than its work.
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,

@@ -114,26 +114,12 @@ async fn options_that_cannot_be_served_are_named() -> Result<()> {
 }
 
 #[tokio::test]
-async fn options_that_are_not_built_yet_are_refused() -> Result<()> {
-    for (arguments, named) in [
-        (&["colab", "--enable-runtime"][..], "--enable-runtime"),
-        (&["colab", "-r"], "--enable-runtime"),
-        (&["colab", "--client-oauth-config", "secrets.json"], "--client-oauth-config"),
-        (&["colab", "-c", "secrets.json"], "--client-oauth-config"),
-    ] {
-        let (code, stderr) = run(arguments).await?;
-        assert_eq!(code, Some(2), "{arguments:?}: {stderr}");
-        assert!(stderr.contains(named) && stderr.contains("not implemented"), "{arguments:?}: {stderr}");
-    }
-    Ok(())
-}
-
-#[tokio::test]
 async fn options_of_the_original_are_accepted() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let folder_name = folder.path().to_string_lossy();
-    for proxy in ["--enable-proxy", "-p"] {
-        let mut agent = Agent::start(PROGRAM, &["colab", "--no-browser", proxy, "--log", &folder_name])?;
+    for options in [&["--enable-proxy"][..], &["-p", "-c", "missing.json"]] {
+        let arguments = [&["colab", "--no-browser", "--log", &folder_name], options].concat();
+        let mut agent = Agent::start(PROGRAM, &arguments)?;
         agent.initialize("2025-11-25").await?;
         Connection::ask(&mut agent).await?;
     }

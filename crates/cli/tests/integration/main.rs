@@ -8,6 +8,7 @@ mod bridge;
 mod budgets;
 mod colab_agents;
 mod colab_place;
+mod colab_runtime;
 mod colab_tabs;
 mod demo;
 mod doctor;
