@@ -39,7 +39,7 @@ pub(super) fn sections(project: &Project) -> Result<Vec<Section>> {
     let sections = [
         Section {
             title: "Tools of `cellbridge`",
-            introduction: "`cellbridge jupyter` lists the same without those of the group `colab`. `add_packages` is listed where the person can be asked, or with `--allow-install`.",
+            introduction: "`cellbridge jupyter` lists the same without those of the group `colab`. `add_packages` is listed where the person can be asked, or with `--allow-install`; `list_machines`, `start_machine` and `stop_machine` where somebody has signed in with `cellbridge colab login`.",
             tools: own,
         },
         Section {
@@ -65,7 +65,11 @@ struct Program<'a> {
 impl<'a> Program<'a> {
     fn of(project: &'a Project) -> Result<Self> {
         let folder = project.target.join("docs");
-        std::fs::create_dir_all(&folder).with_context(|| format!("{} can't be made", folder.display()))?;
+        // Tools that need a login are listed where there is one, whatever it holds.
+        let login = folder.join("state/cellbridge/colab/login.json");
+        let parent = login.parent().unwrap_or(&folder);
+        std::fs::create_dir_all(parent).with_context(|| format!("{} can't be made", parent.display()))?;
+        std::fs::write(&login, "{}").with_context(|| format!("{} can't be written", login.display()))?;
         Ok(Self { project, folder })
     }
 
@@ -102,6 +106,7 @@ impl<'a> Program<'a> {
             .current_dir(&self.folder)
             .env_clear()
             .env("HOME", &self.folder)
+            .env("XDG_STATE_HOME", self.folder.join("state"))
             .env("CELLBRIDGE_ALLOW_INSTALL", "true")
             .args(arguments);
         let mut ask = || -> Result<Value> {

@@ -70,6 +70,9 @@ const RULES: [Rule; 5] = [
             "notebook in jupyterlab",
             "google colab",
             "notebook to colab",
+            "colab machine",
+            "colab runtime",
+            "`cellbridge colab login`",
         ],
         modules: &[],
         advice: "this crate never names a place, so that a new place needs no change here; let cli or python \

@@ -1,0 +1,36 @@
+//! A copy on this computer of a notebook on a machine, which outlives the machine.
+
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use bytes::Bytes;
+use notebook::Notebook;
+
+use super::{ContentsStore, text};
+
+impl ContentsStore {
+    /// Keeps what was written to the machine. A copy that fails delays and fails no edit.
+    pub(super) async fn keep_copy(&self, written: &Notebook) {
+        let Some(machine) = &self.handle.machine else { return };
+        let Some(folder) = &machine.copies else { return };
+        let below = self.path.strip_prefix(machine.root).unwrap_or(&self.path).trim_start_matches('/');
+        let (file, text) = (folder.join(below), text(written));
+        let kept = match text {
+            Ok(text) => tokio::task::spawn_blocking(move || write(&file, &text)).await,
+            Err(error) => Ok(Err(io::Error::other(error))),
+        };
+        if let Ok(Err(error)) = kept {
+            tracing::warn!(%error, "a notebook of a machine could not be kept on this computer");
+        }
+    }
+}
+
+fn write(file: &Path, text: &Bytes) -> io::Result<()> {
+    let folder = file.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    std::fs::create_dir_all(folder)?;
+    // Temporary files are readable by their owner only.
+    let mut new = tempfile::NamedTempFile::new_in(folder)?;
+    new.write_all(text)?;
+    new.persist(file)?;
+    Ok(())
+}
