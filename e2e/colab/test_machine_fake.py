@@ -188,7 +188,7 @@ async def test_a_kernel_asks_the_page_and_loses_its_machine(google: Google) -> N
         await socket.send(running(ASKING))
         silent = await until(socket, "colab_request")
         assert silent["metadata"] == {"colab_request_type": "cell_display_stdin"}
-        assert "msg_id" not in silent["parent_header"]
+        assert silent["parent_header"] == {"session": "s"}
         asked = await until(socket, "colab_request")
         assert asked["content"]["request"] == {"authType": "dfs_ephemeral"}
         value = {"type": "colab_reply", "colab_msg_id": asked["metadata"]["colab_msg_id"], "error": "no Drive here"}

@@ -36,8 +36,8 @@ def ask(kind: str, request: Any = None, timeout: float | None = None) -> Any:
 
 def _send(kind: str, request: Any, metadata: dict[str, str]) -> None:
     kernel = get_ipython().kernel
-    # No id: the message belongs to the page, not to a cell.
-    parent = {"header": {"session": kernel.session.session}}
+    # The client whose code runs, but no id: the message does not belong to a cell.
+    parent = {"header": {"session": kernel.shell.parent_header["header"]["session"]}}
     kernel.session.send(
         kernel.iopub_socket,
         "colab_request",
