@@ -67,6 +67,11 @@ async fn requests_that_were_refused_together_share_a_renewal() {
     assert!(one == two && two == three && one != refused);
     assert_eq!(issuer.renewed(&refused).await.unwrap(), one);
     assert_eq!(setting.fake.count(GET), 2);
+    // A machine that starts refuses a token that is right.
+    setting.fake.state().keeps_token = true;
+    let renewed = tokio::join!(issuer.renewed(&one), issuer.renewed(&one));
+    assert!(renewed.0.unwrap() == one && renewed.1.unwrap() == one);
+    assert_eq!(setting.fake.count(GET), 3);
 }
 
 #[tokio::test]

@@ -93,3 +93,16 @@ fn accounts_are_named_as_far_as_they_are_known() {
     assert_eq!(account(Tier::ProPlus).title(), "ada@example.com (Colab Pro+)");
     assert_eq!(Account { name: None, tier: Tier::Other }.title(), "the signed-in Google account");
 }
+
+#[test]
+fn the_first_model_that_the_account_may_have_is_chosen() {
+    let mut specs = specs();
+    for spec in &mut specs {
+        spec.is_eligible &= spec.kind.accelerator.as_deref() != Some("T4");
+    }
+    let wanted = wanted("GPU", "", false);
+    assert_eq!(
+        choose(&wanted, &specs, &account(Tier::Pro)).unwrap().kind.to_string(),
+        "L4 GPU with high RAM"
+    );
+}
