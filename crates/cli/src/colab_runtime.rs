@@ -1,13 +1,14 @@
 //! `runtime_execute_code`, as colab-mcp had it in its runtime mode: runs code on a Colab machine, beside the tools of the tab.
 
-mod login;
 mod outputs;
 
+use std::path::{PathBuf, absolute};
 use std::sync::Arc;
 use std::time::Duration;
 
+use colab_machines::{Google, LoginError, OAuthClient, Store};
 use futures_util::FutureExt as _;
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, join};
 use place::{
     Answer, Call, Error, ErrorKind, KernelId, Machines, NextStep, Progress, Relay, Report, RunState, Tool,
     WantedMachine, progress,
@@ -15,30 +16,24 @@ use place::{
 use runs::Run;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
-use tokio::sync::{Mutex, oneshot, watch};
+use tokio::sync::{Mutex, watch};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 use workspace::{Session, Settings, Workspace};
 
-pub(crate) use login::RequiredLogin;
-
 const NAME: &str = "runtime_execute_code";
 const DESCRIPTION: &str = "Run Python code on a Colab machine without a browser tab. All calls share one kernel, so variables stay. \
     Returns the list of outputs in the format of notebooks (streams, displays, results, errors), or null if there are none.";
+const NO_INPUT: &str = "The code asked for input, which is not available here. Put the value into the code.";
+const NEW_KERNEL: &str =
+    "The kernel was shut down after the last call. This is a new kernel, without its variables.";
+
 /// How long an interrupted run may take to end.
 const INTERRUPT_TIMEOUT: Duration = Duration::from_secs(10);
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
-/// Time limit for ending the kernel at shutdown.
+/// Time limit for ending the kernel.
 const KERNEL_TIMEOUT: Duration = Duration::from_secs(3);
-
-const NO_INPUT: &str = "The code asked for input, which is not available here, so it was interrupted. Put the value into the code.";
-const NOT_STOPPED: &str = "The code did not stop after an interrupt. Later calls wait for it, until the person restarts this server.";
-const NEW_KERNEL: &str =
-    "The kernel was shut down after the last call. This is a new kernel, without its variables.";
-const MACHINE_GONE: &str =
-    "The Colab machine is gone: it was reclaimed or stopped. Its variables and files are lost.";
-const NEXT_MACHINE: &str = "Call runtime_execute_code again: the next call starts another machine. Run the code first on which yours depends.";
 
 /// The tools of the tab, and the tool of the machine.
 pub(crate) struct ColabRuntime {
@@ -61,6 +56,14 @@ struct Machine {
     kernel: Option<KernelId>,
     /// What the next answer has to say.
     notes: Vec<String>,
+}
+
+/// The login that the machine needs.
+pub(crate) struct RequiredLogin {
+    pub(crate) store: Store,
+    pub(crate) google: Google,
+    /// The file of its OAuth client. `None` for any.
+    pub(crate) client: Option<PathBuf>,
 }
 
 impl ColabRuntime {
@@ -128,9 +131,7 @@ impl Relay for ColabRuntime {
             let code = code(&call.params)?;
             let cancelled = self.runtime.closing.child_token();
             let _cancels_when_dropped = cancelled.clone().drop_guard();
-            let (runtime, (sender, answer)) = (self.runtime.clone(), oneshot::channel());
-            // A task of its own: after a cancelled call, a machine that starts is there for the next call, and the next call's
-            // code does not run before this call's code was interrupted.
+            let runtime = self.runtime.clone();
             let work = async move {
                 let mut count = 0.0;
                 let report = |line| {
@@ -140,10 +141,11 @@ impl Relay for ColabRuntime {
                         let _ = call.reports.try_send(Report::Progress(line));
                     }
                 };
-                let _ = sender.send(progress::follow(runtime.execute(code, &cancelled), report).await);
+                progress::follow(runtime.execute(code, &cancelled), report).await
             };
-            place::spawn(work.in_current_span());
-            answer.await.unwrap_or_else(|_| {
+            // In a task: after a cancelled call, a machine that starts is there for the next call, and the next call's code does
+            // not run before this call's code was interrupted.
+            tokio::spawn(work.in_current_span().boxed()).await.unwrap_or_else(|_| {
                 Err(Error::new(ErrorKind::Internal, "The call was aborted.", NextStep::ReportBug))
             })
         }
@@ -211,11 +213,16 @@ impl Runtime {
         }
         let asks_for_input = matches!(run.state(), RunState::WaitingForInput { .. });
         // At shutdown the kernel ends.
-        if !run.state().is_over() && !self.closing.is_cancelled() {
-            if let Err(error) = machine.session.workspace().runner().interrupt_run(run).await {
-                tracing::warn!(%error, "the code was not interrupted");
-            }
-            let _ = timeout(INTERRUPT_TIMEOUT, run.ended()).await;
+        if run.state().is_over() || self.closing.is_cancelled() {
+            return asks_for_input;
+        }
+        if let Err(error) = machine.session.workspace().runner().interrupt_run(run).await {
+            tracing::warn!(%error, "the code was not interrupted");
+        }
+        let is_over = timeout(INTERRUPT_TIMEOUT, run.ended()).await.is_ok();
+        if let Some(kernel) = run.kernel().filter(|_| asks_for_input && !is_over) {
+            // Code that asks again after each interrupt would block all later calls.
+            let _ = timeout(KERNEL_TIMEOUT, join(kernel.shutdown(), run.ended())).await;
         }
         asks_for_input
     }
@@ -240,21 +247,31 @@ impl Machine {
         self.kernel = kernel;
         notes.extend(view.notes);
         notes.extend(asked_for_input.then(|| NO_INPUT.to_owned()));
-        let is_error = match &view.state {
-            RunState::Done | RunState::Error { .. } | RunState::Interrupted => false,
-            state if state.is_over() => {
-                notes.push(format!("The code {}.", state.outcome()));
-                true
-            }
-            _ => {
-                notes.push(NOT_STOPPED.to_owned());
-                true
-            }
-        };
-        if self.is_gone() {
-            notes.push(format!("{MACHINE_GONE} {NEXT_MACHINE}"));
-        }
+        let is_error = !matches!(view.state, RunState::Done | RunState::Error { .. } | RunState::Interrupted);
+        notes.extend(is_error.then(|| format!("The code {}.", view.state.outcome())));
+        notes.extend(self.is_gone().then(|| machine_gone().to_string()));
         outputs::result(&view.outputs, notes, is_error)
+    }
+}
+
+impl RequiredLogin {
+    /// Fails if there is no login of the client. An MCP server opens no consent page by itself: nobody may be there to expect
+    /// it, and clients wait for a call less long than a consent can take.
+    fn check(&self) -> Result<(), Error> {
+        // Without a file, the machines find out whether somebody has signed in.
+        let Some(file) = &self.client else { return Ok(()) };
+        let file_name = absolute(file).unwrap_or_else(|_| file.clone());
+        let command = format!("cellbridge colab login --client-oauth-config \"{}\"", file_name.display());
+        let next = format!("Ask the person to run this in a terminal, then try again: {command}");
+        let failed =
+            |error: LoginError| Error::new(error.kind, error.cause, next.clone()).with_fault(error.fault);
+        let client = OAuthClient::read(file).map_err(failed)?;
+        let cause = match self.store.load(&self.google).map_err(failed)? {
+            Some(login) if login.client.id == client.id => return Ok(()),
+            Some(_) => "The login to Colab's API belongs to another OAuth client than --client-oauth-config.",
+            None => "Nobody is signed in to Colab's API.",
+        };
+        Err(Error::new(ErrorKind::Unauthorized, cause, next))
     }
 }
 
@@ -275,7 +292,10 @@ fn without_tools(error: Error) -> Error {
 }
 
 fn machine_gone() -> Error {
-    Error::new(ErrorKind::KernelGone, MACHINE_GONE, NEXT_MACHINE)
+    let cause = "The Colab machine is gone: it was reclaimed or stopped. Its variables and files are lost.";
+    let next =
+        format!("The next call of {NAME} starts another machine: run the code first on which yours depends.");
+    Error::new(ErrorKind::KernelGone, cause, next)
 }
 
 /// Nobody reads it.

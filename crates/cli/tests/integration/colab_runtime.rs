@@ -49,7 +49,7 @@ async fn without_a_login_the_answer_names_the_command() -> Result<()> {
     let (state_name, file_name) = (state.to_string_lossy(), file.to_string_lossy());
     let command = "cellbridge colab login --client-oauth-config";
     for (options, expected) in [
-        (&["-r"][..], format!("{command} FILE")),
+        (&["-r"][..], "`cellbridge colab login`".to_owned()),
         (&["-r", "-c", &file_name], format!("{command} \"{file_name}\"")),
         (&["-r", "-c", "missing.json"], "missing.json".to_owned()),
     ] {
