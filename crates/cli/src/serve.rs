@@ -12,7 +12,7 @@ use colab_machines::{ColabMachines, Google, Http, Store};
 use environments::ProcessEnv;
 use local::KernelKeeping;
 use mcp::Server;
-use place::{Machines, Place, Relay};
+use place::{Place, Relay};
 use rest::Secret;
 use tokio_util::sync::CancellationToken;
 #[cfg(unix)]
@@ -93,6 +93,9 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     };
     if let Some(frontend) = PageFrontend::of(&page_root, &state_env, &options) {
         folder.shown_by(frontend.clone());
+        if let Some(machines) = &machines {
+            machines.shown_by(frontend.clone());
+        }
         connector.shown_by(frontend);
     }
     let (first, others, machine): (Arc<dyn Place>, Vec<Arc<dyn Place>>, _) = match server {
@@ -133,12 +136,12 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
 }
 
 /// The Colab machines of whoever signs in. `None` if there is no folder for the login.
-fn machines(
+pub(crate) fn machines(
     google: Google,
     env: &ProcessEnv,
     reach: &rest::Options,
     run_logs: Option<PathBuf>,
-) -> Option<Arc<dyn Machines>> {
+) -> Option<Arc<ColabMachines>> {
     let state = env.own_state_dir()?;
     let http = Http::new(google, &reach.proxies, &reach.agent);
     Some(ColabMachines::new(http, Store::new(&state), &state, reach.clone(), run_logs))
@@ -190,7 +193,8 @@ pub(crate) async fn colab(options: args::Colab) -> anyhow::Result<()> {
     };
     let (tab, tabs) = colab::Colab::new(listener, token, Vec::new(), settings, shutdown.clone())?;
     let attempts = tab.attempts();
-    let runtime = options.enable_runtime.then(|| colab_runtime(&options, &process_env, tab.clone())).transpose()?;
+    let runtime =
+        options.enable_runtime.then(|| colab_runtime(&options, &process_env, tab.clone())).transpose()?;
     let tabs = tokio::spawn(serve_tabs(tabs, doctor::store_attempts(attempts, process_env)));
     let relay: Arc<dyn Relay> = runtime.clone().map_or(tab, |runtime| runtime);
     let server =

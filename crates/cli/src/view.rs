@@ -14,6 +14,7 @@ use ::jupyter::{ServerNotebook, Viewer};
 use anyhow::{Context as _, bail};
 use calls::permissions::{Group, Permission, Policy};
 use colab::{Browser, BrowserCommand};
+use colab_machines::Google;
 use connection::NetworkTimeout;
 use environments::ProcessEnv;
 use futures_util::FutureExt as _;
@@ -118,6 +119,7 @@ pub(crate) async fn show(path: &Path) {
             browser: browser(false),
             ca_file: None,
             network_timeout: NetworkTimeout::default(),
+            google: Google::default(),
         };
         frontend.show(shown).await.map_err(anyhow::Error::from)
     };
@@ -165,6 +167,7 @@ pub(crate) struct PageFrontend {
     /// How servers are reached.
     ca_file: Option<PathBuf>,
     network_timeout: NetworkTimeout,
+    google: Google,
 }
 
 impl PageFrontend {
@@ -178,7 +181,8 @@ impl PageFrontend {
         let ca_file = options.server.ca_file.clone();
         let network_timeout = options.network.network_timeout;
         let (root, process_env) = (root.to_path_buf(), process_env.clone());
-        Some(Arc::new(Self { root, process_env, browser, ca_file, network_timeout }))
+        let google = options.google.addresses();
+        Some(Arc::new(Self { root, process_env, browser, ca_file, network_timeout, google }))
     }
 
     async fn show(&self, shown: Shown) -> Result<(), Error> {
@@ -219,7 +223,12 @@ impl Frontend for PageFrontend {
 impl Viewer for PageFrontend {
     fn show(&self, notebook: ServerNotebook) -> Future<'_, ()> {
         async move {
-            let ServerNotebook { base, token, path, lab } = notebook;
+            let ServerNotebook { base, token, path, lab, machine } = notebook;
+            if let Some(machine) = machine {
+                let login = Login::to_machine(&machine, self.network_timeout, &self.google);
+                return Self::show(self, Shown { root: machine, notebook: Some(path), login: Some(login) })
+                    .await;
+            }
             if let Some(lab) = lab {
                 // The person may not be logged in. The browser reads this from a file that only they can read.
                 let login = token.map(|token| {

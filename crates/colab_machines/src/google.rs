@@ -45,6 +45,11 @@ impl Google {
         })
     }
 
+    /// The address of the stand-in, if there is one.
+    pub fn stand_in(&self) -> Option<String> {
+        self.is_on_loopback().then(|| self.api.clone())
+    }
+
     pub(crate) fn is_on_loopback(&self) -> bool {
         self.token != TOKEN
     }

@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 use chrono::{DateTime, Utc};
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join, join_all, try_join};
+use jupyter::Viewer;
 use place::{
     Error, ErrorKind, Future, Machine, MachineKind, MachineList, MachineOffer, MachineOrigin, Machines,
     NextStep, Place, StoppedMachine, WantedMachine, progress,
@@ -61,6 +62,11 @@ impl ColabMachines {
         let machines =
             Arc::new(RunningMachines::new(Api::new(http, access, pauses), own_state, reach, run_logs));
         Arc::new(Self { machines, starts: TaskTracker::new(), closing: CancellationToken::new() })
+    }
+
+    /// Shows notebooks of machines that are found from now on.
+    pub fn shown_by(&self, viewer: Arc<dyn Viewer>) {
+        let _ = self.machines.viewer.set(viewer);
     }
 
     fn login(&self) -> Result<Login, Error> {

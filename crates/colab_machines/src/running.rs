@@ -2,10 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
-use jupyter::{Capabilities, Jupyter, Settings, Source};
+use jupyter::{Capabilities, Jupyter, Settings, Source, Viewer};
 use parking_lot::Mutex;
 use place::{Error, ErrorKind, KernelState, NextStep, Place as _};
 use rest::{Credentials, Options};
@@ -31,6 +31,7 @@ pub(crate) struct RunningMachines {
     reach: Options,
     run_logs: Option<PathBuf>,
     places: Mutex<HashMap<MachineId, Open>>,
+    pub(crate) viewer: OnceLock<Arc<dyn Viewer>>,
 }
 
 struct Open {
@@ -47,6 +48,7 @@ impl RunningMachines {
             reach,
             run_logs,
             places: Mutex::default(),
+            viewer: OnceLock::new(),
         }
     }
 
@@ -115,6 +117,9 @@ impl RunningMachines {
                 copies: Some(copies),
             }),
         });
+        if let Some(viewer) = self.viewer.get() {
+            place.shown_by(viewer.clone());
+        }
         places.insert(id.clone(), Open { url, place: place.clone() });
         Ok(Some(place))
     }

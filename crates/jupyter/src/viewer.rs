@@ -17,6 +17,8 @@ pub struct ServerNotebook {
     pub path: String,
     /// The address of the notebook in the server's `JupyterLab`, without the token; `None` if the server has none.
     pub lab: Option<String>,
+    /// How the paths of the machine begin that the server is on, if somebody has it for a while.
+    pub machine: Option<String>,
 }
 
 /// What shows notebooks of servers on this machine, such as a browser.
@@ -41,6 +43,12 @@ impl LabOrViewer {
                 shown => return shown,
             }
         }
+        if self.handle.machine.is_some()
+            && let Some(base) = self.handle.base()
+        {
+            let (path, machine) = (path.to_string(), Some(self.prefix.as_str().to_owned()));
+            return self.viewer.show(ServerNotebook { base, token: None, path, lab: None, machine }).await;
+        }
         let path = self.prefix.strip_notebook(path)?;
         let addresses = |server: rest::Server| {
             let path = path.clone();
@@ -48,7 +56,7 @@ impl LabOrViewer {
         };
         let (base, lab) = self.handle.call(addresses).await?;
         let token = self.handle.address().and_then(|(_, token)| token);
-        self.viewer.show(ServerNotebook { base, token, path, lab }).await
+        self.viewer.show(ServerNotebook { base, token, path, lab, machine: None }).await
     }
 }
 

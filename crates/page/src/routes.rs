@@ -58,9 +58,10 @@ pub trait Hubs: Send + Sync + 'static {
     }
 
     /// Lets pages show another place, which the command that opens them describes.
-    fn add(&self, _place: Value) -> Result<(), Error> {
+    fn add(&self, _place: Value) -> place::Future<'_, ()> {
         let cause = "This program shows no other places.";
-        Err(Error::new(ErrorKind::Unsupported, cause, "Run `cellbridge view` with its address."))
+        let refusal = Error::new(ErrorKind::Unsupported, cause, "Run `cellbridge view` with its address.");
+        Box::pin(std::future::ready(Err(refusal)))
     }
 }
 
@@ -233,7 +234,7 @@ async fn action(State(hubs): AllHubs, Json(body): Json<Box<RawValue>>) -> Respon
 }
 
 async fn add_place(State(hubs): AllHubs, Json(place): Json<Value>) -> Response {
-    match hubs.add(place) {
+    match hubs.add(place).await {
         Ok(()) => Json(json!({})).into_response(),
         Err(error) => refused(&error),
     }

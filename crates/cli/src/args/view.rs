@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Places;
+use super::{GoogleAt, Places};
 
 #[derive(Debug, Args)]
 pub(crate) struct View {
@@ -28,4 +28,7 @@ pub(crate) struct View {
     /// Serve the page for `cellbridge view`, until all pages have been closed for ten minutes
     #[arg(long, hide = true, conflicts_with_all = ["path", "no_browser", "foreground"])]
     pub(crate) serve: bool,
+
+    #[command(flatten)]
+    pub(crate) google: GoogleAt,
 }

@@ -15,7 +15,7 @@ use mcp::HttpAuth;
 use page::TabServer;
 use page::{Hub, Hubs, Machine, Pages, Rights};
 use parking_lot::Mutex;
-use place::{Error, ErrorKind, NextStep, Place};
+use place::{Error, ErrorKind, Future, NextStep, Place};
 use rest::Secret;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -62,7 +62,7 @@ pub(super) async fn run(process_env: &ProcessEnv, shown: Option<(&Shown, Browser
     let folders = Arc::new(Folders::new(process_env));
     let pages = folders.pages.clone();
     if let Some(login) = shown.as_ref().and_then(|(shown, _)| shown.login.clone()) {
-        folders.add_server(login)?;
+        folders.add_server(login).await?;
     }
     let auth = HttpAuth::new(Some(address.token.clone()), [], false);
     let serving = mcp::serve_page(folders.clone(), listener, auth, shutdown.clone());
@@ -81,7 +81,7 @@ pub(super) async fn run(process_env: &ProcessEnv, shown: Option<(&Shown, Browser
     }
     drop(file);
     let mut hubs: Vec<_> = folders.hubs.lock().values().cloned().collect();
-    hubs.extend(folders.servers.lock().values().map(|(_, hub)| hub.clone()));
+    hubs.extend(folders.servers.lock().values().map(|shared| shared.hub.clone()));
     futures_util::future::join_all(hubs.iter().map(|hub| hub.shutdown())).await;
     Ok(())
 }
@@ -153,7 +153,14 @@ struct Folders {
     pages: Arc<Pages>,
     hubs: Mutex<HashMap<PathBuf, Arc<Hub>>>,
     /// Those of Jupyter servers, by address.
-    servers: Mutex<HashMap<String, (Login, Arc<Hub>)>>,
+    servers: Mutex<HashMap<String, Shared>>,
+}
+
+/// A Jupyter server that pages show.
+struct Shared {
+    login: Login,
+    place: Arc<dyn Place>,
+    hub: Arc<Hub>,
 }
 
 impl Folders {
@@ -203,12 +210,13 @@ impl Folders {
     }
 
     /// Lets pages show a Jupyter server.
-    fn add_server(&self, login: Login) -> anyhow::Result<()> {
-        let mut servers = self.servers.lock();
-        if servers.get(&login.url).is_none_or(|(known, _)| *known != login) {
-            let place = login.place().map_err(anyhow::Error::msg)?;
-            let hub = self.hub_with(place.clone(), machine::of_server(place, run_logs(&self.process_env)));
-            servers.insert(login.url.clone(), (login, hub));
+    async fn add_server(&self, login: Login) -> anyhow::Result<()> {
+        let is_known = |known: &Shared| known.login == login && known.place.is_present();
+        if !self.servers.lock().get(&login.url).is_some_and(is_known) {
+            let place = login.place().await?;
+            let machine = machine::of_server(place.clone(), run_logs(&self.process_env));
+            let hub = self.hub_with(place.clone(), machine);
+            self.servers.lock().insert(login.url.clone(), Shared { login, place, hub });
         }
         Ok(())
     }
@@ -216,8 +224,8 @@ impl Folders {
 
 impl Hubs for Folders {
     fn hub(&self, root: &str) -> Result<Arc<Hub>, Error> {
-        if let Some((_, hub)) = self.servers.lock().get(root) {
-            return Ok(hub.clone());
+        if let Some(shared) = self.servers.lock().get(root) {
+            return Ok(shared.hub.clone());
         }
         let root = Path::new(root);
         let found = if root.is_absolute() {
@@ -236,15 +244,16 @@ impl Hubs for Folders {
         TabServer::of(root, &self.pages)
     }
 
-    fn add(&self, place: serde_json::Value) -> Result<(), Error> {
-        let added =
-            serde_json::from_value(place).map_err(Into::into).and_then(|login| self.add_server(login));
-        added.map_err(|error: anyhow::Error| {
-            Error::new(
-                ErrorKind::InvalidArgument,
-                format!("The server cannot be shown: {error:#}."),
-                NextStep::ReportBug,
-            )
+    fn add(&self, place: serde_json::Value) -> Future<'_, ()> {
+        Box::pin(async move {
+            let added = async { self.add_server(serde_json::from_value(place)?).await };
+            added.await.map_err(|error: anyhow::Error| {
+                Error::new(
+                    ErrorKind::InvalidArgument,
+                    format!("The server cannot be shown: {error:#}."),
+                    NextStep::ReportBug,
+                )
+            })
         })
     }
 }
@@ -282,13 +291,13 @@ mod tests {
         let (folders, url) = (folders(), "http://127.0.0.1:9/");
         let login = |token: &str| serde_json::json!({ "url": url, "token": token, "network_timeout": 1.0 });
         assert!(folders.hub(url).is_err());
-        folders.add(login("a")).unwrap();
+        folders.add(login("a")).await.unwrap();
         let first = folders.hub(url).unwrap();
-        folders.add(login("a")).unwrap();
+        folders.add(login("a")).await.unwrap();
         assert!(Arc::ptr_eq(&first, &folders.hub(url).unwrap()));
-        folders.add(login("b")).unwrap();
+        folders.add(login("b")).await.unwrap();
         assert!(!Arc::ptr_eq(&first, &folders.hub(url).unwrap()), "another person's token");
-        assert!(folders.add(serde_json::json!({ "url": url })).is_err());
+        assert!(folders.add(serde_json::json!({ "url": url })).await.is_err());
         assert!(folders.hub("http://127.0.0.1:10/").is_err());
     }
 

@@ -3,19 +3,25 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ::jupyter::{Jupyter, Source};
-use anyhow::Context as _;
+use ::jupyter::Source;
+use anyhow::{Context as _, bail};
+use colab_machines::Google;
 use connection::NetworkTimeout;
-use place::Place as _;
+use place::{Machines as _, Place};
 use rest::{Address, Credentials, Secret};
 use serde::{Deserialize, Serialize};
 
 use super::address;
 use crate::args::{JupyterServer, View};
 use crate::jupyter::sources::{discovery_near, jupyter_place, reach, source_beside};
+use crate::process::process_env;
+use crate::serve::machines;
 
 /// Begins the path of a notebook on a server, or is the whole path of one that is running on this machine.
 const SERVER: &str = "jupyter:";
+const NO_HOME: &str = "there is no folder for the state of this program: HOME is not set";
+/// Begins the path of a notebook on a Colab machine.
+const MACHINE: &str = "colab-vm:";
 
 /// What the page shows.
 pub(super) struct Shown {
@@ -35,6 +41,12 @@ pub(super) struct Login {
     password: Option<String>,
     ca_file: Option<PathBuf>,
     network_timeout: f64,
+    /// How the paths begin of the machine that the server is on. The login to the account of the machines is used then.
+    #[serde(default)]
+    pub(super) machine: Option<String>,
+    /// For tests: what stands in for Google.
+    #[serde(default)]
+    google: Option<String>,
 }
 
 impl Shown {
@@ -42,6 +54,9 @@ impl Shown {
     pub(super) async fn of(options: &View) -> anyhow::Result<Self> {
         let path = options.path.as_deref();
         let text = path.and_then(Path::to_str).unwrap_or_default();
+        if text.starts_with(MACHINE) {
+            return Self::on_machine(text, options).await;
+        }
         let is_address = text.starts_with("http://") || text.starts_with("https://");
         let is_named = path.is_none() && options.places.server.jupyter_url.is_some();
         if is_address || is_named || text.starts_with(SERVER) {
@@ -93,6 +108,30 @@ impl Shown {
         Ok(Self { root: base, notebook, login: Some(login) })
     }
 
+    /// `colab-vm:ID/a.ipynb`; without an id, the machine that runs.
+    async fn on_machine(text: &str, options: &View) -> anyhow::Result<Self> {
+        let google = options.google.addresses();
+        let places = machines(google.clone(), &process_env(), &reach(None, NetworkTimeout::default()), None);
+        let places = places.context(NO_HOME)?.places().await?;
+        let named = places.iter().find(|place| text.starts_with(place.prefix().trim_end_matches('/')));
+        let place = match (named, places.as_slice()) {
+            (Some(named), _) => named,
+            (None, [only]) => only,
+            (None, []) => bail!("no Colab machine runs"),
+            (None, several) => {
+                let names: Vec<_> = several.iter().map(|place| place.prefix()).collect();
+                bail!("name one of the Colab machines that run: {}", names.join(", "));
+            }
+        };
+        let prefix = place.prefix();
+        let rest = text.strip_prefix(prefix.trim_end_matches('/')).or(text.strip_prefix(MACHINE));
+        let notebook = rest.map(|rest| rest.trim_start_matches('/')).filter(|rest| !rest.is_empty());
+        let notebook = notebook.map(|rest| format!("{prefix}{rest}"));
+        let timeout = options.places.network.network_timeout;
+        let login = Login::to_machine(prefix, timeout, &google);
+        Ok(Self { root: prefix.to_owned(), notebook, login: Some(login) })
+    }
+
     /// A folder of this machine, which browsers must not be searched in.
     pub(super) fn folder(&self) -> &Path {
         Path::new(if self.login.is_some() { "." } else { &self.root })
@@ -119,18 +158,39 @@ impl Login {
     ) -> Self {
         let token = token.map(|token| token.expose().to_owned());
         let network_timeout = timeout.duration().as_secs_f64();
-        Self { url: base.to_owned(), token, password: None, ca_file, network_timeout }
+        Self {
+            url: base.to_owned(),
+            token,
+            password: None,
+            ca_file,
+            network_timeout,
+            machine: None,
+            google: None,
+        }
     }
 
-    /// The server as a place. Contacts nothing yet.
-    pub(super) fn place(&self) -> Result<Arc<Jupyter>, &'static str> {
+    /// The server on the machine whose paths begin so.
+    pub(super) fn to_machine(prefix: &str, timeout: NetworkTimeout, google: &Google) -> Self {
+        let (machine, google) = (Some(prefix.to_owned()), google.stand_in());
+        Self { machine, google, ..Self::by_token(prefix, None, None, timeout) }
+    }
+
+    /// The server as a place. Contacts it only to find a machine.
+    pub(super) async fn place(&self) -> anyhow::Result<Arc<dyn Place>> {
+        let timeout = NetworkTimeout::from_seconds(self.network_timeout).map_err(anyhow::Error::msg)?;
+        let reach = reach(self.ca_file.clone(), timeout);
+        if let Some(machine) = &self.machine {
+            let google = self.google.as_deref().and_then(Google::on_loopback).unwrap_or_default();
+            let places = machines(google, &process_env(), &reach, None).context(NO_HOME)?.places().await?;
+            let found = places.into_iter().find(|place| place.prefix() == machine);
+            return found.context("the machine does not run any longer");
+        }
         let secret = |text: &Option<String>| text.clone().and_then(Secret::new);
         let credentials = match (secret(&self.password), secret(&self.token)) {
             (Some(password), _) => Credentials::Password(password),
             (None, Some(token)) => Credentials::Token(token),
             (None, None) => Credentials::None,
         };
-        let reach = reach(self.ca_file.clone(), NetworkTimeout::from_seconds(self.network_timeout)?);
         // Runs of earlier programs stay with the next one that an agent uses.
         Ok(jupyter_place(Source::Given { url: self.url.clone(), credentials }, &reach, None))
     }
