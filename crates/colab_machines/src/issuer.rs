@@ -3,7 +3,6 @@
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use futures_util::FutureExt as _;
@@ -17,9 +16,13 @@ use crate::failure::Failure;
 use crate::ledger::Ledger;
 use crate::requests::Api;
 
-/// How soon after a request for a token the next one may follow, unless the proxy has refused the token of a machine that is there. A
-/// clock that is fast would cause one before each request to the machine.
+/// How long an answer of Google's about a machine counts, unless the proxy refuses the token. A clock that is fast would cause a
+/// request to Google before each one to the machine.
 const PAUSE: Duration = Duration::from_secs(30);
+/// The same, if the proxy refuses the token.
+const SHORT_PAUSE: Duration = Duration::from_secs(3);
+/// A refused token that is younger is right: the machine is starting. Google issues another one each time that it is asked.
+const YOUNG: Duration = Duration::from_secs(60);
 
 /// Issues the tokens of a machine at one address.
 pub(crate) struct Issuer {
@@ -32,16 +35,18 @@ pub(crate) struct Issuer {
     copies: PathBuf,
     /// Held during a renewal, so that there is one at a time.
     held: Mutex<Held>,
-    /// How many renewals have ended, for those who have waited for one.
-    renewals: AtomicU64,
 }
 
 struct Held {
     token: Secret,
     expires: SystemTime,
+    /// When Google issued it.
+    issued: SystemTime,
+    /// When Google answered last, and how.
     asked: SystemTime,
-    /// How the last renewal ended.
     last: Result<(), RestError>,
+    /// Whether the proxy refused a young token then.
+    is_starting: bool,
 }
 
 impl fmt::Debug for Issuer {
@@ -61,19 +66,22 @@ impl Issuer {
         connection: Connection,
     ) -> Self {
         let Connection { token, expires, .. } = connection;
-        let held = Held { token, expires, asked: SystemTime::now(), last: Ok(()) };
-        Self { api, ledger, id, url, copies, held: Mutex::new(held), renewals: AtomicU64::new(0) }
+        let now = SystemTime::now();
+        let held = Held { token, expires, issued: now, asked: now, last: Ok(()), is_starting: false };
+        Self { api, ledger, id, url, copies, held: Mutex::new(held) }
     }
 
-    /// Asks Google for a token, and returns the one that is valid then. Without a valid one, the request is repeated if that may help.
-    async fn renew(&self, held: &mut Held, is_valid: bool) -> Result<Secret, RestError> {
-        held.asked = SystemTime::now();
+    /// Asks Google for a token. Without a valid one, the request is repeated if that may help.
+    async fn renew(&self, held: &mut Held, is_valid: bool) -> Result<(), RestError> {
         let machine =
             if is_valid { self.api.machine_once(&self.id).await } else { self.api.machine(&self.id).await };
+        held.asked = SystemTime::now();
+        held.is_starting = false;
         held.last = match machine {
             Ok(machine) => match machine.connection {
                 Some(connection) if self.is_here(&connection) => {
-                    (held.token, held.expires) = (connection.token, connection.expires);
+                    (held.token, held.expires, held.issued) =
+                        (connection.token, connection.expires, held.asked);
                     Ok(())
                 }
                 // Another address is that of another computer: what this place knows does not exist there.
@@ -83,8 +91,7 @@ impl Issuer {
             },
             Err(failure) => Err(self.explain(&failure)),
         };
-        self.renewals.fetch_add(1, Ordering::Relaxed);
-        held.last.clone().map(|()| held.token.clone())
+        held.last.clone()
     }
 
     fn is_here(&self, connection: &Connection) -> bool {
@@ -107,14 +114,18 @@ impl Issuer {
 }
 
 impl Held {
-    /// Whether Google was asked just now. Fails if it knew of no machine then.
-    fn is_new(&self, now: SystemTime) -> Result<bool, RestError> {
-        let is_new = now.duration_since(self.asked).is_ok_and(|age| age < PAUSE);
+    /// Whether Google has answered within this time. Fails if it knew of no machine not long ago.
+    fn is_known(&self, now: SystemTime, age: Duration) -> Result<bool, RestError> {
+        let is_younger = |age| is_younger(self.asked, now, age);
         match &self.last {
-            Err(gone) if gone.kind == Kind::Gone && is_new => Err(gone.clone()),
-            _ => Ok(is_new),
+            Err(gone) if gone.kind == Kind::Gone && is_younger(PAUSE) => Err(gone.clone()),
+            _ => Ok(is_younger(age)),
         }
     }
+}
+
+fn is_younger(time: SystemTime, now: SystemTime, age: Duration) -> bool {
+    now.duration_since(time).is_ok_and(|it| it < age)
 }
 
 impl TokenIssuer for Issuer {
@@ -131,29 +142,33 @@ impl TokenIssuer for Issuer {
             }
             let mut held = self.held.lock().await;
             let now = SystemTime::now();
-            let is_new = held.is_new(now)?;
-            if now + EARLY < held.expires || is_new {
+            let is_known = held.is_known(now, PAUSE)?;
+            if now + EARLY < held.expires || is_known {
                 return Ok(held.token.clone());
             }
             let is_valid = now < held.expires;
             match self.renew(&mut held, is_valid).await {
-                Err(error) if error.kind != Kind::Gone && is_valid => Ok(held.token.clone()),
-                renewed => renewed,
+                Err(error) if error.kind == Kind::Gone || !is_valid => Err(error),
+                _ => Ok(held.token.clone()),
             }
         }
         .boxed()
     }
 
     fn renewed<'a>(&'a self, refused: &'a Secret) -> BoxFuture<'a, Result<Secret, RestError>> {
-        async {
-            let before = self.renewals.load(Ordering::Relaxed);
+        async move {
             let mut held = self.held.lock().await;
-            let is_shared = self.renewals.load(Ordering::Relaxed) != before;
-            if is_shared || (held.token != *refused && held.last.is_ok()) {
-                return held.last.clone().map(|()| held.token.clone());
+            let now = SystemTime::now();
+            if held.is_known(now, SHORT_PAUSE)? {
+                held.last.clone()?;
+            } else if held.token == *refused || held.last.is_err() {
+                let is_starting = is_younger(held.issued, now, YOUNG);
+                self.renew(&mut held, false).await?;
+                held.is_starting = is_starting;
             }
-            held.is_new(SystemTime::now())?;
-            self.renew(&mut held, false).await
+            // The token that was refused says that the machine is starting; the next request has the new one.
+            let token = if held.is_starting { refused } else { &held.token };
+            Ok(token.clone())
         }
         .boxed()
     }

@@ -40,8 +40,6 @@ pub(crate) struct State {
     pub(crate) access_lifetime: u64,
     pub(crate) proxy_lifetime: u64,
     proxy: usize,
-    /// Whether Google stands by the token that it has issued.
-    pub(crate) keeps_token: bool,
     /// How often operations are pending.
     pub(crate) pending: usize,
     pub(crate) kernels: Value,
@@ -73,7 +71,6 @@ impl Fake {
             access_lifetime: 3599,
             proxy_lifetime: 3600,
             proxy: 0,
-            keeps_token: false,
             pending: 1,
             kernels: json!([]),
             tier: "SUBSCRIPTION_TIER_FREE",
@@ -237,7 +234,7 @@ impl State {
     fn machine(&mut self, id: &str, has_connection: bool) -> Value {
         let mut machine = json!({ "name": format!("runtimes/{id}"), "runtimeSpec": self.machines[id] });
         if has_connection {
-            self.proxy += usize::from(!self.keeps_token);
+            self.proxy += 1;
             let expires = SystemTime::now() + Duration::from_secs(self.proxy_lifetime);
             machine["connectionInfo"] = json!({
                 "url": self.url.as_ref().unwrap_or(&self.base),

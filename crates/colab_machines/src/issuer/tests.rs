@@ -22,11 +22,18 @@ impl Setting {
         Self { fake, issuer, state }
     }
 
-    /// The token that is held ends then.
+    /// The token that is held ends then, and was issued long ago.
     async fn ends_in(&self, seconds: u64) {
         let mut held = self.issuer.held.lock().await;
         held.expires = SystemTime::now() + Duration::from_secs(seconds);
-        held.asked = SystemTime::UNIX_EPOCH;
+        (held.issued, held.asked) = (SystemTime::UNIX_EPOCH, SystemTime::UNIX_EPOCH);
+    }
+
+    /// Some seconds pass.
+    async fn pass(&self, seconds: u64) {
+        let mut held = self.issuer.held.lock().await;
+        held.issued -= Duration::from_secs(seconds);
+        held.asked -= Duration::from_secs(seconds);
     }
 }
 
@@ -62,16 +69,32 @@ async fn requests_that_were_refused_together_share_a_renewal() {
     let setting = Setting::new().await;
     let issuer = &setting.issuer;
     let refused = issuer.token().await.unwrap();
+    setting.ends_in(3000).await;
     let renewed = tokio::join!(issuer.renewed(&refused), issuer.renewed(&refused), issuer.renewed(&refused));
     let (one, two, three) = (renewed.0.unwrap(), renewed.1.unwrap(), renewed.2.unwrap());
-    assert!(one == two && two == three && one != refused);
+    assert!(one == two && two == three && one.expose() == "proxy-2-hush");
+    setting.pass(50).await;
     assert_eq!(issuer.renewed(&refused).await.unwrap(), one);
     assert_eq!(setting.fake.count(GET), 2);
-    // A machine that starts refuses a token that is right.
-    setting.fake.state().keeps_token = true;
-    let renewed = tokio::join!(issuer.renewed(&one), issuer.renewed(&one));
-    assert!(renewed.0.unwrap() == one && renewed.1.unwrap() == one);
-    assert_eq!(setting.fake.count(GET), 3);
+}
+
+#[tokio::test]
+async fn a_young_token_that_is_refused_says_that_the_machine_starts() {
+    let setting = Setting::new().await;
+    let issuer = &setting.issuer;
+    let refused = issuer.token().await.unwrap();
+    assert_eq!(issuer.renewed(&refused).await.unwrap(), refused);
+    assert_eq!(setting.fake.count(GET), 1);
+    // Google is asked again from time to time.
+    setting.pass(4).await;
+    let renewed = tokio::join!(issuer.renewed(&refused), issuer.renewed(&refused));
+    assert!(renewed.0.unwrap() == refused && renewed.1.unwrap() == refused);
+    assert_eq!(setting.fake.count(GET), 2);
+    assert_eq!(issuer.token().await.unwrap().expose(), "proxy-2-hush");
+    // One that was not refused long ago is replaced.
+    let refused = issuer.token().await.unwrap();
+    setting.pass(61).await;
+    assert_eq!(issuer.renewed(&refused).await.unwrap().expose(), "proxy-3-hush");
 }
 
 #[tokio::test]
@@ -87,6 +110,10 @@ async fn a_token_is_used_to_its_end_if_google_does_not_answer() {
     }
     let error = setting.issuer.token().await.unwrap_err();
     assert_eq!(error.kind, Kind::Unreachable);
+    // Others share the failure.
+    let refused = Secret::new("proxy-1-hush").unwrap();
+    assert_eq!(setting.issuer.renewed(&refused).await, Err(error));
+    assert_eq!(setting.fake.count(GET), 5);
 }
 
 #[tokio::test]
@@ -94,6 +121,7 @@ async fn a_machine_that_is_gone_is_said_with_what_is_lost_and_not_asked_for_at_o
     let setting = Setting::new().await;
     let refused = setting.issuer.token().await.unwrap();
     setting.fake.state().machines.clear();
+    setting.pass(4).await;
     let state = setting.state.path().to_str().unwrap();
     let (one, other) = tokio::join!(setting.issuer.renewed(&refused), setting.issuer.renewed(&refused));
     for error in [one.unwrap_err(), other.unwrap_err(), setting.issuer.token().await.unwrap_err()] {
@@ -113,6 +141,7 @@ async fn another_address_is_another_machine_and_gets_no_token() {
     for url in ["http://127.0.0.1:9", "https://example.com"] {
         let setting = Setting::new().await;
         let refused = setting.issuer.token().await.unwrap();
+        setting.pass(4).await;
         setting.fake.state().url = Some(url.to_owned());
         let error = setting.issuer.renewed(&refused).await.unwrap_err();
         assert_eq!(error.kind, Kind::Gone, "{url}");
@@ -124,6 +153,7 @@ async fn another_address_is_another_machine_and_gets_no_token() {
 async fn a_dead_login_is_not_a_lost_machine() {
     let setting = Setting::new().await;
     let refused = setting.issuer.token().await.unwrap();
+    setting.pass(4).await;
     std::fs::remove_file(setting.state.path().join("colab/login.json")).unwrap();
     let error = setting.issuer.renewed(&refused).await.unwrap_err();
     assert_eq!(error.kind, Kind::Unauthorized);
