@@ -17,7 +17,7 @@ use runs::Run;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, watch};
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 use workspace::{Session, Settings, Workspace};
@@ -31,7 +31,6 @@ const NEW_KERNEL: &str =
 
 /// How long an interrupted run may take to end.
 const INTERRUPT_TIMEOUT: Duration = Duration::from_secs(10);
-const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 /// Time limit for ending the kernel.
 const KERNEL_TIMEOUT: Duration = Duration::from_secs(3);
 
@@ -75,12 +74,14 @@ impl ColabRuntime {
     ) -> serde_json::Result<Arc<Self>> {
         let definition = to_raw_value(&json!({
             "name": NAME,
+            "title": "Run code on a Colab machine",
             "description": DESCRIPTION,
             "inputSchema": {
                 "type": "object",
                 "properties": { "code": { "type": "string", "description": "The code to run" } },
                 "required": ["code"],
             },
+            "annotations": { "readOnlyHint": false, "destructiveHint": true, "idempotentHint": false, "openWorldHint": true },
         }))?;
         let (machine, closing) = (Mutex::default(), CancellationToken::new());
         let runtime = Arc::new(Runtime { machines, login, machine, closing });
@@ -201,15 +202,9 @@ impl Runtime {
 
     /// Waits until the run is over, or interrupts it. Returns whether its code has asked for input.
     async fn follow(&self, machine: &Machine, run: &Run, cancelled: &CancellationToken) -> bool {
-        loop {
-            tokio::select! {
-                () = run.settled() => break,
-                () = cancelled.cancelled() => break,
-                () = sleep(PROGRESS_INTERVAL) => {}
-            }
-            let (seconds, activity) = (run.view().elapsed.as_secs(), run.activity());
-            let activity = if activity.is_empty() { "running" } else { &activity };
-            progress::report(format!("{activity} ({seconds} s)"));
+        tokio::select! {
+            () = run.settled() => {}
+            () = cancelled.cancelled() => {}
         }
         let asks_for_input = matches!(run.state(), RunState::WaitingForInput { .. });
         // At shutdown the kernel ends.
