@@ -19,9 +19,10 @@ use crate::requests::Api;
 /// How long an answer of Google's about a machine counts, unless the proxy refuses the token. A clock that is fast would cause a
 /// request to Google before each one to the machine.
 const PAUSE: Duration = Duration::from_secs(30);
-/// The same, if the proxy refuses the token.
+/// The same, if the proxy refuses the tokens of a machine that starts.
 const SHORT_PAUSE: Duration = Duration::from_secs(3);
-/// A refused token that is younger is right: the machine is starting. Google issues another one each time that it is asked.
+/// If the proxy refuses a token that replaced a refused one, and that is younger, the machine is starting. Google issues another one each
+/// time that it is asked.
 const YOUNG: Duration = Duration::from_secs(60);
 
 /// Issues the tokens of a machine at one address.
@@ -45,7 +46,9 @@ struct Held {
     /// When Google answered last, and how.
     asked: SystemTime,
     last: Result<(), RestError>,
-    /// Whether the proxy refused a young token then.
+    /// Whether the token replaced a refused one.
+    is_replacement: bool,
+    /// Whether the proxy refuses what Google issues.
     is_starting: bool,
 }
 
@@ -67,7 +70,15 @@ impl Issuer {
     ) -> Self {
         let Connection { token, expires, .. } = connection;
         let now = SystemTime::now();
-        let held = Held { token, expires, issued: now, asked: now, last: Ok(()), is_starting: false };
+        let held = Held {
+            token,
+            expires,
+            issued: now,
+            asked: now,
+            last: Ok(()),
+            is_replacement: false,
+            is_starting: false,
+        };
         Self { api, ledger, id, url, copies, held: Mutex::new(held) }
     }
 
@@ -76,7 +87,7 @@ impl Issuer {
         let machine =
             if is_valid { self.api.machine_once(&self.id).await } else { self.api.machine(&self.id).await };
         held.asked = SystemTime::now();
-        held.is_starting = false;
+        (held.is_replacement, held.is_starting) = (false, false);
         held.last = match machine {
             Ok(machine) => match machine.connection {
                 Some(connection) if self.is_here(&connection) => {
@@ -159,12 +170,16 @@ impl TokenIssuer for Issuer {
         async move {
             let mut held = self.held.lock().await;
             let now = SystemTime::now();
-            if held.is_known(now, SHORT_PAUSE)? {
+            let is_known = held.is_known(now, SHORT_PAUSE)?;
+            if is_known {
                 held.last.clone()?;
-            } else if held.token == *refused || held.last.is_err() {
-                let is_starting = is_younger(held.issued, now, YOUNG);
-                self.renew(&mut held, false).await?;
-                held.is_starting = is_starting;
+            }
+            if held.token == *refused {
+                let is_starting = held.is_replacement && is_younger(held.issued, now, YOUNG);
+                if !is_starting || !is_known {
+                    self.renew(&mut held, false).await?;
+                }
+                (held.is_replacement, held.is_starting) = (true, is_starting);
             }
             // The token that was refused says that the machine is starting; the next request has the new one.
             let token = if held.is_starting { refused } else { &held.token };

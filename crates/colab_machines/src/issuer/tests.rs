@@ -79,22 +79,24 @@ async fn requests_that_were_refused_together_share_a_renewal() {
 }
 
 #[tokio::test]
-async fn a_young_token_that_is_refused_says_that_the_machine_starts() {
+async fn a_new_token_that_is_refused_too_says_that_the_machine_starts() {
     let setting = Setting::new().await;
     let issuer = &setting.issuer;
     let refused = issuer.token().await.unwrap();
-    assert_eq!(issuer.renewed(&refused).await.unwrap(), refused);
-    assert_eq!(setting.fake.count(GET), 1);
+    let second = issuer.renewed(&refused).await.unwrap();
+    assert_eq!(second.expose(), "proxy-2-hush");
+    assert_eq!(issuer.renewed(&second).await.unwrap(), second);
+    assert_eq!(setting.fake.count(GET), 2);
     // Google is asked again from time to time.
     setting.pass(4).await;
-    let renewed = tokio::join!(issuer.renewed(&refused), issuer.renewed(&refused));
-    assert!(renewed.0.unwrap() == refused && renewed.1.unwrap() == refused);
-    assert_eq!(setting.fake.count(GET), 2);
-    assert_eq!(issuer.token().await.unwrap().expose(), "proxy-2-hush");
-    // One that was not refused long ago is replaced.
-    let refused = issuer.token().await.unwrap();
+    let renewed = tokio::join!(issuer.renewed(&second), issuer.renewed(&second));
+    assert!(renewed.0.unwrap() == second && renewed.1.unwrap() == second);
+    assert_eq!(setting.fake.count(GET), 3);
+    let third = issuer.token().await.unwrap();
+    assert_eq!((third.expose(), issuer.renewed(&third).await.unwrap() == third), ("proxy-3-hush", true));
+    // One that was accepted for long is replaced.
     setting.pass(61).await;
-    assert_eq!(issuer.renewed(&refused).await.unwrap().expose(), "proxy-3-hush");
+    assert_eq!(issuer.renewed(&third).await.unwrap().expose(), "proxy-4-hush");
 }
 
 #[tokio::test]
