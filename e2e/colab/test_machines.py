@@ -1,5 +1,6 @@
 """Colab machines by Google's API: the program with a login, against a stand-in whose machines are real Jupyter servers."""
 
+import asyncio
 import hashlib
 import json
 from collections.abc import Iterator
@@ -8,13 +9,14 @@ from pathlib import Path
 import httpx
 import pytest
 
-from e2e.support.colab_fake import T4, Spec, google_at_loopback
+from e2e.support.colab_fake import CPU, T4, Spec, google_at_loopback
 from e2e.support.colab_fake import failures as google_failures
 from e2e.support.colab_fake.failures import Failure, Refusal
 from e2e.support.colab_fake.person import MachineNotebook, Person, do, fails
 from e2e.support.colab_fake.proxy import ProxyRequest
 from e2e.support.http_client import HttpClient
 from e2e.support.waiting import until
+from e2e.support.wine import REQUEST_TO_END
 
 LARGE = 200 << 20
 
@@ -33,6 +35,7 @@ async def test_from_the_login_to_the_first_plot(person: Person) -> None:
     """The whole way, with every part real but Google: a machine that boots, a kernel whose messages have no signature, an image; and
     requests to a page that is not there, which would hang the real kernel."""
     person.google.api.polls = 2
+    person.google.api.boot = [404, 503]
     with person.serve() as server:
         async with person.agent(server) as agent:
             assert "Nobody" not in await do(agent, "list_machines")
@@ -52,7 +55,6 @@ async def test_from_the_login_to_the_first_plot(person: Person) -> None:
                 assert refused.is_error and "MessageError" in refused.text, refused.text
             quiet = "from google.colab import _message\n_message.notify('cell_display_stdin', {})\nprint('on')"
             assert "on" in (await client.run(quiet)).text
-            # The short name means the only machine that runs.
             assert "plotlib" in await do(agent, "read_notebook", notebook_name="colab-vm:a.ipynb")
             assert machine.name in await do(agent, "list_machines")
     # It ended with the program.
@@ -148,7 +150,12 @@ async def test_each_refusal_reaches_the_agent_and_starts_nothing(person: Person)
             api.fail(google_failures.UNAVAILABLE, method="POST")
             api.fail(google_failures.UNAUTHORIZED)
             await person.start(agent)
-            assert len(api.machines) == 1
+            # Google hangs up, and the machine is there.
+            api.hang_ups = 1
+            await person.start(agent)
+            assert len(api.machines) == 2
+            running = await fails(agent, "start_machine")
+            assert all(name in running for name in api.machines)
 
 
 async def test_a_machine_is_reclaimed_while_code_runs(person: Person) -> None:
@@ -176,7 +183,8 @@ async def test_a_machine_is_reclaimed_while_code_runs(person: Person) -> None:
 
 
 async def test_two_servers_at_one_machine(person: Person) -> None:
-    """A machine that another process uses outlives the one that started it."""
+    """Two processes share a login whose refresh token is valid once, and a machine, which outlives the one that started it."""
+    person.google.sign_in.rotates = True
     with person.serve() as second:
         async with person.agent(second) as other:
             with person.serve() as first:
@@ -185,7 +193,9 @@ async def test_two_servers_at_one_machine(person: Person) -> None:
                     client = MachineNotebook(agent, machine)
                     await client.create()
                     await client.run("x = 41")
-                    assert "another Cellbridge server" in await do(other, "list_machines")
+                    person.google.sign_in.expire_access_tokens()
+                    _, listed = await asyncio.gather(do(agent, "list_machines"), do(other, "list_machines"))
+                    assert "another Cellbridge server" in listed
                     there = MachineNotebook(other, machine)
                     await there.open()
                     assert "42" in (await there.run("x + 1")).text
@@ -228,14 +238,43 @@ async def test_a_kill_leaves_no_unknown_machine(person: Person, stage: str) -> N
             await do(agent, "stop_machine", machine_id=name)
 
 
-async def test_a_machine_that_is_kept_runs_on(person: Person) -> None:
-    """An orderly end leaves what was to be kept and what the person started in the browser."""
-    web = person.google.api.add_machine(Spec("CPU"))
+async def test_a_start_that_is_given_up_leaves_no_machine(person: Person) -> None:
+    """Whoever waits for a machine goes: the client cancels the call, then the program is asked to end."""
+    api = person.google.api
     with person.serve() as server:
         async with person.agent(server) as agent:
+            for is_cancelled in (True, False):
+                api.holds = "operation"
+                starting = asyncio.create_task(agent.call("start_machine", {}))
+                await until(lambda: api.machines, "there is a machine")
+                if is_cancelled:
+                    starting.cancel()
+                    api.holds = None
+                else:
+                    server.process.send_signal(REQUEST_TO_END)
+                await until(lambda: not api.machines, "the machine was ended")
+                starting.cancel()
+        server.ended()
+
+
+async def test_machines_that_run_on(person: Person) -> None:
+    """An orderly end leaves what was to be kept, what works, and what the person started in the browser, also if it was used."""
+    api = person.google.api
+    api.most_machines = 3
+    web = api.add_machine(CPU)
+    with person.serve() as server:
+        async with person.agent(server) as agent:
+            attached = MachineNotebook(agent, web)
+            # The short name means the only machine that runs.
+            await do(agent, "use_notebook", notebook_path="colab-vm:a.ipynb", mode="create")
+            assert "2" in (await attached.run("1 + 1")).text
             kept = await person.start(agent, keep=True)
-            assert web.name in await do(agent, "list_machines")
-    person.left = [kept.name, web.name]
+            busy = await person.start(agent)
+            working = MachineNotebook(agent, busy)
+            await working.create()
+            await working.begin_at_gate()
+    person.left = [kept.name, busy.name, web.name]
+    assert any(busy.name in line and "runs on" in line for line in server.log_lines)
 
 
 async def test_a_machine_that_costs_is_started_when_the_person_agrees(person: Person) -> None:

@@ -90,6 +90,8 @@ class ColabApi:
     # How many creations end with a closed connection instead of an answer.
     hang_ups: int = 0
     lists_connections: bool = True
+    # What the first requests to each new machine are answered with.
+    boot: list[int] = field(default_factory=list)
     requests: list[Recorded] = field(default_factory=list)
     violations: list[str] = field(default_factory=list)
     machines: dict[str, ColabMachine] = field(default_factory=dict)
@@ -117,6 +119,7 @@ class ColabApi:
     def add_machine(self, spec: Spec = CPU, name: str | None = None) -> ColabMachine:
         """A machine that the person has started in the browser."""
         machine = ColabMachine(name or f"r-{uuid.uuid4()}", spec, self.folder, self.sign_in.issued, self.violations)
+        machine.proxy.boot = list(self.boot)
         self.machines[machine.name] = machine
         return machine
 
