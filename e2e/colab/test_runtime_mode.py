@@ -166,6 +166,22 @@ async def test_a_machine_that_costs_is_named_once(person: Person) -> None:
         await outputs(agent, "2")
 
 
+async def test_a_machine_that_a_killed_server_has_left_is_named(person: Person) -> None:
+    """No other tool of this server would tell of a machine that runs on."""
+    person.sign_in()
+    with serve(person) as server:
+        async with python_agent(server.url) as agent:
+            await run(agent, "1")
+            server.process.kill()
+            server.ended()
+    left = machine_of(person).name
+    async with agent_of(person) as agent:
+        first = await run(agent, "2")
+        assert first.structured["result"] and left in first.content[1]["text"], first.content
+        await outputs(agent, "3")
+    person.left = [left]
+
+
 async def test_the_login_is_a_command_of_the_person(person: Person) -> None:
     """A server that runs uses the login that was made after its start, and no login of another client."""
     client, other = (person.home.folder.with_name(name) for name in ("client.json", "other.json"))

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use colab_machines::{Google, LoginError, OAuthClient, Store};
 use futures_util::FutureExt as _;
-use futures_util::future::{BoxFuture, join};
+use futures_util::future::{BoxFuture, join, try_join};
 use place::{
     Answer, Call, Error, ErrorKind, KernelId, Machines, NextStep, Progress, Relay, Report, RunState, Tool,
     WantedMachine, progress,
@@ -185,19 +185,20 @@ impl Runtime {
         self.login.check()?;
         let starting = async {
             let wanted = WantedMachine { variant: Some("CPU".to_owned()), ..WantedMachine::default() };
-            let offer = self.machines.offer(wanted).await?;
-            Ok::<_, Error>((self.machines.start(offer.kind, false).await?, offer.cost))
+            let (offer, list) = try_join(self.machines.offer(wanted), self.machines.list()).await?;
+            Ok::<_, Error>((self.machines.start(offer.kind, false).await?, offer.cost, list.notices))
         };
-        let (place, cost) = tokio::select! {
+        let (place, cost, mut notes) = tokio::select! {
             started = starting => started?,
             () = self.closing.cancelled() => return Err(cancellation()),
         };
-        let cost = cost.map(|cost| {
-            format!("This call started {}. It ends with this server. {cost}", place.description())
-        });
+        let machine = place.description();
+        notes.extend(
+            cost.map(|cost| format!("This call started {machine}. It ends with this server. {cost}")),
+        );
         let settings = Settings { asks_for_changes: false, ..Settings::default() };
         let session = Session::new(Workspace::new(place, settings));
-        Ok(Machine { session, kernel: None, notes: cost.into_iter().collect() })
+        Ok(Machine { session, kernel: None, notes })
     }
 
     /// Waits until the run is over, or interrupts it. Returns whether its code has asked for input.
