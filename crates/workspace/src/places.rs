@@ -130,6 +130,10 @@ impl Places {
         self.machines.get()
     }
 
+    pub(crate) fn is_machine(&self, place: &Arc<dyn Place>) -> bool {
+        self.machines().is_some_and(|machines| machines.scheme() == place.scheme())
+    }
+
     /// Finds out which machines run, if a path names one and that is not known.
     pub(crate) async fn find_machine(&self, path: &NotebookPath) -> Result<(), Error> {
         let Some(machines) = self.machines() else { return Ok(()) };

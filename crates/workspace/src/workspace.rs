@@ -251,9 +251,14 @@ impl Workspace {
                 // Their last outputs are written while the documents are still open.
                 let _ = tokio::time::timeout(LAST_OUTPUTS, self.runner.drain()).await;
             }
-            let machines = OptionFuture::from(self.places.machines().map(|machines| machines.shutdown()));
-            let places = self.places.all();
-            join(machines, join_all(places.iter().map(|place| place.shutdown()))).await;
+            let (on_machines, others): (Vec<_>, Vec<_>) =
+                self.places.all().into_iter().partition(|place| self.places.is_machine(place));
+            let machines = async {
+                // First, since a machine ends only if no code runs on it.
+                OptionFuture::from(self.places.machines().map(|machines| machines.shutdown())).await;
+                join_all(on_machines.iter().map(|place| place.shutdown())).await;
+            };
+            join(machines, join_all(others.iter().map(|place| place.shutdown()))).await;
             self.runner.drain().await;
         };
         let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, ended).await;

@@ -8,10 +8,9 @@ use render::marked;
 use super::messages::{filled, literals};
 
 /// Crates whose messages are in no reply: they are for people, for other programs or for logs.
-const OTHERS: [&str; 20] = [
+const OTHERS: [&str; 19] = [
     "cli",
     "clients",
-    "colab_machines",
     "demo",
     "doctor",
     "ydoc",
