@@ -132,6 +132,7 @@ pub enum Shows {
 
 /// What a session can do that others cannot.
 #[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "each is there or not, whatever the others are")]
 pub struct Capabilities {
     /// It can connect to other servers.
     pub can_connect: bool,

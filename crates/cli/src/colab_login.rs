@@ -54,8 +54,21 @@ async fn perform(verb: &ColabVerb) -> anyhow::Result<bool> {
 }
 
 fn store() -> anyhow::Result<Store> {
+    Ok(Store::new(&state()?))
+}
+
+fn state() -> anyhow::Result<PathBuf> {
     let state = process_env().own_state_dir();
-    Ok(Store::new(&state.context("there is no folder for the state of this program: HOME is not set")?))
+    state.context("there is no folder for the state of this program: HOME is not set")
+}
+
+/// Names the machines that may run on.
+fn say_machines() -> anyhow::Result<()> {
+    let machines = colab_machines::recorded(&state()?);
+    if !machines.is_empty() {
+        say(&words::machines(&machines))?;
+    }
+    Ok(())
 }
 
 fn http(google: Google) -> Http {
@@ -134,6 +147,7 @@ async fn status(google: Google) -> anyhow::Result<bool> {
     match colab_machines::refresh(&http(google), &store, now).await {
         Ok(Some(login)) => {
             say(&words::status(&login, None, now))?;
+            say_machines()?;
             Ok(login.scopes.allow_machines())
         }
         Ok(None) => {
@@ -150,6 +164,7 @@ async fn status(google: Google) -> anyhow::Result<bool> {
 async fn logout(google: Google) -> anyhow::Result<bool> {
     let revocation = colab_machines::revoke(&http(google), &store()?).await?;
     say(&words::signed_out(&revocation))?;
+    say_machines()?;
     Ok(!matches!(revocation, Revocation::RemovedOnly(_)))
 }
 

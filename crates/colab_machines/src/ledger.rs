@@ -53,6 +53,13 @@ struct Held {
     is_settled: bool,
 }
 
+/// The machines that this program has started and that are not known to have ended, as people read them. Google is not asked.
+/// `own_state` is the state folder of this program.
+pub fn recorded(own_state: &Path) -> Vec<String> {
+    let entries = Ledger::new(own_state).entries();
+    entries.into_iter().map(|entry| format!("{} ({})", entry.id, entry.kind)).collect()
+}
+
 /// The folder of the machines.
 #[derive(Debug)]
 pub(crate) struct Ledger {

@@ -36,6 +36,7 @@ pub use error::{LoginError, Next, Result};
 pub use expiry::Expiry;
 pub use google::Google;
 pub use http::Http;
+pub use ledger::recorded;
 pub use listener::Listener;
 pub use login::{Revocation, refresh, revoke, sign_in};
 pub use machines::ColabMachines;

@@ -229,6 +229,24 @@ impl ServerHandle {
     where
         W: Future<Output = rest::Result<T>>,
     {
+        self.try_twice(work).await.map_err(|error| self.named(error))
+    }
+
+    /// An error that names a machine, not the address of its proxy.
+    pub(crate) fn named(&self, error: RestError) -> RestError {
+        match (&self.machine, self.base()) {
+            (Some(machine), Some(base)) => {
+                let cause = error.cause.replace(base.trim_end_matches('/'), &machine.title);
+                RestError { cause: as_sentence(cause), ..error }
+            }
+            _ => error,
+        }
+    }
+
+    async fn try_twice<T, W>(&self, work: impl Fn(Server) -> W) -> rest::Result<T>
+    where
+        W: Future<Output = rest::Result<T>>,
+    {
         let server = self.server().await?;
         let answer = work(server.clone()).await;
         match answer {
@@ -291,6 +309,14 @@ impl ServerHandle {
     fn found(&self) -> MutexGuard<'_, Option<Server>> {
         self.found.lock()
     }
+}
+
+/// A machine's title is a part of a sentence, which it may begin.
+fn as_sentence(mut cause: String) -> String {
+    if let Some(first) = cause.get_mut(..1).filter(|first| *first == "t") {
+        first.make_ascii_uppercase();
+    }
+    cause
 }
 
 #[cfg(test)]

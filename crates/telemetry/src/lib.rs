@@ -32,11 +32,12 @@ use crate::file::FileExporter;
 pub use crate::settings::Settings;
 
 /// The targets of our own log: the crates of this program that log. Libraries log whole messages, with the contents of notebooks.
-pub const LOGGED: [&str; 24] = [
+pub const LOGGED: [&str; 25] = [
     "_native",
     "cellbridge",
     "calls",
     "colab",
+    "colab_machines",
     "doctor",
     "environments",
     "files",

@@ -37,11 +37,11 @@ async fn call(_: NoArguments, context: &Context<'_>) -> Outcome {
         lines.push(table(["ID", "Type", "Started_By", "Paths_Begin_With"], running.into_iter().map(row)));
     }
     lines.push("\nTypes (start_machine):".to_owned());
-    lines.push(table(["Type", "Available", "Cost"], offers.into_iter().map(offered)));
+    lines.push(table(["Type", "Available", "Cost"], offers.iter().map(offered)));
     Ok(lines.join("\n").into())
 }
 
-fn offered(offer: MachineOffer) -> [String; 3] {
+fn offered(offer: &MachineOffer) -> [String; 3] {
     let available = if offer.is_eligible { "yes" } else { "not for this account" };
     let cost = if offer.cost.is_some() { "compute units" } else { "free" };
     [offer.kind.to_string(), available.to_owned(), cost.to_owned()]

@@ -31,16 +31,17 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let asked = arguments.machine_id.trim();
     let id = asked.strip_prefix(&prefix).unwrap_or(asked).trim_end_matches('/');
     let running = machines.list().await?.running;
-    let Some(machine) = running.iter().find(|machine| machine.id == id) else {
-        let cause = format!("No machine {id:?} runs.");
-        return Err(Error::new(ErrorKind::NotFound, cause, NextStep::ListMachines));
-    };
-    if let Some(effect) = effect_on_others(machine)
+    let machine = running.iter().find(|machine| machine.id == id);
+    if let Some(effect) = machine.and_then(effect_on_others)
         && (!arguments.confirm || context.person.is_some())
     {
         context.consent.permit_effects(TOOL.name, &effect, context.preview()).await?;
     }
     let stopped = machines.stop(id).await?;
+    if !stopped.was_running && stopped.copies.is_none() {
+        let cause = format!("No machine {id:?} runs.");
+        return Err(Error::new(ErrorKind::NotFound, cause, NextStep::ListMachines));
+    }
     let copies = stopped.copies.map(|folder| {
         format!(
             " Copies of the notebooks that were changed through this program are in {}.",

@@ -146,14 +146,14 @@ impl Places {
         }
         let mut listed = self.machines_listed.lock().await;
         if listed.is_none_or(|at| at.elapsed() > MACHINES_FRESH) {
-            self.note_machines(machines.places().await?);
+            self.note_machines(&machines.places().await?);
             *listed = Some(Instant::now());
         }
         Ok(())
     }
 
     /// Records which machines run.
-    pub(crate) fn note_machines(&self, running: Vec<Arc<dyn Place>>) {
+    pub(crate) fn note_machines(&self, running: &[Arc<dyn Place>]) {
         let scheme = self.machines().map_or("", |machines| machines.scheme());
         let is_running = |place: &Arc<dyn Place>| running.iter().any(|it| Arc::ptr_eq(it, place));
         let new: Vec<_> = {
@@ -169,10 +169,10 @@ impl Places {
     }
 
     /// Records that a machine runs.
-    pub(crate) fn add_machine(&self, machine: Arc<dyn Place>) {
+    pub(crate) fn add_machine(&self, machine: &Arc<dyn Place>) {
         let is_other = |place: &Arc<dyn Place>| place.scheme() == machine.scheme();
         let others = self.all().into_iter().filter(is_other);
-        self.note_machines(others.chain([machine.clone()]).collect());
+        self.note_machines(&others.chain([machine.clone()]).collect::<Vec<_>>());
     }
 
     pub(crate) fn can_connect(&self) -> bool {

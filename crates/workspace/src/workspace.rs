@@ -150,7 +150,7 @@ impl Workspace {
     }
 
     /// Records that a machine runs.
-    pub fn add_machine(&self, machine: Arc<dyn Place>) {
+    pub fn add_machine(&self, machine: &Arc<dyn Place>) {
         self.places.add_machine(machine);
     }
 

@@ -101,6 +101,15 @@ fn time(time: SystemTime) -> String {
     DateTime::<Local>::from(time).format("%Y-%m-%d %H:%M").to_string()
 }
 
+/// Machines of which it is not known that they have ended.
+pub(super) fn machines(machines: &[String]) -> String {
+    format!(
+        "Machines that Cellbridge started, and that may run and cost: {}. End them with stop_machine, or at \
+         https://colab.research.google.com (Runtime → Manage sessions).",
+        machines.join(", ")
+    )
+}
+
 pub(super) fn signed_out(revocation: &Revocation) -> String {
     match revocation {
         Revocation::NoLogin => "You are not signed in to Colab's API.".to_owned(),

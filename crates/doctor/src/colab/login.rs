@@ -16,13 +16,14 @@ const DAY: u64 = 24 * 3600;
 /// `None` if nobody has signed in.
 pub(super) fn check(machine: &Machine) -> Option<Finding> {
     let state = machine.process_env.own_state_dir()?;
-    finding(Store::new(&state).load(&Google::default()).transpose()?, machine.now)
+    let login = Store::new(&state).load(&Google::default()).transpose()?;
+    Some(finding(login, machine.now))
 }
 
-fn finding(login: Result<Login, LoginError>, now: SystemTime) -> Option<Finding> {
+fn finding(login: Result<Login, LoginError>, now: SystemTime) -> Finding {
     let login = match login {
         Ok(login) => login,
-        Err(error) => return Some(CHECK.warning(SUBJECT, format!("{error} {AGAIN}"))),
+        Err(error) => return CHECK.warning(SUBJECT, format!("{error} {AGAIN}")),
     };
     let who = login.account.as_deref().unwrap_or("an unknown account");
     let expiry = Expiry::of(&login, now, false);
@@ -38,7 +39,7 @@ fn finding(login: Result<Login, LoginError>, now: SystemTime) -> Option<Finding>
         1 => "1 day".to_owned(),
         days => format!("{days} days"),
     };
-    Some(match expiry.time() {
+    match expiry.time() {
         Some(end) if expiry.is_past(now) => CHECK
             .warning(SUBJECT, format!("The login of {who} has expired {} ago{may}. {AGAIN}", days(end, now))),
         Some(end) if expiry.is_near(now) => {
@@ -48,7 +49,7 @@ fn finding(login: Result<Login, LoginError>, now: SystemTime) -> Option<Finding>
             CHECK.ok(SUBJECT, format!("{who} is signed in. The login expires in {}{may}.", days(now, end)))
         }
         None => CHECK.ok(SUBJECT, format!("{who} is signed in.")),
-    })
+    }
 }
 
 #[cfg(test)]
@@ -78,7 +79,7 @@ mod tests {
         fs::write(file.path(), login.to_string()).unwrap();
         file.persist(store.file()).unwrap();
         let login = store.load(&Google::default()).transpose().unwrap();
-        finding(login, UNIX_EPOCH + Duration::from_secs(1_000_000 + DAY * days)).unwrap()
+        finding(login, UNIX_EPOCH + Duration::from_secs(1_000_000 + DAY * days))
     }
 
     #[test]

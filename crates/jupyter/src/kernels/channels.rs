@@ -23,13 +23,30 @@ impl Channels {
     }
 }
 
+impl Channels {
+    /// Whether a machine's proxy has answered as if there were no kernel.
+    async fn is_refused_by_proxy(&self, error: &RestError) -> bool {
+        let may_be = !self.offers_protocols && error.kind == Kind::NotFound;
+        may_be && matches!(self.server.kernel(&self.kernel).await, Ok(Some(_)))
+    }
+}
+
 impl Dial for Channels {
     fn dial<'a>(
         &'a self,
         session_id: &'a str,
         protocols: &'a [&'a str],
     ) -> BoxFuture<'a, Result<Dialed, DialError>> {
-        self.open(session_id, protocols).map(|dialed| dialed.map_err(failure)).boxed()
+        async move {
+            match self.open(session_id, protocols).await {
+                Ok(dialed) => Ok(dialed),
+                Err(error) if self.is_refused_by_proxy(&error).await => {
+                    Err(DialError::Unreachable { cause: "the machine's proxy opens no WebSocket".to_owned() })
+                }
+                Err(error) => Err(failure(error)),
+            }
+        }
+        .boxed()
     }
 
     fn may_offer_protocols(&self) -> bool {

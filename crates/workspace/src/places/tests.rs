@@ -1,8 +1,8 @@
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use place::{
-    Document, FileEntry, FoundNotebooks, Future, Kernel, KernelChoice, KernelRequest, KernelspecInfo, Mode,
-    NextStep,
+    Document, FileEntry, FoundNotebooks, Future, Kernel, KernelChoice, KernelRequest, KernelspecInfo,
+    MachineKind, MachineList, MachineOffer, Mode, NextStep, StoppedMachine, WantedMachine,
 };
 
 use super::*;
@@ -239,4 +239,72 @@ async fn a_place_for_all_sessions_stays_theirs_until_the_next_one() {
     connect(&places, "c/", ConnectScope::Session).await;
     assert!(Arc::ptr_eq(&places.default_place(), &theirs));
     assert!(Arc::ptr_eq(&places.common(), &theirs));
+}
+
+/// The machines that run now, as a test has set them.
+#[derive(Default)]
+struct Rented(Mutex<Vec<Arc<dyn Place>>>);
+
+impl Machines for Rented {
+    fn scheme(&self) -> &'static str {
+        "vm"
+    }
+
+    fn is_present(&self) -> bool {
+        true
+    }
+
+    fn places(&self) -> Future<'_, Vec<Arc<dyn Place>>> {
+        async { Ok(self.0.lock().clone()) }.boxed()
+    }
+
+    fn list(&self) -> Future<'_, MachineList> {
+        unreachable!("{OPENS_NOTHING}")
+    }
+
+    fn offer(&self, _: WantedMachine) -> Future<'_, MachineOffer> {
+        unreachable!("{OPENS_NOTHING}")
+    }
+
+    fn start(&self, _: MachineKind, _: bool) -> Future<'_, Arc<dyn Place>> {
+        unreachable!("{OPENS_NOTHING}")
+    }
+
+    fn stop<'a>(&'a self, _: &'a str) -> Future<'a, StoppedMachine> {
+        unreachable!("{OPENS_NOTHING}")
+    }
+
+    fn shutdown(&self) -> BoxFuture<'_, ()> {
+        unreachable!("{OPENS_NOTHING}")
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn paths_find_the_machines_that_run() {
+    let first = folder();
+    let places = Places::new(first.clone(), Vec::new(), None);
+    let machines = Arc::new(Rented::default());
+    places.use_machines(machines.clone());
+    let found = async |path: &str| {
+        tokio::time::advance(MACHINES_FRESH * 2).await;
+        places.find_machine(&path.into()).await.unwrap();
+        places.named_by(&path.into(), &first).map(|located| located.map(|it| it.path.to_string()))
+    };
+    assert_eq!(found("vm:x.ipynb").await.unwrap_err().next, NextStep::StartMachine);
+    let machine = |prefix| -> Arc<dyn Place> { Arc::new(Server { prefix, scheme: "vm" }) };
+    machines.0.lock().push(machine("vm:a/"));
+    assert_eq!(found("vm:x.ipynb").await.unwrap().as_deref(), Some("vm:a/x.ipynb"));
+    machines.0.lock().push(machine("vm:b/"));
+    assert_eq!(found("vm:b/x.ipynb").await.unwrap().as_deref(), Some("vm:b/x.ipynb"));
+    let several = found("vm:x.ipynb").await.unwrap_err();
+    assert!(several.cause.contains("more than one machine"), "{several}");
+    let paths = vec!["vm:b/x.ipynb".to_owned(), "vm:a/x.ipynb".to_owned()];
+    assert_eq!(several.next, NextStep::NamePlace { paths });
+    // One that has ended is forgotten, whoever ended it; another path asks nobody.
+    machines.0.lock().remove(0);
+    assert_eq!(found("vm:x.ipynb").await.unwrap().as_deref(), Some("vm:b/x.ipynb"));
+    assert_eq!(found("x.ipynb").await.unwrap(), None);
+    let started = machine("vm:c/");
+    places.add_machine(&started);
+    assert_eq!(places.all().iter().filter(|place| places.is_machine(place)).count(), 2);
 }

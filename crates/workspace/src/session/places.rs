@@ -42,10 +42,14 @@ impl Session {
         Ok(connected)
     }
 
-    /// The places whose notebooks the agent finds without an address: its own, then those that there are from the start.
+    /// The places whose notebooks the agent finds without an address: its own, then those that there are from the start, then the
+    /// machines that are known to run.
     pub fn places(&self) -> Vec<Arc<dyn Place>> {
-        let own = self.place();
-        let others = self.workspace.first_places().iter().filter(|place| !Arc::ptr_eq(place, &own)).cloned();
+        let (own, all) = (self.place(), self.workspace.places().all());
+        let is_running =
+            |place: &&Arc<dyn Place>| self.workspace.places().is_machine(place) && place.is_present();
+        let others = self.workspace.first_places().iter().chain(all.iter().filter(is_running));
+        let others = others.filter(|place| !Arc::ptr_eq(place, &own)).cloned();
         [own.clone()].into_iter().chain(others).collect()
     }
 
