@@ -13,6 +13,7 @@ import pytest
 from e2e.support.kept_kernels import NOTEBOOK, Machine, start, create, kill, request
 from e2e.support.notebook_client import run_id
 from e2e.support.waiting import LONG, until
+from e2e.support.wine import REQUEST_TO_END
 
 
 async def left_run(machine: Machine) -> tuple[str, str]:
@@ -124,6 +125,21 @@ async def test_a_run_whose_kernel_was_still_being_chosen_is_reported_as_not_run(
     await until(lambda: not machine.servers, "the servers have ended")
     for folder in machine.folders:
         shutil.rmtree(folder)
+
+
+async def test_a_run_whose_kernel_was_still_starting_is_left_for_the_next_server(machine: Machine) -> None:
+    """If no server comes, the fixture has to remove what the keeper and the server have left."""
+    machine.home.install("silent", ["sleep", "1000"])
+    kernelspec = {"name": "silent", "display_name": "Silent", "language": "silent"}
+    content = {"cells": [], "metadata": {"kernelspec": kernelspec}, "nbformat": 4, "nbformat_minor": 5}
+    machine.file.write_text(json.dumps(content))
+    async with machine.server() as server:
+        await request(server, "1")
+        await until(lambda: machine.home.keeper_records, "a keeper starts the kernel")
+        server.process.send_signal(REQUEST_TO_END)
+        await server.ended()
+    await until(lambda: not machine.keepers, "the keeper has ended")
+    assert len(machine.home.keeper_records) == len(machine.home.left_by_servers()) == 1
 
 
 @pytest.mark.lasts(60)

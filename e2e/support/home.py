@@ -66,6 +66,13 @@ class Home:
         """The folders of keepers that have ended: whose lock nobody holds."""
         return [folder for folder in self.keeper_folders if not _is_locked(folder / "lock")]
 
+    def left_by_servers(self) -> list[Path]:
+        """The folders in which servers that have ended had announced runs that waited for a kernel. The next server in the same
+        folder reports these runs, and removes what is there."""
+        # Whoever makes a folder locks it before there is a log.
+        logged = [folder for folder in self.keeper_folders if any(folder.glob("log.*"))]
+        return [folder for folder in logged if not _is_locked(folder / "lock") and not (folder / "kernel.json").exists()]
+
     def install(self, name: str, argv: list[str], **further: object) -> None:
         """Installs a kernelspec."""
         folder = self.data / "kernels" / name

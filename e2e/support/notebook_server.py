@@ -102,7 +102,7 @@ def running(server: NotebookServer) -> Iterator[NotebookServer]:
 
 def nothing_is_left(mark: str, home: Home) -> None:
     """Ends the kept kernels, and waits until every process that the program started has ended. Folders of keepers stay for runs that
-    nobody has read, until a person removes them."""
+    nobody has read, until a person removes them; those of servers for runs that waited, until another server takes them."""
     end_keepers(mark)
     # Reading all of /proc is slow beside other tests, so in between only the processes that were found are looked at.
     while left := marked(mark):
@@ -112,6 +112,8 @@ def nothing_is_left(mark: str, home: Home) -> None:
         for kernel in json.loads(_kernels(mark, home, "--json")):
             if kernel["state"] == "ended; its last runs have not been read":
                 _kernels(mark, home, "stop", kernel["id"])
+    for folder in home.left_by_servers():
+        shutil.rmtree(folder, ignore_errors=True)
     try:
         wait_until(lambda: not home.left_by_keepers(), lambda: f"left behind: {home.left_by_keepers()}")
     finally:
