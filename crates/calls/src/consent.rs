@@ -216,9 +216,11 @@ impl<'a> Consent<'a> {
     /// Fails if the person accepted the call, and was shown another effect of it.
     pub fn check_effect(&self, effect: &str) -> Result<(), Error> {
         match self.accepted.get().and_then(|shown| shown.effect.as_deref()) {
-            Some(shown) if shown != effect => {
-                Err(changed("The effect of the call changed after the person was asked."))
-            }
+            Some(shown) if shown != effect => Err(Error::new(
+                ErrorKind::Conflict,
+                format!("The effect of the call changed after the person was asked. It is now: {effect}"),
+                "Nothing was done; call again, so that the person is asked about that.",
+            )),
             _ => Ok(()),
         }
     }

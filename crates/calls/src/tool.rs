@@ -237,6 +237,7 @@ impl Tool {
             context.session.acting(self.name, (self.call)(given, context)).await
         };
         let workspace = context.session.workspace();
+        workspace.notice_login();
         let left = workspace.leftovers().await;
         let mut answer = progress::follow(call, reported).await.map_err(|error| self.worded(error))?;
         if let Some(left) = left.filter(|left| workspace.report_leftovers(left))

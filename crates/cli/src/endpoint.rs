@@ -147,13 +147,25 @@ pub(crate) fn interruption() -> CancellationToken {
     interruption
 }
 
+/// Whether this process was started to ignore the end of its terminal. Known on Linux only (`proc_pid_status(5)`).
+#[cfg(unix)]
+fn is_hangup_ignored() -> bool {
+    let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return !cfg!(target_os = "linux") };
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    // SIGHUP is the first signal.
+    ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1)
+}
+
 /// Cancels `shutdown` at the first signal of the person or the system. The handlers are installed before this returns.
 fn cancel_on_signal(shutdown: CancellationToken) -> impl Future<Output = ()> {
     #[cfg(unix)]
     let signals = {
         use tokio::signal::unix::{SignalKind, signal};
-        signal(SignalKind::interrupt())
-            .and_then(|interrupt| Ok((interrupt, signal(SignalKind::terminate())?)))
+        // A closed terminal. Whoever ignores that, as `nohup` does, has said so before.
+        let hangup = (!is_hangup_ignored()).then(|| signal(SignalKind::hangup())).transpose();
+        hangup.and_then(|hangup| {
+            Ok((signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?, hangup))
+        })
     };
     #[cfg(windows)]
     let signals = {
@@ -174,10 +186,17 @@ fn cancel_on_signal(shutdown: CancellationToken) -> impl Future<Output = ()> {
             return shutdown.cancel();
         }
         #[cfg(unix)]
-        if let Ok((mut interrupt, mut terminate)) = signals {
+        if let Ok((mut interrupt, mut terminate, hangup)) = signals {
+            let hung_up = async {
+                match hangup {
+                    Some(mut hangup) => hangup.recv().await,
+                    None => std::future::pending().await,
+                }
+            };
             tokio::select! {
                 _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
+                _ = hung_up => {}
             }
             return shutdown.cancel();
         }

@@ -1,6 +1,6 @@
 //! Google's Colab API, v1beta: requests as values, and what its responses say. Without I/O. All of its enumerations are open.
 
-use std::time::SystemTime;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use chrono::DateTime;
 use connection::Secret;
@@ -250,7 +250,8 @@ pub(crate) fn read_operation(body: &[u8]) -> Option<Operation> {
 fn runtime(body: RuntimeBody) -> Option<Runtime> {
     let id = MachineId::parse(body.name.strip_prefix("runtimes/")?)?;
     let connection = body.connection_info.and_then(|it| {
-        let expires = DateTime::parse_from_rfc3339(&it.expire_time).ok()?.into();
+        // Without a time, the token is replaced soon.
+        let expires = DateTime::parse_from_rfc3339(&it.expire_time).map_or(UNIX_EPOCH, Into::into);
         Some(Connection { url: it.url, token: Secret::new(it.token)?, expires })
     });
     Some(Runtime { id, kind: kind(&body.runtime_spec), connection })

@@ -129,7 +129,8 @@ fn of_refusal(refusal: &Refusal, subject: Subject<'_>) -> Error {
                 ErrorKind::LimitReached,
                 &format!("The account has used the time that Google grants on such machines{kind}."),
                 format!(
-                    "Use a CPU machine, or try again after some hours. The person can buy compute units at {SIGN_UP}"
+                    "{} again after some hours. The person can buy compute units at {SIGN_UP}",
+                    if is_cpu(subject) { "Try" } else { "Use a CPU machine, or try" }
                 )
                 .into(),
             )
@@ -195,6 +196,10 @@ fn of_refusal(refusal: &Refusal, subject: Subject<'_>) -> Error {
             )
         }
     }
+}
+
+fn is_cpu(subject: Subject<'_>) -> bool {
+    matches!(subject, Subject::Start(kind, _) if kind.accelerator.is_none())
 }
 
 pub(crate) fn no_machine(id: &str) -> Error {

@@ -14,6 +14,7 @@ use crate::access::EARLY;
 use crate::api::{Connection, MachineId};
 use crate::failure::Failure;
 use crate::ledger::Ledger;
+use crate::refusal::Code;
 use crate::requests::Api;
 
 /// How long an answer of Google's about a machine counts, unless the proxy refuses the token. A clock that is fast would cause a
@@ -96,13 +97,31 @@ impl Issuer {
                     Ok(())
                 }
                 // Another address is that of another computer: what this place knows does not exist there.
-                Some(_) => Err(self.gone("was replaced by Google")),
+                Some(connection) if self.api.machine_address(&connection.url).is_some() => {
+                    Err(self.gone("was replaced by Google"))
+                }
+                Some(_) => {
+                    let cause = "Google names an address for the machine that is not one of its machines.";
+                    Err(RestError::new(Kind::Unreachable, cause, "The next call tries again."))
+                }
                 // It is being prepared.
                 None => Ok(()),
             },
+            Err(failure) if failure.is(Code::NotFound) && self.is_listed().await => {
+                let cause = "Google does not find a machine that it lists.";
+                Err(RestError::new(Kind::Unreachable, cause, "The next call tries again."))
+            }
             Err(failure) => Err(self.explain(&failure)),
         };
         held.last.clone()
+    }
+
+    /// Whether the machine is there after all. If that is not known, it is assumed.
+    async fn is_listed(&self) -> bool {
+        match self.api.machines().await {
+            Ok(machines) => machines.iter().any(|machine| machine.id == self.id),
+            Err(_) => true,
+        }
     }
 
     fn is_here(&self, connection: &Connection) -> bool {
@@ -118,7 +137,10 @@ impl Issuer {
         let mut cause = format!("The Colab machine {} {what}: its files and variables are lost.", self.id);
         if self.copies.exists() {
             let copies = self.copies.display();
-            cause += &format!(" Copies of the notebooks that were used through Cellbridge are in {copies}");
+            cause += &format!(
+                " Copies of the notebooks that were changed through Cellbridge are on this computer, in \"{copies}\", from where \
+                 code on this computer or the person can copy them."
+            );
         }
         RestError::new(Kind::Gone, cause, "Start another machine, and copy there what is needed.")
     }

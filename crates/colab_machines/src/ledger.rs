@@ -92,6 +92,11 @@ impl Ledger {
         }
     }
 
+    /// Whether this process uses the machine, and knows that it was created.
+    pub(crate) fn is_settled(&self, id: &MachineId) -> bool {
+        self.held.lock().get(id).is_some_and(|held| held.is_settled)
+    }
+
     /// Records that the machine is to run on.
     pub(crate) fn keep(&self, entry: &Entry) -> io::Result<()> {
         self.write(&Entry { keeps: true, ..entry.clone() })
@@ -138,11 +143,10 @@ impl Ledger {
         Some(Entry { id: id.clone(), kind, account, keeps, at })
     }
 
-    /// Those that this process uses and that were created.
+    /// Those that this process uses, or may have created.
     pub(crate) fn held(&self) -> Vec<Entry> {
-        let held = self.held.lock();
-        let ids = held.iter().filter(|(_, held)| held.is_settled).map(|(id, _)| id);
-        ids.filter_map(|id| self.entry(id)).collect()
+        let ids: Vec<_> = self.held.lock().keys().cloned().collect();
+        ids.iter().filter_map(|id| self.entry(id)).collect()
     }
 
     /// Who has started a machine.
@@ -170,8 +174,7 @@ impl Ledger {
 
     /// Whether a machine that Google does not list is certain not to exist.
     pub(crate) fn is_over(&self, entry: &Entry, now: SystemTime) -> bool {
-        let is_settled = self.held.lock().get(&entry.id).is_some_and(|held| held.is_settled);
-        is_settled || now.duration_since(entry.at).is_ok_and(|age| age > UNSETTLED)
+        self.is_settled(&entry.id) || now.duration_since(entry.at).is_ok_and(|age| age > UNSETTLED)
     }
 
     /// Forgets a machine that does not exist any longer.

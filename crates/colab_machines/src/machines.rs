@@ -119,6 +119,15 @@ impl Machines for ColabMachines {
         self.machines.api.access.is_present()
     }
 
+    /// Ours, and those that Google chooses.
+    fn is_id(&self, text: &str) -> bool {
+        let is_hex = |text: &str| {
+            text.len() >= 6 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f' | b'-'))
+        };
+        text.strip_prefix("r-").is_some_and(|rest| rest.len() == 36 && is_hex(rest))
+            || text.strip_prefix("cellbridge-").and_then(|rest| rest.rsplit('-').next()).is_some_and(is_hex)
+    }
+
     fn places(&self) -> Future<'_, Vec<Arc<dyn Place>>> {
         async {
             let running = self.machines.running().await?;

@@ -11,6 +11,9 @@ const ORDER: [&str; 7] = ["T4", "L4", "A100", "H100", "G4", "V5E1", "V6E1"];
 /// What an account without a subscription may have at no cost. The TPU has one shape only.
 const FREE: [(&str, bool); 3] = [("CPU", false), ("T4", false), ("V5E1", true)];
 
+/// Words that people write before a model.
+const MAKERS: [&str; 4] = ["NVIDIA", "TESLA", "GOOGLE", "CLOUD"];
+
 /// Whose machines they are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Account {
@@ -51,17 +54,54 @@ impl Account {
     }
 }
 
+/// What an agent has named, in the words of Google.
+struct Named {
+    variant: Option<String>,
+    accelerator: Option<String>,
+    has_high_memory: Option<bool>,
+}
+
+impl Named {
+    /// Reads a type as we show it, too (`T4 GPU with high RAM`), in either argument.
+    fn of(wanted: &WantedMachine) -> Self {
+        let mut named = Self { variant: None, accelerator: None, has_high_memory: wanted.has_high_memory };
+        for (text, is_variant) in [(&wanted.variant, true), (&wanted.accelerator, false)] {
+            let text = text.as_deref().unwrap_or_default().trim().to_ascii_uppercase();
+            let (text, is_large) = match text.strip_suffix(" WITH HIGH RAM") {
+                Some(text) => (text, true),
+                None => (text.as_str(), false),
+            };
+            if is_large && named.has_high_memory.is_none() {
+                named.has_high_memory = Some(true);
+            }
+            let words: Vec<_> = text.split([' ', '_']).filter(|word| !MAKERS.contains(word)).collect();
+            for word in words {
+                // A new kind of machine is no model.
+                let is_new =
+                    is_variant && text == word && !word.contains(|letter: char| letter.is_ascii_digit());
+                match word {
+                    "" | "NONE" => {}
+                    "CPU" | "GPU" | "TPU" => named.variant = Some(word.to_owned()),
+                    _ if is_new => named.variant = Some(word.to_owned()),
+                    _ => {
+                        let model = word.trim_start_matches("NVIDIA-").trim_start_matches("TESLA-");
+                        named.accelerator = Some(model.replace('-', ""));
+                    }
+                }
+            }
+        }
+        named
+    }
+}
+
 /// The type that an agent means. Fails if there is none such, or if the account may not have it.
 pub(crate) fn choose<'s>(
     wanted: &WantedMachine,
     specs: &'s [Spec],
     account: &Account,
 ) -> Result<&'s Spec, Error> {
-    let given = |text: &Option<String>| {
-        text.as_deref().map(str::trim).filter(|it| !it.is_empty()).map(str::to_ascii_uppercase)
-    };
-    let accelerator = given(&wanted.accelerator).filter(|it| it != "NONE");
-    let variant = given(&wanted.variant).or_else(|| accelerator.is_none().then(|| "CPU".to_owned()));
+    let Named { variant, accelerator, has_high_memory } = Named::of(wanted);
+    let variant = variant.or_else(|| accelerator.is_none().then(|| "CPU".to_owned()));
     let mut fitting: Vec<&Spec> = specs
         .iter()
         .filter(|it| variant.as_deref().is_none_or(|name| it.kind.variant.eq_ignore_ascii_case(name)))
@@ -69,19 +109,22 @@ pub(crate) fn choose<'s>(
             let model = it.kind.accelerator.as_deref();
             accelerator.as_deref().is_none_or(|name| model.is_some_and(|it| it.eq_ignore_ascii_case(name)))
         })
-        // Some models have high RAM only.
-        .filter(|it| it.kind.has_high_memory || !wanted.has_high_memory)
+        .filter(|it| has_high_memory.is_none_or(|asked| it.kind.has_high_memory == asked))
         .collect();
     let rank = |spec: &Spec| {
         let model = spec.kind.accelerator.as_deref();
         ORDER.iter().position(|it| Some(*it) == model).unwrap_or(ORDER.len())
     };
-    fitting.sort_by_key(|it| (!it.is_eligible, rank(it), it.kind.has_high_memory != wanted.has_high_memory));
+    fitting.sort_by_key(|it| (!it.is_eligible, rank(it), it.kind.has_high_memory));
     match fitting.first() {
         Some(spec) if spec.is_eligible => Ok(spec),
         found => {
             let name = [accelerator, variant].into_iter().flatten().collect::<Vec<_>>().join(" ");
-            let name = if wanted.has_high_memory { format!("{name} with high RAM") } else { name };
+            let name = match has_high_memory {
+                None => name,
+                Some(true) => format!("{name} with high RAM"),
+                Some(false) => format!("{name} with standard RAM"),
+            };
             let eligible: Vec<_> =
                 specs.iter().filter(|it| it.is_eligible).map(|it| it.kind.to_string()).collect();
             let eligible = format!("Types that it may have: {}.", eligible.join(", "));

@@ -15,6 +15,7 @@ use crate::api::{MachineId, Runtime};
 use crate::failure::{Failure, Subject, of_login};
 use crate::issuer::Issuer;
 use crate::ledger::{Entry, Ledger};
+use crate::refusal::Code;
 use crate::requests::Api;
 
 pub(crate) const SCHEME: &str = "colab-vm";
@@ -64,7 +65,10 @@ impl RunningMachines {
         let ids: HashSet<_> = running.iter().map(|it| &it.id).collect();
         self.places.lock().retain(|id, _| ids.contains(id) || !known.contains(id));
         for entry in over.iter().filter(|entry| !ids.contains(&entry.id)) {
-            self.ledger.remove(&entry.id);
+            // A list may be incomplete, or late.
+            if self.api.machine_once(&entry.id).await.is_err_and(|failure| failure.is(Code::NotFound)) {
+                self.ledger.remove(&entry.id);
+            }
         }
         Ok(running)
     }
@@ -144,11 +148,20 @@ impl RunningMachines {
     /// Ends a machine at shutdown, unless it is to be kept, another process uses it, or it works.
     pub(crate) async fn end_unused(&self, entry: &Entry) {
         let id = &entry.id;
-        // Google would answer for another account that there is no such machine.
-        if entry.keeps || self.account().is_ok_and(|account| account != entry.account) {
+        let why_kept = if entry.keeps {
+            Some("it was to be kept")
+        } else if self.account().is_ok_and(|account| account != entry.account) {
+            // Google would answer that there is no such machine.
+            Some("it is another account's")
+        } else {
+            None
+        };
+        let is_settled = self.ledger.is_settled(id);
+        let lock = if why_kept.is_none() { self.ledger.release(id) } else { None };
+        if let Some(problem) = why_kept.or(lock.is_none().then_some("another process uses it")) {
+            tracing::warn!(%id, kind = %entry.kind, problem, "the Colab machine runs on, and may cost compute units");
             return;
         }
-        let Some(_lock) = self.ledger.release(id) else { return };
         let problem = match self.is_busy(id).await {
             Some(true) => {
                 // Otherwise, the next server would end it with itself.
@@ -157,7 +170,12 @@ impl RunningMachines {
                     .err()
                     .map_or("it works".to_owned(), |error| format!("it works ({error})"))
             }
-            None => "it does not say whether it works".to_owned(),
+            None => "it cannot be asked whether code runs on it".to_owned(),
+            // The record of a machine that may still be created stays.
+            Some(false) if !is_settled => match self.api.delete(id).await {
+                Ok(()) => return,
+                Err(failure) => failure.explain(Subject::Machine(id)).cause,
+            },
             Some(false) => match self.end(id).await {
                 Ok(()) => return,
                 Err(failure) => failure.explain(Subject::Machine(id)).cause,
@@ -168,13 +186,18 @@ impl RunningMachines {
 
     /// Whether code runs on a machine. `None` if that cannot be found out in time.
     async fn is_busy(&self, id: &MachineId) -> Option<bool> {
-        let Some(place) = self.open(id) else { return Some(false) };
+        let known = self.places.lock().get(id).map(|open| open.place.clone());
+        let Some(place) = known else { return Some(false) };
         match timeout(KERNELS_TIMEOUT, place.kernels()).await {
             Ok(Ok(kernels)) => {
                 Some(kernels.iter().any(|kernel| kernel.description().state == KernelState::Busy))
             }
-            // The machine is known to be gone.
-            _ if !place.is_present() => Some(false),
+            // The machine was gone when it was asked for last.
+            _ if !place.is_present() => {
+                let is_gone =
+                    self.api.machine_once(id).await.is_err_and(|failure| failure.is(Code::NotFound));
+                is_gone.then_some(false)
+            }
             _ => None,
         }
     }

@@ -7,7 +7,7 @@ use jupyter::Jupyter;
 use place::{Error, ErrorKind, MachineKind};
 use rest::{Kind, RestError};
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::api::{MachineId, Runtime};
@@ -18,6 +18,9 @@ use crate::running::RunningMachines;
 
 /// Time limit for the Jupyter server on a new machine.
 const BOOT_TIMEOUT: Duration = Duration::from_secs(180);
+
+/// How long the end of this program waits for the creation of a machine, to end it.
+const CLOSING_WAIT: Duration = Duration::from_secs(3);
 
 /// The sender of the place, or of the reason why there is none.
 pub(crate) type Answer = oneshot::Sender<Result<Arc<Jupyter>, Error>>;
@@ -71,10 +74,16 @@ impl Start {
         self.report(format!("requesting the machine {id} ({kind}) from Google"));
         let report = |line| self.report(line);
         // A caller that has gone does not interrupt this: a machine cannot be ended before it is there.
+        let creating = machines.api.create(&id, kind, &report);
+        tokio::pin!(creating);
         let created = tokio::select! {
-            created = machines.api.create(&id, kind, &report) => created,
+            created = &mut creating => created,
             () = self.closing.cancelled() => {
-                let _ = machines.api.delete(&id).await;
+                let created = timeout(CLOSING_WAIT, &mut creating).await;
+                let is_ended = machines.api.delete(&id).await.is_ok();
+                if !(is_ended && created.is_ok()) {
+                    tracing::warn!(%id, %kind, "the Colab machine may be started after this program has ended");
+                }
                 return Err(interrupted());
             }
         };
@@ -89,11 +98,15 @@ impl Start {
                 Ok(runtime)
             }
             Err(NotCreated { failure, may_exist }) => {
+                let mut left = String::new();
                 if may_exist {
                     // The record stays: Google may still create it.
                     if let Err(failure) = machines.api.delete(&id).await {
                         let problem = failure.explain(Subject::Account);
                         tracing::warn!(%id, problem = problem.cause, "a Colab machine may have been started");
+                        left = format!(
+                            " The machine {id} may have been started: list the machines before you start another."
+                        );
                     }
                 } else {
                     machines.ledger.remove(&id);
@@ -103,7 +116,8 @@ impl Start {
                 } else {
                     Vec::new()
                 };
-                Err(failure.explain(Subject::Start(kind, &running)))
+                let error = failure.explain(Subject::Start(kind, &running));
+                Err(Error { cause: format!("{}{left}", error.cause), ..error })
             }
         }
     }

@@ -210,6 +210,8 @@ impl Place for Jupyter {
 
     fn strip_name<'p>(&self, path: &'p str) -> Option<&'p str> {
         match &self.handle.machine {
+            // Its root may be named without the slash.
+            Some(_) if path == self.prefix.as_str().trim_end_matches('/') => Some(""),
             Some(_) => path.strip_prefix(self.prefix.as_str()),
             None => strip_address(&self.handle.base()?, path),
         }
@@ -309,6 +311,13 @@ impl Files for Jupyter {
         let path = self.prefix.strip(path);
         async move {
             let path = &*path?;
+            if self.handle.machine.is_some() {
+                // A proxy may answer a request for any file with a page of its own.
+                let asked = self
+                    .handle
+                    .call(|server| async move { server.contents(path, ContentsQuery::Attributes).await });
+                asked.await?;
+            }
             let download = self.handle.call(|server| async move { server.download(path).await }).await;
             let Download { size, pieces } = self.detect_after(download)?;
             Ok(FileContent { size, mode: None, pieces: pieces.map_err(failure::of).boxed() })
@@ -324,13 +333,14 @@ impl Files for Jupyter {
             self.check_target(&path, existing).await?;
             let start = self.handle.call(|server| ready(server.upload(&path))).await;
             let mut upload = self.detect_after(start)?;
+            let of = |error| failure::of(self.handle.named(error));
             while let Some(piece) = content.pieces.next().await {
-                upload.append(&piece?).await.map_err(failure::of)?;
+                upload.append(&piece?).await.map_err(of)?;
             }
             let finished = upload.finish(existing == Existing::Replace).await;
             finished.map_err(|error| match error.kind {
                 Kind::Conflict => Error::file_exists(&self.prefix.shown(&path)),
-                _ => failure::of(error),
+                _ => of(error),
             })?;
             let shown = self.prefix.shown(&path);
             if is_notebook(&path) {

@@ -237,7 +237,12 @@ impl ServerHandle {
         match (&self.machine, self.base()) {
             (Some(machine), Some(base)) => {
                 let cause = error.cause.replace(base.trim_end_matches('/'), &machine.title);
-                RestError { cause: as_sentence(cause), ..error }
+                let cause = cause.replace(&format!("\"{}/", machine.root), "\"");
+                let next = match error.kind {
+                    Kind::NotFound => "Check the path; folders can be created by code in a cell.".into(),
+                    _ => error.next,
+                };
+                RestError { cause: as_sentence(cause), next, ..error }
             }
             _ => error,
         }

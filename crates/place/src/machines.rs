@@ -18,6 +18,9 @@ pub trait Machines: Send + Sync + 'static {
     /// Whether a person has signed in. Never waits for the network.
     fn is_present(&self) -> bool;
 
+    /// Whether a text can only be the id of a machine, which may have ended.
+    fn is_id(&self, text: &str) -> bool;
+
     /// The places of those that run: the same place for the same machine each time.
     fn places(&self) -> Future<'_, Vec<Arc<dyn Place>>>;
 
@@ -75,7 +78,7 @@ pub struct WantedMachine {
     pub variant: Option<String>,
     /// The model, in any case: `T4`.
     pub accelerator: Option<String>,
-    pub has_high_memory: bool,
+    pub has_high_memory: Option<bool>,
 }
 
 /// A type of machine.

@@ -233,7 +233,9 @@ fn of_denial(request: &FailedRequest<'_>, message: &str) -> RestError {
     let next = match request.authentication {
         Authentication::Password if hub.is_none() => "Correct the password, or give a token instead.".into(),
         Authentication::Forwarded => "Use a token or a login that has this permission.".into(),
-        Authentication::Issued => "The next call tries again.".into(),
+        Authentication::Issued => {
+            "Check the path: only files can be read and written, each by itself.".into()
+        }
         _ => give_token,
     };
     RestError::new(Kind::Unauthorized, cause, next)

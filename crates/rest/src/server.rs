@@ -92,12 +92,20 @@ impl Server {
         Box::pin(async move {
             let Inner { sender, login, .. } = &*self.inner;
             let url = sender.url(&request.path)?;
-            let sent_with = login.ensure(sender).await?;
-            let response = sender.attempt(request, url.clone()).await?;
-            if needs_login(&response, &sent_with) && login.again(sender, &sent_with, &request.method).await? {
-                return sender.attempt(request, url).await;
+            let mut attempts = 0;
+            loop {
+                let sent_with = login.ensure(sender).await?;
+                let response = sender.attempt(request, url.clone()).await?;
+                attempts += 1;
+                // A proxy that refuses a new token, too, is asked once more: its refusal must not be taken for the server's.
+                let most = if matches!(sent_with, SentWith::Issued(_)) { 3 } else { 2 };
+                if attempts == most
+                    || !needs_login(&response, &sent_with)
+                    || !login.again(sender, &sent_with, &request.method).await?
+                {
+                    return Ok(response);
+                }
             }
-            Ok(response)
         })
     }
 
@@ -191,7 +199,7 @@ fn needs_login(response: &Response, sent_with: &SentWith) -> bool {
     };
     match response.status() {
         status if matches!(sent_with, SentWith::Issued(_)) => {
-            matches!(status, StatusCode::UNAUTHORIZED | StatusCode::NOT_FOUND)
+            matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::NOT_FOUND)
         }
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => true,
         status => status.is_redirection() && to_login(),

@@ -38,8 +38,9 @@ impl Arguments {
     fn wanted(&self) -> Result<WantedMachine, Error> {
         let ram = self.ram.as_deref().unwrap_or_default().trim().to_lowercase().replace(['-', '_', ' '], "");
         let has_high_memory = match ram.as_str() {
-            "" | "standard" | "std" | "normal" | "default" | "low" => false,
-            "high" | "highmem" | "highmemory" | "highram" | "hm" => true,
+            "" | "default" => None,
+            "standard" | "std" | "normal" | "low" => Some(false),
+            "high" | "highmem" | "highmemory" | "highram" | "hm" => Some(true),
             _ => {
                 let cause = "ram must be \"standard\" or \"high\".";
                 return Err(Error::new(
@@ -75,7 +76,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let cost = offer.cost.map(|cost| format!(" {cost}")).unwrap_or_default();
     Ok(format!(
         "Started {title}. Paths on it begin with {path}: use_notebook(notebook_path=\"{path}a.ipynb\", mode=\"create\"), \
-         copy_file(from=…, to=\"{path}\"). {end} Its files and variables end with it, and Google ends idle machines: copy what \
+         copy_file(from=…, to=\"{path}\"). Only notebooks with such paths run there; other code runs where it did before. {end} Its files and variables end with it, and Google ends idle machines: copy what \
          has to stay.{cost}"
     )
     .into())
@@ -84,7 +85,10 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
 fn effect(offer: &MachineOffer) -> String {
     match &offer.cost {
         Some(cost) => format!("It starts a machine ({}). {cost}", offer.kind),
-        None => format!("It starts a machine ({}), which costs nothing.", offer.kind),
+        None => format!(
+            "It starts a machine ({}), which is free for an account without compute units.",
+            offer.kind
+        ),
     }
 }
 

@@ -1,9 +1,18 @@
 //! `stop_machine`: ends a machine, with everything on it.
 
-use place::{Error, ErrorKind, Machine, MachineOrigin, NextStep};
+use std::sync::Arc;
+use std::time::Duration;
+
+use place::{Error, ErrorKind, Kernel, KernelState, Machine, MachineOrigin, Machines, NextStep};
+use tokio::time::timeout;
+use workspace::Session;
 
 use super::list_machines::machines_of;
 use calls::prelude::*;
+use calls::preview::Asked;
+
+/// How long a machine may take to say whether code runs on it.
+const KERNELS_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(crate) static TOOL: Tool = tool! {
     name: "stop_machine",
@@ -14,30 +23,32 @@ pub(crate) static TOOL: Tool = tool! {
     groups: &[Group::Kernels, Group::Delete],
     permission: Permission::Execute,
     availability: Availability::WithMachines,
+    shows: Shows::More(|asked| Box::pin(describe(asked))),
 };
 
 arguments! {
     struct Arguments {
         /// As list_machines shows it
         machine_id: String,
-        /// Others may use it: the person agrees
+        /// Others use it, or code runs: the person agrees
         confirm: bool = false,
     }
 }
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let machines = machines_of(context.session)?;
-    let prefix = format!("{}:", machines.scheme());
-    let asked = arguments.machine_id.trim();
-    let id = asked.strip_prefix(&prefix).unwrap_or(asked).trim_end_matches('/');
-    let running = machines.list().await?.running;
-    let machine = running.iter().find(|machine| machine.id == id);
-    if let Some(effect) = machine.and_then(effect_on_others)
+    let id = id(&*machines, &arguments.machine_id);
+    if let Some(Ending { text, is_on_others: true }) = effect(context.session, id).await?
         && (!arguments.confirm || context.person.is_some())
     {
-        context.consent.permit_effects(TOOL.name, &effect, context.preview()).await?;
+        context.consent.permit_effects(TOOL.name, &text, context.preview()).await?;
+    }
+    if context.consent.has_accepted_effect() {
+        let now = effect(context.session, id).await?.map(|effect| effect.text).unwrap_or_default();
+        context.consent.check_effect(&now)?;
     }
     let stopped = machines.stop(id).await?;
+    context.session.workspace().remove_machine(&format!("{}:{id}/", machines.scheme()));
     if !stopped.was_running && stopped.copies.is_none() {
         let cause = format!("No machine {id:?} runs.");
         return Err(Error::new(ErrorKind::NotFound, cause, NextStep::ListMachines));
@@ -56,12 +67,53 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     .into())
 }
 
-/// What ending it means for somebody else who may use it.
-fn effect_on_others(machine: &Machine) -> Option<String> {
-    let who = match machine.origin {
-        MachineOrigin::Here { .. } | MachineOrigin::OtherProcess { is_running: false, .. } => return None,
-        MachineOrigin::OtherProcess { .. } => "another Cellbridge server uses it",
-        MachineOrigin::Elsewhere => "something else has started it, such as the person's browser",
+/// The id in what an agent has written.
+fn id<'a>(machines: &dyn Machines, written: &'a str) -> &'a str {
+    let written = written.trim();
+    let rest = written.strip_prefix(machines.scheme()).and_then(|rest| rest.strip_prefix(':'));
+    rest.unwrap_or(written).trim_end_matches('/')
+}
+
+/// What ending a machine means.
+struct Ending {
+    text: String,
+    /// Whether somebody else may use it, or code runs on it.
+    is_on_others: bool,
+}
+
+/// `None` if the machine does not run.
+async fn effect(session: &Session, id: &str) -> Result<Option<Ending>, Error> {
+    let machines = machines_of(session)?;
+    let running = machines.list().await?.running;
+    let Some(Machine { kind, origin, .. }) = running.into_iter().find(|machine| machine.id == id) else {
+        return Ok(None);
     };
-    Some(format!("It ends the machine {} ({}), and {who}.", machine.id, machine.kind))
+    let prefix = format!("{}:{id}/", machines.scheme());
+    let place = session.places().into_iter().find(|place| place.prefix() == prefix);
+    let kernels = match place {
+        Some(place) => timeout(KERNELS_TIMEOUT, place.kernels()).await.ok().and_then(Result::ok),
+        None => None,
+    };
+    let is_busy = |kernel: &Arc<dyn Kernel>| kernel.description().state == KernelState::Busy;
+    let is_busy = kernels.is_some_and(|kernels| kernels.iter().any(is_busy));
+    let who = match origin {
+        MachineOrigin::Here { .. } | MachineOrigin::OtherProcess { is_running: false, .. } => None,
+        MachineOrigin::OtherProcess { .. } => Some("another Cellbridge server uses it"),
+        MachineOrigin::Elsewhere => Some("something else has started it, such as the person's browser"),
+    };
+    let more: Vec<_> = [is_busy.then_some("code runs on it"), who].into_iter().flatten().collect();
+    let is_on_others = !more.is_empty();
+    let more = if is_on_others { format!(", and {}", more.join("; ")) } else { String::new() };
+    let text = format!("It ends the machine {id} ({kind}) with its files and variables{more}.");
+    Ok(Some(Ending { text, is_on_others }))
+}
+
+async fn describe(asked: &mut Asked<'_>) -> Result<(), Error> {
+    let arguments: Arguments = asked.given.read()?;
+    let machines = machines_of(asked.session)?;
+    let effect = effect(asked.session, id(&*machines, &arguments.machine_id)).await?;
+    let text = effect.map(|effect| effect.text).unwrap_or_default();
+    asked.question.line(&text);
+    asked.shown.effect = Some(text);
+    Ok(())
 }

@@ -1,10 +1,11 @@
 //! The places that agents work in: the initial one, and those that they connect to later.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
-use place::{Connected, Connector, Error, ErrorKind, Machines, NotebookPath, Place, ServerSpec};
+use place::{Connected, Connector, Error, ErrorKind, Machines, NextStep, NotebookPath, Place, ServerSpec};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
@@ -16,7 +17,7 @@ use names::Names;
 pub(crate) use names::moved;
 
 /// How long it is not asked again which machines run.
-const MACHINES_FRESH: Duration = Duration::from_secs(5);
+const MACHINES_FRESH: Duration = Duration::from_secs(1);
 
 /// Which sessions work in a server after connecting to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +36,8 @@ pub(crate) struct Places {
     first: Vec<Arc<dyn Place>>,
     connector: Option<Arc<dyn Connector>>,
     machines: OnceLock<Arc<dyn Machines>>,
+    /// Whether somebody had signed in to their account when that was looked at last.
+    has_login: AtomicBool,
     /// When it was asked last which machines run.
     machines_listed: tokio::sync::Mutex<Option<Instant>>,
     known: Mutex<KnownPlaces>,
@@ -71,6 +74,7 @@ impl Places {
             first,
             connector,
             machines: OnceLock::new(),
+            has_login: AtomicBool::new(false),
             machines_listed: tokio::sync::Mutex::default(),
             known: Mutex::new(known),
             capabilities: watch::Sender::new(0),
@@ -123,11 +127,29 @@ impl Places {
 
     /// Machines that agents can start, from now on.
     pub(crate) fn use_machines(&self, machines: Arc<dyn Machines>) {
+        self.has_login.store(machines.is_present(), Ordering::Relaxed);
         let _ = self.machines.set(machines);
+    }
+
+    /// Reports a change of the capabilities if somebody has signed in, or out, since the last call.
+    pub(crate) fn notice_login(&self) {
+        let has_login = self.machines().is_some_and(|machines| machines.is_present());
+        if self.has_login.swap(has_login, Ordering::Relaxed) != has_login {
+            self.capabilities_changed();
+        }
     }
 
     pub(crate) fn machines(&self) -> Option<&Arc<dyn Machines>> {
         self.machines.get()
+    }
+
+    /// Finds out which machines run.
+    pub(crate) async fn find_machines(&self) -> Result<(), Error> {
+        let Some(machines) = self.machines() else { return Ok(()) };
+        let mut listed = self.machines_listed.lock().await;
+        self.note_machines(&machines.places().await?);
+        *listed = Some(Instant::now());
+        Ok(())
     }
 
     pub(crate) fn is_machine(&self, place: &Arc<dyn Place>) -> bool {
@@ -144,10 +166,14 @@ impl Places {
         if self.all().iter().any(is_named) {
             return Ok(());
         }
-        let mut listed = self.machines_listed.lock().await;
-        if listed.is_none_or(|at| at.elapsed() > MACHINES_FRESH) {
-            self.note_machines(&machines.places().await?);
-            *listed = Some(Instant::now());
+        let is_fresh = |at: &Option<Instant>| at.is_some_and(|at| at.elapsed() <= MACHINES_FRESH);
+        if !is_fresh(&*self.machines_listed.lock().await) {
+            self.find_machines().await?;
+        }
+        let id = path.split_once(':').map_or("", |(_, rest)| rest.split('/').next().unwrap_or_default());
+        if machines.is_id(id) && !self.all().iter().any(is_named) {
+            let cause = format!("The machine {id} does not run: it has ended, with its files and variables.");
+            return Err(Error::new(ErrorKind::Unavailable, cause, NextStep::StartMachine));
         }
         Ok(())
     }
@@ -166,6 +192,11 @@ impl Places {
             self.watch(&*place);
             self.known().places.push(place);
         }
+    }
+
+    /// Records that a machine has ended.
+    pub(crate) fn remove_machine(&self, prefix: &str) {
+        self.known().places.retain(|place| !self.is_machine(place) || place.prefix() != prefix);
     }
 
     /// Records that a machine runs.

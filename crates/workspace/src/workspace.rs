@@ -149,6 +149,21 @@ impl Workspace {
         self.places.machines().filter(|machines| machines.is_present())
     }
 
+    /// Reports a change of the capabilities if the person has signed in to the account of machines, or out.
+    pub fn notice_login(&self) {
+        self.places.notice_login();
+    }
+
+    /// Records that the machine has ended whose paths begin so.
+    pub fn remove_machine(&self, prefix: &str) {
+        self.places.remove_machine(prefix);
+    }
+
+    /// Finds out which machines run.
+    pub async fn find_machines(&self) -> Result<(), Error> {
+        self.places.find_machines().await
+    }
+
     /// Records that a machine runs.
     pub fn add_machine(&self, machine: &Arc<dyn Place>) {
         self.places.add_machine(machine);

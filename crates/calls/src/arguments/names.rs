@@ -13,7 +13,7 @@ pub const NOTEBOOK: [&str; 8] =
     ["notebook_name", "notebook_path", "path", "notebook", "file", "file_path", "filename", "notebook_file"];
 
 /// Other names, each with its tool and the name of today: singular or plural, and names of other tools.
-const OTHER_NAMES: [(&str, &str, &str); 8] = [
+const OTHER_NAMES: [(&str, &str, &str); 15] = [
     ("delete_cell", "cell_index", "cell_indices"),
     ("delete_cell", "cell_ids", "cell_ids_to_delete"),
     ("delete_cell", "cell_id", "cell_ids_to_delete"),
@@ -22,6 +22,13 @@ const OTHER_NAMES: [(&str, &str, &str); 8] = [
     ("execute_code", "source", "code"),
     ("execute_code", "cell_source", "code"),
     ("execute_code", "content", "code"),
+    ("start_machine", "type", "machine_type"),
+    ("start_machine", "variant", "machine_type"),
+    ("start_machine", "gpu", "accelerator"),
+    ("start_machine", "memory", "ram"),
+    ("stop_machine", "id", "machine_id"),
+    ("stop_machine", "name", "machine_id"),
+    ("stop_machine", "machine", "machine_id"),
 ];
 
 /// What models write for `cell_source`.

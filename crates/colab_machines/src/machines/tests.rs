@@ -155,6 +155,34 @@ async fn a_start_without_a_clear_end_deletes_and_keeps_the_record() {
 }
 
 #[tokio::test]
+async fn a_machine_that_may_have_been_started_is_named_and_ended_with_the_program() {
+    let setting = Setting::new().await;
+    setting.fake.lose("POST /v1beta/runtimes");
+    for _ in 0..3 {
+        setting.fake.script("GET /v1beta/runtimes/cellbridge-", 503, "{}");
+        setting.fake.script("POST /v1beta/runtimes", 503, "{}");
+        setting.fake.script("DELETE", 503, "{}");
+    }
+    let error = setting.machines.start(t4(), false).await.err().unwrap();
+    let [id] = &setting.ids()[..] else { panic!("{:?}", setting.ids()) };
+    assert!(error.cause.contains(&format!("The machine {id} may have been started")), "{error}");
+    setting.fake.state().forget_script();
+    setting.machines.shutdown().await;
+    assert_eq!((setting.ids().len(), setting.records()), (0, 1));
+}
+
+#[tokio::test]
+async fn a_list_that_lacks_a_machine_is_not_its_end() {
+    let setting = Setting::new().await;
+    setting.machines.start(t4(), false).await.unwrap();
+    setting.fake.script("GET /v1beta/runtimes", 200, "{}");
+    assert!(setting.machines.places().await.unwrap().is_empty());
+    assert_eq!(setting.records(), 1);
+    let [machine] = &setting.machines.list().await.unwrap().running[..] else { panic!() };
+    assert_eq!(machine.origin, MachineOrigin::Here { keeps: false });
+}
+
+#[tokio::test]
 async fn a_machine_whose_address_is_not_googles_gets_no_request_and_is_ended() {
     let setting = Setting::new().await;
     setting.fake.state().url = Some("https://example.com".into());

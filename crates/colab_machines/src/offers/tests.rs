@@ -32,7 +32,11 @@ fn account(tier: Tier) -> Account {
 
 fn wanted(variant: &str, accelerator: &str, has_high_memory: bool) -> WantedMachine {
     let given = |text: &str| Some(text.to_owned()).filter(|it| !it.is_empty());
-    WantedMachine { variant: given(variant), accelerator: given(accelerator), has_high_memory }
+    WantedMachine {
+        variant: given(variant),
+        accelerator: given(accelerator),
+        has_high_memory: has_high_memory.then_some(true),
+    }
 }
 
 #[test]
@@ -47,6 +51,14 @@ fn what_is_omitted_is_chosen() {
         (wanted("", "l4", false), "L4 GPU with high RAM"),
         (wanted("TPU", "", false), "V6E1 TPU with high RAM"),
         (wanted("npu", "", false), "N2 NPU"),
+        (wanted("T4 GPU", "", false), "T4 GPU"),
+        (wanted("", "T4 GPU with high RAM", false), "T4 GPU with high RAM"),
+        (wanted("", "gpu", false), "T4 GPU"),
+        (wanted("A100", "", false), "A100 GPU"),
+        (wanted("", "nvidia-t4", false), "T4 GPU"),
+        (wanted("GPU", "Tesla T4", false), "T4 GPU"),
+        (wanted("TPU", "v6e-1", false), "V6E1 TPU with high RAM"),
+        (wanted("CPU", "CPU", false), "CPU"),
     ] {
         let spec = choose(&wanted, &specs, &account).unwrap();
         assert_eq!(spec.kind.to_string(), chosen, "{wanted:?}");
@@ -105,4 +117,11 @@ fn the_first_model_that_the_account_may_have_is_chosen() {
         choose(&wanted, &specs, &account(Tier::Pro)).unwrap().kind.to_string(),
         "L4 GPU with high RAM"
     );
+}
+
+#[test]
+fn the_memory_that_was_asked_for_is_not_replaced() {
+    let asked = WantedMachine { has_high_memory: Some(false), ..wanted("", "L4", false) };
+    let error = choose(&asked, &specs(), &account(Tier::Pro)).unwrap_err();
+    assert!(error.cause.contains("\"L4 with standard RAM\""), "{error}");
 }

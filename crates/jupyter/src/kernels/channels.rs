@@ -24,10 +24,12 @@ impl Channels {
 }
 
 impl Channels {
-    /// Whether a machine's proxy has answered as if there were no kernel.
-    async fn is_refused_by_proxy(&self, error: &RestError) -> bool {
-        let may_be = !self.offers_protocols && error.kind == Kind::NotFound;
-        may_be && matches!(self.server.kernel(&self.kernel).await, Ok(Some(_)))
+    /// Whether an error says nothing of a machine's kernel: its proxy answers for the server, and a login may end.
+    async fn is_of_proxy(&self, error: &RestError) -> bool {
+        if self.offers_protocols || error.kind == Kind::Gone {
+            return false;
+        }
+        error.kind != Kind::NotFound || !matches!(self.server.kernel(&self.kernel).await, Ok(None))
     }
 }
 
@@ -40,8 +42,8 @@ impl Dial for Channels {
         async move {
             match self.open(session_id, protocols).await {
                 Ok(dialed) => Ok(dialed),
-                Err(error) if self.is_refused_by_proxy(&error).await => {
-                    Err(DialError::Unreachable { cause: "the machine's proxy opens no WebSocket".to_owned() })
+                Err(error) if self.is_of_proxy(&error).await => {
+                    Err(DialError::Unreachable { cause: error.cause })
                 }
                 Err(error) => Err(failure(error)),
             }

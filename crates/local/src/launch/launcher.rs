@@ -9,6 +9,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use kernel::{Client, ConnectionInfo, KernelError};
 use place::{Error, ErrorKind, KernelId};
+use tokio::sync::Notify;
 #[cfg(unix)]
 use transports::KernelSockets;
 
@@ -21,6 +22,10 @@ use environments::{arguments, variables};
 
 /// How often a kernel is started because another program took one of its ports.
 const MAX_ATTEMPTS: usize = 3;
+
+/// How long a kernel that has printed that a port is taken may take until it answers all the same. `ipykernel` prints it and then
+/// waits forever for its own sockets.
+const PORT_GRACE: Duration = Duration::from_secs(3);
 
 /// How many connection files one kernel may have.
 const MAX_FILES: usize = 9;
@@ -109,14 +114,16 @@ impl KernelLauncher {
     pub(crate) async fn start<C: KernelConnection>(&self) -> Result<Started<C>, Error> {
         let mut attempt = 1;
         loop {
-            match self.try_start().await {
-                Err(StartError::PortTaken(_)) if attempt < MAX_ATTEMPTS => attempt += 1,
+            let is_last = attempt == MAX_ATTEMPTS;
+            match self.try_start(is_last).await {
+                Err(StartError::PortTaken(_)) if !is_last => attempt += 1,
                 other => return other.map_err(|failure| self.explain(failure)),
             }
         }
     }
 
-    async fn try_start<C: KernelConnection>(&self) -> Result<Started<C>, StartError> {
+    /// The last attempt is not given up before the timeout: something else in the kernel may have wanted that port.
+    async fn try_start<C: KernelConnection>(&self, is_last: bool) -> Result<Started<C>, StartError> {
         let kernelspec = &self.choice.kernelspec;
         let is_ipykernel = kernelspec.argv.iter().any(|argument| argument.contains("ipykernel"));
         let connection_file = self.connection_file(is_ipykernel).map_err(StartError::ConnectionFile)?;
@@ -128,10 +135,27 @@ impl KernelLauncher {
             #[cfg(unix)]
             cleanup_paths: connection_file.cleanup_paths(),
         };
-        let process = Process::start(&spec).map_err(StartError::Process)?;
+        let port_taken = Arc::new(Notify::new());
+        let printed = port_taken.clone();
+        let on_line = move |line: &str| {
+            tracing::trace!("kernel: {line}");
+            if !is_last && is_port_taken(line) {
+                printed.notify_one();
+            }
+        };
+        let process = Process::start(&spec, on_line).map_err(StartError::Process)?;
         let exit = process.wait();
         let exit = async move { exit.await.to_string() }.boxed();
-        match C::open(&connection_file.info, self.start_timeout, exit).await {
+        let without_port = async {
+            port_taken.notified().await;
+            tokio::time::sleep(PORT_GRACE).await;
+            KernelError::NotReady { waited: PORT_GRACE, cause: "a port is taken".to_owned() }
+        };
+        let opened = tokio::select! {
+            opened = C::open(&connection_file.info, self.start_timeout, exit) => opened,
+            error = without_port => Err(error),
+        };
+        match opened {
             Ok(connection) => Ok(Started { connection, process, connection_file }),
             Err(error) => {
                 let exit = process.exit();

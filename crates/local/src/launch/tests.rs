@@ -176,6 +176,24 @@ async fn a_kernel_that_hangs_without_its_port_is_started_again() {
 }
 
 #[tokio::test]
+async fn a_kernel_that_hangs_without_its_port_is_not_waited_for() {
+    let (folder, kernel) = kernel(&["note starts", "err Address already in use", "wait"]);
+    let starting = tokio::spawn({
+        let kernel = kernel.clone();
+        async move { failure(&kernel).await }
+    });
+    let starts = || fs::read_to_string(folder.path().join("starts")).unwrap_or_default().lines().count();
+    let again = async {
+        while starts() < 2 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), again).await.expect("another process is started");
+    kernel.shutdown().await.unwrap();
+    starting.await.unwrap();
+}
+
+#[tokio::test]
 async fn a_kernel_that_does_not_answer_is_ended() {
     // Time enough to note two processes.
     let steps = ["child child", "out busy", "note pid", "wait"];

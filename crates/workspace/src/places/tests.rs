@@ -254,6 +254,10 @@ impl Machines for Rented {
         true
     }
 
+    fn is_id(&self, text: &str) -> bool {
+        text == "gone"
+    }
+
     fn places(&self) -> Future<'_, Vec<Arc<dyn Place>>> {
         async { Ok(self.0.lock().clone()) }.boxed()
     }
@@ -304,6 +308,8 @@ async fn paths_find_the_machines_that_run() {
     machines.0.lock().remove(0);
     assert_eq!(found("vm:x.ipynb").await.unwrap().as_deref(), Some("vm:b/x.ipynb"));
     assert_eq!(found("x.ipynb").await.unwrap(), None);
+    let gone = places.find_machine(&"vm:gone/x.ipynb".into()).await.unwrap_err();
+    assert!(gone.cause.contains("The machine gone does not run"), "{gone}");
     let started = machine("vm:c/");
     places.add_machine(&started);
     assert_eq!(places.all().iter().filter(|place| places.is_machine(place)).count(), 2);

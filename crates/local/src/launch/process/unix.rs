@@ -31,8 +31,11 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts the process, and a task that reads its output until it exits.
-    pub(crate) fn start(spec: &ProcessSpec) -> io::Result<Self> {
+    /// Starts the process, and a task that reads its output until it exits and passes every line to `on_line`.
+    pub(crate) fn start(
+        spec: &ProcessSpec,
+        on_line: impl Fn(&str) + Send + Sync + 'static,
+    ) -> io::Result<Self> {
         let path = spec.variables.get("PATH").unwrap_or(OsStr::new("/usr/bin:/bin"));
         let Watchdog { process: mut watchdog, keep_alive, group } =
             Watchdog::start(path, &spec.cleanup_paths)?;
@@ -43,7 +46,7 @@ impl Process {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn()?;
         let pid = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-        let mut capture = OutputCapture::start(&mut child, |line| tracing::trace!("kernel: {line}"));
+        let mut capture = OutputCapture::start(&mut child, on_line);
         let (sender, exit) = watch::channel(None);
         let exit_status = Arc::new(OnceLock::new());
         let process = Self {

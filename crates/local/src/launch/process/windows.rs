@@ -30,11 +30,14 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts the process, and a task that reads its output until it exits.
+    /// Starts the process, and a task that reads its output until it exits and passes every line to `on_line`.
     ///
     /// If this program is killed before the job has adopted the process, the process is left, and never runs. The standard library
     /// cannot start a process in a job.
-    pub(crate) fn start(spec: &ProcessSpec) -> io::Result<Self> {
+    pub(crate) fn start(
+        spec: &ProcessSpec,
+        on_line: impl Fn(&str) + Send + Sync + 'static,
+    ) -> io::Result<Self> {
         let (job, event, parent) = (Job::new()?, Event::new()?, own_handle()?);
         let handles = [event.as_handle(), parent.as_handle()];
         let mut command = Command::new(&spec.program);
@@ -47,7 +50,7 @@ impl Process {
         let id = child.id().ok_or_else(|| io::Error::other("the kernel's process has no id"))?;
         // If it cannot be adopted, it is ended, because it is dropped.
         job.adopt(id)?;
-        let mut capture = OutputCapture::start(&mut child, |line| tracing::trace!("kernel: {line}"));
+        let mut capture = OutputCapture::start(&mut child, on_line);
         let (sender, exit) = watch::channel(None);
         let exit_status = Arc::new(OnceLock::new());
         let process = Self {
@@ -142,7 +145,7 @@ mod tests {
 
     #[tokio::test]
     async fn how_a_process_exited_is_known_with_what_it_printed() {
-        let process = Process::start(&cmd("echo one & echo two 1>&2 & exit 3")).unwrap();
+        let process = Process::start(&cmd("echo one & echo two 1>&2 & exit 3"), |_| {}).unwrap();
         let exit = timeout(TIMEOUT, process.wait()).await.unwrap();
         assert_eq!(exit.status, "exit code 3");
         assert!(exit.output.contains("one") && exit.output.contains("two"), "{exit:?}");
@@ -151,7 +154,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_numbers_of_the_handles_are_in_the_environment() {
-        let process = Process::start(&cmd("echo [%JPY_INTERRUPT_EVENT%] [%JPY_PARENT_PID%]")).unwrap();
+        let process = Process::start(&cmd("echo [%JPY_INTERRUPT_EVENT%] [%JPY_PARENT_PID%]"), |_| {}).unwrap();
         let exit = timeout(TIMEOUT, process.wait()).await.unwrap();
         let numbers: Vec<&str> = exit.output.split_whitespace().collect();
         let is_number = |text: &&&str| text.trim_matches(['[', ']']).parse::<usize>().is_ok_and(|it| it > 0);
@@ -161,7 +164,7 @@ mod tests {
     #[tokio::test]
     async fn a_process_is_ended_with_what_it_started() {
         // The inner shell waits for an answer, as nobody gives one.
-        let process = Process::start(&cmd("cmd /d /c pause")).unwrap();
+        let process = Process::start(&cmd("cmd /d /c pause"), |_| {}).unwrap();
         assert!(!process.waits_for_interrupts(), "it is no Python");
         assert_eq!(process.exit(), None);
         timeout(TIMEOUT, process.stop()).await.unwrap();
