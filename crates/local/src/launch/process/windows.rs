@@ -154,7 +154,8 @@ mod tests {
 
     #[tokio::test]
     async fn the_numbers_of_the_handles_are_in_the_environment() {
-        let process = Process::start(&cmd("echo [%JPY_INTERRUPT_EVENT%] [%JPY_PARENT_PID%]"), |_| {}).unwrap();
+        let process =
+            Process::start(&cmd("echo [%JPY_INTERRUPT_EVENT%] [%JPY_PARENT_PID%]"), |_| {}).unwrap();
         let exit = timeout(TIMEOUT, process.wait()).await.unwrap();
         let numbers: Vec<&str> = exit.output.split_whitespace().collect();
         let is_number = |text: &&&str| text.trim_matches(['[', ']']).parse::<usize>().is_ok_and(|it| it > 0);
