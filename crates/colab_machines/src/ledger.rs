@@ -46,11 +46,27 @@ struct Written {
 /// A machine that this process uses.
 #[derive(Debug)]
 struct Held {
-    _lock: File,
+    lock: File,
     /// Whether this process has started it, or took it over from one that has ended.
     is_own: bool,
     /// Whether it is known that the machine was created.
     is_settled: bool,
+    /// Whether a start goes on, which ends the machine if this program ends.
+    is_starting: bool,
+}
+
+impl Held {
+    /// Whether another process uses the machine, too. Known on Unix only, where a process may exchange its lock.
+    fn is_shared(&self) -> bool {
+        if !cfg!(unix) {
+            return false;
+        }
+        let is_shared = matches!(self.lock.try_lock(), Err(TryLockError::WouldBlock));
+        if let Err(error) = self.lock.try_lock_shared() {
+            tracing::warn!(%error, "the use of a Colab machine is not recorded any longer");
+        }
+        is_shared
+    }
 }
 
 /// The machines that this program has started and that are not known to have ended, as people read them. Google is not asked.
@@ -80,7 +96,7 @@ impl Ledger {
         let lock = self.open_lock(&entry.id)?;
         lock.try_lock_shared()?;
         self.write(entry)?;
-        let held = Held { _lock: lock, is_own: true, is_settled: false };
+        let held = Held { lock, is_own: true, is_settled: false, is_starting: true };
         self.held.lock().insert(entry.id.clone(), held);
         Ok(())
     }
@@ -118,7 +134,7 @@ impl Ledger {
             Err(TryLockError::Error(error)) => return Err(error),
         };
         lock.try_lock_shared()?;
-        held.insert(id.clone(), Held { _lock: lock, is_own, is_settled: true });
+        held.insert(id.clone(), Held { lock, is_own, is_settled: true, is_starting: false });
         Ok(())
     }
 
@@ -143,9 +159,19 @@ impl Ledger {
         Some(Entry { id: id.clone(), kind, account, keeps, at })
     }
 
-    /// Those that this process uses, or may have created.
+    /// The start of a machine has ended, well or not.
+    pub(crate) fn end_start(&self, id: &MachineId) {
+        if let Some(held) = self.held.lock().get_mut(id) {
+            held.is_starting = false;
+        }
+    }
+
+    /// Those that this process uses, or may have created, but for those whose start goes on.
     pub(crate) fn held(&self) -> Vec<Entry> {
-        let ids: Vec<_> = self.held.lock().keys().cloned().collect();
+        let held = self.held.lock();
+        let ids: Vec<_> =
+            held.iter().filter(|(_, held)| !held.is_starting).map(|(id, _)| id.clone()).collect();
+        drop(held);
         ids.iter().filter_map(|id| self.entry(id)).collect()
     }
 
@@ -153,7 +179,9 @@ impl Ledger {
     pub(crate) fn origin(&self, id: &MachineId) -> MachineOrigin {
         let Some(Entry { keeps, at, .. }) = self.entry(id) else { return MachineOrigin::Elsewhere };
         match self.held.lock().get(id) {
-            Some(Held { is_own: true, .. }) => MachineOrigin::Here { keeps },
+            Some(held @ Held { is_own: true, .. }) => {
+                MachineOrigin::Here { keeps, is_shared: held.is_shared() }
+            }
             Some(_) => MachineOrigin::OtherProcess { at, is_running: true, keeps },
             None => {
                 let lock = self.open_lock(id);

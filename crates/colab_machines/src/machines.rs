@@ -217,7 +217,13 @@ impl Machines for ColabMachines {
             let held = self.machines.ledger.held();
             let ended = join_all(held.iter().map(|entry| self.machines.end_unused(entry)));
             if timeout(SHUTDOWN_TIMEOUT, join(self.starts.wait(), ended)).await.is_err() {
-                tracing::warn!("not all Colab machines were stopped in time; the next server lists them");
+                let machines: Vec<_> = held.iter().map(|it| format!("{} ({})", it.id, it.kind)).collect();
+                let machines = machines.join(", ");
+                tracing::warn!(
+                    machines,
+                    "not all Colab machines were stopped in time: they may run on and cost compute units; the next server \
+                     lists them"
+                );
             }
         }
         .boxed()

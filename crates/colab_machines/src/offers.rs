@@ -59,19 +59,29 @@ struct Named {
     variant: Option<String>,
     accelerator: Option<String>,
     has_high_memory: Option<bool>,
+    /// Whether the two arguments, or the memory, name different machines.
+    is_contradictory: bool,
 }
 
 impl Named {
+    fn set(slot: &mut Option<String>, word: String) -> bool {
+        let is_other = slot.as_ref().is_some_and(|known| *known != word);
+        *slot = Some(word);
+        is_other
+    }
+
     /// Reads a type as we show it, too (`T4 GPU with high RAM`), in either argument.
     fn of(wanted: &WantedMachine) -> Self {
-        let mut named = Self { variant: None, accelerator: None, has_high_memory: wanted.has_high_memory };
+        let has_high_memory = wanted.has_high_memory;
+        let mut named = Self { variant: None, accelerator: None, has_high_memory, is_contradictory: false };
         for (text, is_variant) in [(&wanted.variant, true), (&wanted.accelerator, false)] {
             let text = text.as_deref().unwrap_or_default().trim().to_ascii_uppercase();
             let (text, is_large) = match text.strip_suffix(" WITH HIGH RAM") {
                 Some(text) => (text, true),
                 None => (text.as_str(), false),
             };
-            if is_large && named.has_high_memory.is_none() {
+            if is_large {
+                named.is_contradictory |= named.has_high_memory == Some(false);
                 named.has_high_memory = Some(true);
             }
             let words: Vec<_> = text.split([' ', '_']).filter(|word| !MAKERS.contains(word)).collect();
@@ -79,15 +89,15 @@ impl Named {
                 // A new kind of machine is no model.
                 let is_new =
                     is_variant && text == word && !word.contains(|letter: char| letter.is_ascii_digit());
-                match word {
-                    "" | "NONE" => {}
-                    "CPU" | "GPU" | "TPU" => named.variant = Some(word.to_owned()),
-                    _ if is_new => named.variant = Some(word.to_owned()),
+                named.is_contradictory |= match word {
+                    "" | "NONE" => false,
+                    "CPU" | "GPU" | "TPU" => Self::set(&mut named.variant, word.to_owned()),
+                    _ if is_new => Self::set(&mut named.variant, word.to_owned()),
                     _ => {
                         let model = word.trim_start_matches("NVIDIA-").trim_start_matches("TESLA-");
-                        named.accelerator = Some(model.replace('-', ""));
+                        Self::set(&mut named.accelerator, model.replace('-', ""))
                     }
-                }
+                };
             }
         }
         named
@@ -100,7 +110,11 @@ pub(crate) fn choose<'s>(
     specs: &'s [Spec],
     account: &Account,
 ) -> Result<&'s Spec, Error> {
-    let Named { variant, accelerator, has_high_memory } = Named::of(wanted);
+    let Named { variant, accelerator, has_high_memory, is_contradictory } = Named::of(wanted);
+    if is_contradictory {
+        let cause = "The arguments name different types of machines.";
+        return Err(Error::new(ErrorKind::InvalidArgument, cause, NextStep::ListMachines));
+    }
     let variant = variant.or_else(|| accelerator.is_none().then(|| "CPU".to_owned()));
     let mut fitting: Vec<&Spec> = specs
         .iter()

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use place::MachineKind;
+use serde_json::{Map, Value};
 use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
@@ -81,10 +82,16 @@ impl Api {
     }
 
     pub(crate) async fn delete(&self, id: &MachineId) -> Result<(), Failure> {
+        let is_done = |body: &[u8]| serde_json::from_slice::<Map<String, Value>>(body).is_ok();
         match self.repeat(&Request::delete(id)).await {
-            // It is gone, whatever `allowMissing` promises.
-            Err(failure) if failure.is(Code::NotFound) => Ok(()),
-            deleted => deleted.map(drop),
+            Ok(body) if is_done(&body) => Ok(()),
+            Ok(_) => Err(Failure::Malformed),
+            // Gone, whatever `allowMissing` promises, or hidden for a moment.
+            Err(failure) if failure.is(Code::NotFound) => match self.machine_once(id).await {
+                Err(missing) if missing.is(Code::NotFound) => Ok(()),
+                _ => Err(failure),
+            },
+            Err(failure) => Err(failure),
         }
     }
 

@@ -47,6 +47,7 @@ impl Start {
                 };
                 match booted {
                     Ok(place) => {
+                        self.machines.ledger.end_start(&runtime.id);
                         if answer.send(Ok(place)).is_err() {
                             let _ = self.end(&runtime.id).await;
                         }
@@ -104,6 +105,7 @@ impl Start {
                     if let Err(failure) = machines.api.delete(&id).await {
                         let problem = failure.explain(Subject::Account);
                         tracing::warn!(%id, problem = problem.cause, "a Colab machine may have been started");
+                        machines.ledger.end_start(&id);
                         left = format!(
                             " The machine {id} may have been started: list the machines before you start another."
                         );

@@ -35,7 +35,13 @@ impl Prefix {
 
     /// A path from the server's root as it is shown.
     pub(crate) fn shown(&self, path: &str) -> String {
-        format!("{}{}", self.shown, self.below_root(path).unwrap_or(path))
+        match self.below_root(path) {
+            // Its name would be taken for the root's.
+            Some(rest) if !self.root.is_empty() && self.below_root(rest).is_some() => {
+                format!("{}/{path}", self.shown)
+            }
+            rest => format!("{}{}", self.shown, rest.unwrap_or(path)),
+        }
     }
 
     /// The rest of a path from the server's root.
@@ -48,8 +54,8 @@ impl Prefix {
     pub(crate) fn strip(&self, path: &str) -> Result<String, Error> {
         let asked = path;
         let path = path.strip_prefix(self.shown.as_str()).unwrap_or(path);
-        // As code on the machine names it.
-        let path = path.strip_prefix('/').and_then(|path| self.below_root(path)).unwrap_or(path);
+        // As code on the machine names it, also behind the prefix.
+        let path = self.below_root(path.strip_prefix('/').unwrap_or(path)).unwrap_or(path);
         // jupyter-collaboration before version 3 shows paths with this prefix.
         let path = path.strip_prefix("RTC:").unwrap_or(path);
         let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
@@ -112,7 +118,8 @@ mod tests {
             ("/content/a/x.ipynb", "content/a/x.ipynb"),
             ("vm:a1//content/a", "content/a"),
             ("/contents/a", "content/contents/a"),
-            ("content/a", "content/content/a"),
+            ("vm:a1/content/a", "content/a"),
+            ("vm:a1//content/content/a", "content/content/a"),
             ("/content", "content"),
             ("", "content"),
             ("vm:a1/", "content"),
@@ -121,6 +128,7 @@ mod tests {
         }
         assert_eq!(prefix.shown("content/a/x.ipynb"), "vm:a1/a/x.ipynb");
         assert_eq!(prefix.shown("content"), "vm:a1/");
+        assert_eq!(prefix.shown("content/content/a"), "vm:a1//content/content/a");
         assert!(prefix.strip("vm:a1/../root/x").is_err());
     }
 

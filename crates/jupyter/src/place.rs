@@ -3,7 +3,9 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::future::{BoxFuture, join3, ready};
+use futures_util::stream::{self, BoxStream};
 use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _};
 use place::{
     Discovered, Document, EarlierRuns, Error, ErrorKind, Existing, FileContent, FileEntry, Files,
@@ -306,21 +308,52 @@ impl Place for Jupyter {
     }
 }
 
+/// The pieces of a file, which fail at their end unless they are of this size together.
+fn whole(
+    pieces: BoxStream<'static, Result<Bytes, Error>>,
+    expected: u64,
+    server: String,
+) -> BoxStream<'static, Result<Bytes, Error>> {
+    let checked = stream::try_unfold((pieces, 0), move |(mut pieces, received)| {
+        let server = server.clone();
+        async move {
+            match pieces.next().await.transpose()? {
+                Some(piece) => {
+                    let received = received + piece.len() as u64;
+                    Ok(Some((piece, (pieces, received))))
+                }
+                None if received == expected => Ok(None),
+                None => {
+                    let cause = format!("{server} sent {received} bytes of a file of {expected}.");
+                    Err(Error::new(ErrorKind::RemoteFailure, cause, "Nothing was copied; try again."))
+                }
+            }
+        }
+    });
+    checked.boxed()
+}
+
 impl Files for Jupyter {
     fn read(&self, path: &str) -> Future<'_, FileContent> {
         let path = self.prefix.strip(path);
         async move {
             let path = &*path?;
+            let mut expected = None;
             if self.handle.machine.is_some() {
                 // A proxy may answer a request for any file with a page of its own.
                 let asked = self
                     .handle
                     .call(|server| async move { server.contents(path, ContentsQuery::Attributes).await });
-                asked.await?;
+                expected = asked.await?.size;
             }
             let download = self.handle.call(|server| async move { server.download(path).await }).await;
             let Download { size, pieces } = self.detect_after(download)?;
-            Ok(FileContent { size, mode: None, pieces: pieces.map_err(failure::of).boxed() })
+            let pieces = pieces.map_err(failure::of).boxed();
+            let pieces = match expected {
+                Some(expected) => whole(pieces, expected, self.handle.title()),
+                None => pieces,
+            };
+            Ok(FileContent { size: expected.or(size), mode: None, pieces })
         }
         .boxed()
     }

@@ -63,8 +63,8 @@ pub struct Machine {
 /// Who has started a machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MachineOrigin {
-    /// This program, which ends it, unless it is kept.
-    Here { keeps: bool },
+    /// This program, which ends it, unless it is kept. `is_shared` if another process of this program uses it, too.
+    Here { keeps: bool, is_shared: bool },
     /// Another process of this program on this computer, at that time. `is_running` if that process still runs.
     OtherProcess { at: SystemTime, is_running: bool, keeps: bool },
     /// Something else, such as a browser tab.

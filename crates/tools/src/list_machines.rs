@@ -51,7 +51,10 @@ fn offered(offer: &MachineOffer) -> [String; 3] {
 fn origin(origin: MachineOrigin) -> String {
     let ends = |keeps: bool| if keeps { "kept" } else { "ends with it" };
     match origin {
-        MachineOrigin::Here { keeps } => format!("this server; {}", ends(keeps)),
+        MachineOrigin::Here { keeps, is_shared } => {
+            let others = if is_shared { "; another Cellbridge server uses it, too" } else { "" };
+            format!("this server; {}{others}", ends(keeps))
+        }
         MachineOrigin::OtherProcess { at, is_running: true, keeps } => {
             format!("another Cellbridge server at {}; {}", time(at), ends(keeps))
         }

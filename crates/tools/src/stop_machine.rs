@@ -44,7 +44,8 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         context.consent.permit_effects(TOOL.name, &text, context.preview()).await?;
     }
     if context.consent.has_accepted_effect() {
-        let now = effect(context.session, id).await?.map(|effect| effect.text).unwrap_or_default();
+        let now = effect(context.session, id).await?;
+        let now = now.map_or_else(|| "No such machine runs.".to_owned(), |effect| effect.text);
         context.consent.check_effect(&now)?;
     }
     let stopped = machines.stop(id).await?;
@@ -97,7 +98,9 @@ async fn effect(session: &Session, id: &str) -> Result<Option<Ending>, Error> {
     let is_busy = |kernel: &Arc<dyn Kernel>| kernel.description().state == KernelState::Busy;
     let is_busy = kernels.is_some_and(|kernels| kernels.iter().any(is_busy));
     let who = match origin {
-        MachineOrigin::Here { .. } | MachineOrigin::OtherProcess { is_running: false, .. } => None,
+        MachineOrigin::Here { is_shared: false, .. }
+        | MachineOrigin::OtherProcess { is_running: false, .. } => None,
+        MachineOrigin::Here { .. } => Some("another Cellbridge server uses it, too"),
         MachineOrigin::OtherProcess { .. } => Some("another Cellbridge server uses it"),
         MachineOrigin::Elsewhere => Some("something else has started it, such as the person's browser"),
     };
@@ -112,7 +115,7 @@ async fn describe(asked: &mut Asked<'_>) -> Result<(), Error> {
     let arguments: Arguments = asked.given.read()?;
     let machines = machines_of(asked.session)?;
     let effect = effect(asked.session, id(&*machines, &arguments.machine_id)).await?;
-    let text = effect.map(|effect| effect.text).unwrap_or_default();
+    let text = effect.map_or_else(|| "No such machine runs.".to_owned(), |effect| effect.text);
     asked.question.line(&text);
     asked.shown.effect = Some(text);
     Ok(())

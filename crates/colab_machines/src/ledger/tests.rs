@@ -16,7 +16,7 @@ fn a_machine_is_known_to_the_next_process_from_before_its_request_on() {
     let (entry, here) = (entry("cellbridge-t4-1"), Ledger::new(state.path()));
     assert_eq!((here.entries(), here.origin(&entry.id)), (Vec::new(), MachineOrigin::Elsewhere));
     here.record(&entry).unwrap();
-    assert_eq!(here.origin(&entry.id), MachineOrigin::Here { keeps: false });
+    assert_eq!(here.origin(&entry.id), MachineOrigin::Here { keeps: false, is_shared: false });
     // Each ledger opens files of its own, as another process does.
     let other = Ledger::new(state.path());
     let of = |is_running, keeps| MachineOrigin::OtherProcess { at: entry.at, is_running, keeps };
@@ -56,7 +56,7 @@ fn a_machine_of_a_process_that_has_ended_becomes_that_of_its_user() {
     let next = Ledger::new(state.path());
     next.hold(&entry.id).unwrap();
     next.hold(&entry.id).unwrap();
-    assert_eq!(next.origin(&entry.id), MachineOrigin::Here { keeps: false });
+    assert_eq!(next.origin(&entry.id), MachineOrigin::Here { keeps: false, is_shared: false });
     assert_eq!(next.held(), [entry]);
 }
 
@@ -79,6 +79,9 @@ fn a_machine_that_is_not_listed_is_over_once_it_cannot_be_on_its_way() {
     assert!(ledger.is_over(&entry, entry.at + UNSETTLED + Duration::from_secs(1)));
     ledger.settle(&entry.id);
     assert!(ledger.is_settled(&entry.id) && ledger.is_over(&entry, entry.at));
+    // Its start ends it, if the program ends.
+    assert_eq!(ledger.held(), []);
+    ledger.end_start(&entry.id);
     assert_eq!(ledger.held(), std::slice::from_ref(&entry));
 }
 
@@ -95,4 +98,20 @@ fn only_the_owner_can_read_the_records_and_a_damaged_one_is_left_out() {
     fs::write(ledger.folder.join("cellbridge-t4-2.json"), "{").unwrap();
     fs::write(ledger.folder.join(".x.json"), "{}").unwrap();
     assert_eq!(ledger.entries(), [entry]);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_machine_that_others_use_too_is_said_and_stays_in_use() {
+    let state = tempfile::tempdir().unwrap();
+    let (entry, ours, other) =
+        (entry("cellbridge-t4-1"), Ledger::new(state.path()), Ledger::new(state.path()));
+    ours.record(&entry).unwrap();
+    let is = |is_shared| assert_eq!(ours.origin(&entry.id), MachineOrigin::Here { keeps: false, is_shared });
+    is(false);
+    other.hold(&entry.id).unwrap();
+    is(true);
+    assert!(other.release(&entry.id).is_none(), "it is still in use here");
+    is(false);
+    assert!(other.release(&entry.id).is_none());
 }

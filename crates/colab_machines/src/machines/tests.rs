@@ -65,7 +65,7 @@ async fn a_machine_is_started_used_and_ended_with_the_program() {
     let places = machines.places().await.unwrap();
     assert!(places.len() == 1 && Arc::ptr_eq(&places[0], &started));
     let list = machines.list().await.unwrap();
-    let origin = MachineOrigin::Here { keeps: false };
+    let origin = MachineOrigin::Here { keeps: false, is_shared: false };
     assert_eq!(list.running, [Machine { id: id.clone(), kind: t4(), origin }]);
     assert_eq!(list.account, "ada@example.com (Colab without a subscription)");
     machines.shutdown().await;
@@ -172,6 +172,19 @@ async fn a_machine_that_may_have_been_started_is_named_and_ended_with_the_progra
 }
 
 #[tokio::test]
+async fn only_a_documented_answer_is_the_end_of_a_machine() {
+    let setting = Setting::new().await;
+    setting.machines.start(t4(), false).await.unwrap();
+    let [id] = &setting.ids()[..] else { panic!() };
+    for (status, body) in [(200, "<html>"), (200, ""), (404, "{}")] {
+        setting.fake.script("DELETE", status, body);
+        assert!(setting.machines.stop(id).await.is_err(), "{status} {body}");
+        assert_eq!((setting.ids().len(), setting.records()), (1, 1));
+    }
+    assert!(setting.machines.stop(id).await.unwrap().was_running);
+}
+
+#[tokio::test]
 async fn a_list_that_lacks_a_machine_is_not_its_end() {
     let setting = Setting::new().await;
     setting.machines.start(t4(), false).await.unwrap();
@@ -179,7 +192,7 @@ async fn a_list_that_lacks_a_machine_is_not_its_end() {
     assert!(setting.machines.places().await.unwrap().is_empty());
     assert_eq!(setting.records(), 1);
     let [machine] = &setting.machines.list().await.unwrap().running[..] else { panic!() };
-    assert_eq!(machine.origin, MachineOrigin::Here { keeps: false });
+    assert_eq!(machine.origin, MachineOrigin::Here { keeps: false, is_shared: false });
 }
 
 #[tokio::test]
@@ -390,7 +403,7 @@ async fn a_machine_that_does_not_say_whether_it_works_runs_on_and_the_next_serve
     let next = setting.other();
     next.places().await.unwrap()[0].kernels().await.unwrap();
     let list = next.list().await.unwrap();
-    assert_eq!(list.running[0].origin, MachineOrigin::Here { keeps: false });
+    assert_eq!(list.running[0].origin, MachineOrigin::Here { keeps: false, is_shared: false });
     next.shutdown().await;
     assert_eq!((setting.ids().len(), setting.records()), (0, 0));
 }

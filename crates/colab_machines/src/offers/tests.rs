@@ -125,3 +125,14 @@ fn the_memory_that_was_asked_for_is_not_replaced() {
     let error = choose(&asked, &specs(), &account(Tier::Pro)).unwrap_err();
     assert!(error.cause.contains("\"L4 with standard RAM\""), "{error}");
 }
+
+#[test]
+fn contradictions_are_refused() {
+    for (variant, accelerator, memory) in
+        [("T4", "A100", None), ("CPU", "GPU", None), ("T4 GPU with high RAM", "", Some(false))]
+    {
+        let asked = WantedMachine { has_high_memory: memory, ..wanted(variant, accelerator, false) };
+        let error = choose(&asked, &specs(), &account(Tier::Pro)).unwrap_err();
+        assert!(error.cause.contains("different types"), "{error}");
+    }
+}
