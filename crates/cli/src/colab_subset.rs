@@ -16,8 +16,7 @@ const LISTED: [(&str, &str, &str); 2] = [
     (
         "open_colab_browser_connection",
         "Connect to a Google Colab tab: opens it in the browser, where the person has to accept. Returns false with the reason if \
-         none connects in time. A Colab machine (GPU, TPU) without a tab: start_machine, listed once the person has run \
-         `cellbridge colab login`.",
+         none connects in time.",
         "open Colab, connect to Google Colab, GPU runtime in the browser, GPU or TPU machine without a browser",
     ),
     (

@@ -13,7 +13,7 @@ use calls::replies::time;
 pub(crate) static TOOL: Tool = tool! {
     name: "list_machines",
     title: "List Colab machines",
-    description: "List the person's Colab machines that run, and the types (GPU, TPU, CPU) that can be started.",
+    description: "List the person's Colab machines, and the types (GPU, TPU, CPU) that can be started.",
     discovery: Discovery::FoundBy("Colab runtime, GPU, TPU, accelerator, cloud machine, compute units"),
     effect: Effect::Reads,
     groups: &[Group::Kernels],

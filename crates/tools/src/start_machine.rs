@@ -9,8 +9,7 @@ use calls::preview::Asked;
 pub(crate) static TOOL: Tool = tool! {
     name: "start_machine",
     title: "Start a Colab machine",
-    description: "Start a Colab machine of the person (GPU, TPU or CPU) for notebooks, without a browser tab. List first: one that \
-                  runs may do.",
+    description: "Start a Colab machine of the person (GPU, TPU or CPU) for notebooks. list_machines first: one that runs may do.",
     discovery: Discovery::FoundBy("Colab runtime, GPU, TPU, T4, A100, accelerator, cloud machine"),
     effect: Effect::Adds,
     groups: &[Group::Kernels],
