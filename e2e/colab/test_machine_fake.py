@@ -14,13 +14,7 @@ from e2e.support.colab_fake.failures import NONE_FREE, NOT_ENABLED
 from e2e.support.waiting import LONG
 
 TOKEN = "x-colab-runtime-proxy-token"
-KERNELS = "/api/kernels"
 KEY = {"runtimeSpec": {"variant": "VARIANT_GPU", "accelerator": "T4", "shape": "SHAPE_STANDARD"}}
-# Notifies the page, and asks it for something.
-ASKING = """
-_message.notify("cell_display_stdin", {})
-drive.mount("d")
-"""
 
 
 @pytest.fixture
