@@ -145,7 +145,7 @@ impl RunningMachines {
         Ok(())
     }
 
-    /// Ends a machine at shutdown, unless it is to be kept, another process uses it, or it works.
+    /// Ends a machine at shutdown, unless it is kept, another process uses it, or code runs on it.
     pub(crate) async fn end_unused(&self, entry: &Entry) {
         let id = &entry.id;
         let why_kept = if entry.keeps {
@@ -168,18 +168,17 @@ impl RunningMachines {
                 self.ledger
                     .keep(entry)
                     .err()
-                    .map_or("it works".to_owned(), |error| format!("it works ({error})"))
+                    .map_or("code runs on it".to_owned(), |error| format!("code runs on it ({error})"))
             }
             None => "it cannot be asked whether code runs on it".to_owned(),
-            // The record of a machine that may still be created stays.
-            Some(false) if !is_settled => match self.api.delete(id).await {
-                Ok(()) => return,
-                Err(failure) => failure.explain(Subject::Machine(id)).cause,
-            },
-            Some(false) => match self.end(id).await {
-                Ok(()) => return,
-                Err(failure) => failure.explain(Subject::Machine(id)).cause,
-            },
+            Some(false) => {
+                // The record of a machine that may still be created stays.
+                let ended = if is_settled { self.end(id).await } else { self.api.delete(id).await };
+                match ended {
+                    Ok(()) => return,
+                    Err(failure) => failure.explain(Subject::Machine(id)).cause,
+                }
+            }
         };
         tracing::warn!(%id, kind = %entry.kind, problem, "the Colab machine runs on, and may cost compute units");
     }

@@ -101,11 +101,11 @@ impl Start {
             Err(NotCreated { failure, may_exist }) => {
                 let mut left = String::new();
                 if may_exist {
-                    // The record stays: Google may still create it.
+                    // The record stays: Google may still create it. The end of this program deletes it once more.
+                    machines.ledger.end_start(&id);
                     if let Err(failure) = machines.api.delete(&id).await {
                         let problem = failure.explain(Subject::Account);
                         tracing::warn!(%id, problem = problem.cause, "a Colab machine may have been started");
-                        machines.ledger.end_start(&id);
                         left = format!(
                             " The machine {id} may have been started: list the machines before you start another."
                         );
@@ -147,10 +147,10 @@ impl Start {
 
     /// Ends the machine after a failure, and says so.
     async fn ended(&self, error: Error, id: &MachineId) -> Error {
-        let what = match self.end(id).await {
-            Ok(()) => "was stopped again",
-            Err(()) => "may run on",
-        };
+        let is_ended = self.end(id).await.is_ok();
+        // Otherwise, the end of this program ends it.
+        self.machines.ledger.end_start(id);
+        let what = if is_ended { "was stopped again" } else { "may run on" };
         Error { cause: format!("{} The machine {id} {what}.", error.cause), ..error }
     }
 

@@ -172,6 +172,20 @@ async fn a_machine_that_may_have_been_started_is_named_and_ended_with_the_progra
 }
 
 #[tokio::test]
+async fn a_machine_that_could_not_be_ended_after_its_start_ends_with_the_program() {
+    let setting = Setting::new().await;
+    setting.fake.state().url = Some("https://example.com".into());
+    for _ in 0..3 {
+        setting.fake.script("DELETE", 503, "{}");
+    }
+    let error = setting.machines.start(t4(), false).await.err().unwrap();
+    assert!(error.cause.contains("may run on"), "{error}");
+    assert_eq!(setting.ids().len(), 1);
+    setting.machines.shutdown().await;
+    assert_eq!((setting.ids().len(), setting.records()), (0, 0));
+}
+
+#[tokio::test]
 async fn only_a_documented_answer_is_the_end_of_a_machine() {
     let setting = Setting::new().await;
     setting.machines.start(t4(), false).await.unwrap();
