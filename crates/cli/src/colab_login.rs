@@ -18,7 +18,7 @@ use tokio::time::timeout;
 use crate::args::{ColabLogin, ColabVerb};
 use crate::endpoint::interruption;
 use crate::jupyter::sources::reach;
-use crate::process::{browser, desktop, process_env};
+use crate::process::{NO_STATE, browser, desktop, process_env};
 use terminal::{note, say};
 
 /// How long the person may take to grant access.
@@ -59,7 +59,7 @@ fn store() -> anyhow::Result<Store> {
 
 fn state() -> anyhow::Result<PathBuf> {
     let state = process_env().own_state_dir();
-    state.context("there is no folder for the state of this program: HOME is not set")
+    state.context(NO_STATE)
 }
 
 /// Names the machines that may run on.

@@ -12,6 +12,9 @@ pub(crate) fn process_env() -> ProcessEnv {
     ProcessEnv::inherited(std::env::vars_os(), std::env::home_dir(), &[])
 }
 
+/// Why nothing can be stored.
+pub(crate) const NO_STATE: &str = "there is no folder for the state of this program: HOME is not set";
+
 /// The folder in which the operations of notebooks are recorded.
 pub(crate) fn history_folder(process_env: &ProcessEnv) -> Option<PathBuf> {
     Some(process_env.own_state_dir()?.join("history"))

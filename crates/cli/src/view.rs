@@ -27,7 +27,7 @@ use self::address::Address;
 use self::shown::{Login, Shown};
 use crate::args::{Every, View};
 use crate::endpoint::HttpEndpoint;
-use crate::process::{browser, desktop, process_env};
+use crate::process::{NO_STATE, browser, desktop, process_env};
 use terminal::{note, say};
 
 /// How long the process that serves the page may take to listen.
@@ -80,8 +80,7 @@ async fn add(address: &Address, login: &Login) -> anyhow::Result<()> {
 
 /// The address of the page. Starts the process that serves it if there is none.
 async fn running(process_env: &ProcessEnv) -> anyhow::Result<Address> {
-    let state = address::folder(process_env.own_state_dir())
-        .context("there is no folder for the state of this program: HOME is not set")?;
+    let state = address::folder(process_env.own_state_dir()).context(NO_STATE)?;
     if let Some(address) = address::read(&state) {
         return Ok(address);
     }

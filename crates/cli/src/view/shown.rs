@@ -14,12 +14,11 @@ use serde::{Deserialize, Serialize};
 use super::address;
 use crate::args::{JupyterServer, View};
 use crate::jupyter::sources::{discovery_near, jupyter_place, reach, source_beside};
-use crate::process::process_env;
+use crate::process::{NO_STATE, process_env};
 use crate::serve::machines;
 
 /// Begins the path of a notebook on a server, or is the whole path of one that is running on this machine.
 const SERVER: &str = "jupyter:";
-const NO_HOME: &str = "there is no folder for the state of this program: HOME is not set";
 /// Begins the path of a notebook on a Colab machine.
 const MACHINE: &str = "colab-vm:";
 
@@ -112,11 +111,11 @@ impl Shown {
     async fn on_machine(text: &str, options: &View) -> anyhow::Result<Self> {
         let google = options.google.addresses();
         let places = machines(google.clone(), &process_env(), &reach(None, NetworkTimeout::default()), None);
-        let places = places.context(NO_HOME)?.places().await?;
-        let named = places.iter().find(|place| text.starts_with(place.prefix().trim_end_matches('/')));
-        let place = match (named, places.as_slice()) {
+        let places = places.context(NO_STATE)?.places().await?;
+        let named = places.iter().find_map(|place| Some((place, place.strip_name(text)?)));
+        let (place, rest) = match (named, places.as_slice()) {
             (Some(named), _) => named,
-            (None, [only]) => only,
+            (None, [only]) => (only, text.trim_start_matches(MACHINE)),
             (None, []) => bail!("no Colab machine runs"),
             (None, several) => {
                 let names: Vec<_> = several.iter().map(|place| place.prefix()).collect();
@@ -124,9 +123,7 @@ impl Shown {
             }
         };
         let prefix = place.prefix();
-        let rest = text.strip_prefix(prefix.trim_end_matches('/')).or(text.strip_prefix(MACHINE));
-        let notebook = rest.map(|rest| rest.trim_start_matches('/')).filter(|rest| !rest.is_empty());
-        let notebook = notebook.map(|rest| format!("{prefix}{rest}"));
+        let notebook = (!rest.is_empty()).then(|| format!("{prefix}{rest}"));
         let timeout = options.places.network.network_timeout;
         let login = Login::to_machine(prefix, timeout, &google);
         Ok(Self { root: prefix.to_owned(), notebook, login: Some(login) })
@@ -181,7 +178,7 @@ impl Login {
         let reach = reach(self.ca_file.clone(), timeout);
         if let Some(machine) = &self.machine {
             let google = self.google.as_deref().and_then(Google::on_loopback).unwrap_or_default();
-            let places = machines(google, &process_env(), &reach, None).context(NO_HOME)?.places().await?;
+            let places = machines(google, &process_env(), &reach, None).context(NO_STATE)?.places().await?;
             let found = places.into_iter().find(|place| place.prefix() == machine);
             return found.context("the machine does not run any longer");
         }
