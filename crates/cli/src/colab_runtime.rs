@@ -229,7 +229,7 @@ impl Machine {
         !self.session.workspace().place().is_present()
     }
 
-    /// The outputs of a run, and what else is to be said.
+    /// The outputs of a run, then the notes.
     fn answer(&mut self, run: &Run, asked_for_input: bool) -> Result<Answer, Error> {
         let view = run.view();
         if let RunState::Failed(error) = view.state {

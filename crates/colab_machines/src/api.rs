@@ -31,7 +31,7 @@ impl MachineId {
         is_id.then(|| Self(id.to_owned()))
     }
 
-    /// A new one for a machine of ours, such as `cellbridge-t4-3fa9c1`.
+    /// A new one for a machine that this program starts, such as `cellbridge-t4-3fa9c1`.
     pub(crate) fn generate(kind: &MachineKind) -> Self {
         let model = kind.accelerator.as_ref().unwrap_or(&kind.variant).to_ascii_lowercase();
         let model =

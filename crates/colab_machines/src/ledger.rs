@@ -118,7 +118,7 @@ impl Ledger {
         self.write(&Entry { keeps: true, ..entry.clone() })
     }
 
-    /// Uses a machine, if it is one of ours. Fails while another process looks at the lock, or ends the machine.
+    /// Records that this process uses a machine, if this program has started it. Fails while another process looks at the lock, or ends the machine.
     pub(crate) fn hold(&self, id: &MachineId) -> io::Result<()> {
         let mut held = self.held.lock();
         if held.contains_key(id) || !self.file(id).exists() {

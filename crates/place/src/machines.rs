@@ -31,13 +31,13 @@ pub trait Machines: Send + Sync + 'static {
     /// may have.
     fn offer(&self, wanted: WantedMachine) -> Future<'_, MachineOffer>;
 
-    /// Starts one, and waits until it can be used. It ends with this program, unless it is to be kept.
+    /// Starts one, and waits until it can be used. It ends with this program, unless `keeps` says otherwise.
     fn start(&self, kind: MachineKind, keeps: bool) -> Future<'_, Arc<dyn Place>>;
 
     /// Ends one, with everything on it. One that is not there any longer is no error.
     fn stop<'a>(&'a self, id: &'a str) -> Future<'a, StoppedMachine>;
 
-    /// Ends those that this program has started and that are not to be kept. Returns in bounded time.
+    /// Ends those that this program has started and that are not kept. Returns in bounded time.
     fn shutdown(&self) -> BoxFuture<'_, ()>;
 }
 

@@ -1,6 +1,6 @@
 //! `start_machine`: a machine of the person's account, which is a place as long as it runs.
 
-use place::{Error, MachineOffer, WantedMachine};
+use place::{Error, ErrorKind, MachineOffer, WantedMachine};
 
 use super::list_machines::machines_of;
 use calls::prelude::*;
@@ -42,11 +42,7 @@ impl Arguments {
             "high" | "highmem" | "highmemory" | "highram" | "hm" => Some(true),
             _ => {
                 let cause = "ram must be \"standard\" or \"high\".";
-                return Err(Error::new(
-                    place::ErrorKind::InvalidArgument,
-                    cause,
-                    "Correct it, or leave it out.",
-                ));
+                return Err(Error::new(ErrorKind::InvalidArgument, cause, "Correct it, or leave it out."));
             }
         };
         let (variant, accelerator) = (self.machine_type.clone(), self.accelerator.clone());
@@ -75,8 +71,8 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let cost = offer.cost.map(|cost| format!(" {cost}")).unwrap_or_default();
     Ok(format!(
         "Started {title}. Paths on it begin with {path}: use_notebook(notebook_path=\"{path}a.ipynb\", mode=\"create\"), \
-         copy_file(from=…, to=\"{path}\"). Only notebooks with such paths run there; other code runs where it did before. {end} Its files and variables end with it, and Google ends idle machines: copy what \
-         has to stay.{cost}"
+         copy_file(from=…, to=\"{path}\"). Only notebooks with such paths run there; other code runs where it did \
+         before. {end} Its files and variables end with it, and Google ends idle machines: copy what has to stay.{cost}"
     )
     .into())
 }

@@ -38,15 +38,14 @@ arguments! {
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let machines = machines_of(context.session)?;
     let id = id(&*machines, &arguments.machine_id);
-    if let Some(Ending { text, is_on_others: true }) = effect(context.session, id).await?
-        && (!arguments.confirm || context.person.is_some())
-    {
-        context.consent.permit_effects(TOOL.name, &text, context.preview()).await?;
+    let ending = ending(context.session, id).await?;
+    // The agent confirms only where the person cannot be asked.
+    if ending.needs_consent && (!arguments.confirm || context.person.is_some()) {
+        context.consent.permit_effects(TOOL.name, &ending.effect, context.preview()).await?;
     }
     if context.consent.has_accepted_effect() {
-        let now = effect(context.session, id).await?;
-        let now = now.map_or_else(|| "No such machine runs.".to_owned(), |effect| effect.text);
-        context.consent.check_effect(&now)?;
+        // The person may have taken a while.
+        context.consent.check_effect(&self::ending(context.session, id).await?.effect)?;
     }
     let stopped = machines.stop(id).await?;
     context.session.workspace().remove_machine(&format!("{}:{id}/", machines.scheme()));
@@ -77,17 +76,17 @@ fn id<'a>(machines: &dyn Machines, written: &'a str) -> &'a str {
 
 /// What ending a machine means.
 struct Ending {
-    text: String,
+    /// A sentence.
+    effect: String,
     /// Whether somebody else may use it, or code runs on it.
-    is_on_others: bool,
+    needs_consent: bool,
 }
 
-/// `None` if the machine does not run.
-async fn effect(session: &Session, id: &str) -> Result<Option<Ending>, Error> {
+async fn ending(session: &Session, id: &str) -> Result<Ending, Error> {
     let machines = machines_of(session)?;
     let running = machines.list().await?.running;
     let Some(Machine { kind, origin, .. }) = running.into_iter().find(|machine| machine.id == id) else {
-        return Ok(None);
+        return Ok(Ending { effect: "No such machine runs.".to_owned(), needs_consent: false });
     };
     let prefix = format!("{}:{id}/", machines.scheme());
     let place = session.places().into_iter().find(|place| place.prefix() == prefix);
@@ -105,18 +104,17 @@ async fn effect(session: &Session, id: &str) -> Result<Option<Ending>, Error> {
         MachineOrigin::Elsewhere => Some("something else has started it, such as the person's browser"),
     };
     let more: Vec<_> = [is_busy.then_some("code runs on it"), who].into_iter().flatten().collect();
-    let is_on_others = !more.is_empty();
-    let more = if is_on_others { format!(", and {}", more.join("; ")) } else { String::new() };
-    let text = format!("It ends the machine {id} ({kind}) with its files and variables{more}.");
-    Ok(Some(Ending { text, is_on_others }))
+    let needs_consent = !more.is_empty();
+    let more = if needs_consent { format!(", and {}", more.join("; ")) } else { String::new() };
+    let effect = format!("It ends the machine {id} ({kind}) with its files and variables{more}.");
+    Ok(Ending { effect, needs_consent })
 }
 
 async fn describe(asked: &mut Asked<'_>) -> Result<(), Error> {
     let arguments: Arguments = asked.given.read()?;
     let machines = machines_of(asked.session)?;
-    let effect = effect(asked.session, id(&*machines, &arguments.machine_id)).await?;
-    let text = effect.map_or_else(|| "No such machine runs.".to_owned(), |effect| effect.text);
-    asked.question.line(&text);
-    asked.shown.effect = Some(text);
+    let Ending { effect, .. } = ending(asked.session, id(&*machines, &arguments.machine_id)).await?;
+    asked.question.line(&effect);
+    asked.shown.effect = Some(effect);
     Ok(())
 }

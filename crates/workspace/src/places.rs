@@ -159,9 +159,8 @@ impl Places {
     /// Finds out which machines run, if a path names one and that is not known.
     pub(crate) async fn find_machine(&self, path: &NotebookPath) -> Result<(), Error> {
         let Some(machines) = self.machines() else { return Ok(()) };
-        if path.split_once(':').is_none_or(|(scheme, _)| scheme != machines.scheme()) {
-            return Ok(());
-        }
+        let rest = path.split_once(':').filter(|(scheme, _)| *scheme == machines.scheme());
+        let Some((_, rest)) = rest else { return Ok(()) };
         let is_named = |place: &Arc<dyn Place>| place.is_present() && place.strip_name(path).is_some();
         if self.all().iter().any(is_named) {
             return Ok(());
@@ -170,7 +169,7 @@ impl Places {
         if !is_fresh(&*self.machines_listed.lock().await) {
             self.find_machines().await?;
         }
-        let id = path.split_once(':').map_or("", |(_, rest)| rest.split('/').next().unwrap_or_default());
+        let id = rest.split('/').next().unwrap_or_default();
         if machines.is_id(id) && !self.all().iter().any(is_named) {
             let cause = format!("The machine {id} does not run: it has ended, with its files and variables.");
             return Err(Error::new(ErrorKind::Unavailable, cause, NextStep::StartMachine));

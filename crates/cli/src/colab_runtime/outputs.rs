@@ -10,7 +10,7 @@ const MAX_BYTES: usize = 5_000_000;
 const CUT: &str =
     "The outputs exceeded 5 MB: the rest was left out. Write large results to files, or show a part.";
 
-/// The result of a call: the list of outputs, or `null`, and behind it what else is to be said.
+/// The result of a call: the list of outputs, or `null`, then the notes.
 pub(super) fn result(outputs: &[Output], mut notes: Vec<String>, is_error: bool) -> Result<Answer, Error> {
     let (mut list, mut room) = (Vec::new(), MAX_BYTES);
     let mut is_cut = false;

@@ -10,8 +10,8 @@ pub(crate) struct Channels {
     pub(crate) server: Server,
     pub(crate) kernel: String,
     pub(crate) is_limited: bool,
-    /// Colab's proxy accepts an offer, and then passes nothing on.
-    pub(crate) offers_protocols: bool,
+    /// Whether a machine's proxy answers for the server at times. It accepts the offer of a protocol, and then passes nothing on.
+    pub(crate) is_behind_proxy: bool,
 }
 
 impl Channels {
@@ -21,12 +21,10 @@ impl Channels {
         let protocol = socket.protocol.clone();
         Ok(Dialed::new(socket.into_stream().await, protocol))
     }
-}
 
-impl Channels {
     /// Whether an error says nothing of a machine's kernel: its proxy answers for the server, and a login may end.
     async fn is_of_proxy(&self, error: &RestError) -> bool {
-        if self.offers_protocols || error.kind == Kind::Gone {
+        if !self.is_behind_proxy || error.kind == Kind::Gone {
             return false;
         }
         error.kind != Kind::NotFound || !matches!(self.server.kernel(&self.kernel).await, Ok(None))
@@ -52,7 +50,7 @@ impl Dial for Channels {
     }
 
     fn may_offer_protocols(&self) -> bool {
-        self.offers_protocols
+        !self.is_behind_proxy
     }
 
     fn network_timeout(&self) -> NetworkTimeout {

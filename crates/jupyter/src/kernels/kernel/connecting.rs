@@ -133,8 +133,8 @@ impl ServerKernel {
         } else {
             let server = self.handle.unshared().await.map_err(failure::of)?;
             let (kernel, is_limited) = (self.id.to_string(), self.handle.is_limited());
-            let offers_protocols = self.handle.machine.is_none();
-            let dial = Arc::new(Channels { server, kernel, is_limited, offers_protocols });
+            let is_behind_proxy = self.handle.machine.is_some();
+            let dial = Arc::new(Channels { server, kernel, is_limited, is_behind_proxy });
             match self.runs() {
                 None => connect_websocket(dial, START_TIMEOUT, is_fresh, std::future::pending()).await,
                 Some(runs) => {
