@@ -43,7 +43,7 @@ impl Flow {
     }
 
     /// The text of a cell. It is quoted if spaces belong to it that would be lost or could not be seen: at its ends, several in a
-    /// row, or other than plain ones. An agent has to spell names of columns exactly.
+    /// row, or other than plain ones, which are escaped. An agent has to spell names of columns exactly.
     pub(super) fn finish_cell(mut self, is_frame: bool) -> String {
         let raw = self.raw.take();
         let text = self.finish();
@@ -51,17 +51,25 @@ impl Flow {
         if raw == text && !raw.contains(is_unusual) || raw.contains('\n') || text.is_empty() {
             return text;
         }
-        // pandas and polars write each two spaces as two non-breaking ones.
-        let raw = if is_frame { raw.replace("\u{a0}\u{a0}", "  ") } else { raw };
-        let is_quoted = raw.len() > 1 && raw.starts_with('"') && raw.ends_with('"');
-        if is_quoted && !raw.contains(is_unusual) {
-            return raw;
-        }
+        let raw = if is_frame { with_plain_spaces(&raw) } else { raw };
+        // polars quotes texts.
+        let quoted = raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
         let is_space = |character: char| character == ' ';
         let is_padded = raw.starts_with(is_space) && raw.ends_with(is_space) || text.parse::<f64>().is_ok();
         let is_layout = !is_frame && (is_padded || text.contains("  ")) && !text.contains(is_unusual);
         let has_spaces = raw != text || raw.contains("  ") || raw.contains(is_unusual);
-        if has_spaces && !is_layout { format!("{raw:?}") } else { text }
+        if !has_spaces || is_layout {
+            return text;
+        }
+        let mut cell = "\"".to_owned();
+        for character in quoted.unwrap_or(&raw).chars() {
+            if is_unusual(character) {
+                cell.extend(character.escape_default());
+            } else {
+                cell.push(character);
+            }
+        }
+        cell + "\""
     }
 
     /// Something other than text stands in it.
@@ -156,6 +164,14 @@ impl Flow {
             _ => self.text.push_str("- "),
         }
     }
+}
+
+/// With a space for each non-breaking one beside another: pandas writes each two spaces so, and polars all of several.
+fn with_plain_spaces(text: &str) -> String {
+    let characters: Vec<char> = text.chars().collect();
+    let runs = characters.chunk_by(|one, next| (*one == '\u{a0}') == (*next == '\u{a0}'));
+    runs.flat_map(|run| run.iter().map(|it| if run.len() > 1 && *it == '\u{a0}' { ' ' } else { *it }))
+        .collect()
 }
 
 /// Whether a character looks like a space, or like nothing, and is not a space.

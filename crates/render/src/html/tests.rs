@@ -128,6 +128,13 @@ fn spaces_of_cells_can_be_seen() {
         "\"a\\u{a0}b\"\t\"\\u{feff}id\"\t\"a\\tb\""
     );
     assert_eq!(row("<td>&quot;a &quot;</td><td>&quot;x&nbsp;&nbsp;y&quot;</td>"), "\"a \"\t\"x  y\"");
+    // As polars writes them.
+    assert_eq!(
+        row(
+            "<td>&quot;x&nbsp;&nbsp;&nbsp;y&quot;</td><td>&quot;C:\\a&nbsp;&nbsp;b&quot;</td><td>&quot;a&nbsp;b&quot;</td>"
+        ),
+        "\"x   y\"\t\"C:\\a  b\"\t\"a\\u{a0}b\""
+    );
     assert_eq!(row("<td>\n  laid out\n</td><td> </td><td>&nbsp;</td><td>x</td>"), "laid out\t\t\tx");
     assert_eq!(row("<td> a <b>b</b> </td>"), "a b");
     // Others pad their cells.
