@@ -1,6 +1,5 @@
 //! Chooses among the MIME types of one content and renders the most informative one.
 
-mod alignment;
 mod blank;
 mod rich;
 
@@ -11,7 +10,6 @@ use notebook::{Json, MimeBundle};
 use crate::data_uri::{self, without_data_uris};
 use crate::image::{self, ImageSource};
 use crate::{chart, html, size, svg, terminal};
-use alignment::Headers;
 use blank::{is_blank, is_blank_latex, is_blank_markdown};
 
 #[derive(Debug)]
@@ -128,7 +126,7 @@ fn text(forms: &Forms<'_>) -> Rendered {
 /// table is decorated plain text, unless the plain text is only the name of an object.
 fn html_or_plain(html: &str, forms: &Forms<'_>) -> Rendered {
     let plain = forms.informative_plain();
-    let html::Readable { text, has_table, shape, only_image, images } = html::readable(html);
+    let html::Readable { text, has_table, only_image, images } = html::readable(html);
     if let Some(source) = only_image.and_then(|address| embedded_image(&address)) {
         return Rendered::Image(source);
     }
@@ -142,16 +140,6 @@ fn html_or_plain(html: &str, forms: &Forms<'_>) -> Rendered {
     };
     let is_long = |plain: &str| text.len() > plain.len() * 3 / 2 + 40;
     let is_table = has_table && !text.is_empty() && !plain.as_deref().is_some_and(is_long);
-    // A terminal would remove the spaces at the ends of lines.
-    let aligned = forms.text("text/plain").zip(shape).filter(|_| html.contains("class=\"dataframe\""));
-    let headers = match html.split_once("<tr style=\"text-align: ") {
-        Some((_, side)) if side.starts_with("right") => Headers::Right,
-        Some(_) => Headers::Left,
-        None => Headers::Levels,
-    };
-    let text = aligned
-        .and_then(|(plain, shape)| alignment::with_spaces(&text, &plain, shape, headers))
-        .unwrap_or(text);
     match plain {
         Some(plain) if !is_table => illustrated(plain, &images),
         None if text.is_empty() && html.contains("<script") => {

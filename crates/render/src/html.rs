@@ -8,7 +8,6 @@ use crate::markup::{Part, State, Tag};
 use crate::{data_uri, markup, size, svg};
 use drawing::Drawing;
 use flow::Flow;
-pub(crate) use table::Shape;
 use table::Table;
 
 /// The bytes of HTML that are read.
@@ -22,8 +21,6 @@ const MAX_LINK: usize = 300;
 pub(crate) struct Readable {
     pub(crate) text: String,
     pub(crate) has_table: bool,
-    /// Where the values of the first table start, if it has values.
-    pub(crate) shape: Option<Shape>,
     /// The `data:` URI of an image, if the HTML contains nothing else.
     pub(crate) only_image: Option<String>,
     /// The `data:` URIs of the first images.
@@ -43,7 +40,7 @@ fn readable_up_to(html: &str, limit: usize) -> Readable {
         text.push_str(&format!("\n… ({} of HTML not read)", size(unread)));
     }
     let only_image = page.image.take().filter(|(note, _)| *note == text).map(|(_, address)| address);
-    Readable { text, has_table: page.has_table, shape: page.shape, only_image, images: page.images }
+    Readable { text, has_table: page.has_table, only_image, images: page.images }
 }
 
 #[derive(Debug, Default)]
@@ -55,7 +52,6 @@ struct Page<'a> {
     /// The number of open tables.
     tables: usize,
     has_table: bool,
-    shape: Option<Shape>,
     /// The element whose content is skipped.
     skipped: Option<String>,
     /// The URL of the open link, and the start of its text.
@@ -183,12 +179,7 @@ impl Page<'_> {
                 match (name, is_start) {
                     ("tr", true) => table.start_row(&mut self.flow),
                     ("tr", false) => table.end_row(&mut self.flow),
-                    (name, true) => {
-                        if name == "td" {
-                            table.start_value();
-                        }
-                        table.start_cell(number(tag, "colspan"), number(tag, "rowspan"));
-                    }
+                    (_, true) => table.start_cell(number(tag, "colspan"), number(tag, "rowspan")),
                     (_, false) => table.end_cell(),
                 }
             }
@@ -199,7 +190,6 @@ impl Page<'_> {
         if let Some(mut table) = self.table.take() {
             table.end_row(&mut self.flow);
             self.flow.line();
-            self.shape = self.shape.or(table.shape());
         }
         self.tables = 0;
     }

@@ -210,12 +210,3 @@ fn plain_text_is_rendered_like_a_terminal() {
     assert_eq!(rendered(&json!({ "text/plain": ["\u{1b}[1ma\u{1b}[0m\n", "b  \n"] })), "a\nb");
     assert_eq!(rendered(&json!({ "text/markdown": "\u{1b}[1ma\u{1b}[0m\r\nb" })), "a\nb");
 }
-
-#[test]
-fn spaces_at_the_end_of_the_last_column_are_read() {
-    let table =
-        |rows: &str| format!("<table class=\"dataframe\"><tr style=\"text-align: right;\">{rows}</table>");
-    let html = table("<th></th><th>n</th><th>trail</th></tr><tr><th>0</th><td>1</td><td>vals</td></tr>");
-    let data = json!({ "text/html": html, "text/plain": "   n trail \n0  1  vals " });
-    assert_eq!(rendered(&data), "\tn\t\"trail \"\n0\t1\t\"vals \"");
-}

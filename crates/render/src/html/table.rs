@@ -10,13 +10,6 @@ const MAX_ROW_SPAN: usize = 4096;
 /// produce a very long text.
 const LABEL_COLUMNS: usize = 32;
 
-/// Where the values of a table start: after so many rows of headers, and so many labels in each row.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Shape {
-    pub(crate) headers: usize,
-    pub(crate) labels: usize,
-}
-
 /// An open table. Rows are passed on when they end.
 ///
 /// Cells are separated by tabs: a cell cannot contain one, so nothing needs escaping, and a tab costs a model the least.
@@ -40,10 +33,6 @@ pub(super) struct Table {
     rows: usize,
     /// For each column, the number of following rows that a cell above covers.
     covered: [usize; LABEL_COLUMNS],
-    /// Where its values start, once one was read.
-    shape: Option<Shape>,
-    /// The rows that were written.
-    written: usize,
 }
 
 impl Table {
@@ -53,17 +42,6 @@ impl Table {
 
     pub(super) fn cell(&mut self) -> Option<&mut Flow> {
         self.cell.as_mut()
-    }
-
-    pub(super) fn shape(&self) -> Option<Shape> {
-        self.shape
-    }
-
-    /// The next cell is no header.
-    pub(super) fn start_value(&mut self) {
-        self.end_cell();
-        let covered = self.covered.iter().skip(self.column).take_while(|left| **left > 0).count();
-        self.shape.get_or_insert(Shape { headers: self.written, labels: self.column + covered });
     }
 
     pub(super) fn start_row(&mut self, flow: &mut Flow) {
@@ -107,7 +85,6 @@ impl Table {
         (self.column, self.tabs) = (0, 0);
         if !self.row.is_empty() {
             flow.whole_line(&self.row);
-            self.written += 1;
             self.row.clear();
         }
     }
