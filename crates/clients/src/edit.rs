@@ -1,10 +1,8 @@
 //! Edits of a configuration's text that change nothing but our entry.
 //!
-//! A parser only finds positions; an edit replaces ranges of the text. So what is not ours survives by construction:
-//! comments, order, line ends, a byte order mark, and keys that nobody here knows.
+//! The documents of the parsers keep comments, order and layout; afterwards, everything but our entry must mean the same.
 
 mod json;
-mod print;
 mod splice;
 mod toml;
 mod yaml;
@@ -19,6 +17,8 @@ use crate::entry::Block;
 pub(crate) use splice::{Steps, Text};
 
 const BOM: char = '\u{feff}';
+/// The list of questions to the person in VS Code's configuration.
+pub(crate) const INPUTS: &str = "inputs";
 
 /// Why a configuration is left as it is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -60,16 +60,21 @@ pub struct Edited {
 
 /// Writes the entry, or updates it: keys of its own that the person added stay.
 pub(crate) fn put(text: &str, target: Target, block: &Block) -> Result<Edited, EditObstacle> {
-    let (bom, body) = split_bom(text);
-    let mut text = Text::new(body);
+    let path = target.path();
     let mut created = Vec::new();
-    match target.format {
-        Format::Json => json::put(&mut text, target, block, &mut created)?,
-        Format::Toml => toml::put(&mut text, target, block, &mut created)?,
-        Format::Yaml => yaml::put(&mut text, target, block, &mut created)?,
+    for path in
+        (1..path.len()).map(|end| &path[..end]).chain((!block.inputs.is_empty()).then_some(&[INPUTS][..]))
+    {
+        if read_at(text, target.format, path)?.is_none() {
+            created.push(path.iter().map(|key| (*key).to_owned()).collect());
+        }
     }
-    let (body, undo) = text.finish();
-    Ok(Edited { text: format!("{bom}{body}"), undo, created })
+    let (text, undo) = edit(text, target, |text| match target.format {
+        Format::Json => json::put(text, target, block),
+        Format::Toml => toml::put(text, target, block),
+        Format::Yaml => yaml::put(text, target, block),
+    })?;
+    Ok(Edited { text, undo, created })
 }
 
 /// Removes the entry, with those of the created keys that are empty then.
@@ -79,14 +84,33 @@ pub(crate) fn remove(
     inputs: &[String],
     created: &[Vec<String>],
 ) -> Result<String, EditObstacle> {
+    let (text, _) = edit(text, target, |text| match target.format {
+        Format::Json => json::remove(text, target, inputs, created),
+        Format::Toml => toml::remove(text, target),
+        Format::Yaml => yaml::remove(text, target, created),
+    })?;
+    Ok(text)
+}
+
+/// Changes a text, or nothing if anything but our entry were changed.
+fn edit(
+    text: &str,
+    target: Target,
+    change: impl FnOnce(&mut Text) -> Result<(), EditObstacle>,
+) -> Result<(String, Steps), EditObstacle> {
+    read(text, target)?;
     let (bom, body) = split_bom(text);
-    let mut text = Text::new(body);
-    match target.format {
-        Format::Json => json::remove(&mut text, target, inputs, created)?,
-        Format::Toml => toml::remove(&mut text, target)?,
-        Format::Yaml => yaml::remove(&mut text, target, created)?,
-    }
-    Ok(format!("{bom}{}", text.finish().0))
+    let mut edited = Text::new(body);
+    change(&mut edited)?;
+    let (body, undo) = edited.finish();
+    let edited = format!("{bom}{body}");
+    let others = |text: &str| {
+        let whole = read_at(text, target.format, &[])?.unwrap_or_default();
+        Ok::<_, EditObstacle>(without(whole, &target.path()))
+    };
+    let before = others(text)?;
+    let is_kept = others(&edited).is_ok_and(|after| before == after);
+    if is_kept { Ok((edited, undo)) } else { Err(EditObstacle::Form(target.path().join("."))) }
 }
 
 /// Takes back an edit after which nobody has changed the text.
@@ -97,11 +121,16 @@ pub(crate) fn undo(text: &str, steps: &Steps) -> String {
 
 /// The entry as it is.
 pub(crate) fn read(text: &str, target: Target) -> Result<Option<Value>, EditObstacle> {
+    read_at(text, target.format, &target.path())
+}
+
+/// The value at a path, of whatever type.
+pub(crate) fn read_at(text: &str, format: Format, path: &[&str]) -> Result<Option<Value>, EditObstacle> {
     let (_, body) = split_bom(text);
-    match target.format {
-        Format::Json => json::read(body, &target.path()),
-        Format::Toml => toml::read(body, &target.path()),
-        Format::Yaml => yaml::read(body, &target.path()),
+    match format {
+        Format::Json => json::read(body, path),
+        Format::Toml => toml::read(body, path),
+        Format::Yaml => yaml::read(body, path),
     }
 }
 
@@ -122,8 +151,9 @@ fn split_bom(text: &str) -> (&str, &str) {
     text.split_at(if text.starts_with(BOM) { BOM.len_utf8() } else { 0 })
 }
 
-/// A document without what is at a path, nor the objects that are empty then.
+/// A document without our inputs and what is at a path, nor the objects that are empty then.
 fn without(mut document: Value, path: &[&str]) -> Value {
+    document.as_object_mut().map(|fields| fields.remove(INPUTS));
     for end in (1..=path.len()).rev() {
         let parent = path[..end - 1].iter().try_fold(&mut document, |value, key| value.get_mut(*key));
         let Some(Value::Object(fields)) = parent else { continue };

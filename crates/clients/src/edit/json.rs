@@ -1,44 +1,82 @@
 //! JSON with comments and trailing commas.
 
-mod container;
+use std::ops::Range;
 
 use jsonc_parser::ast::{self, Object};
-use jsonc_parser::common::Ranged as _;
-use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
-use serde_json::{Map, Value};
+use jsonc_parser::common::Ranged;
+use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
+use jsonc_parser::errors::ParseError;
+use jsonc_parser::tokens::{Token, TokenAndRange};
+use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, ParseResult, parse_to_ast};
+use serde_json::Value;
 
-use super::print::{self, Layout};
-use super::splice::{Splice, Text};
-use super::{EditObstacle, Target};
+use super::splice::Text;
+use super::{EditObstacle, INPUTS, Target};
 use crate::entry::Block;
-use container::Container;
 
-const INPUTS: &str = "inputs";
+const OPTIONS: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_trailing_commas: true,
+    allow_loose_object_property_names: false,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
 
-pub(super) fn put(
-    text: &mut Text,
-    target: Target,
-    block: &Block,
-    created: &mut Vec<Vec<String>>,
-) -> Result<(), EditObstacle> {
+pub(super) fn put(text: &mut Text, target: Target, block: &Block) -> Result<(), EditObstacle> {
     let path = target.path();
-    match existing(text.as_str(), &path)? {
-        None => {
-            let fields = block.fields.iter().chain(&block.defaults);
-            let entry: Map<_, _> = fields.map(|(key, value)| (key.clone(), value.clone())).collect();
-            insert(text, &path, entry.into(), created)?;
-        }
-        Some(entry) => {
-            for key in &block.obsolete {
-                remove_property(text, &[path.as_slice(), &[key]].concat())?;
-            }
-            let missing = block.defaults.iter().filter(|(key, _)| entry.get(key.as_str()).is_none());
-            for (key, value) in block.fields.iter().chain(missing) {
-                merge(text, &[path.as_slice(), &[key]].concat(), value)?;
-            }
+    for key in &block.obsolete {
+        remove_property(text, &[path.as_slice(), &[key]].concat())?;
+    }
+    let root = CstRootNode::parse(text.as_str(), &OPTIONS).map_err(|error| unparsable(&error))?;
+    let mut entry = root.object_value_or_create().ok_or_else(|| other_type(&[]))?;
+    for (depth, key) in path.iter().enumerate() {
+        entry = entry.object_value_or_create(key).ok_or_else(|| other_type(&path[..=depth]))?;
+    }
+    let missing = block.defaults.iter().filter(|(key, _)| entry.get(key).is_none());
+    for (key, value) in block.fields.iter().chain(missing.collect::<Vec<_>>()) {
+        merge(&entry, key, value);
+    }
+    if let (Some(root), false) = (root.object_value(), block.inputs.is_empty()) {
+        let inputs = root.array_value_or_create(INPUTS).ok_or_else(|| other_type(&[INPUTS]))?;
+        let present = inputs.to_serde_value().unwrap_or_default();
+        let has = |id: &Value| present.as_array().is_some_and(|all| all.iter().any(|it| it["id"] == *id));
+        for input in block.inputs.iter().filter(|input| !has(&input["id"])) {
+            inputs.append(input_value(input));
         }
     }
-    block.inputs.iter().try_for_each(|input| put_input(text, input, created))
+    text.set(root.to_string());
+    Ok(())
+}
+
+/// Makes a key have a value. Objects are merged, so that their other keys stay.
+fn merge(object: &CstObject, key: &str, value: &Value) {
+    match (object.get(key), value) {
+        (None, value) => drop(object.append(key, input_value(value))),
+        (Some(property), value) if property.to_serde_value().as_ref() == Some(value) => {}
+        (Some(property), Value::Object(fields)) if property.object_value().is_some() => {
+            let inner = property.object_value_or_set();
+            fields.iter().for_each(|(key, value)| merge(&inner, key, value));
+        }
+        (Some(property), value) => property.set_value(input_value(value)),
+    }
+}
+
+fn input_value(value: &Value) -> CstInputValue {
+    match value {
+        Value::Null => CstInputValue::Null,
+        Value::Bool(truth) => (*truth).into(),
+        Value::Number(number) => CstInputValue::Number(number.to_string()),
+        Value::String(text) => text.as_str().into(),
+        Value::Array(items) => items.iter().map(input_value).collect::<Vec<_>>().into(),
+        Value::Object(fields) => {
+            fields.iter().map(|(key, value)| (key.clone(), input_value(value))).collect::<Vec<_>>().into()
+        }
+    }
 }
 
 pub(super) fn remove(
@@ -51,216 +89,108 @@ pub(super) fn remove(
     inputs.iter().try_for_each(|id| remove_input(text, id))?;
     for path in created.iter().rev() {
         let path: Vec<_> = path.iter().map(String::as_str).collect();
-        let is_empty = match read(text.as_str(), &path)? {
-            Some(Value::Object(fields)) => fields.is_empty(),
-            Some(Value::Array(items)) => items.is_empty(),
-            _ => false,
-        };
-        if is_empty && !has_comment(text.as_str(), &path)? {
+        let parsed = parse(text.as_str())?;
+        let value = property(&parsed, &path)?.map(|(_, it)| it.value.range());
+        // One with a comment is not empty.
+        if value.is_some_and(|it| matches!(&text.as_str()[it.start..it.end], "{}" | "[]")) {
             remove_property(text, &path)?;
         }
     }
     Ok(())
 }
 
-/// The value at a path, of whatever type.
-pub(super) fn read(text: &str, path: &[&str]) -> Result<Option<Value>, EditObstacle> {
-    with(text, |root| {
-        let Some(root) = root else { return Ok(None) };
-        Ok(find(root, path)?.ok().map(|it| serde_value(&it.value)))
-    })
-}
-
-#[cfg(test)]
-pub(super) fn read_whole(text: &str) -> Result<Option<Value>, EditObstacle> {
-    with(text, |root| Ok(root.map(|root| serde_value(&ast::Value::Object(root.clone())))))
-}
-
-fn existing(text: &str, path: &[&str]) -> Result<Option<Map<String, Value>>, EditObstacle> {
-    match read(text, path)? {
-        None => Ok(None),
-        Some(Value::Object(entry)) => Ok(Some(entry)),
-        Some(_) => Err(EditObstacle::OtherType(shown(path))),
-    }
-}
-
-/// Parses a text, and hands over its object, unless there is nothing in it.
-fn with<T>(
-    text: &str,
-    act: impl FnOnce(Option<&Object>) -> Result<T, EditObstacle>,
-) -> Result<T, EditObstacle> {
-    let options = ParseOptions {
-        allow_comments: true,
-        allow_trailing_commas: true,
-        allow_loose_object_property_names: false,
-        allow_missing_commas: false,
-        allow_single_quoted_strings: false,
-        allow_hexadecimal_numbers: false,
-        allow_unary_plus_numbers: false,
-        allow_bare_decimal_point_numbers: false,
-        allow_non_finite_numbers: false,
-        allow_extended_string_escapes: false,
-    };
-    let parsed = parse_to_ast(text, &CollectOptions::default(), &options);
-    let parsed = parsed.map_err(|error| EditObstacle::Unparsable(error.to_string()))?;
-    match &parsed.value {
-        None => act(None),
-        Some(ast::Value::Object(root)) => act(Some(root)),
-        Some(_) => Err(EditObstacle::OtherType("the whole file".to_owned())),
-    }
-}
-
-/// A property, or the innermost object on the way to it with the number of keys that lead there.
-type Found<'a, 'b> = Result<&'b ast::ObjectProp<'a>, (&'b Object<'a>, usize)>;
-
-fn find<'a, 'b>(root: &'b Object<'a>, path: &[&str]) -> Result<Found<'a, 'b>, EditObstacle> {
-    let mut object = root;
-    for (depth, key) in path.iter().enumerate() {
-        let mut properties = object.properties.iter().filter(|it| it.name.as_str() == *key);
-        let Some(property) = properties.next() else { return Ok(Err((object, depth))) };
-        if properties.next().is_some() {
-            return Err(EditObstacle::Duplicate(shown(&path[..=depth])));
-        }
-        if depth + 1 == path.len() {
-            return Ok(Ok(property));
-        }
-        object = property.value.as_object().ok_or_else(|| EditObstacle::OtherType(shown(&path[..=depth])))?;
-    }
-    Ok(Err((root, 0)))
-}
-
-/// Writes a value that does not exist, with the objects around it.
-fn insert(
-    text: &mut Text,
-    path: &[&str],
-    value: Value,
-    created: &mut Vec<Vec<String>>,
-) -> Result<(), EditObstacle> {
-    let nested = |path: &[&str], value: Value| {
-        path.iter()
-            .rev()
-            .fold(value, |value, key| Value::Object(Map::from_iter([((*key).to_owned(), value)])))
-    };
-    let source = text.as_str();
-    let (splices, depth) = with(source, |root| {
-        let Some(root) = root else { return Ok((container::whole(source, &nested(path, value)), 0)) };
-        let Err((object, depth)) = find(root, path)? else { return Ok((Vec::new(), path.len())) };
-        let unit = container::unit(source, root);
-        let container = Container::object(source, object);
-        let value = nested(&path[depth + 1..], value);
-        let splices = container.insert(unit, |layout| print::property(path[depth], &value, layout));
-        Ok((splices, depth))
-    })?;
-    let own = |path: &[&str]| path.iter().map(|key| (*key).to_owned()).collect();
-    created.extend((depth + 1..path.len()).map(|end| own(&path[..end])));
-    text.splice(splices);
-    Ok(())
-}
-
-/// Makes a key have a value. Objects are merged, so that their other keys stay.
-fn merge(text: &mut Text, path: &[&str], value: &Value) -> Result<(), EditObstacle> {
-    let current = read(text.as_str(), path)?;
-    match (&current, value) {
-        (None, _) => insert(text, path, value.clone(), &mut Vec::new()),
-        (Some(current), value) if current == value => Ok(()),
-        (Some(Value::Object(_)), Value::Object(fields)) => {
-            fields.iter().try_for_each(|(key, value)| merge(text, &[path, &[key]].concat(), value))
-        }
-        _ => {
-            let source = text.as_str();
-            let splice = with(source, |root| {
-                let Some(Ok(property)) = root.map(|root| find(root, path)).transpose()? else {
-                    return Ok(None);
-                };
-                let indent = container::indentation(source, property.range().start);
-                let unit = root.map_or("  ", |root| container::unit(source, root));
-                let printed = print::value(value, Layout::Lines { indent, unit });
-                let range = property.value.range();
-                Ok(Some(Splice::replace(range.start..range.end, printed)))
-            })?;
-            text.splice(splice.into_iter().collect());
-            Ok(())
-        }
-    }
-}
-
 fn remove_property(text: &mut Text, path: &[&str]) -> Result<(), EditObstacle> {
-    let source = text.as_str();
-    let splices = with(source, |root| {
-        let Some(root) = root else { return Ok(Vec::new()) };
-        let Ok(property) = find(root, path)? else { return Ok(Vec::new()) };
-        let Some((_, parent)) = path.split_last() else { return Ok(Vec::new()) };
-        let object = if parent.is_empty() {
-            Some(root)
-        } else {
-            find(root, parent)?.ok().and_then(|it| it.value.as_object())
-        };
-        let Some(object) = object else { return Ok(Vec::new()) };
-        let index = object.properties.iter().position(|it| std::ptr::eq(it, property));
-        Ok(index.map(|index| Container::object(source, object).remove(index)).unwrap_or_default())
-    })?;
-    text.splice(splices);
-    Ok(())
-}
-
-fn put_input(text: &mut Text, input: &Value, created: &mut Vec<Vec<String>>) -> Result<(), EditObstacle> {
-    match read(text.as_str(), &[INPUTS])? {
-        None => {
-            created.push(vec![INPUTS.to_owned()]);
-            return insert(text, &[INPUTS], Value::Array(vec![input.clone()]), &mut Vec::new());
-        }
-        Some(Value::Array(inputs)) if inputs.iter().any(|it| it["id"] == input["id"]) => return Ok(()),
-        Some(Value::Array(_)) => {}
-        Some(_) => return Err(EditObstacle::OtherType(INPUTS.to_owned())),
+    let parsed = parse(text.as_str())?;
+    if let Some((parent, member)) = property(&parsed, path)? {
+        let removed = without(text.as_str(), &parsed, parent.range.start, member);
+        text.set(removed);
     }
-    let source = text.as_str();
-    let splices =
-        with_inputs(source, |container, unit| container.insert(unit, |layout| print::value(input, layout)))?;
-    text.splice(splices);
     Ok(())
 }
 
 fn remove_input(text: &mut Text, id: &str) -> Result<(), EditObstacle> {
-    let Some(Value::Array(inputs)) = read(text.as_str(), &[INPUTS])? else { return Ok(()) };
-    let Some(index) = inputs.iter().position(|it| it["id"] == id) else { return Ok(()) };
-    let splices = with_inputs(text.as_str(), |container, _| container.remove(index))?;
-    text.splice(splices);
+    let parsed = parse(text.as_str())?;
+    let inputs = property(&parsed, &[INPUTS])?.and_then(|(_, it)| it.value.as_array());
+    let has_id = |it: &&ast::Value| {
+        let id_of = it.as_object().and_then(|it| it.get_string("id"));
+        id_of.is_some_and(|it| it.value == id)
+    };
+    if let Some((inputs, member)) = inputs.and_then(|it| Some((it, it.elements.iter().find(has_id)?))) {
+        let removed = without(text.as_str(), &parsed, inputs.range.start, member);
+        text.set(removed);
+    }
     Ok(())
 }
 
-fn with_inputs(
-    source: &str,
-    act: impl FnOnce(&Container, &str) -> Vec<Splice>,
-) -> Result<Vec<Splice>, EditObstacle> {
-    with(source, |root| {
-        let Some(root) = root else { return Ok(Vec::new()) };
-        let Ok(property) = find(root, &[INPUTS])? else { return Ok(Vec::new()) };
-        let Some(array) = property.value.as_array() else { return Ok(Vec::new()) };
-        Ok(act(&Container::array(source, array), container::unit(source, root)))
-    })
-}
-
-fn has_comment(source: &str, path: &[&str]) -> Result<bool, EditObstacle> {
-    with(source, |root| {
-        let property = root.map(|root| find(root, path)).transpose()?.and_then(Result::ok);
-        Ok(property.is_some_and(|it| {
-            let range = it.value.range();
-            source[range.start..range.end].contains("//") || source[range.start..range.end].contains("/*")
-        }))
-    })
-}
-
-fn serde_value(value: &ast::Value) -> Value {
-    match value {
-        ast::Value::StringLit(it) => it.value.as_ref().into(),
-        ast::Value::NumberLit(it) => serde_json::from_str(it.value).unwrap_or_default(),
-        ast::Value::BooleanLit(it) => it.value.into(),
-        ast::Value::Array(it) => it.elements.iter().map(serde_value).collect(),
-        ast::Value::Object(it) => {
-            it.properties.iter().map(|it| (it.name.as_str().to_owned(), serde_value(&it.value))).collect()
-        }
-        ast::Value::NullKeyword(_) => Value::Null,
+/// The text without a member of the object or array that starts at `container`, and without its comma. Comments stay.
+fn without(text: &str, parsed: &ParseResult, container: usize, member: &impl Ranged) -> String {
+    let is_comment = |it: &&TokenAndRange| matches!(it.token, Token::CommentLine(_) | Token::CommentBlock(_));
+    let tokens = || parsed.tokens.iter().flatten().filter(|it| !is_comment(it));
+    let comma = |it: Option<&TokenAndRange>| it.filter(|it| it.token == Token::Comma).map(|it| it.range);
+    let next = comma(tokens().find(|it| it.range.start >= member.end()));
+    let comma = next.or_else(|| comma(tokens().take_while(|it| it.range.end <= member.start()).last()));
+    let mut ranges: Vec<Range<usize>> = comma.into_iter().map(|it| it.start..it.end).collect();
+    ranges.push(member.start()..member.end());
+    ranges.sort_by_key(|range| range.start);
+    let at =
+        member.start() - ranges.iter().filter(|it| it.end <= member.start()).map(Range::len).sum::<usize>();
+    let mut text = text.to_owned();
+    ranges.iter().rev().for_each(|range| text.replace_range(range.clone(), ""));
+    let spaces = |it: char| it == ' ' || it == '\t';
+    let (before, after) = (text[..at].trim_end_matches(spaces), text[at..].trim_start_matches(spaces));
+    // Of a line of its own, the line end goes too; before other members, the indentation stays.
+    let start = match before.strip_suffix('\n') {
+        Some(line) if after.starts_with('\n') => line.len(),
+        _ if after.starts_with(['}', ']', '\n']) => before.len(),
+        _ => at,
+    };
+    text.replace_range(start..text.len() - after.len(), "");
+    let inside = text[container + 1..].trim_start();
+    if inside.starts_with(['}', ']']) {
+        text.replace_range(container + 1..text.len() - inside.len(), "");
     }
+    text
+}
+
+/// The value at a path, of whatever type.
+pub(super) fn read(text: &str, path: &[&str]) -> Result<Option<Value>, EditObstacle> {
+    let parsed = parse(text)?;
+    match (path, &parsed.value) {
+        ([], value) => Ok(value.clone().map(Value::from)),
+        (path, _) => Ok(property(&parsed, path)?.map(|(_, it)| it.value.clone().into())),
+    }
+}
+
+fn parse(text: &str) -> Result<ParseResult<'_>, EditObstacle> {
+    let collected = CollectOptions { comments: CommentCollectionStrategy::AsTokens, tokens: true };
+    parse_to_ast(text, &collected, &OPTIONS).map_err(|error| unparsable(&error))
+}
+
+/// A property, with the object that has it.
+fn property<'a, 'b>(
+    parsed: &'b ParseResult<'a>,
+    path: &[&str],
+) -> Result<Option<(&'b Object<'a>, &'b ast::ObjectProp<'a>)>, EditObstacle> {
+    let (mut value, mut found) = (parsed.value.as_ref(), None);
+    for (depth, key) in path.iter().enumerate() {
+        let Some(inner) = value else { return Ok(None) };
+        let object = inner.as_object().ok_or_else(|| other_type(&path[..depth]))?;
+        let mut properties = object.properties.iter().filter(|it| it.name.as_str() == *key);
+        found = properties.next().map(|property| (object, property));
+        if properties.next().is_some() {
+            return Err(EditObstacle::Duplicate(shown(&path[..=depth])));
+        }
+        value = found.map(|(_, property)| &property.value);
+    }
+    Ok(found)
+}
+
+fn unparsable(error: &ParseError) -> EditObstacle {
+    EditObstacle::Unparsable(error.to_string())
+}
+
+fn other_type(path: &[&str]) -> EditObstacle {
+    EditObstacle::OtherType(if path.is_empty() { "the whole file".to_owned() } else { shown(path) })
 }
 
 fn shown(path: &[&str]) -> String {

@@ -21,12 +21,19 @@ impl Splice {
         Self::replace(at..at, text)
     }
 
-    pub(super) fn range(&self) -> (usize, usize) {
-        (self.start, self.end)
-    }
-
     pub(super) fn delete(range: Range<usize>) -> Self {
         Self::replace(range, "")
+    }
+
+    /// The one range in which two texts differ.
+    fn between(from: &str, to: &str) -> Self {
+        let equal = |pairs: &mut dyn Iterator<Item = (char, char)>| -> usize {
+            pairs.take_while(|(one, other)| one == other).map(|(one, _)| one.len_utf8()).sum()
+        };
+        let start = equal(&mut from.chars().zip(to.chars()));
+        let (from, to) = (&from[start..], &to[start..]);
+        let tail = equal(&mut from.chars().rev().zip(to.chars().rev()));
+        Self::replace(start..start + from.len() - tail, &to[..to.len() - tail])
     }
 }
 
@@ -37,67 +44,69 @@ pub(crate) struct Steps(Vec<Vec<Splice>>);
 impl Steps {
     /// Ranges that the text does not have are skipped: steps are read from a file.
     pub(crate) fn apply(&self, text: &str) -> String {
-        self.0.iter().fold(text.to_owned(), |text, splices| apply(&text, splices))
+        let text = Text::new(text);
+        let applied = self.0.iter().fold(text.current.clone(), |text, splices| apply(&text, splices));
+        text.with_line_ends(applied)
     }
 }
 
-/// A text that remembers how to undo what was done to it.
+/// A text that remembers how to undo what was done to it. Where all line ends are CRLF, it is edited without CR.
 #[derive(Debug)]
 pub(crate) struct Text {
     current: String,
-    line_end: &'static str,
+    is_crlf: bool,
     undo: Vec<Vec<Splice>>,
 }
 
 impl Text {
     pub(super) fn new(text: &str) -> Self {
-        let first = text.find('\n');
-        let is_crlf = first.is_some_and(|at| text[..at].ends_with('\r'));
-        Self { current: text.to_owned(), line_end: if is_crlf { "\r\n" } else { "\n" }, undo: Vec::new() }
+        let line_ends = text.matches('\n').count();
+        let is_crlf = line_ends > 0 && text.matches("\r\n").count() == line_ends;
+        let current = if is_crlf { text.replace("\r\n", "\n") } else { text.to_owned() };
+        Self { current, is_crlf, undo: Vec::new() }
     }
 
     pub(super) fn as_str(&self) -> &str {
         &self.current
     }
 
-    /// Applies splices in ascending order that do not overlap. Their line ends become those of the text.
-    pub(super) fn splice(&mut self, mut splices: Vec<Splice>) {
+    pub(super) fn set(&mut self, text: String) {
+        self.undo.push(vec![Splice::between(&text, &self.current)]);
+        self.current = text;
+    }
+
+    /// Sets a text of which a part was removed. The lines of that part that are comments stay.
+    pub(super) fn set_with_comments(&mut self, text: &str, mark: char) {
+        let Splice { start, text: removed, .. } = Splice::between(text, &self.current);
+        let comments = removed.split_inclusive('\n').filter(|line| line.trim_start().starts_with(mark));
+        let comments: String = comments.collect();
+        self.set(format!("{}{comments}{}", &text[..start], &text[start..]));
+    }
+
+    /// Applies splices in ascending order that do not overlap.
+    pub(super) fn splice(&mut self, splices: &[Splice]) {
         debug_assert!(splices.is_sorted_by(|one, next| one.end <= next.start), "{splices:?}");
-        let mut inverse = Vec::new();
-        let (mut inserted, mut deleted) = (0, 0);
-        for splice in &mut splices {
-            splice.text = splice.text.replace('\n', self.line_end);
-            let start = splice.start + inserted - deleted;
-            let before = &self.current[splice.start..splice.end];
-            inverse.push(Splice::replace(start..start + splice.text.len(), before));
-            inserted += splice.text.len();
-            deleted += splice.end - splice.start;
-        }
-        self.current = apply(&self.current, &splices);
-        self.undo.push(inverse);
+        self.set(apply(&self.current, splices));
     }
 
     pub(super) fn finish(mut self) -> (String, Steps) {
         self.undo.reverse();
-        (self.current, Steps(self.undo))
+        let text = self.with_line_ends(self.current.clone());
+        (text, Steps(self.undo))
+    }
+
+    fn with_line_ends(&self, text: String) -> String {
+        if self.is_crlf { text.replace('\n', "\r\n") } else { text }
     }
 }
 
 fn apply(text: &str, splices: &[Splice]) -> String {
-    let mut result = String::new();
-    let mut copied = 0;
-    for splice in splices {
-        let (Some(kept), true) = (text.get(copied..splice.start), text.is_char_boundary(splice.end)) else {
-            continue;
-        };
-        if splice.end < splice.start {
-            continue;
+    let mut result = text.to_owned();
+    for Splice { start, end, text } in splices.iter().rev() {
+        if result.get(*start..*end).is_some() {
+            result.replace_range(*start..*end, text);
         }
-        result.push_str(kept);
-        result.push_str(&splice.text);
-        copied = splice.end;
     }
-    result.push_str(&text[copied..]);
     result
 }
 
@@ -108,9 +117,9 @@ mod tests {
     #[test]
     fn several_splices_are_undone() {
         let mut text = Text::new("one two three");
-        text.splice(vec![Splice::delete(0..4), Splice::insert(7, "-"), Splice::replace(8..13, "3")]);
+        text.splice(&[Splice::delete(0..4), Splice::insert(7, "-"), Splice::replace(8..13, "3")]);
         assert_eq!(text.as_str(), "two- 3");
-        text.splice(vec![Splice::insert(0, "a\n")]);
+        text.splice(&[Splice::insert(0, "a\n")]);
         let (edited, undo) = text.finish();
         assert_eq!(edited, "a\ntwo- 3");
         assert_eq!(undo.apply(&edited), "one two three");
@@ -119,8 +128,12 @@ mod tests {
     #[test]
     fn line_ends_are_those_of_the_text() {
         let mut text = Text::new("a\r\nb");
-        text.splice(vec![Splice::insert(4, "\nc")]);
-        assert_eq!(text.as_str(), "a\r\nb\r\nc");
+        text.splice(&[Splice::insert(3, "\nc")]);
+        let (edited, undo) = text.finish();
+        assert_eq!((&*edited, &*undo.apply(&edited)), ("a\r\nb\r\nc", "a\r\nb"));
+        let mut mixed = Text::new("a\r\nb\n");
+        mixed.splice(&[Splice::insert(5, "c")]);
+        assert_eq!(mixed.finish().0, "a\r\nb\nc");
     }
 
     #[test]

@@ -88,6 +88,8 @@ fn a_text_that_cannot_be_parsed_is_left_alone() {
 fn a_key_that_occurs_twice_is_left_alone() {
     let refusal = put("{\"mcpServers\": {}, \"mcpServers\": {}}", JSON, &block()).unwrap_err();
     assert_eq!(refusal, EditObstacle::Duplicate("mcpServers".to_owned()));
+    let twice = "{\"mcpServers\": {\"cellbridge\": {}, \"cellbridge\": {\"a\": 1}}}";
+    assert!(put(twice, JSON, &block()).is_err() && remove(twice, JSON, &[], &[]).is_err());
 }
 
 #[test]

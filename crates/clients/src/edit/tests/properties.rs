@@ -1,18 +1,12 @@
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::super::{Edited, split_bom, without};
+use super::super::{Edited, read_at, without};
 use super::{JSON, TOML, Target, YAML, block, documents, put, read, remove, undo};
-use crate::edit::{json, toml, yaml};
 
 /// What a text says apart from our entry.
 fn others(text: &str, target: Target) -> Value {
-    let body = split_bom(text).1;
-    let whole = match target.format {
-        crate::Format::Json => json::read_whole(body),
-        crate::Format::Toml => toml::read(body, &[]),
-        crate::Format::Yaml => yaml::read(body, &[]),
-    };
+    let whole = read_at(text, target.format, &[]);
     without(whole.unwrap().unwrap_or_default(), &target.path())
 }
 
