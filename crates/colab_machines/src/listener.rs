@@ -1,11 +1,13 @@
 //! Waits on 127.0.0.1 for the browser that Google sends back. Only the answer to the running attempt ends the wait: browsers open
 //! connections that they never use, ask for icons, and pages of others may guess the port.
 
+use std::collections::VecDeque;
 use std::io;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
+use futures_util::future::abortable;
 use futures_util::stream::FuturesUnordered;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -16,6 +18,7 @@ use crate::{Answer, SignIn};
 /// How long one request may take.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_REQUEST: usize = 16 * 1024;
+/// The open connections; a further one replaces the oldest.
 const MAX_CONNECTIONS: usize = 16;
 const MAX_HEADERS: usize = 64;
 
@@ -46,13 +49,24 @@ impl Listener {
     /// Waits for the answer to the attempt, and shows the browser a page. It never returns [`Answer::Foreign`] or
     /// [`Answer::Unrelated`]. The caller bounds the wait.
     pub async fn answer(&self, attempt: &SignIn) -> io::Result<Answer> {
-        let mut requests = FuturesUnordered::new();
+        let (mut requests, mut handles) = (FuturesUnordered::new(), VecDeque::new());
         loop {
             tokio::select! {
-                accepted = self.listener.accept(), if requests.len() < MAX_CONNECTIONS => {
-                    requests.push(timeout(REQUEST_TIMEOUT, serve(accepted?.0, self.port, attempt)));
+                accepted = self.listener.accept() => {
+                    let request = timeout(REQUEST_TIMEOUT, serve(accepted?.0, self.port, attempt));
+                    let (request, handle) = abortable(request);
+                    requests.push(request);
+                    handles.push_back(handle);
+                    // Another program could hold all connections without a request, and keep the browser out.
+                    if handles.len() > MAX_CONNECTIONS && let Some(oldest) = handles.pop_front() {
+                        oldest.abort();
+                    }
                 }
-                Some(Ok(Ok(Some(answer)))) = requests.next(), if !requests.is_empty() => return Ok(answer),
+                Some(ended) = requests.next() => {
+                    if let Ok(Ok(Ok(Some(answer)))) = ended {
+                        return Ok(answer);
+                    }
+                }
             }
         }
     }
@@ -151,8 +165,11 @@ mod tests {
         let own = format!("127.0.0.1:{port}");
         let right = format!("/?code=4/0the-code&state={}", state(&attempt));
         let browser = async {
-            // A connection that a browser opens in advance.
-            let _unused = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await.unwrap();
+            // Connections that browsers open in advance, or another program to keep them out.
+            let mut unused = Vec::new();
+            for _ in 0..3 * MAX_CONNECTIONS {
+                unused.push(TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await.unwrap());
+            }
             for (target, host, status) in [
                 ("/favicon.ico", own.as_str(), "404"),
                 ("/", &own, "404"),
