@@ -245,6 +245,7 @@ impl<T: Transport> Driver<T> {
                 let question = self.executions.reconnected();
                 self.transport.send(question).await;
             }
+            Received::Disconnected { cause } => self.executions.disconnected(cause.as_deref()),
             Received::Replaced => {
                 let question = self.executions.replaced();
                 self.transport.send(question).await;

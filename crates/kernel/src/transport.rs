@@ -14,6 +14,10 @@ pub enum Received {
     /// The connection was cut and restored. Messages that were on their way, in either direction, may be lost; those
     /// that the other side kept follow.
     Reconnected,
+    /// The connection has been lost for a while, for this reason; without one, it works again.
+    Disconnected {
+        cause: Option<String>,
+    },
     /// From here on the kernel is another process. What the last one had started is over.
     Replaced,
     /// The request of an earlier client, whose messages follow.

@@ -21,6 +21,7 @@ mod dial;
 mod frame;
 mod inbox;
 mod rate_limit;
+mod reconnection;
 mod replay;
 mod resumed;
 mod socket;

@@ -51,6 +51,8 @@ pub enum Event {
     /// The state of the widgets that its outputs show, and of those that they use, as a notebook keeps it: an object with `state`,
     /// by model, which is `null` for a closed one. Comes before the end, and after later changes.
     WidgetState(Json),
+    /// The connection has been lost for a while, for this reason; without one, it works again. It may come at any time.
+    Disconnected { cause: Option<String> },
     /// The kernel is done with it: its own time ends. Comes at most once, before [`Event::Finished`].
     Idle,
     /// The code has asked for the end of the kernel, with `exit()` or `quit()`. Comes before the end.

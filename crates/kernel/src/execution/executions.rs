@@ -144,6 +144,13 @@ impl Executions {
         self.is_superseded.store(true, Ordering::Relaxed);
     }
 
+    /// The connection has been lost for a while, for this reason; without one, it works again.
+    pub(crate) fn disconnected(&mut self, cause: Option<&str>) {
+        for request in self.known.values_mut() {
+            request.notify(Event::Disconnected { cause: cause.map(str::to_owned) });
+        }
+    }
+
     /// The kernel works on something that was asked before this connection was made.
     pub(crate) fn assume_busy(&mut self) {
         self.status = Status::Busy;

@@ -56,6 +56,7 @@ impl OutputArea {
             | Event::Started { .. }
             | Event::InputWanted { .. }
             | Event::InputAnswered
+            | Event::Disconnected { .. }
             | Event::Idle
             | Event::ExitRequested { .. }
             | Event::Changed(_)

@@ -115,6 +115,11 @@ impl Request {
         self.emit(event);
     }
 
+    /// Sends an event that says nothing about the execution itself.
+    pub(super) fn notify(&mut self, event: Event) {
+        (self.sink)(event);
+    }
+
     pub(super) fn emit(&mut self, event: Event) {
         self.start(None);
         if let Event::Output { output, display_id } = &event {

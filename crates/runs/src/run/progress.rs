@@ -22,6 +22,8 @@ pub(super) const RESTARTED: &str = "The kernel was restarted after the last run,
 const EXIT: &str = "The code asked the kernel to exit: the kernel ends, and its variables are gone.";
 const EXIT_OF_FRONTEND: &str =
     "The code requested an exit that leaves the kernel running: the variables stay.";
+/// Beginning of the note about a lost connection.
+const RECONNECTING: &str = "The connection to the kernel is lost; reconnecting: ";
 const REPLACED: &str = "it ended or was restarted, and a new process has taken its place";
 
 /// The names under which kernels report that an interrupt stopped the code: `ipykernel` and those built on it, `IJulia`, kernels
@@ -152,6 +154,11 @@ impl RunProgress {
                 self.state = RunState::Running;
                 self.execution_count = execution_count.or(self.execution_count);
             }
+            Event::Disconnected { cause } => {
+                self.notes.retain(|note| !note.starts_with(RECONNECTING));
+                let cause = cause.filter(|_| !self.state.is_over());
+                self.notes.extend(cause.map(|cause| format!("{RECONNECTING}{}", visible(&cause))));
+            }
             Event::Idle => self.idle_at = Some(at),
             Event::Restarted => {
                 self.was_restarted = true;
@@ -266,6 +273,7 @@ impl RunProgress {
                 RunState::Failed(Error::new(ErrorKind::RemoteFailure, cause, NextStep::ReadNotebook))
             }
         };
+        self.notes.retain(|note| !note.starts_with(RECONNECTING));
         self.ended_at = Some(at);
         self.finished_at = self.ended_at;
         self.execution = None;

@@ -40,6 +40,19 @@ fn a_lost_run_keeps_its_cause() {
 }
 
 #[test]
+fn a_lost_connection_is_noted_until_it_works_again() {
+    let run = run();
+    let disconnected = |cause: Option<&str>| Event::Disconnected { cause: cause.map(str::to_owned) };
+    run.on_event(disconnected(Some("the server closed it: \u{1b}[2J")));
+    assert!(run.view().notes[0].ends_with("reconnecting: the server closed it: \\u{1b}[2J"));
+    run.on_event(disconnected(None));
+    assert!(run.view().notes.is_empty());
+    run.on_event(disconnected(Some("refused")));
+    run.on_event(Event::Finished(error("ValueError")));
+    assert!(run.view().notes.is_empty());
+}
+
+#[test]
 fn code_that_ends_its_kernel_leaves_no_variables() {
     let changed = || Event::Changed(notebook::Json::from_value(&serde_json::json!({ "new_count": 1 })));
     for (keeps_kernel, is_known) in [(true, true), (false, false)] {

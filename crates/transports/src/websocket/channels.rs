@@ -7,8 +7,10 @@ use std::time::{Duration, Instant as StdInstant};
 use futures_util::future::BoxFuture;
 use tokio::time::{Instant, sleep_until};
 
-use super::connect::Dialer;
+use super::connect::{Dialer, Redialed};
+use super::dial::DialError;
 use super::inbox::Inbox;
+use super::reconnection::{self, Reconnection};
 use super::resumed::{Clock, RecordLog, Sinks};
 use super::socket::{KernelSocket, Parts};
 use kernel::log::{Announcement, LogRecord};
@@ -24,6 +26,7 @@ const HOLD_TIMEOUT: Duration = Duration::from_secs(2);
 pub(crate) struct Channels {
     dialer: Dialer,
     connection: Connection,
+    reconnection: Reconnection,
     /// What was never sent.
     outbox: VecDeque<Parts>,
     inbox: Inbox,
@@ -44,27 +47,31 @@ struct Resumed {
 
 enum Connection {
     Open(KernelSocket),
-    Reconnecting(BoxFuture<'static, Result<KernelSocket, String>>),
+    Reconnecting(BoxFuture<'static, (Dialer, Option<Redialed>)>),
     Ended { why: String },
 }
 
 enum Event {
     Message(Message),
-    Cut,
-    Opened(KernelSocket),
-    Ended {
-        why: String,
+    Cut {
+        cause: String,
     },
+    Redialed(Dialer, Option<Redialed>),
     /// Time to look whether the kernel is gone.
     Look,
     Release,
+    /// Time to report that there is no connection.
+    Report,
 }
 
 impl Channels {
     pub(super) fn new(dialer: Dialer, socket: KernelSocket) -> Self {
+        let mut reconnection = Reconnection::default();
+        reconnection.opened(Instant::now());
         Self {
             inbox: Inbox::new(&dialer.session),
             dialer,
+            reconnection,
             connection: Connection::Open(socket),
             outbox: VecDeque::new(),
             look_at: None,
@@ -111,6 +118,7 @@ impl Channels {
             event = self.connection.next(&mut self.outbox) => event,
             () = sleep_until_some(self.look_at) => Event::Look,
             () = sleep_until_some(self.release_at) => Event::Release,
+            () = sleep_until_some(self.reconnection.report_at) => Event::Report,
         }
     }
 
@@ -119,23 +127,29 @@ impl Channels {
             Event::Message(message) => {
                 // Before it is passed on: what a client has seen, a later server must find.
                 self.log_message(&message);
+                // The server's own messages do not show that the kernel is reached.
+                if message.header.session != *self.dialer.session && self.reconnection.restored() {
+                    self.inbox.add(Received::Disconnected { cause: None });
+                }
                 self.inbox.push(message, StdInstant::now());
             }
-            Event::Cut => self.cut(),
+            Event::Cut { cause } => {
+                tracing::info!(cause, "the connection to the kernel's server was cut");
+                self.redial(cause);
+            }
             Event::Look => {
                 // Dialing is the check: the server answers 404 for a kernel that is gone, and replays to a session that returns.
                 self.look_at = None;
-                self.cut();
+                self.redial("the kernel has announced its shutdown".to_owned());
             }
-            Event::Opened(socket) => {
-                // Before the new socket is read: replays are recognised by the number of the connection.
-                self.inbox.reconnected();
-                self.connection = Connection::Open(socket);
+            Event::Redialed(dialer, redialed) => {
+                self.dialer = dialer;
+                self.redialed(redialed);
             }
-            Event::Ended { why } => {
-                // Nothing can come that would complete the held run.
-                self.inbox.release();
-                self.connection = Connection::Ended { why };
+            Event::Report => {
+                if let Some(cause) = self.reconnection.report(Instant::now()) {
+                    self.inbox.add(Received::Disconnected { cause: Some(cause.to_owned()) });
+                }
             }
             Event::Release => self.inbox.release(),
         }
@@ -153,11 +167,43 @@ impl Channels {
         }
     }
 
-    fn cut(&mut self) {
+    fn redialed(&mut self, redialed: Option<Redialed>) {
+        let why = match redialed {
+            Some(Ok(socket)) => {
+                self.reconnection.opened(Instant::now());
+                // Before the new socket is read: replays are recognised by the number of the connection.
+                self.inbox.reconnected();
+                self.connection = Connection::Open(socket);
+                return;
+            }
+            // A server that restarts, or a proxy in front of it, refuses and fails for a while.
+            Some(Err(DialError::NoProtocol { cause } | DialError::Unreachable { cause })) => {
+                tracing::debug!(cause, "the kernel's channels cannot be opened yet");
+                return self.redial(cause);
+            }
+            // Final answers: the kernel or the permission is gone, and asking again changes nothing.
+            Some(Err(DialError::Gone { how })) => how,
+            Some(Err(DialError::Refused { cause })) => {
+                format!("the connection was cut, and the server refuses to reconnect: {cause}")
+            }
+            None => format!(
+                "the connection was cut, and not restored within {} s: {}",
+                reconnection::TIMEOUT.as_secs(),
+                self.reconnection.cause
+            ),
+        };
+        // Nothing can come that would complete the held run.
+        self.inbox.release();
+        self.connection = Connection::Ended { why };
+    }
+
+    fn redial(&mut self, cause: String) {
         // What the old socket took is not sent again: it may have arrived, and code must not run twice.
         // No closing handshake (RFC 6455, 7.1.2): the other end may be gone, and the server closes a stale socket itself.
         // The attempt is kept here because `receive` may be cancelled, and must not start it over.
-        self.connection = Connection::Reconnecting(Box::pin(self.dialer.clone().redial()));
+        let (pause, end) = self.reconnection.lost(cause, Instant::now());
+        // All clients of a restarted server return at the same time; growing pauses spare it.
+        self.connection = Connection::Reconnecting(Box::pin(self.dialer.clone().redial(pause, end)));
     }
 }
 
@@ -237,7 +283,7 @@ impl Transport for Channels {
     fn reconnect(&mut self) {
         // An attempt under way already leads to a new socket; starting over would only lose time.
         if let Connection::Open(_) = self.connection {
-            self.cut();
+            self.redial("another client took it over".to_owned());
         }
     }
 
@@ -253,8 +299,13 @@ impl Connection {
     /// Cancel safe.
     async fn next(&mut self, outbox: &mut VecDeque<Parts>) -> Event {
         match self {
-            Self::Open(socket) => socket.receive(outbox).await.map_or(Event::Cut, Event::Message),
-            Self::Reconnecting(redial) => redial.await.map_or_else(|why| Event::Ended { why }, Event::Opened),
+            Self::Open(socket) => {
+                socket.receive(outbox).await.map_or_else(|cause| Event::Cut { cause }, Event::Message)
+            }
+            Self::Reconnecting(redial) => {
+                let (dialer, redialed) = redial.await;
+                Event::Redialed(dialer, redialed)
+            }
             Self::Ended { .. } => std::future::pending().await,
         }
     }

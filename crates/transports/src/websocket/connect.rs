@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::dial::{Dial, DialError};
 use super::frame::{Dialect, V1};
@@ -11,10 +11,8 @@ use super::socket::KernelSocket;
 
 /// Time limit for one attempt: a server waits up to a minute for a kernel before it answers.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(75);
-/// The first pause between two attempts, and the longest.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
-/// Time limit for all attempts after a cut.
-const RECONNECT_TIMEOUT: Duration = Duration::from_secs(120);
+
+pub(super) type Redialed = Result<KernelSocket, DialError>;
 
 /// Opens sockets to one kernel, under one session.
 #[derive(Clone)]
@@ -57,37 +55,13 @@ impl Dialer {
         }
     }
 
-    /// Dials until it succeeds, with growing pauses. Fails with the reason, in words.
-    pub(super) async fn redial(mut self) -> Result<KernelSocket, String> {
-        let (mut pause, longest) = PAUSES;
-        let mut last_cause = String::new();
-        let attempts = async {
-            loop {
-                match self.dial().await {
-                    Ok(socket) => return Ok(socket),
-                    // Final answers: the kernel or the permission is gone, and asking again changes nothing.
-                    Err(DialError::Gone { how }) => return Err(how),
-                    Err(DialError::Refused { cause }) => {
-                        return Err(format!(
-                            "the connection was cut, and the server refuses to reconnect: {cause}"
-                        ));
-                    }
-                    // A server that restarts, or a proxy in front of it, refuses and fails for a while.
-                    Err(DialError::NoProtocol { cause } | DialError::Unreachable { cause }) => {
-                        tracing::debug!(cause, "the kernel's channels cannot be opened yet");
-                        last_cause = cause;
-                    }
-                }
-                sleep(pause).await;
-                // All clients of a restarted server return at the same time; growing pauses spare it.
-                pause = (pause * 2).min(longest);
-            }
+    /// Dials once after a pause. Returns the dialer, which may know more of the server now, and no result after `end`.
+    pub(super) async fn redial(mut self, pause: Duration, end: Instant) -> (Self, Option<Redialed>) {
+        let dialed = async {
+            sleep(pause).await;
+            self.dial().await
         };
-        timeout(RECONNECT_TIMEOUT, attempts).await.unwrap_or_else(|_| {
-            let waited = RECONNECT_TIMEOUT.as_secs();
-            Err(format!(
-                "the connection was cut, and the server was not reached for {waited} s: {last_cause}"
-            ))
-        })
+        let dialed = timeout_at(end, dialed).await.ok();
+        (self, dialed)
     }
 }

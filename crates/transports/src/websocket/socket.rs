@@ -49,20 +49,10 @@ impl KernelSocket {
         }
     }
 
-    /// The next message; `None` if the connection was cut. Sends the content of `outbox` while it waits; what is left in it was
-    /// never sent.
-    pub(super) async fn receive(&mut self, outbox: &mut VecDeque<Parts>) -> Option<Message> {
-        poll_fn(|context| {
-            let received = self.poll(outbox, context);
-            received.map(|received| match received {
-                Ok(message) => Some(message),
-                Err(cause) => {
-                    tracing::info!(cause, "the connection to the kernel's server was cut");
-                    None
-                }
-            })
-        })
-        .await
+    /// The next message, or why the connection was cut. Sends the content of `outbox` while it waits; what is left in it was never
+    /// sent.
+    pub(super) async fn receive(&mut self, outbox: &mut VecDeque<Parts>) -> Result<Message, String> {
+        poll_fn(|context| self.poll(outbox, context)).await
     }
 
     /// Sends what can be sent without waiting. Errors show in [`KernelSocket::receive`].

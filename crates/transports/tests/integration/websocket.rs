@@ -1,6 +1,7 @@
 //! Kernels behind a Jupyter server.
 
 use std::future::pending;
+use std::time::{Duration, Instant};
 
 use kernel::{Event, KernelError, LossCause, Outcome, Status};
 use notebook::Output;
@@ -93,6 +94,18 @@ async fn output_during_a_cut_comes_once() {
     server.finish(&mut socket, &asked).await;
     let (area, outcome) = events.collect().await;
     assert_eq!((stdout(&area).as_str(), outcome), ("two\n", done(1)));
+}
+
+#[tokio::test]
+async fn sockets_that_close_at_once_are_not_dialled_without_pause() {
+    let mut server = Server::start(true).await;
+    let (_client, socket) = server.client().await;
+    let (session, start) = (socket.session.clone(), Instant::now());
+    drop(socket);
+    for _ in 0..5 {
+        drop(server.accept_again(&session).await);
+    }
+    assert!(start.elapsed() >= Duration::from_millis(100 + 200 + 400), "{:?}", start.elapsed());
 }
 
 #[tokio::test]
