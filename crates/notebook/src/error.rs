@@ -1,6 +1,7 @@
 //! Why text is refused as a notebook.
 
 use crate::Json;
+use crate::file::MAX_CELLS;
 use crate::json::skip_whitespace;
 
 /// Why text is refused as a notebook.
@@ -20,6 +21,8 @@ pub enum ParseError {
     /// It is JSON, but not a notebook.
     #[error("not a notebook: {problem}")]
     NotANotebook { problem: String },
+    #[error("too large: it has more than {MAX_CELLS} cells")]
+    TooManyCells,
     /// It is of a version other than nbformat 3 and 4.
     #[error("nbformat {major} is not supported, only 3 and 4; {hint}", hint = version_hint(*.major))]
     Version { major: u64 },

@@ -8,6 +8,9 @@ use bytestring::ByteString;
 use crate::Json;
 use crate::json::{Item, Style, items, skip_whitespace, unescape};
 
+/// Each cell takes hundreds of bytes, and only three in a file.
+pub(crate) const MAX_CELLS: usize = 100_000;
+
 /// A file of nbformat 4 with the positions of its top-level members and cells.
 pub(crate) struct File {
     /// The whole text, without a byte-order mark.
@@ -36,7 +39,7 @@ impl File {
         if let Some(cells) = file.member("cells") {
             let is_list = file.text[cells.value.clone()].starts_with('[');
             let elements = is_list.then(|| items(file.text.as_bytes(), cells.value.start));
-            file.slots = elements.into_iter().flatten().map(|item| item.value).collect();
+            file.slots = elements.into_iter().flatten().map(|item| item.value).take(MAX_CELLS + 1).collect();
         }
         file
     }

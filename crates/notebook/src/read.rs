@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use bytestring::ByteString;
 
-use crate::file::File;
+use crate::file::{File, MAX_CELLS};
 use crate::notebook::Original;
 use crate::{Cell, Json, Notebook, ParseError, ids};
 use cell::read_cell;
@@ -36,9 +36,9 @@ impl Notebook {
         let file = File::new(body);
         let (major, minor) = version(&file)?;
         if major == 3 {
-            let upgraded = File::new(upgrade(&object)?);
-            let original = Original { text, version: Some((3, minor)) };
-            return Ok(Self { original: Some(Arc::new(original)), ..Self::read(upgraded, 5) });
+            let (metadata, cells) = upgrade(&object)?;
+            let original = Some(Arc::new(Original { text, version: Some((3, minor)) }));
+            return Ok(Self { original, is_assembled: false, ..Self::from_cells(metadata, 5, cells) });
         }
         check_cells(&file)?;
         let original = (file.text.len() < text.len()).then(|| Arc::new(Original { text, version: None }));
@@ -88,6 +88,9 @@ fn version(file: &File) -> Result<(u64, u64), ParseError> {
 }
 
 fn check_cells(file: &File) -> Result<(), ParseError> {
+    if file.slots.len() > MAX_CELLS {
+        return Err(ParseError::TooManyCells);
+    }
     match file.value("cells") {
         Some(cells) if !cells.is_null() && !cells.bytes().starts_with(b"[") => {
             return Err(ParseError::unexpected("`cells`", &cells, "a list"));

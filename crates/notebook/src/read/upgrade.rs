@@ -5,28 +5,33 @@ mod output;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use bytestring::ByteString;
-
-use crate::json::{Printer, Style};
-use crate::{Json, ParseError};
+use crate::file::MAX_CELLS;
+use crate::{Cell, Json, ParseError};
 use output::upgrade_output;
 
-/// The text of a notebook after Jupyter's conversion, ending with a line break. What nbformat 4 has no place for is
-/// kept in metadata.
-pub(super) fn upgrade(object: &Json) -> Result<ByteString, ParseError> {
+/// The metadata and cells of a notebook after Jupyter's conversion. What nbformat 4 has no place for is kept in metadata.
+///
+/// Nothing is laid out here: indentation would make text with many small parts tens of times longer.
+pub(super) fn upgrade(object: &Json) -> Result<(Json, Vec<Cell>), ParseError> {
     let mut others: BTreeMap<_, _> = object
         .members()
         .filter(|(name, _)| !matches!(&**name, "worksheets" | "metadata") && !name.contains("nbformat"))
         .collect();
     let mut cells = Vec::new();
     let worksheets = object.member("worksheets").unwrap_or(Json::from_static("[]"));
-    let worksheets: Vec<_> = worksheets.elements().collect();
+    let worksheets: Vec<_> = worksheets.elements().take(MAX_CELLS + 1).collect();
+    if worksheets.len() > MAX_CELLS {
+        return Err(ParseError::TooManyCells);
+    }
     for worksheet in &worksheets {
         for cell in worksheet.member("cells").iter().flat_map(Json::elements) {
             if !cell.is_object() {
                 return Err(ParseError::unexpected(&format!("cell {}", cells.len()), &cell, "an object"));
             }
-            cells.push(upgrade_cell(&cell));
+            cells.push(Cell::from_json(upgrade_cell(&cell))?);
+            if cells.len() > MAX_CELLS {
+                return Err(ParseError::TooManyCells);
+            }
         }
     }
     let rest: Vec<_> = worksheets.iter().map(rest_of_worksheet).collect();
@@ -34,18 +39,7 @@ pub(super) fn upgrade(object: &Json) -> Result<ByteString, ParseError> {
         others.insert("worksheets".into(), Json::list(&rest));
     }
     let metadata = with_others(object.member("metadata"), others);
-    let notebook = Json::object(&[
-        ("cells".into(), Json::list(&cells)),
-        ("metadata".into(), without_bookkeeping(&metadata)),
-        ("nbformat".into(), Json::from_static("4")),
-        ("nbformat_minor".into(), Json::from_static("5")),
-    ]);
-    let mut text = Vec::new();
-    // Writing to a vector does not fail.
-    let _ = Printer::new(&mut text, &Style::jupyter(), 0).value(&notebook);
-    text.push(b'\n');
-    ByteString::try_from(text)
-        .map_err(|_| ParseError::not_a_notebook("its conversion to nbformat 4 is not UTF-8"))
+    Ok((without_bookkeeping(&metadata), cells))
 }
 
 fn upgrade_cell(cell: &Json) -> Json {

@@ -70,3 +70,26 @@ fn deeply_nested_values_are_kept() {
     let again: Notebook = parse(notebook.to_bytes()).unwrap();
     assert_eq!(again.cells()[0].revision(), notebook.cells()[0].revision());
 }
+
+#[test]
+fn an_upgrade_from_nbformat_3_is_not_laid_out() {
+    let numbers = format!("{}{}1{}", "[".repeat(100), "1,".repeat(100_000), "]".repeat(100));
+    let text =
+        format!(r#"{{"nbformat":3,"worksheets":[{{"cells":[{{"cell_type":"code","a":{numbers}}}]}}]}}"#);
+    let notebook = parse(text.clone()).unwrap();
+    let metadata = notebook.cells()[0].metadata();
+    assert_eq!(metadata.as_str(), format!(r#"{{"a":{numbers}}}"#));
+    assert_eq!(notebook.to_bytes(), text.as_bytes());
+}
+
+#[test]
+fn more_cells_than_anybody_writes_are_refused() {
+    let cells = "{},".repeat(100_000) + "{}";
+    for text in [
+        format!(r#"{{"nbformat":4,"cells":[{cells}]}}"#),
+        format!(r#"{{"nbformat":3,"worksheets":[{{"cells":[{cells}]}}]}}"#),
+        format!(r#"{{"nbformat":3,"worksheets":[{cells},{{"cells":[{{}}]}}]}}"#),
+    ] {
+        assert_eq!(parse(text).unwrap_err().to_string(), "too large: it has more than 100000 cells");
+    }
+}
