@@ -2,6 +2,7 @@
 the libraries' real objects."""
 
 import json
+import re
 import sys
 import threading
 import time
@@ -13,7 +14,7 @@ import pandas as pd
 import polars
 import pytest
 
-from e2e.support.memory_handler import Memory
+from e2e.support.memory_handler import SOURCE, Memory
 
 # The same names are in `crates/kernel/src/memory/between_runs/secrets.rs`.
 SECRETS = ["password", "passphrase", "PASS", "db_pass", "pwd", "api_key", "apikey", "openai_key", "ssh_key", "apiKey", "github_pat"]
@@ -80,6 +81,11 @@ def test_names_are_chosen_by_pattern_kind_and_order() -> None:
     assert list(memory.rows(pattern="*a", limit=1)) == ["Alpha"] and memory.list(pattern="*a", limit=1)["total"] == 3
     assert list(memory.rows(pattern="hid")) == ["_hidden"]
     assert memory.list()["others"] == {"module": {"count": 1, "names": ["sys"]}}
+
+
+def test_no_name_is_defined_in_two_modules() -> None:
+    names = re.findall(r"^(?:def |class |(?=[A-Z_]+ = ))(\w+)", SOURCE, re.MULTILINE)
+    assert [name for name in set(names) if names.count(name) > 1] == []
 
 
 def test_an_answer_that_takes_too_long_is_given_up() -> None:

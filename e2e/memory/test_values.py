@@ -3,6 +3,7 @@
 import datetime
 import enum
 from pathlib import Path
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -63,6 +64,35 @@ def test_paths_lead_into_what_is_stored() -> None:
     assert ran == []
 
 
+@pytest.mark.parametrize(
+    ("name", "path", "value"),
+    [
+        ("frame", "v", "of float64"),
+        ("frame", "order date", "of str"),
+        ("frame", "shape", "(3, 3)"),
+        ("frame", "v[1]", "2.0"),
+        ("data", "k", "1"),
+        ("data", "a.b", "2"),
+        ("data", "n['x'][1]", "6"),
+        ("names", "1", "'y'"),
+        ("names", "-1", "'y'"),
+        ("thing", "count", "3"),
+        ("thing", "nope", "SimpleNamespace has no attribute 'nope'."),
+        ("frame", "nope", "There is no item, column or attribute 'nope'."),
+        ("names", "9", "There is no item [9] (IndexError)."),
+        ("names", "v", "list has no attribute 'v'."),
+        ("frame", "pwd", "<hidden: its name looks like a secret>"),
+    ],
+)
+def test_a_path_without_a_dot_or_brackets_names_a_member(name: str, path: str, value: str) -> None:
+    frame = pd.DataFrame({"v": [1.0, 2, 3], "order date": ["a", "b", "c"], "pwd": ["hush"] * 3})
+    memory = Memory(frame=frame, data={"k": 1, "a.b": 2, "n": {"x": [5, 6]}}, names=["x", "y"], thing=SimpleNamespace(count=3))
+    answered = memory.ask("inspect", name=name, path=path)
+    found = answered.get("answer", {}).get("value") or answered.get("cause")
+    assert found == value and "hush" not in str(answered)
+    assert memory.inspect("frame", "v")["name"] == "frame.v"
+
+
 def test_frames_and_arrays_are_described() -> None:
     day = pd.Timestamp("2026-01-02")
     frame = pd.DataFrame({"n": range(1000), "s": ["x"] * 1000, "t": [day] * 1000, "gaps": [None, 1.5] * 500})
@@ -75,7 +105,7 @@ def test_frames_and_arrays_are_described() -> None:
     assert found["header"] == ["column", "type", "nulls"]
     assert [row[2] for row in found["columns"]] == [0, 0, 0, 500]
     assert found["rows"] == [["0", "x", str(day), "nan"], ["1", "x", str(day), "1.5"]]
-    assert found["stats"]["rows"][0] == ["n", "0", "999", "499.5"]
+    assert found["stats"]["rows"][0][:4] == ["n", "0", "999", "499.5"]
     assert memory.inspect("frame", is_busy=True)["header"] == ["column", "type"]
     assert memory.inspect("array")["facts"]["max"] == "11.0"
 
@@ -96,7 +126,8 @@ def test_paths_lead_to_what_is_there_at_once() -> None:
     memory.shell.user_ns["frame"] = pd.DataFrame([[1, 2], [3, 4]], index=pd.date_range("2020-01-01", periods=2), columns=["a", "a"])
     assert memory.inspect("frame", ".index")["items"][1][1] == "2020-01-02 00:00:00"
     assert memory.inspect("frame", "['a']")["size"] == "2"
-    assert memory.inspect("frame", stats=True)["stats"]["rows"] == [["a", "1", "3", "2.0"], ["a", "2", "4", "3.0"]]
+    figures = memory.inspect("frame", stats=True)["stats"]["rows"]
+    assert [row[:4] for row in figures] == [["a", "1", "3", "2.0"], ["a", "2", "4", "3.0"]]
 
 
 def test_indexes_and_arrays_of_all_kinds_are_described(tmp_path: Path) -> None:

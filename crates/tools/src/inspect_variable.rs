@@ -29,10 +29,10 @@ pub(crate) static TOOL: Tool = tool! {
 arguments! {
     struct Arguments {
         name: String,
-        /// Into it: .layers[3].weight, ['key'], [:, 40:]
+        /// Into it: .layers[3].weight, ['key'], column, [:, 40:]
         path: String = "",
         rows: usize = 5,
-        /// Also minimum, maximum and mean
+        /// Also min, max, mean, quartiles, unique
         stats: bool = false,
         budget: BudgetArguments,
         notebook: NotebookArgument,
@@ -64,7 +64,6 @@ struct Statistics {
     note: Option<String>,
     header: Vec<String>,
     rows: Vec<Vec<Value>>,
-    sampled: bool,
 }
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
@@ -86,8 +85,10 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
 /// Where a name goes on as a path, as in `model.layers[3]`.
 fn split(name: &str, path: &str) -> (String, String) {
     let name = name.trim();
-    let end = name.find(['.', '[']).unwrap_or(name.len());
-    (name[..end].to_owned(), format!("{}{}", &name[end..], path.trim()))
+    let (name, rest) = name.split_at(name.find(['.', '[']).unwrap_or(name.len()));
+    let path = path.trim();
+    let is_joined = rest.is_empty() || path.is_empty() || path.starts_with(['.', '[']);
+    (name.to_owned(), format!("{rest}{}{path}", if is_joined { "" } else { "." }))
 }
 
 /// What the kernel says. All of it comes from the agent's code, so none of it may look like a line of Cellbridge.
@@ -122,9 +123,8 @@ fn shown(found: &Inspected) -> String {
     }
     if let Some(stats) = &found.stats {
         lines.extend(stats.note.as_ref().map(|note| line(note)));
-        let sampled = if stats.sampled { " (of a sample)" } else { "" };
         if !stats.rows.is_empty() {
-            lines.push(line(&format!("{}{sampled}", stats.header.join("\t"))));
+            lines.push(line(&stats.header.join("\t")));
             lines.extend(stats.rows.iter().map(|row| cells(row)));
         }
     }
@@ -169,6 +169,8 @@ mod tests {
     fn a_name_may_go_on_as_a_path() {
         assert_eq!(split("model.layers[3]", ""), ("model".to_owned(), ".layers[3]".to_owned()));
         assert_eq!(split(" d ", "['k']"), ("d".to_owned(), "['k']".to_owned()));
+        assert_eq!(split("d.a", "b"), ("d".to_owned(), ".a.b".to_owned()));
+        assert_eq!(split("d", "order date"), ("d".to_owned(), "order date".to_owned()));
     }
 
     #[test]
@@ -179,12 +181,12 @@ mod tests {
             "header": ["column", "type", "nulls"],
             "columns": [["a", "int64", 0], ["b", "str", 1]],
             "rows": [["1", "x\ty"], ["2", "nan"]],
-            "stats": { "header": ["column", "min"], "rows": [["a", "1"]], "sampled": true },
+            "stats": { "header": ["column", "min"], "rows": [["a", "1*"]], "note": "* of a sample." },
         });
         assert_eq!(
             shown(&serde_json::from_value(found).unwrap()),
             "df: pandas.DataFrame\nrows: 2, columns: 2\ncolumn\ttype\tnulls\na\tint64\t0\nb\tstr\t1\nfirst rows:\na\tb\n1\t\"x\\ty\"\n\
-             2\tnan\ncolumn\tmin (of a sample)\na\t1"
+             2\tnan\n* of a sample.\ncolumn\tmin\na\t1*"
         );
     }
 

@@ -61,6 +61,8 @@ struct Row {
     r#type: String,
     size: Option<String>,
     bytes: Option<u64>,
+    #[serde(default)]
+    is_estimate: bool,
     value: Option<String>,
 }
 
@@ -116,12 +118,12 @@ fn shown(listed: Listed, limit: usize, kernel: &str, assigned: &Assignments) -> 
         format!("No such variables in kernel {kernel}.")
     } else {
         let rows = rows.into_iter().map(|row| {
-            let size = match (row.size, row.bytes) {
-                (Some(size), Some(bytes)) if size != bytes.to_string() => {
-                    format!("{size} ({})", megabytes(bytes))
+            let size = match (row.size.unwrap_or_default(), row.bytes) {
+                (size, Some(bytes)) if size != bytes.to_string() => {
+                    let about = if row.is_estimate { "~" } else { "" };
+                    format!("{size} ({about}{})", megabytes(bytes)).trim_start().to_owned()
                 }
-                (Some(size), _) => size,
-                (None, _) => String::new(),
+                (size, _) => size,
             };
             let cell = assigned.get(&row.name).map(|index| format!("cell {index}"));
             [row.name, row.r#type, size, row.value.unwrap_or_default(), cell.unwrap_or_default()]

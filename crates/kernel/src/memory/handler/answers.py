@@ -9,6 +9,7 @@ from .near import last_error, near_names
 from .packages import Packages
 from .paths import follow
 from .secrets import HIDDEN, is_secret, is_secret_path
+from .sizes import Bytes
 from .values import describe, kind_of_row, row_of
 
 
@@ -54,11 +55,12 @@ class Answers:
             found.sort(key=lambda pair: pair[0].lower())
         elif sort != "size":
             found.reverse()
-        # What is not shown is not looked into.
-        rows = [row_of(name, value, 45) for name, value in (found if sort == "size" else found[:limit])]
+        measure = Bytes(total)
+        sizes = {name: measure.of(value) for name, value in found} if sort == "size" else {}
         if sort == "size":
-            rows.sort(key=lambda row: -(row.get("bytes") or cells(row.get("size"))))
-        rows = [{**row, "name": cut(row["name"], MAX_NAME)} for row in rows[:limit]]
+            found.sort(key=lambda pair: -sizes[pair[0]]["bytes"])
+        # What is not shown is not looked into.
+        rows = [{**row_of(name, value, 45), **sizes.get(name, {}), "name": cut(name, MAX_NAME)} for name, value in found[:limit]]
         others = {kind: {"count": len(names), "names": sorted(names)[:12]} for kind, names in others.items()}
         return {"total": total, "rows": rows, "others": others, "count": self.shell.execution_count}
 
@@ -68,11 +70,11 @@ class Answers:
             close = [known for known in variables if known.lower() == name.lower()]
             close = f" There is {cut(close[0], MAX_NAME)!r}." if close else ""
             raise Refused(f"There is no variable {cut(name, MAX_NAME)!r}.{close}")
-        if is_secret_path(f"{name}{path}"):
-            value = follow(variables[name], path) if path else variables[name]
-            return {**describe(name, value), "name": cut(name, 200), "value": HIDDEN}
         value = follow(variables[name], path)
-        found = {**describe(f"{name}{path}", value), "name": cut(f"{name}{path}", 200)}
+        label = f"{name}.{path}" if path and path[0] not in ".[" else f"{name}{path}"
+        if is_secret_path(label):
+            return {**describe(name, value), "name": cut(name, 200), "value": HIDDEN}
+        found = {**describe(label, value), "name": cut(label, 200)}
         found["type"] = full_name(type(value))
         found.update(details(value, rows, stats, is_busy))
         return found
@@ -121,10 +123,3 @@ def is_match(name, pattern):
     if any(it in pattern for it in "*?["):
         return fnmatch.fnmatchcase(name, pattern)
     return pattern.lower() in name.lower()
-
-
-def cells(size):
-    product = 1
-    for part in (size or "0").split("×"):
-        product *= int(part) if part.isdigit() else 0
-    return product

@@ -3,15 +3,22 @@
 import sys
 from itertools import islice
 
+from .figures import COUNTED, add_figures, figures
 from .frames import bare, shown
 from .kinds import NDARRAYS, cut, library_class
 from .values import MAX_COLUMNS, by_times, first_that_fit, short, text_of_type
 
+# The values of a larger array are gone through only if figures are asked for.
+UNASKED = 1_000_000
 
-def arrow_details(value, rows):
+
+def arrow_details(known, value, rows, stats):
     values = value[: shown(rows) * 2].to_pylist()
     facts = {"length": len(value), "type": text_of_type(value.type), "nulls": int(value.null_count)}
-    return {"facts": facts, "items": [[str(at), bare(it)] for at, it in enumerate(values)]}
+    found = {"facts": facts, "items": [[str(at), bare(it)] for at, it in enumerate(values)]}
+    if stats:
+        add_figures(found, known, value, len(value))
+    return found
 
 
 def array_details(known, value, rows, stats):
@@ -19,6 +26,7 @@ def array_details(known, value, rows, stats):
     found = {"facts": facts}
     if known.startswith("torch"):
         facts.update(device=str(value.device), requires_grad=bool(value.requires_grad))
+    family = "numpy.memmap" if known == "numpy.memmap" else "numpy.ndarray"
     value = in_memory(known, value)
     if value is None:
         found["note"] = "Its values are not shown: reading them would copy or compute."
@@ -29,9 +37,11 @@ def array_details(known, value, rows, stats):
     # As numbers they would lose their unit.
     first = first.astype(str) if value.dtype.kind in "mM" else first
     found["items"] = [[str(at), bare(it)] for at, it in enumerate(first.tolist())]
-    if value.dtype.kind in "biuf" and value.size and (stats or value.size <= 1_000_000):
-        part = value.reshape(-1)[:: max(1, value.size // 1_000_000)] if value.flags.c_contiguous else value
-        facts.update(min=short(part.min().item()), max=short(part.max().item()), mean=short(part.mean().item()))
+    if stats:
+        add_figures(found, family, value, int(value.size))
+    elif value.size <= UNASKED and value.dtype.kind in "biuf":
+        measured = figures(family, value, int(value.size))
+        facts.update((name, measured[name]) for name in (*COUNTED, "holds") if name in measured)
     return found
 
 
@@ -50,7 +60,7 @@ def in_memory(known, value):
     return None
 
 
-def xarray_details(known, value, rows):
+def xarray_details(known, value, rows, stats):
     sizes = ", ".join(f"{name}: {size}" for name, size in islice(value.sizes.items(), 20))
     facts = {"sizes": cut(sizes, 300), "bytes": int(value.nbytes)}
     if known == "xarray.DataArray":
@@ -58,6 +68,8 @@ def xarray_details(known, value, rows):
         data = value._variable._data
         if library_class(type(data)) == "numpy.ndarray":
             found["items"] = array_details("numpy.ndarray", data, rows, False)["items"]
+            if stats:
+                add_figures(found, "numpy.ndarray", data, int(data.size))
     else:
         parts, found = value._variables, {"facts": facts}
     coordinates = value._coords if known == "xarray.DataArray" else value._coord_names

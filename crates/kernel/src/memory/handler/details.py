@@ -4,7 +4,8 @@ import types
 from itertools import islice
 
 from .arrays import array_details, arrow_details, xarray_details
-from .frames import column_details, frame_details, lazy_details, shown
+from .figures import MAX_COUNTED, MEASURES, add_figures, add_note
+from .frames import MAX_ROWS, column_details, frame_details, lazy_details, shown
 from .kinds import (
     ARRAYS,
     COLUMNS,
@@ -31,6 +32,16 @@ from .values import MAX_TABLE, first_that_fit, row_of, short
 
 
 def details(value, rows, stats, is_busy):
+    """What is in a value. An argument that its kind has no use for is said to have none."""
+    found = parts(value, rows, stats, is_busy)
+    if stats and not (found.get("stats", {}).get("rows") or any(measure in found.get("facts", {}) for measure in MEASURES)):
+        add_note(found, "There are no statistics of such a value.")
+    if rows > MAX_ROWS:
+        add_note(found, f"At most {MAX_ROWS} rows are shown.")
+    return found
+
+
+def parts(value, rows, stats, is_busy):
     kind = type(value)
     known = library_class(kind)
     if is_lazy(kind, known):
@@ -42,11 +53,11 @@ def details(value, rows, stats, is_busy):
     if known in COLUMNS:
         return column_details(known, value, rows, stats)
     if is_arrow_array(known):
-        return arrow_details(value, rows)
+        return arrow_details(known, value, rows, stats)
     if known in ARRAYS:
         return array_details(known, value, rows, stats)
     if known in ("xarray.DataArray", "xarray.Dataset"):
-        return xarray_details(known, value, rows)
+        return xarray_details(known, value, rows, stats)
     if is_kind(kind, types.ModuleType):
         return module_details(value)
     if is_kind(kind, type):
@@ -59,7 +70,10 @@ def details(value, rows, stats, is_busy):
         return {"text": value[:2000], "text_length": len(value)}
     for base in CONTAINERS:
         if is_kind(kind, base):
-            return {"items": items(base, value, (shown(rows) or 1) * 4)}
+            found = {"items": items(base, value, (shown(rows) or 1) * 4)}
+            if stats and base.__len__(value) <= MAX_COUNTED:
+                add_figures(found, base.__name__, value, base.__len__(value))
+            return found
     return {} if is_one_of(kind, (int, float, complex, bool, bytes, bytearray, range, type(None))) else attributes(value)
 
 

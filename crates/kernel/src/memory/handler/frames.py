@@ -1,18 +1,14 @@
 # What is in data frames and columns.
 
-import re
 from itertools import islice
 
-from .kinds import INDEXES, cut, name_of_type
+from .figures import MAX_COUNTED, MAX_OBJECTS, MEASURES, add_figures, figures, sample_note
+from .kinds import INDEXES, cut, library_class, name_of_type
 from .plain import plain_column, plain_frame
 from .secrets import HIDDEN_VALUE, is_secret, is_secret_key, is_typed
 from .values import MAX_COLUMNS, MAX_TABLE, NULLS, columns, first_that_fit, short, short_label, text_of_type
 
-# How many cells of a frame are counted without being asked to.
-MAX_COUNTED = 20_000_000
-# Objects are counted one by one.
-MAX_OBJECTS = 1_000_000
-SAMPLE = 10_000
+MAX_ROWS = 50
 
 
 def lazy_details(known, value):
@@ -57,7 +53,7 @@ def frame_details(known, frame, rows, stats, is_busy):
     named = first_that_fit([[name, *values] for name, values in zip(names, parts)], MAX_TABLE * (1 + len(part)) // 6)
     found["rows"] = [list(row) for row in zip(*parts[: len(named)])]
     if stats:
-        found["stats"] = statistics(known, frame, names, kinds, count)
+        found["stats"] = statistics(known, frame, names, count)
     return found
 
 
@@ -90,7 +86,7 @@ def is_null(value):
 
 
 def shown(rows):
-    return min(max(rows, 0), 50)
+    return min(max(rows, 0), MAX_ROWS)
 
 
 def bare(value):
@@ -98,27 +94,28 @@ def bare(value):
     return cut(value, 40) if type(value) is str and not is_typed(value) else short(value, 40)
 
 
-def statistics(known, frame, names, kinds, count):
-    """Least, greatest and mean of the columns with numbers, of a sample if there are many rows."""
-    step = max(1, count // SAMPLE)
-    if known not in ("pandas.DataFrame", "polars.DataFrame"):
-        return {"note": "Statistics of an Arrow table are not computed."}
-    part = frame.iloc[::step] if known == "pandas.DataFrame" else frame.gather_every(step)
-    rows = []
-    for index, name in enumerate(names):
-        if len(rows) < 30 and not is_secret(name) and NUMBERS_OF_COLUMNS.match(kinds[index]):
-            rows.append([name, *summary(column(known, part, index))])
-    return {"header": ["column", "min", "max", "mean"], "rows": first_that_fit(rows), "sampled": step > 1}
+def statistics(known, frame, names, count):
+    """What there is to measure of the columns, of a sample where that would take long."""
+    whole = {}
+    for at, name in enumerate(names):
+        if not is_secret(name):
+            part = column(known, frame, at)
+            found = figures(family(known, part), plain_column(part) if known == "pandas.DataFrame" else part, count * len(names))
+            if found:
+                whole[at] = found
+    measured = [measure for measure in MEASURES if any(measure in found for found in whole.values())]
+    rows = [[names[at], *(found.get(measure, "") for measure in measured)] for at, found in whole.items()]
+    fitting = first_that_fit(rows)
+    notes = sample_note((text for found in whole.values() for text in found.values()), count)
+    if len(fitting) < len(rows):
+        notes.append(f"Of the first {len(fitting)} of {len(rows)} columns that have figures.")
+    header = ["column", *measured] if rows else []
+    return {"header": header, "rows": fitting, **({"note": " ".join(notes)} if notes else {})}
 
 
-NUMBERS_OF_COLUMNS = re.compile(r"(?i)u?int\d+|float\d+|decimal|(large_|u?int\d+|float|double).*\[pyarrow\]")
-
-
-def summary(part):
-    try:
-        return [short(part.min()), short(part.max()), short(part.mean())]
-    except Exception:
-        return [""] * 3
+def family(known, part):
+    """The kind of column that a frame has."""
+    return f"{known.partition('.')[0]}.Series" if not known.startswith("pyarrow") else library_class(type(part))
 
 
 def column_details(known, value, rows, stats):
@@ -135,8 +132,6 @@ def column_details(known, value, rows, stats):
     if known not in INDEXES and (known != "pandas.Series" or len(value) <= MAX_COUNTED):
         nulls = null_count(known, value)
         found["facts"].update({} if nulls is None else {"nulls": nulls})
-    if stats and known not in INDEXES and NUMBERS_OF_COLUMNS.match(found["facts"]["type"]):
-        step = max(1, len(value) // SAMPLE)
-        part = value.iloc[::step] if known == "pandas.Series" else value[::step]
-        found["facts"].update(zip(("min", "max", "mean"), summary(part)))
+    if stats and known != "pandas.MultiIndex":
+        add_figures(found, "pandas.Series" if known in INDEXES else known, plain_column(value) if known in INDEXES else value, len(value))
     return found

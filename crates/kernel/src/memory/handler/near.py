@@ -13,9 +13,9 @@ MAX_VARIABLES = 12
 # What is looked at of what failed.
 MAX_STEPS = 60
 MAX_TEXTS = 20_000
-MAX_TEXT = 120
+MAX_LABEL = 120
 # Among more names, slips are not looked for.
-MAX_COMPARED = 500
+MAX_SLIPS = 500
 
 
 def near_names(named, missing, error):
@@ -59,9 +59,9 @@ def is_without_spaces(missing, texts):
 
 def is_with_slips(missing, texts):
     """In names of four letters one slip, in those of eight two."""
-    looked_for = loose(missing)[:MAX_TEXT]
+    looked_for = loose(missing)[:MAX_LABEL]
     most = min(len(looked_for) // 4, 2)
-    if not most or len(texts) > MAX_COMPARED:
+    if not most or len(texts) > MAX_SLIPS:
         return []
     return [text for text in texts if slips(looked_for, loose(text), most)]
 
@@ -85,7 +85,7 @@ def slips(one, other, most):
 
 def answer_about(frame, kind, missing, text):
     ends = [name for name, is_there in (("start", text != text.lstrip()), ("end", text != text.rstrip())) if is_there]
-    shown = {"missing": short(missing, MAX_TEXT), "nearest": short(text, MAX_TEXT)}
+    shown = {"missing": short(missing, MAX_LABEL), "nearest": short(text, MAX_LABEL)}
     return {"frame": frame, "kind": kind, **shown, "spaces": ends}
 
 

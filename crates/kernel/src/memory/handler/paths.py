@@ -1,6 +1,7 @@
 # The members of a value that a path leads to: what is stored, and what libraries know at once.
 
 import ast
+import re
 import sys
 import types
 from itertools import islice
@@ -62,8 +63,14 @@ MAX_LABELS = 1_000_000
 
 def follow(value, path):
     """The member that `path` leads to, as in `.layers[3].weight`."""
-    if not path:
-        return value
+    if path and path[0] not in ".[":
+        return bare_member(value, path)
+    for is_item, key in steps_of(path):
+        value = item(value, key) if is_item else attribute(value, key)
+    return value
+
+
+def steps_of(path):
     try:
         tree = ast.parse(f"x{path}", mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -82,9 +89,28 @@ def follow(value, path):
             tree = tree.value
         else:
             raise Refused("A path may contain only names after a dot, and integers or strings in brackets.")
-    for is_item, key in reversed(steps):
-        value = item(value, key) if is_item else attribute(value, key)
-    return value
+    return reversed(steps)
+
+
+def bare_member(value, path):
+    """What a path without a dot or brackets names: an item with this key, such as a column, or an attribute."""
+    number = re.fullmatch(r"-?\d+", path)
+    failed = None
+    for key in (int(path), path) if number else (path,):
+        try:
+            return item(value, key)
+        except Refused as refused:
+            failed = failed or refused
+    head = re.match(r"\w+", path)
+    if number or not head:
+        raise failed
+    try:
+        value = bare_member(value, head[0]) if head[0] != path else attribute(value, path)
+    except Refused:
+        if str(failed).startswith("There is no item"):
+            raise Refused(f"There is no item, column or attribute {cut(repr(path), 100)}.") from None
+        raise
+    return follow(value, path[head.end() :])
 
 
 NO_INDEX = "An index in a path must be an integer, a string or a slice of integers."
