@@ -1,81 +1,46 @@
 //! Files that a later start executes: writing one runs code, though not at once.
+//!
+//! No list of such files would be complete. So the formats are listed that nothing executes, and every other file counts as executed.
 
 use place::Place;
 
+/// Extensions of data, text and notebooks that no program executes, and that are read without running code, unlike pickles.
+const DATA: [&str; 71] = [
+    "arrow", "avi", "avro", "bam", "bed", "bib", "bin", "bmp", "csv", "dbf", "dcm", "docx", "dta", "duckdb",
+    "fa", "fasta", "fastq", "feather", "fits", "flac", "fq", "geojson", "gff", "gif", "gpkg", "h5", "hdf5",
+    "ico", "ipynb", "jpeg", "jpg", "jsonl", "las", "laz", "log", "mat", "md", "mov", "mp3", "mp4", "nc",
+    "ndjson", "nii", "npy", "npz", "ogg", "orc", "parquet", "pdf", "png", "pptx", "prj", "psv", "rst",
+    "sas7bdat", "sav", "shp", "shx", "sqlite", "sqlite3", "tab", "tif", "tiff", "tsv", "txt", "vcf", "wav",
+    "webm", "webp", "xlsx", "xpt",
+];
+/// Extensions after that of the content, as in `x.csv.gz`.
+const COMPRESSED: [&str; 4] = [".bz2", ".gz", ".xz", ".zst"];
+/// Parts of the names of texts that a tool or an agent follows.
+const FOLLOWED: [&str; 11] = [
+    "agents", "apt.txt", "claude", "cmake", "constrai", "gemini", "llms", "packages", "require", "runtime",
+    "skill.md",
+];
 /// Folders of environments, whose files Python executes or imports.
-const ENVIRONMENTS: [&str; 8] = [
-    ".venv",
-    "venv",
-    "env",
-    "site-packages",
-    "dist-packages",
-    "node_modules",
-    "conda-meta",
-    "__pypackages__",
-];
-/// Files that a tool executes, or that name what it executes or installs.
-const CONFIGURATIONS: [&str; 18] = [
-    "environment.yaml",
-    "environment.yml",
-    "justfile",
-    "kernel.json",
-    "makefile",
-    "package.json",
-    "pip.conf",
-    "pip.ini",
-    "pipfile",
-    "pipfile.lock",
-    "pixi.lock",
-    "pixi.toml",
-    "poetry.lock",
-    "pyproject.toml",
-    "pyvenv.cfg",
-    "setup.cfg",
-    "tox.ini",
-    "uv.lock",
-];
-/// Extensions of what Python imports: no list of names would be complete, since a kernel looks beside the notebook first.
-const MODULES: [&str; 13] =
-    ["dll", "dylib", "egg-link", "ipy", "pth", "py", "pyc", "pyd", "pyo", "pyw", "pyz", "so", "whl"];
-/// Extensions of what other programs execute.
-const SCRIPTS: [&str; 15] =
-    ["bash", "bat", "cjs", "cmd", "com", "exe", "fish", "jl", "js", "mjs", "pl", "ps1", "r", "sh", "zsh"];
+const ENVIRONMENTS: [&str; 7] =
+    ["venv", "env", "site-packages", "dist-packages", "node_modules", "conda-meta", "__pypackages__"];
 
-/// Why a later start may execute a file at this path, or what it contains; `None` for other files. `path` is the one that links lead to.
+/// Why a later start may execute a file at this path, or what it contains; `None` for data, text and notebooks. `path` is the one that
+/// links lead to.
 pub fn executed_later(path: &str) -> Option<&'static str> {
     let path = path.replace('\\', "/").to_lowercase();
     let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | "." | "..")).collect();
     let (name, folders) = parts.split_last()?;
-    let is_folder = |is: &dyn Fn(&str) -> bool| folders.iter().any(|folder| is(folder));
-    let is_config = |name: &str| name.starts_with("jupyter_") && name.contains("config.");
-    let extension = name.rsplit_once('.').map(|(_, extension)| extension);
-    let has = |extensions: &[&str]| extension.is_some_and(|extension| extensions.contains(&extension));
-    if is_folder(&|folder| ENVIRONMENTS.contains(&folder)) {
+    let is_of_package = |folder: &str| folder.ends_with(".dist-info") || folder.ends_with(".egg-info");
+    if folders.iter().any(|folder| ENVIRONMENTS.contains(folder) || is_of_package(folder)) {
         return Some("it is in an environment");
-    }
-    if *name == "kernel.json" || is_folder(&|folder| folder == "kernels") {
-        return Some("it belongs to a kernelspec");
-    }
-    if is_folder(&|folder| folder == "startup" || folder.starts_with("profile_")) {
-        return Some("IPython executes it when a kernel starts");
-    }
-    let is_requirements =
-        (name.contains("requirements") || name.contains("constraints")) && has(&["in", "txt"]);
-    let names_code = CONFIGURATIONS.contains(name) || extension == Some("toml") || is_requirements;
-    if names_code || is_config(name) || is_folder(&is_config) {
-        return Some("a kernel or a tool executes or installs what it names");
     }
     if parts.iter().any(|part| part.starts_with('.')) {
         return Some("it is hidden, as configurations are");
     }
-    // `libx.so.1`
-    if has(&MODULES) || name.contains(".so.") {
-        return Some("code that imports a module of this name executes it");
-    }
-    if has(&SCRIPTS) || is_folder(&|folder| matches!(folder, "bin" | "scripts")) {
-        return Some("it is a program");
-    }
-    None
+    let name = COMPRESSED.iter().find_map(|extension| name.strip_suffix(extension)).unwrap_or(name);
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    let is_followed = matches!(extension, "md" | "txt") && FOLLOWED.iter().any(|part| name.contains(part));
+    if DATA.contains(&extension) && !is_followed { None } else { Some("it may be code or a configuration") }
 }
 
 /// The same, also by what lies beside it: an environment is known by its files, whatever its folder is called, and a program by its
@@ -109,81 +74,107 @@ mod tests {
     #[test]
     fn what_a_later_start_executes_is_recognised() {
         for path in [
+            // Python and IPython.
             ".venv/lib/python3.12/site-packages/x.pth",
             "project/venv/bin/python",
             "lib/site-packages/a/b.py",
-            "LIB/Site-Packages/a.py",
-            "x.pth",
+            "LIB/Site-Packages/notes.txt",
+            "pkg-1.0.dist-info/entry_points.txt",
             "a/X.PTH",
             "sitecustomize.py",
             "sub/usercustomize.py",
             "ipython_config.py",
-            ".ipython/profile_default/startup/00.py",
             "profile_default/startup/00.py",
             "conftest.py",
-            "tests/conftest.py",
-            "pyvenv.cfg",
-            "kernel.json",
+            "noxfile.py",
+            "numpy.py",
+            "numpy/__init__.PY",
+            "json.cpython-312-x86_64-linux-gnu.so",
+            "a\\.venv\\x.py",
+            "a.ipy",
+            "x.egg-link",
+            "a.pyz",
+            "x.so.1",
+            "numpy.zip",
+            "model.pkl",
+            "model.joblib",
+            "model.pt",
+            // Jupyter.
             "share/jupyter/kernels/x/kernel.json",
             "share/jupyter/kernels/x/run.sh",
             "jupyter_server_config.py",
             "jupyter_notebook_config.json",
-            ".bashrc",
-            ".github/workflows/x.yml",
-            "a/.hidden/b.txt",
+            "jupyter_server_config.d/x.json",
+            // Installers and builds.
+            "pyvenv.cfg",
             "pyproject.toml",
             "uv.toml",
             "setup.py",
-            "node_modules/x/index.js",
-            "random.py",
-            "importlib.py",
-            "IPython/__init__.py",
-            "ipykernel.py",
-            "json.cpython-312-x86_64-linux-gnu.so",
-            "a\\.venv\\x.py",
-            "warnings.py",
-            "src/model.py",
-            "utils.py",
-            "numpy/__init__.PY",
-            "py312/bin/python",
-            "jupyter_server_config.d/x.json",
+            "setup.cfg",
+            "tox.ini",
             "environment.yaml",
             "requirements-dev.txt",
-            "uv.lock",
-            "Makefile",
-            "a.ipy",
-            "x.egg-link",
-            "tool.exe",
             "dev-requirements.txt",
             "requirements.in",
             "constraints.txt",
-            "Pipfile.lock",
-            "a.pyz",
-            "x.so.1",
+            "apt.txt",
+            "uv.lock",
+            "Pipfile",
+            "Makefile",
+            "CMakeLists.txt",
+            "justfile",
+            "Snakefile",
+            "Dockerfile",
+            "docker-compose.yml",
+            "package.json",
+            "build.gradle",
+            "pom.xml",
+            // Shells, editors, agents and other programs.
+            ".bashrc",
+            ".envrc",
+            ".git/hooks/pre-commit",
+            ".vscode/tasks.json",
+            ".github/workflows/x.yml",
+            "a/.hidden/b.txt",
+            "CLAUDE.md",
+            "docs/AGENTS.md",
+            "x.code-workspace",
             "run.sh",
-            "./.venv/x",
+            "tool.exe",
+            "x.desktop",
+            "x.service",
+            "analysis.R",
+            "index.html",
+            "picture.svg",
+            "book.xlsm",
+            "data.csv.py",
+            "data.csv ",
+            "data.csv.",
+            "data.csv:stream",
+            "postBuild",
         ] {
             assert!(executed_later(path).is_some(), "{path}");
         }
     }
 
     #[test]
-    fn ordinary_files_are_not() {
+    fn data_text_and_notebooks_are_not() {
         for path in [
             "",
             "a.ipynb",
-            "data/x.csv",
+            "data/x.CSV",
+            "data/x.csv.gz",
             "environment/x.txt",
             "notes/kernels.md",
-            "startup.md",
             "figures/plot.png",
             "jupyter_notes.txt",
             "my.pth.txt",
-            "json/data.csv",
             "a..b/c.txt",
             "./a.md",
             "bin.txt",
             "requirements/notes.md",
+            "results.parquet",
+            "packages.csv",
         ] {
             assert_eq!(executed_later(path), None, "{path}");
         }
