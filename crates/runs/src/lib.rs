@@ -8,6 +8,7 @@ mod changes;
 mod error_hints;
 mod journal;
 mod kernel_queue;
+mod kernel_use;
 mod memory_changes;
 mod open_notebook;
 mod outputs;

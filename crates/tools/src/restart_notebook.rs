@@ -34,6 +34,7 @@ async fn call(notebook: NotebookArgument, context: &Context<'_>) -> Outcome {
         .after_earlier_runs(is_its, |ids| format!("These runs ended because of the restart: {ids}."))
         .await;
     context.session.workspace().runner().restart(&*kernel).await?;
+    opened.restarted_by(context.session.id());
     Ok(format!(
         "The kernel of {} was restarted successfully and answers. Memory state and imported packages have been cleared. \
          Kernel id {}.{cut_off}",

@@ -140,6 +140,9 @@ impl Runner {
             }
             self.adopt(&kernel, notebook).await;
             notebook.take_notices().into_iter().for_each(|notice| run.note(notice));
+            let what =
+                run.cell().map_or_else(|| format!("run {}", run.id()), |cell| format!("cell {}", cell.id));
+            notebook.run_by(session, &what).into_iter().for_each(|others| run.note(others));
             match self.run_in_kernel(kernel, run, Some(notebook)).await {
                 Ok(()) => {
                     // Its outputs, if it has a cell.
