@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// How many credentials of one user have a state. Tokens that are renewed leave one behind each time.
+/// How many credentials of one user have a state: tokens that are renewed leave one behind each time, and anything that a user sends
+/// as a token counts as one. If all are in use, another is refused.
 const MAX_PER_USER: usize = 16;
 
 /// A user with one credential and its rights. Each has a state of its own: what was opened or begun with one token goes on with
@@ -24,6 +25,10 @@ pub(crate) struct Callers<S> {
     time: u64,
 }
 
+#[derive(Debug, thiserror::Error)]
+#[error("all {MAX_PER_USER} credentials of this user are in use")]
+pub(crate) struct TooManyCredentials;
+
 impl<S> Default for Callers<S> {
     fn default() -> Self {
         Self { states: HashMap::new(), time: 0 }
@@ -38,22 +43,26 @@ impl<S> Callers<S> {
         Some(state.clone())
     }
 
-    /// Returns the state that it replaces if the user has too many: the one of those that can end which was not used for the
-    /// longest time.
-    pub(crate) fn insert(
+    /// Makes room for another state of a user. If there are as many as there may be, returns the one of those that can end which was not
+    /// used for the longest time; fails if there is none.
+    pub(crate) fn make_room(
         &mut self,
-        caller: Caller,
-        state: Arc<S>,
+        user: &str,
         can_end: impl Fn(&S) -> bool,
-    ) -> Option<Arc<S>> {
-        let of_user = self.states.iter().filter(|(other, _)| other.user == caller.user);
-        let is_full = of_user.clone().count() >= MAX_PER_USER;
+    ) -> Result<Option<Arc<S>>, TooManyCredentials> {
+        let of_user = self.states.iter().filter(|(other, _)| other.user == user);
+        if of_user.clone().count() < MAX_PER_USER {
+            return Ok(None);
+        }
         let unused =
             of_user.filter(|(_, (_, state))| can_end(state)).min_by_key(|(_, (last_use, _))| last_use);
-        let unused = unused.filter(|_| is_full).map(|(caller, _)| caller.clone());
+        let unused = unused.map(|(caller, _)| caller.clone()).ok_or(TooManyCredentials)?;
+        Ok(self.states.remove(&unused).map(|(_, state)| state))
+    }
+
+    pub(crate) fn insert(&mut self, caller: Caller, state: Arc<S>) {
         self.time += 1;
         self.states.insert(caller, (self.time, state));
-        self.states.remove(&unused?).map(|(_, state)| state)
     }
 
     pub(crate) fn all(&self) -> Vec<Arc<S>> {

@@ -94,7 +94,7 @@ impl Core {
             let caller = Caller { user: user.to_owned(), credential: credential.to_owned(), may };
             let user = {
                 let _entered = runtime.enter();
-                shared.user(caller, &headers, event_loop)
+                shared.user(caller, &headers, event_loop)?
             };
             let may = permissions(may);
             let answer = async move { Answer::collect(user.embedded.answer(request, may).await).await };
@@ -116,7 +116,7 @@ impl Core {
             let shared = self.running()?;
             let _entered = runtime::start()?.enter();
             let caller = Caller { user: user.to_owned(), credential: credential.to_owned(), may };
-            let user = shared.user(caller, &headers, event_loop);
+            let user = shared.user(caller, &headers, event_loop)?;
             Ok(user.embedded.open_socket(permissions(may)).map(SocketSession::new))
         })
     }
@@ -203,17 +203,22 @@ fn pass_on<'py>(
 }
 
 impl Shared {
-    /// The state of a caller, whose requests to the server carry `headers` from now on. Call it within the runtime.
+    /// The state of a caller, whose requests to the server carry `headers` from now on. Fails if the user has too many. Call it within
+    /// the runtime.
     fn user(
         self: &Arc<Self>,
         caller: Caller,
         headers: &[(String, String)],
         event_loop: &Bound<'_, PyAny>,
-    ) -> Arc<User> {
+    ) -> PyResult<Arc<User>> {
         let mut callers = self.callers();
         if let Some(user) = callers.get(&caller) {
             user.identity.replace(headers);
-            return user;
+            return Ok(user);
+        }
+        let unused = callers.make_room(&caller.user, User::is_unused);
+        if let Some(unused) = unused.map_err(|error| PyRuntimeError::new_err(error.to_string()))? {
+            tokio::spawn(async move { unused.workspace.shutdown().await });
         }
         let (_, _, _, sees_kernels) = caller.may;
         let managers = Managers::new(event_loop, &self.callbacks, sees_kernels);
@@ -224,10 +229,8 @@ impl Shared {
         });
         let metrics = self.metrics.clone();
         let user = Arc::new(User::new(&self.config, headers, may, managers, runs, metrics, &self.shutdown));
-        if let Some(unused) = callers.insert(caller, user.clone(), User::is_unused) {
-            tokio::spawn(async move { unused.workspace.shutdown().await });
-        }
-        user
+        callers.insert(caller, user.clone());
+        Ok(user)
     }
 
     fn callers(&self) -> MutexGuard<'_, Callers<User>> {
