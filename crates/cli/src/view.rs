@@ -19,7 +19,7 @@ use connection::NetworkTimeout;
 use environments::ProcessEnv;
 use futures_util::FutureExt as _;
 use page::{Hub, Machine, Rights};
-use place::{Error, ErrorKind, Frontend, Future, NotebookPath};
+use place::{Error, ErrorKind, Frontend, Future, NotebookPath, Showing};
 use tokio::time::{sleep, timeout};
 use workspace::Workspace;
 
@@ -52,10 +52,13 @@ pub(crate) async fn run(options: View) -> anyhow::Result<()> {
     let url = shown.url(&address);
     say(&url)?;
     match open(&browser(options.no_browser), &url, &process_env, shown.folder()).await {
-        Ok(Some(opened)) => {
-            sleep(BROWSER_TIMEOUT).await;
-            drop(opened);
-        }
+        Ok(Some(mut opened)) => match opened.failure().await {
+            Some(problem) => note(&format!("cellbridge: {problem} Open the address above.")),
+            None => {
+                sleep(BROWSER_TIMEOUT).await;
+                drop(opened);
+            }
+        },
         Ok(None) => {}
         Err(problem) => note(&format!("cellbridge: {problem} Open the address above.")),
     }
@@ -120,7 +123,7 @@ pub(crate) async fn show(path: &Path) {
             network_timeout: NetworkTimeout::default(),
             google: Google::default(),
         };
-        frontend.show(shown).await.map_err(anyhow::Error::from)
+        frontend.show(shown).await.map(drop).map_err(anyhow::Error::from)
     };
     if let Err(error) = showing.await {
         note(&format!("cellbridge: {error:#}"));
@@ -184,8 +187,8 @@ impl PageFrontend {
         Some(Arc::new(Self { root, process_env, browser, ca_file, network_timeout, google }))
     }
 
-    async fn show(&self, shown: Shown) -> Result<(), Error> {
-        let failed = |error: anyhow::Error| not_opened(&format!("{error:#}"));
+    async fn show(&self, shown: Shown) -> Result<Showing, Error> {
+        let failed = |error: anyhow::Error| not_opened(&format!("{error:#}."));
         let address = running(&self.process_env).await.map_err(failed)?;
         if let Some(login) = &shown.login {
             add(&address, login).await.map_err(failed)?;
@@ -193,26 +196,38 @@ impl PageFrontend {
         self.open_url(&shown.url(&address)).await
     }
 
-    async fn open_url(&self, url: &str) -> Result<(), Error> {
-        let opening = open(&self.browser, url, &self.process_env, &self.root);
-        if let Some(opened) = opening.await.map_err(|problem| not_opened(problem.trim_end_matches('.')))? {
+    async fn open_url(&self, url: &str) -> Result<Showing, Error> {
+        let address = without_token(url);
+        let failed = |problem: String| not_opened(&format!("{problem} Its address: {address}"));
+        if let Some(mut opened) =
+            open(&self.browser, url, &self.process_env, &self.root).await.map_err(failed)?
+        {
+            if let Some(problem) = opened.failure().await {
+                return Err(failed(problem));
+            }
             // Ends with what the browser reads.
             place::spawn(async move {
                 sleep(BROWSER_TIMEOUT).await;
                 drop(opened);
             });
         }
-        Ok(())
+        Ok(Showing::Started(address))
     }
 }
 
 fn not_opened(cause: &str) -> Error {
     let next = "Ask the person to run `cellbridge view` in the folder, or with the address of the server.";
-    Error::new(ErrorKind::Unavailable, format!("The page was not opened: {cause}."), next)
+    Error::new(ErrorKind::Unavailable, format!("The page was not opened: {cause}"), next)
+}
+
+/// An address that an agent may read: with its token, the agent could act as the person.
+fn without_token(url: &str) -> String {
+    let parts = url.split_inclusive(['?', '#', '&']).filter(|part| !part.starts_with("token="));
+    parts.collect::<String>().trim_end_matches(['?', '#', '&']).to_owned()
 }
 
 impl Frontend for PageFrontend {
-    fn open(&self, path: &NotebookPath) -> Future<'_, ()> {
+    fn open(&self, path: &NotebookPath) -> Future<'_, Showing> {
         let notebook = path.strip_prefix("local:").unwrap_or(path).to_owned();
         let root = self.root.display().to_string();
         self.show(Shown { root, notebook: Some(notebook), login: None }).boxed()
@@ -220,7 +235,7 @@ impl Frontend for PageFrontend {
 }
 
 impl Viewer for PageFrontend {
-    fn show(&self, notebook: ServerNotebook) -> Future<'_, ()> {
+    fn show(&self, notebook: ServerNotebook) -> Future<'_, Showing> {
         async move {
             let ServerNotebook { base, token, path, lab, machine } = notebook;
             if let Some(machine) = machine {
@@ -240,5 +255,24 @@ impl Viewer for PageFrontend {
             Self::show(self, Shown { root: base, notebook: Some(path), login: Some(login) }).await
         }
         .boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_token;
+
+    #[test]
+    fn an_address_for_an_agent_has_no_token() {
+        for (url, expected) in [
+            (
+                "http://127.0.0.1:1/view#token=hush&root=%2Fa&notebook=b.ipynb",
+                "http://127.0.0.1:1/view#root=%2Fa&notebook=b.ipynb",
+            ),
+            ("http://h/lab/tree/b.ipynb?token=hush", "http://h/lab/tree/b.ipynb"),
+            ("http://h/lab/tree/b.ipynb", "http://h/lab/tree/b.ipynb"),
+        ] {
+            assert_eq!(without_token(url), expected);
+        }
     }
 }

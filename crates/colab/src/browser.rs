@@ -3,12 +3,17 @@
 use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
 
 use tokio::process::{Child, Command};
+use tokio::time::timeout;
 
 use crate::redirect::RedirectPage;
 use crate::sandbox::Sandbox;
+
+/// How long a command that opens a browser is watched: one without a browser fails sooner.
+const FAILURE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How to open a URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,15 +81,25 @@ impl BrowserCommand {
         self.redirect.take()
     }
 
+    /// A sentence about the failure, if the command fails within a short time.
+    pub async fn failure(&mut self) -> Option<String> {
+        match timeout(FAILURE_TIMEOUT, self.child.wait()).await {
+            Ok(Ok(status)) if !status.success() => Some(failed(status)),
+            _ => None,
+        }
+    }
+
     /// A sentence about the failure, if the command has failed by now, or about what may be a reason why no page connects.
     pub(crate) fn problem(&mut self) -> Option<String> {
         match self.child.try_wait() {
-            Ok(Some(status)) if !status.success() => {
-                Some(format!("The command that opens the browser failed ({status})."))
-            }
+            Ok(Some(status)) if !status.success() => Some(failed(status)),
             _ => self.sandbox.as_ref().map(Sandbox::describe),
         }
     }
+}
+
+fn failed(status: ExitStatus) -> String {
+    format!("The command that opens the browser failed ({status}).")
 }
 
 impl Browser {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use futures_util::{FutureExt as _, StreamExt as _};
-use place::{Error, ErrorKind, Frontend, Future, NextStep, NotebookPath};
+use place::{Error, ErrorKind, Frontend, Future, NextStep, NotebookPath, Showing};
 use rest::{EVENTS, Io, RestError, Server};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -152,9 +152,9 @@ impl JupyterLab {
 }
 
 impl Frontend for JupyterLab {
-    fn open(&self, path: &NotebookPath) -> Future<'_, ()> {
+    fn open(&self, path: &NotebookPath) -> Future<'_, Showing> {
         let path = path.clone();
-        async move { self.show(&path).await }.boxed()
+        async move { self.show(&path).await.map(|()| Showing::Seen) }.boxed()
     }
 }
 

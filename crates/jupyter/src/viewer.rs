@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
-use place::{Error, ErrorKind, Frontend, Future, NotebookPath};
+use place::{Error, ErrorKind, Frontend, Future, NotebookPath, Showing};
 use rest::Secret;
 
 use crate::paths::Prefix;
@@ -24,7 +24,7 @@ pub struct ServerNotebook {
 /// What shows notebooks of servers on this machine, such as a browser.
 pub trait Viewer: Send + Sync {
     /// Shows the notebook. Returns in bounded time.
-    fn show(&self, notebook: ServerNotebook) -> Future<'_, ()>;
+    fn show(&self, notebook: ServerNotebook) -> Future<'_, Showing>;
 }
 
 /// Shows notebooks in an open `JupyterLab` if there is one, and else with a viewer.
@@ -36,7 +36,7 @@ pub(crate) struct LabOrViewer {
 }
 
 impl LabOrViewer {
-    async fn show(&self, path: &NotebookPath) -> Result<(), Error> {
+    async fn show(&self, path: &NotebookPath) -> Result<Showing, Error> {
         if let Some(lab) = &self.lab {
             match lab.open(path).await {
                 Err(error) if error.kind == ErrorKind::Unavailable => {}
@@ -61,7 +61,7 @@ impl LabOrViewer {
 }
 
 impl Frontend for LabOrViewer {
-    fn open(&self, path: &NotebookPath) -> Future<'_, ()> {
+    fn open(&self, path: &NotebookPath) -> Future<'_, Showing> {
         let path = path.clone();
         async move { self.show(&path).await }.boxed()
     }

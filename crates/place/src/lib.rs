@@ -56,7 +56,7 @@ pub use memory::{ask_memory, nothing_in_memory};
 pub use near::{Near, is_same_text, nearest};
 pub use next_step::NextStep;
 pub use orphan::{Orphan, OrphanedExecution};
-pub use place::{FileEntry, FileKind, FoundNotebooks, Frontend, Mode, Place, SearchExtent};
+pub use place::{FileEntry, FileKind, FoundNotebooks, Frontend, Mode, Place, SearchExtent, Showing};
 pub use relay::{Answer, Call, Progress, Relay, Report, Tool};
 pub use run_details::RunDetails;
 pub use run_state::{RunState, SkipReason};

@@ -133,7 +133,16 @@ pub trait Place: Send + Sync + 'static {
 /// Shows a place's notebooks to a person, as `JupyterLab` does.
 pub trait Frontend: Send + Sync + 'static {
     /// Opens the notebook at `path` in front of the person. Fails if no frontend is open. Returns in bounded time.
-    fn open(&self, path: &NotebookPath) -> Future<'_, ()>;
+    fn open(&self, path: &NotebookPath) -> Future<'_, Showing>;
+}
+
+/// How a notebook was shown to the person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Showing {
+    /// The frontend has confirmed it.
+    Seen,
+    /// A browser was started with this address, which is given without its secrets.
+    Started(String),
 }
 
 /// How a notebook is opened.

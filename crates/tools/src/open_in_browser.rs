@@ -1,7 +1,7 @@
 //! `open_in_browser`: shows the person a notebook.
 
 use notebook::one_line;
-use place::{Error, ErrorKind};
+use place::{Error, ErrorKind, Showing};
 
 use calls::arguments::parameters::NotebookArgument;
 use calls::prelude::*;
@@ -29,6 +29,13 @@ async fn call(notebook: NotebookArgument, context: &Context<'_>) -> Outcome {
              (connect_to_jupyter), and so can `cellbridge` without --no-browser.",
         ));
     };
-    frontend.open(opened.path()).await?;
-    Ok(format!("{} is open in the person's browser.", one_line(opened.path())).into())
+    let path = one_line(opened.path());
+    Ok(match frontend.open(opened.path()).await? {
+        Showing::Seen => format!("{path} is open in the person's browser."),
+        Showing::Started(address) => format!(
+            "The person's browser was started with {path}; no page has confirmed that it is visible. Its address: {}",
+            one_line(&address)
+        ),
+    }
+    .into())
 }
