@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use sha2::{Digest, Sha256};
 
 use crate::json::{canonical, join, join_into};
-use crate::{CellId, Json, Output, one_line};
+use crate::{CellId, Json, Output, RUN_TIMES, one_line};
 
 /// One cell of a notebook; cheap to clone.
 #[derive(Clone)]
@@ -202,6 +202,12 @@ impl Cell {
         }
     }
 
+    /// The metadata that a run leaves alone.
+    pub(crate) fn lasting_metadata(&self) -> Json {
+        let metadata = &self.0.metadata;
+        if metadata.member(RUN_TIMES).is_some() { metadata.without(RUN_TIMES) } else { metadata.clone() }
+    }
+
     /// Eight digits that depend on the type, the source and the metadata, but not on outputs or the order of keys.
     pub fn revision(&self) -> &str {
         self.0.revision.get_or_init(|| {
@@ -210,7 +216,7 @@ impl Cell {
             hash.update([0]);
             hash.update(&*self.source());
             hash.update([0]);
-            hash.update(canonical(&self.0.metadata));
+            hash.update(canonical(&self.lasting_metadata()));
             const_hex::encode(&hash.finalize()[..4]).into()
         })
     }

@@ -35,7 +35,7 @@ impl Cell {
             self.0.text.members().filter(|(name, _)| !is_own(name) && !APART.contains(&&**name)).collect();
         members.push(("cell_type".into(), Json::string(self.cell_type().name())));
         members.push(("source".into(), Json::string(&self.source())));
-        members.push(("metadata".into(), self.metadata()));
+        members.push(("metadata".into(), self.lasting_metadata()));
         printed(&Json::object(&members))
     }
 

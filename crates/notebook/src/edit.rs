@@ -225,7 +225,7 @@ impl Notebook {
         execution_count: Option<u64>,
     ) -> Result<(), EditError> {
         let index = self.index(id)?;
-        let cell = &self.cells[index];
+        let cell = self.cells[index].clone();
         if !cell.is_code() {
             return Err(EditError::NotCode { id: id.clone() });
         }
@@ -233,6 +233,7 @@ impl Notebook {
             && cell.output_count() == outputs.len()
             && *cell.outputs() == **outputs;
         if !is_unchanged {
+            self.replace_metadata(index, cell.lasting_metadata());
             let cell = self.modified_cell(index);
             cell.outputs = Outputs::Set(Arc::clone(outputs));
             cell.execution_count = execution_count;

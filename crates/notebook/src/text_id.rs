@@ -7,7 +7,7 @@
 macro_rules! text_id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[derive(Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct $name(::std::sync::Arc<str>);
 
         impl $name {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use notebook::{CellId, CellType, Edit, Json, Notebook};
+use notebook::{Cell, CellId, CellType, Edit, Json, Notebook, RUN_TIMES};
 use yrs::{
     Any, Array, GetString, In, Map, MapPrelim, MapRef, Out, ReadTxn, TextPrelim, Transact, TransactionMut,
 };
@@ -91,6 +91,10 @@ impl LiveNotebook {
                 let Some(cell) = self.cell_at(id, list_ids, txn) else { return };
                 let old = before.cell(id).map(|(_, cell)| cell.outputs()).unwrap_or_default();
                 outputs::set(&cell, &old, outputs, txn);
+                let has_times = |(_, cell): (_, &Cell)| cell.metadata().member(RUN_TIMES).is_some();
+                if before.cell(id).is_some_and(has_times) && !edit.is_applied(before) {
+                    metadata(&cell, txn).remove(txn, RUN_TIMES);
+                }
                 let count = shape::count(*execution_count);
                 set_if_different(&cell, "execution_count", &count, txn);
             }

@@ -30,8 +30,14 @@ impl Notebook {
             return Err(EditError::NotAnObject { what: "metadata of a cell" });
         }
         let metadata = self.cells[index].0.metadata.merged(patch);
+        self.replace_metadata(index, metadata);
+        Ok(())
+    }
+
+    /// Sets the metadata of a cell, unless it has the same.
+    pub(super) fn replace_metadata(&mut self, index: usize, metadata: Json) {
         if metadata.is_equivalent(&self.cells[index].0.metadata) {
-            return Ok(());
+            return;
         }
         let cell = self.modified_cell(index);
         if cell.cell_type == CellType::Code {
@@ -41,6 +47,5 @@ impl Notebook {
         cell.text = cell.text.with("metadata", &metadata);
         cell.metadata = metadata;
         cell.revision = OnceLock::new();
-        Ok(())
     }
 }

@@ -62,3 +62,18 @@ fn outputs_are_compared_by_meaning() {
     assert!(set(r#"{"application/json":{"a":2.0,"b":1}}"#).is_applied(&notebook));
     assert!(!set(r#"{"application/json":{"a":2,"b":3}}"#).is_applied(&notebook));
 }
+
+#[test]
+fn new_outputs_remove_the_times_of_the_run_before_which_are_no_content() {
+    let mut notebook = notebook();
+    let plain = notebook.cells()[0].clone();
+    let times = json!({ "execution": { "iopub.status.busy": "2026-11-28T10:00:00Z" } });
+    notebook.apply(&Edit::MergeMetadata { id: "a".into(), patch: Json::from_value(&times) }).unwrap();
+    let timed = &notebook.cells()[0];
+    assert_eq!((timed.metadata().to_value(), timed.revision()), (times, plain.revision()));
+    assert_eq!(timed.content_json().as_str(), plain.content_json().as_str());
+    let outputs = Edit::SetOutputs { id: "a".into(), outputs: output("{}"), execution_count: Some(2) };
+    notebook.apply(&outputs).unwrap();
+    assert_eq!(notebook.cells()[0].metadata().to_value(), json!({}));
+    assert_eq!(notebook.cells()[0].output_count(), 1);
+}
