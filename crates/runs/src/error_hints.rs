@@ -1,5 +1,5 @@
-//! What the notebook and the kernel's memory say about an error: which cell defines a name that was not found, and which column or label
-//! of a data frame is like one that was not found.
+//! What the notebook and the kernel's memory say about an error: which cell defines a name that was not found, and which column, label or
+//! file is like one that was not found.
 
 mod missing;
 
@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use names::{Names, definers};
-use notebook::Notebook;
+use notebook::{Notebook, one_line};
 use place::{Executor, Kernel, RunState};
 use serde::Deserialize;
 use serde_json::json;
@@ -18,7 +18,7 @@ use crate::cell_tags::CellTags;
 use crate::open_notebook::OpenNotebook;
 use crate::run::Run;
 use crate::run_history::RunHistory;
-use missing::missing_names;
+use missing::{missing_names, missing_path};
 
 /// The names of more source than this are not looked for, in bytes.
 const MAX_SOURCE: usize = 4 * 1024 * 1024;
@@ -37,6 +37,9 @@ pub(crate) async fn hint(
     let RunState::Error { name, value } = run.state() else { return None };
     if !kernel.description().language.eq_ignore_ascii_case("python") {
         return None;
+    }
+    if let Some(path) = missing_path(&name, &value) {
+        return timeout(MAX_WAIT, near_path(executor, &path)).await.ok()?;
     }
     if *name != *"NameError" {
         let missing = missing_names(&name, &value);
@@ -118,6 +121,21 @@ async fn near_names(executor: &dyn Executor, source: &str, missing: &[String]) -
     let answer = executor.ask_memory(&question, MAX_WAIT).await.ok()?.decode::<NearNames>().ok()?;
     let lines: Vec<String> = answer.near.iter().take(MAX_NEAR).map(NearName::sentence).collect();
     (!lines.is_empty()).then(|| lines.join(" "))
+}
+
+/// Says which path is like one that leads to nothing, as the kernel sees its files.
+async fn near_path(executor: &dyn Executor, path: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct NearPath {
+        nearest: Option<String>,
+        folder: String,
+    }
+    let question = json!({ "near_path": { "path": path } });
+    let answer = executor.ask_memory(&question, MAX_WAIT).await.ok()?;
+    let NearPath { nearest, folder } = answer.decode().ok()?;
+    let nearest = nearest.map(|near| format!("; the nearest is '{}'", one_line(&near))).unwrap_or_default();
+    let (path, folder) = (one_line(path), one_line(&folder));
+    Some(format!("There is no file '{path}'{nearest}. The working folder is {folder}."))
 }
 
 /// What the kernel's memory answers; `memory/handler/near.py` of the crate `kernel` finds it.

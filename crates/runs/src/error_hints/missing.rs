@@ -54,6 +54,24 @@ pub(super) fn missing_names(kind: &str, value: &str) -> Vec<String> {
     names
 }
 
+/// The path that an error of this type, with this message, has not found.
+pub(super) fn missing_path(kind: &str, value: &str) -> Option<String> {
+    let is_about_folder = kind == "OSError" && value.contains("non-existent directory");
+    if kind != "FileNotFoundError" && !is_about_folder {
+        return None;
+    }
+    let line = value.lines().next().unwrap_or_default().trim();
+    let path = match quoted(line).into_iter().next() {
+        // As Python writes it.
+        Some(path) => path.replace("\\\\", "\\"),
+        None => {
+            let message = line.rsplit_once(": ").map_or(line, |(_, path)| path);
+            message.strip_suffix(" not found.").unwrap_or(message).to_owned()
+        }
+    };
+    (!path.is_empty() && path.len() <= MAX_READ).then_some(path)
+}
+
 fn is_about_names(message: &str) -> bool {
     let words = ["column", "Usecols", "level name ", "Could not interpret value"];
     words.iter().any(|word| message.contains(word))
@@ -104,6 +122,35 @@ fn quoted(message: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_missing_path_is_read_from_the_messages_of_libraries() {
+        for (kind, value, path) in [
+            (
+                "FileNotFoundError",
+                "[Errno 2] No such file or directory: 'data/smal.csv'",
+                Some("data/smal.csv"),
+            ),
+            (
+                "FileNotFoundError",
+                r"[Errno 2] No such file or directory: 'data\\smal.csv'",
+                Some(r"data\smal.csv"),
+            ),
+            ("FileNotFoundError", "[Errno 2] No such file or directory: 'a' -> 'b'", Some("a")),
+            (
+                "FileNotFoundError",
+                "No such file or directory (os error 2): data/smal.csv",
+                Some("data/smal.csv"),
+            ),
+            ("FileNotFoundError", "data/smal.txt not found.", Some("data/smal.txt")),
+            ("OSError", "Cannot save file into a non-existent directory: 'outt'", Some("outt")),
+            ("OSError", "[Errno 28] No space left on device: 'x'", None),
+            ("FileNotFoundError", "", None),
+            ("KeyError", "'x'", None),
+        ] {
+            assert_eq!(missing_path(kind, value).as_deref(), path, "{value}");
+        }
+    }
 
     /// The messages of pandas 3 and polars 2.
     #[test]

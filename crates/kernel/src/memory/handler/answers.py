@@ -6,6 +6,7 @@ from .changes import MAX_COMPARED, MAX_NAME, NOTHING, compared, is_running, last
 from .details import details
 from .kinds import Refused, cut, full_name
 from .near import last_error, near_names
+from .near_paths import near_path
 from .packages import Packages
 from .paths import follow
 from .secrets import HIDDEN, is_secret, is_secret_path
@@ -84,6 +85,9 @@ class Answers:
         variables = self.variables()
         named = [(name, variables[name]) for name in names if name in variables and not is_secret(name)]
         return {"near": near_names(named, missing, last_error(self.shell))}
+
+    def near_path(self, path):
+        return near_path(path)
 
     def mark(self):
         """Remembers what there is, for the next question about changes. Nothing while a cell runs."""
