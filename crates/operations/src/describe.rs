@@ -1,7 +1,7 @@
 //! Operations in words: a line for each, and the difference that one has made.
 
 use bytes::Bytes;
-use notebook::{Json, diff};
+use notebook::{Json, diff, ranges};
 
 use crate::BlobId;
 use crate::operation::{
@@ -29,7 +29,7 @@ pub fn summary(operation: &Operation) -> String {
         OperationKind::Change { .. } => {}
     }
     for change in operation.cells.iter().take(NAMED) {
-        let index = change.state().map_or(0, |state| state.index);
+        let index = index_of(change);
         parts.push(format!("{} #{index} (id {})", verb(change), change.id));
     }
     if operation.cells.len() > NAMED {
@@ -42,16 +42,10 @@ pub fn summary(operation: &Operation) -> String {
     parts.join(", ")
 }
 
-/// Three or more that follow each other, as a call has them, are named by the first and the last.
 fn ids(operations: &[OperationId]) -> String {
     let mut sorted = operations.to_vec();
     sorted.sort();
-    let groups = sorted.chunk_by(|one, next| one.next() == *next);
-    let named = groups.map(|group| match group {
-        [first, _, .., last] => format!("{first}–{last}"),
-        others => others.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
-    });
-    named.collect::<Vec<_>>().join(", ")
+    ranges(&sorted, |one, next| one.next() == *next)
 }
 
 fn verb(change: &CellChange) -> &'static str {
@@ -82,31 +76,53 @@ fn count(state: Option<&CellState>) -> Option<u64> {
 /// What an operation changed, as a unified diff for each cell. Outputs are counted, not shown.
 pub fn diff_of(operation: &Operation, content: &dyn Fn(&BlobId) -> Option<Bytes>) -> String {
     let mut text = String::new();
-    for change in &operation.cells {
-        let kind = change.state().and_then(|state| text_of(state, content)).map(|(kind, ..)| kind);
-        let index = change.state().map_or(0, |state| state.index);
-        let kind = kind.unwrap_or_else(|| "cell".to_owned());
-        text.push_str(&format!("{} #{index} ({kind}, id {})\n", verb(change), change.id));
-        if let (true, Some(from), Some(to)) = (change.moved, &change.before, &change.after) {
-            text.push_str(&format!("moved from #{} to #{}\n", from.index, to.index));
-        }
-        if change.changes_content() {
-            let side = |state: &Option<CellState>| match state {
-                None => Some((String::new(), String::new(), String::new())),
-                Some(state) => text_of(state, content),
-            };
-            match (side(&change.before), side(&change.after)) {
-                (Some(before), Some(after)) => text.push_str(&difference(&before, &after)),
-                _ => text.push_str("(its content is no longer stored)\n"),
-            }
-        }
-        if let Some(line) = outputs_line(change) {
-            text.push_str(&line);
-        }
+    let is_alike = |one: &CellChange, next: &CellChange| {
+        let follows = index_of(one) + 1 == index_of(next) && verb(one) == verb(next);
+        follows && [one, next].iter().all(|it| !it.moved && !it.changes_content())
+    };
+    for group in operation.cells.chunk_by(is_alike) {
+        let [change, .., last] = group else {
+            group.iter().for_each(|change| text.push_str(&cell_difference(change, content)));
+            continue;
+        };
+        let (first, last, verb) = (index_of(change), index_of(last), verb(change));
+        let count = |side: fn(&CellChange) -> Option<&CellState>| {
+            group.iter().map(|change| items(side(change))).sum::<usize>()
+        };
+        let (before, after) = (count(|it| it.before.as_ref()), count(|it| it.after.as_ref()));
+        text.push_str(&format!("{verb} #{first}–#{last}\noutputs: {before} → {after}\n"));
     }
     for MetadataChange { name, before, after } in &operation.metadata {
         let [before, after] = [before, after].map(|side| side.as_deref().unwrap_or("none"));
         text.push_str(&format!("changed the notebook's {name}\n{before} → {after}\n"));
+    }
+    text
+}
+
+fn index_of(change: &CellChange) -> usize {
+    change.state().map_or(0, |state| state.index)
+}
+
+fn cell_difference(change: &CellChange, content: &dyn Fn(&BlobId) -> Option<Bytes>) -> String {
+    let kind = change.state().and_then(|state| text_of(state, content)).map(|(kind, ..)| kind);
+    let index = index_of(change);
+    let kind = kind.unwrap_or_else(|| "cell".to_owned());
+    let mut text = format!("{} #{index} ({kind}, id {})\n", verb(change), change.id);
+    if let (true, Some(from), Some(to)) = (change.moved, &change.before, &change.after) {
+        text.push_str(&format!("moved from #{} to #{}\n", from.index, to.index));
+    }
+    if change.changes_content() {
+        let side = |state: &Option<CellState>| match state {
+            None => Some((String::new(), String::new(), String::new())),
+            Some(state) => text_of(state, content),
+        };
+        match (side(&change.before), side(&change.after)) {
+            (Some(before), Some(after)) => text.push_str(&difference(&before, &after)),
+            _ => text.push_str("(its content is no longer stored)\n"),
+        }
+    }
+    if let Some(line) = outputs_line(change) {
+        text.push_str(&line);
     }
     text
 }
@@ -157,7 +173,7 @@ mod tests {
     fn many_operations_are_named_by_the_first_and_the_last() {
         let ids = |numbers: &[u64]| ids(&numbers.iter().copied().map(OperationId::new).collect::<Vec<_>>());
         assert_eq!(ids(&[7]), "o7");
-        assert_eq!(ids(&[9, 4, 3]), "o3, o4, o9");
+        assert_eq!(ids(&[9, 4, 3]), "o3–o4, o9");
         assert_eq!(ids(&[12, 11, 10, 7, 5, 4, 3]), "o3–o5, o7, o10–o12");
     }
 
@@ -205,6 +221,20 @@ mod tests {
         ] {
             assert_eq!(summary(&story.make(&[edit])), expected);
         }
+        let clear = |id: &str| Edit::SetOutputs { id: id.into(), outputs: [].into(), execution_count: None };
+        let mut story = Story::new(&["one", "two", "three", "four"]);
+        let print = |id: &str| Edit::SetOutputs {
+            id: id.into(),
+            outputs: [Output::Stream { name: "stdout".into(), text: "x".into() }].into(),
+            execution_count: Some(1),
+        };
+        story.make(&["c0", "c1", "c3"].map(print));
+        let cleared = story.make(&["c0", "c1", "c3"].map(clear));
+        let shown = diff_of(&cleared, &|id| story.blobs.get(id));
+        assert_eq!(
+            shown,
+            "cleared outputs of #0–#1\noutputs: 2 → 0\ncleared outputs of #3 (code, id c3)\noutputs: 1 → 0\n"
+        );
         let kind = OperationKind::Checkpoint { name: "x".to_owned(), is_automatic: false };
         let checkpoint = Operation { kind, ..Operation::default() };
         assert_eq!(summary(&checkpoint), "checkpoint \"x\"");

@@ -11,7 +11,7 @@ use calls::arguments::given::refused;
 use calls::arguments::parameters::{NotebookArgument, PreviewArgument};
 use calls::prelude::*;
 use calls::preview::Asked;
-use calls::replies::cell_text::{label, newly_undefined};
+use calls::replies::cell_text::{label, newly_undefined, ranges};
 
 pub(crate) static TOOL: Tool = tool! {
     name: "delete_cell",
@@ -45,7 +45,7 @@ async fn describe(asked: &mut Asked<'_>) -> Result<(), Error> {
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let (session, opened) = (context.session, context.notebook(&arguments.notebook).await?);
     let before = opened.document().snapshot().await?;
-    let indices = targets(&arguments, session, &opened, &before)?;
+    let mut indices = targets(&arguments, session, &opened, &before)?;
     context.consent.check_shown(indices.iter().map(|index| &before.cells()[*index]))?;
     let ids: Vec<_> = indices.iter().map(|index| before.cells()[*index].id().clone()).collect();
     let expected: Vec<_> = ids.iter().map(|id| session.expected(opened.path(), id, None)).collect();
@@ -55,16 +55,21 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     }
     let applied = session.edit(&opened, &before, edits, expected).await?;
     let mut reply = context.reply();
+    if let [_, _, ..] = &indices[..]
+        && !arguments.include_source
+    {
+        let sorted: Vec<_> = indices.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
+        reply.note(&format!("Cells {} deleted successfully ({} cells).", ranges(&sorted), sorted.len()));
+        indices.clear();
+    }
     for index in indices {
         let cell = &before.cells()[index];
         let (cell_type, id) = (cell.cell_type(), cell.id());
-        let done = format!("Cell {index} ({cell_type}) deleted successfully. id {}", one_line(id));
+        reply.note(&format!("Cell {index} ({cell_type}) deleted successfully. id {}", one_line(id)));
         if arguments.include_source {
-            reply.note(&format!("{done}\ndeleted cell source:"));
+            reply.note("deleted cell source:");
             reply.source(&cell.source(), |_| "undo(preview=true)".to_owned());
             reply.note("---");
-        } else {
-            reply.note(&done);
         }
     }
     let count = applied.notebook.cells().len();

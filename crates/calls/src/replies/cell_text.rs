@@ -177,18 +177,7 @@ pub fn label(index: usize, cell: &Cell) -> String {
 
 /// Indices in ascending order, adjacent ones as a range: `0–97, 99`.
 pub fn ranges(indices: &[usize]) -> String {
-    let mut ranges: Vec<RangeInclusive<usize>> = Vec::new();
-    for index in indices.iter().copied() {
-        match ranges.last_mut() {
-            Some(last) if *last.end() + 1 == index => *last = *last.start()..=index,
-            _ => ranges.push(index..=index),
-        }
-    }
-    let shown = |range: RangeInclusive<usize>| match range.into_inner() {
-        (start, end) if start == end => start.to_string(),
-        (start, end) => format!("{start}–{end}"),
-    };
-    ranges.into_iter().map(shown).collect::<Vec<_>>().join(", ")
+    notebook::ranges(indices, |one, next| one + 1 == *next)
 }
 
 /// The beginning of a text, marked if it goes on.
