@@ -20,9 +20,11 @@ mod widgets;
 pub use client::{Client, input_reply};
 pub use driver::{Driver, Ready, drive};
 pub use error::KernelError;
-pub use execution::{Event, LossCause, Outcome, OutputArea, Sink, Status, TimedEvents};
+pub use execution::{Event, LossCause, Outcome, OutputArea, Sink, Status, TimedEvents, is_interrupt};
 pub use jupyter_protocol::ConnectionInfo;
 pub use memory::MemoryError;
 pub use messages::{Message, MessageId, Outgoing, write_parts};
 pub use transport::{GapCause, Observation, Received, Sequence, Transport};
-pub use widgets::{earlier_widgets, has_models, restored_widgets, saved_widgets, shown_widgets, widget_text};
+pub use widgets::{
+    earlier_widgets, has_models, restored_widgets, saved_widgets, shown_widgets, uses_model, widget_text,
+};

@@ -21,7 +21,7 @@ mod view;
 
 pub(crate) use format::VIEW;
 pub(crate) use saved::all_widgets;
-pub use saved::{earlier_widgets, has_models, restored_widgets, saved_widgets, widget_text};
+pub use saved::{earlier_widgets, has_models, restored_widgets, saved_widgets, uses_model, widget_text};
 pub(crate) use store::Widgets;
 
 use notebook::{MimeBundle, Output};

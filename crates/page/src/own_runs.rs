@@ -124,7 +124,7 @@ pub(crate) fn seen_run(run: &Run, version: u64, before: Option<SystemTime>) -> S
         source: run.source().to_owned(),
         since,
         execution_count: view.execution_count,
-        outputs: Some(view.outputs),
+        outputs: Some(run.cell_outputs()),
         version,
         is_recent: is_over,
         takes_input: true,

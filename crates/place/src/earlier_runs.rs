@@ -42,6 +42,12 @@ pub trait EarlierRuns: Send + Sync {
 
 /// The runs of earlier and later servers on one kernel.
 pub trait EarlierKernelRuns: Send + Sync {
+    /// The runs that other servers have sent to the kernel and that have not ended, in the order of their requests, as far as that
+    /// is known.
+    fn runs_of_others(&self) -> BoxFuture<'_, Vec<RunDetails>> {
+        Box::pin(ready(Vec::new()))
+    }
+
     /// Takes over the runs of earlier servers that are not stored yet. Each is returned once.
     fn take_orphans(&self) -> BoxFuture<'_, Vec<Orphan>>;
 

@@ -47,7 +47,7 @@ impl LeftoverRun {
 
     pub fn details(&self) -> RunDetails {
         let Self { run, notebook, cell, source, .. } = self.clone();
-        RunDetails { run, notebook, cell, source, shown_before: None }
+        RunDetails { run, notebook, cell, source, ..RunDetails::default() }
     }
 }
 

@@ -5,7 +5,7 @@ use notebook::CellId;
 use crate::{NotebookPath, RunId};
 
 /// What a later server has to know about a run to store its outcome.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunDetails {
     pub run: RunId,
     /// The notebook of its cell.
@@ -14,4 +14,6 @@ pub struct RunDetails {
     pub source: String,
     /// [`Cell::shown_revision`](notebook::Cell::shown_revision) of the cell before the run; `None` if nobody looked.
     pub shown_before: Option<String>,
+    /// The agent that requested it; empty if that is not known.
+    pub agent: String,
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use kernel::LossCause;
+use kernel::{LossCause, is_interrupt};
 use notebook::one_line;
 
 use crate::Error;
@@ -25,7 +25,7 @@ pub enum RunState {
         name: String,
         value: String,
     },
-    /// It was stopped on request.
+    /// Somebody interrupted it.
     Interrupted,
     /// It is over, and how it ended cannot be known.
     Lost {
@@ -90,6 +90,11 @@ impl fmt::Display for SkipReason {
 }
 
 impl RunState {
+    /// The state of a run whose code has raised this exception.
+    pub fn of_error(name: String, value: String) -> Self {
+        if is_interrupt(&name) { Self::Interrupted } else { Self::Error { name, value } }
+    }
+
     /// Whether it has ended. Only late output of threads may follow.
     pub fn is_over(&self) -> bool {
         !matches!(self, Self::Queued | Self::Running | Self::WaitingForInput { .. })
@@ -107,7 +112,8 @@ impl RunState {
     /// What became of the run, as the end of a sentence about it.
     pub fn outcome(&self) -> String {
         match self {
-            Self::Queued | Self::Running => "is still running".to_owned(),
+            Self::Queued => "is queued".to_owned(),
+            Self::Running => "is still running".to_owned(),
             Self::WaitingForInput { prompt, .. } => format!("waits for input ({prompt:?})"),
             Self::Done => "completed".to_owned(),
             Self::Error { name, .. } => format!("failed with {}", one_line(name)),

@@ -82,6 +82,14 @@ impl RunLogs {
         found.collect()
     }
 
+    /// The runs in the logs of a kernel, but one, that it has been sent and has not ended.
+    pub fn running(&self, server: &str, kernel: &str, own: &RunLog) -> Vec<Announcement> {
+        let logs =
+            self.current(server).into_iter().filter(|log| log.kernel == kernel && !own.is_at(&log.path));
+        let read = logs.filter_map(|log| Past::read(&fs::read(log.path).ok()?));
+        read.flat_map(|past| past.running).collect()
+    }
+
     /// The leftover runs of our ended servers, on any kernel of a Jupyter server.
     pub fn leftovers(&self, server: &str) -> Vec<Announcement> {
         let logs = self.files().into_iter().filter(|(path, _)| is_log(path));

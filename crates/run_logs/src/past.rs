@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use kernel::MessageId;
-use kernel::log::{Announcement, LogRecord, RecordReader, Runs};
+use kernel::log::{Announcement, LogRecord, Peek, RecordReader, Runs};
 use serde::{Deserialize, Serialize};
 
 /// A log of a later version is left alone.
@@ -47,6 +47,8 @@ pub struct Past {
     pub records: Vec<LogRecord>,
     /// The runs whose outcome is not known to be stored, in the order of their requests, and when each was requested.
     pub open: Vec<(Announcement, SystemTime)>,
+    /// Those that the kernel has been sent and has not ended.
+    pub running: Vec<Announcement>,
     /// Where the last whole record ends. What follows was being written when the server ended.
     pub length: u64,
 }
@@ -63,12 +65,16 @@ impl Past {
             match &record {
                 LogRecord::Announced(announcement) => runs.announce(announcement.clone(), 0, None, time),
                 LogRecord::Acknowledged { run } => drop(runs.acknowledge(run)),
+                LogRecord::FromKernel { channel, parts } => {
+                    runs.received(*channel, &Peek::of(*channel, parts), 0, u64::MAX);
+                }
                 _ => {}
             }
             records.push(record);
         }
         let open = runs.unacknowledged().map(|(announcement, time)| (announcement.clone(), time)).collect();
-        Some(Self { header, records, open, length: reader.offset() })
+        let running = runs.running().cloned().collect();
+        Some(Self { header, records, open, running, length: reader.offset() })
     }
 
     /// The requests of the open runs that have one.
@@ -147,6 +153,25 @@ mod tests {
         let past = Past::read(&log(&records[..3])).unwrap();
         assert_eq!(past.requests(), [MessageId::new("m1")]);
         assert_eq!(past.open[0].1, time(0), "the time of the announcement");
+    }
+
+    #[test]
+    fn what_the_kernel_has_been_sent_runs_until_it_has_replied_and_is_idle() {
+        use kernel::log::Channel;
+        let from_kernel = |channel, kind: &str, content: &str| {
+            let header = format!(r#"{{"msg_id": "1", "msg_type": "{kind}"}}"#);
+            let parts = [header, r#"{"msg_id": "m1"}"#.to_owned(), "{}".to_owned(), content.to_owned()];
+            LogRecord::FromKernel { channel, parts: parts.map(Into::into).into() }
+        };
+        let records = [
+            announcement("r1", Some("m1")),
+            announcement("r2", None),
+            from_kernel(Channel::Shell, "execute_reply", "{}"),
+            from_kernel(Channel::Iopub, "status", r#"{"execution_state": "idle"}"#),
+        ];
+        for (count, running) in [(1, 1), (2, 1), (3, 1), (4, 0)] {
+            assert_eq!(Past::read(&log(&records[..count])).unwrap().running.len(), running, "{count}");
+        }
     }
 
     #[test]

@@ -80,6 +80,11 @@ impl RunLog {
         }
     }
 
+    /// Whether this is its file.
+    pub(crate) fn is_at(&self, path: &Path) -> bool {
+        self.path == path
+    }
+
     /// Leaves the log to another server.
     pub fn release(&self) {
         *self.state.lock() = State { is_released: true, ..State::default() };

@@ -175,7 +175,7 @@ mod tests {
             notebook: Some("a.ipynb".into()),
             cell: Some("c1".into()),
             source: "early".to_owned(),
-            shown_before: None,
+            ..RunDetails::default()
         }
     }
 

@@ -1,12 +1,14 @@
 //! Writes the outputs of runs into their cells.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use kernel::{saved_widgets, shown_widgets};
-use notebook::{CellId, Edit, Kernelspec, Notebook};
+use kernel::{saved_widgets, shown_widgets, uses_model};
+use notebook::{Cell, CellId, Edit, Json, Kernelspec, Notebook, Output, RUN_TIMES};
 use operations::OperationKind;
 use place::{Document, Error, Executor, Kernel};
 use recorder::{RecordedEdit, actor};
+use serde_json::json;
 use tokio::time::sleep;
 
 use crate::open_notebook::OpenNotebook;
@@ -21,6 +23,9 @@ const WRITING_SHARE: u32 = 10;
 /// The most time between two writes, however slow a write was.
 const MAX_WRITE_PAUSE: Duration = Duration::from_secs(10);
 
+/// The longest stream that a file gets, in bytes.
+const MAX_STREAM: usize = 50_000_000;
+
 /// Outputs that are stored.
 pub(crate) struct Written {
     pub(crate) edits: Vec<Edit>,
@@ -31,7 +36,7 @@ pub(crate) struct Written {
 /// Writes the outputs so far from time to time, until the run is over.
 pub(crate) async fn write_while_running(document: &dyn Document, run: &Run) {
     let mut changes = run.changes();
-    if !run.view().outputs.is_empty() {
+    if !run.cell_outputs().is_empty() {
         // They came before this began, and the run may be silent for long.
         changes.mark_changed();
     }
@@ -68,6 +73,7 @@ pub(crate) async fn write_while_running(document: &dyn Document, run: &Run) {
 pub(crate) async fn write_end(
     notebook: &OpenNotebook,
     run: &Run,
+    before: Option<&Notebook>,
     kernel: &dyn Kernel,
     executor: &dyn Executor,
 ) -> Result<Option<Written>, Error> {
@@ -89,7 +95,7 @@ pub(crate) async fn write_end(
             edits.push(Edit::set_language_info(executor.language_info()));
         }
     }
-    write(notebook, run, edits).await
+    write(notebook, run, before, edits).await
 }
 
 fn has_language_info(metadata: &notebook::Json) -> bool {
@@ -108,7 +114,45 @@ pub(crate) fn outputs(run: &Run) -> Option<Edit> {
     let cell = run.cell().filter(|_| !run.is_detached())?;
     let view = run.view();
     let execution_count = view.execution_count.filter(|_| view.state.is_over());
-    Some(Edit::SetOutputs { id: cell.id.clone(), outputs: view.outputs, execution_count })
+    Some(Edit::SetOutputs { id: cell.id.clone(), outputs: cut(run.cell_outputs()), execution_count })
+}
+
+/// The outputs without the middle of streams that are so long that no program opens the file. The run has all of it.
+fn cut(outputs: Arc<[Output]>) -> Arc<[Output]> {
+    let is_cut = |output: &Output| matches!(output, Output::Stream { text, .. } if text.len() > MAX_STREAM);
+    if !outputs.iter().any(is_cut) {
+        return outputs;
+    }
+    let cut = |output: &Output| match output {
+        Output::Stream { name, text } if is_cut(output) => {
+            let text = text.as_str();
+            let end = text.floor_char_boundary(MAX_STREAM / 2);
+            let start = text.ceil_char_boundary(text.len() - MAX_STREAM / 2);
+            let mark = format!("\n[{} MB were left out here]\n", (start - end) / 1_000_000);
+            let text = [&text[..end], &mark, &text[start..]].concat();
+            Output::Stream { name: name.clone(), text: text.as_str().into() }
+        }
+        output => output.clone(),
+    };
+    outputs.iter().map(cut).collect()
+}
+
+/// Says which cells show what `Output` widgets have taken of a run.
+pub(crate) async fn note_captured(notebook: &OpenNotebook, run: &Run) {
+    let (models, has_own) = run.captured_by();
+    if models.is_empty() {
+        return;
+    }
+    let Ok(now) = notebook.document().snapshot().await else { return };
+    let widgets = now.metadata().member("widgets");
+    let what = if has_own { "The last output" } else { "This output" };
+    for model in models {
+        let shows = |cell: &Cell| uses_model(widgets.as_ref(), &shown_widgets(&*cell.outputs()), &model);
+        run.note(match now.cells().iter().position(shows) {
+            Some(index) => format!("{what} went into the Output widget of cell {index}."),
+            None => format!("{what} went into an Output widget that no cell shows."),
+        });
+    }
 }
 
 /// The outputs of a run in place of former ones, to be recorded.
@@ -130,29 +174,39 @@ pub fn change_by(
     }
 }
 
-/// Stores the outputs, after `edits`. Returns what was written; `None` if the outputs no longer belong to the cell, or it was deleted.
+/// Stores the outputs, after `edits`; with the times of the run, if the cell has such times now or had them `before`. Returns what was written; `None` if the outputs no longer belong to the cell, or it was deleted.
 /// Fails, and notes that, if the notebook cannot be written.
 pub(crate) async fn write(
     notebook: &OpenNotebook,
     run: &Run,
+    before: Option<&Notebook>,
     mut edits: Vec<Edit>,
 ) -> Result<Option<Written>, Error> {
     let Some(outputs) = outputs(run) else { return Ok(None) };
-    let widgets = match notebook.document().snapshot().await {
-        Ok(present) if run.cell().is_some_and(|cell| present.cell(&cell.id).is_none()) => {
-            cell_is_deleted(run);
-            return Ok(None);
-        }
-        Ok(present) => widgets(&present, run, &outputs),
-        Err(_) => None,
-    };
+    let present = notebook.document().snapshot().await.ok();
+    if let (Some(present), Some(cell)) = (&present, run.cell())
+        && present.cell(&cell.id).is_none()
+    {
+        cell_is_deleted(run);
+        return Ok(None);
+    }
+    let widgets = present.as_ref().and_then(|present| widgets(present, run, &outputs));
+    let times = [present.as_ref(), before].into_iter().flatten().find_map(|notebook| times(notebook, run));
     edits.push(outputs);
-    // The state of widgets is recorded with the outputs, whoever else changes it.
-    let all = edits.iter().cloned().chain(widgets).collect();
+    // The state of widgets is recorded with the outputs, whoever else changes it, and times are no change.
+    let all = edits.iter().cloned().chain(widgets).chain(times).collect();
     let applied = notebook.document().apply(all, Vec::new()).await;
     let applied = applied.inspect_err(|error| not_stored(run, error))?;
     run.set_saved(applied.saved);
     Ok(Some(Written { edits, notebook: applied.notebook }))
+}
+
+/// The times of a run, for a cell that has those of an earlier one.
+fn times(notebook: &Notebook, run: &Run) -> Option<Edit> {
+    let (_, cell) = notebook.cell(&run.cell()?.id)?;
+    cell.metadata().member(RUN_TIMES)?;
+    let patch = Json::from_value(&json!({ RUN_TIMES: run.times() }));
+    Some(Edit::MergeMetadata { id: cell.id().clone(), patch })
 }
 
 /// The state of the widgets that cells show, as Jupyter saves it in the notebook's metadata; `None` if it stays as it is.

@@ -1,10 +1,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
+use chrono::{DateTime, SecondsFormat, Utc};
 use kernel::{Event, OutputArea};
 use notebook::{Json, Output};
 use parking_lot::Mutex;
 use place::{Execution, Kernel, RunDetails, RunId, RunState, SaveStatus, SessionId, SkipReason};
+use recorder::{Actor, actor};
+use serde_json::Value;
 use tokio::sync::watch;
 use tracing::Span;
 
@@ -26,6 +29,8 @@ pub struct Run {
     cell: Option<RunCell>,
     source: String,
     requested_at: Instant,
+    /// Who requested it.
+    actor: Actor,
     progress: Mutex<RunProgress>,
     version: watch::Sender<u64>,
 }
@@ -38,6 +43,7 @@ impl Run {
             cell,
             source,
             requested_at: Instant::now(),
+            actor: actor::current(),
             progress: Mutex::new(progress),
             version: watch::Sender::new(0),
         }
@@ -46,11 +52,12 @@ impl Run {
     /// A run of an earlier server.
     pub(crate) fn adopted(details: RunDetails, requested_at: SystemTime) -> Self {
         let cell = details.notebook.zip(details.cell).map(|(path, id)| RunCell { path, id });
+        let actor = Actor { agent: details.agent, ..Actor::default() };
         let age = SystemTime::now().duration_since(requested_at).unwrap_or_default();
         let now = Instant::now();
         let run = Self::new(details.run, cell, details.source);
         // The clock of this machine may have begun later.
-        Self { requested_at: now.checked_sub(age).unwrap_or(now), ..run }
+        Self { requested_at: now.checked_sub(age).unwrap_or(now), actor, ..run }
     }
 
     pub(crate) fn requested_at(&self) -> Instant {
@@ -72,7 +79,8 @@ impl Run {
     pub(crate) fn details(&self) -> RunDetails {
         let cell = self.cell.clone();
         let (notebook, cell) = cell.map_or((None, None), |cell| (Some(cell.path), Some(cell.id)));
-        RunDetails { run: self.id.clone(), notebook, cell, source: self.source.clone(), shown_before: None }
+        let (run, source, agent) = (self.id.clone(), self.source.clone(), self.actor.agent.clone());
+        RunDetails { run, notebook, cell, source, shown_before: None, agent }
     }
 
     /// Whether the kernel, or its connection, has ended it.
@@ -82,6 +90,10 @@ impl Run {
 
     pub fn id(&self) -> &RunId {
         &self.id
+    }
+
+    pub fn actor(&self) -> &Actor {
+        &self.actor
     }
 
     /// `None` for code that is in no notebook.
@@ -106,7 +118,8 @@ impl Run {
         let progress = self.progress.lock();
         RunView {
             state: progress.state.clone(),
-            outputs: progress.area.outputs().into(),
+            outputs: progress.shown().into(),
+            bytes: progress.area.size_bytes(),
             execution_count: progress.execution_count,
             notes: progress.notes.clone(),
             elapsed: progress.elapsed(self.requested_at),
@@ -189,13 +202,29 @@ impl Run {
     pub fn activity(&self) -> String {
         let progress = self.progress.lock();
         if progress.state == RunState::Queued || progress.began_at.is_none() {
-            return progress.stage.clone();
+            return progress.stage.0.clone();
         }
         let last = progress.area.outputs().iter().rev().find_map(|output| match output {
             Output::Stream { text, .. } => Some(render::last_line(text)).filter(|line| !line.is_empty()),
             _ => None,
         });
         last.unwrap_or_default()
+    }
+
+    /// What a queued run waits for, and how long.
+    pub fn stage(&self) -> (String, Duration) {
+        let progress = self.progress.lock();
+        (progress.stage.0.clone(), progress.stage.1.elapsed())
+    }
+
+    /// Whether the kernel, or its keeper, has it: from then on only an interrupt stops it.
+    pub fn is_sent(&self) -> bool {
+        self.progress.lock().execution.is_some()
+    }
+
+    /// Whether the kernel has said how it ended.
+    pub(crate) fn has_reply(&self) -> bool {
+        self.progress.lock().has_reply
     }
 
     /// Whether it is over and stored, or waits for input.
@@ -245,6 +274,12 @@ impl Run {
         self.progress.lock().stop = Stop::Restart;
     }
 
+    /// Says what became of the kernel that its code has asked to exit.
+    pub(crate) fn exited(&self, has_ended: bool) {
+        self.progress.lock().exited(has_ended);
+        self.changed();
+    }
+
     /// Its number, if it has one and the kernel has not said what it has changed.
     pub(crate) fn count_without_changes(&self) -> Option<u64> {
         let progress = self.progress.lock();
@@ -272,7 +307,7 @@ impl Run {
 
     /// Reports what is being prepared.
     pub(crate) fn set_stage(&self, stage: impl Into<String>) {
-        self.progress.lock().stage = stage.into();
+        self.progress.lock().stage = (stage.into(), Instant::now());
         self.changed();
     }
 
@@ -315,10 +350,6 @@ impl Run {
         let mut progress = self.progress.lock();
         if progress.state.is_over() {
             return;
-        }
-        if progress.state == RunState::Queued {
-            // The kernel has it: from here on only an interrupt stops it.
-            progress.state = RunState::Running;
         }
         progress.notes.extend(execution.notice().map(str::to_owned));
         progress.execution = Some(execution);
@@ -375,6 +406,38 @@ impl Run {
         progress.is_detached = true;
         progress.area = OutputArea::default();
         progress.notes.push("Its outputs were dropped to free memory.".to_owned());
+    }
+
+    /// The outputs of its cell.
+    pub fn cell_outputs(&self) -> Arc<[Output]> {
+        self.progress.lock().area.outputs().into()
+    }
+
+    /// The models of the `Output` widgets of other cells that have taken outputs, and whether its own cell has outputs.
+    pub(crate) fn captured_by(&self) -> (Vec<String>, bool) {
+        let area = &self.progress.lock().area;
+        (area.captured().map(|(model, _)| model.to_owned()).collect(), !area.outputs().is_empty())
+    }
+
+    /// When the kernel did what with it, as JupyterLab writes that into the metadata of its cell.
+    pub(crate) fn times(&self) -> Value {
+        let progress = self.progress.lock();
+        let (now, clock) = (Instant::now(), SystemTime::now());
+        let text = |at: Instant| {
+            let at = clock.checked_sub(now.saturating_duration_since(at)).unwrap_or(clock);
+            DateTime::<Utc>::from(at).to_rfc3339_opts(SecondsFormat::Micros, true)
+        };
+        let started = progress.started_at.or(progress.began_at);
+        let ended = progress.idle_at.or(progress.finished_at);
+        let times = [
+            ("iopub.status.busy", progress.began_at),
+            ("iopub.execute_input", started),
+            ("shell.execute_reply.started", started),
+            ("shell.execute_reply", ended),
+            ("iopub.status.idle", ended),
+        ];
+        let times = times.into_iter().filter_map(|(name, at)| Some((name.to_owned(), text(at?).into())));
+        times.collect::<serde_json::Map<_, _>>().into()
     }
 
     /// The state of the widgets that its outputs show.

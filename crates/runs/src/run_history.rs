@@ -84,10 +84,10 @@ impl End {
     fn of(run: &Run) -> Option<Self> {
         let view = run.view();
         let (state, count) = (view.state, view.execution_count);
-        let has_replied = matches!(state, RunState::Done | RunState::Error { .. });
+        let has_replied = run.has_reply();
         let has_begun = match &state {
             RunState::Lost { is_started, .. } => *is_started,
-            RunState::Interrupted | RunState::KernelDied { .. } => count.is_some(),
+            RunState::Interrupted | RunState::KernelDied { .. } => has_replied || count.is_some(),
             _ => has_replied,
         };
         let is_of_kernel = matches!(
@@ -96,10 +96,7 @@ impl End {
         );
         // A kernel does not count what has no code, and repeats its last count.
         let count = count.filter(|_| !is_blank(run.source()));
-        let is_interrupted = match &state {
-            RunState::Error { name, .. } => name == "KeyboardInterrupt",
-            state => *state != RunState::Done,
-        };
+        let is_interrupted = !matches!(state, RunState::Done | RunState::Error { .. });
         has_begun.then(|| Self {
             has_replied,
             has_failed: state != RunState::Done,

@@ -34,9 +34,11 @@ use crate::telemetry;
 use crate::view::RunCell;
 
 mod adopt;
+mod others;
 mod storing;
 mod task;
 
+pub use others::PendingRun;
 pub(crate) use task::is_started;
 
 /// How long an interrupt waits for the kernel to begin with the code.
@@ -238,7 +240,7 @@ impl Runner {
     /// Stops one run: interrupts the kernel if the run is running, otherwise removes it from the queue.
     pub async fn interrupt_run(&self, run: &Run) -> Result<(), Error> {
         match (run.state(), run.kernel()) {
-            (RunState::Queued, _) => {
+            (RunState::Queued, _) if !run.is_sent() => {
                 run.skip(SkipReason::Cancelled);
                 Ok(())
             }
@@ -255,6 +257,7 @@ impl Runner {
                 if run.state().is_over() {
                     return Ok(());
                 }
+                self.check_begun(run, &*kernel).await?;
                 run.expect_interruption();
                 let interrupting =
                     async { if run.interrupt_alone() { Ok(()) } else { kernel.interrupt().await } };
@@ -284,7 +287,7 @@ impl Runner {
         };
         let runs: Vec<_> = self.journal.runs().into_iter().filter(continues).collect();
         for run in &runs {
-            if run.state() == RunState::Queued {
+            if run.state() == RunState::Queued && !run.is_sent() {
                 run.skip(SkipReason::ShutDown);
             } else {
                 run.note(SHUT_DOWN_DURING);

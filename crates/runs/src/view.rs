@@ -18,8 +18,10 @@ pub struct RunCell {
 #[derive(Debug, Clone)]
 pub struct RunView {
     pub state: RunState,
-    /// Large contents are shared, not copied.
+    /// Those of the cell, and last what went into `Output` widgets of other cells. Large contents are shared, not copied.
     pub outputs: Arc<[Output]>,
+    /// About the size of the outputs.
+    pub bytes: usize,
     /// The number in `In[n]`, once the kernel has reported it.
     pub execution_count: Option<u64>,
     /// What else an agent should know, a sentence each.

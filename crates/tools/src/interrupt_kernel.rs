@@ -5,14 +5,18 @@ use std::time::Duration;
 
 use notebook::one_line;
 use place::{Error, ErrorKind, Kernel, RunId, RunState};
-use runs::Run;
+use runs::{PendingRun, Run};
 use tokio::time::timeout;
+use workspace::Session;
 
 use calls::arguments::parameters::NotebookArgument;
 use calls::prelude::*;
+use calls::preview::Asked;
 
 /// How long the interrupted run may take to end before we answer.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
+/// How many runs of others are named.
+const MAX_NAMED: usize = 5;
 
 pub(crate) static TOOL: Tool = tool! {
     name: "interrupt_kernel",
@@ -22,42 +26,120 @@ pub(crate) static TOOL: Tool = tool! {
     effect: Effect::Interrupts,
     groups: &[Group::Run],
     permission: Permission::Execute,
+    shows: Shows::More(|asked| Box::pin(describe(asked))),
 };
 
 arguments! {
     struct Arguments {
         run_id: Option<String>,
         kernel_id: Option<String>,
+        /// It ends a run of others: the person agrees
+        confirm: bool = false,
         notebook: NotebookArgument,
     }
 }
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let runner = context.session.workspace().runner();
-    let run = match (arguments.run_id, arguments.kernel_id) {
-        (Some(id), _) => {
-            let run = context.session.workspace().journal().run(&RunId::from(id.trim()))?;
-            if run.state().is_over() {
-                return Ok(format!("Run {} has already ended.", run.id()).into());
-            }
-            run
+    let (session, runner) = (context.session, context.session.workspace().runner());
+    if let Some(id) = arguments.run_id {
+        let run = session.workspace().journal().run(&RunId::from(id.trim()))?;
+        if run.state().is_over() {
+            return Ok(format!("Run {} has already ended.", run.id()).into());
         }
-        (None, Some(id)) => match running(context, &*context.session.kernel(&id).await?).await? {
-            Some(run) => run,
-            None => return Ok(none_of_ours()),
-        },
-        (None, None) => match of_notebook(context, &arguments.notebook).await? {
-            Some(run) => run,
-            None => return Ok(none_of_ours()),
+        return interrupt(context, &run, "").await;
+    }
+    let kernel = match arguments.kernel_id {
+        Some(id) => session.kernel(&id).await?,
+        None => match kernel_or_run(context, &arguments.notebook).await? {
+            Target::Kernel(kernel) => kernel,
+            Target::Run(run) => return interrupt(context, &run, "").await,
         },
     };
-    runner.interrupt_run(&run).await?;
-    let is_over = timeout(END_TIMEOUT, run.ended()).await.is_ok();
-    Ok(said(&run, is_over).into())
+    let mut pending = runner.pending(&*kernel).await;
+    pending.truncate(1);
+    let others = of_others(session, pending);
+    permit_ending(context, &others, arguments.confirm).await?;
+    let pending = runner.pending(&*kernel).await.into_iter().next();
+    if !others.is_empty() && pending.as_ref().map(|now| &now.details.run) != Some(&others[0].details.run) {
+        return Ok("That run has ended; the kernel was not interrupted.".to_owned().into());
+    }
+    let who = if others.is_empty() { String::new() } else { named(session, &others).await };
+    match pending {
+        Some(PendingRun { run: Some(run), .. }) => interrupt(context, &run, &who).await,
+        Some(_) => {
+            runner.interrupt(&*kernel).await?;
+            Ok(format!("The kernel was interrupted while it ran {who}.").into())
+        }
+        None => {
+            runner.interrupt(&*kernel).await?;
+            Ok("The kernel was interrupted; no run that this server knows was executing.".to_owned().into())
+        }
+    }
 }
 
-fn none_of_ours() -> Answer {
-    "The kernel was interrupted; no run of this server was executing.".to_owned().into()
+/// Interrupts a run; `who` describes one of others.
+async fn interrupt(context: &Context<'_>, run: &Arc<Run>, who: &str) -> Outcome {
+    context.session.workspace().runner().interrupt_run(run).await?;
+    let is_over = timeout(END_TIMEOUT, run.ended()).await.is_ok();
+    let who = if who.is_empty() { String::new() } else { format!("That was {who}. ") };
+    Ok(format!("{who}{}", said(run, is_over)).into())
+}
+
+fn of_others(session: &Session, pending: Vec<PendingRun>) -> Vec<PendingRun> {
+    let is_own = |pending: &PendingRun| pending.run.as_ref().is_some_and(|run| session.requested(run));
+    pending.into_iter().filter(|pending| !is_own(pending)).collect()
+}
+
+/// Fails unless runs of others may end: the person agrees, or the agent confirms where they cannot be asked.
+pub(super) async fn permit_ending(
+    context: &Context<'_>,
+    others: &[PendingRun],
+    is_confirmed: bool,
+) -> Result<(), Error> {
+    if others.is_empty() || is_confirmed && context.person.is_none() {
+        return Ok(());
+    }
+    let effect = effect(context.session, others).await;
+    context.consent.permit_effects(context.called.tool.name, &effect, context.preview()).await
+}
+
+/// Shows the person which runs of others would end.
+pub(super) async fn describe_ending(asked: &mut Asked<'_>, others: &[PendingRun]) {
+    if !others.is_empty() {
+        let effect = effect(asked.session, others).await;
+        asked.question.line(&effect);
+    }
+}
+
+async fn effect(session: &Session, others: &[PendingRun]) -> String {
+    format!("It would end {}.", named(session, others).await)
+}
+
+/// Runs of others in words.
+pub(super) async fn named(session: &Session, others: &[PendingRun]) -> String {
+    let mut names = Vec::new();
+    for pending in others.iter().take(MAX_NAMED) {
+        names.push(session.described(pending).await);
+    }
+    if others.len() > MAX_NAMED {
+        names.push(format!("{} more runs", others.len() - MAX_NAMED));
+    }
+    names.join(", ")
+}
+
+async fn describe(asked: &mut Asked<'_>) -> Result<(), Error> {
+    let arguments: Arguments = asked.given.read()?;
+    let kernel = match (arguments.run_id, arguments.kernel_id) {
+        (Some(_), _) => None,
+        (None, Some(id)) => Some(asked.session.kernel(&id).await?),
+        (None, None) => asked.notebook().await?.and_then(|(opened, _)| opened.kernel()),
+    };
+    let Some(kernel) = kernel else { return Ok(()) };
+    let mut pending = asked.session.workspace().runner().pending(&*kernel).await;
+    pending.truncate(1);
+    let others = of_others(asked.session, pending);
+    describe_ending(asked, &others).await;
+    Ok(())
 }
 
 fn said(run: &Run, is_over: bool) -> String {
@@ -69,6 +151,10 @@ fn said(run: &Run, is_over: bool) -> String {
                 "Run {id} has completed: it ended before the interrupt, or its code continued after it. {shows}"
             )
         }
+        (true, RunState::KernelDied { how }) => format!(
+            "The interrupt ended the kernel of run {id} ({}): its variables are gone. {shows}",
+            one_line(&how)
+        ),
         (true, _) => format!("Interrupted run {id}: it has ended. {shows}"),
         (false, _) => {
             let is_restartable = run.kernel().is_none_or(|kernel| kernel.check_restartable().is_ok());
@@ -81,31 +167,21 @@ fn said(run: &Run, is_over: bool) -> String {
     }
 }
 
-/// Our run in this kernel. If there is none, the kernel is interrupted at once.
-async fn running(context: &Context<'_>, kernel: &dyn Kernel) -> Result<Option<Arc<Run>>, Error> {
-    let is_in_it = |run: &Arc<Run>| run.kernel().is_some_and(|its| its.id() == kernel.id());
-    match oldest(context, is_in_it) {
-        Some(run) => Ok(Some(run)),
-        None => context.session.workspace().runner().interrupt(kernel).await,
-    }
+enum Target {
+    Kernel(Arc<dyn Kernel>),
+    /// The kernel may be starting for it.
+    Run(Arc<Run>),
 }
 
-/// The oldest run that is not over, rather one that has its turn.
-fn oldest(context: &Context<'_>, is_meant: impl Fn(&Arc<Run>) -> bool) -> Option<Arc<Run>> {
-    let runs = context.session.workspace().journal().runs().into_iter().rev();
-    runs.filter(|run| !run.state().is_over() && is_meant(run))
-        .min_by_key(|run| run.state() == RunState::Queued)
-}
-
-async fn of_notebook(context: &Context<'_>, notebook: &NotebookArgument) -> Result<Option<Arc<Run>>, Error> {
+async fn kernel_or_run(context: &Context<'_>, notebook: &NotebookArgument) -> Result<Target, Error> {
     let opened = context.notebook(notebook).await?;
     if let Some(kernel) = opened.kernel() {
-        return running(context, &*kernel).await;
+        return Ok(Target::Kernel(kernel));
     }
-    // Its kernel may be starting for this run.
     let is_of_it = |run: &Arc<Run>| run.cell().is_some_and(|cell| cell.path == *opened.path());
-    match oldest(context, is_of_it) {
-        Some(run) => Ok(Some(run)),
+    let runs = context.session.workspace().journal().runs().into_iter().rev();
+    match runs.filter(|run| !run.state().is_over() && is_of_it(run)).next() {
+        Some(run) => Ok(Target::Run(run)),
         None => Err(Error::new(
             ErrorKind::NotFound,
             format!("{} has no kernel yet.", one_line(opened.path())),

@@ -1,11 +1,16 @@
 //! `restart_notebook`: a fresh kernel for a notebook.
 
-use notebook::one_line;
-use place::{Error, ErrorKind, KernelChoice, KernelSelector};
-use runs::Run;
+use std::sync::Arc;
 
+use notebook::one_line;
+use place::{Error, ErrorKind, Kernel, KernelChoice, KernelSelector};
+use runs::{OpenNotebook, Run};
+use workspace::Session;
+
+use super::interrupt_kernel::{describe_ending, named, permit_ending};
 use calls::arguments::parameters::NotebookArgument;
 use calls::prelude::*;
+use calls::preview::Asked;
 
 pub(crate) static TOOL: Tool = tool! {
     name: "restart_notebook",
@@ -16,13 +21,20 @@ pub(crate) static TOOL: Tool = tool! {
     // A kernel that starts runs the code of its startup files.
     groups: &[Group::Run, Group::Kernels, Group::Delete],
     permission: Permission::Execute,
-    arguments: NotebookArgument,
+    shows: Shows::More(|asked| Box::pin(describe(asked))),
 };
 
-async fn call(notebook: NotebookArgument, context: &Context<'_>) -> Outcome {
-    let opened = context.notebook(&notebook).await?;
-    let choice = context.session.choose_kernel(&opened, KernelSelector::Any).await?;
-    let KernelChoice::Kernel { kernel, .. } = choice else {
+arguments! {
+    struct Arguments {
+        /// It ends runs of others: the person agrees
+        confirm: bool = false,
+        notebook: NotebookArgument,
+    }
+}
+
+async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
+    let opened = context.notebook(&arguments.notebook).await?;
+    let Some(kernel) = kernel_of(context.session, &opened).await? else {
         return Err(Error::new(
             ErrorKind::NotFound,
             format!("{} has no kernel yet, so there is nothing to restart.", one_line(opened.path())),
@@ -33,13 +45,34 @@ async fn call(notebook: NotebookArgument, context: &Context<'_>) -> Outcome {
     let cut_off = context
         .after_earlier_runs(is_its, |ids| format!("These runs ended because of the restart: {ids}."))
         .await;
+    let others = context.session.runs_of_others(&*kernel).await;
+    permit_ending(context, &others, arguments.confirm).await?;
     context.session.workspace().runner().restart(&*kernel).await?;
     opened.restarted_by(context.session.id());
+    let ended = match &others[..] {
+        [] => String::new(),
+        others => format!(" It also ended {}.", named(context.session, others).await),
+    };
     Ok(format!(
         "The kernel of {} was restarted successfully and answers. Memory state and imported packages have been cleared. \
-         Kernel id {}.{cut_off}",
+         Kernel id {}.{cut_off}{ended}",
         one_line(opened.path()),
         kernel.id()
     )
     .into())
+}
+
+async fn kernel_of(session: &Session, opened: &Arc<OpenNotebook>) -> Result<Option<Arc<dyn Kernel>>, Error> {
+    Ok(match session.choose_kernel(opened, KernelSelector::Any).await? {
+        KernelChoice::Kernel { kernel, .. } => Some(kernel),
+        KernelChoice::OnFirstRun(_) => None,
+    })
+}
+
+async fn describe(asked: &mut Asked<'_>) -> Result<(), Error> {
+    let Some((opened, _)) = asked.notebook().await? else { return Ok(()) };
+    let Some(kernel) = opened.kernel() else { return Ok(()) };
+    let others = asked.session.runs_of_others(&*kernel).await;
+    describe_ending(asked, &others).await;
+    Ok(())
 }

@@ -16,6 +16,8 @@ use crate::replies::{failed_install, missing_package};
 
 /// A shorter time in the queue is not worth saying.
 const MIN_QUEUED: Duration = Duration::from_secs(1);
+/// From this size on, the outputs of a cell make its file slow to open.
+const MANY_BYTES: usize = 1_000_000;
 /// How much of an exception's message, or of a prompt, the last line shows, in characters.
 const MAX_ERROR: usize = 200;
 /// The same in a reply of fewer characters than this, which must have room for the next call.
@@ -145,6 +147,17 @@ async fn closing(session: &Session, run: &Run, view: &RunView, place: &str, max_
     let mut lines = view.notes.clone();
     lines.extend(missing_package::line(session, run, &view.state).await);
     lines.extend(failed_install::line(run, view).map(str::to_owned));
+    if view.state == RunState::Queued {
+        lines.extend(session.reason_to_wait(run).await);
+    }
+    if view.saved.is_some()
+        && view.bytes > MANY_BYTES
+        && let Some(cell) = run.cell()
+    {
+        let size = view.bytes / 1_000_000;
+        let clear = format!("clear_cell_output(cell_id=\"{}\")", one_line(&cell.id));
+        lines.push(format!("The outputs take {size} MB in the notebook's file: {clear} removes them."));
+    }
     let stop = stop(run);
     let mut end = end_line(run.id(), view, place, &stop, max_error);
     if let Some(saved) = view.saved.as_ref().filter(|_| view.state.is_over()) {
@@ -250,6 +263,7 @@ mod tests {
             may_fail: false,
             saved: None,
             changes: None,
+            bytes: 0,
         }
     }
 

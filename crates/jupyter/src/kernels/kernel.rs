@@ -319,6 +319,15 @@ impl Kernel for ServerKernel {
 }
 
 impl EarlierKernelRuns for ServerKernel {
+    fn runs_of_others(&self) -> BoxFuture<'_, Vec<RunDetails>> {
+        let runs = self.runs().cloned();
+        async {
+            let Some(runs) = runs else { return Vec::new() };
+            tokio::task::spawn_blocking(move || runs.of_others()).await.unwrap_or_default()
+        }
+        .boxed()
+    }
+
     fn take_orphans(&self) -> BoxFuture<'_, Vec<Orphan>> {
         self.orphans().boxed()
     }

@@ -60,6 +60,7 @@ struct Data {
     cell: Option<CellId>,
     source: String,
     shown_before: Option<String>,
+    agent: String,
 }
 
 impl KernelRuns {
@@ -135,6 +136,12 @@ impl KernelRuns {
         kernels
     }
 
+    /// The runs that our other servers have sent to the kernel and that have not ended. Reads files.
+    pub(super) fn of_others(&self) -> Vec<RunDetails> {
+        let others = self.logging.logs.running(&self.server, &self.kernel, &self.log);
+        others.into_iter().map(|announcement| self.logging.details(announcement)).collect()
+    }
+
     /// Another kernel of the server is gone. Claims the runs that were left there.
     pub(super) fn claim_gone(&self, kernel: &str, how: &str) {
         let outcome = Outcome::KernelDied { how: how.to_owned() };
@@ -170,8 +177,8 @@ impl KernelRuns {
 impl RunLogging {
     fn announcement(&self, details: &RunDetails) -> Announcement {
         let notebook = details.notebook.as_deref().and_then(|path| self.prefix.strip(path).ok());
-        let (source, shown_before) = (details.source.clone(), details.shown_before.clone());
-        let data = Data { notebook, cell: details.cell.clone(), source, shown_before };
+        let RunDetails { cell, source, shown_before, agent, .. } = details.clone();
+        let data = Data { notebook, cell, source, shown_before, agent };
         let data = serde_json::to_value(&data).unwrap_or_default();
         Announcement { run: details.run.clone(), message: None, data }
     }
@@ -179,14 +186,9 @@ impl RunLogging {
     /// What [`Self::announcement`] announced.
     fn details(&self, announcement: Announcement) -> RunDetails {
         let data: Data = serde_json::from_value(announcement.data).unwrap_or_default();
-        let notebook = data.notebook.map(|path| NotebookPath::new(self.prefix.shown(&path)));
-        RunDetails {
-            run: announcement.run,
-            notebook,
-            cell: data.cell,
-            source: data.source,
-            shown_before: data.shown_before,
-        }
+        let notebook = data.notebook.as_deref().map(|path| NotebookPath::new(self.prefix.shown(path)));
+        let Data { cell, source, shown_before, agent, .. } = data;
+        RunDetails { run: announcement.run, notebook, cell, source, shown_before, agent }
     }
 
     /// The runs that earlier servers have left on the kernels of `server`. Reads files.

@@ -16,4 +16,6 @@ pub struct AnnouncedData {
     pub source: String,
     /// What the cell showed before the run.
     pub shown_before: Option<String>,
+    /// The agent that requested the run.
+    pub agent: String,
 }

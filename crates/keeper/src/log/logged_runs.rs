@@ -24,6 +24,8 @@ pub struct LoggedRun {
     pub data: AnnouncedData,
     /// As far as the log says.
     pub state: RunState,
+    /// Its server has sent its request: whatever becomes of the server, the kernel runs it.
+    pub is_sent: bool,
     /// Its outcome is stored, and an agent knows it.
     pub is_acknowledged: bool,
 }
@@ -77,9 +79,23 @@ pub(super) struct LoggedRuns {
 
 struct Progress {
     run: LoggedRun,
-    /// How it ends, once the kernel is idle.
-    reply: Option<RunState>,
+    reply: Option<Reply>,
     is_idle: bool,
+    /// The kernel has published something else than its status.
+    is_started: bool,
+}
+
+impl Progress {
+    /// The kernel is done with it.
+    fn end(&mut self) {
+        self.run.state = match self.reply.take() {
+            Some(Reply { status, .. }) if status == "ok" => RunState::Done,
+            Some(Reply { status, ename, evalue }) if status == "error" => RunState::of_error(ename, evalue),
+            Some(_) if !self.is_started => RunState::Skipped { reason: SkipReason::Aborted },
+            // `IRkernel` says that it has aborted what an interrupt has stopped.
+            _ => RunState::Interrupted,
+        };
+    }
 }
 
 #[derive(Deserialize, Default)]
@@ -125,7 +141,7 @@ impl LoggedRuns {
             }
             LogRecord::Event(LogEvent::Ended { message }) => {
                 if let Some(progress) = self.of_request(message) {
-                    progress.run.state = progress.reply.take().unwrap_or(RunState::Interrupted);
+                    progress.end();
                 }
             }
             LogRecord::Event(LogEvent::LogFailed { os_error }) => {
@@ -153,14 +169,15 @@ impl LoggedRuns {
                     run: announcement.run.clone(),
                     data: serde_json::from_value(announcement.data.clone()).unwrap_or_default(),
                     state: RunState::Queued,
+                    is_sent: false,
                     is_acknowledged: false,
                 };
-                self.runs.push(Progress { run, reply: None, is_idle: false });
+                self.runs.push(Progress { run, reply: None, is_idle: false, is_started: false });
                 self.runs.len() - 1
             },
         );
         if let Some(message) = &announcement.message {
-            self.runs[at].run.state = RunState::Running;
+            self.runs[at].run.is_sent = true;
             self.requests.insert(message.clone(), at);
         }
     }
@@ -175,8 +192,14 @@ impl LoggedRuns {
         }
         let Some(progress) = self.of_request(&peek.parent) else { return };
         match (channel, &*peek.kind) {
-            (Channel::Shell, "execute_reply") => progress.reply = Some(outcome(read(parts))),
-            (Channel::Iopub, "status") => progress.is_idle |= peek.state.as_deref() == Some("idle"),
+            (Channel::Shell, "execute_reply") => progress.reply = Some(read(parts)),
+            (Channel::Iopub, kind) => {
+                progress.is_started |= kind != "status";
+                progress.is_idle |= peek.state.as_deref() == Some("idle");
+                if progress.run.state == RunState::Queued {
+                    progress.run.state = RunState::Running;
+                }
+            }
             (Channel::Stdin, "input_request") => {
                 let InputRequest { prompt, password } = read(parts);
                 progress.run.state = RunState::WaitingForInput { prompt, is_password: password };
@@ -184,17 +207,15 @@ impl LoggedRuns {
             _ => {}
         }
         // Output may come after the reply.
-        if progress.is_idle
-            && let Some(outcome) = progress.reply.take()
-        {
-            progress.run.state = outcome;
+        if progress.is_idle && progress.reply.is_some() {
+            progress.end();
         }
     }
 
     /// Whatever the kernel was sent is over.
     fn end_all(&mut self, state: &RunState) {
         for progress in &mut self.runs {
-            if matches!(progress.run.state, RunState::Running | RunState::WaitingForInput { .. }) {
+            if progress.run.is_sent && !progress.run.state.is_over() {
                 progress.run.state = state.clone();
             }
         }
@@ -202,14 +223,6 @@ impl LoggedRuns {
 
     fn of_request(&mut self, message: &str) -> Option<&mut Progress> {
         self.requests.get(message).and_then(|at| self.runs.get_mut(*at))
-    }
-}
-
-fn outcome(reply: Reply) -> RunState {
-    match &*reply.status {
-        "ok" => RunState::Done,
-        "error" => RunState::Error { name: reply.ename, value: reply.evalue },
-        _ => RunState::Skipped { reason: SkipReason::Aborted },
     }
 }
 
@@ -253,6 +266,8 @@ mod tests {
         let failed = json!({ "status": "error", "ename": "E", "evalue": "v" });
         let mut records = vec![announcement("r1", None), announcement("r1", Some("m"))];
         assert_eq!(states(&records[..1]), [(RunState::Queued, false)]);
+        assert_eq!(states(&records), [(RunState::Queued, false)], "another run may have the kernel");
+        records.push(message(Channel::Iopub, "status", "m", &json!({ "execution_state": "busy" })));
         assert_eq!(states(&records), [(RunState::Running, false)]);
         records.push(message(Channel::Shell, "execute_reply", "m", &failed));
         assert_eq!(states(&records), [(RunState::Running, false)]);
@@ -262,6 +277,25 @@ mod tests {
         records.push(LogRecord::Acknowledged { run: "r1".into() });
         records.push(LogRecord::Event(LogEvent::Died { how: "killed".to_owned() }));
         assert_eq!(states(&records), [(over, true)]);
+    }
+
+    #[test]
+    fn an_interrupt_ends_what_has_started_whatever_the_kernel_calls_it() {
+        let end = |reply: &Value, is_started: bool| {
+            let mut records = vec![announcement("r1", Some("m"))];
+            records.extend(is_started.then(|| message(Channel::Iopub, "execute_input", "m", &json!({}))));
+            records.extend([message(Channel::Shell, "execute_reply", "m", reply), idle("m")]);
+            states(&records).remove(0).0
+        };
+        let aborted = RunState::Skipped { reason: SkipReason::Aborted };
+        assert_eq!(
+            end(&json!({ "status": "error", "ename": "InterruptException" }), true),
+            RunState::Interrupted
+        );
+        for status in ["abort", "aborted"] {
+            assert_eq!(end(&json!({ "status": status }), true), RunState::Interrupted);
+            assert_eq!(end(&json!({ "status": status }), false), aborted);
+        }
     }
 
     #[test]

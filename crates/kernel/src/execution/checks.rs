@@ -7,8 +7,8 @@ use jupyter_protocol::{JupyterMessage, KernelInfoRequest};
 use super::executions::Executions;
 use super::loss_check::{IDLE_TIMEOUT, Losses};
 use super::request::Request;
+use crate::LossCause;
 use crate::messages::{Channel, Outgoing};
-use crate::{LossCause, Outcome};
 
 /// What the driver has to do.
 pub(crate) enum Action {
@@ -102,7 +102,7 @@ impl Executions {
     pub(super) fn end_unanswered(&mut self, parent: &str) {
         let Some(&(_, number)) = self.probe.as_ref().filter(|(id, _)| id == parent) else { return };
         for id in self.unfinished(|request| request.number < number && request.waits_for_reply()) {
-            self.finish(&id, |_| (Vec::new(), Outcome::Interrupted));
+            self.finish(&id, |request| (Vec::new(), request.interrupted()));
         }
     }
 

@@ -51,15 +51,14 @@ impl Executions {
         let Some((id, request)) = self.known.get_key_value(parent) else { return };
         let id = id.clone();
         let Some(reply) = request.reply.as_ref() else { return };
-        if reply.is_aborted() {
-            return self.finish(&id, Request::conclude);
-        }
-        if !request.is_idle || request.late_until.is_some() {
+        // No `idle` need follow the reply to what was aborted, but what shows that it ran may arrive on another channel.
+        let is_aborted = reply.is_aborted() && !request.is_idle;
+        if !(request.is_idle || is_aborted) || request.late_until.is_some() {
             return;
         }
         // A kernel that is interrupted because it ends can announce that later: another thread does.
         let may_end = self.process.may_end_with(request.number, request.error.as_ref());
-        let grace = self.order.grace(request.has_outputs).or(may_end.then_some(GRACE));
+        let grace = self.order.grace(request.has_outputs).or((may_end || is_aborted).then_some(GRACE));
         let Some(request) = self.known.get_mut(&id) else { return };
         request.late_until = Some(now + GRACE);
         match grace {
@@ -104,7 +103,7 @@ impl Executions {
         let Some(request) = self.known.get_mut(id) else { return };
         if self.captures.iter().any(|(_, message)| message == id.as_str()) {
             // What we add about its end belongs to the cell.
-            request.emit(Event::Captured(false));
+            request.emit(Event::Captured(None));
         }
         let (last, outcome) = conclude(request);
         for event in last {

@@ -35,9 +35,9 @@ pub enum Event {
     UpdateDisplay { display_id: String, bundle: MimeBundle },
     /// The outputs so far must be removed: now, or when the next output arrives.
     ClearOutput { wait: bool },
-    /// From here on, outputs go into an `Output` widget of ipywidgets (`true`), or into the cell again. Front ends that know widgets
-    /// show them there.
-    Captured(bool),
+    /// From here on, outputs go into the `Output` widget of this model, or into the cell again. Front ends that know widgets show
+    /// them there.
+    Captured(Option<String>),
     /// The code waits for a line of input; see [`Client::answer_input`](crate::Client::answer_input).
     InputWanted {
         prompt: String,

@@ -146,12 +146,11 @@ impl Executions {
             },
         };
         if let Some(request) = self.known.get_mut(message.parent.id.as_str()) {
-            if request.late_until.is_some_and(|until| now < until) {
+            if request.is_idle && request.late_until.is_some_and(|until| now < until) {
                 self.order.late();
             }
-            let taken_by =
-                self.captures.iter().rev().find(|(_, id)| id.as_str() == message.parent.id.as_str());
-            if let Some((comm, _)) = taken_by {
+            let parent = message.parent.id.as_str();
+            if let Some((comm, _)) = self.captures.iter().rev().find(|(_, id)| id == parent) {
                 self.widgets.capture(comm, &event, now);
             }
             request.publish(event);
@@ -165,19 +164,24 @@ impl Executions {
         let Some((comm, message)) = content::captured(content)? else { return Ok(()) };
         let before = self.captures.iter().position(|(known, _)| *known == comm);
         let before = before.map(|index| self.captures.remove(index).1);
-        if let Some(id) = before.filter(|id| !self.captures.iter().any(|(_, other)| other == id))
-            && let Some(request) = self.known.get_mut(id.as_str())
-        {
-            request.emit(Event::Captured(false));
-        }
         // Outputs captured by an unknown widget would be lost.
-        if let Some(request) =
-            self.known.get_mut(message.as_str()).filter(|_| self.widgets.can_capture(&comm))
-        {
-            self.captures.push((comm, message));
-            request.emit(Event::Captured(true));
+        let takes = self.known.contains_key(message.as_str()) && self.widgets.can_capture(&comm);
+        if takes {
+            self.captures.push((comm, message.clone()));
+        }
+        for id in before.into_iter().chain(takes.then_some(message)) {
+            let by = self.captured_by(&id).map(str::to_owned);
+            if let Some(request) = self.known.get_mut(id.as_str()) {
+                request.emit(Event::Captured(by));
+            }
         }
         Ok(())
+    }
+
+    /// The widget that takes what is published for this request.
+    fn captured_by(&self, request: &str) -> Option<&str> {
+        let last = self.captures.iter().rev().find(|(_, id)| id == request);
+        last.map(|(comm, _)| comm.as_str())
     }
 
     /// A display belongs to the execution that made it, whichever execution updates it.

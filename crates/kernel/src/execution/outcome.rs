@@ -20,8 +20,11 @@ pub enum Outcome {
     },
     /// It never ran because an earlier one failed.
     Aborted,
-    /// The kernel went idle without replying: the request was interrupted before the code started.
-    Interrupted,
+    /// An interrupt ended it, and the kernel reports no error: it went idle without a reply, or replied that it aborted.
+    Interrupted {
+        /// The kernel had reported that it runs this.
+        is_started: bool,
+    },
     /// It is over, and how it ended cannot be known.
     Lost {
         /// The kernel had reported that it runs this.
@@ -34,6 +37,13 @@ pub enum Outcome {
     KernelDied { how: String },
     /// The kernel was restarted before the execution ended.
     Restarted,
+}
+
+/// Whether kernels name an error so if an interrupt stopped the code: `ipykernel` and those built on it, `IJulia`, kernels on the
+/// JVM, `IRuby` and ark do. Python's `InterruptedError` is an error of a system call.
+pub fn is_interrupt(error: &str) -> bool {
+    let names = ["KeyboardInterrupt", "InterruptException", "InterruptedException", "Interrupt", "interrupt"];
+    names.contains(&error)
 }
 
 /// Why the end of an execution cannot be known.

@@ -2,7 +2,7 @@ use notebook::{Json, MimeBundle, Output};
 use serde_json::json;
 
 use crate::Event;
-use crate::widgets::shown_in;
+use crate::widgets::{shown_in, shown_widget};
 
 /// The outputs of a cell, built from the events of its execution.
 #[derive(Debug, Clone, Default)]
@@ -13,8 +13,10 @@ pub struct OutputArea {
     size_bytes: usize,
     /// The next output replaces all others.
     clears: bool,
-    /// An `Output` widget takes the text of outputs.
-    is_captured: bool,
+    /// The `Output` widget that takes the text of outputs.
+    captured_by: Option<String>,
+    /// What each such widget has taken.
+    captured: Vec<(String, OutputArea)>,
     widget_state: Option<Json>,
 }
 
@@ -22,12 +24,16 @@ impl OutputArea {
     /// Applies one event. Returns whether the outputs changed.
     pub fn apply(&mut self, event: Event) -> bool {
         match event {
-            Event::Captured(is_captured) => {
-                self.is_captured = is_captured;
+            Event::Captured(by) => {
+                self.captured_by = by;
                 false
             }
-            Event::Output { output, .. } if self.is_captured && is_taken(&output) => false,
-            Event::ClearOutput { .. } if self.is_captured => false,
+            event if self.is_captured(&event) => {
+                if let Some(area) = self.capturing() {
+                    area.apply(event);
+                }
+                false
+            }
             Event::Output { output, display_id } => {
                 if std::mem::take(&mut self.clears) {
                     self.clear();
@@ -74,7 +80,37 @@ impl OutputArea {
     }
 
     pub fn size_bytes(&self) -> usize {
-        self.size_bytes
+        self.size_bytes + self.captured.iter().map(|(_, area)| area.size_bytes).sum::<usize>()
+    }
+
+    /// What `Output` widgets have taken that these outputs do not show, each with its model.
+    pub fn captured(&self) -> impl Iterator<Item = (&str, &[Output])> {
+        let elsewhere = self.captured.iter().filter(|(model, _)| !self.shows(model));
+        elsewhere.map(|(model, area)| (model.as_str(), area.outputs())).filter(|(_, it)| !it.is_empty())
+    }
+
+    fn shows(&self, model: &str) -> bool {
+        let states = self.widget_state.as_ref().and_then(|state| state.member("state"));
+        states.is_some_and(|states| states.member(model).is_some())
+            || self.outputs.iter().any(|output| shown_widget(output).as_deref() == Some(model))
+    }
+
+    fn is_captured(&self, event: &Event) -> bool {
+        let is_taken = match event {
+            Event::Output { output, .. } => is_taken(output),
+            event => matches!(event, Event::ClearOutput { .. }),
+        };
+        self.captured_by.is_some() && is_taken
+    }
+
+    /// The area of the widget that takes outputs now.
+    fn capturing(&mut self) -> Option<&mut Self> {
+        let model = self.captured_by.clone()?;
+        let index = self.captured.iter().position(|(known, _)| *known == model).unwrap_or_else(|| {
+            self.captured.push((model, Self::default()));
+            self.captured.len() - 1
+        });
+        self.captured.get_mut(index).map(|(_, area)| area)
     }
 
     fn clear(&mut self) {
@@ -277,14 +313,23 @@ mod tests {
         };
         let events = [
             print("stdout", "a"),
-            Event::Captured(true),
+            Event::Captured(Some("w".to_owned())),
             print("stdout", "inside"),
             Event::ClearOutput { wait: false },
             display("x", "inside, too"),
             Event::Output { output: Output::Display(picture), display_id: None },
-            Event::Captured(false),
+            Event::Captured(None),
             print("stdout", "b"),
         ];
+        let mut area = OutputArea::default();
+        for event in events.clone() {
+            area.apply(event);
+        }
+        let of_w: Vec<_> = area.captured().map(|(model, outputs)| (model, outputs.len())).collect();
+        assert_eq!(of_w, [("w", 1)], "what was taken before it was cleared is gone");
+        let own = json!({ "state": { "w": {} } });
+        area.apply(Event::WidgetState(Json::from_value(&own)));
+        assert_eq!(area.captured().count(), 0, "its own outputs show the widget");
         let picture = "display {\"image/png\":\"\",\"text/plain\":\"<Figure>\"}";
         assert_eq!(shown(events), ["stdout a", picture, "stdout b"]);
     }

@@ -7,11 +7,9 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::Outcome;
 use crate::messages::Message;
+use crate::{Outcome, is_interrupt};
 
-/// The error of Python code that is interrupted.
-const INTERRUPT: &str = "KeyboardInterrupt";
 /// How many statuses of a kernel must have had one session before another one means another process. A kernel could make up a
 /// session for each message.
 const TRUSTED: u32 = 2;
@@ -90,7 +88,7 @@ impl ProcessWatch {
     /// Whether the kernel may still announce an end that is why code has ended with this error.
     pub(super) fn may_end_with(&self, number: u64, error: Option<&(String, String)>) -> bool {
         let is_announced = self.announced_end.as_ref().is_some_and(|(requests, _)| number <= *requests);
-        !is_announced && !self.is_end_reported && error.is_some_and(|(name, _)| name == INTERRUPT)
+        !is_announced && !self.is_end_reported && error.is_some_and(|(name, _)| is_interrupt(name))
     }
 
     /// How the request of this number has ended, to which the kernel replied with `outcome`: code that it interrupts because it ends
@@ -98,7 +96,7 @@ impl ProcessWatch {
     pub(super) fn end_of(&self, number: u64, outcome: Outcome) -> Outcome {
         let end = self.announced_end.as_ref().filter(|(requests, _)| number <= *requests);
         match (end, outcome) {
-            (Some((_, end)), Outcome::Error { name, .. }) if name == INTERRUPT => end.clone(),
+            (Some((_, end)), Outcome::Error { name, .. }) if is_interrupt(&name) => end.clone(),
             (_, outcome) => outcome,
         }
     }

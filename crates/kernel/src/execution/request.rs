@@ -131,8 +131,8 @@ impl Request {
             }
             self.displays.extend(display_id.clone());
         }
-        if let Event::Captured(is_captured) = &event {
-            self.is_captured = *is_captured;
+        if let Event::Captured(by) = &event {
+            self.is_captured = by.is_some();
         }
         let shown = match &event {
             Event::Output { output, .. } => shown_widget(output),
@@ -164,6 +164,9 @@ impl Request {
         let mut reply = self.reply.take().unwrap_or_default();
         if !reply.is_aborted() {
             self.start(reply.execution_count());
+        } else if self.stage == Stage::Started {
+            // `IRkernel` and `bash_kernel` reply so after an interrupt.
+            return (Vec::new(), self.interrupted());
         }
         let may_show_error = self.error.is_none();
         let (exit, changes) = (reply.exit(), reply.take_changes());
@@ -185,7 +188,7 @@ impl Request {
     /// It is over, everything that the kernel published about it is here, and its reply went to another client.
     pub(super) fn conclude_without_reply(&mut self) -> (Vec<Event>, Outcome) {
         if self.stage == Stage::Queued {
-            return (Vec::new(), Outcome::Interrupted);
+            return (Vec::new(), self.interrupted());
         }
         let done = Outcome::Done { execution_count: self.count, next_input: None };
         (Vec::new(), self.published_error().unwrap_or(done))
@@ -204,6 +207,11 @@ impl Request {
         let shown =
             is_started.then(|| notice(&format!("The result is unknown: {cause}. Outputs may be missing.")));
         (shown.into_iter().collect(), Outcome::Lost { is_started, cause })
+    }
+
+    /// An interrupt ended it, without an error that was published.
+    pub(super) fn interrupted(&self) -> Outcome {
+        Outcome::Interrupted { is_started: self.stage == Stage::Started }
     }
 
     fn published_error(&self) -> Option<Outcome> {

@@ -268,6 +268,12 @@ impl Runs {
         self.entries.iter().any(|entry| !entry.is_acknowledged())
     }
 
+    /// The runs that the kernel has been sent and has not ended, unless somebody has acknowledged them.
+    pub fn running(&self) -> impl Iterator<Item = &Announcement> {
+        let running = self.entries.iter().filter(|entry| entry.is_running() && !entry.is_acknowledged());
+        running.map(|entry| &entry.announcement)
+    }
+
     /// Whether the kernel works on a run.
     pub fn is_running(&self) -> bool {
         self.entries.iter().any(Entry::is_running)

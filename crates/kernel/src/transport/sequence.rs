@@ -10,6 +10,7 @@ use std::collections::{HashSet, VecDeque};
 use serde::Deserialize;
 use serde_json::json;
 
+use crate::is_interrupt;
 use crate::messages::json_string::Short;
 use crate::messages::{Channel, Message};
 
@@ -201,7 +202,7 @@ impl Sequence {
         let status = message.status();
         let is_interrupt = || {
             let error: Option<PublishedError> = message.content.decode().ok();
-            error.is_some_and(|error| error.ename.0 == "KeyboardInterrupt")
+            error.is_some_and(|error| is_interrupt(&error.ename.0))
         };
         if parent.kind == "shutdown_request" || message.header.kind == "error" && is_interrupt() {
             // Another thread of the kernel sends what concerns its end, in another order than it is numbered, or does not.

@@ -14,7 +14,10 @@ const STATE: &str = "application/vnd.jupyter.widget-state+json";
 /// if nothing is left.
 pub fn saved_widgets(present: Option<&Json>, states: Option<&Json>, shown: &[String]) -> Option<Json> {
     let (widgets, mut models) = parts(present);
-    let mut widgets = widgets.unwrap_or_default();
+    if models.is_empty() && states.is_none() {
+        // Of another program, perhaps in a form of its own.
+        return present.cloned();
+    }
     if let Some(Value::Object(new)) =
         states.and_then(|states| states.to_value().get_mut("state").map(Value::take))
     {
@@ -32,12 +35,25 @@ pub fn saved_widgets(present: Option<&Json>, states: Option<&Json>, shown: &[Str
     let kept: HashSet<String> =
         models.iter().filter(|(id, model)| is_used(id, model)).map(|(id, _)| id.clone()).collect();
     models.retain(|id, _| kept.contains(id));
-    if models.is_empty() {
-        widgets.remove(STATE);
-    } else {
-        widgets.insert(STATE.to_owned(), saved_state(&models));
-    }
+    let widgets = with_models(widgets.unwrap_or_default(), models);
     (!widgets.is_empty()).then(|| Json::from_value(&widgets.into()))
+}
+
+/// `widgets` with these models in place of its own. All other members stay: Colab keeps models beside `state`.
+fn with_models(mut widgets: State, models: State) -> State {
+    let saved = widgets.remove(STATE);
+    let mut saved = if let Some(Value::Object(saved)) = saved { saved } else { State::new() };
+    saved.remove("state");
+    if !models.is_empty() {
+        saved.insert("state".to_owned(), models.into());
+        for (version, number) in [("version_major", 2), ("version_minor", 0)] {
+            saved.entry(version).or_insert_with(|| number.into());
+        }
+    } else if saved.keys().all(|name| name.starts_with("version_")) {
+        return widgets;
+    }
+    widgets.insert(STATE.to_owned(), saved.into());
+    widgets
 }
 
 /// What leads from `after` back to `before`, both as a notebook keeps `widgets` in its metadata, for [`restored_widgets`]: each model
@@ -75,16 +91,14 @@ pub fn restored_widgets(present: Option<&Json>, earlier: &Json, shown: &[String]
         (_, Some(rest)) if !models.is_empty() => rest,
         _ => return None,
     };
-    match widgets.get_mut(STATE) {
-        Some(Value::Object(saved)) => drop(saved.insert("state".to_owned(), models.into())),
-        _ if models.is_empty() => {}
-        _ => drop(widgets.insert(STATE.to_owned(), saved_state(&models))),
-    }
+    let widgets = match widgets.get_mut(STATE) {
+        Some(Value::Object(saved)) if saved.contains_key("state") => {
+            saved.insert("state".to_owned(), models.into());
+            widgets
+        }
+        _ => with_models(widgets, models),
+    };
     Some(Json::from_value(&widgets.into()))
-}
-
-fn saved_state(models: &State) -> Value {
-    json!({ "state": models, "version_major": 2, "version_minor": 0 })
 }
 
 /// The models that a notebook keeps, and what it keeps beside them, if anything.
@@ -149,6 +163,13 @@ pub(super) fn references(state: &State) -> Vec<&str> {
         collect(value, 8, &mut found);
     }
     found
+}
+
+/// Whether one of the models that a notebook's outputs show is `model`, or uses it; `widgets` is the member of its metadata.
+pub fn uses_model(widgets: Option<&Json>, shown: &[String], model: &str) -> bool {
+    let ((_, models), mut used) = (parts(widgets), HashSet::new());
+    follow(&mut used, shown.iter().map(String::as_str), &|id| models.get(id)?.get("state")?.as_object());
+    used.contains(model)
 }
 
 /// Whether `widgets`, as a notebook keeps it, has the state of all of these models.

@@ -240,6 +240,26 @@ fn what_the_notebook_has_stays_while_it_is_shown() {
 }
 
 #[test]
+fn what_another_program_keeps_in_its_own_form_stays() {
+    let colab = json!({ "application/vnd.jupyter.widget-state+json": { "a": { "model_name": "LabelModel", "state": {} } } });
+    let shown = ["n".to_owned()];
+    let new = json!({ "state": { "n": { "model_name": "LabelModel", "state": {} } } });
+    let (colab, new) = (Json::from_value(&colab), Json::from_value(&new));
+    assert_eq!(saved_widgets(Some(&colab), None, &shown).as_ref(), Some(&colab));
+    let both = saved_widgets(Some(&colab), Some(&new), &shown).unwrap();
+    let state = &both.to_value()["application/vnd.jupyter.widget-state+json"];
+    assert_eq!(
+        (&state["a"]["model_name"], &state["state"]["n"]["model_name"]),
+        (&json!("LabelModel"), &json!("LabelModel"))
+    );
+    let back = restored_widgets(Some(&both), &earlier_widgets(Some(&colab), Some(&both)).unwrap(), &[]);
+    assert_eq!(back.unwrap().to_value(), colab.to_value());
+    let list = Json::from_value(&json!([1]));
+    assert_eq!(saved_widgets(Some(&list), None, &shown), Some(list));
+    assert!(uses_model(Some(&both), &shown, "n") && !uses_model(Some(&both), &shown, "a"));
+}
+
+#[test]
 fn a_closed_widget_is_no_longer_saved() {
     let mut widgets = Widgets::default();
     open(&mut widgets, "a", "IntSlider", json!({ "value": 7, "min": 0, "max": 100 }));

@@ -230,8 +230,8 @@ fn unreported_runs(folder: &KeeperFolder, is_kept: bool) -> Vec<LoggedRun> {
     runs.retain(|run| !run.is_acknowledged && !reported.contains(&run.run));
     for run in &mut runs {
         match run.state {
-            RunState::Queued => run.state = NOT_RUN,
-            RunState::Running | RunState::WaitingForInput { .. } if !is_kept => {
+            RunState::Queued if !run.is_sent => run.state = NOT_RUN,
+            RunState::Queued | RunState::Running | RunState::WaitingForInput { .. } if !is_kept => {
                 run.state = RunState::KernelDied { how: KEEPER_DIED.to_owned() };
             }
             _ => {}

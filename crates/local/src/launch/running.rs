@@ -14,7 +14,7 @@ use environments::InterruptMode;
 mod attached;
 
 #[cfg(unix)]
-pub(crate) use attached::{AttachedKernel, KeeperLogger, announcement_of};
+pub(crate) use attached::{AttachedKernel, KeeperLogger, announcement_of, details_of};
 
 /// A kernel that runs, as a process of this program or of a keeper.
 pub(crate) trait RunningKernel: Send + Sync {

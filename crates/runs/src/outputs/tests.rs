@@ -80,6 +80,19 @@ async fn outputs_that_could_not_be_shown_are_shown_later() {
     assert_eq!(shown(false, vec![busy(), busy(), busy()]).await, 4);
 }
 
+#[test]
+fn only_a_stream_of_enormous_length_is_cut_and_says_so() {
+    let stream = |text: String| Output::Stream { name: "stdout".to_owned(), text: text.as_str().into() };
+    let short = stream("x".repeat(MAX_STREAM));
+    let long = stream(format!("begin{}end", "ü".repeat(MAX_STREAM)));
+    let stored = cut([short.clone(), long].into());
+    assert_eq!(stored[0], short);
+    let Output::Stream { text, .. } = &stored[1] else { panic!() };
+    let text = text.as_str();
+    assert!(text.starts_with("begin") && text.ends_with("end") && text.len() < MAX_STREAM + 100);
+    assert!(text.contains("\n[50 MB were left out here]\n"));
+}
+
 #[tokio::test(start_paused = true)]
 async fn outputs_that_came_at_once_are_shown() {
     assert_eq!(shown(true, Vec::new()).await, 1);

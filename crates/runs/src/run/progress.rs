@@ -19,18 +19,13 @@ pub(super) const LATE_OUTPUT: &str = "More output arrived after the end of the r
 pub(super) const RESTARTED: &str = "The kernel was restarted after the last run, not by this server: its earlier \
  variables are gone. Run \
      the cells that this one needs first.";
-const EXIT: &str = "The code asked the kernel to exit: the kernel ends, and its variables are gone.";
+const EXIT: &str = "The code asked the kernel to exit: the kernel ended, and its variables are gone.";
+const EXIT_NOT_SEEN: &str = "The code asked the kernel to exit, and the kernel has not ended: until it does, its variables are there.";
 const EXIT_OF_FRONTEND: &str =
     "The code requested an exit that leaves the kernel running: the variables stay.";
 /// Beginning of the note about a lost connection.
 const RECONNECTING: &str = "The connection to the kernel is lost; reconnecting: ";
 const REPLACED: &str = "it ended or was restarted, and a new process has taken its place";
-
-/// The names under which kernels report that an interrupt stopped the code: `ipykernel` and those built on it, `IJulia`, kernels
-/// on the JVM, `IRuby`, ark, and kernels that send no name, such as `IRkernel`. Python's `InterruptedError` is not one of them:
-/// it is an error of a system call.
-pub(super) const INTERRUPTED: [&str; 6] =
-    ["KeyboardInterrupt", "InterruptException", "InterruptedException", "Interrupt", "interrupt", ""];
 
 /// Whether an agent or a person requested to end the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,12 +45,14 @@ pub(super) struct RunProgress {
     pub(super) notes: Vec<String>,
     /// When the kernel began with it, and was done with it, as far as it says so.
     pub(super) began_at: Option<Instant>,
-    /// Whether the kernel has begun with the code itself.
-    pub(super) is_started: bool,
+    /// When the kernel began with the code itself.
+    pub(super) started_at: Option<Instant>,
     pub(super) idle_at: Option<Instant>,
     pub(super) ended_at: Option<Instant>,
     /// When its execution ended; `None` if this program ends the run, and the kernel continues it.
     pub(super) finished_at: Option<Instant>,
+    /// The kernel has said how it ended.
+    pub(super) has_reply: bool,
     /// The end is stored where it belongs.
     pub(super) is_closed: bool,
     pub(super) stop: Stop,
@@ -71,8 +68,8 @@ pub(super) struct RunProgress {
     pub(super) is_detached: bool,
     /// The session that has deleted its cell since the run was requested.
     pub(super) deleted_by: Option<SessionId>,
-    /// What is being prepared while the run is queued.
-    pub(super) stage: String,
+    /// What is being prepared while the run is queued, and since when.
+    pub(super) stage: (String, Instant),
     pub(super) execution: Option<Arc<dyn Execution>>,
     pub(super) kernel: Option<Arc<dyn Kernel>>,
     /// An error does not fail it: the cell is tagged so.
@@ -104,10 +101,11 @@ impl RunProgress {
             execution_count: None,
             notes: Vec::new(),
             began_at: None,
-            is_started: false,
+            started_at: None,
             idle_at: None,
             ended_at: None,
             finished_at: None,
+            has_reply: false,
             is_closed: false,
             stop: Stop::NotRequested,
             inputs: 0,
@@ -116,7 +114,7 @@ impl RunProgress {
             is_late_write_pending: false,
             is_detached: false,
             deleted_by: None,
-            stage: String::new(),
+            stage: (String::new(), Instant::now()),
             execution: None,
             kernel: None,
             may_fail: false,
@@ -126,6 +124,12 @@ impl RunProgress {
             exit: None,
             span,
         }
+    }
+
+    /// What the cell shows, and then what `Output` widgets of other cells have taken.
+    pub(super) fn shown(&self) -> Vec<Output> {
+        let captured = self.area.captured().flat_map(|(_, outputs)| outputs);
+        self.area.outputs().iter().chain(captured).cloned().collect()
     }
 
     pub(super) fn is_waiting(&self) -> bool {
@@ -140,6 +144,9 @@ impl RunProgress {
     fn begin(&mut self, at: Instant) {
         if self.began_at.is_none() && !self.state.is_over() {
             self.began_at = Some(at);
+            if self.state == RunState::Queued {
+                self.state = RunState::Running;
+            }
             tracing::info!(target: TRACED, parent: &self.span, "run.started");
         }
     }
@@ -150,7 +157,7 @@ impl RunProgress {
             Event::Busy => self.begin(at),
             Event::Started { execution_count } => {
                 self.begin(at);
-                self.is_started = true;
+                self.started_at.get_or_insert(at);
                 self.state = RunState::Running;
                 self.execution_count = execution_count.or(self.execution_count);
             }
@@ -168,10 +175,9 @@ impl RunProgress {
             }
             Event::ExitRequested { keeps_kernel } => {
                 self.exit = Some(Exit { keeps_kernel });
-                if !keeps_kernel {
-                    self.changes = None;
+                if keeps_kernel {
+                    self.note_once(EXIT_OF_FRONTEND);
                 }
-                self.note_once(if keeps_kernel { EXIT_OF_FRONTEND } else { EXIT });
             }
             Event::InputWanted { prompt, password } => {
                 self.inputs += 1;
@@ -182,8 +188,6 @@ impl RunProgress {
                     self.state = RunState::Running;
                 }
             }
-            // With the kernel, its variables go.
-            Event::Changed(_) if self.exit.is_some_and(|exit| !exit.keeps_kernel) => {}
             Event::Changed(answer) => self.changes = Some(MemoryChanges::read(&answer)),
             Event::Finished(outcome) => self.on_outcome(outcome, at),
             Event::Output { output: Output::Stream { .. }, .. }
@@ -207,6 +211,15 @@ impl RunProgress {
         if !self.notes.iter().any(|note| note.contains("variables")) {
             self.notes.push(RESTARTED.to_owned());
         }
+    }
+
+    /// Says what became of a kernel that was asked to exit.
+    pub(super) fn exited(&mut self, has_ended: bool) {
+        if has_ended {
+            // With the kernel, its variables go.
+            self.changes = None;
+        }
+        self.note_once(if has_ended { EXIT } else { EXIT_NOT_SEEN });
     }
 
     pub(super) fn note_once(&mut self, note: &str) {
@@ -238,6 +251,10 @@ impl RunProgress {
             _ => None,
         };
         self.execution_count = count.or(self.execution_count);
+        self.has_reply = matches!(
+            outcome,
+            Outcome::Done { .. } | Outcome::Error { .. } | Outcome::Interrupted { is_started: true }
+        );
         let is_stopped = self.stop != Stop::NotRequested;
         self.state = match outcome {
             Outcome::Done { next_input, .. } => {
@@ -248,12 +265,11 @@ impl RunProgress {
                 self.notes.extend(next_input.map(proposed));
                 RunState::Done
             }
-            // Any other error after an interrupt is one of the code, for example of a `finally`.
-            Outcome::Error { name, .. } if is_stopped && INTERRUPTED.contains(&&*name) => {
-                RunState::Interrupted
-            }
-            Outcome::Error { name, value, .. } => RunState::Error { name, value },
-            Outcome::Interrupted => RunState::Skipped { reason: SkipReason::NoReply },
+            // Some kernels give no name. Any other error after an interrupt is one of the code, for example of a `finally`.
+            Outcome::Error { name, .. } if is_stopped && name.is_empty() => RunState::Interrupted,
+            Outcome::Error { name, value, .. } => RunState::of_error(name, value),
+            Outcome::Interrupted { is_started: true } => RunState::Interrupted,
+            Outcome::Interrupted { is_started: false } => RunState::Skipped { reason: SkipReason::NoReply },
             Outcome::Aborted => RunState::Skipped {
                 reason: match self.stop {
                     Stop::Interrupt => SkipReason::Cancelled,

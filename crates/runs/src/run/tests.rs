@@ -2,7 +2,7 @@ use futures_util::FutureExt as _;
 use kernel::{LossCause, Outcome};
 use notebook::Output;
 
-use super::progress::{INTERRUPTED, LATE_OUTPUT, RESTARTED};
+use super::progress::{LATE_OUTPUT, RESTARTED};
 use super::*;
 
 fn run() -> Run {
@@ -21,11 +21,16 @@ fn ended(prepare: impl FnOnce(&Run), outcome: Outcome) -> RunState {
 }
 
 #[test]
-fn only_known_errors_after_an_interrupt_mean_interrupted() {
-    for name in INTERRUPTED {
-        assert_eq!(ended(Run::expect_interruption, error(name)), RunState::Interrupted, "{name:?}");
-        assert!(matches!(ended(|_| {}, error(name)), RunState::Error { .. }), "{name:?}");
+fn the_errors_of_interrupts_mean_interrupted_whoever_requested_it() {
+    for name in ["KeyboardInterrupt", "InterruptException", "InterruptedException", "Interrupt", "interrupt"]
+    {
+        for prepare in [Run::expect_interruption, |_: &Run| {}] {
+            assert_eq!(ended(prepare, error(name)), RunState::Interrupted, "{name:?}");
+        }
     }
+    // Kernels that give no name give none to any error.
+    assert_eq!(ended(Run::expect_interruption, error("")), RunState::Interrupted);
+    assert!(matches!(ended(|_| {}, error("")), RunState::Error { .. }));
     assert!(matches!(ended(Run::expect_interruption, error("InterruptedError")), RunState::Error { .. }));
 }
 
@@ -53,24 +58,72 @@ fn a_lost_connection_is_noted_until_it_works_again() {
 }
 
 #[test]
-fn code_that_ends_its_kernel_leaves_no_variables() {
+fn a_kernel_that_was_asked_to_exit_has_lost_its_variables_only_if_it_was_seen_to_end() {
     let changed = || Event::Changed(notebook::Json::from_value(&serde_json::json!({ "new_count": 1 })));
-    for (keeps_kernel, is_known) in [(true, true), (false, false)] {
-        let exit = || Event::ExitRequested { keeps_kernel };
-        for events in [[changed(), exit()], [exit(), changed()]] {
-            let run = run();
-            for event in events {
-                run.on_event(event);
-            }
-            assert_eq!(run.view().changes.is_some(), is_known);
-        }
+    for (has_ended, note) in [(true, "its variables are gone"), (false, "its variables are there")] {
+        let run = run();
+        run.on_event(Event::ExitRequested { keeps_kernel: false });
+        run.on_event(changed());
+        assert_eq!(run.view().notes, [""; 0]);
+        run.exited(has_ended);
+        let view = run.view();
+        assert_eq!(view.changes.is_some(), !has_ended);
+        assert!(
+            view.notes[0].contains(note) || view.notes[0].contains("variables are there"),
+            "{:?}",
+            view.notes
+        );
+    }
+}
+
+#[test]
+fn a_run_that_its_kernel_has_and_does_not_work_on_is_queued() {
+    struct Sent;
+    impl Execution for Sent {}
+    let run = run();
+    assert!(!run.is_sent());
+    run.executing(Arc::new(Sent));
+    assert_eq!((run.state(), run.is_sent()), (RunState::Queued, true));
+    run.on_event(Event::Busy);
+    assert_eq!(run.state(), RunState::Running);
+}
+
+#[test]
+fn what_a_widget_of_another_cell_takes_is_shown_last_and_not_in_the_cell() {
+    let run = run();
+    let print = |text: &str| Event::Output {
+        output: Output::Stream { name: "stdout".to_owned(), text: text.into() },
+        display_id: None,
+    };
+    for event in [Event::Captured(Some("w".to_owned())), print("inside"), Event::Captured(None), print("own")]
+    {
+        run.on_event(event);
+    }
+    assert_eq!((run.view().outputs.len(), run.cell_outputs().len()), (2, 1));
+    assert_eq!(run.captured_by(), (vec!["w".to_owned()], true));
+}
+
+#[test]
+fn the_times_of_a_run_are_those_of_jupyterlab() {
+    let run = run();
+    assert_eq!(run.times(), serde_json::json!({}));
+    let done = Outcome::Done { execution_count: Some(1), next_input: None };
+    for event in
+        [Event::Busy, Event::Started { execution_count: Some(1) }, Event::Idle, Event::Finished(done)]
+    {
+        run.on_event(event);
+    }
+    let times = run.times();
+    for name in ["iopub.status.busy", "iopub.execute_input", "shell.execute_reply", "iopub.status.idle"] {
+        let time = times[name].as_str().unwrap();
+        assert!(DateTime::parse_from_rfc3339(time).is_ok() && time.ends_with('Z'), "{time}");
     }
 }
 
 #[test]
 fn idle_without_a_reply_means_skipped() {
     let run = run();
-    run.on_event(Event::Finished(Outcome::Interrupted));
+    run.on_event(Event::Finished(Outcome::Interrupted { is_started: false }));
     let RunState::Skipped { reason } = run.state() else { panic!("{:?}", run.state()) };
     assert!(reason.to_string().contains("went idle without replying"), "{reason}");
 }
@@ -120,13 +173,7 @@ fn late_output_is_kept_and_noted_once() {
 fn times(events: Vec<(u64, Event)>) -> (u64, u64) {
     let now = SystemTime::now();
     let ago = |seconds| now - Duration::from_secs(seconds);
-    let details = RunDetails {
-        run: RunId::new("r1"),
-        notebook: None,
-        cell: None,
-        source: String::new(),
-        shown_before: None,
-    };
+    let details = RunDetails { run: RunId::new("r1"), ..RunDetails::default() };
     let run = Run::adopted(details, ago(10));
     for (seconds, event) in events {
         run.on_event_at(ago(seconds), event);

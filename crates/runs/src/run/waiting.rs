@@ -2,6 +2,7 @@
 
 use super::Run;
 use super::progress::RunProgress;
+use place::RunState;
 
 impl Run {
     /// Waits until it is over and its outputs are stored, or until it waits for input.
@@ -21,7 +22,12 @@ impl Run {
 
     /// Waits until the kernel has begun with its code, or it is over.
     pub async fn started(&self) {
-        self.until(|progress| progress.is_started || progress.state.is_over()).await;
+        self.until(|progress| progress.started_at.is_some() || progress.state.is_over()).await;
+    }
+
+    /// Waits until the kernel is busy with it, or it is over.
+    pub(crate) async fn begun(&self) {
+        self.until(|progress| progress.state != RunState::Queued).await;
     }
 
     /// Waits until it no longer waits for input.

@@ -27,7 +27,9 @@ impl Runner {
         executor: &dyn Executor,
     ) -> bool {
         self.write_others(notebook).await;
-        let Ok(written) = outputs::write_end(notebook, run, kernel, executor).await else { return false };
+        let Ok(written) = outputs::write_end(notebook, run, before.as_ref(), kernel, executor).await else {
+            return false;
+        };
         if let (Some(before), Some(written)) = (before, written) {
             self.record(notebook, run, before, written).await;
         }
@@ -124,7 +126,7 @@ impl Runner {
         let latest = run.cell().and_then(|cell| self.journal.latest_of(&cell.path, &cell.id));
         if latest.is_some_and(|latest| latest.id() == run.id()) {
             // That it failed is noted.
-            if let Ok(Some(_)) = outputs::write(notebook, run, Vec::new()).await {
+            if let Ok(Some(_)) = outputs::write(notebook, run, None, Vec::new()).await {
                 late_writes.insert(run.id().clone());
             }
         }

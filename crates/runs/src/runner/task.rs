@@ -267,8 +267,11 @@ impl Runner {
             let Some((notebook, cell)) = notebook.zip(run.cell()) else {
                 return self.write_after(home, run, before).await;
             };
-            outputs::set_running(notebook, &cell.id, true).await;
-            outputs::write_while_running(&**notebook.document(), run).await;
+            let shown_as_running = async {
+                run.begun().await;
+                outputs::set_running(notebook, &cell.id, true).await;
+            };
+            tokio::join!(shown_as_running, outputs::write_while_running(&**notebook.document(), run));
             let is_settled = self.write_end(notebook, run, before, kernel, executor).await;
             outputs::set_running(notebook, &cell.id, false).await;
             is_settled
@@ -276,6 +279,10 @@ impl Runner {
         let (is_settled, ()) = tokio::join!(written, self.ask_for_changes(run, &*execution));
         if let Some(home) = home {
             self.ended(home, run, (kernel, executor), begun).await;
+            outputs::note_captured(home, run).await;
+        }
+        if run.exit().is_some_and(|exit| !exit.keeps_kernel) {
+            run.exited(exited(kernel, executor).await);
         }
         // Otherwise a later server stores the rest, or this one if it reaches the keeper again.
         let is_out_of_reach = matches!(kernel.description().state, KernelState::Unreachable { .. });
@@ -320,9 +327,6 @@ impl Runner {
         if let Some(recorder) = self.recorder().filter(|_| kernel.outlives_us()) {
             recorder.flushed().await;
         }
-        if run.exit().is_some_and(|exit| !exit.keeps_kernel) {
-            exited(kernel, executor).await;
-        }
     }
 
     /// Ends a run whose kernel is no longer the one for which it was requested.
@@ -342,8 +346,9 @@ impl Runner {
     }
 }
 
-/// Waits until a kernel that was asked to exit has done so, which takes it a moment: the next run must not find it alive.
-async fn exited(kernel: &dyn Kernel, executor: &dyn Executor) {
+/// Waits until a kernel that was asked to exit has done so, which takes it a moment: the next run must not find it alive. Not all do:
+/// `IRkernel` leaves that to the application. Returns whether it was seen.
+async fn exited(kernel: &dyn Kernel, executor: &dyn Executor) -> bool {
     let (mut status, process) = (executor.status(), kernel.instance());
     let replaced = async {
         while kernel.instance() == process {
@@ -357,7 +362,7 @@ async fn exited(kernel: &dyn Kernel, executor: &dyn Executor) {
             () = replaced => {}
         }
     };
-    let _ = timeout(EXIT_WAIT, either).await;
+    timeout(EXIT_WAIT, either).await.is_ok()
 }
 
 /// The kernel that the notebook had when the run was requested, if the notebook has another one now and the first still runs.

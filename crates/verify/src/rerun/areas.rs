@@ -33,7 +33,7 @@ impl OtherAreas {
     fn apply(&mut self, event: &Event) {
         self.of_runs.apply(event.clone());
         match event {
-            Event::Captured(is_captured) => self.is_captured = *is_captured,
+            Event::Captured(by) => self.is_captured = by.is_some(),
             Event::Widget { .. } | Event::WidgetState(_) => {}
             event => {
                 self.at_first.apply(event.clone());
@@ -118,9 +118,9 @@ mod tests {
             let value = value.to_owned();
             shown(Output::Error { name: "E".to_owned(), value, traceback: Vec::new() })
         };
-        areas.apply(Event::Captured(true));
+        areas.apply(Event::Captured(Some("w".to_owned())));
         areas.apply(error("in a widget"));
-        areas.apply(Event::Captured(false));
+        areas.apply(Event::Captured(None));
         assert_eq!(areas.error(), None);
         areas.apply(shown(Output::Stream { name: "stdout".to_owned(), text: "a".into() }));
         areas.apply(error("one\ntwo"));

@@ -26,10 +26,8 @@ pub(super) async fn execute(
     });
     let details = RunDetails {
         run: RunId::new("verify".to_owned()),
-        notebook: None,
-        cell: None,
         source: source.to_owned(),
-        shown_before: None,
+        ..RunDetails::default()
     };
     let _execution = executor.execute(Code { source, cell: None, details: &details }, sink);
     let _forgotten = Forgotten { executor, run: &details.run };
@@ -67,6 +65,8 @@ fn failure(outcome: Outcome, may_fail: bool) -> Option<String> {
         Outcome::KernelDied { how } => Some(format!("the kernel died: {how}")),
         Outcome::Refused { cause } => Some(cause),
         Outcome::Lost { cause, .. } => Some(cause.to_string()),
-        Outcome::Aborted | Outcome::Interrupted | Outcome::Restarted => Some("it was interrupted".to_owned()),
+        Outcome::Aborted | Outcome::Interrupted { .. } | Outcome::Restarted => {
+            Some("it was interrupted".to_owned())
+        }
     }
 }

@@ -128,11 +128,11 @@ mod tests {
     fn what_goes_into_a_widget_may_be_saved_in_the_cell_or_with_the_widget() {
         let (outputs, others) = outputs(vec![
             printed("a\n"),
-            Event::Captured(true),
+            Event::Captured(Some("w".to_owned())),
             printed("in the widget\n"),
             Event::ClearOutput { wait: true },
             printed("in the widget\n"),
-            Event::Captured(false),
+            Event::Captured(None),
             printed("b\n"),
         ]);
         let ran = whole(outputs, others);
@@ -155,11 +155,11 @@ mod tests {
         let (outputs, others) = outputs(vec![
             show(Output::Display(data("Output()"))),
             widget("empty"),
-            Event::Captured(true),
+            Event::Captured(Some("w".to_owned())),
             printed("inside"),
             show(picture()),
             widget("inside"),
-            Event::Captured(false),
+            Event::Captured(None),
             printed("after"),
         ]);
         let ran = whole(outputs, others);

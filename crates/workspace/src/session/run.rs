@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use notebook::CellId;
+use notebook::{CellId, one_line};
 use place::{
-    Error, ErrorKind, FoundRun, Kernel, KernelChoice, KernelId, KernelRequest, KernelSelector, Mode,
-    NextStep, Place, RunId,
+    Error, ErrorKind, FoundRun, Kernel, KernelChoice, KernelId, KernelRequest, KernelSelector, KernelState,
+    Mode, NextStep, Place, RunId, RunState,
 };
-use runs::{InLine, InSeries, OpenNotebook, Run, RunTarget, Slot};
+use runs::{InLine, InSeries, OpenNotebook, PendingRun, Run, RunTarget, Slot};
 use tokio::time::timeout;
 use verify::{VerifyOptions, Verifying};
 
@@ -231,6 +231,63 @@ impl Session {
         let targets: Vec<_> =
             [RunTarget::Notebook(notebook.path().clone())].into_iter().chain(kernel).collect();
         self.run_order.line_up(&targets)
+    }
+
+    /// The runs that a kernel has not ended, and that this session has not requested: the one that it works on first.
+    pub async fn runs_of_others(&self, kernel: &dyn Kernel) -> Vec<PendingRun> {
+        let mut pending = self.workspace.runner().pending(kernel).await;
+        pending.retain(|pending| !pending.run.as_ref().is_some_and(|run| self.requested(run)));
+        pending
+    }
+
+    /// Whether this session has requested the run, or one of the same agent that has ended, also in an earlier server.
+    pub fn requested(&self, run: &Run) -> bool {
+        let (its, ours) = (run.actor(), self.actor());
+        let has_ended = its.session.strong_count() == 0;
+        its.session.ptr_eq(&ours.session) || has_ended && (its.agent.is_empty() || its.agent == ours.agent)
+    }
+
+    /// A run of somebody else, as a noun: `cell 6 of claude-code (run r3)`.
+    pub async fn described(&self, pending: &PendingRun) -> String {
+        let details = &pending.details;
+        let mut what = "code".to_owned();
+        if let Some(cell) = &details.cell {
+            what = format!("cell {}", one_line(cell));
+            let is_its = |opened: &Arc<OpenNotebook>| Some(opened.path()) == details.notebook.as_ref();
+            let opened = self.workspace.open_notebooks().into_iter().find(is_its);
+            let now = match opened {
+                Some(opened) => opened.document().snapshot().await.ok(),
+                None => None,
+            };
+            if let Some((index, _)) = now.as_ref().and_then(|now| now.cell(cell)) {
+                what = format!("cell {index}");
+            }
+        }
+        let who = match (&*details.agent, &pending.run) {
+            ("", None) => " of another server".to_owned(),
+            ("", Some(_)) => String::new(),
+            (agent, _) => format!(" of {}", one_line(agent)),
+        };
+        format!("{what}{who} (run {})", details.run)
+    }
+
+    /// Why a run that is queued has not started, in a sentence.
+    pub async fn reason_to_wait(&self, run: &Run) -> Option<String> {
+        let (stage, waited) = run.stage();
+        let kernel = run.kernel().filter(|_| run.state() == RunState::Queued)?;
+        let pending = self.workspace.runner().pending(&*kernel).await;
+        let is_other = |pending: &&PendingRun| pending.details.run != *run.id();
+        if let Some(ahead) = pending.first().filter(is_other) {
+            return Some(format!("Queued behind {}.", self.described(ahead).await));
+        }
+        let waited = waited.as_secs();
+        match kernel.description().state {
+            KernelState::Busy => Some("Queued behind code of another client of the kernel.".to_owned()),
+            KernelState::NotStarted | KernelState::Starting => {
+                Some(format!("The kernel is starting, for {waited} s ({stage})."))
+            }
+            _ => Some(format!("The kernel has not answered for {waited} s ({stage}).")),
+        }
     }
 
     /// Permission for one more run.

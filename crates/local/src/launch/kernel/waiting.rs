@@ -2,12 +2,12 @@
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use keeper::ClientFrame;
+use keeper::{ClientFrame, logged_runs};
 use place::{EarlierKernelRuns, Orphan, RunDetails, RunId};
 use tokio::sync::mpsc;
 
 use super::{LocalKernel, Phase, State};
-use crate::launch::running::{RunningKernel, announcement_of};
+use crate::launch::running::{RunningKernel, announcement_of, details_of};
 
 /// The runs that wait for a kernel that is not ready, and its keeper, if one is starting it.
 #[derive(Default)]
@@ -49,6 +49,17 @@ impl LocalKernel {
 }
 
 impl EarlierKernelRuns for LocalKernel {
+    fn runs_of_others(&self) -> BoxFuture<'_, Vec<RunDetails>> {
+        let keeper = self.state.lock().kept.keeper.clone();
+        async {
+            let Some(keeper) = keeper else { return Vec::new() };
+            let read = tokio::task::spawn_blocking(move || logged_runs(&keeper.folder.path)).await;
+            let runs = read.unwrap_or_default().into_iter().filter(|run| run.is_sent && run.is_unfinished());
+            runs.map(|run| details_of(&self.root, run.run, run.data)).collect()
+        }
+        .boxed()
+    }
+
     fn take_orphans(&self) -> BoxFuture<'_, Vec<Orphan>> {
         self.adopted().boxed()
     }

@@ -18,7 +18,7 @@ use environments::InterruptMode;
 mod logger;
 
 use logger::describe_others;
-pub(crate) use logger::{KeeperLogger, announcement_of};
+pub(crate) use logger::{KeeperLogger, announcement_of, details_of};
 
 /// How long a keeper may take to end its kernel; it ends it by force after four.
 const END_TIMEOUT: Duration = Duration::from_secs(6);

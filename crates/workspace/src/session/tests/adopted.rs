@@ -59,7 +59,7 @@ impl Earlier {
                 notebook: Some("a.ipynb".into()),
                 cell: Some(cell.clone()),
                 source: "0".to_owned(),
-                shown_before: None,
+                ..RunDetails::default()
             },
             memory,
             session,

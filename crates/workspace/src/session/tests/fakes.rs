@@ -97,6 +97,8 @@ pub(super) struct Idle {
     pub(super) language: &'static str,
     /// The runs of earlier servers.
     pub(super) orphans: Mutex<Vec<place::Orphan>>,
+    /// The runs of other servers that it has.
+    pub(super) others: Mutex<Vec<place::RunDetails>>,
 }
 
 impl Idle {
@@ -115,6 +117,7 @@ impl Idle {
             unidentified: Mutex::default(),
             language: "none",
             orphans: Mutex::default(),
+            others: Mutex::default(),
         }
     }
 }
@@ -195,6 +198,11 @@ impl Kernel for Idle {
 }
 
 impl place::EarlierKernelRuns for Idle {
+    fn runs_of_others(&self) -> BoxFuture<'_, Vec<place::RunDetails>> {
+        let others = self.others.lock().unwrap().clone();
+        async { others }.boxed()
+    }
+
     fn take_orphans(&self) -> BoxFuture<'_, Vec<place::Orphan>> {
         let orphans = std::mem::take(&mut *self.orphans.lock().unwrap());
         async { orphans }.boxed()

@@ -305,3 +305,68 @@ async fn a_run_is_in_the_kernel_that_its_notebook_had_when_it_was_requested() {
         assert_eq!(&**run.kernel().unwrap().id(), id);
     }
 }
+
+/// A kernel that takes requests and does not begin with them.
+struct Silent;
+
+impl Execution for Silent {}
+
+impl Executor for Silent {
+    fn execute(&self, _: Code<'_>, sink: Sink) -> Arc<dyn Execution> {
+        // It never ends.
+        std::mem::forget(sink);
+        Arc::new(Self)
+    }
+
+    fn status(&self) -> watch::Receiver<Status> {
+        watch::Sender::new(Status::Busy).subscribe()
+    }
+
+    fn language_info(&self) -> Json {
+        Json::empty_object()
+    }
+}
+
+#[tokio::test]
+async fn a_run_behind_that_of_another_server_is_queued_and_says_behind_whose() {
+    let (memory, workspace) = memory();
+    let session = Session::new(workspace.clone());
+    let (opened, notebook) = with_cells(&session, "a.ipynb", 3).await;
+    let kernel = Arc::new(Idle { executor: Some(Arc::new(Silent)), ..Idle::new("kept") });
+    memory.kernels.lock().unwrap().push(kernel.clone());
+    session.choose_kernel(&opened, KernelSelector::Existing("kept".into())).await.unwrap();
+    let cell = |index: usize| notebook.cells()[index].id().clone();
+    let requested = session.acting("execute_cell", async {
+        session.run(opened.clone(), Some(cell(0)), "1".to_owned()).unwrap()
+    });
+    let run = requested.await;
+    while !run.is_sent() {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(run.state(), RunState::Queued, "the kernel has not begun with it");
+    let silent = session.reason_to_wait(&run).await.unwrap();
+    assert!(silent.starts_with("The kernel has not answered for 0 s"), "{silent}");
+    assert_eq!(session.runs_of_others(&*kernel).await.len(), 0, "it is our own");
+    let other = place::RunDetails {
+        run: "r7-other".into(),
+        notebook: Some("a.ipynb".into()),
+        cell: Some(cell(2)),
+        agent: "claude-code".to_owned(),
+        ..place::RunDetails::default()
+    };
+    kernel.others.lock().unwrap().push(other);
+    let behind = "Queued behind cell 2 of claude-code (run r7-other).";
+    assert_eq!(session.reason_to_wait(&run).await.as_deref(), Some(behind));
+    assert_eq!(session.runs_of_others(&*kernel).await.len(), 1);
+    // A signal would reach the other run.
+    let refused = workspace.runner().interrupt_run(&run).await.unwrap_err();
+    assert!(refused.cause.contains("behind run r7-other of another server"), "{refused}");
+    let another = Session::new(workspace.clone());
+    assert_eq!(
+        another.runs_of_others(&*kernel).await.len(),
+        2,
+        "of a session that is there, and of a server"
+    );
+    drop(session);
+    assert_eq!(another.runs_of_others(&*kernel).await.len(), 1, "no agent is behind the other any longer");
+}

@@ -20,10 +20,8 @@ impl KeeperLogger {
     /// A run of an earlier server that this connection has adopted.
     pub(crate) fn orphan(&self, orphaned: Orphaned, executor: &Arc<ClientExecutor>) -> Orphan {
         let Orphaned { announcement, announced_at, is_stored, is_acknowledged, execution } = orphaned;
-        let data: AnnouncedData = serde_json::from_value(announcement.data).unwrap_or_default();
-        let notebook = data.notebook.and_then(|path| self.root.relative(&path)).map(NotebookPath::new);
-        let AnnouncedData { cell, source, shown_before, .. } = data;
-        let details = RunDetails { run: announcement.run, notebook, cell, source, shown_before };
+        let data = serde_json::from_value(announcement.data).unwrap_or_default();
+        let details = details_of(&self.root, announcement.run, data);
         let execution =
             execution.map(|(id, events)| OrphanedExecution { execution: executor.execution(id), events });
         let (requested_at, executor) = (announced_at, executor.clone());
@@ -84,9 +82,16 @@ fn data(root: &Root, details: &RunDetails) -> serde_json::Value {
     let notebook = details.notebook.as_deref().and_then(|path| root.resolve(path).ok());
     let cell = details.cell.clone();
     let folder = notebook.is_none().then(|| root.real().to_path_buf());
-    let (source, shown_before) = (details.source.clone(), details.shown_before.clone());
-    let data = AnnouncedData { notebook, folder, cell, source, shown_before };
+    let RunDetails { source, shown_before, agent, .. } = details.clone();
+    let data = AnnouncedData { notebook, folder, cell, source, shown_before, agent };
     serde_json::to_value(&data).unwrap_or_default()
+}
+
+/// What a keeper's log holds about a run.
+pub(crate) fn details_of(root: &Root, run: RunId, data: AnnouncedData) -> RunDetails {
+    let notebook = data.notebook.and_then(|path| root.relative(&path)).map(NotebookPath::new);
+    let AnnouncedData { cell, source, shown_before, agent, .. } = data;
+    RunDetails { run, notebook, cell, source, shown_before, agent }
 }
 
 #[cfg(test)]

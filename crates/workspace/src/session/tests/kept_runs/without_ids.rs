@@ -63,7 +63,7 @@ async fn outputs_of_an_earlier_servers_run_reach_an_edited_cell() {
         notebook: Some("a.ipynb".into()),
         cell: Some(cell),
         source: "a = 1".to_owned(),
-        shown_before: None,
+        ..RunDetails::default()
     };
     file.machine.kernel.orphans.lock().unwrap().push(orphan(&details, 1).0);
     // As the program that a keeper starts: it has no recorder.
