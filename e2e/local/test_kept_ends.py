@@ -51,6 +51,11 @@ async def test_two_servers_take_turns_and_one_that_is_stopped_disturbs_nobody(ma
         cell_id, run = await start(one, f"{wait}\nshared = 1\nraise ValueError('of one')")
         # What waits for the run of another server is withdrawn, and that one goes on.
         _, withdrawn = await request(other, "print('never')")
+        queued = await other.call("get_run", run_id=withdrawn)
+        assert f"Queued behind cell 0 of bare (run {run})." in queued and "[QUEUED" in queued, queued
+        for tool in ("interrupt_kernel", "restart_notebook"):
+            refused = await other.call(tool)
+            assert "needs confirm=true" in refused and f"It would end cell 0 of bare (run {run})" in refused, refused
         assert "it has ended" in await other.call("interrupt_kernel", run_id=withdrawn)
         assert "[SKIPPED]" in await other.call("get_run", run_id=withdrawn)
         assert "STILL RUNNING" in await one.call("get_run", run_id=run)

@@ -2,10 +2,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use notebook::CellId;
+use notebook::{Cell, CellId, Output};
 use parking_lot::Mutex;
 use place::{Error, ErrorKind, NextStep, NotebookPath, RunDetails, RunId, RunState};
 
+use crate::outputs;
 use crate::run::Run;
 use crate::view::RunCell;
 
@@ -109,6 +110,17 @@ impl Journal {
     }
 }
 
+impl Journal {
+    /// All that the last run of a cell has shown, if the cell has only a part of it.
+    pub fn whole_outputs(&self, path: &NotebookPath, cell: &Cell) -> Option<Arc<[Output]>> {
+        let run = self.latest_of(path, cell.id()).filter(|run| run.state().is_over())?;
+        let outputs = run.cell_outputs();
+        let is_its =
+            run.view().execution_count == cell.execution_count() && outputs.len() == cell.output_count();
+        (is_its && outputs.iter().any(outputs::is_cut)).then_some(outputs)
+    }
+}
+
 impl Entries {
     fn make_room(&mut self) {
         while self.runs.len() > MAX_RUNS && self.runs.front().is_some_and(|run| run.state().is_over()) {
@@ -131,7 +143,6 @@ mod tests {
     use std::time::Duration;
 
     use kernel::{Event, Outcome};
-    use notebook::Output;
     use place::RunState;
 
     use super::*;

@@ -117,9 +117,13 @@ pub(crate) fn outputs(run: &Run) -> Option<Edit> {
     Some(Edit::SetOutputs { id: cell.id.clone(), outputs: cut(run.cell_outputs()), execution_count })
 }
 
+/// Whether a file gets only a part of this.
+pub(crate) fn is_cut(output: &Output) -> bool {
+    matches!(output, Output::Stream { text, .. } if text.len() > MAX_STREAM)
+}
+
 /// The outputs without the middle of streams that are so long that no program opens the file. The run has all of it.
 fn cut(outputs: Arc<[Output]>) -> Arc<[Output]> {
-    let is_cut = |output: &Output| matches!(output, Output::Stream { text, .. } if text.len() > MAX_STREAM);
     if !outputs.iter().any(is_cut) {
         return outputs;
     }

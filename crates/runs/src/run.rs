@@ -211,10 +211,9 @@ impl Run {
         last.unwrap_or_default()
     }
 
-    /// What a queued run waits for, and how long.
-    pub fn stage(&self) -> (String, Duration) {
-        let progress = self.progress.lock();
-        (progress.stage.0.clone(), progress.stage.1.elapsed())
+    /// How long a queued run has waited for what it waits for now.
+    pub fn waited(&self) -> Duration {
+        self.progress.lock().stage.1.elapsed()
     }
 
     /// Whether the kernel, or its keeper, has it: from then on only an interrupt stops it.

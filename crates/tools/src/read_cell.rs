@@ -40,7 +40,8 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let index = reference.index(|cell| context.session.find(opened.path(), &notebook, cell))?;
     let cell = &notebook.cells()[index];
     if let Some(output) = arguments.output {
-        let outputs = cell.outputs();
+        let whole = context.session.workspace().journal().whole_outputs(opened.path(), cell);
+        let outputs = whole.as_deref().map_or_else(|| cell.outputs(), Into::into);
         let more = |offset| more(&calls, cell.id(), output, offset);
         return paged(&merged(&outputs), output, offset, budget, &more);
     }

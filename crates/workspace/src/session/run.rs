@@ -273,20 +273,19 @@ impl Session {
 
     /// Why a run that is queued has not started, in a sentence.
     pub async fn reason_to_wait(&self, run: &Run) -> Option<String> {
-        let (stage, waited) = run.stage();
         let kernel = run.kernel().filter(|_| run.state() == RunState::Queued)?;
         let pending = self.workspace.runner().pending(&*kernel).await;
         let is_other = |pending: &&PendingRun| pending.details.run != *run.id();
         if let Some(ahead) = pending.first().filter(is_other) {
             return Some(format!("Queued behind {}.", self.described(ahead).await));
         }
-        let waited = waited.as_secs();
+        let waited = run.waited().as_secs();
         match kernel.description().state {
             KernelState::Busy => Some("Queued behind code of another client of the kernel.".to_owned()),
             KernelState::NotStarted | KernelState::Starting => {
-                Some(format!("The kernel is starting, for {waited} s ({stage})."))
+                Some(format!("The kernel is starting, and has not answered for {waited} s."))
             }
-            _ => Some(format!("The kernel has not answered for {waited} s ({stage}).")),
+            _ => Some(format!("The kernel has not answered for {waited} s.")),
         }
     }
 
