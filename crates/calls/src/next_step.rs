@@ -78,8 +78,8 @@ fn words(step: &NextStep) -> Cow<'static, str> {
             "Start this program with the server's address and password, or give connect_to_jupyter its address and token."
         }
         NextStep::Server(ServerStep::GiveCertificate) => {
-            "If a private authority signed the server's certificate, give the authority's certificate (PEM) with \
-             --ca-file."
+            "If the certificate is self-signed or a private authority signed it, give it or the authority's certificate (PEM) \
+             with --ca-file."
         }
         neutral => return neutral.to_string().into(),
     };

@@ -7,8 +7,8 @@ use std::time::{Duration, SystemTime};
 use connection::Secret;
 use place::ErrorKind;
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
-use reqwest::{Client, NoProxy, Proxy, RequestBuilder, redirect};
-use rest::Proxies;
+use reqwest::{Client, RequestBuilder, redirect};
+use rest::{Proxies, ServerProxy};
 use tokio::sync::OnceCell;
 
 use crate::api::Request;
@@ -19,6 +19,9 @@ use crate::{Google, LoginError, Next, Result};
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// Responses are a few thousand bytes, lists of machines some more.
 const MAX_BYTES: usize = 512 * 1024;
+
+/// Google's own clients send it to the API and to machines; other names are accepted.
+pub(crate) const CLIENT_AGENT: (&str, &str) = ("x-colab-client-agent", "cellbridge");
 
 /// A client for Google's servers.
 #[derive(Debug, Clone)]
@@ -34,6 +37,10 @@ impl Http {
     /// Contacts nothing.
     pub fn new(google: Google, proxies: &Proxies, agent: &str) -> Self {
         Self { google, proxies: proxies.clone(), agent: agent.to_owned(), client: Arc::default() }
+    }
+
+    pub fn google(&self) -> &Google {
+        &self.google
     }
 
     async fn client(&self) -> Result<&Client> {
@@ -54,8 +61,8 @@ impl Http {
         if self.google.is_on_loopback() {
             // Reading the system's certificates fails where there are none.
             client = client.tls_certs_only([]);
-        } else if let Some(proxy) = proxy(&self.proxies)? {
-            client = client.proxy(proxy);
+        } else if let Some(proxy) = self.proxy() {
+            client = client.proxy(proxy.client().map_err(|error| unavailable(&error.cause))?);
         }
         client.build().map_err(|_| {
             unavailable("The certificates of this system cannot be used, so Google cannot be reached.")
@@ -64,14 +71,16 @@ impl Http {
 
     pub(crate) async fn tokens(&self, grant: Grant, form: String, now: SystemTime) -> Result<Tokens> {
         let (status, body) = self.post(&self.google.token, form).await?;
-        tokens::read(grant, status, &body, now)
+        let tokens = tokens::read(grant, status, &body, now);
+        tracing::debug!(?grant, status, problem = ?tokens.as_ref().err(), "Google has answered a request for tokens");
+        tokens
     }
 
     /// Sends a form, and returns status and body.
     pub(crate) async fn post(&self, url: &str, form: String) -> Result<(u16, Vec<u8>)> {
         let request =
             self.client().await?.post(url).header(CONTENT_TYPE, "application/x-www-form-urlencoded");
-        receive(request.body(form)).await
+        self.receive(request.body(form)).await
     }
 
     /// Sends a request to the API, and returns status and body.
@@ -83,43 +92,41 @@ impl Http {
             .request(request.method.clone(), url)
             .bearer_auth(token.expose())
             .header(ACCEPT, "application/json")
-            // Google's own clients send it; other names are accepted.
-            .header("X-Colab-Client-Agent", "cellbridge");
+            .header(CLIENT_AGENT.0, CLIENT_AGENT.1);
         if let Some(body) = &request.body {
             builder = builder.header(CONTENT_TYPE, "application/json").body(body.clone());
         }
-        receive(builder).await
+        self.receive(builder).await
     }
-}
 
-async fn receive(request: RequestBuilder) -> Result<(u16, Vec<u8>)> {
-    let mut response = request.send().await.map_err(|error| failure(&error))?;
-    let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| failure(&error))? {
-        if body.len() + chunk.len() > MAX_BYTES {
-            let cause = "Google's response is far larger than expected.";
-            return Err(LoginError::of_google(ErrorKind::RemoteFailure, cause, Next::Repeat));
+    async fn receive(&self, request: RequestBuilder) -> Result<(u16, Vec<u8>)> {
+        let failure = |error: reqwest::Error| failure(&error, self.proxy());
+        let mut response = request.send().await.map_err(failure)?;
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(failure)? {
+            if body.len() + chunk.len() > MAX_BYTES {
+                let cause = "Google's response is far larger than expected.";
+                return Err(LoginError::of_google(ErrorKind::RemoteFailure, cause, Next::Repeat));
+            }
+            body.extend_from_slice(&chunk);
         }
-        body.extend_from_slice(&chunk);
+        Ok((response.status().as_u16(), body))
     }
-    Ok((response.status().as_u16(), body))
-}
 
-fn proxy(proxies: &Proxies) -> Result<Option<Proxy>> {
-    let Some(address) = proxies.https.as_deref().or(proxies.all.as_deref()) else { return Ok(None) };
-    // Its address may contain a password.
-    let proxy = Proxy::https(address)
-        .map_err(|_| unavailable("The address of the proxy for https connections cannot be used."))?;
-    Ok(Some(proxy.no_proxy(proxies.no_proxy.as_deref().and_then(NoProxy::from_string))))
+    /// The same for all of Google's servers.
+    fn proxy(&self) -> Option<ServerProxy<'_>> {
+        self.proxies.for_server(&self.google.api.parse().ok()?)
+    }
 }
 
 fn unavailable(cause: &str) -> LoginError {
     LoginError::of_person(ErrorKind::Unavailable, cause, Next::Repeat)
 }
 
-fn failure(error: &reqwest::Error) -> LoginError {
+fn failure(error: &reqwest::Error, proxy: Option<ServerProxy<'_>>) -> LoginError {
+    let way = proxy.map(|proxy| format!(" through the proxy {proxy}")).unwrap_or_default();
     if error.is_timeout() {
-        let cause = format!("Google did not answer within {} s.", TIMEOUT.as_secs());
+        let cause = format!("Google did not answer{way} within {} s.", TIMEOUT.as_secs());
         return LoginError::of_google(ErrorKind::Timeout, cause, Next::Repeat);
     }
     let mut source = error.source();
@@ -127,6 +134,6 @@ fn failure(error: &reqwest::Error) -> LoginError {
         source = Some(inner);
     }
     let reason = source.map_or_else(|| "the connection failed".to_owned(), ToString::to_string);
-    let cause = format!("Google cannot be reached: {reason}.");
+    let cause = format!("Google cannot be reached{way}: {reason}.");
     LoginError::of_google(ErrorKind::Disconnected, cause, Next::Repeat)
 }

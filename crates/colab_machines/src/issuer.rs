@@ -13,6 +13,7 @@ use tokio::sync::Mutex;
 use crate::access::EARLY;
 use crate::api::{Connection, MachineId};
 use crate::failure::Failure;
+use crate::http::CLIENT_AGENT;
 use crate::ledger::Ledger;
 use crate::refusal::Code;
 use crate::requests::Api;
@@ -164,6 +165,10 @@ fn is_younger(time: SystemTime, now: SystemTime, age: Duration) -> bool {
 impl TokenIssuer for Issuer {
     fn header(&self) -> &'static str {
         "x-colab-runtime-proxy-token"
+    }
+
+    fn client(&self) -> (&'static str, &'static str) {
+        CLIENT_AGENT
     }
 
     fn token(&self) -> BoxFuture<'_, Result<Secret, RestError>> {

@@ -157,7 +157,8 @@ fn refusal(grant: Grant, status: u16, error: Option<&str>) -> LoginError {
 /// 3.1.3.7 of `OpenID` Connect Core).
 fn account(id_token: &str) -> Option<String> {
     let claims = URL_SAFE_NO_PAD.decode(id_token.split('.').nth(1)?).ok()?;
-    serde_json::from_slice::<Identity>(&claims).ok()?.email.filter(|email| email.len() <= 254)
+    let email = serde_json::from_slice::<Identity>(&claims).ok()?.email?;
+    Some(rest::safe(&email)).filter(|email| email.len() <= 254)
 }
 
 #[cfg(test)]

@@ -38,9 +38,9 @@ impl fmt::Display for NextStep {
             Self::GiveAddress => f.write_str("Start a server, or give the address of a running one."),
             Self::GiveToken { obtain } => write!(f, "{obtain} Then give it as this server's token."),
             Self::GivePassword => f.write_str("Give the server's address and password."),
-            Self::GiveCertificate => f.write_str(
-                "Give the certificate (PEM) of the authority that signed the server's certificate.",
-            ),
+            Self::GiveCertificate => {
+                f.write_str("Give the server's certificate (PEM), or that of the authority that signed it.")
+            }
         }
     }
 }

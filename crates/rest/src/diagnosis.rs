@@ -7,9 +7,9 @@ use reqwest::StatusCode;
 use url::Url;
 
 pub use message::safe;
-use message::{IS_MISSING, IS_REFUSED, detail, is_json};
-pub(crate) use message::{is_page, message};
-pub(crate) use transport::{innermost, of_transport, timed_out};
+use message::{IS_MISSING, IS_REFUSED, detail};
+pub(crate) use message::{is_json, is_page, message};
+pub(crate) use transport::{beyond_proxy, innermost, of_proxy, of_transport, timed_out};
 
 use crate::address::origin_and_path;
 use crate::hub::address::HubServer;
@@ -221,7 +221,9 @@ fn of_denial(request: &FailedRequest<'_>, message: &str) -> RestError {
         NextStep::GiveToken { obtain: hub.as_ref().map_or(FROM_LOG.into(), |hub| hub.make_token().into()) };
     let detail = detail(Some(message), &IS_REFUSED);
     let cause = match request.authentication {
-        Authentication::None => format!("{server} requires a token, and none was given{detail}."),
+        Authentication::None => {
+            format!("{server} requires a token or a password, and none was given{detail}.")
+        }
         Authentication::Token if hub.is_some() => {
             format!("{server} does not accept the token, or its scopes do not allow this{detail}.")
         }

@@ -118,7 +118,7 @@ impl Server {
                 if event.failed {
                     return Err(RestError::new(
                         Kind::Server,
-                        format!("{} could not be started: {}", hub.title(), event.message),
+                        format!("{} could not be started: {}", hub.title(), diagnosis::safe(&event.message)),
                         format!("See {} or the Hub's log for the reason.", hub.home()),
                     ));
                 }
@@ -150,9 +150,10 @@ fn starts(scope: &str, hub: &HubServer) -> bool {
 }
 
 fn line(report: &Report) -> String {
+    let message = diagnosis::safe(&report.message);
     match report.progress {
-        Some(progress) => format!("{progress:.0} %: {}", report.message),
-        None => report.message.clone(),
+        Some(progress) => format!("{progress:.0} %: {message}"),
+        None => message,
     }
 }
 

@@ -7,6 +7,7 @@ mod address;
 mod api;
 mod auth;
 mod body;
+mod certificates;
 mod client;
 mod diagnosis;
 pub mod discovery;
@@ -14,6 +15,7 @@ mod error;
 pub mod hub;
 mod options;
 mod path;
+mod proxy;
 mod random;
 mod request;
 mod sender;
@@ -36,6 +38,7 @@ pub use connection::{NextStep, Secret};
 pub use diagnosis::safe;
 pub use error::{Kind, RestError, Result};
 pub use options::{Credentials, Options, PrivateSocket, Proxies};
+pub use proxy::ServerProxy;
 pub use server::Server;
 
 #[cfg(test)]

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use connection::NetworkTimeout;
+use url::Url;
 
-use crate::{Forwarded, Secret, TokenIssuer};
+use crate::{Forwarded, Secret, ServerProxy, TokenIssuer};
 
 /// How long a connection may take, including TLS and proxy.
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -42,6 +43,13 @@ pub struct Options {
     pub network_timeout: NetworkTimeout,
 }
 
+impl Options {
+    /// The proxy for the server at `base`.
+    pub(crate) fn proxy(&self, base: &Url) -> Option<ServerProxy<'_>> {
+        if self.private_socket.is_some() { None } else { self.proxies.for_server(base) }
+    }
+}
+
 /// Where the server in whose process we run listens for us alone.
 #[derive(Debug, Clone)]
 pub enum PrivateSocket {
@@ -52,7 +60,7 @@ pub enum PrivateSocket {
     Port(Secret),
 }
 
-/// Proxies, as in `HTTP_PROXY` and its siblings. Loopback addresses never use one.
+/// Proxies, as in `HTTP_PROXY` and its siblings. Servers of this machine never use one.
 #[derive(Clone, Default)]
 pub struct Proxies {
     /// For `http:` addresses.

@@ -115,7 +115,10 @@ impl Sender {
             Credentials::Token(token) => builder.header(AUTHORIZATION, authorization(token.expose())?),
             Credentials::Forwarded(forwarded) => builder.headers(forwarded.headers()),
             Credentials::Issued(issuer) => match &*self.issued.lock() {
-                Some(token) => builder.header(issuer.header(), sensitive(token.expose())?),
+                Some(token) => {
+                    let (name, value) = issuer.client();
+                    builder.header(issuer.header(), sensitive(token.expose())?).header(name, value)
+                }
                 None => builder,
             },
             Credentials::None | Credentials::Password(_) => match self.xsrf() {
@@ -139,7 +142,11 @@ impl Sender {
             Ok(Ok(response)) => Ok(response),
             Ok(Err(error)) => {
                 let broke = error.is_request() && !error.is_connect() && !error.is_timeout();
-                Err(Failure { error: diagnosis::of_transport(error, &self.base), broke })
+                let error = match self.options.proxy(&self.base) {
+                    Some(proxy) => diagnosis::of_proxy(proxy, error, &self.base),
+                    None => diagnosis::of_transport(error, &self.base),
+                };
+                Err(Failure { error, broke })
             }
             Err(_) => Err(diagnosis::timed_out(&self.base, timeout).into()),
         }

@@ -4,6 +4,8 @@ use futures_util::future::BoxFuture;
 use reqwest::header::LOCATION;
 use reqwest::{Response, StatusCode};
 
+use crate::auth::login::visit_login;
+use crate::body;
 use crate::diagnosis::{self, Authentication, FailedRequest, FailedResponse};
 use crate::request::Request;
 use crate::sender::Sender;
@@ -20,6 +22,17 @@ pub(crate) fn explain<'s>(
         let location =
             response.headers().get(LOCATION).and_then(|value| value.to_str().ok()).map(str::to_owned);
         let body = sender.read_failure(response).await;
+        if let Some(proxy) = sender.options.proxy(&sender.base)
+            && matches!(status.as_u16(), 407 | 502..=504)
+            && !diagnosis::is_json(&body)
+        {
+            return diagnosis::beyond_proxy(
+                Kind::Unreachable,
+                proxy,
+                &format!("status {status}"),
+                &sender.base,
+            );
+        }
         let request = FailedRequest { base: &sender.base, authentication: sender.authentication(), subject };
         let error = diagnosis::of_response(
             &request,
@@ -34,9 +47,19 @@ pub(crate) fn explain<'s>(
 /// For `https://h/user/ada/`, `GET https://h/hub/api/user` responds 200 to a token that the Hub knows: then the token
 /// lacks the scope `access:servers!user=ada`. It responds 403 to an unknown or expired token.
 async fn explain_denial(sender: &Sender, denial: RestError) -> RestError {
-    let Some(hub) = sender.hub().filter(|_| sender.authentication() == Authentication::Token) else {
-        return denial;
+    let is_with_token = sender.authentication() == Authentication::Token;
+    let Some(hub) = sender.hub() else {
+        let is_asked = is_with_token || sender.authentication() == Authentication::None;
+        return if is_asked && has_password_only(sender).await {
+            let cause = format!("{} This server has a password.", denial.cause);
+            RestError { cause, next: NextStep::GivePassword, ..denial }
+        } else {
+            denial
+        };
     };
+    if !is_with_token {
+        return denial;
+    }
     let request = Request::get("hub/api/user", "owner of the token");
     let Ok(url) = hub.url(&request.path) else { return denial };
     match sender.attempt(&request, url).await.map(|response| response.status()) {
@@ -55,4 +78,12 @@ async fn explain_denial(sender: &Sender, denial: RestError) -> RestError {
         ),
         _ => denial,
     }
+}
+
+/// Whether the server's login page (`login.html` of Jupyter Server) takes a password and no token.
+async fn has_password_only(sender: &Sender) -> bool {
+    let Ok(page) = visit_login(sender).await else { return false };
+    let page = sender.read_body(page, body::MAX_FAILURE_BYTES).await.unwrap_or_default();
+    let page = String::from_utf8_lossy(&page);
+    page.contains("Password:") && !page.contains("or token:")
 }

@@ -11,6 +11,9 @@ pub trait TokenIssuer: fmt::Debug + Send + Sync {
     /// The header that carries the token, in lower case.
     fn header(&self) -> &'static str;
 
+    /// The header that names this program to the proxy, and its value.
+    fn client(&self) -> (&'static str, &'static str);
+
     /// A token that is valid for at least some minutes.
     fn token(&self) -> BoxFuture<'_, Result<Secret>>;
 

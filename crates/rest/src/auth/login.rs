@@ -98,7 +98,7 @@ async fn renew(sender: &Sender, issuer: &dyn TokenIssuer, refused: &Secret) -> R
     Ok(true)
 }
 
-async fn visit_login(sender: &Sender) -> Result<reqwest::Response> {
+pub(crate) async fn visit_login(sender: &Sender) -> Result<reqwest::Response> {
     let request = Request::get("login", "login page");
     sender.attempt(&request, sender.url("login")?).await
 }

@@ -1,5 +1,6 @@
 //! What a server writes about a failure, as part of our message.
 
+use notebook::one_line;
 use serde::Deserialize;
 
 /// Longer messages of a server are cut, in characters.
@@ -32,21 +33,16 @@ pub(crate) fn message(body: &[u8]) -> Option<String> {
     (!message.is_empty()).then(|| message.to_owned())
 }
 
-/// One short line of what a server has written, without control characters, characters that reorder the line, and secrets in URLs.
+/// One short line of what a server has written, with hidden characters as escapes and without secrets in URLs.
 pub fn safe(text: &str) -> String {
-    let is_harmless = |char: char| {
-        !char.is_control()
-            && !matches!(char, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
-    };
     let words = text.split_whitespace().map(|word| {
         let secret = ["token=", "password=", "Authorization:"]
             .iter()
             .find_map(|name| Some(word.find(name)? + name.len()));
-        word[..secret.unwrap_or(word.len())].chars().filter(|char| is_harmless(*char)).collect::<String>()
-            + if secret.is_some() { "…" } else { "" }
+        word[..secret.unwrap_or(word.len())].to_owned() + if secret.is_some() { "…" } else { "" }
     });
-    let line = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
-    line.chars().take(MAX_MESSAGE).collect()
+    let line = words.collect::<Vec<_>>().join(" ");
+    one_line(&line).chars().take(MAX_MESSAGE).collect()
 }
 
 /// What a message adds to the status: nothing if it only repeats it.
@@ -64,7 +60,7 @@ pub(super) fn detail(message: Option<&str>, repeats: &[&str]) -> String {
     }
 }
 
-pub(super) fn is_json(body: &[u8]) -> bool {
+pub(crate) fn is_json(body: &[u8]) -> bool {
     body.trim_ascii_start().first() == Some(&b'{')
 }
 

@@ -8,8 +8,36 @@ use rustls::CertificateError;
 use url::Url;
 
 use crate::address::origin_and_path;
+use crate::certificates::is_of_authority;
 use crate::options::CONNECT_TIMEOUT;
-use crate::{Kind, NextStep, RestError};
+use crate::{Kind, NextStep, RestError, ServerProxy};
+
+/// Explains why a request to the server at `url` got no further than to its proxy.
+pub(crate) fn of_proxy(proxy: ServerProxy<'_>, error: reqwest::Error, url: &Url) -> RestError {
+    let error = error.without_url();
+    if certificate_problem(&error).is_some() {
+        return of_transport(error, url);
+    }
+    let (kind, reason) = if error.is_timeout() {
+        (Kind::Timeout, "no answer in time".to_owned())
+    } else {
+        (Kind::Unreachable, innermost(&error))
+    };
+    beyond_proxy(kind, proxy, &reason, url).with_source(error)
+}
+
+/// The server at `url` is not reached through its proxy.
+pub(crate) fn beyond_proxy(kind: Kind, proxy: ServerProxy<'_>, reason: &str, url: &Url) -> RestError {
+    RestError::new(
+        kind,
+        format!("{} is not reached through the proxy {proxy}: {reason}.", origin_and_path(url)),
+        format!(
+            "Correct or unset {}, or add {} to NO_PROXY.",
+            proxy.variable,
+            url.host_str().unwrap_or("the server's host")
+        ),
+    )
+}
 
 /// Explains why the server at `url` sent no response.
 pub(crate) fn of_transport(error: reqwest::Error, url: &Url) -> RestError {
@@ -101,6 +129,7 @@ fn certificate_problem(error: &(dyn Error + 'static)) -> Option<(String, NextSte
     }
     let rustls::Error::InvalidCertificate(problem) = chain(error).find_map(inside)? else { return None };
     Some(match problem {
+        problem if is_of_authority(problem) => ("it is self-signed".to_owned(), NextStep::GiveCertificate),
         CertificateError::UnknownIssuer => ("its issuer is unknown".to_owned(), NextStep::GiveCertificate),
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
             (problem.to_string(), "Use the host name of the server's certificate in the address.".into())

@@ -4,8 +4,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::*;
-use crate::testing::{Fake, client, reply};
-use crate::{ContentsQuery, Proxies, Secret};
+use crate::testing::{Fake, Seen, client, reply};
+use crate::{ContentsQuery, NextStep, Proxies, Secret};
 
 const ENTRY: &str = r#"{"path":"x.ipynb","type":"notebook"}"#;
 
@@ -326,4 +326,49 @@ async fn a_negative_count_of_connections_is_unknown() {
     let fake = Fake::new(|_| reply(200, &[], KERNELS)).await;
     let counts: Vec<_> = fake.client("").kernels().await.unwrap().iter().map(|it| it.connections).collect();
     assert_eq!(counts, [None, Some(2)]);
+}
+
+#[tokio::test]
+async fn a_server_with_a_password_asks_for_it() {
+    for (label, next) in [
+        ("Password:", NextStep::GivePassword),
+        ("Password or token:", NextStep::GiveToken { obtain: TOKEN.into() }),
+    ] {
+        let fake = Fake::new(move |seen: &Seen| match seen.uri.path() {
+            "/login" => reply(200, &[], format!("<label>{label}</label>")),
+            _ => reply(403, &[], r#"{"message":"Forbidden"}"#),
+        })
+        .await;
+        let error = client(&fake.base, Credentials::None).version().await.unwrap_err();
+        assert!(error.cause.contains("requires a token or a password"), "{error}");
+        assert_eq!(error.next, next, "{label}");
+    }
+}
+
+/// The next step for a server that has a token.
+const TOKEN: &str = "Take the token from the server's log or from `jupyter server list`.";
+
+/// A client of a server behind this proxy.
+fn behind(proxy: &str) -> Server {
+    let proxies = Proxies { http: Some(proxy.to_owned()), ..Proxies::default() };
+    let options = Options { proxies, ..Options::default() };
+    Server::new(&Address::parse("http://192.0.2.1:8888/").unwrap(), Credentials::None, &options).unwrap()
+}
+
+#[tokio::test]
+async fn a_broken_proxy_is_named_instead_of_the_server() {
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let failing = Fake::new(|_: &Seen| reply(502, &[], "<html>Bad Gateway</html>")).await;
+    let failing = failing.base.trim_end_matches('/').replace("//", "//ada:hush@");
+    for proxy in [format!("http://{closed}"), failing, "http://proxy.invalid:1".to_owned()] {
+        let error = behind(&proxy).version().await.unwrap_err();
+        let name = proxy.rsplit(['@', '/']).next().unwrap();
+        let said = format!("http://192.0.2.1:8888 is not reached through the proxy {name} (HTTP_PROXY): ");
+        assert!(error.cause.starts_with(&said), "{error}");
+        assert!(
+            error.next.to_string().contains("add 192.0.2.1 to NO_PROXY")
+                && !error.to_string().contains("hush"),
+            "{error}"
+        );
+    }
 }

@@ -15,6 +15,7 @@ use tungstenite::Message as Frame;
 use super::dial::Socket;
 use super::frame::Dialect;
 use kernel::messages::{Channel, Message};
+use notebook::one_line;
 
 /// A message for the kernel: its channel and its parts.
 pub(super) type Parts = (Channel, [Bytes; 4]);
@@ -91,7 +92,7 @@ impl KernelSocket {
                 // Nothing follows; the connection itself may stay open for a while.
                 Frame::Close(close) => {
                     let why = close.map(|close| close.to_string()).unwrap_or_default();
-                    return Poll::Ready(Err(format!("the server closed it: {why}")));
+                    return Poll::Ready(Err(format!("the server closed it: {}", one_line(&why))));
                 }
                 // `tungstenite` answers pings itself (RFC 6455, 5.5.2). Pongs get no pong, or two such ends would never stop.
                 Frame::Ping(_) | Frame::Pong(_) | Frame::Frame(_) => continue,

@@ -136,6 +136,10 @@ struct Counting {
 }
 
 impl TokenIssuer for Counting {
+    fn client(&self) -> (&'static str, &'static str) {
+        ("x-client", "tests")
+    }
+
     fn header(&self) -> &'static str {
         "x-proxy-token"
     }
