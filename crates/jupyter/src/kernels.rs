@@ -150,7 +150,7 @@ impl Kernels {
                 self.unattached(Some(folder(&notebook)), &request).await
             }
             Some(notebook) => self.for_notebook(notebook, &request).await,
-            None => self.unattached(None, &request).await,
+            None => self.unattached(self.prefix.root(), &request).await,
         }
     }
 

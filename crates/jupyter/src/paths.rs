@@ -29,6 +29,11 @@ impl Prefix {
         Self { shown, root }
     }
 
+    /// The folder of the server that paths start from, unless it is the server's own root.
+    pub(crate) fn root(&self) -> Option<&'static str> {
+        Some(self.root).filter(|root| !root.is_empty())
+    }
+
     pub(crate) fn as_str(&self) -> &str {
         &self.shown
     }
@@ -66,8 +71,7 @@ impl Prefix {
                 NextStep::ListFiles,
             ));
         }
-        let root = Some(self.root).filter(|root| !root.is_empty());
-        Ok(root.into_iter().chain(parts).collect::<Vec<_>>().join("/"))
+        Ok(self.root().into_iter().chain(parts).collect::<Vec<_>>().join("/"))
     }
 
     /// Like `strip`, for the path of a notebook.

@@ -71,6 +71,11 @@ impl RestError {
         Self { source: Some(Arc::new(source)), ..self }
     }
 
+    /// Whether the server may not support the request. A program in front of it may answer with any of these.
+    pub(crate) fn is_unsupported(&self) -> bool {
+        matches!(self.kind, Kind::Unsupported | Kind::Refused | Kind::NotFound | Kind::Server)
+    }
+
     /// Whether the same request may succeed later without anybody's help.
     pub fn is_transient(&self) -> bool {
         matches!(self.kind, Kind::Unreachable | Kind::Timeout | Kind::Starting)

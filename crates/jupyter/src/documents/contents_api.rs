@@ -6,10 +6,11 @@ mod recover;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use notebook::{Edit, Notebook};
+use parking_lot::Mutex;
 use place::{CachedVersion, Content, Error, NotebookStore, Replaced};
 use rest::{ContentsQuery, Entry, Server};
 use tokio::sync::OnceCell;
@@ -18,8 +19,10 @@ use crate::failure;
 use crate::server_handle::ServerHandle;
 use recover::{Found, Recovered};
 
-/// How old the last comparison with the file may be when it is replaced.
+/// How old the server's last answer about the file may be when it is replaced.
 const FRESH: Duration = Duration::from_millis(50);
+/// The same on a machine, also for reading: its requests travel far, and no other program edits there.
+const FRESH_ON_MACHINE: Duration = Duration::from_millis(300);
 
 const NOTICE: &str = "This server has no real-time collaboration: a person who has the notebook open sees \
     changes only after reloading it, and may be asked whether to overwrite them. Install jupyter-collaboration on the \
@@ -42,6 +45,8 @@ pub(crate) struct ContentsStore {
     path: String,
     /// The file, if we live in the server's process and can read it.
     file: OnceCell<Option<PathBuf>>,
+    /// The server's last answer about the file.
+    answered: Mutex<Option<Instant>>,
 }
 
 /// Identifies one content of the file.
@@ -68,7 +73,12 @@ impl Version {
 
 impl ContentsStore {
     pub(crate) fn new(handle: Arc<ServerHandle>, path: String) -> Self {
-        Self { handle, path, file: OnceCell::new() }
+        Self { handle, path, file: OnceCell::new(), answered: Mutex::default() }
+    }
+
+    fn is_fresh(&self) -> bool {
+        let limit = if self.handle.machine.is_some() { FRESH_ON_MACHINE } else { FRESH };
+        self.answered.lock().is_some_and(|answered| answered.elapsed() <= limit)
     }
 
     async fn meta(&self) -> Result<Version, Error> {
@@ -84,7 +94,9 @@ impl ContentsStore {
             let path = path.clone();
             async move { server.contents(&path, want).await }
         });
-        request.await.map_err(|error| self.failure(error))
+        let entry = request.await.map_err(|error| self.failure(error))?;
+        *self.answered.lock() = Some(Instant::now());
+        Ok(entry)
     }
 
     async fn write(&self, text: Bytes) -> rest::Result<Version> {
@@ -128,7 +140,10 @@ impl NotebookStore for ContentsStore {
         if let Some(file) = self.file().await {
             return self.read_notebook_file(file, is_known).await;
         }
-        if known.is_some() {
+        if let Some(known) = known {
+            if self.handle.machine.is_some() && self.is_fresh() {
+                return Ok(Content::Unchanged { version: known.version.clone() });
+            }
             let version = self.meta().await?;
             if is_known(&version) {
                 return Ok(Content::Unchanged { version });
@@ -155,7 +170,8 @@ impl NotebookStore for ContentsStore {
         }
         // As late as possible: the server cannot compare and write in one step.
         let text = text(&edited)?;
-        if current.checked.elapsed() > FRESH && !self.meta().await?.is_same(&current.version) {
+        if !self.is_fresh() && !self.meta().await?.is_same(&current.version) {
+            *self.answered.lock() = None;
             return Ok(Replaced::Conflict);
         }
         let written = match self.write(text).await {
@@ -172,6 +188,7 @@ impl NotebookStore for ContentsStore {
         self.keep_copy(&edited).await;
         let version = self.meta().await?;
         if version.modified != written.modified {
+            *self.answered.lock() = None;
             return Ok(Replaced::Race);
         }
         Ok(Replaced::Written { notebook: edited, version })

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::future::ready;
 use std::sync::{Arc, OnceLock, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -239,10 +239,14 @@ impl Document for ServerDocument {
     }
 
     fn snapshot(&self) -> Future<'_, Notebook> {
-        async {
+        self.snapshot_since(Instant::now())
+    }
+
+    fn snapshot_since(&self, since: Instant) -> Future<'_, Notebook> {
+        async move {
             match self.backend().await? {
                 Backend::Live(room) => room.snapshot().await,
-                Backend::ContentsApi(stored) => stored.snapshot().await,
+                Backend::ContentsApi(stored) => stored.snapshot_since(since).await,
             }
         }
         .boxed()

@@ -4,6 +4,8 @@
 
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use reqwest::Method;
 use serde::Deserialize;
@@ -36,6 +38,8 @@ pub enum ContentsQuery {
     /// to parse a notebook, it replaces the file by an older copy (`_read_notebook` in
     /// `jupyter_server/services/contents/fileio.py`).
     Text,
+    /// A file's bytes.
+    Bytes,
 }
 
 /// The type of an entry.
@@ -93,6 +97,8 @@ struct Model<'a> {
     hash: Option<String>,
     #[serde(default)]
     hash_algorithm: Option<String>,
+    #[serde(default)]
+    format: Option<String>,
     #[serde(borrow, default)]
     content: Option<&'a RawValue>,
     #[serde(default)]
@@ -109,6 +115,7 @@ impl Server {
             ContentsQuery::Attributes => "content=0",
             ContentsQuery::Notebook => "type=notebook&content=1&hash=1",
             ContentsQuery::Text => "type=file&format=text&content=1",
+            ContentsQuery::Bytes => "type=file&format=base64&content=1",
         };
         let entry = self.read(path, want, query).await;
         match entry {
@@ -125,7 +132,7 @@ impl Server {
     async fn read(&self, path: &str, want: ContentsQuery, query: &str) -> Result<Entry> {
         let subject = format!("{path:?}");
         let mut request = Request::get(format!("api/contents/{}?{query}", path::file(path)?), &subject);
-        if matches!(want, ContentsQuery::Notebook | ContentsQuery::Text) {
+        if matches!(want, ContentsQuery::Notebook | ContentsQuery::Text | ContentsQuery::Bytes) {
             request = request.limit(body::MAX_NOTEBOOK_BYTES);
         }
         let body = self.ask(&request).await?;
@@ -171,23 +178,27 @@ impl Server {
             Err(error) => return Err(error),
         }
         let temporary = temporary(path)?;
-        let saved = self.save(&temporary, content, &format!("{path:?}")).await;
+        let subject = format!("{path:?}");
+        let saved = self.save(&temporary, content.clone(), &subject).await;
         let named = match saved {
             Ok(_) => self.rename(&temporary, path).await,
             Err(error) => Err(error),
         };
-        match named {
-            Ok(entry) => Ok(entry),
-            Err(error) => {
-                // If the disk is full, a part of the file may exist.
-                if let Err(error) = self.delete(&temporary).await {
-                    tracing::debug!(
-                        cause = error.cause,
-                        "cannot delete the temporary file of a new notebook"
-                    );
-                }
-                Err(if error.kind == Kind::Conflict { taken() } else { error })
-            }
+        let Err(error) = named else { return named };
+        // If the disk is full, a part of the file may exist.
+        self.discard(&temporary).await;
+        match error.kind {
+            Kind::Conflict => Err(taken()),
+            // The server renames nothing.
+            Kind::Unsupported => self.save(path, content, &subject).await,
+            _ => Err(error),
+        }
+    }
+
+    /// Deletes what nobody needs; what is left then is only untidy.
+    pub(super) async fn discard(&self, path: &str) {
+        if let Err(error) = self.delete(path).await {
+            tracing::debug!(cause = error.cause, "cannot delete a temporary file from the server");
         }
     }
 
@@ -211,6 +222,7 @@ impl Server {
         let read = || -> serde_json::Result<Entry> {
             let model: Model<'_> = serde_json::from_slice(body)?;
             let content = model.content.map(|raw| body.slice_ref(raw.get().as_bytes()));
+            let is_base64 = model.format.as_deref() == Some("base64");
             let entry = model.into_entry();
             match (entry.kind, content) {
                 (EntryKind::Directory, Some(content)) => {
@@ -220,7 +232,9 @@ impl Server {
                 (EntryKind::Notebook, content) => Ok(Entry { content, ..entry }),
                 (EntryKind::File, Some(content)) => {
                     let text: Option<String> = serde_json::from_slice(&content).ok();
-                    Ok(Entry { content: text.map(Bytes::from), ..entry })
+                    let bytes =
+                        text.and_then(|text| if is_base64 { decode(&text) } else { Some(text.into()) });
+                    Ok(Entry { content: bytes, ..entry })
                 }
                 (_, _) => Ok(entry),
             }
@@ -251,6 +265,12 @@ impl Model<'_> {
             message: self.message,
         }
     }
+}
+
+/// Jupyter writes lines.
+fn decode(base64: &str) -> Option<Bytes> {
+    let base64: Vec<u8> = base64.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    STANDARD.decode(base64).ok().map(Bytes::from)
 }
 
 /// A random path in the same folder: `a/x-1f2e3d4c.ipynb` for `a/x.ipynb`.

@@ -4,6 +4,9 @@
 //! string. Uploads use the chunks of the contents API (`LargeFileManager` in
 //! `jupyter_server/services/contents/largefilemanager.py`): chunk 1 creates the file, further ones are appended, and
 //! chunk -1 is the last.
+//!
+//! On a Colab machine, another program serves files (`colab-fileshim.py`), which Google's clients ask for one file in one request. Where
+//! a server refuses `files/`, chunks or a rename, that is done here, too.
 
 use std::time::Duration;
 
@@ -33,6 +36,15 @@ pub struct Download {
     pub pieces: BoxStream<'static, Result<Bytes>>,
 }
 
+/// Whether the server appends chunks.
+#[derive(PartialEq, Eq)]
+enum Appends {
+    Unknown,
+    Yes,
+    /// The whole file is sent in one request.
+    No,
+}
+
 /// A file that is being uploaded, under a temporary name until all of it is there. Dropped before that, it is deleted
 /// from the server.
 pub struct Upload {
@@ -41,6 +53,9 @@ pub struct Upload {
     temporary: String,
     /// What has not been sent yet: never empty after the first byte, since the last chunk is marked.
     buffer: BytesMut,
+    /// What was sent, until it is clear whether the server appends chunks.
+    unproven: BytesMut,
+    appends: Appends,
     /// The number of chunks that were sent.
     chunks: i64,
     sent: u64,
@@ -59,9 +74,21 @@ impl Server {
         let response = self.send(&request).await?;
         if !response.status().is_success() {
             self.check_hub(response.status()).await?;
-            return Err(explain(self.sender(), &subject, response).await);
+            let error = explain(self.sender(), &subject, response).await;
+            let whole = if error.is_unsupported() { self.bytes(path).await.ok() } else { None };
+            let whole = whole.ok_or(error)?;
+            let size = u64::try_from(whole.len()).ok();
+            return Ok(Download { size, pieces: stream::iter([Ok(whole)]).boxed() });
         }
         Ok(Download { size: response.content_length(), pieces: self.pieces(response) })
+    }
+
+    /// A file in one response of the contents API.
+    async fn bytes(&self, path: &str) -> Result<Bytes> {
+        let content = self.contents(path, ContentsQuery::Bytes).await?.content;
+        content.ok_or_else(|| {
+            RestError::new(Kind::Malformed, "The server sent no content.", "Copy the file by other means.")
+        })
     }
 
     fn pieces(&self, response: Response) -> BoxStream<'static, Result<Bytes>> {
@@ -88,6 +115,8 @@ impl Server {
             path,
             temporary,
             buffer: BytesMut::new(),
+            unproven: BytesMut::new(),
+            appends: Appends::Unknown,
             chunks: 0,
             sent: 0,
             chunk: None,
@@ -101,29 +130,59 @@ impl Upload {
     /// Sends what fills whole chunks, and keeps the rest.
     pub async fn append(&mut self, bytes: &[u8]) -> Result<()> {
         self.buffer.extend_from_slice(bytes);
-        while self.buffer.len() > CHUNK {
+        while self.appends != Appends::No && self.buffer.len() > CHUNK {
             let chunk = self.buffer.split_to(CHUNK);
             self.chunks += 1;
-            self.put(&chunk, Some(self.chunks)).await?;
+            self.put_chunk(&chunk, self.chunks).await?;
         }
         Ok(())
+    }
+
+    /// Sends a chunk. If the server does not append chunks, everything returns to the buffer.
+    async fn put_chunk(&mut self, chunk: &[u8], number: i64) -> Result<()> {
+        let sent = self.put(chunk, Some(number)).await;
+        if self.appends == Appends::Yes {
+            return sent;
+        }
+        self.unproven.extend_from_slice(chunk);
+        let is_stored = match sent {
+            // Any server stores the first one.
+            Ok(()) if number == 1 => return Ok(()),
+            Ok(()) => self.stored().await? == Some(self.sent),
+            Err(error) if error.is_unsupported() => false,
+            Err(error) => return Err(error),
+        };
+        let unproven = std::mem::take(&mut self.unproven);
+        if is_stored {
+            self.appends = Appends::Yes;
+        } else {
+            let rest = std::mem::replace(&mut self.buffer, unproven);
+            self.buffer.unsplit(rest);
+            (self.appends, self.chunks, self.sent) = (Appends::No, 0, 0);
+        }
+        Ok(())
+    }
+
+    /// How many bytes the server has stored, if it reports that.
+    async fn stored(&self) -> Result<Option<u64>> {
+        Ok(self.server.contents(&self.temporary, ContentsQuery::Attributes).await?.size)
     }
 
     /// Sends the rest, checks that all of it arrived, and gives the file its name. A file of that name is replaced if
     /// `replaces` says so; otherwise this fails with `Kind::Conflict`.
     pub async fn finish(mut self, replaces: bool) -> Result<()> {
-        let rest = self.buffer.split();
-        let number = (self.chunks > 0).then_some(-1);
-        self.put(&rest, number).await?;
-        let stored = self.server.contents(&self.temporary, ContentsQuery::Attributes).await?.size;
-        if stored.is_some_and(|stored| stored != self.sent) {
+        if self.chunks > 0 {
+            let last = self.buffer.split();
+            self.put_chunk(&last, -1).await?;
+        }
+        if self.chunks == 0 {
+            let whole = self.buffer.split();
+            self.put(&whole, None).await?;
+        }
+        if self.stored().await?.is_some_and(|stored| stored != self.sent) {
             return Err(RestError::new(
                 Kind::Unsupported,
-                format!(
-                    "The server stored {} of the {} bytes: it does not accept files in chunks.",
-                    stored.unwrap_or_default(),
-                    self.sent
-                ),
+                format!("The server did not store all of the {} bytes.", self.sent),
                 "Copy the file to the server by other means.",
             ));
         }
@@ -141,20 +200,8 @@ impl Upload {
     }
 
     async fn put(&mut self, chunk: &[u8], number: Option<i64>) -> Result<()> {
-        let (server, subject) = (self.server.clone(), format!("{:?}", self.path));
-        let number = number.map(|number| format!(r#","chunk":{number}"#)).unwrap_or_default();
-        let before = format!(r#"{{"type":"file","format":"base64"{number},"content":""#);
-        let pieces = vec![before.into(), STANDARD.encode(chunk).into(), Bytes::from_static(b"\"}")];
-        let path = format!("api/contents/{}", path::file(&self.temporary)?);
-        let sending = self.chunk.insert(tokio::spawn(async move {
-            let mut request = Request::new(Method::PUT, path, &subject);
-            request.payload = Payload { pieces, is_form: false };
-            // Sent again, a chunk would be appended twice.
-            request.is_idempotent = false;
-            let slowest = Duration::from_secs((request.payload.len() / MIN_BYTES_PER_SECOND) as u64);
-            let timeout = server.network_timeout().duration() + slowest;
-            server.ask(&request.timeout(timeout)).await
-        }));
+        let sending = put(&self.server, &self.temporary, chunk, number)?;
+        let sending = self.chunk.insert(tokio::spawn(sending));
         let sent = tokio::select! {
             sent = sending => sent,
             () = self.server.uploads().ended.cancelled() => return Err(ended()),
@@ -183,7 +230,7 @@ impl Drop for Upload {
             if let Some(chunk) = chunk {
                 let _ = chunk.await;
             }
-            discard(&server, &temporary).await;
+            server.discard(&temporary).await;
         };
         tasks.spawn_on(discarded, &runtime);
     }
@@ -197,16 +244,50 @@ fn ended() -> RestError {
     )
 }
 
+/// Sends a chunk, or without a number the whole file.
+fn put(
+    server: &Server,
+    path: &str,
+    content: &[u8],
+    number: Option<i64>,
+) -> Result<impl Future<Output = Result<Bytes>> + use<>> {
+    let (server, subject) = (server.clone(), format!("{path:?}"));
+    let number = number.map(|number| format!(r#","chunk":{number}"#)).unwrap_or_default();
+    let before = format!(r#"{{"type":"file","format":"base64"{number},"content":""#);
+    let pieces = vec![before.into(), STANDARD.encode(content).into(), Bytes::from_static(b"\"}")];
+    let path = format!("api/contents/{}", path::file(path)?);
+    Ok(async move {
+        let mut request = Request::new(Method::PUT, path, &subject);
+        request.payload = Payload { pieces, is_form: false };
+        // Sent again, a chunk would be appended twice.
+        request.is_idempotent = false;
+        let slowest = Duration::from_secs((request.payload.len() / MIN_BYTES_PER_SECOND) as u64);
+        let timeout = server.network_timeout().duration() + slowest;
+        server.ask(&request.timeout(timeout)).await
+    })
+}
+
 /// Gives the complete file at `temporary` its name, or deletes it.
 async fn name(server: &Server, temporary: &str, path: &str, replaces: bool) -> Result<()> {
     let named = match server.rename(temporary, path).await {
         Err(error) if error.kind == Kind::Conflict && replaces => replace(server, temporary, path).await,
-        named => named.map(drop),
+        Err(error) if error.is_unsupported() => write_again(server, temporary, path, replaces).await,
+        Err(error) => Err(error),
+        Ok(_) => return Ok(()),
     };
-    if named.is_err() {
-        discard(server, temporary).await;
-    }
+    // Deleted after a copy, too. After a replacement it is not there, which is no failure.
+    server.discard(temporary).await;
     named
+}
+
+/// Copies the file to its name, where the server renames nothing.
+async fn write_again(server: &Server, temporary: &str, path: &str, replaces: bool) -> Result<()> {
+    if !replaces && server.contents(path, ContentsQuery::Attributes).await.is_ok() {
+        let cause = format!("There is already a file at {path:?}.");
+        return Err(RestError::new(Kind::Conflict, cause, "Choose another name."));
+    }
+    let content = server.bytes(temporary).await?;
+    put(server, path, &content, None)?.await.map(drop)
 }
 
 /// Gives the file its name, in place of the old one, which is kept until then.
@@ -217,15 +298,8 @@ async fn replace(server: &Server, temporary: &str, path: &str) -> Result<()> {
         server.rename(&old, path).await?;
         return Err(error);
     }
-    discard(server, &old).await;
+    server.discard(&old).await;
     Ok(())
-}
-
-/// Deletes what nobody needs; what is left then is only untidy.
-async fn discard(server: &Server, path: &str) {
-    if let Err(error) = server.delete(path).await {
-        tracing::debug!(cause = error.cause, "cannot delete a temporary file from the server");
-    }
 }
 
 #[cfg(test)]

@@ -10,8 +10,21 @@ use crate::testing::{Fake, Seen, reply};
 
 type Files = Arc<Mutex<HashMap<String, Vec<u8>>>>;
 
+/// What a server does with chunks.
+#[derive(Clone, Copy, PartialEq)]
+enum Chunks {
+    Appended,
+    /// Each one replaces the file.
+    Ignored,
+    Refused,
+}
+
 /// The part of Jupyter's contents API that stores files; `limit` is how many bytes it stores of each.
 async fn storing(files: &Files, limit: usize) -> Fake {
+    serving(files, limit, Chunks::Appended, true).await
+}
+
+async fn serving(files: &Files, limit: usize, chunks: Chunks, renames: bool) -> Fake {
     let files = files.clone();
     Fake::new(move |seen: &Seen| {
         let path = seen.uri.path().trim_start_matches("/api/contents/").to_owned();
@@ -20,14 +33,18 @@ async fn storing(files: &Files, limit: usize) -> Fake {
         let path = match seen.method.as_str() {
             "PUT" => {
                 let content = STANDARD.decode(body["content"].as_str().unwrap()).unwrap();
+                if chunks == Chunks::Refused && body["chunk"].is_number() {
+                    return reply(400, &[], r#"{"message":"Unexpected field: chunk"}"#);
+                }
                 let file = files.entry(path.clone()).or_default();
-                if matches!(body["chunk"].as_i64(), None | Some(1)) {
+                if chunks == Chunks::Ignored || matches!(body["chunk"].as_i64(), None | Some(1)) {
                     file.clear();
                 }
                 file.extend(content);
                 file.truncate(limit);
                 path
             }
+            "PATCH" if !renames => return reply(405, &[], ""),
             "PATCH" => {
                 let to = body["path"].as_str().unwrap().to_owned();
                 if files.contains_key(&to) {
@@ -43,8 +60,14 @@ async fn storing(files: &Files, limit: usize) -> Fake {
             }
             _ => path,
         };
-        let size = files.get(&path).map(Vec::len);
-        reply(200, &[], json!({ "path": path, "type": "file", "size": size }).to_string())
+        let Some(file) = files.get(&path) else { return reply(404, &[], r#"{"message":"missing"}"#) };
+        let mut entry = json!({ "path": path, "type": "file", "size": file.len() });
+        if seen.uri.query() == Some("type=file&format=base64&content=1") {
+            entry["format"] = "base64".into();
+            let lines: Vec<_> = file.chunks(57).map(|line| STANDARD.encode(line)).collect();
+            entry["content"] = lines.join("\n").into();
+        }
+        reply(200, &[], entry.to_string())
     })
     .await
 }
@@ -96,7 +119,35 @@ async fn an_existing_file_is_replaced_only_if_that_is_wanted() {
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_append_chunks_is_noticed() {
+async fn a_server_without_chunks_or_renames_gets_the_file_in_one_request() {
+    for (chunks, renames) in [(Chunks::Refused, true), (Chunks::Ignored, true), (Chunks::Refused, false)] {
+        let files = Files::default();
+        let fake = serving(&files, usize::MAX, chunks, renames).await;
+        for count in [7, CHUNK + 1, 3 * CHUNK] {
+            uploaded(&fake, "a", &bytes(count), true).await.unwrap();
+            deleted(&files).await;
+            assert!(files.lock().unwrap()["a"] == bytes(count), "{count}");
+            assert_eq!(files.lock().unwrap().len(), 1);
+        }
+        assert_eq!(uploaded(&fake, "a", b"new", false).await.unwrap_err().kind, Kind::Conflict);
+        deleted(&files).await;
+    }
+}
+
+#[tokio::test]
+async fn a_file_is_read_through_the_contents_api_where_there_are_no_downloads() {
+    let files = Files::default();
+    let fake = storing(&files, usize::MAX).await;
+    files.lock().unwrap().insert("a".to_owned(), bytes(1000));
+    let server = fake.client("");
+    let download = server.download("a").await.unwrap();
+    assert_eq!(download.size, Some(1000));
+    assert!(download.pieces.try_collect::<Vec<Bytes>>().await.unwrap().concat() == bytes(1000));
+    assert_eq!(server.download("b").await.err().unwrap().kind, Kind::NotFound);
+}
+
+#[tokio::test]
+async fn a_server_that_stores_less_is_noticed() {
     let files = Files::default();
     let fake = storing(&files, CHUNK).await;
     let error = uploaded(&fake, "a", &bytes(2 * CHUNK), false).await.unwrap_err();
