@@ -12,8 +12,9 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 import pytest_asyncio
+from starlette.applications import Starlette
 
-from e2e.support.colab_fake import COLAB, EMAIL, GoogleSignIn, serving
+from e2e.support.colab_fake import COLAB, EMAIL, ColabApi, GoogleSignIn, failures, serving
 from e2e.support.home import Home, new_mark
 from e2e.support.program import program
 from e2e.support.waiting import LONG
@@ -82,8 +83,8 @@ class Machine:
 
     async def start(self, *command: str, **variables: str) -> Running:
         process = await asyncio.create_subprocess_exec(
-            *[program(), "colab", *command, "--google-stand-in", self.address],
-            env={**self.home.environment(new_mark()), "RUST_LOG": "trace", **variables},
+            *[program(), "colab", *command, "--log-level", "trace", "--google-stand-in", self.address],
+            env={**self.home.environment(new_mark()), **variables},
             cwd=self.home.folder,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
@@ -145,8 +146,13 @@ def google() -> GoogleSignIn:
 
 
 @pytest.fixture
-def address(google: GoogleSignIn) -> Iterator[str]:
-    with serving(google.application()) as address:
+def api(google: GoogleSignIn, tmp_path: Path) -> ColabApi:
+    return ColabApi(google, tmp_path / "machines")
+
+
+@pytest.fixture
+def address(google: GoogleSignIn, api: ColabApi) -> Iterator[str]:
+    with serving(Starlette(routes=[*google.routes(), *api.routes()])) as address:
         yield address
 
 
@@ -167,6 +173,9 @@ async def test_a_login_in_the_browser_that_is_opened(machine: Machine, tmp_path:
     code, text = await running.end()
     assert code == 0 and "Signed in to Colab's API as ada@example.com." in text, text
     assert "Testing" in text and "after seven days" in text, text
+    assert "API: answers" in text.splitlines(), text
+    # The log, in which the secrets are looked for at the end, is not empty.
+    assert "Google has answered a request for tokens" in text and "v1beta/subscription" in text, text
     # Other users see the arguments of a program.
     assert re.fullmatch(r"file:///\S+/open\.html", arguments.read_text())
 
@@ -177,9 +186,24 @@ async def test_a_login_in_the_browser_that_is_opened(machine: Machine, tmp_path:
         f"OAuth client: {machine.google.client_id}",
         "State: valid",
         "Missing: nothing",
+        "API: answers",
     ]:
         assert line in text.splitlines(), text
     assert COLAB in text and "Next:" not in text, text
+
+
+async def test_what_the_api_lacks_is_named_at_the_end(machine: Machine, api: ColabApi) -> None:
+    for failure, said, step in [
+        (failures.NOT_OPENED, "Method not found.", "developers.google.com/colab/api"),
+        (failures.NOT_ENABLED, "Colab API has not been used in project 123456789012", "gcloud services enable"),
+        (failures.SCOPE_INSUFFICIENT, "insufficient authentication scopes", "select everything"),
+    ]:
+        api.fail(failure)
+        code, text = await machine.sign_in()
+        assert code == 0 and "Signed in" in text and said in text and step in text, text
+        api.fail(failure)
+        code, text = await machine.run("status")
+        assert code == 1 and "State: valid" in text and said in text and step in text, text
 
 
 async def test_a_login_that_the_person_denies(machine: Machine) -> None:

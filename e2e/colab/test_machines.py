@@ -116,6 +116,40 @@ async def test_large_files_pass_both_ways_though_tokens_end(person: Person) -> N
             assert digest in back and digest_of(person.folder / "back.bin") == digest
 
 
+async def test_files_pass_a_program_that_takes_whole_files_only(person: Person) -> None:
+    """Colab's file shim in Jupyter's place: notebooks and files arrive, and nothing else is left."""
+    source = person.folder / "data.bin"
+    source.write_bytes(bytes(range(256)) * (5 << 12))
+    with person.serve() as server:
+        async with person.agent(server) as agent:
+            machine = await person.start(agent)
+            await do(agent, "list_files", path=f"colab-vm:{machine.name}/")
+            with machine.file_shim():
+                for overwrites in ({}, {"overwrite": True}):
+                    await do(agent, "copy_file", **{"from": "data.bin", "to": f"colab-vm:{machine.name}/"}, **overwrites)
+                    assert digest_of(machine.content / "data.bin") == digest_of(source)
+                await do(agent, "copy_file", **{"from": f"colab-vm:{machine.name}/data.bin", "to": "back.bin"})
+                assert digest_of(person.folder / "back.bin") == digest_of(source)
+                client = MachineNotebook(agent, machine)
+                await client.create()
+                assert "2" in (await client.run("1 + 1")).text
+                assert sorted(each.name for each in machine.content.iterdir()) == ["a.ipynb", "data.bin"]
+
+
+async def test_a_cell_costs_few_requests(person: Person) -> None:
+    """Each request to a machine travels far."""
+    with person.serve() as server:
+        async with person.agent(server) as agent:
+            machine = await person.start(agent)
+            client = MachineNotebook(agent, machine)
+            await client.create()
+            await client.run("1")
+            before = len(machine.proxy.requests)
+            assert "42" in (await client.run("print(42)")).text
+            cost = [f"{each.method} {each.path} {each.query}" for each in machine.proxy.requests[before:]]
+            assert len(cost) <= 6, "\n".join(cost)
+
+
 def digest_of(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -127,7 +161,10 @@ REFUSALS: list[tuple[Failure | Refusal, str]] = [
     (google_failures.OUT_OF_TIME, "has used the time"),
     (google_failures.NONE_FREE, "No T4 GPU machine is available at Google now"),
     (google_failures.NOT_ENABLED, "gcloud services enable colaboratory.googleapis.com"),
-    (google_failures.NOT_GRANTED, "test user"),
+    (google_failures.NOT_GRANTED, "open the API for the project"),
+    (google_failures.NOT_OPENED, "Method not found."),
+    (google_failures.RESOURCE_EXHAUSTED, "quota for such machines"),
+    (google_failures.RATE_LIMITED, "per minute"),
 ]
 
 
@@ -153,6 +190,11 @@ async def test_each_refusal_reaches_the_agent_and_starts_nothing(person: Person)
             # Google hangs up, and the machine is there.
             api.hang_ups = 1
             await person.start(agent)
+            # Google names the machine.
+            api.most_machines, api.takes_ids = 3, False
+            assert (await person.start(agent)).name.startswith("r-")
+            api.most_machines = 2
+            await do(agent, "stop_machine", machine_id=next(name for name in api.machines if name.startswith("r-")))
             assert len(api.machines) == 2
             running = await fails(agent, "start_machine")
             assert all(name in running for name in api.machines)

@@ -35,8 +35,8 @@ def person(tmp_path: Path) -> Iterator[Person]:
 def serve(person: Person, *options: str) -> Iterator[NotebookServer]:
     """The program, which has to end in order."""
     google = ("--google-stand-in", person.google.address)
-    trace = {"RUST_LOG": "trace"}
-    server = NotebookServer(person.folder, person.home, *google, *options, command=_COLAB, environment=trace)
+    log = ("--log-level", "trace")
+    server = NotebookServer(person.folder, person.home, *google, *log, *options, command=_COLAB)
     try:
         with running(server):
             yield server

@@ -267,6 +267,9 @@ pub(crate) struct Doctor {
     /// Open no browser for the Colab tab
     #[arg(long)]
     pub(crate) no_browser: bool,
+
+    #[command(flatten)]
+    pub(crate) google: GoogleAt,
 }
 
 #[derive(Debug, Args)]

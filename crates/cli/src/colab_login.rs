@@ -15,12 +15,15 @@ use connection::NetworkTimeout;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 use tokio::time::timeout;
 
-use crate::args::{ColabLogin, ColabVerb};
+use crate::args::{ColabLogin, ColabVerb, Logging};
 use crate::endpoint::interruption;
 use crate::jupyter::sources::reach;
+use crate::logging;
 use crate::process::{NO_STATE, browser, desktop, process_env};
 use terminal::{note, say};
 
+/// Pause before the hint to Google's pages that go no further.
+const HINT_AFTER: Duration = Duration::from_secs(30);
 /// How long the person may take to grant access.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 
@@ -46,10 +49,19 @@ pub(crate) async fn run(verb: &ColabVerb) -> ExitCode {
 }
 
 async fn perform(verb: &ColabVerb) -> anyhow::Result<bool> {
+    let account = match verb {
+        ColabVerb::Login(options) => &options.account,
+        ColabVerb::Status(account) | ColabVerb::Logout(account) => account,
+    };
+    if account.log_level.is_some() {
+        let (log, log_file, otel_file) = Default::default();
+        logging::start(&Logging { log, log_file, log_level: account.log_level, otel_file }, Vec::new())?;
+    }
+    let google = account.google.addresses();
     match verb {
-        ColabVerb::Login(options) => login(options).await,
-        ColabVerb::Status(google) => status(google.addresses()).await,
-        ColabVerb::Logout(google) => logout(google.addresses()).await,
+        ColabVerb::Login(options) => login(options, google).await,
+        ColabVerb::Status(_) => status(google).await,
+        ColabVerb::Logout(_) => logout(google).await,
     }
 }
 
@@ -76,8 +88,8 @@ fn http(google: Google) -> Http {
     Http::new(google, &reach.proxies, &reach.agent)
 }
 
-async fn login(options: &ColabLogin) -> anyhow::Result<bool> {
-    let (store, google) = (store()?, options.google.addresses());
+async fn login(options: &ColabLogin, google: Google) -> anyhow::Result<bool> {
+    let store = store()?;
     let client = match &options.client_oauth_config {
         Some(file) => OAuthClient::read(file)?,
         None => match store.load(&google)? {
@@ -100,14 +112,26 @@ async fn login(options: &ColabLogin) -> anyhow::Result<bool> {
             answer = pasted(tokio::io::stdin(), &attempt), if may_paste => Ok(answer),
         }
     };
+    let waiting = hinted(waiting, || note(words::BLOCKED));
     let answer =
         timeout(ANSWER_TIMEOUT, waiting).await.map_err(|_| LoginError::no_answer(ANSWER_TIMEOUT))??;
     drop(opened);
     let code = answer.code()?;
     let now = SystemTime::now();
-    let login = colab_machines::sign_in(&http, &store, client, &attempt, &code, now).await?;
-    say(&words::signed_in(&login, now))?;
+    let accepted = colab_machines::sign_in(&http, &store, client, &attempt, &code, now).await?;
+    say(&words::signed_in(&accepted.login, now))?;
+    say(&words::api(accepted.check_api(&http).await.as_ref().err()))?;
     Ok(true)
+}
+
+/// Waits, and gives a hint if that takes long.
+async fn hinted<T>(waiting: impl Future<Output = T>, hint: impl FnOnce()) -> T {
+    tokio::pin!(waiting);
+    if let Ok(ended) = timeout(HINT_AFTER, &mut waiting).await {
+        return ended;
+    }
+    hint();
+    waiting.await
 }
 
 /// Opens the address in a browser, which reads it until the result is dropped. `None` if the person has to.
@@ -144,11 +168,15 @@ async fn status(google: Google) -> anyhow::Result<bool> {
         say(&words::not_signed_in())?;
         return Ok(false);
     };
-    match colab_machines::refresh(&http(google), &store, now).await {
-        Ok(Some(login)) => {
-            say(&words::status(&login, None, now))?;
+    let http = http(google);
+    match colab_machines::renew(&http, &store, now).await {
+        Ok(Some(accepted)) => {
+            let login = &accepted.login;
+            say(&words::status(login, None, now))?;
+            let checked = accepted.check_api(&http).await;
+            say(&words::api(checked.as_ref().err()))?;
             say_machines()?;
-            Ok(login.scopes.allow_machines())
+            Ok(login.scopes.allow_machines() && checked.is_ok())
         }
         Ok(None) => {
             say(&words::not_signed_in())?;
@@ -180,6 +208,15 @@ mod tests {
             "\nhttp://127.0.0.1:1/?code=4/0foreign-code&state=other\nwhat?\n 4/0the-code \nlater-line\n";
         let answer = pasted(lines.as_bytes(), &attempt).await;
         assert_eq!(answer, Answer::Code(Secret::new("4/0the-code").unwrap()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_hint_is_given_once_and_late() {
+        let mut hints = 0;
+        hinted(tokio::time::sleep(HINT_AFTER / 2), || hints += 1).await;
+        assert_eq!(hints, 0);
+        hinted(tokio::time::sleep(ANSWER_TIMEOUT), || hints += 1).await;
+        assert_eq!(hints, 1);
     }
 
     #[tokio::test(start_paused = true)]

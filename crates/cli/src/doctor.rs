@@ -13,10 +13,12 @@ use terminal::{say, say_json};
 
 pub(crate) async fn run(options: args::Doctor) -> anyhow::Result<ExitCode> {
     let server = given(&options.server);
-    let args::Doctor { json, fix, root, kernel_env, tab_port, no_browser, .. } = options;
+    let args::Doctor { json, fix, root, kernel_env, tab_port, no_browser, google, .. } = options;
     let process_env = ProcessEnv { variables: std::env::vars_os().collect(), home: std::env::home_dir() };
     let (current_folder, browser) = (std::env::current_dir().ok(), browser(no_browser));
-    let options = Options { process_env, current_folder, root, kernel_env, tab_port, browser, server, fix };
+    let google = google.addresses();
+    let options =
+        Options { process_env, current_folder, root, kernel_env, tab_port, browser, server, google, fix };
     let report = Box::pin(report(options)).await?;
     if json {
         say_json(&report.findings)?;

@@ -7,7 +7,7 @@ use place::{ErrorKind, Fault};
 use tokio::sync::Mutex;
 
 use crate::tokens::AccessToken;
-use crate::{Http, Login, LoginError, Next, Result, Store, login};
+use crate::{Accepted, Http, Login, LoginError, Next, Result, Store, login};
 
 /// How long before its end a token is replaced.
 pub(crate) const EARLY: Duration = Duration::from_secs(5 * 60);
@@ -75,7 +75,7 @@ impl Access {
             cause: "Renewing the access to Google was aborted.".to_owned(),
             next: Next::Repeat,
         })?;
-        let (login, token) = renewed?.ok_or_else(not_signed_in)?;
+        let Accepted { login, access: token } = renewed?.ok_or_else(not_signed_in)?;
         let secret = token.secret.clone();
         *held = Some(Held { token, login: identity(&login) });
         Ok(secret)

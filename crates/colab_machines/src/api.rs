@@ -82,14 +82,15 @@ impl Request {
         Self::get(format!("v1beta/runtimes/{id}"))
     }
 
-    /// Creates a machine. Google answers a second request with the same `request` as it answered the first.
-    pub(crate) fn create(id: &MachineId, kind: &MachineKind, request: Uuid) -> Self {
+    /// Creates a machine, whose id Google chooses if there is none. Google answers a second request with the same `request` as it answered the first.
+    pub(crate) fn create(id: Option<&MachineId>, kind: &MachineKind, request: Uuid) -> Self {
         let spec = json!({
             "variant": format!("VARIANT_{}", kind.variant),
             "accelerator": kind.accelerator.as_deref().unwrap_or(NO_ACCELERATOR),
             "shape": if kind.has_high_memory { HIGH_MEMORY } else { "SHAPE_STANDARD" },
         });
-        let path = format!("v1beta/runtimes?requestId={request}&runtimeId={id}");
+        let id = id.map(|id| format!("&runtimeId={id}")).unwrap_or_default();
+        let path = format!("v1beta/runtimes?requestId={request}{id}");
         Self { method: Method::POST, path, body: Some(json!({ "runtimeSpec": spec }).to_string()) }
     }
 

@@ -16,6 +16,8 @@ pub enum Next {
     CreateClient,
     /// Check the OAuth client, its project and the test users, and sign in again.
     CheckClient,
+    /// Enable the API in the project of the OAuth client, or ask Google to open it.
+    EnableApi,
     /// Make the file readable by its owner only.
     ClosePermissions,
     /// Repeat the command later.

@@ -1,5 +1,5 @@
 //! Failed requests to the API, as agents and people read them: each documented answer with its cause, whose fault it is and the next
-//! step. No text of a response is among them.
+//! step, then Google's own words.
 
 use place::{Error, ErrorKind, Fault, MachineKind, NextStep};
 use rest::{Kind, RestError};
@@ -11,6 +11,10 @@ use crate::{LoginError, Next};
 /// Where people see the rules and the balance.
 const RULES: &str = "https://research.google.com/colaboratory/faq.html#limitations-and-restrictions";
 pub(crate) const SIGN_UP: &str = "https://colab.research.google.com/signup";
+/// What helps if Google does not let a project use the API.
+const ENABLE: &str = "The person has to run `gcloud services enable colaboratory.googleapis.com` for the project of the OAuth \
+    client, and to wait some minutes. If that does not help, Google has to open the API for the project: see \
+    https://developers.google.com/colab/api";
 
 /// Why a request has no result.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,7 +42,7 @@ impl Failure {
     pub(crate) fn is_transient(&self) -> bool {
         match self {
             Self::Login(error) => matches!(error.kind, ErrorKind::Timeout | ErrorKind::Disconnected),
-            Self::Refused(refusal) => refusal.is_transient(),
+            Self::Refused(refusal) => refusal.code == Code::Unavailable,
             Self::Malformed | Self::Unfinished => false,
         }
     }
@@ -64,7 +68,10 @@ impl Failure {
     pub(crate) fn explain(&self, subject: Subject<'_>) -> Error {
         match self {
             Self::Login(error) => of_login(error),
-            Self::Refused(refusal) => of_refusal(refusal, subject),
+            Self::Refused(refusal) => {
+                let error = of_refusal(refusal, subject);
+                Error { cause: format!("{} Google's words: {}.", error.cause, refusal.words), ..error }
+            }
             Self::Malformed => Error::new(
                 ErrorKind::RemoteFailure,
                 "The response of Google's Colab API is not one that is documented.",
@@ -76,6 +83,24 @@ impl Failure {
                 "Try again in some minutes, or ask for another type of machine.",
             ),
         }
+    }
+
+    /// The error of a request that only shows whether the person can use the API.
+    pub(crate) fn of_check(&self) -> LoginError {
+        let Error { kind, fault, cause, .. } = self.explain(Subject::Account);
+        let next = match self {
+            Self::Login(error) => error.next,
+            Self::Refused(refusal) if refusal.has_reason("ACCESS_TOKEN_SCOPE_INSUFFICIENT") => {
+                Next::GrantColab
+            }
+            Self::Refused(refusal) => match refusal.code {
+                Code::PermissionDenied | Code::NotFound | Code::NotOffered => Next::EnableApi,
+                Code::Unauthenticated => Next::SignIn,
+                _ => Next::Repeat,
+            },
+            Self::Malformed | Self::Unfinished => Next::Repeat,
+        };
+        LoginError { kind, fault, cause, next }
     }
 
     /// The error of a request for the token of a machine.
@@ -108,6 +133,7 @@ pub(crate) fn of_login(error: &LoginError) -> Error {
             "The person has to check the OAuth client, its project and the test users, and sign in again."
                 .into()
         }
+        Next::EnableApi => ENABLE.into(),
         Next::ClosePermissions => "The person has to make the file readable by its owner only.".into(),
         Next::Repeat => NextStep::TryAgain,
     };
@@ -124,7 +150,8 @@ fn of_refusal(refusal: &Refusal, subject: Subject<'_>) -> Error {
             format!("Do not try again. The person can read Google's rules at {RULES}").into(),
         ),
         (_, Some("QUOTA_EXCEEDED_USAGE_TIME"), _) => {
-            let kind = if let Subject::Start(kind, _) = subject { format!(" ({kind})") } else { String::new() };
+            let kind =
+                if let Subject::Start(kind, _) = subject { format!(" ({kind})") } else { String::new() };
             person(
                 ErrorKind::LimitReached,
                 &format!("The account has used the time that Google grants on such machines{kind}."),
@@ -138,9 +165,7 @@ fn of_refusal(refusal: &Refusal, subject: Subject<'_>) -> Error {
         (_, Some("SERVICE_DISABLED"), _) => person(
             ErrorKind::Unavailable,
             "The Colab API is not enabled in the project of the OAuth client.",
-            "The person has to run `gcloud services enable colaboratory.googleapis.com` for that project, and to wait some \
-             minutes."
-                .into(),
+            ENABLE.into(),
         ),
         (_, Some("ACCESS_TOKEN_SCOPE_INSUFFICIENT"), _) => person(
             ErrorKind::Forbidden,
@@ -155,16 +180,26 @@ fn of_refusal(refusal: &Refusal, subject: Subject<'_>) -> Error {
         (Code::PermissionDenied, ..) => person(
             ErrorKind::Forbidden,
             "Google does not allow this account to use the Colab API with this OAuth client.",
-            "The person has to check that the account is a test user of the OAuth client, and that Google has opened the Colab \
-             API for its project."
-                .into(),
+            ENABLE.into(),
         ),
-        (Code::FailedPrecondition, None, Subject::Start(kind, _)) => Error::new(
+        (Code::NotOffered, ..) | (Code::NotFound, _, Subject::Account) => person(
             ErrorKind::Unavailable,
-            format!("No {kind} machine is available at Google now. No other machine was started in its place."),
-            "Try again in some minutes, or ask for another type of machine.",
-        )
-        .with_fault(Fault::Remote),
+            "Google does not offer the Colab API to the project of the OAuth client.",
+            ENABLE.into(),
+        ),
+        // Google gives several reasons, and names none of them in its documents.
+        (Code::FailedPrecondition, reason, Subject::Start(kind, _))
+            if reason.is_none() || kind.accelerator.is_some() =>
+        {
+            Error::new(
+                ErrorKind::Unavailable,
+                format!(
+                    "No {kind} machine is available at Google now. No other machine was started in its place."
+                ),
+                "Try again in some minutes, or ask for another type of machine.",
+            )
+            .with_fault(Fault::Remote)
+        }
         (Code::InvalidArgument, _, Subject::Start(kind, _)) => Error::new(
             ErrorKind::InvalidArgument,
             format!("Google does not start machines of the type {kind} for this account."),
@@ -176,7 +211,13 @@ fn of_refusal(refusal: &Refusal, subject: Subject<'_>) -> Error {
             NextStep::TryAgain,
         ),
         (Code::NotFound, _, Subject::Machine(id)) => no_machine(id.as_str()),
-        (Code::ResourceExhausted, ..) => Error::new(
+        (Code::Exhausted, ..) => Error::new(
+            ErrorKind::LimitReached,
+            "The account's quota for such machines is used up, or Google has none at the moment.",
+            "Ask for another type of machine, or try again after some hours.",
+        )
+        .with_fault(Fault::Remote),
+        (Code::RateLimited, ..) => Error::new(
             ErrorKind::LimitReached,
             "The Colab API has reached its limit of requests per minute.",
             "Try again after a minute.",
@@ -187,14 +228,11 @@ fn of_refusal(refusal: &Refusal, subject: Subject<'_>) -> Error {
             "Google's Colab API cannot answer at the moment.",
             NextStep::TryAgain,
         ),
-        (_, reason, _) => {
-            let reason = reason.map(|it| format!(" ({it})")).unwrap_or_default();
-            Error::new(
-                ErrorKind::RemoteFailure,
-                format!("Google's Colab API refused the request{reason}."),
-                NextStep::ListMachines,
-            )
-        }
+        _ => Error::new(
+            ErrorKind::RemoteFailure,
+            "Google's Colab API refused the request.",
+            NextStep::ListMachines,
+        ),
     }
 }
 

@@ -5,6 +5,8 @@ use std::time::SystemTime;
 use connection::Secret;
 use place::ErrorKind;
 
+use crate::api::Request;
+use crate::requests::call;
 use crate::scopes::Scopes;
 use crate::store::{Login, Store};
 use crate::tokens::{self, AccessToken, Grant};
@@ -23,6 +25,21 @@ pub enum Revocation {
     RemovedOnly(LoginError),
 }
 
+/// A login that Google has just accepted.
+#[derive(Debug)]
+pub struct Accepted {
+    pub login: Login,
+    pub(crate) access: AccessToken,
+}
+
+impl Accepted {
+    /// Makes one request to the API, which shows whether the person can use it.
+    pub async fn check_api(&self, http: &Http) -> Result<()> {
+        let answer = call(http, &Request::subscription(), &self.access.secret).await;
+        answer.map(drop).map_err(|failure| failure.of_check())
+    }
+}
+
 /// Exchanges the code for a login, and stores it. A login without access to machines is not stored, and replaces none.
 pub async fn sign_in(
     http: &Http,
@@ -31,7 +48,7 @@ pub async fn sign_in(
     attempt: &SignIn,
     code: &Secret,
     now: SystemTime,
-) -> Result<Login> {
+) -> Result<Accepted> {
     let tokens = http.tokens(Grant::Code, tokens::exchange(&client, attempt, code), now).await?;
     let scopes = tokens.scopes.unwrap_or_else(Scopes::requested);
     if !scopes.allow_machines() {
@@ -50,20 +67,11 @@ pub async fn sign_in(
     let login = Login { client, refresh, scopes, account, signed_in: now, expires };
     let _lock = store.lock().await?;
     store.save(&login, &http.google)?;
-    Ok(login)
+    Ok(Accepted { login, access: tokens.access })
 }
 
-/// Checks the login with Google, and stores the refresh token that replaces the old one. `None` if nobody is signed in.
-pub async fn refresh(http: &Http, store: &Store, now: SystemTime) -> Result<Option<Login>> {
-    Ok(renew(http, store, now).await?.map(|(login, _)| login))
-}
-
-/// Gets a new access token.
-pub(crate) async fn renew(
-    http: &Http,
-    store: &Store,
-    now: SystemTime,
-) -> Result<Option<(Login, AccessToken)>> {
+/// Gets a new access token, and stores the refresh token that replaces the old one. `None` if nobody is signed in.
+pub async fn renew(http: &Http, store: &Store, now: SystemTime) -> Result<Option<Accepted>> {
     // Without a login, no folder is created for the lock.
     if store.load(&http.google)?.is_none() {
         return Ok(None);
@@ -80,7 +88,7 @@ pub(crate) async fn renew(
     if login != before {
         store.save(&login, &http.google)?;
     }
-    Ok(Some((login, tokens.access)))
+    Ok(Some(Accepted { login, access: tokens.access }))
 }
 
 /// Revokes the login and removes it from this machine, whatever Google answers.

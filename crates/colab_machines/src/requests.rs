@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use connection::Secret;
 use place::MachineKind;
 use serde_json::{Map, Value};
 use tokio::time::{Instant, sleep};
@@ -40,6 +41,8 @@ pub(crate) struct NotCreated {
     pub(crate) failure: Failure,
     /// Whether Google may have created it, or may still.
     pub(crate) may_exist: bool,
+    /// Whether it would have the id that was requested.
+    pub(crate) is_named: bool,
 }
 
 /// The API with the person's login.
@@ -103,15 +106,19 @@ impl Api {
         report: &(dyn Fn(String) + Send + Sync),
     ) -> Result<Runtime, NotCreated> {
         let start = Instant::now();
-        let mut operation = self.begin(id, kind).await?;
+        let (mut operation, is_named) = self.begin(id, kind).await?;
         // It was requested, so it may exist, whatever fails from now on.
-        let lost = |failure| NotCreated { failure, may_exist: true };
+        let lost = |failure| NotCreated { failure, may_exist: true, is_named };
         loop {
             let pending = match operation {
                 Operation::Created(Some(runtime)) => return Ok(runtime),
                 Operation::Created(None) => return self.machine(id).await.map_err(lost),
                 Operation::Refused(refusal) => {
-                    return Err(NotCreated { failure: Failure::Refused(refusal), may_exist: false });
+                    return Err(NotCreated {
+                        failure: Failure::Refused(refusal),
+                        may_exist: false,
+                        is_named,
+                    });
                 }
                 Operation::Pending(pending) => pending,
             };
@@ -128,28 +135,39 @@ impl Api {
     }
 
     /// Requests a machine. If the answer is lost, the machine may exist: that is found out before the request is repeated.
-    async fn begin(&self, id: &MachineId, kind: &MachineKind) -> Result<Operation, NotCreated> {
-        let request = Request::create(id, kind, Uuid::new_v4());
+    /// Returns the operation, and whether the machine gets this id.
+    async fn begin(&self, id: &MachineId, kind: &MachineKind) -> Result<(Operation, bool), NotCreated> {
+        let mut request = Request::create(Some(id), kind, Uuid::new_v4());
         let mut pauses = self.pauses.retries.into_iter();
-        let mut may_exist = false;
+        let (mut may_exist, mut is_named) = (false, true);
         loop {
             let failure = match self.read_once(&request, api::read_operation).await {
-                Ok(operation) => return Ok(operation),
+                Ok(operation) => return Ok((operation, is_named)),
                 // That is the machine of an earlier request.
                 Err(failure) if may_exist && failure.is(Code::AlreadyExists) => {
-                    return Ok(Operation::Created(None));
+                    return Ok((Operation::Created(None), is_named));
+                }
+                // Google documents the id, but none of its own clients sends one.
+                Err(failure) if is_named && !may_exist && failure.is(Code::InvalidArgument) => {
+                    request = Request::create(None, kind, Uuid::new_v4());
+                    is_named = false;
+                    continue;
                 }
                 Err(failure) => failure,
             };
             may_exist |= failure.is_ambiguous();
             let Some(pause) = pauses.next().filter(|_| failure.is_transient()) else {
-                return Err(NotCreated { failure, may_exist });
+                return Err(NotCreated { failure, may_exist, is_named });
             };
             sleep(pause).await;
+            if !is_named {
+                // The id of the request lets Google recognise it.
+                continue;
+            }
             match self.machine_once(id).await {
-                Ok(runtime) => return Ok(Operation::Created(Some(runtime))),
+                Ok(runtime) => return Ok((Operation::Created(Some(runtime)), is_named)),
                 Err(failure) if failure.is(Code::NotFound) || failure.is_transient() => {}
-                Err(failure) => return Err(NotCreated { failure, may_exist }),
+                Err(failure) => return Err(NotCreated { failure, may_exist, is_named }),
             }
         }
     }
@@ -176,13 +194,29 @@ impl Api {
     /// Sends a request, and once more with a new token if Google refuses the first.
     async fn send(&self, request: &Request) -> Result<Vec<u8>, Failure> {
         let token = self.access.token().await.map_err(Failure::Login)?;
-        let (mut status, mut body) = self.http.call(request, &token).await.map_err(Failure::Login)?;
-        if status == 401 {
-            let token = self.access.renewed(&token).await.map_err(Failure::Login)?;
-            (status, body) = self.http.call(request, &token).await.map_err(Failure::Login)?;
+        match call(&self.http, request, &token).await {
+            Err(failure) if failure.is(Code::Unauthenticated) => {
+                let token = self.access.renewed(&token).await.map_err(Failure::Login)?;
+                call(&self.http, request, &token).await
+            }
+            answer => answer,
         }
-        if status == 200 { Ok(body) } else { Err(Failure::Refused(Refusal::of_response(status, &body))) }
     }
+}
+
+/// Sends a request once.
+pub(crate) async fn call(http: &Http, request: &Request, token: &Secret) -> Result<Vec<u8>, Failure> {
+    let Request { method, path, .. } = request;
+    let (status, body) = http.call(request, token).await.map_err(Failure::Login)?;
+    if status == 200 {
+        tracing::debug!(%method, path, "Google's API has answered");
+        return Ok(body);
+    }
+    // A message may quote the request.
+    let body = String::from_utf8_lossy(&body).replace(token.expose(), "…");
+    let refusal = Refusal::of_response(status, body.as_bytes());
+    tracing::debug!(%method, path, words = refusal.words, "Google's API has refused a request");
+    Err(Failure::Refused(refusal))
 }
 
 #[cfg(test)]

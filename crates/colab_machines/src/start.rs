@@ -81,7 +81,8 @@ impl Start {
             created = &mut creating => created,
             () = self.closing.cancelled() => {
                 let created = timeout(CLOSING_WAIT, &mut creating).await;
-                let is_ended = machines.api.delete(&id).await.is_ok();
+                let id = if let Ok(Ok(runtime)) = &created { &runtime.id } else { &id };
+                let is_ended = machines.api.delete(id).await.is_ok();
                 if !(is_ended && created.is_ok()) {
                     tracing::warn!(%id, %kind, "the Colab machine may be started after this program has ended");
                 }
@@ -98,16 +99,16 @@ impl Start {
                 machines.ledger.settle(&runtime.id);
                 Ok(runtime)
             }
-            Err(NotCreated { failure, may_exist }) => {
+            Err(NotCreated { failure, may_exist, is_named }) => {
                 let mut left = String::new();
                 if may_exist {
                     // The record stays: Google may still create it. The end of this program deletes it once more.
                     machines.ledger.end_start(&id);
-                    if let Err(failure) = machines.api.delete(&id).await {
-                        let problem = failure.explain(Subject::Account);
-                        tracing::warn!(%id, problem = problem.cause, "a Colab machine may have been started");
+                    if machines.api.delete(&id).await.is_err() || !is_named {
+                        tracing::warn!(%id, ?failure, "a Colab machine may have been started");
+                        let name = if is_named { id.to_string() } else { format!("({kind})") };
                         left = format!(
-                            " The machine {id} may have been started: list the machines before you start another."
+                            " The machine {name} may have been started: list the machines before you start another."
                         );
                     }
                 } else {

@@ -195,7 +195,8 @@ impl State {
                 (200, json!({ "runtimes": machines }))
             }
             ("POST", "/v1beta/runtimes") => {
-                let id = query.split_once("runtimeId=").unwrap().1.to_owned();
+                let id =
+                    query.split_once("runtimeId=").map_or_else(|| "r-1".to_owned(), |(_, id)| id.to_owned());
                 let body: Value = serde_json::from_str(body).unwrap();
                 if self.machines.insert(id.clone(), body["runtimeSpec"].clone()).is_some() {
                     return (409, json!({ "error": { "code": 409, "status": "ALREADY_EXISTS" } }));

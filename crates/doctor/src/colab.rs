@@ -1,7 +1,7 @@
 //! What a Colab tab needs: a browser, a port on both loopback addresses, and the browser's permission; and the login for machines
 //! without a tab.
 
-mod login;
+pub(crate) mod login;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -63,8 +63,7 @@ pub(crate) fn check(machine: &Machine, options: &Options) -> Vec<Finding> {
         let age = attempt.age(machine.now);
         (attempt, age)
     });
-    let tab = findings(&Facts { browser, display: display(machine), port, attempt });
-    tab.into_iter().chain(login::check(machine)).collect()
+    findings(&Facts { browser, display: display(machine), port, attempt })
 }
 
 fn display(machine: &Machine) -> Display {

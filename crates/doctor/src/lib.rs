@@ -19,6 +19,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ::colab::Browser;
+use colab_machines::{Google, Http};
 use environments::ProcessEnv;
 use jupyter::Source;
 use rest::Secret;
@@ -49,6 +50,7 @@ pub struct Options {
     pub browser: Browser,
     /// The Jupyter server, or why it cannot be used.
     pub server: anyhow::Result<Given>,
+    pub google: Google,
     /// Whether to repair what is ours.
     pub fix: bool,
 }
@@ -99,7 +101,13 @@ async fn check(machine: &Machine, options: Options) -> (Vec<Finding>, Vec<Secret
             async move { tokio::task::spawn_blocking(move || work(&machine)).await.unwrap_or_default() },
         )
     };
-    let colab = colab::check(machine, &options);
+    let tab = colab::check(machine, &options);
+    // Without usable settings for servers, a proxy that is needed is missing.
+    let (proxies, agent) = options.server.as_ref().map_or_else(
+        |_| (rest::Proxies::default(), String::new()),
+        |given| (given.reach.proxies.clone(), given.reach.agent.clone()),
+    );
+    let login = colab::login::check(machine, Http::new(options.google, &proxies, &agent));
     let servers = async {
         let checked = match options.server {
             Ok(given) => servers::check(machine, given).await,
@@ -110,16 +118,17 @@ async fn check(machine: &Machine, options: Options) -> (Vec<Finding>, Vec<Secret
             secrets: Vec::new(),
         })
     };
-    let (kernels, servers, clients, state, limits) = tokio::join!(
+    let (kernels, servers, login, clients, state, limits) = tokio::join!(
         within(Check::Kernels, kernels::check(machine)),
         tokio::time::timeout(CHECK_TIMEOUT, servers),
+        within(Check::Colab, login),
         within(Check::Clients, clients::check(machine)),
         own(Check::State, state::check),
         own(Check::Limits, limits::check),
     );
     let Servers { findings: servers, secrets } =
         servers.unwrap_or_else(|_| Servers { findings: vec![late(Check::Servers)], secrets: Vec::new() });
-    ([kernels, servers, colab, clients, state, limits].concat(), secrets)
+    ([kernels, servers, tab, login, clients, state, limits].concat(), secrets)
 }
 
 async fn within(check: Check, work: impl Future<Output = Vec<Finding>>) -> Vec<Finding> {

@@ -82,6 +82,8 @@ class ColabApi:
     refusal: Refusal | None = None
     # What the next requests are answered with: a method, or `None` for any, and the failure.
     failures: list[tuple[str | None, Failure]] = field(default_factory=list)
+    # Whether a creation may name the machine. None of Google's clients does, though it is documented.
+    takes_ids: bool = True
     # How often an operation is asked for before it is done. Each question is answered at once, as the API may.
     polls: int = 1
     # What waits for the test: a creation before the machine exists (`request`), its answer (`answer`), or the operation (`operation`).
@@ -216,6 +218,8 @@ class ColabApi:
             return problem
         if not _UUID4.fullmatch(query.get("requestId", "")):
             return _invalid("requestId is not a UUID4")
+        if "runtimeId" in query and not self.takes_ids:
+            return _invalid('Invalid JSON payload received. Unknown name "runtimeId": Cannot bind query parameter.')
         name = query.get("runtimeId", f"r-{uuid.uuid4()}")
         if "runtimeId" in query and not _MACHINE_ID.fullmatch(name):
             return _invalid("runtimeId is not as RFC 1034 wants it")
@@ -280,7 +284,8 @@ class ColabApi:
 
 def _unknown(recorded: Recorded, *known: str) -> Response | None:
     """The refusal of query parameters that the method does not have."""
-    for name in recorded.query.keys() - set(known):
+    # Google's Python client sends `alt=json`.
+    for name in recorded.query.keys() - {*known, "alt"}:
         return _invalid(f'Invalid JSON payload received. Unknown name "{name}": Cannot bind query parameter.')
     return None
 

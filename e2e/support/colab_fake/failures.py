@@ -53,6 +53,8 @@ NOT_ENABLED = Failure(
     "SERVICE_DISABLED",
 )
 NOT_GRANTED = Failure(403, "PERMISSION_DENIED", "The caller does not have permission")
+# What a project gets for which Google has not opened the API.
+NOT_OPENED = Failure(404, "NOT_FOUND", "Method not found.")
 SCOPE_INSUFFICIENT = Failure(
     403,
     "PERMISSION_DENIED",
@@ -70,5 +72,5 @@ RESOURCE_EXHAUSTED = Refusal(8, "Resource has been exhausted (e.g. check quota).
 TOO_MANY = Refusal(9, "Precondition check failed.", "TOO_MANY_ACTIVE_RUNTIMES")
 DENYLISTED = Refusal(9, "Precondition check failed.", "DENYLISTED")
 OUT_OF_TIME = Refusal(9, "Precondition check failed.", "QUOTA_EXCEEDED_USAGE_TIME")
-# No machine with the accelerator is available now.
-NONE_FREE = Refusal(9, "Precondition check failed.")
+# No machine with the accelerator is available now. The reason is one of several, and not documented.
+NONE_FREE = Refusal(9, "Precondition check failed.", "NO_RUNTIMES")

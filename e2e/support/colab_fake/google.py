@@ -25,6 +25,8 @@ class Google:
         for, and only the machines `left` run."""
         assert not self.api.violations, self.api.violations
         texts = list(printed)
+        # A log without lines would show nothing.
+        assert not self.api.requests or any("Google's API has answered" in text for text in texts)
         for secret in self.sign_in.issued:
             assert not any(secret in text for text in texts), f"printed: {secret[:8]}"
         for file in (each for each in home.rglob("*") if each.is_file()):

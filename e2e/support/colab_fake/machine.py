@@ -5,11 +5,15 @@ import json
 import secrets
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from e2e.support.colab_fake.file_shim import file_shim
 from e2e.support.colab_fake.proxy import MachineProxy
+from e2e.support.colab_fake.server import serving
 from e2e.support.jupyter_server import JupyterServer
 
 _HERE = Path(__file__).parent
@@ -75,6 +79,14 @@ class ColabMachine:
         """Its server, as a browser tab of the person reaches it."""
         assert self._server, "nothing has asked for the server"
         return self._server
+
+    @contextmanager
+    def file_shim(self) -> Iterator[None]:
+        """Lets another program than Jupyter serve its files."""
+        with serving(file_shim(self._folder / "root")) as address:
+            self.proxy.port_of_files = int(address.rpartition(":")[2])
+            yield
+            self.proxy.port_of_files = None
 
     def json(self, has_connection: bool = True) -> dict[str, object]:
         """The API's `Runtime`, with a new token."""

@@ -44,7 +44,8 @@ class Person:
         """Signs in with a browser on this machine."""
         client = self.home.folder.with_name("client.json")
         client.write_text(self.google.sign_in.client_file)
-        command = [program(), "colab", "login", "--no-browser", "-c", str(client), "--google-stand-in", self.google.address]
+        google = ["--google-stand-in", self.google.address, "--log-level", "trace"]
+        command = [program(), "colab", "login", "--no-browser", "-c", str(client), *google]
         environment = self.home.environment(new_mark())
         pipe = subprocess.PIPE
         with subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as login:
@@ -61,10 +62,9 @@ class Person:
         server = NotebookServer(
             self.folder,
             self.home,
-            *("--google-stand-in", self.google.address),
+            *("--google-stand-in", self.google.address, "--log-level", "trace"),
             *options,
             command=_FOLDER,
-            environment={"RUST_LOG": "trace"},
         )
         try:
             with running(server):

@@ -83,6 +83,8 @@ class MachineProxy:
         self.watch: Callable[[ProxyRequest], int | None] = lambda _: None
         self.refuses_sockets = False
         self.body_limit = _BODY_LIMIT
+        # Where another program than the server serves files.
+        self.port_of_files: int | None = None
         # Whether other programs than ours may send the token in the address.
         self.allows_query_token = False
         self._open: set[asyncio.StreamWriter] = set()
@@ -180,6 +182,8 @@ class MachineProxy:
             return "a foreign Origin"
         if request.header("sec-websocket-protocol") is not None:
             return "a subprotocol"
+        if request.header(TOKEN) is not None and request.header("x-colab-client-agent") is None:
+            return "no client agent"
         if request.path == "/followed":
             return "a redirect was followed"
         if request.path.startswith(("/api/terminals", "/terminals", "/colab/tty")):
@@ -190,6 +194,8 @@ class MachineProxy:
 
     async def _relay(self, request: ProxyRequest, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         port = await self._port_of_server()
+        if self.port_of_files and request.path.startswith(("/api/contents", "/files")):
+            port = self.port_of_files
         if not self._accepts(request.token):
             # The machine has ended while its server started.
             return await _answer(reader, writer, self.denial, "")

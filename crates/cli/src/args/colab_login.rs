@@ -5,21 +5,23 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use colab_machines::Google;
 
+use super::Level;
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum ColabVerb {
     /// Sign in to Google's Colab API with your own OAuth client
     ///
     /// Opens Google's page in a browser and waits five minutes for its answer. The login is stored in a file that only you can
-    /// read. With it, agents can start Colab machines without a tab.
+    /// read. With it, agents can start Colab machines without a tab. At the end, one request shows whether Google's API answers.
     Login(Box<ColabLogin>),
 
     /// Show who is signed in to Colab's API, until when, and what is missing
     ///
-    /// Checks the login with Google. The exit status is 0 if it is valid, and 1 if not.
-    Status(Box<GoogleAt>),
+    /// Checks the login and the API with Google. The exit status is 0 if both can be used, and 1 if not.
+    Status(Box<Account>),
 
     /// Revoke the login to Colab's API, and remove it from this machine
-    Logout(Box<GoogleAt>),
+    Logout(Box<Account>),
 }
 
 #[derive(Debug, Args)]
@@ -31,6 +33,17 @@ pub(crate) struct ColabLogin {
     /// Open no browser: print the address, and read the address that the browser was sent to
     #[arg(long)]
     pub(crate) no_browser: bool,
+
+    #[command(flatten)]
+    pub(crate) account: Account,
+}
+
+/// Requests to Google, and their log.
+#[derive(Debug, Args)]
+pub(crate) struct Account {
+    /// Log to stderr, for example Google's answers (debug), without secrets
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    pub(crate) log_level: Option<Level>,
 
     #[command(flatten)]
     pub(crate) google: GoogleAt,

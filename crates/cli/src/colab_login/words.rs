@@ -11,6 +11,9 @@ pub(super) const OPENED: &str = "\nIf no browser opens, open the address above. 
 pub(super) const OPEN_BY_HAND: &str = "\nOpen the address above in a browser, and allow access to Colab.\n\
      If the browser is on another machine, its last page reports that 127.0.0.1 cannot be reached: paste the address of \
      that page here, or only the code in it, and press Enter. Ctrl-C cancels.";
+pub(super) const BLOCKED: &str = "\nGoogle has not answered yet. If its page shows \"Access blocked\", open \
+     https://console.cloud.google.com/auth/audience and choose \"Publish app\", or add your account as a test user. If the page \
+     shows \"Google hasn't verified this app\", the app is your own: choose \"Advanced\", then \"Go to …\".";
 pub(super) const FOREIGN: &str =
     "cellbridge: This answer belongs to another login. Open the address above, and paste the answer to it.";
 pub(super) const UNRELATED: &str = "cellbridge: This is neither an address with Google's answer nor a code. Paste the \
@@ -26,7 +29,12 @@ pub(super) fn next(next: Next) -> &'static str {
         }
         Next::CheckClient => {
             "Check that the OAuth client is one for a desktop app, that the Colab API is enabled in its project, and that \
-             your account is a test user. Then run `cellbridge colab login` again."
+             the app is published or your account is a test user. Then run `cellbridge colab login` again."
+        }
+        Next::EnableApi => {
+            "Run `gcloud services enable colaboratory.googleapis.com` for the project of the OAuth client, for example in \
+             https://shell.cloud.google.com, and wait some minutes. If `cellbridge colab status` then reports the same, \
+             Google has to open the API for your project: see https://developers.google.com/colab/api"
         }
         Next::ClosePermissions => {
             "Run `cellbridge doctor --fix`, or remove the file and run `cellbridge colab login` again."
@@ -52,6 +60,14 @@ pub(super) fn signed_in(login: &Login, now: SystemTime) -> String {
     }
     lines.push(shown(Expiry::of(login, now, true), now));
     lines.join("\n")
+}
+
+/// Whether Google's API can be used.
+pub(super) fn api(problem: Option<&LoginError>) -> String {
+    match problem {
+        None => "API: answers".to_owned(),
+        Some(problem) => format!("API: {}\nNext: {}", problem.cause, next(problem.next)),
+    }
 }
 
 /// The login, and why it is not valid or could not be checked.

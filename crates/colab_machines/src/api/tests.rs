@@ -31,7 +31,7 @@ fn ids_of_ours_name_the_type_and_are_labels_of_a_host() {
 #[test]
 fn requests_are_as_documented() {
     let id = MachineId::parse("cellbridge-t4-3fa9c1").unwrap();
-    let create = Request::create(&id, &kind("GPU", Some("T4"), true), Uuid::nil());
+    let create = Request::create(Some(&id), &kind("GPU", Some("T4"), true), Uuid::nil());
     assert_eq!(create.method, Method::POST);
     assert_eq!(
         create.path,
@@ -41,7 +41,8 @@ fn requests_are_as_documented() {
         create.body.as_deref(),
         Some(r#"{"runtimeSpec":{"variant":"VARIANT_GPU","accelerator":"T4","shape":"SHAPE_HIGHMEM"}}"#)
     );
-    let create = Request::create(&id, &kind("CPU", None, false), Uuid::nil());
+    let create = Request::create(None, &kind("CPU", None, false), Uuid::nil());
+    assert_eq!(create.path, "v1beta/runtimes?requestId=00000000-0000-0000-0000-000000000000");
     assert_eq!(
         create.body.as_deref(),
         Some(r#"{"runtimeSpec":{"variant":"VARIANT_CPU","accelerator":"NONE","shape":"SHAPE_STANDARD"}}"#)
@@ -129,8 +130,9 @@ fn operations_are_pending_done_or_refused() {
     let Some(Operation::Created(Some(runtime))) = created else { panic!("{created:?}") };
     assert_eq!(runtime.id.as_str(), "r-1");
     assert_eq!(read_operation(br#"{"name": "operations/x", "done": true}"#), Some(Operation::Created(None)));
-    let refused = read_operation(br#"{"done": true, "error": {"code": 9, "message": "hush"}}"#);
-    let refusal = Refusal { code: Code::FailedPrecondition, reason: None };
+    let refused = read_operation(br#"{"done": true, "error": {"code": 9, "message": "No."}}"#);
+    let words = "\"No.\" (code 9)".to_owned();
+    let refusal = Refusal { code: Code::FailedPrecondition, reason: None, words };
     assert_eq!(refused, Some(Operation::Refused(refusal)));
     assert_eq!(read_operation(br#"{"name": "operations/../x"}"#), None);
     assert_eq!(read_operation(b"[]"), None);

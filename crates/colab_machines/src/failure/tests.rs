@@ -17,7 +17,7 @@ fn of_operation(code: u32, reason: Option<&str>) -> Failure {
         )
     });
     let body = format!(
-        r#"{{"name": "operations/x", "done": true, "error": {{"code": {code}, "message": "hush"{}}}}}"#,
+        r#"{{"name": "operations/x", "done": true, "error": {{"code": {code}, "message": "Google says no."{}}}}}"#,
         details.unwrap_or_default()
     );
     match read_operation(body.as_bytes()) {
@@ -29,8 +29,9 @@ fn of_operation(code: u32, reason: Option<&str>) -> Failure {
 fn of_response(status: u16, name: &str, reason: Option<&str>) -> Failure {
     let details =
         reason.map(|reason| format!(r#", "details": [{{"reason": "{reason}"}}]"#)).unwrap_or_default();
-    let body =
-        format!(r#"{{"error": {{"code": {status}, "message": "hush", "status": "{name}"{details}}}}}"#);
+    let body = format!(
+        r#"{{"error": {{"code": {status}, "message": "Google says no.", "status": "{name}"{details}}}}}"#
+    );
     Failure::Refused(Refusal::of_response(status, body.as_bytes()))
 }
 
@@ -48,10 +49,18 @@ fn every_end_of_a_creation_is_explained() {
         (9, Some("DENYLISTED"), Forbidden, Fault::Person, "blocked", "Do not try again"),
         (9, Some("QUOTA_EXCEEDED_USAGE_TIME"), LimitReached, Fault::Person, "time", "CPU"),
         (9, None, Unavailable, Fault::Remote, "No T4 GPU machine is available", "another type"),
-        (9, Some("SOMETHING_NEW"), RemoteFailure, Fault::Remote, "(SOMETHING_NEW)", "List"),
+        (
+            9,
+            Some("NO_RUNTIMES"),
+            Unavailable,
+            Fault::Remote,
+            "No T4 GPU machine is available",
+            "another type",
+        ),
         (9, Some("hush-hush"), Unavailable, Fault::Remote, "No T4 GPU machine is available", "another type"),
         (6, None, Conflict, Fault::Agent, "already has", "Try again"),
-        (8, None, LimitReached, Fault::Remote, "per minute", "after a minute"),
+        (8, None, LimitReached, Fault::Remote, "quota for such machines", "another type"),
+        (8, Some("RATE_LIMIT_EXCEEDED"), LimitReached, Fault::Remote, "per minute", "after a minute"),
         (3, None, InvalidArgument, Fault::Agent, "T4 GPU", "List"),
         (14, None, RemoteFailure, Fault::Remote, "cannot answer", "Try again"),
         (13, None, RemoteFailure, Fault::Remote, "cannot answer", "Try again"),
@@ -61,8 +70,54 @@ fn every_end_of_a_creation_is_explained() {
         let place = format!("{code} {reason:?}: {error}");
         assert_eq!((error.kind, error.fault), (error_kind, fault), "{place}");
         assert!(error.cause.contains(said) && error.next.to_string().contains(next), "{place}");
+        assert!(error.cause.contains("Google says no."), "{place}");
         assert!(!format!("{error:?}").contains("hush"), "{error:?}");
     }
+    let cpu = MachineKind { variant: "CPU".into(), accelerator: None, has_high_memory: false };
+    let error = of_operation(9, Some("NO_RUNTIMES")).explain(Subject::Start(&cpu, &[]));
+    assert!(error.cause.contains("refused the request") && error.cause.contains("NO_RUNTIMES"), "{error}");
+    let error = of_response(400, "INVALID_ARGUMENT", None).explain(Subject::Start(&kind, &[]));
+    let said = "Google does not start machines of the type T4 GPU for this account. \
+                Google's words: \"Google says no.\" (400 INVALID_ARGUMENT).";
+    assert_eq!(error.cause, said);
+}
+
+#[test]
+fn a_project_without_the_api_is_no_missing_machine() {
+    let body = br#"{"error": {"code": 404, "message": "Method not found.", "status": "NOT_FOUND"}}"#;
+    let failure = Failure::Refused(Refusal::of_response(404, body));
+    assert!(!failure.is(Code::NotFound), "{failure:?}");
+    let id = MachineId::parse("r-1").unwrap();
+    for subject in [Subject::Account, Subject::Machine(&id), Subject::Start(&t4(), &[])] {
+        let error = failure.explain(subject);
+        assert!(error.cause.contains("does not offer the Colab API"), "{error}");
+        assert!(
+            error.cause.contains("Method not found.") && error.next.to_string().contains("gcloud"),
+            "{error}"
+        );
+    }
+    assert_ne!(failure.of_token(&id).kind, Kind::Gone);
+}
+
+#[test]
+fn a_check_of_the_api_names_the_next_step() {
+    for (status, reason, next) in [
+        (404, None, Next::EnableApi),
+        (403, None, Next::EnableApi),
+        (403, Some("SERVICE_DISABLED"), Next::EnableApi),
+        (403, Some("ACCESS_TOKEN_SCOPE_INSUFFICIENT"), Next::GrantColab),
+        (401, None, Next::SignIn),
+        (503, None, Next::Repeat),
+    ] {
+        assert_eq!(of_response(status, "", reason).of_check().next, next, "{status} {reason:?}");
+    }
+}
+
+#[test]
+fn google_s_words_are_one_line_without_secrets() {
+    let body = br#"{"error": {"code": 400, "message": "a\u001b[2J\nb token=hush", "status": "x\u001b"}}"#;
+    let refusal = Refusal::of_response(400, body);
+    assert_eq!(refusal.words, "\"a\\u{1b}[2J b token=…\" (400)");
 }
 
 #[test]
@@ -89,7 +144,7 @@ fn every_refused_request_is_explained() {
             "checkbox",
             "sign in",
         ),
-        (403, "PERMISSION_DENIED", None, Forbidden, Fault::Person, "does not allow", "test user"),
+        (403, "PERMISSION_DENIED", None, Forbidden, Fault::Person, "does not allow", "gcloud"),
         (404, "NOT_FOUND", None, NotFound, Fault::Agent, "no machine \"r-1\"", "List"),
         (
             429,
@@ -104,12 +159,13 @@ fn every_refused_request_is_explained() {
         (503, "UNAVAILABLE", None, RemoteFailure, Fault::Remote, "cannot answer", "Try again"),
         (504, "DEADLINE_EXCEEDED", None, RemoteFailure, Fault::Remote, "cannot answer", "Try again"),
         (302, "", None, RemoteFailure, Fault::Remote, "refused", "List"),
-        (400, "INVALID_ARGUMENT", Some("BAD"), RemoteFailure, Fault::Remote, "(BAD)", "List"),
+        (400, "INVALID_ARGUMENT", Some("BAD"), RemoteFailure, Fault::Remote, "BAD)", "List"),
     ] {
         let error = of_response(status, name, reason).explain(Subject::Machine(&id));
         let place = format!("{status} {reason:?}: {error}");
         assert_eq!((error.kind, error.fault), (kind, fault), "{place}");
         assert!(error.cause.contains(said) && error.next.to_string().contains(next), "{place}");
+        assert!(error.cause.contains("Google says no."), "{place}");
         assert!(!format!("{error:?}").contains("hush"), "{error:?}");
     }
 }
@@ -132,7 +188,7 @@ fn only_what_may_change_soon_is_tried_again_and_only_what_may_have_worked_is_amb
     for (failure, is_transient, is_ambiguous) in [
         (timeout, true, true),
         (dead, false, false),
-        (of_response(429, "RESOURCE_EXHAUSTED", Some("RATE_LIMIT_EXCEEDED")), true, false),
+        (of_response(429, "RESOURCE_EXHAUSTED", Some("RATE_LIMIT_EXCEEDED")), false, false),
         (of_response(429, "RESOURCE_EXHAUSTED", Some("TOO_MANY_ACTIVE_RUNTIMES")), false, false),
         (of_response(503, "", None), true, true),
         (of_response(403, "", None), false, false),
@@ -166,5 +222,8 @@ fn a_dead_login_is_said_as_such() {
 fn too_many_machines_are_named_if_they_are_known() {
     let failure = of_operation(9, Some("TOO_MANY_ACTIVE_RUNTIMES"));
     let error = failure.explain(Subject::Start(&t4(), &[]));
-    assert_eq!(error.cause, "Google allows this account no further machine now.");
+    assert!(
+        error.cause.starts_with("Google allows this account no further machine now. Google's"),
+        "{error}"
+    );
 }

@@ -64,13 +64,35 @@ async fn a_lost_answer_makes_no_second_machine() {
 async fn a_creation_is_repeated_with_the_same_id_after_looking_for_the_machine() {
     let setting = Setting::new().await;
     setting.fake.state().pending = 0;
-    setting.fake.script(POST, 429, "{}");
+    setting.fake.script(POST, 503, "{}");
     setting.fake.script(POST, 502, "<html>");
     setting.create().await.unwrap();
     assert_eq!(setting.lines(), [POST, GET, POST, GET, POST]);
     let state = setting.fake.state();
     let posts: Vec<_> = state.lines.iter().filter(|line| line.starts_with(POST)).collect();
     assert!(posts.iter().all(|line| *line == posts[0]), "{posts:?}");
+}
+
+#[tokio::test]
+async fn a_refused_id_is_left_to_google() {
+    let setting = Setting::new().await;
+    let refused = r#"{"error": {"message": "Unknown name \"runtimeId\""}}"#;
+    setting.fake.script(POST, 400, refused);
+    // The answer is lost: the same request brings the same machine.
+    setting.fake.script(POST, 503, "{}");
+    let runtime = setting.create().await.unwrap();
+    assert_ne!(runtime.id, id());
+    assert_eq!(setting.lines()[..3], [POST, POST, POST]);
+    let state = setting.fake.state();
+    let posts: Vec<_> = state.lines.iter().filter(|line| line.starts_with(POST)).collect();
+    assert!(posts[0].contains("runtimeId") && !posts[1].contains("runtimeId"), "{posts:?}");
+    assert_eq!(posts[1], posts[2]);
+    drop(state);
+    for _ in 0..2 {
+        setting.fake.script(POST, 400, refused);
+    }
+    let error = setting.create().await.unwrap_err();
+    assert!(error.failure.is(Code::InvalidArgument) && !error.may_exist, "{error:?}");
 }
 
 #[tokio::test]
@@ -93,7 +115,7 @@ async fn an_id_that_is_taken_by_another_machine_is_a_failure() {
 
 #[tokio::test]
 async fn a_failure_says_whether_there_may_be_a_machine() {
-    for (status, posts, may_exist) in [(403, 1, false), (429, 3, false), (503, 3, true)] {
+    for (status, posts, may_exist) in [(403, 1, false), (429, 1, false), (503, 3, true)] {
         let setting = Setting::new().await;
         for _ in 0..posts {
             setting.fake.script(POST, status, "{}");
@@ -128,7 +150,7 @@ async fn a_refused_token_is_renewed_once() {
 #[tokio::test]
 async fn what_fails_for_a_moment_is_repeated_twice_at_most() {
     let setting = Setting::new().await;
-    setting.fake.script("GET /v1beta/runtimespecs", 429, "{}");
+    setting.fake.script("GET /v1beta/runtimespecs", 503, "{}");
     setting.fake.script("GET /v1beta/runtimespecs", 500, "{}");
     assert_eq!(setting.api.specs().await.unwrap().len(), 3);
     for _ in 0..3 {

@@ -1,23 +1,41 @@
-//! The login to Google's Colab API: whether there is one, and when it ends. Google is not asked.
+//! The login to Google's Colab API: whether there is one, when it ends, and whether the API answers.
 
 use std::time::SystemTime;
 
-use colab_machines::{Expiry, Google, Login, LoginError, Store};
+use colab_machines::{Expiry, Http, Login, LoginError, Store, renew};
 
 use super::CHECK;
 use crate::finding::Finding;
 use crate::machine::Machine;
 
 const SUBJECT: &str = "login";
+const API: &str = "API";
 const AGAIN: &str = "Run cellbridge colab login again.";
 /// In seconds.
 const DAY: u64 = 24 * 3600;
 
-/// `None` if nobody has signed in.
-pub(super) fn check(machine: &Machine) -> Option<Finding> {
-    let state = machine.process_env.own_state_dir()?;
-    let login = Store::new(&state).load(&Google::default()).transpose()?;
-    Some(finding(login, machine.now))
+/// No findings if nobody has signed in.
+pub(crate) async fn check(machine: &Machine, http: Http) -> Vec<Finding> {
+    let Some(store) = machine.process_env.own_state_dir().map(|state| Store::new(&state)) else {
+        return Vec::new();
+    };
+    let Some(login) = store.load(http.google()).transpose() else { return Vec::new() };
+    let is_usable = login.is_ok();
+    let mut findings = vec![finding(login, machine.now)];
+    if is_usable {
+        let checked = match renew(&http, &store, machine.now).await {
+            Ok(Some(accepted)) => accepted.check_api(&http).await,
+            Ok(None) => return findings,
+            Err(error) => Err(error),
+        };
+        findings.push(match checked {
+            Ok(()) => CHECK.ok(API, "Google's Colab API answers."),
+            Err(error) => {
+                CHECK.warning(API, format!("{error} `cellbridge colab status` names the next step."))
+            }
+        });
+    }
+    findings
 }
 
 fn finding(login: Result<Login, LoginError>, now: SystemTime) -> Finding {
@@ -56,6 +74,8 @@ fn finding(login: Result<Login, LoginError>, now: SystemTime) -> Finding {
 mod tests {
     use std::fs;
     use std::time::{Duration, UNIX_EPOCH};
+
+    use colab_machines::Google;
 
     use super::*;
 
