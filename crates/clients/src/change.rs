@@ -2,11 +2,14 @@
 
 use std::path::PathBuf;
 
+use serde_json::Value;
+
 use crate::configuration::inputs_of;
-use crate::edit::{self, EditObstacle, Edited, Target};
+use crate::edit::{self, EditObstacle, Edited, INPUTS, Target};
 use crate::entry::{Block, NotPossible, ServerEntry};
 use crate::file::{self, FileError};
 use crate::ledger::{Exact, Ledger, LedgerEntry};
+use crate::secrets::masked;
 use crate::{Client, Machine, NAME, Scope};
 
 /// What a configuration is and what it becomes.
@@ -127,6 +130,12 @@ impl FileChange {
         self.record.is_some()
     }
 
+    /// The entry before and after, each as it would stand in an empty file, without values that may be secret. Nothing else of the file
+    /// changes, and nothing else is shown.
+    pub fn shown(&self) -> [String; 2] {
+        [&self.before, &self.after].map(|text| shown(self.client, text.as_deref().unwrap_or_default()))
+    }
+
     /// Makes the change, and notes in the ledger how to take it back.
     pub fn apply(mut self, ledger: &mut Ledger) -> Result<(), ChangeError> {
         let (client, file) = (self.client.id, self.file.clone());
@@ -164,6 +173,17 @@ impl FileChange {
     }
 }
 
+fn shown(client: &Client, text: &str) -> String {
+    let Ok(Some(entry)) = edit::read(text, client.target()) else { return String::new() };
+    let Value::Object(fields) = masked(&entry) else { return String::new() };
+    let ids = inputs_of(&entry);
+    let inputs = edit::read_at(text, client.format, &[INPUTS]).ok().flatten();
+    let inputs = inputs.as_ref().and_then(Value::as_array).into_iter().flatten();
+    let is_ours = |it: &&Value| it["id"].as_str().is_some_and(|id| ids.iter().any(|own| own == id));
+    let inputs = inputs.filter(is_ours).map(masked).collect();
+    edit::alone(client.target(), &Block { fields, inputs, ..Block::default() })
+}
+
 /// A backup is of no use once the file is what it was.
 fn remove_backup(file: &std::path::Path, text: Option<&str>) {
     let backup = file::backup(file);
@@ -186,8 +206,14 @@ impl Client {
         Target { format: self.format, keys: self.keys, name: NAME }
     }
 
-    pub(crate) fn located(&self, machine: &Machine, scope: Scope) -> Result<PathBuf, NotPossible> {
+    /// The configuration to read and edit.
+    pub(crate) fn located(&self, machine: &Machine, scope: Scope) -> Result<PathBuf, ChangeError> {
         let missing = if scope == Scope::User { NotPossible::System } else { NotPossible::Project };
-        self.file(machine, scope).ok_or(missing(self.name))
+        let file = self.file(machine, scope).ok_or(missing(self.name))?;
+        if let Scope::Project(folder) = scope {
+            let checked = file::refuse_links(folder, &file);
+            checked.map_err(|error| ChangeError::File { file: file.clone(), error })?;
+        }
+        Ok(file)
     }
 }

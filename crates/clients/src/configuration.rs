@@ -31,7 +31,10 @@ pub enum Starts {
 impl Client {
     /// Our entry, if the configuration has one.
     pub fn configured(&self, machine: &Machine, scope: Scope) -> Result<Option<Configured>, ChangeError> {
-        let Some(file) = self.file(machine, scope) else { return Ok(None) };
+        let file = match self.located(machine, scope) {
+            Err(ChangeError::NotPossible(_)) => return Ok(None),
+            file => file?,
+        };
         let text = file::read(&file).map_err(|error| ChangeError::File { file: file.clone(), error })?;
         let entry = edit::read(&text.unwrap_or_default(), self.target());
         let entry =

@@ -26,7 +26,7 @@ pub enum Start {
 }
 
 /// An entry in a client's form.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Block {
     /// Replace what stands there.
     pub fields: Map<String, Value>,

@@ -4,7 +4,7 @@ use std::fs::Permissions;
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
-use tempfile::{Builder, NamedTempFile};
+use tempfile::NamedTempFile;
 
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
@@ -12,6 +12,8 @@ pub enum FileError {
     NotText,
     #[error("it is read-only")]
     ReadOnly,
+    #[error("{} is a link, and in a project no link is followed", .0.display())]
+    Link(PathBuf),
     #[error("another program has changed it at the same time; try again")]
     Changed,
     #[error("{action} failed: {source}")]
@@ -33,12 +35,22 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>, FileError> {
     }
 }
 
-/// Replaces a file, or creates it. Links stay links, and an existing file keeps its mode.
+/// Fails if a file below a folder is reached through a link: whoever may write into a project may plant one.
+pub(crate) fn refuse_links(folder: &Path, file: &Path) -> Result<(), FileError> {
+    let is_link = |path: &&Path| path.symlink_metadata().is_ok_and(|it| it.is_symlink());
+    let mut below = file.ancestors().take_while(|path| *path != folder);
+    below.find(is_link).map_or(Ok(()), |link| Err(FileError::Link(link.to_owned())))
+}
+
+/// Replaces a file, or creates it for its owner alone. Links stay links, and an existing file keeps its mode.
 pub(crate) fn replace(path: &Path, before: Option<&str>, text: &str) -> Result<(), FileError> {
     let path = target(path);
     let existing = permissions(&path)?;
     let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = builder().tempfile_in(folder).map_err(FileError::while_doing("writing beside it"))?;
+    let mut file = tempfile::Builder::new()
+        .prefix(".cellbridge-")
+        .tempfile_in(folder)
+        .map_err(FileError::while_doing("writing beside it"))?;
     let written = file.write_all(text.as_bytes()).and_then(|()| {
         existing.map_or(Ok(()), |permissions| file.as_file().set_permissions(permissions))?;
         file.as_file().sync_all()
@@ -118,22 +130,6 @@ fn target(path: &Path) -> PathBuf {
         Ok(link) => path.parent().map_or_else(|| link.clone(), |folder| folder.join(&link)),
         Err(_) => path.to_owned(),
     }
-}
-
-#[cfg(unix)]
-fn builder() -> Builder<'static, 'static> {
-    use std::os::unix::fs::PermissionsExt as _;
-    let mut builder = Builder::new();
-    // The user's umask takes the rest.
-    builder.prefix(".cellbridge-").permissions(Permissions::from_mode(0o666));
-    builder
-}
-
-#[cfg(not(unix))]
-fn builder() -> Builder<'static, 'static> {
-    let mut builder = Builder::new();
-    builder.prefix(".cellbridge-");
-    builder
 }
 
 /// The rename is on disk when the folder is. Where a folder cannot be opened, there is no better way.

@@ -11,6 +11,7 @@ mod entry;
 mod file;
 mod ledger;
 mod location;
+mod secrets;
 mod table;
 
 pub use change::{ChangeError, FileChange, install, uninstall};
@@ -21,6 +22,7 @@ pub use entry::{Block, NotPossible, ServerEntry, Start};
 pub use file::FileError;
 pub use ledger::Ledger;
 pub use location::{Base, Location, Machine, Scope, System};
+pub use secrets::{has_secret_parts, is_secret_name, masked_arguments};
 pub use table::CLIENTS;
 
 /// The name of our entry in every client's configuration.

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clients::{CLIENTS, Client, Configured, Scope, Starts, System};
+use clients::{CLIENTS, Client, Configured, Scope, Starts, System, is_secret_name};
 use futures_util::future::join_all;
 use reqwest::redirect;
 
@@ -19,18 +19,6 @@ const CHECK: Check = Check::Clients;
 const OWN_VERSION: &str = env!("CARGO_PKG_VERSION");
 /// Less than any client waits for a server to start.
 const START_TIMEOUT: Duration = Duration::from_secs(5);
-/// Options whose values must not be shown.
-const SECRET_OPTIONS: [&str; 9] = [
-    "--token",
-    "--mcp-token",
-    "--jupyter-token",
-    "--jupyter-password",
-    "--document-token",
-    "--document-password",
-    "--code-sandbox-token",
-    "--code-sandbox-password",
-    "--runtime-token",
-];
 const HTTP_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// What a client's configuration leads to.
@@ -169,10 +157,10 @@ fn find(program: &str, machine: &clients::Machine) -> Option<PathBuf> {
 
 /// Replaces the values of options that take a token, and the tokens of addresses.
 fn hide_secrets(line: &str, arguments: &[String]) -> String {
-    let after = arguments.windows(2).filter(|pair| SECRET_OPTIONS.contains(&&*pair[0])).map(|pair| &*pair[1]);
+    let after = arguments.windows(2).filter(|pair| is_secret_name(&pair[0])).map(|pair| &*pair[1]);
     let joined = arguments.iter().filter_map(|argument| {
         let (name, value) = argument.split_once('=')?;
-        SECRET_OPTIONS.contains(&name).then_some(value)
+        is_secret_name(name).then_some(value)
     });
     let in_address = arguments.iter().filter_map(|argument| {
         let (_, value) = argument.split_once("token=")?;
@@ -194,10 +182,8 @@ fn exposed(configured: &Configured) -> Option<PathBuf> {
 
 /// A reference to a variable is no token.
 fn holds_token(text: &str) -> bool {
-    let is_option = SECRET_OPTIONS
-        .iter()
-        .any(|option| text.strip_prefix(option).is_some_and(|rest| rest.is_empty() || rest.starts_with('=')));
-    (is_option || text.contains("token=")) && !text.contains("${")
+    let option = text.split('=').next().unwrap_or(text);
+    (is_secret_name(option) || text.contains("token=")) && !text.contains("${")
 }
 
 #[cfg(unix)]

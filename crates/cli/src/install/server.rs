@@ -3,23 +3,14 @@
 use std::path::Path;
 
 use anyhow::{Context as _, bail, ensure};
-use clap::Parser as _;
-use clients::{Client, Machine, Scope, ServerEntry, Start, WorkingFolder};
+use clap::{CommandFactory as _, Parser as _};
+use clients::{Client, Machine, Scope, ServerEntry, Start, WorkingFolder, has_secret_parts, is_secret_name};
 use reqwest::Url;
 use rest::Address;
 
 use super::program::stable_command;
 use crate::args::{Cli, Install};
 
-/// Options whose values are secrets, and the variables that take their place.
-const SECRETS: [(&str, &str); 6] = [
-    ("--jupyter-token", "JUPYTER_TOKEN"),
-    ("--jupyter-password", "JUPYTER_PASSWORD"),
-    ("--document-token", "DOCUMENT_TOKEN"),
-    ("--code-sandbox-token", "CODE_SANDBOX_TOKEN"),
-    ("--mcp-token", "MCP_TOKEN"),
-    ("--token", "CELLBRIDGE_TOKEN"),
-];
 const JUPYTER_TOKEN: &str = "JUPYTER_TOKEN";
 
 pub(super) struct Asked {
@@ -49,15 +40,12 @@ fn running(url: &str, options: &Install) -> anyhow::Result<Asked> {
         "--http takes an address that starts with http:, https:, ws: or wss:"
     );
     ensure!(url.username().is_empty() && url.password().is_none(), "remove the password from the address");
-    let pairs: Vec<_> = url
-        .query_pairs()
-        .filter(|(name, _)| name != "token")
-        .map(|(a, b)| (a.into_owned(), b.into_owned()))
-        .collect();
-    url.set_query(None);
-    if !pairs.is_empty() {
-        url.query_pairs_mut().extend_pairs(pairs);
+    let other = url.query_pairs().find(|(name, _)| name != "token").map(|(name, _)| name.into_owned());
+    if let Some(name) = other {
+        bail!("the address would be written into files that others may read; remove its parameter {name:?}");
     }
+    url.set_query(None);
+    url.set_fragment(None);
     let variable = (!options.no_token).then(|| options.token_variable.clone());
     let note = variable.as_ref().map(|name| {
         format!("Set {name} to the server's token in the environment of the clients; their configurations only name \
@@ -92,15 +80,7 @@ fn started(options: &Install, machine: &Machine, folder: &Path, scope: Scope) ->
         }
         arguments.extend(["--jupyter-url".to_owned(), address.base.to_string()]);
     }
-    for option in &options.options {
-        let name = option.split('=').next().unwrap_or(option);
-        if let Some((_, variable)) = SECRETS.iter().find(|(secret, _)| *secret == name) {
-            bail!(
-                "{name} would be written into files that others may read. Set {variable} in the environment of the \
-                 clients."
-            );
-        }
-    }
+    options.options.iter().try_for_each(|option| refuse_secret(option))?;
     arguments.extend(options.options.iter().cloned());
     let has_folder = takes_folder(&arguments)?;
     let running = std::env::current_exe().context("cannot find out where this program is")?;
@@ -117,6 +97,30 @@ fn started(options: &Install, machine: &Machine, folder: &Path, scope: Scope) ->
         (false, None) => "“Create hello.ipynb, plot a sine curve in it, and run it.”",
     };
     Ok(Asked { entry: ServerEntry { start, secret_variables: secrets }, first_request, notes })
+}
+
+/// Fails if an argument is an option with a secret, or holds one.
+fn refuse_secret(argument: &str) -> anyhow::Result<()> {
+    let name = argument.split('=').next().unwrap_or(argument);
+    let variable = if is_secret_name(name) {
+        let command = Cli::command();
+        let commands = std::iter::once(&command).chain(command.get_subcommands());
+        let is_named = |it: &&clap::Arg| {
+            let long = it.get_long_and_visible_aliases().unwrap_or_default();
+            long.iter().any(|long| name.strip_prefix("--") == Some(*long))
+        };
+        let option = commands.flat_map(clap::Command::get_arguments).find(is_named);
+        let variable = option.and_then(clap::Arg::get_env).unwrap_or("CELLBRIDGE_TOKEN".as_ref());
+        variable.to_string_lossy().into_owned()
+    } else if has_secret_parts(argument) {
+        JUPYTER_TOKEN.to_owned()
+    } else {
+        return Ok(());
+    };
+    let shown = if is_secret_name(name) { name } else { "an address with a user, a query or a fragment" };
+    bail!(
+        "{shown} would be written into files that others may read. Set {variable} in the environment of the clients."
+    )
 }
 
 /// Whether a server with these arguments works in a folder that is not named yet. Fails if it would not start.

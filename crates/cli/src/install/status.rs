@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context as _;
-use clients::{CLIENTS, Client, Machine, Scope, Starts};
+use clients::{CLIENTS, Client, Machine, Scope, Starts, masked_arguments};
 use notebook::one_line;
 use serde_json::{Value, json};
 
@@ -67,12 +67,10 @@ impl Entry {
             Self::Found { file, starts, is_disabled, exists } => {
                 let file = machine::shown(Path::new(file), machine);
                 let what = match starts {
-                    Starts::Command { program, arguments } => std::iter::once(program)
-                        .chain(arguments)
-                        .map(String::as_str)
-                        .collect::<Vec<_>>()
-                        .join(" "),
-                    Starts::Url(url) => url.clone(),
+                    Starts::Command { program, arguments } => {
+                        [vec![program.clone()], masked_arguments(arguments)].concat().join(" ")
+                    }
+                    Starts::Url(url) => masked_arguments(std::slice::from_ref(url)).concat(),
                     Starts::Nothing => "neither a command nor an address".to_owned(),
                 };
                 let disabled = if *is_disabled { " (disabled)" } else { "" };
@@ -91,10 +89,12 @@ impl Entry {
                 match starts {
                     Starts::Command { program, arguments } => {
                         entry["command"] = json!(program);
-                        entry["args"] = json!(arguments);
+                        entry["args"] = json!(masked_arguments(arguments));
                         entry["command_exists"] = json!(exists);
                     }
-                    Starts::Url(url) => entry["url"] = json!(url),
+                    Starts::Url(url) => {
+                        entry["url"] = json!(masked_arguments(std::slice::from_ref(url)).concat());
+                    }
                     Starts::Nothing => {}
                 }
                 entry

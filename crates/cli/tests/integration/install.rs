@@ -131,7 +131,7 @@ fn a_colab_server_takes_no_folder() -> Result<()> {
 #[test]
 fn a_server_that_is_running_is_named_without_its_token() -> Result<()> {
     let home = Home::with(&[])?;
-    let url = "http://127.0.0.1:4040/mcp?token=s3cret";
+    let url = "http://127.0.0.1:4040/mcp?token=s3cret#token=s3cret";
     let installed = home.run(&["install", "claude-code", "codex", "--project", "--http", url])?;
     assert_eq!(installed.code, Some(0), "{}", installed.stderr);
     insta::assert_snapshot!(format!(
@@ -153,11 +153,11 @@ fn a_server_that_is_running_is_named_without_its_token() -> Result<()> {
 #[test]
 fn a_dry_run_shows_a_diff_and_writes_nothing() -> Result<()> {
     let home = Home::with(&[".codex"])?;
-    home.write(".codex/config.toml", "# mine\n")?;
+    home.write(".codex/config.toml", "# mine\n[mcp_servers.other.env]\nKEY = \"s3cret\"\n")?;
     let shown = home.run(&["install", "codex", "cursor", "--dry-run"])?;
     assert_eq!(shown.code, Some(0), "{}", shown.stderr);
     insta::assert_snapshot!(shown.stdout);
-    assert_eq!(home.read(".codex/config.toml"), "# mine\n");
+    assert!(!home.read(".codex/config.toml").contains("cellbridge"));
     assert!(!home.path(".cursor").exists());
     assert!(!home.path(".local").exists());
     Ok(())
@@ -206,6 +206,11 @@ fn what_cannot_work_is_refused_before_anything_is_written() -> Result<()> {
         (&["install", "cursor", "--", "--no-such-option"][..], "--no-such-option"),
         (&["install", "cursor", "--", "--jupyter-token", "x"], "JUPYTER_TOKEN"),
         (&["install", "cursor", "--", "--token=x"], "CELLBRIDGE_TOKEN"),
+        (&["install", "cursor", "--", "--runtime-token", "x"], "CODE_SANDBOX_TOKEN"),
+        (&["install", "cursor", "--", "--document-password=x"], "DOCUMENT_PASSWORD"),
+        (&["install", "cursor", "--", "--jupyter-url", "http://h/?token=secret@"], "JUPYTER_TOKEN"),
+        (&["install", "cursor", "--", "jupyter", "h:8888/lab?token=secret@"], "JUPYTER_TOKEN"),
+        (&["install", "cursor", "--http", "http://h/mcp?key=secret@"], "remove its parameter \"key\""),
         (&["install", "cursor", "--http", "ftp://h"], "--http"),
         (&["install", "cursor", "--http", "http://me:secret@h/mcp"], "password"),
         (&["install", "claude-desktop", "--project"], "no configuration in a project's folder"),

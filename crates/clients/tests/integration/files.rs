@@ -130,6 +130,83 @@ fn a_link_to_nothing_gets_its_file() {
 }
 
 #[test]
+#[cfg(unix)]
+fn no_link_in_a_project_is_followed() {
+    use std::os::unix::fs::symlink;
+    for client in CLIENTS.iter().filter(|client| client.project_file.is_some()) {
+        let home = Home::new();
+        let (project, outside) = (home.path().join("project"), home.path().join("outside"));
+        let scope = Scope::Project(&project);
+        let file = client.file(&home.machine, scope).unwrap();
+        let name = file.file_name().unwrap();
+        for (link, target) in
+            [(file.as_path(), outside.join(name)), (file.parent().unwrap(), outside.clone())]
+        {
+            if link == project {
+                continue;
+            }
+            std::fs::create_dir_all(link.parent().unwrap()).unwrap();
+            std::fs::create_dir_all(&outside).unwrap();
+            for text in [None, Some(valid(client.format))] {
+                if let Some(text) = text {
+                    std::fs::write(outside.join(name), text).unwrap();
+                }
+                symlink(&target, link).unwrap();
+                for refused in [
+                    home.change(client, scope).map(drop),
+                    uninstall(client, &home.machine, scope, &home.ledger()).map(drop),
+                    client.configured(&home.machine, scope).map(drop),
+                ] {
+                    let error = refused.unwrap_err().to_string();
+                    assert!(error.ends_with("is a link, and in a project no link is followed"), "{error}");
+                }
+                assert_eq!(read(&outside.join(name)).as_deref(), text, "{}", client.id);
+                std::fs::remove_file(link).unwrap();
+            }
+            std::fs::remove_dir_all(&project).unwrap();
+            std::fs::remove_dir_all(&outside).unwrap();
+        }
+    }
+}
+
+#[test]
+fn only_the_entry_of_cellbridge_is_shown_without_literal_secrets() {
+    for client in CLIENTS {
+        let home = Home::new();
+        let key = client.keys[0];
+        let secrets = match client.format {
+            Format::Json => format!(
+                "{{\"{key}\": {{\"other\": {{\"env\": {{\"A\": \"hush\"}}}}, \"cellbridge\": {{\"env\": {{\"A\": \"hush\"}}}}}}}}"
+            ),
+            Format::Toml => {
+                format!("[{key}.other.env]\nA = \"hush\"\n[{key}.cellbridge]\nenv = {{ A = \"hush\" }}\n")
+            }
+            Format::Yaml => {
+                format!("{key}:\n  other:\n    env:\n      A: hush\n  cellbridge:\n    env:\n      A: hush\n")
+            }
+        };
+        std::fs::write(home.file(client), secrets).unwrap();
+        let installed = home.change(client, Scope::User).unwrap();
+        let removed = uninstall(client, &home.machine, Scope::User, &home.ledger()).unwrap();
+        for [before, after] in [installed.shown(), removed.shown()] {
+            assert!(before.contains('…') && !(before + &after).contains("hush"), "{}", client.id);
+        }
+        assert!(installed.shown()[1].contains("/opt/bin/cellbridge"), "{}", client.id);
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn new_files_are_private() {
+    use std::os::unix::fs::PermissionsExt;
+    let (home, client) = (Home::new(), named("cursor"));
+    home.install(client);
+    for file in [home.file(client), home.path().join("data/installed.json")] {
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    }
+}
+
+#[test]
 fn the_state_before_the_first_change_is_kept_beside_the_file() {
     let (home, client) = (Home::new(), named("codex"));
     let file = home.file(client);
