@@ -114,6 +114,18 @@ async def test_kernels_that_a_new_one_does_not_replace_are_named(machine: Machin
         assert "from an earlier server" in text
 
 
+async def test_a_kernel_that_a_new_one_has_replaced_ends_with_its_notebook(machine: Machine) -> None:
+    async with machine.server() as server:
+        await create(server)
+        await server.call("execute_code", code="1")
+        text = await server.call("use_notebook", notebook_path=NOTEBOOK, kernel_id="NEW")
+        assert "is still running, in addition to this one; unuse_notebook stops both" in text, text
+        await server.call("execute_code", code="1")
+        assert len(json.loads(machine.kernels_command("--json"))) == 2
+        assert "Its kernels" in await server.call("unuse_notebook")
+        await until(lambda: not machine.keepers, "both keepers have ended")
+
+
 async def test_kept_kernels_are_listed_and_stopped_at_the_command_line(machine: Machine) -> None:
     assert "No kernels" in machine.kernels_command()
     async with machine.server() as server:

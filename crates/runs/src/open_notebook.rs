@@ -7,8 +7,8 @@ use std::time::Duration;
 use notebook::CellId;
 use parking_lot::{Mutex, MutexGuard};
 use place::{
-    Document, Error, Kernel, KernelChoice, KernelRequest, KernelSelector, NotebookPath, Place, Presence,
-    RunId, SessionId,
+    Document, Error, Kernel, KernelChoice, KernelId, KernelRequest, KernelSelector, KernelState,
+    NotebookPath, Place, Presence, RunId, SessionId,
 };
 use staleness::Judge;
 use tokio::sync::watch;
@@ -56,8 +56,8 @@ struct KernelBinding {
     observed: Option<Arc<dyn Kernel>>,
     /// A kernel was chosen for it, or looked for.
     is_looked_for: bool,
-    /// The session that started the kernel; `None` if it existed before.
-    started_by: Option<SessionId>,
+    /// The kernels that sessions started for it, also those that others have replaced since.
+    started: Vec<(SessionId, Arc<dyn Kernel>)>,
     users: HashSet<SessionId>,
     /// When the last user left; `None` while it has users or is suspended.
     unused_since: Option<Instant>,
@@ -149,7 +149,8 @@ impl OpenNotebook {
             telemetry::kernel_chosen(&**kernel, *is_new);
             let mut binding = self.binding();
             if binding.kernel.as_ref().is_none_or(|bound| bound.id() != kernel.id()) {
-                binding.started_by = is_new.then_some(session);
+                binding.started.retain(|(_, started)| !started.is_gone());
+                binding.started.extend(is_new.then(|| (session, kernel.clone())));
                 binding.kernel = Some(kernel.clone());
             }
         }
@@ -160,7 +161,7 @@ impl OpenNotebook {
     pub fn bind(&self, kernel: Arc<dyn Kernel>, session: SessionId) {
         telemetry::kernel_chosen(&*kernel, true);
         let mut binding = self.binding();
-        binding.started_by = Some(session);
+        binding.started.push((session, kernel.clone()));
         binding.kernel = Some(kernel);
     }
 
@@ -228,23 +229,44 @@ impl OpenNotebook {
         self.document.suspend().await;
     }
 
-    /// Removes a session. Returns the kernel to shut down: if no session uses the notebook any longer, and the kernel
-    /// ends with it.
-    pub fn leave(&self, session: SessionId, ends: EndsKernel) -> Option<Arc<dyn Kernel>> {
-        self.forget(session);
-        let mut binding = self.binding();
-        let is_to_end = binding.started_by.is_some_and(|by| match ends {
-            EndsKernel::Never => false,
-            EndsKernel::IfOurs => by == session,
-            EndsKernel::IfOrphaned => true,
-        });
-        if binding.users.is_empty() && is_to_end { binding.kernel.take() } else { None }
+    /// The running kernels that sessions started for it and others have replaced.
+    pub fn replaced_kernels(&self) -> Vec<KernelId> {
+        let binding = self.binding();
+        let started = binding.started.iter().map(|(_, kernel)| kernel);
+        let is_running = |kernel: &Arc<dyn Kernel>| {
+            !kernel.is_gone()
+                && !matches!(kernel.description().state, KernelState::NotStarted | KernelState::Dead { .. })
+        };
+        let bound = binding.kernel.as_ref().map(|kernel| kernel.id());
+        let replaced = started.filter(|kernel| Some(kernel.id()) != bound && is_running(kernel));
+        replaced.map(|kernel| kernel.id().clone()).collect()
     }
 
-    /// Unbinds and returns the kernel if a session started it, even while others use the notebook.
-    pub fn take_kernel(&self) -> Option<Arc<dyn Kernel>> {
+    /// Removes a session. Returns the kernels to shut down: if no session uses the notebook any longer, those that end with it, the
+    /// last started first.
+    pub fn leave(&self, session: SessionId, ends: EndsKernel) -> Vec<Arc<dyn Kernel>> {
+        self.forget(session);
+        let is_used = !self.binding().users.is_empty();
+        self.take_kernels(|by| match ends {
+            EndsKernel::Never => false,
+            EndsKernel::IfOurs => !is_used && by == session,
+            EndsKernel::IfOrphaned => !is_used,
+        })
+    }
+
+    /// Unbinds and returns the kernels that sessions started, even while others use the notebook: those of the sessions that
+    /// `is_meant` selects.
+    pub fn take_kernels(&self, is_meant: impl Fn(SessionId) -> bool) -> Vec<Arc<dyn Kernel>> {
         let mut binding = self.binding();
-        if binding.started_by.is_some() { binding.kernel.take() } else { None }
+        let mut taken: Vec<_> = binding.started.extract_if(.., |(by, _)| is_meant(*by)).collect();
+        taken.reverse();
+        let taken: Vec<_> = taken.into_iter().map(|(_, kernel)| kernel).collect();
+        if let Some(bound) = &binding.kernel
+            && taken.iter().any(|kernel| kernel.id() == bound.id())
+        {
+            binding.kernel = None;
+        }
+        taken
     }
 
     /// What was found about its cells, locked: it is asked and not held.

@@ -33,10 +33,14 @@ async fn call(NotebookArgument { notebook_name }: NotebookArgument, context: &Co
     };
     let cut_off =
         context.after_earlier_runs(is_its, |ids| format!("These runs were not finished: {ids}.")).await;
-    let (opened, kernel) = session.unuse_notebook(notebook_name.as_deref(), ends).await?;
-    let kernel = match kernel {
-        Some(kernel) => format!(" Its kernel {} was shut down.", kernel.id()),
-        None => " No kernel was shut down.".to_owned(),
+    let (opened, kernels) = session.unuse_notebook(notebook_name.as_deref(), ends).await?;
+    let kernel = match &kernels[..] {
+        [] => " No kernel was shut down.".to_owned(),
+        [kernel] => format!(" Its kernel {} was shut down.", kernel.id()),
+        kernels => {
+            let ids: Vec<&str> = kernels.iter().map(|kernel| &**kernel.id()).collect();
+            format!(" Its kernels {} were shut down.", ids.join(", "))
+        }
     };
     let current = match session.current() {
         Some(current) => format!(" The current notebook is {}.", one_line(&current)),

@@ -130,7 +130,16 @@ async fn kernel(
             "[INFO] No Python kernel was found. Cellbridge is installing one; the first run waits for it.\n"
                 .to_owned()
         }
-        Ok(Ok(KernelChoice::Kernel { kernel, .. })) => describe_kernel(&*kernel),
+        Ok(Ok(KernelChoice::Kernel { kernel, .. })) => {
+            let replaced = opened.replaced_kernels();
+            let replaced = replaced.iter().map(|id| {
+                format!(
+                    "[INFO] Kernel {id} of this notebook is still running, in addition to this one; unuse_notebook stops \
+                     both.\n"
+                )
+            });
+            describe_kernel(&*kernel) + &replaced.collect::<String>()
+        }
         Ok(Ok(KernelChoice::OnFirstRun(what))) => {
             format!("[INFO] The notebook has no kernel yet; the first run starts {}.\n", one_line(&what))
         }

@@ -146,13 +146,13 @@ impl Session {
         })
     }
 
-    /// Closes a notebook for this session. Shuts down its kernel, and returns it, if nobody else uses the notebook and
+    /// Closes a notebook for this session. Shuts down its kernels, and returns them, if nobody else uses the notebook and
     /// `ends` says so.
     pub async fn unuse_notebook(
         &self,
         name: Option<&str>,
         ends: EndsKernel,
-    ) -> Result<(Arc<OpenNotebook>, Option<Arc<dyn Kernel>>), Error> {
+    ) -> Result<(Arc<OpenNotebook>, Vec<Arc<dyn Kernel>>), Error> {
         let opened = self.notebook(name).await?;
         let is_used = {
             let mut state = self.state();
@@ -174,16 +174,21 @@ impl Session {
             }
             is_used
         };
-        let kernel = if is_used { None } else { opened.leave(self.id, ends) };
+        let mut kernels = if is_used { Vec::new() } else { opened.leave(self.id, ends) };
         self.workspace.session_closed();
-        let kernel = kernel.filter(|kernel| !self.workspace.notebooks().is_shared(&**kernel, opened.path()));
-        let Some(kernel) = kernel else { return Ok((opened, None)) };
-        self.workspace.notebooks().close(&opened);
-        if kernel.is_shared().await {
-            return Ok((opened, None));
+        kernels.retain(|kernel| !self.workspace.notebooks().is_shared(&**kernel, opened.path()));
+        if !kernels.is_empty() {
+            self.workspace.notebooks().close(&opened);
         }
-        kernel.shutdown().await?;
-        Ok((opened, Some(kernel)))
+        let mut ended = Vec::new();
+        for kernel in kernels {
+            // A server may have ended it when its session got another one.
+            if !kernel.is_gone() && !kernel.is_shared().await {
+                kernel.shutdown().await?;
+                ended.push(kernel);
+            }
+        }
+        Ok((opened, ended))
     }
 
     /// The notebook with a name of this session, a path, or a name of another session; without a name the current one.

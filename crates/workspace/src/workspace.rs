@@ -250,10 +250,14 @@ impl Workspace {
     pub async fn stop(&self) -> Result<(), Error> {
         let mut ended = Ok(());
         for opened in self.open_notebooks() {
-            let Some(kernel) = opened.take_kernel() else { continue };
-            self.notebooks.close(&opened);
-            if !kernel.is_shared().await {
-                ended = ended.and(kernel.shutdown().await);
+            let kernels = opened.take_kernels(|_| true);
+            if !kernels.is_empty() {
+                self.notebooks.close(&opened);
+            }
+            for kernel in kernels {
+                if !kernel.is_shared().await {
+                    ended = ended.and(kernel.shutdown().await);
+                }
             }
         }
         ended

@@ -168,16 +168,27 @@ async fn closing_shuts_down_only_a_kernel_that_this_session_started() {
     let is_shut_down = |index: usize| *memory.kernels.lock().unwrap()[index].is_shut_down.lock().unwrap();
 
     // Somebody else uses it.
-    assert!(one.unuse_notebook(Some("a"), EndsKernel::IfOurs).await.unwrap().1.is_none());
+    assert!(one.unuse_notebook(Some("a"), EndsKernel::IfOurs).await.unwrap().1.is_empty());
     // Somebody else started it.
-    assert!(other.unuse_notebook(None, EndsKernel::IfOurs).await.unwrap().1.is_none());
+    assert!(other.unuse_notebook(None, EndsKernel::IfOurs).await.unwrap().1.is_empty());
     assert!(!is_shut_down(0));
 
     let opened = one.use_notebook("b", &"b.ipynb".into(), Mode::Connect).await.unwrap();
     one.choose_kernel(&opened, KernelSelector::Any).await.unwrap();
-    assert!(one.unuse_notebook(None, EndsKernel::IfOurs).await.unwrap().1.is_some());
+    assert!(!one.unuse_notebook(None, EndsKernel::IfOurs).await.unwrap().1.is_empty());
     assert!(is_shut_down(1));
     assert_eq!(one.current(), None);
+}
+
+#[tokio::test]
+async fn closing_also_shuts_down_the_kernels_that_a_new_one_has_replaced() {
+    let (memory, workspace) = memory();
+    let session = Session::new(workspace);
+    let opened = session.use_notebook("a", &"a.ipynb".into(), Mode::Connect).await.unwrap();
+    session.choose_kernel(&opened, KernelSelector::Any).await.unwrap();
+    session.choose_kernel(&opened, KernelSelector::New(None)).await.unwrap();
+    assert_eq!(session.unuse_notebook(None, EndsKernel::IfOurs).await.unwrap().1.len(), 2);
+    assert!(memory.kernels.lock().unwrap().iter().all(|kernel| *kernel.is_shut_down.lock().unwrap()));
 }
 
 #[tokio::test]
@@ -186,7 +197,7 @@ async fn closing_shuts_down_no_kernel_if_the_agent_may_not() {
     let session = Session::new(workspace);
     let opened = session.use_notebook("a", &"a.ipynb".into(), Mode::Connect).await.unwrap();
     session.choose_kernel(&opened, KernelSelector::Any).await.unwrap();
-    assert!(session.unuse_notebook(Some("a"), EndsKernel::Never).await.unwrap().1.is_none());
+    assert!(session.unuse_notebook(Some("a"), EndsKernel::Never).await.unwrap().1.is_empty());
     assert!(!*memory.kernels.lock().unwrap()[0].is_shut_down.lock().unwrap());
     assert!(opened.kernel().is_some() && session.current().is_none());
 }
@@ -199,8 +210,8 @@ async fn a_kernel_of_an_ended_session_is_an_orphan() {
     one.choose_kernel(&opened, KernelSelector::Any).await.unwrap();
     drop(one);
     let other = Session::new(workspace.clone());
-    assert!(other.unuse_notebook(Some("a.ipynb"), EndsKernel::IfOurs).await.unwrap().1.is_none());
-    assert!(other.unuse_notebook(Some("a.ipynb"), EndsKernel::IfOrphaned).await.unwrap().1.is_some());
+    assert!(other.unuse_notebook(Some("a.ipynb"), EndsKernel::IfOurs).await.unwrap().1.is_empty());
+    assert!(!other.unuse_notebook(Some("a.ipynb"), EndsKernel::IfOrphaned).await.unwrap().1.is_empty());
     assert!(*memory.kernels.lock().unwrap()[0].is_shut_down.lock().unwrap());
 }
 
