@@ -28,8 +28,9 @@ fn page(lines: &Painted, path: &Path) -> Option<()> {
     let notebook = path.canonicalize().ok();
     let roots = [std::env::current_dir().ok(), notebook.and_then(|file| Some(file.parent()?.to_path_buf()))];
     let roots: Vec<_> = roots.into_iter().flatten().collect();
-    let mut command = Command::new(programs::find(words.next()?, &process_env(), &roots)?);
-    command.args(words).stdin(Stdio::piped());
+    let process_env = process_env();
+    let mut command = Command::new(programs::find(words.next()?, &process_env, &roots)?);
+    command.args(words).stdin(Stdio::piped()).env_clear().envs(process_env.variables.iter());
     if std::env::var_os("LESS").is_none() {
         // As git does: what fits on the screen stays there, and colours are passed on.
         command.env("LESS", "FRX");

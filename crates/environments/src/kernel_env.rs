@@ -1,4 +1,4 @@
-//! Which variables kernels inherit: none that belong to the client that started this program, or to its model.
+//! Which variables kernels inherit: none that configure this program, or belong to the client that started it, or to its model.
 //!
 //! A kernel runs what a model wrote. With these variables it could use the client's session and spend from the key of
 //! its model; and a program that it starts would take itself for a part of the client. A client that is an `AppImage`, a snap or a
@@ -10,75 +10,13 @@ use std::path::{Path, PathBuf};
 
 use crate::Variables;
 
-/// Variables that clients set for the programs that they start.
-const PREFIXES: [&str; 19] = [
-    "AMP_",
-    "ANTHROPIC_",
-    "ANTIGRAVITY_",
-    "AUGMENT_",
-    "CLAUDE_",
-    "CLINE_",
-    "CODEX_",
-    "CONTINUE_",
-    "COPILOT_",
-    "CURSOR_",
-    "GEMINI_",
-    "GITHUB_COPILOT_",
-    "GOOSE_",
-    "JUNIE_",
-    "KIRO_",
-    "OPENCODE_",
-    "VSCODE_",
-    "WINDSURF_",
-    "ZED_",
-];
-
-/// Others that clients set, the keys of their models, and what logs in to this program and the servers it uses.
-const NAMES: [&str; 38] = [
-    "AI_AGENT",
-    "AI_GATEWAY_API_KEY",
-    "AWS_BEARER_TOKEN_BEDROCK",
-    "AZURE_API_KEY",
-    "AZURE_OPENAI_API_KEY",
-    "CELLBRIDGE_TOKEN",
-    "CEREBRAS_API_KEY",
-    "CLAUDECODE",
-    "CODE_SANDBOX_PASSWORD",
-    "CODE_SANDBOX_TOKEN",
-    "COHERE_API_KEY",
-    "DASHSCOPE_API_KEY",
-    "DEEPSEEK_API_KEY",
-    "DOCUMENT_PASSWORD",
-    "DOCUMENT_TOKEN",
-    "ELECTRON_RUN_AS_NODE",
-    "FIREWORKS_API_KEY",
-    "GOOGLE_API_KEY",
-    "GOOGLE_GENAI_API_KEY",
-    "GOOGLE_GENERATIVE_AI_API_KEY",
-    "GROQ_API_KEY",
-    "JUPYTER_PASSWORD",
-    "JUPYTER_TOKEN",
-    "LITELLM_API_KEY",
-    "MCP_TOKEN",
-    "MISTRAL_API_KEY",
-    "MOONSHOT_API_KEY",
-    "NVIDIA_API_KEY",
-    "OPENAI_ADMIN_KEY",
-    "OPENAI_API_KEY",
-    "OPENCODE",
-    "OPENROUTER_API_KEY",
-    "PERPLEXITY_API_KEY",
-    "RUNTIME_PASSWORD",
-    "RUNTIME_TOKEN",
-    "TOGETHER_API_KEY",
-    "XAI_API_KEY",
-    "ZAI_API_KEY",
-];
+/// Names of variables that are left out, and the starts of names, with comments.
+const LEFT_OUT: &str = include_str!("kernel_env/left_out.txt");
 
 /// The variables that kernels inherit of these: all but those of the client, unless `kept` names them.
 pub(crate) fn inherited(mut variables: Variables, kept: &[String]) -> Variables {
     let is_kept = |name: &OsStr| kept.iter().any(|kept| name == OsStr::new(kept));
-    variables.retain(|name| !is_of_client(name) || is_kept(name));
+    variables.retain(|name| !is_left_out(name) || is_kept(name));
     for package in packages(&variables) {
         variables = variables.with_paths(|name, path| is_kept(name) || !package.has(name, path));
     }
@@ -139,12 +77,16 @@ impl Package {
     }
 }
 
-fn is_of_client(name: &OsStr) -> bool {
+fn is_left_out(name: &OsStr) -> bool {
     // Only names in ASCII are listed.
     let Some(name) = name.to_str() else { return false };
     // Windows does not distinguish case, and elsewhere nobody means something else by it.
     let name = name.to_ascii_uppercase();
-    PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || NAMES.contains(&name.as_str())
+    left_out().any(|listed| name == listed || listed.ends_with('_') && name.starts_with(listed))
+}
+
+fn left_out() -> impl Iterator<Item = &'static str> {
+    LEFT_OUT.lines().filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
 #[cfg(test)]
@@ -173,6 +115,8 @@ mod tests {
             "GOOGLE_API_KEY",
             "CELLBRIDGE_TOKEN",
             "JUPYTER_TOKEN",
+            "OTEL_EXPORTER_OTLP_HEADERS",
+            "CELLBRIDGE_ASK",
             "openai_api_key",
         ];
         let of_person = [
@@ -183,6 +127,9 @@ mod tests {
             "GOOGLE_APPLICATION_CREDENTIALS",
             "CODE",
             "AWS_PROFILE",
+            "HOST",
+            "REQUESTS_CA_BUNDLE",
+            "CELLBRIDGE_OTHER",
         ];
         let all = of_client.iter().chain(&of_person).map(|name| (*name, "x")).collect::<Vec<_>>();
         let left = |kept: &[&str]| -> Vec<OsString> {
@@ -254,7 +201,9 @@ mod tests {
 
     #[test]
     fn each_name_is_listed_once() {
-        assert!(NAMES.is_sorted() && PREFIXES.is_sorted());
-        assert!(NAMES.iter().all(|name| !PREFIXES.iter().any(|prefix| name.starts_with(prefix))));
+        for name in left_out() {
+            let covers = |listed: &&str| *listed == name || listed.ends_with('_') && name.starts_with(listed);
+            assert_eq!(left_out().filter(covers).collect::<Vec<_>>(), [name]);
+        }
     }
 }

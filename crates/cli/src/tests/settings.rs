@@ -6,6 +6,7 @@ use clap::{Arg, Command, CommandFactory as _};
 
 use super::{cell, check};
 use crate::args::Cli;
+use environments::ProcessEnv;
 
 #[test]
 fn the_settings_are_up_to_date() {
@@ -14,6 +15,59 @@ fn the_settings_are_up_to_date() {
     let mut page = String::new();
     describe(&program, &[], &mut page);
     check("settings.md", &page);
+}
+
+/// Variables that configure other programs, too. They belong to the person, so kernels inherit them.
+const SHARED: &[&str] = &[
+    "ALL_PROXY",
+    "BROWSER",
+    "CODEX_HOME",
+    "CONDA_PREFIX",
+    "HOST",
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
+    "IPYTHONDIR",
+    "JUPYTER_DATA_DIR",
+    "JUPYTER_PATH",
+    "JUPYTER_PREFER_ENV_PATH",
+    "JUPYTER_RUNTIME_DIR",
+    "NO_COLOR",
+    "NO_PROXY",
+    "PAGER",
+    "PORT",
+    "PYTHONUSERBASE",
+    "REQUESTS_CA_BUNDLE",
+    "VIRTUAL_ENV",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_STATE_HOME",
+];
+
+#[test]
+fn kernels_inherit_no_setting_of_this_program() {
+    let mut program = Cli::command();
+    program.build();
+    let mut settings = variables_of(&program);
+    let page = include_str!("../../../../docs/settings.md");
+    let by_hand = page.split_once("## Variables without an option").unwrap().1.split_once("\n## ").unwrap().0;
+    let is_name = |word: &&str| word.len() > 3 && word.chars().all(|c| c.is_ascii_uppercase() || c == '_');
+    settings.extend(by_hand.split('`').skip(1).step_by(2).filter(is_name).map(str::to_owned));
+    assert!(settings.len() > 40, "{settings:?}");
+    settings.extend(["OTEL_EXPORTER_OTLP_HEADERS", "OTEL_SDK_DISABLED"].map(str::to_owned));
+    for name in settings {
+        let inherited = ProcessEnv::inherited([(name.clone().into(), "x".into())], None, &[]);
+        let is_inherited = inherited.get(&name).is_some();
+        assert_eq!(
+            is_inherited,
+            SHARED.contains(&&*name),
+            "{name} is a setting: list it in kernel_env.rs, or here"
+        );
+    }
+}
+
+fn variables_of(command: &Command) -> Vec<String> {
+    let own = command.get_arguments().filter_map(|it| Some(it.get_env()?.to_string_lossy().into_owned()));
+    own.chain(command.get_subcommands().flat_map(variables_of)).collect()
 }
 
 /// A command and its subcommands, each with a heading.
