@@ -3,6 +3,8 @@
 import asyncio
 import json
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,8 @@ import pytest
 from e2e.support import wine
 from e2e.support.notebook_files import printed, read_valid, read_whole
 from e2e.support.notebook_server import nothing_is_left
+from e2e.support.program import Launch
+from e2e.support.stdio_client import stdio_client
 from e2e.support.terminal import Cell, Terminal, write
 from e2e.support.waiting import LONG, until
 
@@ -108,3 +112,38 @@ async def test_outputs_that_cannot_be_written_are_no_success(machine: Machine) -
     machine.write(("import os\nos.remove('a.ipynb')", None), ("1", None))
     status, text = await machine.run_notebook("a.ipynb")
     assert status == 3 and "outputs could not be written" in text, text
+
+
+def make_environment(prefix: Path) -> None:
+    """A virtual environment with the packages of the tests."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", prefix], check=True)
+    [own] = prefix.glob("lib/python3*/site-packages")
+    for entry in (Path(sys.prefix) / own.relative_to(prefix)).iterdir():
+        if not (own / entry.name).exists():
+            (own / entry.name).symlink_to(entry)
+
+
+async def test_commands_take_the_python_of_the_project_as_agents_do(machine: Machine) -> None:
+    project, notebooks = machine.root / "project", machine.root / "project/notebooks"
+    make_environment(project / ".venv")
+    notebooks.mkdir()
+    write(notebooks / "a.ipynb", [("import sys; print(sys.prefix)", None)])
+    status, text = await machine.run_notebook("project/notebooks/a.ipynb")
+    assert status == 0 and f"kernel: python3, {project}/.venv/bin/python" in text, text
+    assert printed(read_valid(notebooks / "a.ipynb")["cells"][1]) == f"{project}/.venv\n"
+    (notebooks / ".venv").symlink_to("/nowhere")
+    ended = await machine.run("verify", "project/notebooks/a.ipynb")
+    assert ended.status == 0 and f"kernel: python3, {project}/.venv/bin/python" in ended.text, ended.text
+    assert f"{notebooks}/.venv is not used: it is a link to a folder that does not exist." in ended.text
+    launch = Launch(environment=machine.home.environment(machine.mark), command=(), folder=notebooks)
+    async with stdio_client(launch) as client:
+        await client.initialize()
+        opened = await client.call("use_notebook", notebook_path="a.ipynb")
+        assert f"{project}/.venv/bin/python" in opened and "/.venv is not used: it is a link" in opened, opened
+
+
+async def test_kernels_get_no_setting_of_this_program(machine: Machine) -> None:
+    machine.environment |= {"OTEL_EXPORTER_OTLP_HEADERS": "key=secret", "JUPYTER_URL": "http://127.0.0.1:1", "MINE": "1"}
+    path = machine.write(("import os; print(sorted({'OTEL_EXPORTER_OTLP_HEADERS', 'JUPYTER_URL', 'MINE'} & {*os.environ}))", None))
+    status, text = await machine.run_notebook("a.ipynb")
+    assert status == 0 and printed(read_valid(path)["cells"][1]) == "['MINE']\n", text

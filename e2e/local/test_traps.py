@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from e2e.support.agents.python_sdk import python_agent
 from e2e.support.home import Home, new_mark
 from e2e.support.notebook_files import Json
 from e2e.support.program import Launch, program
@@ -196,6 +197,17 @@ async def test_a_run_starts_the_environment_of_the_folder(traps: Traps) -> None:
         async with asyncio.timeout(LONG):
             await client.call("execute_code", code="1")
     assert traps.left()
+
+
+async def test_the_question_before_the_first_run_names_the_interpreter_of_the_folder(traps: Traps) -> None:
+    questions: list[str] = []
+    launch = Launch(options=("--ask", "run"), environment=traps.environment(), command=(), folder=traps.root)
+    async with python_agent(launch, answer=questions.append) as agent:
+        await agent.call("use_notebook", {"notebook_path": "x.ipynb"})
+        for tool, given in [("execute_cell", {"cell_index": 0}), ("add_packages", {"packages": ["six"]})]:
+            assert (await agent.call(tool, given)).is_error and traps.left() == []
+    kernel = f"The first run starts the kernel trap ({traps.root}/bin/python3), which lies in the folder."
+    assert len(questions) == 2 and all(kernel in question for question in questions), questions
 
 
 def test_no_command_but_a_run_executes_anything_of_the_folder(traps: Traps) -> None:

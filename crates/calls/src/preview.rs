@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use notebook::Notebook;
-use place::{Error, Relay, RunId, RunState};
+use place::{Error, KernelRequest, KernelState, Relay, RunId, RunState};
 use runs::OpenNotebook;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -14,6 +14,7 @@ use crate::arguments::declare::InputSchema;
 use crate::arguments::given::Given;
 use crate::arguments::parameters::CellArguments;
 use crate::consent::{Preview, Shown, ShownCell};
+use crate::permissions::Group;
 use crate::question::{Draft, QuestionText, Speaker};
 use crate::tool::{Effect, Shows, Tool};
 
@@ -92,6 +93,11 @@ pub async fn preview(tool: &Tool, given: Given, session: &Session) -> Result<Pre
         question.line(&format!("notebook: {}", opened.path()));
         shown.notebook = Some(opened.path().clone());
     }
+    if (tool.groups.contains(&Group::Run) || given.flag("run")? == Some(true))
+        && let Some(line) = first_kernel(opened.as_deref(), session).await
+    {
+        question.line(&line);
+    }
     let hidden = show_prompt(tool, &mut question, &given, session);
     show_arguments(&mut question, given.values(), &|name| tool.schema.takes(name), hidden);
     let mut asked = Asked { question, shown, given, session, opened };
@@ -100,6 +106,21 @@ pub async fn preview(tool: &Tool, given: Given, session: &Session) -> Result<Pre
         Shows::NamedCell | Shows::ByItself(_) => asked.show_named_cell(&tool.schema, 0).await?,
     }
     Ok(Preview { question: asked.question, shown: asked.shown })
+}
+
+/// A line about the kernel that a run of the notebook would start: of an environment, it also runs the files. `None` if one runs.
+pub async fn first_kernel(opened: Option<&OpenNotebook>, session: &Session) -> Option<String> {
+    let state = opened.and_then(OpenNotebook::kernel).map(|kernel| kernel.description().state);
+    if state.is_some_and(|state| !matches!(state, KernelState::NotStarted | KernelState::Dead { .. })) {
+        return None;
+    }
+    let (place, mut request) = (session.place(), KernelRequest::default());
+    let place = opened.map_or(place, |opened| opened.place().clone());
+    if let Some(opened) = opened {
+        request.notebook = Some(opened.path().clone());
+        request.preferred = opened.document().snapshot().await.ok()?.wanted_kernelspec();
+    }
+    place.first_kernel(request).await.ok().map(|kernel| format!("The first run starts the kernel {kernel}."))
 }
 
 /// The call of a page's tool with its arguments.

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use notebook::Edit;
-use place::{Executor, KernelChoice, KernelRequest, KernelSelector, NotebookPath};
+use place::{Executor, KernelChoice, KernelRequest, KernelSelector, NotebookPath, progress};
 use runs::OpenNotebook;
 use tokio_util::sync::CancellationToken;
 use workspace::Session;
@@ -59,7 +59,8 @@ async fn run_notebook(options: &RunNotebook) -> anyhow::Result<Ended> {
     let interruption = interruption();
     let target = output.as_ref().zip(paths.get(1));
     let running = run_in(&session, options, &paths[0], target, &interruption);
-    let ended = session.acting("cellbridge run", running).await;
+    let running = session.acting("cellbridge run", running);
+    let ended = progress::follow(running, |line| note(&format!("cellbridge: {line}"))).await;
     session.workspace().shutdown().await;
     ended
 }
@@ -94,6 +95,9 @@ async fn run_in(
         ready = kernel.executor() => ready?,
         () = interruption.cancelled() => return Ok(Ended::Interrupted),
     };
+    for line in kernel.introduction() {
+        note(&format!("cellbridge: {line}"));
+    }
     // Only now: without a kernel, what is there stays.
     let prepared = tokio::select! {
         prepared = prepare(session, options, chosen, target) => prepared?,

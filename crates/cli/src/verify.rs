@@ -55,6 +55,9 @@ async fn verify_all(options: &Verify) -> anyhow::Result<u8> {
             verify(path, options, &interruption).await
         };
         let verified: Verified = (path.clone(), ended.map_err(|error| format!("{error:#}")));
+        for line in verified.1.iter().flat_map(|ran| &ran.verification.introduction) {
+            note(&format!("cellbridge: {}: {line}", terminal::path(path)));
+        }
         if !options.json {
             say(&shown(&verified))?;
         }
@@ -249,6 +252,7 @@ mod testing {
             not_applied: Vec::new(),
             missing: Vec::new(),
             runtime: String::new(),
+            introduction: Vec::new(),
             elapsed: Duration::from_millis(1500),
         };
         let cells = ["a", "m", "b", "c", "d"].map(|id| match id {

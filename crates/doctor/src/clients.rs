@@ -59,13 +59,10 @@ pub(crate) async fn check(machine: &Machine) -> Vec<Finding> {
     let described = clients::Machine { system: System::current(), home, variables: variables.collect() };
     let root = machine.root.clone().ok();
     let roots: Vec<PathBuf> = root.iter().chain(&machine.current_folder).cloned().collect();
+    let outside = roots.iter().fold(machine.process_env.clone(), |outside, root| outside.outside(root));
     let surroundings = Surroundings {
         folder: programs::neutral_folder(machine.process_env.get("SYSTEMROOT")),
-        variables: programs::variables_without(
-            all.iter().map(|(name, value)| (name.to_owned(), value.to_owned())),
-            &roots,
-        )
-        .collect(),
+        variables: outside.variables.into_iter().collect(),
     };
     let read = tokio::task::spawn_blocking(move || read(&described, root.as_deref(), &roots));
     let Ok((entries, detected)) = read.await else { return Vec::new() };

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use environments::{
-    ActivatedEnvironment, BrokenKernelspec, EnvironmentState, FoundEnvironment, FoundKernelspec,
+    ActivatedEnvironment, BrokenKernelspec, Defect, EnvironmentState, FoundEnvironment, FoundKernelspec,
     KernelInspection, ManagedState, NextKernel, PackagedClient, ProcessEnv,
 };
 
@@ -140,9 +140,14 @@ impl Facts {
             EnvironmentState::NoKernel { interpreter, has_pip } => CHECK
                 .warning(subject, "This environment of the folder is not used: it has no ipykernel.")
                 .fixed_by(self.install(interpreter, *has_pip)),
-            EnvironmentState::NoPython => CHECK
-                .warning(subject, "This environment of the folder is not used: its Python no longer exists.")
-                .fixed_by(self.make_again(&found.prefix)),
+            EnvironmentState::Defective(defect) => {
+                let message = format!("This environment of the folder is not used: {defect}.");
+                let finding = CHECK.warning(subject, message);
+                match defect {
+                    Defect::NoPython => finding.fixed_by(self.make_again(&found.prefix)),
+                    _ => finding,
+                }
+            }
         }
     }
 
@@ -166,12 +171,10 @@ impl Facts {
                     format!("The activated environment {prefix} is not used: it has no ipykernel."),
                 )
                 .fixed_by(self.install(interpreter, *has_pip)),
-            Some(EnvironmentState::NoPython) => CHECK
-                .warning(
-                    subject,
-                    format!("The activated environment {prefix} is not used: its Python no longer exists."),
-                )
-                .fixed_by(self.make_again(&found.prefix)),
+            Some(EnvironmentState::Defective(defect)) => {
+                let message = format!("The activated environment {prefix} is not used: {defect}.");
+                CHECK.warning(subject, message).fixed_by(self.make_again(&found.prefix))
+            }
             None => CHECK.warning(subject, format!("{prefix} is not used: it is not a Python environment.")),
         }
     }
@@ -226,7 +229,7 @@ impl Facts {
                 let message = format!("The environment {prefix} on PATH is not used: it has no ipykernel.");
                 return Some(CHECK.warning("PATH", message).fixed_by(self.install(interpreter, *has_pip)));
             }
-            EnvironmentState::NoPython => return None,
+            EnvironmentState::Defective(_) => return None,
         };
         let link = self.root.join(".venv");
         let words = ["ln", "-s", &found.prefix.to_string_lossy(), &link.to_string_lossy()].map(str::to_owned);

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::install::{OLDEST, candidates};
 use super::kernelspec_choice::KernelspecChooser;
 use super::project::{ACTIVATED, prefixes};
-use super::venv::Environment;
+use super::venv::{Defect, Environment};
 use crate::ProcessEnv;
 use crate::kernelspec::{self, InstalledKernelspec, program};
 
@@ -62,9 +62,11 @@ pub enum EnvironmentState {
     /// With this interpreter.
     Ready(PathBuf),
     /// ipykernel is not installed.
-    NoKernel { interpreter: PathBuf, has_pip: bool },
-    /// Its interpreter no longer exists.
-    NoPython,
+    NoKernel {
+        interpreter: PathBuf,
+        has_pip: bool,
+    },
+    Defective(Defect),
 }
 
 /// The environment that this program makes if there is no kernel.
@@ -126,7 +128,7 @@ impl KernelInspection {
 
     /// The environments in the folder, the preferred one first.
     pub fn environments(&self) -> Vec<FoundEnvironment> {
-        let found = prefixes(&self.root, &self.root);
+        let found = prefixes(&self.root, &self.root, &self.process_env);
         found.filter_map(|prefix| Some(FoundEnvironment { state: self.state(&prefix)?, prefix })).collect()
     }
 
@@ -153,7 +155,7 @@ impl KernelInspection {
 
     fn state(&self, prefix: &Path) -> Option<EnvironmentState> {
         let Some(environment) = Environment::at(prefix) else {
-            return prefix.join("pyvenv.cfg").is_file().then_some(EnvironmentState::NoPython);
+            return Defect::of(prefix).map(EnvironmentState::Defective);
         };
         let has_pip = environment.has_pip();
         Some(if environment.runs_kernel(&self.process_env) {

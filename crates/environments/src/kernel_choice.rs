@@ -19,25 +19,21 @@ pub struct KernelChoice {
     pub program: PathBuf,
     /// The Python environment to activate, if any.
     pub environment: Option<Environment>,
-    /// The kernelspec that the notebook names and nobody has, in whose place this one is.
+    /// Why another one, which the notebook or its folder seems to want, is not used.
     #[serde(skip)]
-    pub in_place_of: Option<String>,
+    pub notices: Vec<String>,
 }
 
 impl KernelChoice {
-    pub(crate) fn in_place_of(&self, name: &str) -> Self {
-        Self { in_place_of: Some(name.to_owned()), ..self.clone() }
-    }
-
-    /// What an agent is to know if the notebook names another kernelspec.
-    pub fn replacement(&self) -> Option<String> {
-        let name = self.in_place_of.as_ref()?;
-        Some(format!(
+    /// The notebook names a kernelspec that is not installed.
+    pub(crate) fn in_place_of(mut self, name: &str) -> Self {
+        self.notices.push(format!(
             "The notebook names the kernelspec {name:?}, which is not installed here: its code runs in {} ({}) \
              instead. Its packages may be missing there or have other versions.",
             self.kernelspec.name,
             self.program.display()
-        ))
+        ));
+        self
     }
 
     pub fn info(&self) -> KernelspecInfo {
@@ -70,6 +66,6 @@ pub(crate) fn python_at(interpreter: &Path) -> KernelChoice {
         kernelspec: spec,
         program: interpreter.to_path_buf(),
         environment: None,
-        in_place_of: None,
+        notices: Vec::new(),
     }
 }

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use super::install::{candidates, find_python, find_uv};
 use super::interpreter::Interpreters;
 use super::managed::Managed;
-use super::project::environments;
+use super::project::{environments, passed_over};
 use super::registered;
 use super::venv::Environment;
 use crate::ProcessEnv;
@@ -26,6 +26,15 @@ pub(crate) const MANAGED: &str = "cellbridge-python";
 pub(super) const ON_PATH: [&str; 2] =
     if cfg!(windows) { ["python", "python3"] } else { ["python3", "python"] };
 
+/// Why a kernel is chosen. Only a run may start what lies in the served folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// To show which kernel it would be: no environment is made.
+    Preview,
+    Opening,
+    Run,
+}
+
 #[derive(Clone, Copy)]
 pub struct KernelspecQuery<'a> {
     /// The notebook's folder.
@@ -34,8 +43,7 @@ pub struct KernelspecQuery<'a> {
     pub name: Option<&'a str>,
     /// The kernelspec in the notebook's metadata.
     pub preferred: Option<&'a Kernelspec>,
-    /// Whether somebody asked for a run. If not, nothing that lies in the served folder is started.
-    pub is_for_run: bool,
+    pub purpose: Purpose,
     pub progress: Option<&'a mpsc::Sender<String>>,
 }
 
@@ -106,7 +114,7 @@ impl KernelspecChooser {
         // Another language than Python never falls back to Python: its code could not run there.
         let other_language = query.preferred.filter(|_| wanted.is_none()).and_then(language_of);
         if let Some(language) = other_language.filter(|language| language != "python") {
-            let same = |choice: &&KernelChoice| choice.kernelspec.language.eq_ignore_ascii_case(&language);
+            let same = |choice: &&KernelChoice| choice.kernelspec.is_of(&language);
             let found = installed.iter().find(same).cloned().map(Some);
             if found.is_none() {
                 return Err(no_kernel_of(&language, self.names(query.folder, &installed).await));
@@ -125,9 +133,10 @@ impl KernelspecChooser {
             match language.flatten() {
                 Some(language) if language == "python" => {}
                 language => {
-                    let same =
-                        |choice: &&KernelChoice| Some(&choice.kernelspec.language) == language.as_ref();
-                    let other = installed.iter().find(same).map(|other| other.in_place_of(name));
+                    let same = |choice: &&KernelChoice| {
+                        language.as_ref().is_some_and(|language| choice.kernelspec.is_of(language))
+                    };
+                    let other = installed.iter().find(same).map(|other| other.clone().in_place_of(name));
                     if other.is_none() {
                         return Err(self.unknown(name, language.as_deref(), query, &installed).await);
                     }
@@ -148,10 +157,13 @@ impl KernelspecChooser {
         project: &[Environment],
         installed: &[KernelChoice],
     ) -> Result<Option<KernelChoice>, Error> {
-        if let Some(choice) = self.in_project(project) {
-            return Ok(Some(choice));
-        }
-        let choice = match self.outside_project(installed).await {
+        let own = self.in_project(project);
+        let is_own = own.is_some();
+        let other = match own {
+            Some(own) => Some(own),
+            None => self.outside_project(installed).await,
+        };
+        let mut choice = match other {
             Some(choice) => choice,
             None => match self.make(query).await? {
                 Some(choice) => choice,
@@ -159,13 +171,19 @@ impl KernelspecChooser {
             },
         };
         // Imports of the project's packages will fail, which the person can prevent.
-        if let (Some(environment), Some(progress)) = (project.first(), query.progress) {
-            let _ = progress.try_send(format!(
-                "{} has no ipykernel, so the notebook runs in {}; to use it, install ipykernel there",
+        let used = choice.environment.as_ref().map(|environment| &*environment.prefix);
+        let mut notices: Vec<String> = passed_over(query.folder, &self.root, &self.process_env, used)
+            .into_iter()
+            .map(|(prefix, defect)| format!("{} is not used: {defect}.", prefix.display()))
+            .collect();
+        notices.extend(project.first().filter(|_| !is_own).map(|environment| {
+            format!(
+                "{} has no ipykernel, so the notebook runs in {}; to use it, install ipykernel there.",
                 environment.prefix.display(),
                 choice.program.display()
-            ));
-        }
+            )
+        }));
+        choice.notices.extend(notices);
         Ok(Some(choice))
     }
 
@@ -186,8 +204,7 @@ impl KernelspecChooser {
     async fn outside_project(&self, installed: &[KernelChoice]) -> Option<KernelChoice> {
         // Jupyter itself would choose `python3`, so notebooks run where people expect it.
         let generic = installed.iter().find(|choice| choice.kernelspec.name == GENERIC);
-        let choice =
-            generic.or_else(|| installed.iter().find(|choice| choice.kernelspec.language == "python"));
+        let choice = generic.or_else(|| installed.iter().find(|choice| choice.kernelspec.is_of("python")));
         if let Some(choice) = choice {
             return Some(choice.clone());
         }
@@ -200,13 +217,13 @@ impl KernelspecChooser {
     }
 
     async fn make(&self, query: &KernelspecQuery<'_>) -> Result<Option<KernelChoice>, Error> {
-        let spared = Some(&*self.root).filter(|_| !query.is_for_run);
-        if self.managed.made().is_none()
-            && let Some(root) = spared
-            && self.makes_inside(root).await
-        {
+        let is_made = self.managed.made().is_some();
+        let is_inside = !is_made && self.makes_inside(&self.root).await;
+        if !is_made && (query.purpose == Purpose::Preview || is_inside && query.purpose == Purpose::Opening) {
             return Ok(None);
         }
+        // Even a run starts what lies in the folder only if there is nothing else.
+        let spared = Some(&*self.root).filter(|_| !is_inside);
         Ok(Some(in_environment(&self.managed.make(query.progress, spared).await?)))
     }
 
@@ -250,7 +267,7 @@ impl KernelspecChooser {
                 );
                 continue;
             }
-            choices.push(KernelChoice { kernelspec: spec, program, environment: own, in_place_of: None });
+            choices.push(KernelChoice { kernelspec: spec, program, environment: own, notices: Vec::new() });
         }
         choices
     }

@@ -34,9 +34,9 @@ pub use inspection::{
 pub use kernel_choice::KernelChoice;
 pub use kernel_env::PackagedClient;
 pub use kernelspec::{InstalledKernelspec, InterruptMode, arguments, data_folders, list, variables};
-pub use kernelspec_choice::{KernelspecChooser, KernelspecQuery};
+pub use kernelspec_choice::{KernelspecChooser, KernelspecQuery, Purpose};
 pub use output_capture::OutputCapture;
 pub use private_folder::create_private_folder;
 pub use process_env::{ProcessEnv, prepend_paths};
 pub use variables::Variables;
-pub use venv::Environment;
+pub use venv::{Defect, Environment};

@@ -4,6 +4,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 
+use crate::programs::is_place_of_the_person;
 use crate::{Variables, kernel_env};
 use files::lies_in;
 
@@ -71,10 +72,14 @@ impl ProcessEnv {
     }
 
     /// The same for programs that are started before anybody has asked for a run: without what variables name in the served folder,
-    /// such as programs on `PATH`, and without the environment that a shell has activated there.
+    /// such as programs on `PATH`, and without the environment that a shell has activated there. Folders that depend on the current
+    /// one are left out of lists.
     #[must_use]
     pub fn outside(&self, root: &Path) -> Self {
-        let is_outside = |_: &OsStr, path: &Path| !path.is_absolute() || !lies_in(root, path);
+        let is_outside = |name: &OsStr, path: &Path| {
+            let is_list = name.as_encoded_bytes().to_ascii_uppercase().ends_with(b"PATH");
+            is_place_of_the_person(name) || if path.is_absolute() { !lies_in(root, path) } else { !is_list }
+        };
         Self { variables: self.variables.with_paths(is_outside), home: self.home.clone() }
     }
 
@@ -256,10 +261,12 @@ pub(crate) mod tests {
         std::fs::create_dir_all(root.join("bin")).unwrap();
         std::os::unix::fs::symlink(root.join("bin"), folder.path().join("linked")).unwrap();
         let at = |path: &str| folder.path().join(path).display().to_string();
-        let path = [at("bin"), at("root/bin"), at("linked"), "/usr/bin".to_owned()].join(":");
+        let path =
+            [at("bin"), at("root/bin"), at("linked"), "bin".to_owned(), "/usr/bin".to_owned()].join(":");
         let process_env = with(&[
             ("PATH", &path),
             ("VIRTUAL_ENV", &at("root/.venv")),
+            ("HOME", &at("root")),
             ("LD_PRELOAD", &at("linked/x.so")),
             ("URL", "http://h:1/x"),
             ("RELATIVE", "a:b"),
@@ -268,6 +275,7 @@ pub(crate) mod tests {
         let found: Vec<_> =
             outside.variables.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         let expected = [
+            ("HOME", at("root")),
             ("PATH", format!("{}:/usr/bin", at("bin"))),
             ("RELATIVE", "a:b".into()),
             ("URL", "http://h:1/x".into()),

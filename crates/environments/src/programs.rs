@@ -1,6 +1,6 @@
 //! Programs that this one starts without an agent's or a person's request to run a notebook: none of them comes with the notebooks.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use crate::ProcessEnv;
@@ -34,29 +34,8 @@ pub fn names_part_of(word: &str, roots: &[PathBuf]) -> bool {
         .any(|path| path.is_absolute() && roots.iter().any(|root| lies_in(root, path)))
 }
 
-/// The variables of this process without what leads into the folders: whole values, and parts of lists such as `$PATH`.
-pub fn variables_without(
-    variables: impl Iterator<Item = (OsString, OsString)>,
-    roots: &[PathBuf],
-) -> impl Iterator<Item = (OsString, OsString)> {
-    let leads_into = |path: &Path| path.is_absolute() && roots.iter().any(|root| lies_in(root, path));
-    variables.filter_map(move |(name, value)| {
-        if is_place_of_the_person(&name) {
-            return Some((name, value));
-        }
-        let is_list = name.to_str().is_some_and(|name| name.ends_with("PATH") || name.ends_with("Path"));
-        if !is_list {
-            return (!leads_into(Path::new(&value)) && name != "PWD" && name != "OLDPWD")
-                .then_some((name, value));
-        }
-        let parts = std::env::split_paths(&value).filter(|part| part.is_absolute() && !leads_into(part));
-        let kept = std::env::join_paths(parts).ok().filter(|kept| !kept.is_empty())?;
-        Some((name, kept))
-    })
-}
-
 /// Folders whose files the person has chosen, also where they lie in the folder or hold it. Programs do not work without them.
-fn is_place_of_the_person(variable: &OsStr) -> bool {
+pub(crate) fn is_place_of_the_person(variable: &OsStr) -> bool {
     let name = variable.to_str().unwrap_or_default().to_ascii_uppercase();
     let homes = ["HOME", "HOMEPATH", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "TMPDIR", "TMP", "TEMP"];
     homes.contains(&&*name) || name.starts_with("XDG_")
@@ -76,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_and_variables_that_lead_into_the_folder_are_known() {
+    fn words_that_lead_into_the_folder_are_recognised() {
         let roots = [PathBuf::from("/work")];
         for word in ["/work/x.py", "--config=/work/uv.toml", "/work"] {
             assert!(names_part_of(word, &roots), "{word}");
@@ -84,16 +63,6 @@ mod tests {
         for word in ["/usr/bin/x", "x.py", "--root=.", "-m", "/works"] {
             assert!(!names_part_of(word, &roots), "{word}");
         }
-        let variables = [
-            ("PATH", "/work/bin:/usr/bin:bin"),
-            ("PYTHONPATH", "/work"),
-            ("VIRTUAL_ENV", "/work/.venv"),
-            ("PWD", "/x"),
-            ("HOME", "/work"),
-        ];
-        let variables = variables.map(|(name, value)| (name.into(), value.into()));
-        let kept: Vec<_> = variables_without(variables.into_iter(), &roots).collect();
-        assert_eq!(kept, [("PATH", "/usr/bin"), ("HOME", "/work")].map(|(a, b)| (a.into(), b.into())));
     }
 
     #[test]

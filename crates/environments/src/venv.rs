@@ -84,6 +84,36 @@ impl Environment {
     }
 }
 
+/// Why nothing can run in what has the name of an environment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Defect {
+    #[error("it is a file")]
+    File,
+    #[error("it is a link to a folder that does not exist")]
+    DanglingLink,
+    #[error("its Python no longer exists")]
+    NoPython,
+    #[error("it is not a Python environment")]
+    NoEnvironment,
+}
+
+impl Defect {
+    /// That of a path. `None` if there is nothing, or something else may rightly have the name: `env` is often a file with settings.
+    pub(crate) fn of(prefix: &Path) -> Option<Self> {
+        let is_venv = prefix.join("pyvenv.cfg").is_file();
+        let is_named_so = prefix.file_name().is_some_and(|name| name == ".venv" || name == "venv");
+        let found = prefix.symlink_metadata().ok()?;
+        match prefix.metadata() {
+            Err(_) => found.is_symlink().then_some(Self::DanglingLink),
+            Ok(_) if Environment::at(prefix).is_some() => None,
+            Ok(_) if is_venv => Some(Self::NoPython),
+            Ok(_) if !is_named_so => None,
+            Ok(metadata) if metadata.is_dir() => Some(Self::NoEnvironment),
+            Ok(_) => Some(Self::File),
+        }
+    }
+}
+
 /// What `pyvenv.cfg` says.
 #[derive(Default)]
 struct Settings {
@@ -212,5 +242,13 @@ pub(super) mod tests {
         #[cfg(unix)]
         std::os::unix::fs::symlink("/nowhere/python", &environment.interpreter).unwrap();
         assert_eq!(Environment::at(folder.path()), None);
+        assert_eq!(Defect::of(folder.path()), Some(Defect::NoPython));
+        #[cfg(unix)]
+        {
+            let link = folder.path().join("env");
+            std::os::unix::fs::symlink("/nowhere", &link).unwrap();
+            assert_eq!(Defect::of(&link), Some(Defect::DanglingLink));
+        }
+        assert_eq!(Defect::of(&folder.path().join(".venv")), None);
     }
 }

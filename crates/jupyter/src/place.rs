@@ -263,7 +263,7 @@ impl Place for Jupyter {
             let specs = specs.specs.iter().map(|spec| KernelspecInfo {
                 name: spec.name.clone(),
                 display_name: spec.display_name.clone(),
-                language: spec.language.to_lowercase(),
+                language: spec.language.clone(),
                 environment: String::new(),
             });
             Ok(specs.collect())

@@ -20,9 +20,8 @@ use place::{
 use crate::foreign::ForeignKernels;
 use crate::launch::{KernelKeeping, KernelLauncher, LocalKernel};
 use environments::ProcessEnv;
-use environments::{KernelspecChooser, KernelspecQuery};
-use files::FileStore;
-use files::Root;
+use environments::{KernelspecChooser, KernelspecQuery, Purpose};
+use files::{FileStore, Root, lies_in};
 
 #[cfg(unix)]
 mod earlier_runs;
@@ -136,7 +135,7 @@ impl Folder {
             folder,
             name: request.kernel.kernelspec(),
             preferred: request.preferred.as_ref(),
-            is_for_run: request.is_for_run,
+            purpose: if request.is_for_run { Purpose::Run } else { Purpose::Opening },
             progress: progress.as_ref(),
         };
         let Some(choice) = self.chooser.choose(&query).await? else {
@@ -154,14 +153,14 @@ impl Folder {
         #[cfg(unix)]
         let unused = match self.earlier_kernel(notebook.as_deref(), &choice, is_to_be_new).await {
             Ok(kernel) => {
-                choice.replacement().into_iter().for_each(|notice| kernel.add_notice(notice));
+                choice.notices.into_iter().for_each(|notice| kernel.add_notice(notice));
                 return Ok(KernelChoice::Kernel { kernel, is_new: false });
             }
             Err(unused) => unused,
         };
         #[cfg(not(unix))]
         let unused = UnusedKernels::default();
-        let replacement = choice.replacement();
+        let notices = choice.notices.clone();
         let launcher = KernelLauncher {
             id: KernelId::new(uuid::Uuid::new_v4().to_string()),
             choice,
@@ -171,7 +170,7 @@ impl Folder {
             start_timeout: START_TIMEOUT,
         };
         let kernel = LocalKernel::new(launcher, keeping, self.root.clone(), is_to_be_new);
-        for notice in unused.refused.into_iter().chain(replacement).chain(unused.others) {
+        for notice in unused.refused.into_iter().chain(notices).chain(unused.others) {
             kernel.add_notice(notice);
         }
         let mut kernels = self.kernels.lock();
@@ -226,6 +225,10 @@ impl Place for Folder {
     fn identity(&self, path: &NotebookPath) -> String {
         let file = self.root.real().join(path.strip_prefix(NAME).unwrap_or(path));
         format!("{NAME}{}", file.display())
+    }
+
+    fn folder(&self) -> Option<PathBuf> {
+        Some(self.root.real().to_path_buf())
     }
 
     fn list_files(&self, path: &str, max_depth: usize) -> Future<'_, Vec<FileEntry>> {
@@ -283,6 +286,24 @@ impl Place for Folder {
             let notebook = root.resolve(&notebook)?;
             files::copy_folder(notebook.parent().unwrap_or(root.real()), root.real(), &temp_dir)
         })
+        .boxed()
+    }
+
+    fn first_kernel(&self, request: KernelRequest) -> Future<'_, String> {
+        async move {
+            let notebook = request.notebook.as_deref().map(|path| self.root.resolve(path)).transpose()?;
+            let query = KernelspecQuery {
+                folder: notebook.as_deref().and_then(Path::parent).unwrap_or(self.root.real()),
+                name: request.kernel.kernelspec(),
+                preferred: request.preferred.as_ref(),
+                purpose: Purpose::Preview,
+                progress: None,
+            };
+            let Some(choice) = self.chooser.choose(&query).await? else { return Ok(MADE.to_owned()) };
+            let is_inside = lies_in(self.root.real(), &choice.program);
+            let place = if is_inside { ", which lies in the folder" } else { "" };
+            Ok(format!("{} ({}){place}", choice.kernelspec.name, choice.program.display()))
+        }
         .boxed()
     }
 

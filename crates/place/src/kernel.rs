@@ -53,6 +53,13 @@ pub trait Kernel: Send + Sync + 'static {
         Vec::new()
     }
 
+    /// What a person should know about the choice of the kernel.
+    fn introduction(&self) -> Vec<String> {
+        let KernelDescription { name, environment, .. } = self.description();
+        let first = if environment.is_empty() { name } else { format!("{name}, {environment}") };
+        std::iter::once(format!("kernel: {first}")).chain(self.take_notices()).collect()
+    }
+
     /// The runs of other servers on it; `None` if runs end with this program.
     fn earlier_runs(&self) -> Option<&dyn EarlierKernelRuns> {
         None

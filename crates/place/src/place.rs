@@ -1,6 +1,7 @@
 //! A place: where notebooks and kernels live.
 
 use std::future::ready;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -13,7 +14,7 @@ use crate::file::Files;
 use crate::folder_copy::FolderCopy;
 use crate::kernel::{Kernel, KernelChoice, KernelspecInfo};
 use crate::kernel_request::KernelRequest;
-use crate::{Error, ErrorKind, Future, NotebookPath};
+use crate::{Error, ErrorKind, Future, NextStep, NotebookPath};
 
 /// Where notebooks and kernels live: a folder or a server.
 pub trait Place: Send + Sync + 'static {
@@ -58,6 +59,21 @@ pub trait Place: Send + Sync + 'static {
 
     /// The notebook to use if the agent names none and has opened none.
     fn first_notebook(&self) -> Option<NotebookPath> {
+        None
+    }
+
+    /// The kernel that a run would start, for a person; nothing is started or made to find out. Fails if there is none, or only the run
+    /// shows which.
+    fn first_kernel(&self, _: KernelRequest) -> Future<'_, String> {
+        Box::pin(ready(Err(Error::new(
+            ErrorKind::Unsupported,
+            "Only the run shows which kernel it starts.",
+            NextStep::Run,
+        ))))
+    }
+
+    /// The folder of this machine that it serves. What lies there is started only for a run.
+    fn folder(&self) -> Option<PathBuf> {
         None
     }
 

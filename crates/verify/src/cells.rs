@@ -58,7 +58,7 @@ pub(crate) enum Expectation {
 /// (<https://nbval.readthedocs.io/en/latest/#tagging-cells>).
 pub(crate) fn checked(notebook: &Notebook, wanted: Option<&BTreeSet<usize>>) -> (Vec<Checked>, usize) {
     let last = wanted.and_then(|wanted| wanted.last().copied()).unwrap_or(usize::MAX);
-    let is_python = notebook.language().is_none_or(|language| language == "python");
+    let is_python = notebook.language().is_none_or(|language| language.eq_ignore_ascii_case("python"));
     let (mut cells, mut skipped) = (Vec::new(), 0);
     for (index, cell) in notebook.cells().iter().enumerate().take(last.saturating_add(1)) {
         let source = cell.source().into_owned();

@@ -154,6 +154,7 @@ async fn verify(
         not_applied: Vec::new(),
         missing: ran.missing.clone(),
         runtime: ran.runtime.clone(),
+        introduction: ran.introduction.clone(),
         elapsed: timer.elapsed(),
     };
     let mut notes = Vec::new();

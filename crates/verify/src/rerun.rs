@@ -118,7 +118,8 @@ async fn run_cells(
     let outputs = areas.iter().map(|area| area.lock().outputs().to_vec()).collect();
     let other_forms = areas.iter().map(|area| area.lock().other_forms()).collect();
     let (runtime, widgets) = (runtime(&*executor), executor.widget_state().await);
-    Ok(Ran { outputs, other_forms, ended, missing, left_out: Vec::new(), runtime, widgets })
+    let introduction = kernel.introduction();
+    Ok(Ran { outputs, other_forms, ended, missing, left_out: Vec::new(), runtime, introduction, widgets })
 }
 
 fn is_of_missing_module(output: &Output) -> bool {

@@ -18,7 +18,7 @@ const INJECTED: &str = "injected-parameters";
 
 /// Sets variables in a cell behind that of the defaults, or in the first cell. The cell of an earlier run is replaced.
 pub(super) fn edits(notebook: &Notebook, parameters: &[(String, String)]) -> anyhow::Result<Vec<Edit>> {
-    if let Some(language) = notebook.language().filter(|language| language != "python") {
+    if let Some(language) = notebook.language().filter(|language| !language.eq_ignore_ascii_case("python")) {
         bail!("parameters can be set only in Python notebooks; this one is in {language}");
     }
     let lines: Vec<String> =

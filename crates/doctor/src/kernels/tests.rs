@@ -91,7 +91,7 @@ fn environments_of_the_folder_say_why_they_are_not_used() {
     let environments = || {
         vec![
             at("/work/.venv", bare("/work/.venv/bin/python", true)),
-            at("/work/venv", EnvironmentState::NoPython),
+            at("/work/venv", EnvironmentState::Defective(Defect::NoPython)),
             at("/work/env", EnvironmentState::Ready("/work/env/bin/python".into())),
         ]
     };
@@ -140,7 +140,10 @@ fn an_activated_environment_is_chosen_or_says_why_not() {
         "warning VIRTUAL_ENV: The activated environment /env is not used: it has no ipykernel. \
          [/env/bin/python -m pip install ipykernel]"
     );
-    assert!(said(Some(EnvironmentState::NoPython), "/p").contains("its Python no longer exists"));
+    assert!(
+        said(Some(EnvironmentState::Defective(Defect::NoPython)), "/p")
+            .contains("its Python no longer exists")
+    );
     assert!(said(None, "/p").contains("/env is not used: it is not a Python environment"));
 }
 

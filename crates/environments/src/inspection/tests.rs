@@ -4,6 +4,7 @@ use std::fs;
 
 use tempfile::TempDir;
 
+use super::super::venv::Defect;
 use super::super::venv::tests::{PROGRAMS, venv};
 use super::*;
 use crate::test_program::program;
@@ -87,7 +88,7 @@ async fn environments_of_the_folder_and_of_variables_are_told_apart() {
     let inspection = machine.inspect();
     let states: Vec<_> = inspection.environments().into_iter().map(|found| found.state).collect();
     let bare = EnvironmentState::NoKernel { interpreter, has_pip: false };
-    assert_eq!(states, [bare, EnvironmentState::NoPython]);
+    assert_eq!(states, [bare, EnvironmentState::Defective(Defect::NoPython)]);
     let activated = inspection.activated();
     let states: Vec<_> = activated.iter().map(|found| (found.variable, found.state.clone())).collect();
     let ready = EnvironmentState::Ready(active.interpreter.clone());

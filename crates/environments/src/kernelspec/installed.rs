@@ -15,7 +15,6 @@ pub struct InstalledKernelspec {
     pub resources: PathBuf,
     pub argv: Vec<String>,
     pub display_name: String,
-    /// In lower case.
     pub language: String,
     pub env: BTreeMap<String, String>,
     pub interrupt_mode: InterruptMode,
@@ -53,6 +52,10 @@ fn lenient<'de, D: Deserializer<'de>, T: serde::de::DeserializeOwned>(
 }
 
 impl InstalledKernelspec {
+    pub(crate) fn is_of(&self, language: &str) -> bool {
+        self.language.eq_ignore_ascii_case(language)
+    }
+
     pub(crate) fn needs_ipykernel(&self) -> bool {
         self.argv.iter().any(|argument| argument.starts_with("ipykernel"))
     }
@@ -81,7 +84,7 @@ impl InstalledKernelspec {
                 .display_name
                 .filter(|text| !text.is_empty())
                 .unwrap_or_else(|| name.to_owned()),
-            language: file.language.unwrap_or_default().to_lowercase(),
+            language: file.language.unwrap_or_default(),
             env: env.collect(),
             interrupt_mode: if by_message { InterruptMode::Message } else { InterruptMode::Signal },
         })
@@ -142,7 +145,7 @@ mod tests {
         let specs = list(&[one.path().into(), other.path().into(), "/nowhere".into()]);
         let names: Vec<_> =
             specs.iter().map(|spec| (&*spec.name, &*spec.display_name, &*spec.language)).collect();
-        assert_eq!(names, [("bash", "bash", ""), ("ir", "R one", "r")]);
+        assert_eq!(names, [("bash", "bash", ""), ("ir", "R one", "R")]);
     }
 
     #[test]

@@ -78,7 +78,7 @@ impl Machine {
             folder: &self.at("root/sub"),
             name,
             preferred: preferred.as_ref(),
-            is_for_run: false,
+            purpose: Purpose::Opening,
             progress: None,
         };
         self.chooser().choose(&query).await.map(|choice| choice.expect("it needs nothing of the folder"))
@@ -114,6 +114,8 @@ async fn the_projects_python_comes_before_installed_ones_and_the_one_on_path() {
     assert_eq!(machine.program(None, PYTHON3).await, generic);
     venv(&machine.at("root/.venv"), false);
     assert_eq!(machine.program(None, None).await, generic);
+    let notices = machine.choose(None, None).await.unwrap().notices;
+    assert!(notices.concat().contains("has no ipykernel, so the notebook runs in"), "{notices:?}");
     let project = venv(&machine.at("root/.venv"), true).interpreter;
     for query in [None, PYTHON3] {
         assert_eq!(machine.program(None, query).await, project);
@@ -129,10 +131,10 @@ async fn a_missing_kernel_is_replaced_by_one_of_its_language() {
     let project = venv(&machine.at("root/.venv"), true).interpreter;
     assert_eq!(machine.program(None, Some(("ir", Some("R")))).await, r);
     let choice = machine.choose(None, Some(("ir", Some("R")))).await.unwrap();
-    let notice = choice.replacement().unwrap();
+    let notice = choice.notices.concat();
     assert!(notice.contains(r#""ir", which is not installed"#) && notice.contains("r-4.3"), "{notice}");
     for known in [None, Some(("r-4.3", Some("R"))), Some(("python3", None))] {
-        assert_eq!(machine.choose(None, known).await.unwrap().replacement(), None, "{known:?}");
+        assert_eq!(machine.choose(None, known).await.unwrap().notices, [""; 0], "{known:?}");
     }
     // A notebook that names no kernelspec, but was run in R.
     assert_eq!(machine.program(None, Some(("", Some("R")))).await, r);
@@ -141,7 +143,7 @@ async fn a_missing_kernel_is_replaced_by_one_of_its_language() {
     assert!(error.contains("written in julia") && error.contains("r-4.3"), "{error}");
     for named in [("my-project", Some("python")), ("conda-env-x-py", None), (".venv", None)] {
         let choice = machine.choose(None, Some(named)).await.unwrap();
-        assert_eq!((&choice.program, choice.in_place_of.as_deref()), (&project, Some(named.0)));
+        assert!(choice.program == project && choice.notices[0].contains(named.0), "{choice:?}");
     }
 }
 

@@ -128,12 +128,12 @@ impl Kernel for ForeignKernel {
         let state = self.state.lock();
         let client = state.client.as_ref();
         let probed = state.probe.as_ref();
-        let language = match client {
+        let kernelspec = state.kernelspec.as_ref();
+        let reported = || match client {
             Some(client) => language_name(client.language_info()),
             None => probed.and_then(|probe| language_name(probe.language_info.as_ref()?)),
         };
-        let kernelspec = state.kernelspec.as_ref();
-        let language = language.or_else(|| kernelspec.map(|it| it.language.clone())).unwrap_or_default();
+        let language = kernelspec.map(|it| it.language.clone()).or_else(reported).unwrap_or_default();
         let name = state.file.kernel_name().unwrap_or_else(|| generic_name(&language)).to_owned();
         let kernel_state = match (client.map(|client| client.status().borrow().clone()), probed) {
             (Some(Status::Dead { how }), _) => KernelState::Dead { how },
@@ -225,12 +225,12 @@ pub(super) fn language_name(language_info: &Json) -> Option<String> {
         name: String,
     }
     let LanguageInfo { name } = language_info.decode().ok()?;
-    (!name.is_empty()).then(|| name.to_lowercase())
+    (!name.is_empty()).then_some(name)
 }
 
 /// The kernelspec that a notebook names if its kernel does not say from which it was started.
 fn generic_name(language: &str) -> &str {
-    if language == "python" { "python3" } else { language }
+    if language.eq_ignore_ascii_case("python") { "python3" } else { language }
 }
 
 #[cfg(test)]

@@ -47,7 +47,7 @@ fn kernel_with_timeout(steps: &[&str], start_timeout: Duration) -> (TempDir, Arc
     };
     let launcher = KernelLauncher {
         id: "id".into(),
-        choice: KernelChoice { kernelspec: spec, program, environment: None, in_place_of: None },
+        choice: KernelChoice { kernelspec: spec, program, environment: None, notices: Vec::new() },
         folder: real,
         notebook: Some("/root/x.ipynb".into()),
         start_timeout,

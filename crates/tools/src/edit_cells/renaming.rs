@@ -62,7 +62,7 @@ pub(super) fn check_language(opened: &OpenNotebook, notebook: &Notebook) -> Resu
     let language =
         opened.kernel().map(|kernel| kernel.description().language).or_else(|| notebook.language());
     match language {
-        Some(language) if !language.is_empty() && language != "python" => {
+        Some(language) if !language.is_empty() && !language.eq_ignore_ascii_case("python") => {
             Err(refused(format!("rename reads Python, and {} is a notebook of {language}.", opened.path())))
         }
         _ => Ok(()),

@@ -19,6 +19,7 @@ pub(crate) struct Ran {
     pub(crate) left_out: Vec<String>,
     /// Such as `Python 3.12.4`.
     pub(crate) runtime: String,
+    pub(crate) introduction: Vec<String>,
     /// What a notebook keeps of all widgets of the kernel: see [`Executor::widget_state`].
     pub(crate) widgets: Option<Json>,
 }
@@ -120,6 +121,7 @@ mod tests {
             missing: Vec::new(),
             left_out: Vec::new(),
             runtime: String::new(),
+            introduction: Vec::new(),
             widgets: None,
         }
     }

@@ -25,6 +25,7 @@ fn ran(texts: &[&str], ended: Ended) -> Ran {
         missing: Vec::new(),
         left_out: Vec::new(),
         runtime: "Python 3.12.4".to_owned(),
+        introduction: Vec::new(),
         widgets: None,
     }
 }
@@ -40,6 +41,7 @@ fn verification(cells: &[Checked], first: &Ran, again: Option<&Ran>) -> Verifica
         not_applied: Vec::new(),
         missing: first.missing.clone(),
         runtime: first.runtime.clone(),
+        introduction: Vec::new(),
         elapsed: Duration::from_secs(38),
     }
 }

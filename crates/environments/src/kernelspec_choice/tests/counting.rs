@@ -43,7 +43,7 @@ impl Machine {
             folder: &folder,
             name: None,
             preferred: None,
-            is_for_run: false,
+            purpose: Purpose::Opening,
             progress: None,
         };
         chooser.choose(&query).await.unwrap().unwrap().program

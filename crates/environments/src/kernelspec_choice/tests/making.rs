@@ -45,7 +45,7 @@ async fn concurrent_callers_share_one_new_environment() {
         folder: &folder,
         name: None,
         preferred: None,
-        is_for_run: false,
+        purpose: Purpose::Opening,
         progress: Some(&progress),
     };
     let (a, b, c) = tokio::join!(one.choose(&query), one.choose(&query), other.choose(&query));
@@ -88,7 +88,7 @@ async fn making_an_environment_goes_on_without_its_caller() {
         folder: &folder,
         name: Some(MANAGED),
         preferred: None,
-        is_for_run: false,
+        purpose: Purpose::Opening,
         progress: None,
     };
     tokio::select! {

@@ -25,7 +25,8 @@ impl Machine {
         is_for_run: bool,
     ) -> Option<KernelChoice> {
         let folder = self.at("root/sub");
-        let query = KernelspecQuery { folder: &folder, name, preferred: None, is_for_run, progress: None };
+        let purpose = if is_for_run { Purpose::Run } else { Purpose::Opening };
+        let query = KernelspecQuery { folder: &folder, name, preferred: None, purpose, progress: None };
         chooser.choose(&query).await.ok().flatten()
     }
 }
@@ -83,6 +84,34 @@ async fn a_python_of_the_folder_on_path_is_not_started() {
         assert!(machine.choose_for(&chooser, None, true).await.is_none());
         assert!(machine.started().contains("uv venv"), "{}", machine.started());
     }
+}
+
+#[tokio::test]
+async fn a_run_makes_an_environment_with_the_programs_outside_of_the_folder_if_there_are_any() {
+    let machine = Machine::new();
+    machine.trap("root/bin/uv");
+    machine.trap("bin/uv");
+    let path = std::env::join_paths([machine.at("root/bin"), machine.at("bin")]).unwrap();
+    let variables = [("PATH".into(), path)].into_iter().collect();
+    let process_env = ProcessEnv { variables, home: Some(machine.at("home")) };
+    let chooser = KernelspecChooser::new(machine.at("root"), Arc::new(process_env));
+    machine.choose_for(&chooser, None, true).await;
+    assert!(machine.started().contains("/bin/uv venv"), "{}", machine.started());
+    assert!(!machine.started().contains("/root/"), "{}", machine.started());
+}
+
+#[tokio::test]
+async fn nothing_is_made_for_a_preview() {
+    let machine = Machine::new();
+    machine.trap("bin/uv");
+    let chooser = machine.chooser();
+    let folder = machine.at("root/sub");
+    let purpose = Purpose::Preview;
+    for name in [None, Some(MANAGED)] {
+        let query = KernelspecQuery { folder: &folder, name, preferred: None, purpose, progress: None };
+        assert!(chooser.choose(&query).await.unwrap().is_none());
+    }
+    assert_eq!(machine.started(), "");
 }
 
 #[tokio::test]

@@ -62,7 +62,7 @@ impl State {
         let reported =
             reported.and_then(|time| DateTime::parse_from_rfc3339(time).ok()).map(SystemTime::from);
         let (display_name, language) = match &self.kernelspec {
-            Some(spec) => (spec.display_name.clone(), spec.language.to_lowercase()),
+            Some(spec) => (spec.display_name.clone(), spec.language.clone()),
             None => (self.model.name.clone(), String::new()),
         };
         KernelDescription {
