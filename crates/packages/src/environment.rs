@@ -1,5 +1,7 @@
 //! The Python environment of a kernel, as the kernel describes it.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 
 /// What `memory/handler/packages.py` says of the environment.
@@ -19,10 +21,16 @@ pub struct Environment {
     pub has_ensurepip: bool,
     /// Paths of the programs that were found there.
     pub uv: Option<String>,
+    /// The person's own `uv.toml`, or that of the system.
+    pub uv_config: Option<String>,
+    /// The kernel's variables that start with `UV_`.
+    pub uv_variables: BTreeMap<String, String>,
     pub conda: Option<String>,
     pub pixi: Option<String>,
     /// The folder with `pyproject.toml` and `uv.lock` whose `.venv` it is.
     pub uv_project: Option<String>,
+    /// The text of the `uv.toml` of that project, else its `pyproject.toml`.
+    pub uv_settings: Option<String>,
     /// Conda, mamba or micromamba made it.
     pub is_conda: bool,
     /// Those from which its packages came, the most frequent first.

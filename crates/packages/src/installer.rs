@@ -2,8 +2,15 @@
 
 use place::{Error, ErrorKind, Fault};
 
+use serde::Serialize;
+
 use crate::environment::Environment;
+use crate::plan::Plan;
 use crate::requirement::Requirement;
+use crate::settings;
+
+/// The word of a command that stands for the file with its requirements.
+const FILE: &str = "{requirements}";
 
 /// Where packages are recorded, besides being installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +51,12 @@ pub enum Installer {
 }
 
 /// A program with its arguments.
-pub(crate) type Command = Vec<String>;
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Command {
+    command: Vec<String>,
+    /// The content of the file with requirements, if the arguments name it.
+    requirements: Option<String>,
+}
 
 impl Installer {
     /// What installs into this environment.
@@ -69,7 +81,7 @@ impl Installer {
         if environment.is_conda {
             let conda = conda.clone().ok_or_else(|| {
                 missing(
-                    "The kernel runs in a conda environment, but conda, mamba and micromamba were not found.",
+                    "The kernel runs in a conda environment, but conda, mamba and micromamba were not found outside the served folder.",
                 )
             })?;
             return Ok(Self::Conda { conda, channels: channels.clone() });
@@ -93,12 +105,14 @@ impl Installer {
             }
             (Some(uv), _) => Ok(Self::Uv { uv: uv.clone() }),
             (None, Some(_)) if record == RecordIn::Project => {
-                Err(missing("This is a uv project, but uv was not found."))
+                Err(missing("This is a uv project, but uv was not found outside the served folder."))
             }
             (None, _) if environment.has_pip || environment.has_ensurepip => {
                 Ok(Self::Pip { needs_pip: !environment.has_pip })
             }
-            (None, _) => Err(missing("The kernel's environment has no pip, and uv was not found.")),
+            (None, _) => Err(missing(
+                "The kernel's environment has no pip, and uv was not found outside the served folder.",
+            )),
         }
     }
 
@@ -136,48 +150,89 @@ impl Installer {
         is_alone: bool,
     ) -> Option<Command> {
         let options: &[&str] = if is_alone { &["--dry-run", "--no-deps"] } else { &["--dry-run"] };
-        match self {
-            Self::Uv { uv } | Self::UvProject { uv, .. } => {
-                Some(uv_pip(uv, environment, packages, false, options))
+        let command = match self {
+            Self::Uv { uv } | Self::UvProject { uv, .. } => uv_pip(uv, environment, "install", false),
+            Self::Pip { needs_pip: false } => {
+                [pip(environment, false), words(&["--quiet", "--report", "{report}"])].concat()
             }
-            Self::Pip { needs_pip: false } => Some(pip(environment, packages, false, options)),
             Self::Conda { conda, channels } => {
-                Some(conda_install(conda, channels, environment, packages, &["--dry-run", "--json"]))
+                [conda_install(conda, channels, environment), words(&["--json"])].concat()
             }
-            Self::Pip { needs_pip: true } | Self::Pixi { .. } => None,
-        }
+            Self::Pip { needs_pip: true } | Self::Pixi { .. } => return None,
+        };
+        Some(Command::of([command, words(options), texts(packages)].concat()))
     }
 
-    /// The commands that install, in their order.
+    /// The command that prints pins with their hashes. `None`: the plan has them, or there are none.
+    pub(crate) fn hashes(&self, environment: &Environment, pins: &[String]) -> Option<Command> {
+        let (Self::Uv { uv } | Self::UvProject { uv, .. }) = self else { return None };
+        let options = ["--quiet", "--no-header", "--no-annotate", "--no-deps", "--generate-hashes", FILE];
+        let command = [uv_pip(uv, environment, "compile", false), words(&options)].concat();
+        Some(Command { command, requirements: Some(pins.join("\n")) })
+    }
+
+    /// The command that lists the settings in force. `None`: the environment has them.
+    pub(crate) fn settings(&self, environment: &Environment) -> Option<Command> {
+        let command = words(&[&environment.python, "-I", "-m", "pip", "config", "list"]);
+        matches!(self, Self::Pip { needs_pip: false }).then(|| Command::of(command))
+    }
+
+    /// The commands that install, in their order: exactly what was planned, as far as there is a plan.
     pub(crate) fn install(
         &self,
         environment: &Environment,
         packages: &[Requirement],
+        plan: &Plan,
         builds: bool,
     ) -> Vec<Command> {
-        match self {
-            Self::Uv { uv } => vec![uv_pip(uv, environment, packages, builds, &[])],
-            Self::Pip { needs_pip } => {
-                let ensure = words(&[&environment.python, "-m", "ensurepip", "--default-pip"]);
-                let install = pip(environment, packages, builds, &[]);
-                if *needs_pip { vec![ensure, install] } else { vec![install] }
+        let pins = &plan.pins;
+        let planned = |command: Vec<String>| {
+            if pins.is_empty() {
+                return Command::of([command, texts(packages)].concat());
             }
+            let command = [command, words(&["--no-deps", "--requirement", FILE])].concat();
+            Command { command, requirements: Some(pins.join("\n")) }
+        };
+        match self {
+            Self::Uv { uv } => vec![planned(uv_pip(uv, environment, "install", builds))],
+            Self::Pip { needs_pip } => {
+                let ensure = words(&[&environment.python, "-I", "-m", "ensurepip", "--default-pip"]);
+                let ensure = needs_pip.then(|| Command::of(ensure));
+                ensure.into_iter().chain([planned(pip(environment, builds))]).collect()
+            }
+            // `uv sync` would also install and remove what was not planned.
             Self::UvProject { uv, folder } => {
                 let no_build: &[&str] = if builds { &[] } else { &["--no-build"] };
-                let add = [&[uv.as_str(), "add", "--project", folder, "--no-sync"], no_build].concat();
-                // Without --inexact, what the project does not name would be removed, the kernel's own package first. The project
-                // itself stays as it is: to install it would mean to build it.
-                let sync = [uv.as_str(), "sync", "--project", folder, "--inexact", "--no-install-workspace"];
-                let sync = [&sync[..], no_build].concat();
-                vec![with_packages(words(&add), packages), words(&sync)]
+                let add = words(&[&[uv, "add", "--project", folder, "--no-sync"], no_build].concat());
+                let versions = pins.iter().filter_map(|pin| pin.split(' ').next());
+                let versions = versions.collect::<Vec<_>>().join("\n");
+                let constraints: &[&str] = if pins.is_empty() { &[] } else { &["--constraints", FILE] };
+                let add = Command {
+                    command: [add, words(constraints), texts(packages)].concat(),
+                    requirements: Some(versions),
+                };
+                vec![add, planned(uv_pip(uv, environment, "install", builds))]
             }
             Self::Conda { conda, channels } => {
-                vec![conda_install(conda, channels, environment, packages, &["--yes"])]
+                // Only a solver knows whether a removed package leaves the others usable.
+                let removes = plan.changes.iter().flatten().any(|change| change.new.is_none());
+                let options: &[&str] =
+                    if pins.is_empty() || removes { &["--yes"] } else { &["--yes", "--no-deps"] };
+                let names = if pins.is_empty() { texts(packages) } else { pins.clone() };
+                let command = [conda_install(conda, channels, environment), words(options), names].concat();
+                vec![Command::of(command)]
             }
             Self::Pixi { pixi, folder } => {
-                vec![with_packages(words(&[pixi, "add", "--manifest-path", folder]), packages)]
+                let add = words(&[pixi, "add", "--manifest-path", folder]);
+                vec![Command::of([add, texts(packages)].concat())]
             }
         }
+    }
+}
+
+impl Command {
+    fn of(command: Vec<String>) -> Self {
+        Self { command, requirements: None }
     }
 }
 
@@ -201,53 +256,49 @@ fn of_pixi(
             "Ask the person to add the packages to the feature that they want.",
         ));
     }
-    let pixi = pixi
-        .cloned()
-        .ok_or_else(|| missing("The kernel runs in a pixi environment, but pixi was not found."))?;
+    let pixi = pixi.cloned().ok_or_else(|| {
+        missing("The kernel runs in a pixi environment, but pixi was not found outside the served folder.")
+    })?;
     Ok(Installer::Pixi { pixi, folder: folder.to_owned() })
 }
 
-fn uv_pip(
-    uv: &str,
-    environment: &Environment,
-    packages: &[Requirement],
-    builds: bool,
-    more: &[&str],
-) -> Command {
-    let wheels: &[&str] = if builds { &[] } else { &["--only-binary", ":all:"] };
-    let start = ["pip", "install", "--python", &environment.python];
-    with_packages(words(&[&[uv], &start[..], wheels, more].concat()), packages)
+/// Of its settings, uv gets the person's own, and the indexes of the project.
+fn uv_pip(uv: &str, environment: &Environment, verb: &str, builds: bool) -> Vec<String> {
+    let config: &[&str] = match &environment.uv_config {
+        Some(path) => &[uv, "--config-file", path],
+        None => &[uv, "--no-config"],
+    };
+    let start = ["pip", verb, "--python", &environment.python];
+    let indexes = settings::index_options(environment);
+    [words(config), words(&start), indexes, words(wheels_unless(builds))].concat()
 }
 
-fn pip(environment: &Environment, packages: &[Requirement], builds: bool, more: &[&str]) -> Command {
-    let wheels: &[&str] = if builds { &[] } else { &["--only-binary", ":all:"] };
-    let start =
-        ["-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--progress-bar", "off"];
-    with_packages(words(&[&[&*environment.python], &start[..], wheels, more].concat()), packages)
+fn pip(environment: &Environment, builds: bool) -> Vec<String> {
+    let start = [&*environment.python, "-I", "-m", "pip", "install", "--no-input"];
+    let plain = ["--disable-pip-version-check", "--progress-bar", "off"];
+    [words(&start), words(&plain), words(wheels_unless(builds))].concat()
 }
 
-fn conda_install(
-    conda: &str,
-    channels: &[String],
-    environment: &Environment,
-    packages: &[Requirement],
-    more: &[&str],
-) -> Command {
+fn wheels_unless(builds: bool) -> &'static [&'static str] {
+    if builds { &[] } else { &["--only-binary", ":all:"] }
+}
+
+fn conda_install(conda: &str, channels: &[String], environment: &Environment) -> Vec<String> {
     let mut command = words(&[conda, "install", "--prefix", &environment.prefix]);
+    // Others could come from settings beside the environment.
+    command.extend((!channels.is_empty()).then(|| "--override-channels".to_owned()));
     for channel in channels {
         command.extend(words(&["--channel", channel]));
     }
-    command.extend(words(more));
-    with_packages(command, packages)
+    command
 }
 
-fn words(words: &[&str]) -> Command {
+fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-fn with_packages(mut command: Command, packages: &[Requirement]) -> Command {
-    command.extend(packages.iter().map(Requirement::to_string));
-    command
+fn texts(packages: &[Requirement]) -> Vec<String> {
+    packages.iter().map(Requirement::to_string).collect()
 }
 
 fn refused(cause: &str, next: &'static str) -> Error {
@@ -265,6 +316,7 @@ fn missing(cause: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::PackageChange;
 
     fn packages() -> Vec<Requirement> {
         ["six", "pandas[excel]>=2"].map(|text| text.parse().unwrap()).to_vec()
@@ -279,12 +331,30 @@ mod tests {
         }
     }
 
+    fn planned() -> Plan {
+        let change = |name: &str, old: Option<&str>| PackageChange {
+            name: name.to_owned(),
+            old: old.map(str::to_owned),
+            new: Some("1".to_owned()),
+        };
+        Plan {
+            changes: Some(vec![change("six", None), change("pandas", Some("0"))]),
+            pins: vec!["six==1 --hash=sha256:a".to_owned(), "pandas==2".to_owned()],
+            ..Plan::default()
+        }
+    }
+
+    fn line(command: &Command) -> String {
+        command.command.join(" ")
+    }
+
     /// The commands of the plan and of the installation, a line each.
     fn commands(environment: &Environment, record: RecordIn) -> Vec<String> {
         let installer = Installer::of(environment, record).unwrap();
         let plan = installer.plan(environment, &packages(), false);
-        let install = installer.install(environment, &packages(), false);
-        plan.into_iter().chain(install).map(|command| command.join(" ")).collect()
+        let made = if plan.is_some() { planned() } else { Plan::default() };
+        let install = installer.install(environment, &packages(), &made, false);
+        plan.iter().chain(&install).map(line).collect()
     }
 
     #[test]
@@ -293,18 +363,21 @@ mod tests {
         assert_eq!(
             commands(&with_uv, RecordIn::Auto),
             [
-                "/b/uv pip install --python /e/bin/python --only-binary :all: --dry-run six pandas[excel]>=2",
-                "/b/uv pip install --python /e/bin/python --only-binary :all: six pandas[excel]>=2",
+                "/b/uv --no-config pip install --python /e/bin/python --only-binary :all: --dry-run six pandas[excel]>=2",
+                "/b/uv --no-config pip install --python /e/bin/python --only-binary :all: --no-deps --requirement {requirements}",
             ]
         );
-        let pip = "/e/bin/python -m pip install --no-input --disable-pip-version-check --progress-bar off --only-binary :all:";
+        let pip = "/e/bin/python -I -m pip install --no-input --disable-pip-version-check --progress-bar off --only-binary :all:";
         assert_eq!(
             commands(&Environment { has_pip: true, ..venv() }, RecordIn::No),
-            [format!("{pip} --dry-run six pandas[excel]>=2"), format!("{pip} six pandas[excel]>=2")]
+            [
+                format!("{pip} --quiet --report {{report}} --dry-run six pandas[excel]>=2"),
+                format!("{pip} --no-deps --requirement {{requirements}}")
+            ]
         );
         assert_eq!(
             commands(&Environment { has_ensurepip: true, ..venv() }, RecordIn::Auto),
-            ["/e/bin/python -m ensurepip --default-pip".to_owned(), format!("{pip} six pandas[excel]>=2")]
+            ["/e/bin/python -I -m ensurepip --default-pip".to_owned(), format!("{pip} six pandas[excel]>=2")]
         );
     }
 
@@ -315,17 +388,21 @@ mod tests {
         for environment in [with_uv, with_pip] {
             let installer = Installer::of(&environment, RecordIn::No).unwrap();
             for is_alone in [false, true] {
-                let plan = installer.plan(&environment, &packages(), is_alone).unwrap().join(" ");
+                let plan = line(&installer.plan(&environment, &packages(), is_alone).unwrap());
                 assert!(plan.contains("--only-binary :all:") && plan.contains("--dry-run"), "{plan}");
                 assert_eq!(plan.contains("--no-deps"), is_alone);
             }
-            let installs = |builds| installer.install(&environment, &packages(), builds).concat().join(" ");
-            assert!(!installs(true).contains("--only-binary") && installs(false).contains("--only-binary"));
+            for plan in [planned(), Plan::default()] {
+                let installs = |builds| line(&installer.install(&environment, &packages(), &plan, builds)[0]);
+                assert!(
+                    !installs(true).contains("--only-binary") && installs(false).contains("--only-binary")
+                );
+            }
         }
     }
 
     #[test]
-    fn a_project_of_uv_records_and_keeps_what_it_does_not_name() {
+    fn a_project_of_uv_records_the_planned_versions() {
         let project = Environment {
             uv: Some("uv".to_owned()),
             uv_project: Some("/p".to_owned()),
@@ -335,10 +412,14 @@ mod tests {
         assert_eq!(
             commands(&project, RecordIn::Auto)[1..],
             [
-                "uv add --project /p --no-sync --no-build six pandas[excel]>=2",
-                "uv sync --project /p --inexact --no-install-workspace --no-build",
+                "uv add --project /p --no-sync --no-build --constraints {requirements} six pandas[excel]>=2",
+                "uv --no-config pip install --python /e/bin/python --only-binary :all: --no-deps --requirement {requirements}",
             ]
         );
+        let installer = Installer::of(&project, RecordIn::Auto).unwrap();
+        let files: Vec<_> = installer.install(&project, &packages(), &planned(), false);
+        let files: Vec<_> = files.into_iter().map(|command| command.requirements.unwrap()).collect();
+        assert_eq!(files, ["six==1\npandas==2", "six==1 --hash=sha256:a\npandas==2"]);
         assert_eq!(Installer::of(&project, RecordIn::No).unwrap(), Installer::Uv { uv: "uv".to_owned() });
         let without_uv = Environment { uv: None, ..project };
         assert_eq!(Installer::of(&without_uv, RecordIn::Auto).unwrap(), Installer::Pip { needs_pip: false });
@@ -356,7 +437,8 @@ mod tests {
         };
         assert_eq!(
             commands(&conda, RecordIn::Auto)[1],
-            "/m/bin/micromamba install --prefix /e --channel https://c/conda-forge --yes six pandas[excel]>=2"
+            "/m/bin/micromamba install --prefix /e --override-channels --channel https://c/conda-forge --yes --no-deps \
+             six==1 --hash=sha256:a pandas==2"
         );
         assert_eq!(Installer::of(&conda, RecordIn::Auto).unwrap().name(), "micromamba");
         assert!(Installer::of(&Environment { conda: None, ..conda }, RecordIn::Auto).is_err());

@@ -9,23 +9,28 @@ mod modules;
 mod plan;
 mod requirement;
 mod script_block;
+mod settings;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use place::{Error, ErrorKind, Fault, Kernel, KernelState, NextStep, ask_memory, progress};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::OwnedMutexGuard;
 use tokio::time::{Instant, sleep, timeout_at};
 
+use installer::Command;
+use plan::Versions;
+
 pub use environment::Environment;
 pub use installer::{Installer, RecordIn};
 pub use modules::package_of;
-pub use plan::PackageChange;
+pub use plan::{Building, PackageChange, Plan};
 pub use requirement::{NoRequirement, Requirement};
 pub use script_block::{ScriptEdit, record_in_notebook};
 
@@ -60,20 +65,8 @@ pub struct Installation {
     pub installer: Installer,
     pub packages: Vec<Requirement>,
     builds: bool,
-    /// What the plan has found out.
-    building: Mutex<Building>,
-}
-
-/// What an installation would build, which runs code of the packages. A plan builds nothing.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Building {
-    /// Nothing: everything is there as a wheel.
-    #[default]
-    Nothing,
-    /// These have no wheel that fits, or do not exist. What they need in turn is not known before they are built.
-    Packages(Vec<String>),
-    /// A package that others need, which is not known.
-    Dependencies,
+    /// What was installed before.
+    before: Versions,
 }
 
 /// Whether a plan would first start the kernel, which runs code of its environment.
@@ -94,9 +87,10 @@ pub struct Installed {
 impl Installation {
     /// Asks the kernel for its environment, and chooses what installs into it. The kernel must run, and not be busy.
     ///
-    /// `builds`: packages may be built, which runs their code.
+    /// `builds`: packages may be built, which runs their code. `folder`: no program that lies there is started.
     pub async fn prepare(
         kernel: Arc<dyn Kernel>,
+        folder: Option<&Path>,
         packages: Vec<Requirement>,
         record: RecordIn,
         builds: bool,
@@ -109,14 +103,31 @@ impl Installation {
             ));
         }
         kernel.executor().await?;
-        let environment: Environment = ask(&*kernel, json!({ "what": "environment" })).await?;
+        let question = json!({ "what": "environment", "folder": folder });
+        let environment: Environment = ask(&*kernel, question).await?;
         let installer = Installer::of(&environment, record)?;
-        Ok(Self { kernel, environment, installer, packages, builds, building: Mutex::default() })
+        let before = ask(&*kernel, json!({ "what": "versions" })).await?;
+        Ok(Self { kernel, environment, installer, packages, builds, before })
     }
 
-    /// What would change; nothing is installed, and nothing is built. `None`: the installer cannot say, or only after it has built
-    /// what [`Self::building`] names. Fails as the installer does, for example if there is no such package.
-    pub async fn plan(&self) -> Result<Option<Vec<PackageChange>>, Error> {
+    /// What would change; nothing is installed, and nothing is built. Fails as the installer does, for example if there is no such
+    /// package.
+    pub async fn plan(&self) -> Result<Plan, Error> {
+        let mut plan = self.plan_of_all().await?;
+        plan.settings = settings::of(&self.installer, &self.environment);
+        if let Some(command) = self.installer.settings(&self.environment) {
+            plan.settings.extend(settings::of_pip(&self.run(&command, PLAN_TIMEOUT).await?));
+        }
+        if !plan.pins.is_empty()
+            && let Some(command) = self.installer.hashes(&self.environment, &plan.pins)
+            && let Ok(output) = self.run(&command, PLAN_TIMEOUT).await
+        {
+            plan::add_hashes(&mut plan.pins, &output);
+        }
+        Ok(plan)
+    }
+
+    async fn plan_of_all(&self) -> Result<Plan, Error> {
         let planned = self.plan_of(&self.packages, false).await;
         let Err(error) = planned else { return planned };
         if !self.builds || !self.installer.takes_wheels() || error.kind != ErrorKind::Unavailable {
@@ -133,46 +144,35 @@ impl Installation {
                 Err(error) => return Err(error),
             }
         }
-        *self.building.lock() = match &without_wheel[..] {
+        let building = match &without_wheel[..] {
             [] => Building::Dependencies,
             _ => Building::Packages(without_wheel),
         };
-        Ok(None)
-    }
-
-    /// What would be built, once it is planned.
-    pub fn building(&self) -> Building {
-        self.building.lock().clone()
+        Ok(Plan { building, ..Plan::default() })
     }
 
     /// The plan for wheels of these packages; with `is_alone`, without what they need.
-    async fn plan_of(
-        &self,
-        packages: &[Requirement],
-        is_alone: bool,
-    ) -> Result<Option<Vec<PackageChange>>, Error> {
+    async fn plan_of(&self, packages: &[Requirement], is_alone: bool) -> Result<Plan, Error> {
         let Some(command) = self.installer.plan(&self.environment, packages, is_alone) else {
-            return Ok(None);
+            return Ok(Plan::default());
         };
         let output = self.run(&command, PLAN_TIMEOUT).await?;
-        let names = match self.installer {
-            Installer::Pip { .. } => plan::names_of_pip(&output),
-            _ => Vec::new(),
-        };
-        let versions =
-            self.installed(&names).await?.into_iter().map(|(name, it)| (name, it.version)).collect();
-        Ok(plan::read(&self.installer, &output, &versions))
+        let plan = plan::read(&self.installer, &output, &self.before);
+        // What nobody could read would not be what is installed.
+        if plan.changes.is_some() { Ok(plan) } else { Err(self.failed(&output)) }
     }
 
-    /// Installs what was planned, and reports what is printed as progress. Where the plan needs no building, nothing is built. Each program that is needed may take as long as `limit`.
-    pub async fn install(&self, limit: Duration) -> Result<(), Error> {
+    /// Installs what was planned, and reports what is printed as progress. Where the plan needs no building, nothing is built. Each
+    /// program that is needed may take as long as `limit`. Returns what has changed.
+    pub async fn install(&self, plan: &Plan, limit: Duration) -> Result<Vec<PackageChange>, Error> {
         let needs_pip = matches!(self.installer, Installer::Pip { needs_pip: true });
         // Without pip, there was no plan.
-        let builds = self.builds && (needs_pip || self.building() != Building::Nothing);
-        for command in self.installer.install(&self.environment, &self.packages, builds) {
+        let builds = self.builds && (needs_pip || plan.building != Building::Nothing);
+        for command in self.installer.install(&self.environment, &self.packages, plan, builds) {
             self.run(&command, limit).await?;
         }
-        Ok(())
+        let after = ask(&*self.kernel, json!({ "what": "versions" })).await?;
+        Ok(plan::difference(&self.before, &after))
     }
 
     /// Those of the distributions that are installed.
@@ -184,7 +184,7 @@ impl Installation {
     }
 
     /// Runs a program beside the kernel. Returns what it printed. If the caller goes away, it is ended.
-    async fn run(&self, command: &[String], limit: Duration) -> Result<String, Error> {
+    async fn run(&self, command: &Command, limit: Duration) -> Result<String, Error> {
         #[derive(Deserialize)]
         struct Job {
             job: u64,
@@ -194,7 +194,14 @@ impl Installation {
             status: Option<i32>,
             output: String,
         }
-        let question = json!({ "what": "start", "command": command, "seconds": limit.as_secs_f64() });
+        #[derive(Serialize)]
+        struct Start<'c> {
+            what: &'static str,
+            #[serde(flatten)]
+            command: &'c Command,
+            seconds: f64,
+        }
+        let question = json!(Start { what: "start", command, seconds: limit.as_secs_f64() });
         let Job { job } = ask(&*self.kernel, question).await?;
         let mut running = RunningJob { kernel: Some(self.kernel.clone()), job };
         let deadline = Instant::now() + limit + QUESTION_LIMIT;

@@ -1,6 +1,6 @@
 //! What an installation would change.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::Deserialize;
@@ -36,29 +36,82 @@ impl fmt::Display for PackageChange {
     }
 }
 
-/// Reads what an installer has printed about its plan. `versions`: what is installed now, as far as it is known.
-pub(crate) fn read(
-    installer: &Installer,
-    output: &str,
-    versions: &BTreeMap<String, String>,
-) -> Option<Vec<PackageChange>> {
-    match installer {
-        Installer::Uv { .. } | Installer::UvProject { .. } => Some(of_uv(output)),
-        // pip alone prints no former versions, so that only here `versions` tells an update from a new package.
-        Installer::Pip { .. } => Some(of_pip(output, versions)),
-        Installer::Conda { .. } => of_conda(output),
-        Installer::Pixi { .. } => None,
+/// An installation as the person is shown it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// `None`: known only after the installation.
+    pub changes: Option<Vec<PackageChange>>,
+    pub building: Building,
+    /// Settings that choose indexes, versions or builds, other than the installer's defaults.
+    pub settings: Vec<String>,
+    /// The changed packages as requirements that only this version fulfils, with hashes if the installer reports any.
+    pub(crate) pins: Vec<String>,
+}
+
+/// What an installation would build, which runs code of the packages. A plan builds nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Building {
+    /// Nothing: everything is there as a wheel.
+    #[default]
+    Nothing,
+    /// These have no wheel that fits, or do not exist. What they need in turn is not known before they are built.
+    Packages(Vec<String>),
+    /// A package that others need, which is not known.
+    Dependencies,
+}
+
+/// The installed versions, by normalized names.
+pub(crate) type Versions = BTreeMap<String, String>;
+
+/// Reads the plan that an installer has printed. `before`: the versions that are installed now.
+pub(crate) fn read(installer: &Installer, output: &str, before: &Versions) -> Plan {
+    let (changes, pins) = match installer {
+        Installer::Uv { .. } | Installer::UvProject { .. } => of_uv(output),
+        Installer::Pip { .. } => return of_pip(output, before),
+        Installer::Conda { .. } => return of_conda(output),
+        Installer::Pixi { .. } => return Plan::default(),
+    };
+    Plan { changes: Some(changes), pins, ..Plan::default() }
+}
+
+/// The difference between two states of an environment.
+pub(crate) fn difference(before: &Versions, after: &Versions) -> Vec<PackageChange> {
+    let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let changes = names.into_iter().map(|name| PackageChange {
+        name: name.clone(),
+        old: before.get(name).cloned(),
+        new: after.get(name).cloned(),
+    });
+    changes.filter(|change| change.old != change.new).collect()
+}
+
+impl Plan {
+    /// Whether an installation changed what was planned, as far as that was known.
+    pub fn is_fulfilled_by(&self, installed: &[PackageChange]) -> bool {
+        let outcome = |changes: &[PackageChange]| -> BTreeMap<String, Option<String>> {
+            let replaced = changes.iter().filter(|change| change.old != change.new);
+            replaced.map(|change| (normalized(&change.name), change.new.clone())).collect()
+        };
+        self.changes.as_ref().is_none_or(|planned| outcome(planned) == outcome(installed))
     }
 }
 
-/// The names in a plan of pip, which says nothing of what is installed.
-pub(crate) fn names_of_pip(output: &str) -> Vec<String> {
-    of_pip(output, &BTreeMap::new()).into_iter().map(|change| change.name).collect()
+/// Adds hashes to pins from the output of `uv pip compile`, whose lines below a pin hold them.
+pub(crate) fn add_hashes(pins: &mut [String], output: &str) {
+    let mut current = None;
+    for line in output.lines() {
+        let line = line.trim().trim_end_matches('\\').trim_end();
+        if !line.starts_with("--hash=") {
+            current = pins.iter().position(|pin| pin == line);
+        } else if let Some(pin) = current.and_then(|index| pins.get_mut(index)) {
+            *pin = format!("{pin} {line}");
+        }
+    }
 }
 
 /// Lines like ` + six==1.17.0`, ` - numpy==1.26.4` and ` ~ x==1` for one that is installed again.
-fn of_uv(output: &str) -> Vec<PackageChange> {
-    let mut changes = Changes::default();
+fn of_uv(output: &str) -> (Vec<PackageChange>, Vec<String>) {
+    let (mut changes, mut pins) = (Changes::default(), Vec::new());
     for line in output.lines() {
         let Some((sign, package)) = line.trim().split_once(' ') else { continue };
         // `Would install 2 packages` splits at the space as well: only packages have `==`.
@@ -73,24 +126,46 @@ fn of_uv(output: &str) -> Vec<PackageChange> {
                 let change = changes.of(name);
                 (change.old, change.new) = (Some(version.to_owned()), Some(version.to_owned()));
             }
-            _ => {}
+            _ => continue,
+        }
+        if sign != "-" {
+            pins.push(format!("{name}=={version}"));
         }
     }
-    changes.0
+    (changes.0, pins)
 }
 
-/// One line like `Would install numpy-2.2.0 six-1.17.0`.
-fn of_pip(output: &str, versions: &BTreeMap<String, String>) -> Vec<PackageChange> {
-    let line = output.lines().find_map(|line| line.trim().strip_prefix("Would install "));
-    // No such line means that all is installed. Names may contain hyphens, versions do not: hence from the right.
-    let packages = line.unwrap_or_default().split_whitespace().filter_map(|package| package.rsplit_once('-'));
-    packages
-        .map(|(name, version)| PackageChange {
-            name: name.to_owned(),
-            old: versions.get(name).cloned(),
-            new: Some(version.to_owned()),
-        })
-        .collect()
+/// pip's installation report (<https://pip.pypa.io/en/stable/reference/installation-report/>), as the kernel shortens it.
+fn of_pip(output: &str, before: &Versions) -> Plan {
+    #[derive(Deserialize)]
+    struct Report {
+        install: Vec<Package>,
+    }
+    #[derive(Deserialize)]
+    struct Package {
+        name: String,
+        version: String,
+        hashes: BTreeMap<String, String>,
+    }
+    let Some(Report { install }) = json_objects(output).last() else { return Plan::default() };
+    let (mut changes, mut pins) = (Vec::new(), Vec::new());
+    for Package { name, version, hashes } in install {
+        let hashes = hashes.iter().map(|(algorithm, hash)| format!(" --hash={algorithm}:{hash}"));
+        let hashes = hashes.collect::<Vec<_>>().concat();
+        pins.push(format!("{name}=={version}{hashes}"));
+        changes.push(PackageChange {
+            old: before.get(&normalized(&name)).cloned(),
+            name,
+            new: Some(version),
+        });
+    }
+    // pip wants a hash for each requirement or for none.
+    if !pins.iter().all(|pin| pin.contains(" --hash=")) {
+        for pin in &mut pins {
+            pin.truncate(pin.find(' ').unwrap_or(pin.len()));
+        }
+    }
+    Plan { changes: Some(changes), pins, ..Plan::default() }
 }
 
 /// What conda says of a failure: the last `message` of its objects, which the classic solver leaves empty.
@@ -100,7 +175,7 @@ pub(crate) fn message_of_conda(output: &str) -> Option<String> {
         message: String,
         exception_name: Option<String>,
     }
-    let Failure { message, exception_name } = objects_of_conda(output).last()?;
+    let Failure { message, exception_name } = json_objects(output).last()?;
     [Some(message), exception_name]
         .into_iter()
         .flatten()
@@ -109,7 +184,7 @@ pub(crate) fn message_of_conda(output: &str) -> Option<String> {
 }
 
 /// The JSON objects of a kind, among whatever else was printed. One may follow the other on the same line.
-fn objects_of_conda<'o, O: Deserialize<'o>>(output: &'o str) -> impl Iterator<Item = O> {
+fn json_objects<'o, O: Deserialize<'o>>(output: &'o str) -> impl Iterator<Item = O> {
     let mut rest = output;
     std::iter::from_fn(move || {
         loop {
@@ -130,9 +205,9 @@ fn objects_of_conda<'o, O: Deserialize<'o>>(output: &'o str) -> impl Iterator<It
 }
 
 /// The last object with `actions`, or one that says that there is nothing to do.
-fn of_conda(output: &str) -> Option<Vec<PackageChange>> {
+fn of_conda(output: &str) -> Plan {
     #[derive(Deserialize)]
-    struct Plan {
+    struct Report {
         success: Option<bool>,
         message: Option<String>,
         actions: Option<Actions>,
@@ -147,18 +222,26 @@ fn of_conda(output: &str) -> Option<Vec<PackageChange>> {
     struct Package {
         name: String,
         version: String,
+        #[serde(alias = "build")]
+        build_string: Option<String>,
     }
     // All members are optional, so that a report of a step, `{"fetch": "six"}`, would be read as an empty plan.
-    let is_plan = |plan: &Plan| plan.actions.is_some() || plan.success.is_some() || plan.message.is_some();
-    let actions = objects_of_conda::<Plan>(output).filter(is_plan).last()?.actions.unwrap_or_default();
-    let mut changes = Changes::default();
-    for Package { name, version } in actions.link {
+    let is_plan =
+        |report: &Report| report.actions.is_some() || report.success.is_some() || report.message.is_some();
+    let Some(report) = json_objects::<Report>(output).filter(is_plan).last() else { return Plan::default() };
+    let actions = report.actions.unwrap_or_default();
+    let (mut changes, mut pins) = (Changes::default(), Vec::new());
+    for Package { name, version, build_string } in actions.link {
+        pins.push(match build_string {
+            Some(build) => format!("{name}={version}={build}"),
+            None => format!("{name}={version}"),
+        });
         changes.of(&name).new = Some(version);
     }
-    for Package { name, version } in actions.unlink {
+    for Package { name, version, .. } in actions.unlink {
         changes.of(&name).old = Some(version);
     }
-    Some(changes.0)
+    Plan { changes: Some(changes.0), pins, ..Plan::default() }
 }
 
 /// Changes in the order in which they are first named.
@@ -183,8 +266,12 @@ impl Changes {
 mod tests {
     use super::*;
 
-    fn shown(changes: Option<Vec<PackageChange>>) -> Vec<String> {
-        changes.unwrap().iter().map(PackageChange::to_string).collect()
+    fn shown(plan: &Plan) -> Vec<String> {
+        plan.changes.iter().flatten().map(PackageChange::to_string).collect()
+    }
+
+    fn versions(pairs: &[(&str, &str)]) -> Versions {
+        pairs.iter().map(|(name, version)| ((*name).to_owned(), (*version).to_owned())).collect()
     }
 
     #[test]
@@ -192,45 +279,89 @@ mod tests {
         let uv = Installer::Uv { uv: "uv".to_owned() };
         let output = "Resolved 3 packages in 120ms\nWould download 2 packages\nWould uninstall 1 package\nWould install 2 packages\n \
                       - ipykernel==7.4.0\n + ipykernel==6.30.1\n + Nest_Asyncio==1.6.0\n ~ x==1 (from file:///x)\n - gone==2\n";
+        let plan = read(&uv, output, &Versions::new());
         assert_eq!(
-            shown(read(&uv, output, &BTreeMap::new())),
+            shown(&plan),
             ["ipykernel 7.4.0 → 6.30.1", "Nest_Asyncio 1.6.0", "x 1 → 1", "gone 2 is removed"]
         );
+        assert_eq!(plan.pins, ["ipykernel==6.30.1", "Nest_Asyncio==1.6.0", "x==1"]);
         let nothing = "Resolved 1 package in 3ms\nChecked 1 package in 0.05ms\nWould make no changes\n";
-        assert_eq!(read(&uv, nothing, &BTreeMap::new()), Some(Vec::new()));
+        assert_eq!(read(&uv, nothing, &Versions::new()).changes, Some(Vec::new()));
     }
 
     #[test]
-    fn a_plan_of_pip_is_completed_by_what_is_installed() {
-        let pip = Installer::Pip { needs_pip: false };
-        let output = "Collecting numpy\n  Using cached numpy.whl\nWould install numpy-2.2.0 python-dateutil-2.9.0.post0\n";
-        let versions = BTreeMap::from([("numpy".to_owned(), "1.26.4".to_owned())]);
-        assert_eq!(
-            shown(read(&pip, output, &versions)),
-            ["numpy 1.26.4 → 2.2.0", "python-dateutil 2.9.0.post0"]
+    fn hashes_of_uv_belong_to_the_pin_above_them() {
+        let mut pins = vec!["six==1.17.0".to_owned(), "x==1".to_owned()];
+        add_hashes(
+            &mut pins,
+            "six==1.17.0 \\\n    --hash=sha256:a \\\n    --hash=sha256:b\nother==1 \\\n    --hash=sha256:c\nx==1\n",
         );
-        assert_eq!(names_of_pip(output), ["numpy", "python-dateutil"]);
-        let nothing = "Requirement already satisfied: six in /e/lib/python3.12/site-packages (1.17.0)\n";
-        assert_eq!(read(&pip, nothing, &versions), Some(Vec::new()));
+        assert_eq!(pins, ["six==1.17.0 --hash=sha256:a --hash=sha256:b", "x==1"]);
+    }
+
+    #[test]
+    fn a_plan_of_pip_has_versions_and_hashes() {
+        let pip = Installer::Pip { needs_pip: false };
+        let item = |name: &str, version: &str, hashes: &str| {
+            format!(r#"{{"hashes": {{{hashes}}}, "name": "{name}", "version": "{version}"}}"#)
+        };
+        let hashed = r#""sha256": "ab""#;
+        let (numpy, date) = (item("NumPy", "2.2.0", hashed), item("python-dateutil", "2.9.0.post0", hashed));
+        let before = versions(&[("numpy", "1.26.4")]);
+        let plan = read(&pip, &format!("warning {{\n{{\"install\": [{numpy}, {date}]}}"), &before);
+        assert_eq!(shown(&plan), ["NumPy 1.26.4 → 2.2.0", "python-dateutil 2.9.0.post0"]);
+        assert_eq!(
+            plan.pins,
+            ["NumPy==2.2.0 --hash=sha256:ab", "python-dateutil==2.9.0.post0 --hash=sha256:ab"]
+        );
+        let without = item("x", "1", "");
+        let plan = read(&pip, &format!("{{\"install\": [{numpy}, {without}]}}"), &before);
+        assert_eq!(plan.pins, ["NumPy==2.2.0", "x==1"]);
+        assert_eq!(read(&pip, r#"{"install": []}"#, &before).changes, Some(Vec::new()));
+        assert_eq!(read(&pip, "", &before).changes, None);
     }
 
     #[test]
     fn a_plan_of_conda_is_json_behind_other_lines() {
         let conda = Installer::Conda { conda: "conda".to_owned(), channels: Vec::new() };
         let output = r#"warning: x
-{"actions": {"FETCH": [], "LINK": [{"name": "numpy", "version": "2.0", "channel": "c"}, {"name": "six", "version": "1"}],
+{"actions": {"FETCH": [], "LINK": [{"name": "numpy", "version": "2.0", "build": "py_0"}, {"name": "six", "version": "1"}],
  "PREFIX": "/e", "UNLINK": [{"name": "numpy", "version": "1.26"}]}, "dry_run": true, "success": true}
 done"#;
-        assert_eq!(shown(read(&conda, output, &BTreeMap::new())), ["numpy 1.26 → 2.0", "six 1"]);
-        assert_eq!(
-            read(&conda, r#"{"message": "All requested packages already installed."}"#, &BTreeMap::new()),
-            Some(vec![])
-        );
-        assert_eq!(read(&conda, "no JSON {", &BTreeMap::new()), None);
+        let plan = read(&conda, output, &Versions::new());
+        assert_eq!(shown(&plan), ["numpy 1.26 → 2.0", "six 1"]);
+        assert_eq!(plan.pins, ["numpy=2.0=py_0", "six=1"]);
+        let nothing = r#"{"message": "All requested packages already installed."}"#;
+        assert_eq!(read(&conda, nothing, &Versions::new()).changes, Some(vec![]));
+        assert_eq!(read(&conda, "no JSON {", &Versions::new()).changes, None);
         // conda 26 reports steps before the plan.
         let steps =
             r#"{"fetch": "six"}{"actions": {"LINK": [{"name": "six", "version": "1"}]}, "success": true}"#;
-        assert_eq!(shown(read(&conda, steps, &BTreeMap::new())), ["six 1"]);
+        assert_eq!(shown(&read(&conda, steps, &Versions::new())), ["six 1"]);
+    }
+
+    #[test]
+    fn an_installation_is_compared_with_its_plan_by_outcome() {
+        let before = versions(&[("colours", "1.0"), ("kept", "1")]);
+        let after = versions(&[("colours", "2.0"), ("kept", "1"), ("more", "3")]);
+        let installed = difference(&before, &after);
+        assert_eq!(
+            installed.iter().map(PackageChange::to_string).collect::<Vec<_>>(),
+            ["colours 1.0 → 2.0", "more 3"]
+        );
+        let change = |name: &str, old: Option<&str>, new: &str| PackageChange {
+            name: name.to_owned(),
+            old: old.map(str::to_owned),
+            new: Some(new.to_owned()),
+        };
+        let is_fulfilled = |planned: &[PackageChange], installed: &[PackageChange]| {
+            Plan { changes: Some(planned.to_vec()), ..Plan::default() }.is_fulfilled_by(installed)
+        };
+        let planned = [change("Colours", None, "2.0"), change("more", None, "3")];
+        assert!(is_fulfilled(&planned, &installed) && !is_fulfilled(&planned[..1], &installed));
+        let another = [change("colours", None, "6.6.6"), change("more", None, "3")];
+        assert!(!is_fulfilled(&another, &installed) && Plan::default().is_fulfilled_by(&installed));
+        assert!(is_fulfilled(&[change("again", Some("1"), "1")], &[]));
     }
 
     #[test]

@@ -108,13 +108,13 @@ impl Kernel for Idle {
 }
 
 /// How an installation of at most a minute ends, and what the kernel was asked.
-async fn install(polls: impl IntoIterator<Item = Value>) -> (Result<(), Error>, Vec<String>) {
+async fn install(polls: impl IntoIterator<Item = Value>) -> (Result<Vec<PackageChange>, Error>, Vec<String>) {
     let polls = Mutex::new(polls.into_iter().collect());
     let installing = Arc::new(Installing { polls, ..Installing::default() });
     let kernel = Arc::new(Idle { id: "k".into(), executor: installing.clone() });
     let packages = vec!["six".parse().unwrap()];
-    let installation = Installation::prepare(kernel, packages, RecordIn::No, false).await.unwrap();
-    let ended = installation.install(Duration::from_secs(60)).await;
+    let installation = Installation::prepare(kernel, None, packages, RecordIn::No, false).await.unwrap();
+    let ended = installation.install(&Plan::default(), Duration::from_secs(60)).await;
     tokio::task::yield_now().await;
     let asked = installing.asked.lock().unwrap().clone();
     (ended, asked)
@@ -125,8 +125,8 @@ async fn an_installation_goes_on_while_a_cell_keeps_the_kernel_from_answering() 
     let running = json!({ "status": null, "output": "Downloading" });
     let polls = [running, Value::Null, Value::Null, json!({ "status": 0, "output": "" })];
     let (ended, asked) = install(polls).await;
-    assert_eq!(ended, Ok(()));
-    assert_eq!(asked, ["environment", "start", "poll", "poll", "poll", "poll"]);
+    assert_eq!(ended, Ok(Vec::new()));
+    assert_eq!(asked, ["environment", "versions", "start", "poll", "poll", "poll", "poll", "versions"]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use notebook::one_line;
 use packages::{
-    Building, Installation, Installed, Installer, PackageChange, RecordIn, Requirement, ScriptEdit,
+    Building, Installation, Installed, Installer, PackageChange, Plan, RecordIn, Requirement, ScriptEdit,
     plan_starts, record_in_notebook,
 };
 use place::{Error, Kernel};
@@ -17,6 +17,7 @@ use calls::arguments::given::refused;
 use calls::arguments::parameters::NotebookArgument;
 use calls::consent::{Preview, Shown};
 use calls::prelude::*;
+use calls::preview::first_kernel;
 use calls::question::{QuestionText, Speaker};
 
 /// How many changes are named.
@@ -86,17 +87,19 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let kernel = context.session.kernel_for_run(&opened).await?;
     let names: Vec<String> = packages.iter().map(|package| package.name().to_owned()).collect();
     context.turn.takes_long();
-    let installation = Installation::prepare(kernel.clone(), packages, record, build).await?;
+    let folder = opened.place().folder();
+    let installation =
+        Installation::prepare(kernel.clone(), folder.as_deref(), packages, record, build).await?;
     let turns = context.session.workspace().installation_turns();
     let _turn = turns.enter(&installation.environment.prefix).await;
     let plan = installation.plan().await?;
     let in_notebook = in_notebook(&installation, record, &opened).await?;
-    let is_installed = plan.as_ref().is_some_and(Vec::is_empty);
+    let is_installed = plan.changes.as_ref().is_some_and(Vec::is_empty);
     if is_installed && in_notebook.is_none() {
         let installed = installation.installed(&names).await?;
         return Ok(format!("Nothing to do: {}.", versions(&names, &installed)).into());
     }
-    let mut shown = shown_plan(&installation, plan.as_deref(), &opened);
+    let mut shown = shown_plan(&installation, &plan, &opened);
     shown.extend(of_modules.iter().cloned());
     shown.extend(in_notebook.as_ref().map(|edit| match &edit.cell {
         Some(id) => format!("Also changes the inline script metadata in the cell {id}."),
@@ -106,27 +109,35 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         return Ok(format!("{}\nNothing was changed.", shown.join("\n")).into());
     }
     let name = context.called.tool.name;
-    let question = question(name, &shown, plan.as_deref(), restart, &reason);
+    let question = question(name, &shown, plan.changes.as_deref(), restart, &reason);
     context.consent.permit_packages(groups(restart), name, question).await?;
     if in_notebook.is_some() {
         let what =
             format!("{name} in a notebook's inline script metadata (record=\"no\" leaves it unchanged)");
         context.permit(&[Group::Edit], Permission::Write, &what).await?;
     }
-    if !is_installed && let Err(error) = installation.install(limit).await {
-        let is_added = matches!(installation.installer, Installer::Pip { needs_pip: true })
-            && installation.installed(&["pip".to_owned()]).await.is_ok_and(|found| !found.is_empty());
-        return Err(if is_added { after_pip_was_added(error) } else { error });
-    }
+    let changes = if is_installed { Ok(Vec::new()) } else { installation.install(&plan, limit).await };
+    let changes = match changes {
+        Err(error) => {
+            let is_added = matches!(installation.installer, Installer::Pip { needs_pip: true })
+                && installation.installed(&["pip".to_owned()]).await.is_ok_and(|found| !found.is_empty());
+            return Err(if is_added { after_pip_was_added(error) } else { error });
+        }
+        Ok(changes) => changes,
+    };
     let changed: Vec<String> =
-        plan.iter().flatten().filter(|it| it.old.is_some()).map(|it| it.name.clone()).collect();
+        changes.iter().filter(|it| it.old.is_some()).map(|it| it.name.clone()).collect();
     let (installed, replaced) =
         tokio::try_join!(installation.installed(&names), installation.installed(&changed))?;
     let mut lines = vec![if is_installed {
         format!("Nothing to install: {}.", versions(&names, &installed))
     } else {
-        done(&installation, plan.as_deref(), &names, &installed)
+        done(&installation, &changes)
     }];
+    if !plan.is_fulfilled_by(&changes) {
+        let planned = plan.changes.iter().flatten().map(PackageChange::to_string).collect::<Vec<_>>();
+        lines.push(format!("This differs from the plan, which was: {}.", planned.join(", ")));
+    }
     lines.extend(of_modules);
     if in_notebook.is_some() {
         lines.push(recorded(&installation, record, &opened, context).await);
@@ -150,7 +161,11 @@ async fn permit_start(opened: &OpenNotebook, preview: bool, context: &Context<'_
          is installed.",
         one_line(opened.path().as_str())
     );
-    context.consent.permit_first(TOOL.groups, what, QuestionText::begin(&first)).await
+    let mut question = QuestionText::begin(&first);
+    if let Some(line) = first_kernel(Some(opened), context.session).await {
+        question.line(&line);
+    }
+    context.consent.permit_first(TOOL.groups, what, question).await
 }
 
 /// Without pip, pip itself comes first, and stays.
@@ -192,11 +207,7 @@ async fn recorded(
 }
 
 /// What would change, where, and by which program.
-fn shown_plan(
-    installation: &Installation,
-    plan: Option<&[PackageChange]>,
-    opened: &OpenNotebook,
-) -> Vec<String> {
+fn shown_plan(installation: &Installation, plan: &Plan, opened: &OpenNotebook) -> Vec<String> {
     let (environment, installer) = (&installation.environment, &installation.installer);
     let mut lines = vec![format!(
         "Into the environment {} (Python {}) of {}, with {}:",
@@ -205,12 +216,15 @@ fn shown_plan(
         one_line(opened.path()),
         installer.name()
     )];
-    match plan {
+    match &plan.changes {
         Some(changes) => lines.extend(some_of(changes.iter().map(change))),
         None => lines.push("The exact changes are known only after installation.".to_owned()),
     }
+    if !plan.settings.is_empty() {
+        lines.push(format!("Settings that apply: {}.", one_line(&plan.settings.join("; "))));
+    }
     lines.extend(installer.records().map(|files| format!("Also changes {files}.")));
-    lines.push(match (installer.takes_wheels(), installation.building()) {
+    lines.push(match (installer.takes_wheels(), &plan.building) {
         (false, _) => "Conda packages may run code during installation.".to_owned(),
         (true, Building::Nothing) => "Only wheels are installed: no package code runs.".to_owned(),
         (true, Building::Packages(names)) => format!(
@@ -256,15 +270,11 @@ fn question(
     Preview { question, shown: Shown::default() }
 }
 
-fn done(
-    installation: &Installation,
-    plan: Option<&[PackageChange]>,
-    names: &[String],
-    installed: &BTreeMap<String, Installed>,
-) -> String {
-    let changes: Vec<String> = match plan {
-        Some(changes) => some_of(changes.iter().map(PackageChange::to_string)).collect(),
-        None => vec![versions(names, installed)],
+/// What was found in the environment after the installation.
+fn done(installation: &Installation, changes: &[PackageChange]) -> String {
+    let changes: Vec<String> = match changes {
+        [] => vec!["nothing, although the installer reported no error".to_owned()],
+        changes => some_of(changes.iter().map(PackageChange::to_string)).collect(),
     };
     let recorded =
         installation.installer.records().map(|files| format!(" Recorded in {files}.")).unwrap_or_default();

@@ -6,7 +6,7 @@ use clap::{CommandFactory as _, Parser as _};
 use super::{Cli, Command, visible_error};
 
 /// Options of other programs and CSS variables.
-const OTHERS: [&str; 25] = [
+const OTHERS: [&str; 26] = [
     // `cargo xtask bench judgement`
     "--edits",
     "--parts",
@@ -19,6 +19,7 @@ const OTHERS: [&str; 25] = [
     "--existing",
     "--fast",
     "--git",
+    "--hash",
     "--header",
     "--inexact",
     "--jp-collaborator-color",

@@ -3,40 +3,78 @@
 import os
 import re
 import shutil
+import site
 import subprocess
 import sys
 import sysconfig
+import tempfile
 import threading
+from importlib.machinery import PathFinder
 
 from .kinds import Refused
 
 MAX_OUTPUT = 200_000
 # How many programs that have ended are remembered.
 KEPT_JOBS = 4
+NEUTRAL_FOLDER = os.environ.get("SYSTEMROOT") if os.name == "nt" else "/"
+MAX_LINKS = 40
+# Folders that the person has chosen, also where they lie in the served folder or hold it.
+HOMES = ("HOME", "HOMEPATH", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "TMPDIR", "TMP", "TEMP")
+# They would install elsewhere or more, or colour what is read here.
+MISLEADING = re.compile(
+    r"PYTHON.*|PIP_(TARGET|PREFIX|ROOT|USER|PYTHON|EDITABLE|REQUIREMENT|REQUIRE_VIRTUALENV)|UV_PROJECT.*|UV_(CONFIG_FILE|NO_CONFIG)|(OLD)?PWD|FORCE_COLOR|CLICOLOR_FORCE"
+)
 PLATFORM = re.compile(r"(linux|osx|win|emscripten|wasi)-\w+")
 
 
 class Job:
-    """A program that runs beside the kernel, with what it prints."""
+    """A program that runs beside the kernel, with what it prints. It works in a folder where nobody leaves settings or modules for it.
 
-    def __init__(self, command, seconds):
-        self.output, self.lock = bytearray(), threading.Lock()
-        # ipykernel asks programs for colours.
-        plain = {name: value for name, value in os.environ.items() if name not in ("FORCE_COLOR", "CLICOLOR_FORCE")}
-        # In a session of its own, an interrupt of the kernel does not reach it.
-        self.process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            env={**plain, "NO_COLOR": "1"},
-        )
+    `requirements` are the content of the file that `{requirements}` stands for in the command. `{report}` stands for a file into which
+    pip reports its plan."""
+
+    def __init__(self, command, seconds, folders, requirements=None):
+        self.output, self.lock, self.report, self.files = bytearray(), threading.Lock(), None, {}
+        for word, content in (("{requirements}", requirements or ""), ("{report}", "")):
+            if word in command:
+                number, self.files[word] = tempfile.mkstemp(suffix=".txt")
+                with os.fdopen(number, "w", encoding="utf-8") as opened:
+                    opened.write(content)
+        try:
+            # In a session of its own, an interrupt of the kernel does not reach it.
+            self.process = subprocess.Popen(
+                [self.files.get(word, word) for word in command],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                cwd=NEUTRAL_FOLDER,
+                env={**variables_outside(folders), "NO_COLOR": "1"},
+            )
+        except OSError:
+            self.remove_files()
+            raise
         self.timer = threading.Timer(seconds, self.end)
         self.timer.daemon = True
         self.timer.start()
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
+
+    def remove_files(self):
+        for path in self.files.values():
+            os.unlink(path)
+
+    def read_report(self):
+        """Of pip's report what says which files it would install. It also has their descriptions, which are long."""
+        import json
+
+        with open(self.files["{report}"], encoding="utf-8") as file:
+            items = json.load(file)["install"]
+        archives = [item.get("download_info", {}).get("archive_info") or {} for item in items]
+        hashes = [archive.get("hashes") or dict([archive["hash"].split("=", 1)] if "hash" in archive else []) for archive in archives]
+        names = [(item["metadata"]["name"], item["metadata"]["version"]) for item in items]
+        packages = [{"name": name, "version": version, "hashes": each} for (name, version), each in zip(names, hashes)]
+        return json.dumps({"install": packages})
 
     def read(self):
         for part in iter(lambda: self.process.stdout.read1(65536), b""):
@@ -45,11 +83,16 @@ class Job:
                 del self.output[:-MAX_OUTPUT]
         self.process.wait()
         self.timer.cancel()
+        try:
+            if self.process.returncode == 0 and "{report}" in self.files:
+                self.report = self.read_report()
+        finally:
+            self.remove_files()
 
     def state(self):
         is_over = not self.reader.is_alive()
         with self.lock:
-            output = self.output.decode(errors="replace")
+            output = self.report or self.output.decode(errors="replace")
         return {"status": self.process.returncode if is_over else None, "output": output if is_over else output[-200:]}
 
     def end(self):
@@ -63,36 +106,79 @@ class Packages:
     """Answers questions about packages; see `crates/workspace/src/packages`."""
 
     def __init__(self):
-        self.jobs = {}
+        # Nobody's code has run yet, if the kernel has just started.
+        self.jobs, self.working_folder = {}, os.getcwd()
+        self.folders = [self.working_folder]
 
-    def environment(self):
+    def environment(self, folder=None):
+        """`folder`: what lies there is not started, nor what lies where the kernel works."""
+        self.folders = [os.path.abspath(each) for each in (folder, self.working_folder) if each]
         prefix, project = os.path.realpath(sys.prefix), os.path.dirname(os.path.realpath(sys.prefix))
         is_virtual = sys.prefix != sys.base_prefix
         is_conda = os.path.isdir(os.path.join(prefix, "conda-meta"))
         pixi = prefix.split(f"{os.sep}.pixi{os.sep}envs{os.sep}")
         in_project = is_virtual and all(os.path.isfile(os.path.join(project, file)) for file in ("pyproject.toml", "uv.lock"))
         marker = os.path.join(sysconfig.get_path("stdlib"), "EXTERNALLY-MANAGED")
+        condas = (self.program(name) for name in ("micromamba", "mamba", "conda", os.environ.get("CONDA_EXE", "")))
         return {
             "python": sys.executable,
             "version": ".".join(str(part) for part in sys.version_info[:3]),
             "prefix": prefix,
             "is_externally_managed": not is_virtual and not is_conda and os.path.exists(marker),
             "is_writable": os.access(sysconfig.get_path("purelib"), os.W_OK),
-            "has_pip": is_importable("pip"),
-            "has_ensurepip": is_importable("ensurepip"),
-            "uv": program("uv"),
+            "has_pip": PathFinder.find_spec("pip", site.getsitepackages()) is not None,
+            "has_ensurepip": PathFinder.find_spec("ensurepip", [sysconfig.get_path("stdlib")]) is not None,
+            "uv": self.program("uv"),
+            "uv_config": self.uv_config(),
             "uv_project": project if in_project else None,
+            "uv_settings": uv_settings(project) if in_project else None,
             "is_conda": is_conda,
-            "conda": next(filter(None, map(program, ("micromamba", "mamba", "conda"))), None) or os.environ.get("CONDA_EXE"),
+            "conda": next(filter(None, condas), None),
             "channels": channels(prefix) if is_conda else [],
-            "pixi": program("pixi"),
+            "pixi": self.program("pixi"),
             "pixi_project": pixi[0] if len(pixi) == 2 else None,
             "pixi_environment": pixi[1] if len(pixi) == 2 else None,
+            "uv_variables": {name: value for name, value in variables_outside(self.folders).items() if name.startswith("UV_")},
         }
 
-    def start(self, command, seconds):
+    def program(self, name):
+        """The path of a program: on the PATH, in the environment, or where its installer puts it."""
+        home = os.path.expanduser("~")
+        folders = os.environ.get("PATH", "").split(os.pathsep)
+        folders += [os.path.dirname(sys.executable), *(f"{home}/{each}/bin" for each in (".local", ".cargo", ".pixi"))]
+        outside = [folder for folder in folders if not any(lies_in(it, folder) for it in self.folders)]
+        found = (shutil.which(name, path=folder) for folder in outside)
+        return next((path for path in found if path and not any(lies_in(it, path) for it in self.folders)), None)
+
+    def uv_config(self):
+        """The person's own settings for uv, or those of the system. uv would also look in folders."""
+        if os.environ.get("UV_NO_CONFIG", "").lower() in ("1", "true", "yes", "on"):
+            return None
+        home = os.path.expanduser("~")
+        user = os.environ.get("APPDATA") if os.name == "nt" else os.environ.get("XDG_CONFIG_HOME") or f"{home}/.config"
+        system = os.environ.get("PROGRAMDATA") if os.name == "nt" else "/etc"
+        paths = [os.path.join(folder, "uv", "uv.toml") for folder in (user, system) if folder]
+        found = (path for path in (os.environ.get("UV_CONFIG_FILE", ""), *paths) if os.path.isfile(path))
+        return next((path for path in found if not any(lies_in(it, path) for it in self.folders)), None)
+
+    def versions(self):
+        """The version of everything that is installed, by its normalized name."""
+        PathFinder.invalidate_caches()
+        found = {}
+        for folder in (os.path.join(sys.prefix, "conda-meta"), *site.getsitepackages()):
+            for entry in os.listdir(folder) if os.path.isdir(folder) else ():
+                stem, kind = os.path.splitext(entry)
+                if kind in (".dist-info", ".egg-info"):
+                    name, _, version = stem.partition("-")
+                    found.setdefault(normalized(name), version.partition("-")[0])
+                elif kind == ".json" and stem.count("-") > 1:
+                    name, version, _ = stem.rsplit("-", 2)
+                    found[normalized(name)] = version
+        return found
+
+    def start(self, command, seconds, requirements=None):
         try:
-            job = Job(command, seconds)
+            job = Job(command, seconds, self.folders, requirements)
         except OSError as error:
             raise Refused(f"{command[0]} could not be started: {error}") from None
         over = [number for number, it in self.jobs.items() if not it.reader.is_alive()]
@@ -114,8 +200,6 @@ class Packages:
 
     def distributions(self, names):
         """The version of each that is installed, its modules that can be imported, and those that are loaded."""
-        from importlib.machinery import PathFinder
-
         PathFinder.invalidate_caches()
         found = {}
         for name in names:
@@ -134,11 +218,70 @@ class Packages:
         return found
 
 
-def program(name):
-    """The path of a program: on the PATH, in the environment, or where its installer puts it."""
-    home = os.path.expanduser("~")
-    folders = [os.path.dirname(sys.executable), f"{home}/.local/bin", f"{home}/.cargo/bin", f"{home}/.pixi/bin"]
-    return shutil.which(name) or shutil.which(name, path=os.pathsep.join(folders))
+def lies_in(folder, path):
+    """Whether a path lies in a folder, ends in it, or leads through it, as `files::lies_in` of the server decides. So does a relative
+    path, whose meaning depends on the working directory."""
+    if not os.path.isabs(path):
+        return True
+    folders = {os.path.normcase(each).rstrip(os.sep) + os.sep for each in (folder, os.path.realpath(folder))}
+
+    def is_in(path):
+        return any((os.path.normcase(path) + os.sep).startswith(each) for each in folders)
+
+    drive, path_on_drive = os.path.splitdrive(path)
+    rest, reached, links = path_on_drive.split(os.sep)[::-1], drive + os.sep, 0
+    while rest:
+        part = rest.pop()
+        if part in ("", os.curdir):
+            continue
+        if part == os.pardir:
+            reached = os.path.dirname(reached)
+            continue
+        reached, parent = os.path.join(reached, part), reached
+        if is_in(reached):
+            return True
+        if os.path.islink(reached):
+            links += 1
+            if links > MAX_LINKS:
+                return True
+            target = os.readlink(reached)
+            drive, target_on_drive = os.path.splitdrive(target)
+            reached = drive + os.sep if os.path.isabs(target) else parent
+            rest += target_on_drive.split(os.sep)[::-1]
+    return is_in(os.path.realpath(path))
+
+
+def variables_outside(folders):
+    """The variables of this process without what leads into the folders, and without what would mislead an installer."""
+    found = {}
+    for name, value in os.environ.items():
+        if MISLEADING.fullmatch(name):
+            continue
+        if name not in HOMES and not name.startswith("XDG_"):
+            is_list = name.endswith(("PATH", "Path"))
+            parts = value.split(os.pathsep) if is_list else [value]
+            # Only in a list, a relative path is one.
+            kept = [part for part in parts if not ((is_list or os.path.isabs(part)) and any(lies_in(it, part) for it in folders))]
+            if not kept:
+                continue
+            value = os.pathsep.join(kept)
+        found[name] = value
+    return found
+
+
+def uv_settings(project):
+    """The text of the file with a project's settings for uv."""
+    for name in ("uv.toml", "pyproject.toml"):
+        try:
+            with open(os.path.join(project, name), encoding="utf-8", errors="replace") as file:
+                return file.read(MAX_OUTPUT)
+        except OSError:
+            pass
+    return None
+
+
+def normalized(name):
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def channels(prefix):
@@ -175,8 +318,6 @@ def of_conda(name):
 
 
 def is_importable(name):
-    from importlib.machinery import PathFinder
-
     return name in sys.builtin_module_names or PathFinder.find_spec(name) is not None
 
 
