@@ -169,3 +169,26 @@ async def test_a_task_asks_the_person_for_input_and_never_for_a_password(machine
         await agent.accept(task, await agent.until(task, "input_required"), "line")
         assert "6 line" in _text(done := await agent.until(task, "completed"))
         assert done["statusMessage"].startswith(f"Run {task} is")
+
+
+async def test_requests_about_tasks_pass_the_gate_of_the_tools(machine: Machine) -> None:
+    """Under `--ask run`, a client without forms neither answers nor interrupts what the person has accepted elsewhere."""
+    opened, wait = machine.gate()
+    machine.options = (*machine.options, "--ask", "run")
+    async with stdio_client(machine.launch(), own_group=True) as server:
+        agent, silent = TaskClient(server, shows_forms=True), TaskClient(server)
+        await agent.plain("use_notebook", notebook_path=NOTEBOOK, mode="create")
+        code = {"notebook_name": NOTEBOOK, "code": f"{wait}\nprint('Hello', input('Name?'))"}
+        asked = await agent.ask("tools/call", name="execute_code", arguments=code)
+        reply = {"requestState": asked["requestState"], "inputResponses": {"person": {"action": "accept"}}}
+        created = await agent.ask("tools/call", name="execute_code", arguments=code, **reply)
+        assert created["resultType"] == "task", created
+        task = str(created["taskId"])
+        with pytest.raises(KeyError):
+            await silent.ask("tasks/cancel", taskId=task)
+        opened.touch()
+        asked = await agent.until(task, "input_required", "cancelled", "completed")
+        with pytest.raises(KeyError):
+            await silent.accept(task, asked, "nobody")
+        await agent.accept(task, asked, "Ada")
+        assert "Hello Ada" in _text(await agent.until(task, "completed", "cancelled"))

@@ -1,5 +1,9 @@
-//! What one call may do, and the person's consent where the operator wants them to be asked.
+//! The one gate: what one call may do, and the person's consent where the operator wants them to be asked.
+//!
+//! Every effect passes it: a tool's call with its plan as [`Consent`], and what is no call of a tool (a route, a view, a request about a
+//! task) as [`Access::permit_unasked`]. Other crates cannot check the operator's settings in another way.
 
+use std::future::ready;
 use std::sync::OnceLock;
 
 use notebook::{Cell, CellId};
@@ -50,8 +54,22 @@ impl From<&Cell> for ShownCell {
 }
 
 impl<'a> Consent<'a> {
-    pub fn new(access: Access<'a>, person: Option<&'a dyn Person>) -> Self {
-        Self { access, person, accepted: OnceLock::new(), is_preview: OnceLock::new(), turn: Turn::default() }
+    /// The gate of a call of `what`, which belongs to all of these groups. Fails if the operator or the user's rights exclude the call.
+    pub fn of(
+        access: Access<'a>,
+        groups: &[Group],
+        permission: Permission,
+        what: &str,
+        person: Option<&'a dyn Person>,
+    ) -> Result<Self, Error> {
+        access.check(groups, permission, what)?;
+        Ok(Self {
+            access,
+            person,
+            accepted: OnceLock::new(),
+            is_preview: OnceLock::new(),
+            turn: Turn::default(),
+        })
     }
 
     /// The call has this place in the order of its session's calls.
@@ -79,21 +97,13 @@ impl<'a> Consent<'a> {
         preview: impl Future<Output = Result<Preview, Error>>,
     ) -> Result<(), Error> {
         self.access.check(groups, permission, what)?;
-        if self.needs_no_question() || !self.access.asks(groups, permission) {
-            return Ok(());
-        }
-        let person = self.person.ok_or_else(|| cannot_ask(what))?;
-        self.ask(person, what, preview.await?).await
+        self.ask_if(self.access.asks(groups, permission), what, preview).await
     }
 
     /// Fails unless the person accepts what `plan` says about packages, or the operator wants them to be asked neither about
     /// packages nor about what belongs to these groups.
     pub async fn permit_packages(&self, groups: &[Group], what: &str, plan: Preview) -> Result<(), Error> {
-        if self.needs_no_question() || !self.asks_about_packages(groups) {
-            return Ok(());
-        }
-        let person = self.person.ok_or_else(|| cannot_ask(what))?;
-        self.ask(person, what, plan).await
+        self.ask_if(self.asks_about_packages(groups), what, ready(Ok(plan))).await
     }
 
     /// Fails if [`Consent::permit_packages`] would have to ask, and nobody can be asked.
@@ -114,15 +124,12 @@ impl<'a> Consent<'a> {
         effects: &str,
         preview: impl Future<Output = Result<Preview, Error>>,
     ) -> Result<(), Error> {
-        if self.needs_no_question() {
-            return Ok(());
-        }
-        let Some(person) = self.person else {
+        if self.person.is_none() && !self.needs_no_question() {
             return Err(refused(format!(
                 "{what} needs confirm=true, because the client cannot ask the person: {effects}"
             )));
-        };
-        self.ask(person, what, preview.await?).await
+        }
+        self.ask_if(true, what, preview).await
     }
 
     /// Fails unless the person accepts `what`, which leads to a server that the operator has not named. Nobody is asked where
@@ -132,11 +139,7 @@ impl<'a> Consent<'a> {
         what: &str,
         preview: impl Future<Output = Result<Preview, Error>>,
     ) -> Result<(), Error> {
-        if self.needs_no_question() || !self.access.asks_at_all() {
-            return Ok(());
-        }
-        let person = self.person.ok_or_else(|| cannot_ask(what))?;
-        self.ask(person, what, preview.await?).await
+        self.ask_if(self.access.asks_at_all(), what, preview).await
     }
 
     /// Fails unless the person accepts what `first` says, which comes before the question about the call itself: nobody can say
@@ -149,8 +152,18 @@ impl<'a> Consent<'a> {
         self.accepts(person, what, first).await
     }
 
-    async fn ask(&self, person: &dyn Person, what: &str, preview: Preview) -> Result<(), Error> {
-        let Preview { question, shown } = preview;
+    /// Asks the person, unless they have accepted the call or `is_asked` is false.
+    async fn ask_if(
+        &self,
+        is_asked: bool,
+        what: &str,
+        preview: impl Future<Output = Result<Preview, Error>>,
+    ) -> Result<(), Error> {
+        if self.needs_no_question() || !is_asked {
+            return Ok(());
+        }
+        let person = self.person.ok_or_else(|| cannot_ask(what))?;
+        let Preview { question, shown } = preview.await?;
         self.accepts(person, what, question).await?;
         let _ = self.accepted.set(shown);
         Ok(())
@@ -235,7 +248,7 @@ fn refused(cause: String) -> Error {
 }
 
 /// A refusal of what the person would have to be asked about.
-pub fn cannot_ask(what: &str) -> Error {
+pub(crate) fn cannot_ask(what: &str) -> Error {
     Error::new(
         ErrorKind::Forbidden,
         format!(
@@ -250,7 +263,7 @@ pub fn cannot_ask(what: &str) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use std::future::{Ready, ready};
+    use std::future::Ready;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use futures_util::future::BoxFuture;
@@ -278,7 +291,14 @@ mod tests {
     async fn edit_and_run(asked: &[Offer], reply: fn() -> PersonReply) -> (Result<(), Error>, usize) {
         let policy = asking(asked);
         let person = Replying { reply, count: AtomicUsize::new(0) };
-        let consent = Consent::new(access(&policy, "insert_cell"), Some(&person));
+        let consent = Consent::of(
+            access(&policy, "insert_cell"),
+            EDIT,
+            Permission::Write,
+            "insert_cell",
+            Some(&person),
+        );
+        let consent = consent.unwrap();
         let call = async {
             consent.permit(EDIT, Permission::Write, "insert_cell", preview()).await?;
             consent.permit(RUN, Permission::Execute, "insert_cell with run", preview()).await
@@ -332,7 +352,9 @@ mod tests {
     #[tokio::test]
     async fn without_a_person_to_ask_it_is_refused() {
         let policy = asking(&[Offer::Group(Group::Edit)]);
-        let consent = Consent::new(access(&policy, "insert_cell"), None);
+        let consent =
+            Consent::of(access(&policy, "insert_cell"), EDIT, Permission::Write, "insert_cell", None);
+        let consent = consent.unwrap();
         let refusal = consent.permit(EDIT, Permission::Write, "insert_cell", preview()).await.unwrap_err();
         assert!(refusal.cause.contains("insert_cell needs the person's consent"), "{refusal}");
         assert!(!consent.may(EDIT, Permission::Write) && consent.may(RUN, Permission::Execute));

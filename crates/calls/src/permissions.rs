@@ -4,6 +4,8 @@ use std::fmt;
 
 use place::{Error, ErrorKind, Fault};
 
+use crate::consent::cannot_ask;
+
 /// What the operator offers to everybody.
 #[derive(Debug, Clone, Default)]
 pub struct Policy {
@@ -102,7 +104,7 @@ impl Policy {
     }
 
     /// Checks that the operator offers `what`, an action of `tool` in `groups`.
-    pub fn check(
+    pub(crate) fn check(
         &self,
         what: &str,
         tool: &str,
@@ -130,7 +132,7 @@ impl Policy {
     }
 
     /// Whether the person is asked before `tool` does something that belongs to these groups.
-    pub fn asks(&self, tool: &str, groups: &[Group], permission: Permission) -> bool {
+    pub(crate) fn asks(&self, tool: &str, groups: &[Group], permission: Permission) -> bool {
         let only_reads = permission == Permission::Read;
         // A page's tool that does not only read may do anything.
         let may_do_anything = !only_reads && groups.iter().any(|group| matches!(group, Group::Relayed(_)));
@@ -221,24 +223,36 @@ pub struct Access<'a> {
 }
 
 impl Access<'_> {
+    /// Fails if `what`, which belongs to all of these groups, is not allowed, or if the person must be asked about it: what is no call
+    /// of a tool cannot ask.
+    pub fn permit_unasked(self, groups: &[Group], permission: Permission, what: &str) -> Result<(), Error> {
+        self.check(groups, permission, what)?;
+        if self.asks(groups, permission) { Err(cannot_ask(what)) } else { Ok(()) }
+    }
+
+    /// Fails if the person is asked about anything: `what` may do as much as any call.
+    pub fn permit_unless_asking(self, what: &str) -> Result<(), Error> {
+        if self.asks_at_all() { Err(cannot_ask(what)) } else { Ok(()) }
+    }
+
     /// Fails if the call may not do `what`, which belongs to all of these groups: the tool, or something that it can do.
-    pub fn check(self, groups: &[Group], permission: Permission, what: &str) -> Result<(), Error> {
+    pub(crate) fn check(self, groups: &[Group], permission: Permission, what: &str) -> Result<(), Error> {
         self.policy.check(what, self.tool, groups, permission)?;
         self.permissions.permit(permission, what)
     }
 
     /// Whether the person is asked before the call does something that belongs to these groups.
-    pub fn asks(self, groups: &[Group], permission: Permission) -> bool {
+    pub(crate) fn asks(self, groups: &[Group], permission: Permission) -> bool {
         self.policy.asks(self.tool, groups, permission)
     }
 
     /// Whether the person is asked about anything.
-    pub fn asks_at_all(self) -> bool {
+    pub(crate) fn asks_at_all(self) -> bool {
         !self.policy.asked.is_empty()
     }
 
     /// Whether the person is asked before packages are installed.
-    pub fn asks_about_packages(self) -> bool {
+    pub(crate) fn asks_about_packages(self) -> bool {
         !self.policy.installs_unasked
     }
 }

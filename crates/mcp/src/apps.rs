@@ -2,11 +2,12 @@
 //! declare it. Others see nothing of it. The view is of the crate `page`; what it gets and does goes through two tools that hosts do
 //! not show to models.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use calls::permissions::{Access, Group, Permission};
+use connection::Secret;
 use page::{Rights, View};
-use place::Error;
+use place::{Error, ErrorKind};
 use rmcp::model::{
     CallToolResult, ClientCapabilities, ContentBlock, JsonObject, MetaObject, ReadResourceResult,
     ResourceContents, ServerCapabilities,
@@ -35,6 +36,8 @@ const SHOWN: [&str; 9] = [
     "history",
     "undo",
 ];
+/// In the document of each view, and in what a view sends for the person: a model, which has no view, does not know it.
+static KEY: LazyLock<Option<Secret>> = LazyLock::new(|| Secret::generate().ok());
 const FRAGMENT: &str = "view_fragment";
 const ACT: &str = "view_act";
 
@@ -73,17 +76,25 @@ impl Session {
             return None;
         }
         let access = Access { policy: &self.policy, permissions: permissions(context), tool: "" };
-        let may = |group, permission| access.check(&[group], permission, "This").is_ok();
+        let may = |groups: &[Group], permission| access.permit_unasked(groups, permission, "This").is_ok();
         // Whatever has the agent's connection could do it unasked.
-        let may_act = |group, permission| !access.asks_at_all() && may(group, permission);
+        let may_act = |groups: &[Group], permission| {
+            access.permit_unless_asking("This").is_ok() && may(groups, permission)
+        };
         let rights = Rights {
-            edits: may_act(Group::Edit, Permission::Write),
-            runs: may_act(Group::Run, Permission::Execute),
+            edits: may_act(&[Group::Edit], Permission::Write),
+            runs: may_act(&[Group::Run], Permission::Execute),
             sees_elsewhere: false,
         };
         let params = serde_json::from_str::<Value>(params.get()).unwrap_or_default();
         let arguments = params.get("arguments").cloned().unwrap_or_else(|| json!({}));
-        let session = self.notebooks.as_deref().filter(|_| may(Group::Read, Permission::Read))?;
+        let key = arguments["key"].as_str().unwrap_or_default();
+        if is_act && !KEY.as_ref().is_some_and(|view| view.matches(key)) {
+            let cause = "No view made this call: what it does would count as done by the person.";
+            let next = "Call undo, interrupt_kernel or answer_input.";
+            return Some(failure(&Error::new(ErrorKind::Forbidden, cause, next)));
+        }
+        let session = self.notebooks.as_deref().filter(|_| may(&[Group::Read], Permission::Read))?;
         let view = View { session, charts: self.charts.as_deref(), rights };
         let answer = if is_act { view.act(arguments).await } else { view.fragment(arguments).await };
         Some(result(answer))
@@ -130,14 +141,16 @@ fn listed(definition: &Value) -> place::Tool {
     place::Tool { name, definition: Arc::from(to_raw_value(definition).unwrap_or_default()) }
 }
 
-/// The document of a view; `None` for another resource.
+/// The document of a view, whose actions have the key; `None` for another resource.
 pub(crate) fn read(uri: &str) -> Option<ReadResourceResult> {
     if uri != VIEW {
         return None;
     }
     let mut meta = MetaObject::default();
     meta.insert("ui".to_owned(), json!({ "prefersBorder": true }));
-    let contents = ResourceContents::text(page::document(), uri).with_mime_type(MIME).with_meta(meta);
+    let key = KEY.as_ref().map_or("", Secret::expose);
+    let document = page::document().replacen("<html ", &format!("<html data-key=\"{key}\" "), 1);
+    let contents = ResourceContents::text(document, uri).with_mime_type(MIME).with_meta(meta);
     Some(ReadResourceResult::new(vec![contents]))
 }
 
@@ -172,6 +185,7 @@ mod tests {
         let found = serde_json::to_value(&found.contents[0]).unwrap();
         assert_eq!(found["mimeType"], MIME);
         let text = found["text"].as_str().unwrap();
+        assert!(text.contains(&format!("<html data-key=\"{}\" lang", KEY.as_ref().unwrap().expose())));
         assert!(text.starts_with("<!doctype html>") && text.len() < 60_000, "{} bytes", text.len());
         // Nothing is requested, and nothing was left out.
         for absent in ["src=\"", "href=\"", "@import", "url(", "/* style */", "/* script */", "fetch("] {

@@ -1,5 +1,6 @@
 //! Completion of what people fill in for prompts and addresses of resources: names of notebooks, ids of cells, runs and kernels.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo};
@@ -33,14 +34,14 @@ pub(crate) async fn complete(session: &Session, request: &CompleteRequestParams)
 /// Each once, in their order.
 fn matching(values: &[String], typed: &str) -> Vec<String> {
     let typed = typed.to_lowercase();
-    let mut kept: Vec<String> = Vec::new();
+    let (mut kept, mut seen) = (Vec::new(), HashSet::new());
     let is_like = |value: &String, begins: bool| {
         let value = value.to_lowercase();
         if begins { value.starts_with(&typed) } else { value.contains(&typed) }
     };
     for begins in [true, false] {
         for value in values.iter().filter(|value| is_like(value, begins)) {
-            if !kept.contains(value) {
+            if seen.insert(value) {
                 kept.push(value.clone());
             }
         }

@@ -7,24 +7,29 @@ use futures_util::future::join_all;
 use place::Error;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CancelTaskMethod, CancelTaskParams, CompleteRequestMethod,
-    CompleteRequestParams, CompleteResult, ConstString as _, CustomRequest, CustomResult, DiscoverResult,
-    ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse, GetSkillRequestParams, GetSkillResult,
-    GetTaskMethod, GetTaskParams, GetTaskResult, InitializeRequestParams, InitializeResult, JsonObject,
-    ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod,
-    ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult, ListSkillsResult,
-    ListToolsResult, PaginatedRequestParams, PromptsCapability, ReadResourceRequestParams,
-    ReadResourceResponse, ReadResourceResult, ResourcesCapability, SKILLS_EXTENSION_ID, ServerCapabilities,
-    ServerConfig, SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, TASKS_EXTENSION_ID,
-    Tool, UnsubscribeRequestParams, UpdateTaskMethod, UpdateTaskParams,
+    CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestMethod, CompleteRequestParams,
+    CompleteResult, ConstString as _, CustomRequest, CustomResult, DiscoverResult, ErrorCode, ErrorData,
+    GetPromptRequestParams, GetPromptResponse, GetSkillRequestParams, GetSkillResult, GetTaskParams,
+    GetTaskResult, InitializeRequestParams, InitializeResult, JsonObject, ListPromptsRequestMethod,
+    ListPromptsResult, ListResourceTemplatesRequestMethod, ListResourceTemplatesResult,
+    ListResourcesRequestMethod, ListResourcesResult, ListSkillsResult, ListToolsResult,
+    PaginatedRequestParams, PromptsCapability, ReadResourceRequestParams, ReadResourceResponse,
+    ReadResourceResult, ResourcesCapability, SKILLS_EXTENSION_ID, ServerCapabilities, ServerConfig,
+    SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, TASKS_EXTENSION_ID, Tool,
+    UnsubscribeRequestParams, UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 
 use crate::relayed::raw;
-use crate::request_context::{can_ask, is_new_era, permissions};
+use crate::request_context::{can_ask, is_new_era, name_of};
 use crate::session::Session;
 use crate::subscriptions::notify;
 use crate::{apps, completion, instructions, prompts, resources, skill};
+
+/// The methods that are served.
+const METHODS: &str = "completion/complete initialize logging/setLevel ping prompts/get prompts/list resources/list \
+    resources/read resources/subscribe resources/templates/list resources/unsubscribe server/discover skills/get \
+    skills/list subscriptions/listen tasks/cancel tasks/get tasks/update tools/call tools/list";
 
 /// The answer to a list request for something that is not declared: an empty list for older agents, some of which do not
 /// look at the capabilities; an unknown method in the 2026-07-28 era, as its specification requires.
@@ -72,8 +77,7 @@ impl ServerHandler for Session {
     ) -> Result<InitializeResult, ErrorData> {
         context.peer.set_peer_info(request.clone());
         if let Some(notebooks) = &self.notebooks {
-            let client = &request.client_info;
-            notebooks.introduce(client.title.clone().unwrap_or_else(|| client.name.clone()));
+            notebooks.introduce(name_of(&request.client_info));
         }
         let mut result = self.negotiate_initialize(&request)?;
         // Tasks and the skill are of the other era.
@@ -138,7 +142,7 @@ impl ServerHandler for Session {
         request: UpdateTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.answer_task(&request.task_id, &request.input_responses, permissions(&context)).await
+        self.answer_task(&request.task_id, &request.input_responses, &context).await
     }
 
     async fn cancel_task(
@@ -146,7 +150,7 @@ impl ServerHandler for Session {
         request: CancelTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.cancel_task(&request.task_id, permissions(&context)).await
+        self.cancel_task(&request.task_id, &context).await
     }
 
     /// `rmcp` reads a request with wrong params as one that it does not know.
@@ -155,12 +159,11 @@ impl ServerHandler for Session {
         request: CustomRequest,
         _: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        match request.method.as_str() {
-            GetTaskMethod::VALUE | UpdateTaskMethod::VALUE | CancelTaskMethod::VALUE => Err(
-                ErrorData::invalid_params("a task is named by taskId, and answered by inputResponses", None),
-            ),
-            _ => Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None)),
+        let CustomRequest { method, .. } = request;
+        if METHODS.split(' ').all(|served| served != method) {
+            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None));
         }
+        Err(ErrorData::invalid_params(format!("the params of {method} cannot be read"), None))
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
@@ -190,6 +193,8 @@ impl ServerHandler for Session {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let resources = context.accepted().resource_subscriptions.as_ref();
+        let _room = self.take_room(1 + resources.map_or(0, Vec::len))?;
         let mut watched = Vec::new();
         for uri in context.accepted().resource_subscriptions.iter().flatten() {
             let Some(notebooks) = self.readable(uri, context.request_context())? else { continue };
@@ -225,7 +230,10 @@ impl ServerHandler for Session {
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         match self.offered_notebooks() {
-            Some(notebooks) => Ok(completion::complete(notebooks, &request).await),
+            Some(_) => match self.readable("completion/complete", &context)? {
+                Some(notebooks) => Ok(completion::complete(notebooks, &request).await),
+                None => Ok(CompleteResult::default()),
+            },
             None => undeclared(&context, CompleteResult::default(), CompleteRequestMethod::VALUE),
         }
     }
@@ -322,11 +330,12 @@ impl ServerHandler for Session {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         let uri = request.uri;
+        let room = self.take_room(1)?;
         let Some(notebooks) = self.readable(&uri, &context)? else { return Err(no_resource(&uri)) };
         let changes =
             resources::changes(notebooks, &uri).await.map_err(|error| missing_resource(&uri, &error))?;
         let changes = changes.ok_or_else(|| no_resource(&uri))?;
-        self.subscriptions.begin(uri, changes, context.peer, self.over.child_token());
+        self.subscriptions.begin(uri, changes, context.peer, self.over.child_token(), room);
         Ok(())
     }
 

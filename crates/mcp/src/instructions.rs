@@ -17,7 +17,7 @@ and people who have the notebook open see every change.
 Give notebook_name to work on another notebook than the current one. Address cells by cell_id: indices move. \
 A run that outlasts its timeout continues; get_run finds it and pages through long outputs. \
 Edits are refused if the cell has changed since you read it; the refusal shows the new source. \
-preview: true shows what a call would do, and does nothing.";
+preview: true shows what an edit or a run would do.";
 /// Agents do not find these by themselves.
 const HINTED: [&str; 5] = ["edit_cells", "run_cells", "inspect_variable", "undo", "verify_notebook"];
 

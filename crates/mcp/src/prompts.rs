@@ -1,7 +1,8 @@
 //! The prompts: `jupyter_cite`, a person's request with the cells that it is about, and how to work in notebooks.
 
-use notebook::{CellRef, Notebook};
+use notebook::{CellRef, Notebook, one_line};
 use place::{Error, ErrorKind};
+use render::quoted;
 use rmcp::model::{
     ContentBlock, GetPromptResult, JsonObject, ListPromptsResult, Prompt, PromptArgument, PromptMessage, Role,
 };
@@ -52,11 +53,11 @@ pub(crate) async fn get(
     let mut text = format!(
         "USER Cite cells [{}] from notebook {}, here are the cells:\n",
         numbers.join(", "),
-        opened.path()
+        one_line(opened.path())
     );
     for index in &cells {
         let cell = &notebook.cells()[*index];
-        text.push_str(&format!("{}\n{}\n\n", banner(*index, cell), cell.source()));
+        text.push_str(&format!("{}\n{}\n", banner(*index, cell), quoted(&cell.source())));
     }
     text.push_str(&format!("=====End of Cited Cells=====\nUSER's Instruction are follow: {wanted}"));
     session.saw(opened.path(), &notebook, cells);

@@ -2,7 +2,9 @@
 
 use axum::http::request::Parts;
 use calls::permissions::Permissions;
-use rmcp::model::ProtocolVersion;
+use calls::replies::cell_text::shortened;
+use notebook::one_line;
+use rmcp::model::{Implementation, ProtocolVersion};
 use rmcp::service::{RequestContext, RoleServer};
 
 use crate::elicitation::shows_forms;
@@ -24,8 +26,13 @@ pub(crate) fn declares_tasks(context: &RequestContext<RoleServer>) -> bool {
 
 /// The name of the agent's client, as it says; empty if it says none.
 pub(crate) fn client_name(context: &RequestContext<RoleServer>) -> String {
-    let info = context.client_info();
-    info.map(|client| client.title.clone().unwrap_or_else(|| client.name.clone())).unwrap_or_default()
+    context.client_info().map(|client| name_of(&client)).unwrap_or_default()
+}
+
+/// The name that a client gives itself, as one short line.
+pub(crate) fn name_of(client: &Implementation) -> String {
+    const MAX_NAME: usize = 60;
+    shortened(&one_line(client.title.as_deref().unwrap_or(&client.name)), MAX_NAME)
 }
 
 /// What the user of a request may do.

@@ -12,6 +12,7 @@ use rmcp::model::{ErrorData, LoggingLevel};
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::value::RawValue;
 use tokio::sync::watch::{self, error::RecvError};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::apps;
@@ -25,6 +26,9 @@ use crate::tasks::Tasks;
 use calls::call_order::CallOrder;
 use calls::next_step::message;
 use calls::permissions::{Access, Group, Permission, Policy};
+
+/// How many calls and subscriptions a session may have open at once: many more than agents need, and few enough for any machine.
+pub(crate) const MAX_OPEN: usize = 1000;
 
 /// One agent's session (in the 2026-07-28 era over HTTP: one request).
 pub(crate) struct Session {
@@ -52,6 +56,8 @@ pub(crate) struct Session {
     /// Whether the agent is notified of changes of the tool list.
     pub(crate) is_notified: AtomicBool,
     pub(crate) subscriptions: Subscriptions,
+    /// For calls and subscriptions.
+    room: Arc<Semaphore>,
     /// Stands in for a source of tools that is missing.
     unchanging: watch::Sender<u64>,
 }
@@ -77,6 +83,7 @@ impl Session {
             log_level: Mutex::new(LoggingLevel::Debug),
             is_notified: AtomicBool::new(false),
             subscriptions: Subscriptions::default(),
+            room: Arc::new(Semaphore::new(MAX_OPEN)),
             unchanging: watch::Sender::new(0),
         }
     }
@@ -136,9 +143,20 @@ impl Session {
         let Some(notebooks) = &self.notebooks else { return Ok(None) };
         let access = Access { policy: &self.policy, permissions: permissions(context), tool: "" };
         access
-            .check(&[Group::Read], Permission::Read, what)
+            .permit_unasked(&[Group::Read], Permission::Read, what)
             .map_err(|error| ErrorData::invalid_request(message(&error), None))?;
         Ok(Some(notebooks))
+    }
+
+    /// Room for so many calls or subscriptions more, until it is dropped. Fails if there is none.
+    pub(crate) fn take_room(&self, count: usize) -> Result<OwnedSemaphorePermit, ErrorData> {
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        self.room.clone().try_acquire_many_owned(count).map_err(|_| {
+            let cause = format!(
+                "A session has at most {MAX_OPEN} calls and subscriptions at once. Wait for calls, or unsubscribe."
+            );
+            ErrorData::invalid_request(cause, None)
+        })
     }
 
     pub(crate) fn changes(&self) -> Changes {

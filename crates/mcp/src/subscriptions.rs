@@ -8,7 +8,7 @@ use parking_lot::{Mutex, MutexGuard};
 use rmcp::model::ResourceUpdatedNotificationParam;
 use rmcp::service::{Peer, RoleServer};
 use runs::{Changes, Run};
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
@@ -44,7 +44,7 @@ pub(crate) async fn notify<F: Future<Output = bool>>(mut watched: Watched, notif
     }
 }
 
-/// One agent's subscriptions, by address.
+/// One agent's subscriptions, by address. Each token is cancelled at its end.
 #[derive(Default)]
 pub(crate) struct Subscriptions(Mutex<HashMap<String, CancellationToken>>);
 
@@ -57,14 +57,21 @@ impl Subscriptions {
         watched: Watched,
         peer: Peer<RoleServer>,
         watching: CancellationToken,
+        room: OwnedSemaphorePermit,
     ) {
+        self.by_uri().retain(|_, watching| !watching.is_cancelled());
         if let Some(earlier) = self.by_uri().insert(uri.clone(), watching.clone()) {
             earlier.cancel();
         }
-        tokio::spawn(watching.run_until_cancelled_owned(notify(watched, move || {
+        let notifying = notify(watched, move || {
             let (peer, update) = (peer.clone(), ResourceUpdatedNotificationParam::new(uri.clone()));
             async move { peer.notify_resource_updated(update).await.is_ok() }
-        })));
+        });
+        tokio::spawn(async move {
+            let _room = room;
+            let _ended = watching.clone().drop_guard();
+            watching.run_until_cancelled_owned(notifying).await;
+        });
     }
 
     /// Ends a subscription, if there is one.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use calls::consent::Consent;
 use calls::next_step::message;
 use calls::permissions::{Access, Permissions};
 use calls::question::{PersonReply, Question, QuestionText};
@@ -67,12 +68,13 @@ impl Session {
         &self,
         id: &str,
         responses: &InputResponses,
-        permissions: Permissions,
+        context: &RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
+        let (permissions, shows_forms) = (permissions(context), can_ask(context));
         let kept = self.tasks.find(id, permissions);
-        if let Some((key, is_declined)) =
-            kept.as_ref().map(|task| task.answer(responses)).transpose()?.flatten()
-        {
+        // No person has answered a client without forms.
+        let asking = kept.as_ref().filter(|_| shows_forms);
+        if let Some((key, is_declined)) = asking.map(|task| task.answer(responses)).transpose()?.flatten() {
             if is_declined {
                 self.tasks.declined(&key);
             }
@@ -82,7 +84,7 @@ impl Session {
         let (_, id, state) = self.run(current.map_or(id, |run| &**run.id()), None, permissions).await?;
         let Some((key, _)) = self.question(&id, &state) else { return Ok(()) };
         let Some(replied) = responses.get(&key).map(person_replied).transpose()? else { return Ok(()) };
-        self.may("answer_input", permissions)?;
+        self.permit("answer_input", permissions, shows_forms)?;
         match (replied, self.journal_run(&id)) {
             (PersonReply::Accepted { line: Some(line) }, Some(run)) => _ = run.answer_input(line),
             _ => self.tasks.declined(&key),
@@ -91,7 +93,12 @@ impl Session {
     }
 
     /// Interrupts the runs of a task; ends a call that is passed on. Does nothing if it has ended.
-    pub(crate) async fn cancel_task(&self, id: &str, permissions: Permissions) -> Result<(), ErrorData> {
+    pub(crate) async fn cancel_task(
+        &self,
+        id: &str,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let permissions = permissions(context);
         let kept = self.tasks.find(id, permissions);
         let runs = match &kept {
             Some(task) if task.runs.is_empty() => {
@@ -111,7 +118,9 @@ impl Session {
         };
         let runs: Vec<_> = runs.into_iter().filter(|run| !run.state().is_over()).collect();
         let Some(notebooks) = self.notebooks.as_ref().filter(|_| !runs.is_empty()) else { return Ok(()) };
-        self.may("interrupt_kernel", permissions)?;
+        // The person behind a client with forms has accepted the call that goes on.
+        let is_accepted = kept.is_some() && can_ask(context);
+        self.permit("interrupt_kernel", permissions, is_accepted)?;
         self.tasks.cancelled(id);
         // The last one first: none of those that wait begins.
         for run in runs.iter().rev() {
@@ -169,11 +178,17 @@ impl Session {
         self.notebooks.as_ref()?.workspace().journal().run(id).ok()
     }
 
-    /// Fails unless an agent with these permissions may call the tool.
-    fn may(&self, name: &str, permissions: Permissions) -> Result<(), ErrorData> {
-        let Some(tool) = tools::find(name) else { return Ok(()) };
-        let access = Access { policy: &self.policy, permissions, tool: tool.name };
-        access.check(tool.groups, tool.permission, name).map_err(|error| refused(&error))
+    /// The gate of a request that does what a call of the tool would do. The person need not be asked if they have accepted it.
+    fn permit(&self, tool: &str, permissions: Permissions, is_accepted: bool) -> Result<(), ErrorData> {
+        let Some(tool) = tools::find(tool) else { return Ok(()) };
+        let (name, groups, permission) = (tool.name, tool.groups, tool.permission);
+        let access = Access { policy: &self.policy, permissions, tool: name };
+        let permitted = if is_accepted {
+            Consent::of(access, groups, permission, name, None).map(drop)
+        } else {
+            access.permit_unasked(groups, permission, name)
+        };
+        permitted.map_err(|error| refused(&error))
     }
 }
 

@@ -74,6 +74,7 @@ impl Session {
         if name.is_empty() {
             return Err(ErrorData::invalid_params("tools/call needs params with a name", None));
         }
+        let _room = self.take_room(1)?;
         let answer = match view {
             Some(answer) => Ok(answer.into()),
             None => match self.resumed_or_new(name, params, &context) {
@@ -212,11 +213,11 @@ pub(crate) async fn answer_of(
     let Call { name, params, reports, wants_progress } = call;
     let Caller { turn, cancelled, person, is_stateless, may_be_task, permissions } = caller;
     let access = Access { policy, permissions, tool: tool.name };
-    access.check(tool.groups, tool.permission, &name)?;
+    let consent =
+        Consent::of(access, tool.groups, tool.permission, &name, person.for_consent())?.holding(&turn);
     if is_stateless {
         session.be_stateless();
     }
-    let consent = Consent::new(access, person.for_consent()).holding(&turn);
     turn.wait().await;
     let context = calls::context::Context {
         session,
@@ -243,8 +244,8 @@ async fn call_relay(relay: &dyn Relay, policy: &Policy, call: Call, caller: Call
     let permission = Permission::of_relayed(relay.reads(&call.name, Some(&call.params)));
     let access = Access { policy, permissions: caller.permissions, tool: &call.name };
     let groups = [Group::Relayed(relay.group())];
-    access.check(&groups, permission, &format!("This call of {}", call.name))?;
-    let consent = Consent::new(access, caller.person.for_consent());
+    let what = format!("This call of {}", call.name);
+    let consent = Consent::of(access, &groups, permission, &what, caller.person.for_consent())?;
     let preview = async { Ok(calls::preview::preview_of_relayed(relay, &call.name, &call.params)) };
     consent.permit(&groups, permission, &call.name, preview).await?;
     relay.call(call).await.map(Reply::Relayed)

@@ -27,7 +27,7 @@ mod traceback;
 pub use budget::Budget;
 pub use data_uri::without_data_uris;
 pub use excerpt::shortened;
-pub use marks::{marked, marked_row};
+pub use marks::{marked, marked_difference, marked_row, quoted};
 pub use merge::{merged, with_widget_texts};
 pub use output::{full_length, full_text, full_text_in_pieces, last_line};
 pub(crate) use page::paged;

@@ -6,7 +6,7 @@ mod openings;
 
 use std::borrow::Cow;
 
-use notebook::is_hidden;
+use notebook::{is_hidden, one_line, visible};
 
 use crate::offsets::{Replaced, Replacing};
 
@@ -125,11 +125,28 @@ pub fn marked_row(row: &str) -> Cow<'_, str> {
 
 /// The same for a source, which must be quoted exactly to be edited: only lines are marked that code and prose hardly contain.
 pub(crate) fn marked_source(text: &str) -> Replaced<'_> {
-    marked_where(text, |line| {
-        // Whatever is not ASCII may look like it.
-        let may_begin = line.starts_with(|first: char| matches!(first, '[' | '=') || !first.is_ascii());
-        may_begin && (is_banner(&plain(line)) || label(&plain(line)).is_some_and(is_known))
-    })
+    marked_where(text, is_like_label)
+}
+
+/// The same for a unified diff of sources, whose lines follow a sign. Hidden characters are escaped, and `data:` URIs shortened.
+pub fn marked_difference(diff: &str) -> String {
+    let diff = crate::without_data_uris(diff);
+    let diff = visible(&diff);
+    let is_quoted =
+        |line: &str| line.strip_prefix([' ', '+', '-']).is_some_and(|rest| is_like_label(start(rest)));
+    let mark = |line| if is_quoted(line) { [MARK, line] } else { ["", line] };
+    diff.split_inclusive('\n').flat_map(mark).collect()
+}
+
+/// A text of somebody else with each line marked: whatever it says, it ends where the marks end.
+pub fn quoted(text: &str) -> String {
+    text.split(is_break).map(|line| format!("{MARK}{}\n", one_line(line))).collect()
+}
+
+fn is_like_label(line: &str) -> bool {
+    // Whatever is not ASCII may look like it.
+    let may_begin = line.starts_with(|first: char| matches!(first, '[' | '=') || !first.is_ascii());
+    may_begin && (is_banner(&plain(line)) || label(&plain(line)).is_some_and(is_known))
 }
 
 fn marked_where(text: &str, is_marked: impl Fn(&str) -> bool) -> Replaced<'_> {

@@ -49,7 +49,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
 }
 
 /// Whether an address is that of a server that the operator has given. Without one, any server of this machine is meant.
-pub fn is_named_by_operator(workspace: &Workspace, address: Option<&str>) -> bool {
+fn is_named_by_operator(workspace: &Workspace, address: Option<&str>) -> bool {
     let Some(address) = address else { return false };
     let address = address.trim().split(['?', '#']).next().unwrap_or_default();
     let address = format!("{}/", address.trim_end_matches('/'));

@@ -42,7 +42,6 @@ mod unuse_notebook;
 mod use_notebook;
 mod verify_notebook;
 
-pub use connect_to_jupyter::is_named_by_operator;
 pub use list::{UnknownOffer, asked, find, list, offered};
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::list::{TOOLS, asked, find, list, offered};
 use calls::arguments::older_names;
-use calls::permissions::{Group, Offer, Permission, Permissions, Policy};
+use calls::permissions::{Access, Group, Offer, Permission, Permissions, Policy};
 use calls::tool::{Capabilities, Effect, as_sentence};
 
 /// The arguments of a call of the tool `t`.
@@ -92,7 +92,9 @@ fn the_person_can_be_asked_about_each_tool_that_does_more_than_read() {
     for tool in TOOLS.iter().filter(|tool| tool.permission != Permission::Read) {
         for group in tool.groups {
             let policy = Policy { asked: vec![asked(group.name()).unwrap()], ..Policy::default() };
-            assert!(policy.asks(tool.name, tool.groups, tool.permission), "{} {}", tool.name, group.name());
+            let access = Access { policy: &policy, permissions: Permissions::default(), tool: tool.name };
+            let refused = access.permit_unasked(tool.groups, tool.permission, tool.name);
+            assert!(refused.is_err(), "{} {}", tool.name, group.name());
         }
     }
     for (name, offer) in [

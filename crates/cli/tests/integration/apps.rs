@@ -59,6 +59,14 @@ impl Client {
         Ok(serde_json::from_str(result["content"][0]["text"].as_str().context("no text")?)?)
     }
 
+    /// The key that the document of a view has for what the person does there.
+    async fn key(&mut self) -> Result<String> {
+        let document = self.agent.request("resources/read", json!({ "uri": VIEW })).await?;
+        let text = document["contents"][0]["text"].as_str().context("no text")?;
+        let key = text.split("data-key=\"").nth(1).and_then(|rest| rest.split('"').next());
+        key.map(str::to_owned).context("no key")
+    }
+
     async fn refused(&mut self, tool: &str, arguments: Value) -> Result<String> {
         self.agent.call_tool_expecting_failure(tool, arguments).await
     }
@@ -228,7 +236,14 @@ async fn the_person_takes_back_in_a_view_and_the_agent_is_told() -> Result<()> {
         .split("data-operation=\"")
         .nth(1)
         .and_then(|it| it.split('"').next()?.parse::<u64>().ok());
-    let mut undo = json!({ "do": "preview", "notebook": "a.ipynb", "operation": latest });
+    // A model, which has no view, does not pass for the person.
+    let mut undo = json!({ "do": "undo", "notebook": "a.ipynb", "operation": latest });
+    for key in [Value::Null, json!("guessed")] {
+        undo["key"] = key;
+        assert!(client.refused("view_act", undo.clone()).await?.contains("No view made this call"));
+    }
+    undo["do"] = json!("preview");
+    undo["key"] = json!(client.key().await?);
     let preview = client.view("view_act", undo.clone()).await?;
     assert!(
         preview["html"]
@@ -252,11 +267,13 @@ async fn nothing_is_done_in_a_view_that_is_not_offered_or_asked_about() -> Resul
     for options in [&["--ask", "delete"][..], &["--read-only"]] {
         let (mut client, _page) = Client::at_tab(&Cells::default(), options).await?;
         let undo = json!({ "do": "undo", "notebook": "colab:", "operation": 1 });
-        for action in [
+        let key = client.key().await?;
+        for mut action in [
             undo,
             json!({ "do": "interrupt", "run": "r1" }),
             json!({ "do": "answer", "run": "r1", "line": "" }),
         ] {
+            action["key"] = json!(key);
             let refused = client.refused("view_act", action).await?;
             assert!(refused.contains("does not offer that"), "{refused}");
         }
@@ -264,8 +281,7 @@ async fn nothing_is_done_in_a_view_that_is_not_offered_or_asked_about() -> Resul
     }
     // What needs the live page.
     let mut client = Client::start(showing_views(), &[]).await?;
-    assert!(
-        client.refused("view_act", json!({ "do": "ask-verify" })).await?.contains("A view cannot do that")
-    );
+    let verify = json!({ "do": "ask-verify", "key": client.key().await? });
+    assert!(client.refused("view_act", verify).await?.contains("A view cannot do that"));
     Ok(())
 }

@@ -319,6 +319,9 @@ async fn a_copy_that_a_later_start_executes_is_a_run() -> Result<()> {
         ".hidden",
         "linked/x.pth",
         "tools/etc/settings.json",
+        "Dockerfile",
+        "CLAUDE.md",
+        "model.pkl",
         "conda/x.dat",
         #[cfg(unix)]
         "launch",
@@ -681,9 +684,14 @@ async fn the_notebook_tools_do_not_use_a_tab_whose_own_tools_ask() -> Result<()>
 #[tokio::test]
 async fn where_nobody_can_be_asked_it_is_refused() -> Result<()> {
     let options = ["jupyter", "--jupyter-url", "http://127.0.0.1:1", "--token=secret", "--ask"];
-    for (asked, route) in
-        [("kernels", "/api/connect"), ("connect_to_jupyter", "/api/connect"), ("delete", "/api/stop")]
-    {
+    for (asked, route) in [
+        ("kernels", "/api/connect"),
+        ("connect_to_jupyter", "/api/connect"),
+        ("delete", "/api/stop"),
+        ("kernels", "/api/stop"),
+        // A kernel that ends takes its runs with it.
+        ("run", "/api/stop"),
+    ] {
         let served = Served::start_with(&[&options[..], &[asked]].concat()).await?;
         let endpoint = Endpoint::new(served.sibling(route)).with_bearer("secret");
         let method = if route == "/api/stop" { Method::DELETE } else { Method::PUT };

@@ -4,11 +4,12 @@
 
 use std::sync::Arc;
 
-use axum::Json;
-use axum::Router;
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::http::StatusCode;
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::{delete, get, put};
+use axum::{Json, Router};
 use connection::Secret;
 use place::{Error, ErrorKind, Fault, KernelState, ServerSpec};
 use serde::Deserialize;
@@ -16,13 +17,13 @@ use serde_json::{Value, json};
 use workspace::{ConnectScope, Workspace};
 
 use calls::arguments::kernel_selector::kernel_selector;
-use calls::consent::cannot_ask;
 use calls::next_step::message;
-use calls::permissions::{Group, Permission, Policy};
-use tools::is_named_by_operator;
+use calls::permissions::{Access, Permissions, Policy};
 
 /// The path that needs no token; it answers whether kernels are alive.
 pub(crate) const HEALTH: &str = "/api/healthz";
+/// The routes that act, each with the tool that does as much. A route without one is not answered.
+const ACTING: [(&str, &str); 2] = [("/api/connect", "connect_to_jupyter"), ("/api/stop", "restart_notebook")];
 
 /// What the routes act on, and whether they may: an agent that knows the token can use them as well.
 #[derive(Clone)]
@@ -33,11 +34,31 @@ struct Operated {
 
 /// The routes below `/api`.
 pub(crate) fn routes(workspace: Arc<Workspace>, policy: Arc<Policy>) -> Router {
+    let operated = Operated { workspace, policy };
     Router::new()
-        .route(HEALTH, get(health))
         .route("/api/connect", put(connect))
         .route("/api/stop", delete(stop))
-        .with_state(Operated { workspace, policy })
+        .route_layer(from_fn_with_state(operated.clone(), gate))
+        .route(HEALTH, get(health))
+        .with_state(operated)
+}
+
+/// Lets a request pass if the operator offers its route's tool, and wants the person to be asked about nothing: a route cannot ask, and
+/// agents that know the token can use it.
+async fn gate(State(operated): State<Operated>, request: Request, next: Next) -> Response {
+    let route = request.uri().path();
+    let Some(tool) =
+        ACTING.iter().find(|(acting, _)| *acting == route).and_then(|(_, tool)| tools::find(tool))
+    else {
+        return StatusCode::NOT_FOUND.into_response();
+    };
+    let (policy, permissions) = (&*operated.policy, Permissions::default());
+    let access = Access { policy, permissions, tool: tool.name };
+    let permitted = access.permit_unasked(tool.groups, tool.permission, route);
+    match permitted.and_then(|()| access.permit_unless_asking(route)) {
+        Ok(()) => next.run(request).await,
+        Err(error) => failed(StatusCode::FORBIDDEN, &message(&error)).into_response(),
+    }
 }
 
 async fn health(State(Operated { workspace, .. }): State<Operated>) -> Json<Value> {
@@ -76,38 +97,12 @@ struct Connect {
     code_sandbox_token: Option<String>,
 }
 
-/// Fails if the operator does not offer a route, or wants the person to be asked before a tool that does as much: here
-/// nobody can be asked.
-fn check(
-    policy: &Policy,
-    route: &str,
-    tool: &str,
-    groups: &[Group],
-    permission: Permission,
-) -> Result<(), Error> {
-    policy.check(route, "", groups, permission)?;
-    if policy.asks(tool, groups, permission) { Err(cannot_ask(route)) } else { Ok(()) }
-}
-
-async fn connect(
-    State(Operated { workspace, policy }): State<Operated>,
-    body: axum::body::Bytes,
-) -> (StatusCode, Json<Value>) {
-    let groups = [Group::Kernels];
-    if let Err(error) = check(&policy, "/api/connect", "connect_to_jupyter", &groups, Permission::Write) {
-        return failed(StatusCode::FORBIDDEN, &message(&error));
-    }
+async fn connect(State(operated): State<Operated>, body: axum::body::Bytes) -> (StatusCode, Json<Value>) {
     let body: Connect = match serde_json::from_slice(&body) {
         Ok(body) => body,
         Err(error) => return failed(StatusCode::BAD_REQUEST, &format!("The body cannot be read: {error}.")),
     };
-    // An agent that knows the token can use this route, too.
-    let is_elsewhere = |address: &String| !is_named_by_operator(&workspace, Some(address));
-    let is_elsewhere = body.document_url.iter().chain(&body.code_sandbox_url).any(is_elsewhere);
-    if is_elsewhere && !policy.asked.is_empty() {
-        return failed(StatusCode::FORBIDDEN, &message(&cannot_ask("/api/connect")));
-    }
-    match reconnect(&workspace, body).await {
+    match reconnect(&operated.workspace, body).await {
         Ok(()) => (StatusCode::OK, Json(json!({ "success": true }))),
         Err(error) => failed(status_of(&error), &message(&error)),
     }
@@ -152,11 +147,7 @@ async fn reconnect(workspace: &Arc<Workspace>, body: Connect) -> Result<(), Erro
     Ok(())
 }
 
-async fn stop(State(Operated { workspace, policy }): State<Operated>) -> (StatusCode, Json<Value>) {
-    let groups = [Group::Kernels, Group::Delete];
-    if let Err(error) = check(&policy, "/api/stop", "restart_notebook", &groups, Permission::Execute) {
-        return failed(StatusCode::FORBIDDEN, &message(&error));
-    }
+async fn stop(State(Operated { workspace, .. }): State<Operated>) -> (StatusCode, Json<Value>) {
     match workspace.stop().await {
         Ok(()) => (StatusCode::OK, Json(json!({ "success": true }))),
         Err(error) => failed(StatusCode::INTERNAL_SERVER_ERROR, &message(&error)),

@@ -18,6 +18,8 @@ use tokio_util::sync::CancellationToken;
 const GRACE: Duration = Duration::from_secs(3);
 /// How long an answer is kept for a disconnected agent.
 const ANSWER_TTL: Duration = Duration::from_secs(60);
+/// How many answers are kept for a disconnected agent. One more drops the oldest.
+const MAX_ANSWERS: usize = 100;
 /// How long agents shall wait before they resume a broken stream.
 pub(crate) const RETRY: Duration = Duration::from_secs(1);
 
@@ -88,6 +90,7 @@ impl DetachedCalls {
         let mut calls = self.calls();
         let own = calls.entry(session.to_owned()).or_default();
         if own.streams > 0 {
+            own.resumed.retain(CallStream::is_pending);
             own.resumed.push(call);
             return;
         }
@@ -119,7 +122,12 @@ impl DetachedCalls {
     }
 
     fn keep(&self, session: &str, answer: Arc<str>) {
-        self.calls().entry(session.to_owned()).or_default().answers.push(answer.clone());
+        {
+            let mut calls = self.calls();
+            let answers = &mut calls.entry(session.to_owned()).or_default().answers;
+            answers.drain(..(answers.len() + 1).saturating_sub(MAX_ANSWERS));
+            answers.push(answer.clone());
+        }
         let (all, session) = (self.clone(), session.to_owned());
         let expiry = async move {
             sleep(ANSWER_TTL).await;

@@ -9,11 +9,12 @@ use std::sync::Arc;
 use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{HeaderMap, Request, Response, StatusCode};
+use axum::response::IntoResponse as _;
 use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
 use place::{Answer, Call};
 use rmcp::model::CallToolResult;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -129,10 +130,30 @@ async fn health(State(session): State<Arc<Session>>) -> Json<Value> {
     }))
 }
 
-async fn list(State(session): State<Arc<Session>>) -> Json<Value> {
+// JSON of others stays text: it may be nested more deeply than a `Value` can be, for which `json!` panics.
+
+#[derive(Serialize)]
+struct Listed<'a> {
+    tools: Vec<&'a RawValue>,
+    count: usize,
+}
+
+#[derive(Serialize)]
+struct Params<'a> {
+    name: &'a str,
+    arguments: Option<&'a RawValue>,
+}
+
+#[derive(Serialize)]
+struct Called {
+    success: bool,
+    result: Box<RawValue>,
+}
+
+async fn list(State(session): State<Arc<Session>>) -> Response<Body> {
     let tools = session.tools(false);
     let tools: Vec<&RawValue> = tools.iter().map(|tool| &*tool.definition).collect();
-    Json(json!({ "tools": tools, "count": tools.len() }))
+    Json(Listed { count: tools.len(), tools }).into_response()
 }
 
 /// A call without the protocol.
@@ -149,32 +170,40 @@ async fn call(
     Extension(may): Extension<Permissions>,
     headers: HeaderMap,
     body: Bytes,
-) -> (StatusCode, Json<Value>) {
+) -> Response<Body> {
+    let refused = |cause: &str| failed(StatusCode::BAD_REQUEST, cause).into_response();
     let plain: PlainCall<'_> = match serde_json::from_slice(&body) {
         Ok(plain) => plain,
-        Err(error) => return failed(StatusCode::BAD_REQUEST, &format!("The body cannot be read: {error}.")),
+        Err(error) => return refused(&format!("The body cannot be read: {error}.")),
     };
     if plain.tool_name.is_empty() {
-        return failed(StatusCode::BAD_REQUEST, "tool_name is required");
+        return refused("tool_name is required");
     }
-    let params = to_raw_value(&json!({ "name": plain.tool_name, "arguments": plain.arguments }));
-    let Ok(params) = params else { return failed(StatusCode::BAD_REQUEST, "The body cannot be read.") };
+    let params = to_raw_value(&Params { name: &plain.tool_name, arguments: plain.arguments });
+    let Ok(params) = params else { return refused("The body cannot be read.") };
     let (reports, _ignored) = mpsc::channel(MAX_QUEUED_REPORTS);
     let name = plain.tool_name.into_owned();
     let span = telemetry::plain_call_span(&session, &name, &headers);
     let call = Call { name: name.clone(), params: Arc::from(params), reports, wants_progress: false };
     let answer = session.answer(call, Caller::with(may));
-    let (is_error, result) = match telemetry::traced(name, span, answer).await {
-        Ok(Reply::Relayed(Answer::Result(result))) => (is_error(&result), json!(result)),
-        Ok(Reply::Relayed(Answer::Error(error))) => return failed(StatusCode::OK, error.get()),
-        Ok(Reply::Own(result) | Reply::Ongoing(result)) => plain_result(result),
-        Err(error) => plain_result(failure(&error)),
+    let called = match telemetry::traced(name, span, answer).await {
+        Ok(Reply::Relayed(Answer::Result(result))) => Ok(Called { success: !is_error(&result), result }),
+        Ok(Reply::Relayed(Answer::Error(error))) => {
+            return failed(StatusCode::OK, error.get()).into_response();
+        }
+        Ok(Reply::Own(result) | Reply::Ongoing(result)) => Called::of(result),
+        Err(error) => Called::of(failure(&error)),
     };
-    (StatusCode::OK, Json(json!({ "success": !is_error, "result": result })))
+    match called {
+        Ok(called) => Json(called).into_response(),
+        Err(error) => failed(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()).into_response(),
+    }
 }
 
-/// Whether a result is an error, and its JSON without what belongs to an era of the protocol.
-fn plain_result(mut result: CallToolResult) -> (bool, Value) {
-    result.result_type = None;
-    (result.is_error == Some(true), json!(result))
+impl Called {
+    /// Without what belongs to an era of the protocol.
+    fn of(mut result: CallToolResult) -> serde_json::Result<Self> {
+        result.result_type = None;
+        Ok(Self { success: result.is_error != Some(true), result: to_raw_value(&result)? })
+    }
 }

@@ -70,6 +70,9 @@
     return JSON.parse(text);
   }
 
+  // With the key that shows that a view has sent it.
+  const act = (given) => call("view_act", { ...given, key: document.documentElement.dataset.key });
+
   // What the call is about.
 
   function named() {
@@ -188,7 +191,7 @@
     const field = element.querySelector("input");
     if (field) field.value = "";
     try {
-      const answer = await call("view_act", given);
+      const answer = await act(given);
       show(answer.html);
       say(answer.said ?? "");
     } catch (error) {
@@ -222,7 +225,7 @@
 
   parts.serve((library) => ({
     key: library,
-    answer: () => call("view_act", { do: "library", notebook: asked.notebook_name, library }),
+    answer: () => act({ do: "library", notebook: asked.notebook_name, library }),
   }), { isInline: true });
 
   new ResizeObserver(() => {
