@@ -1,6 +1,7 @@
 //! The arguments of a call: declared once for models and for the tool, and read as models write them.
 
 pub mod choice;
+pub mod combinations;
 pub mod declare;
 pub mod given;
 pub mod kernel_selector;

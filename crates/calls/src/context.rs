@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use notebook::{CellId, Edit, Notebook, one_line};
 use place::{Error, Expected, Progress, Report};
-use render::{Budget, Reply, without_data_uris};
+use render::{Budget, Reply, marked_difference};
 use runs::{OpenNotebook, Run};
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
@@ -17,7 +17,7 @@ use workspace::Session;
 use crate::answer::{Answer, Outcome};
 use crate::arguments::given::Given;
 use crate::arguments::parameters::{BudgetArguments, NotebookArgument};
-use crate::arguments::{names, older_names};
+use crate::arguments::{combinations, names, older_names};
 use crate::call_order::Turn;
 use crate::consent::{Consent, Preview};
 use crate::permissions::{Group, Permission};
@@ -66,6 +66,7 @@ impl Called<'_> {
         older_names::adapt(self.name, &mut given)?;
         names::settle(self.tool.name, &self.tool.schema, self.tool.only_reads(), &mut given)?;
         given.unpack(self.tool.schema.parameters());
+        combinations::check(self.tool.name, self.tool.combinations, &self.tool.schema, &given)?;
         Ok(given)
     }
 }
@@ -239,7 +240,7 @@ impl Context<'_> {
             reply.note(&format!("Would change nothing in {path}."));
         } else {
             reply.note(&format!("Would change, in {path} (nothing was changed{ids}):"));
-            let diff = without_data_uris(&diff);
+            let diff = marked_difference(&diff);
             reply.say_or(&diff, self.more_of(&diff, &edited(before, edits)));
         }
         if runs {

@@ -5,13 +5,17 @@ use std::borrow::Cow;
 use connection::NextStep as ServerStep;
 use notebook::visible;
 use place::{Error, NextStep};
+use render::marked;
 
 /// A failure as an agent reads it.
 pub fn message(error: &Error) -> String {
-    let cause = visible(error.cause.trim_end());
-    // After a source or an output, the next step would look like a part of it.
-    let separator = if cause.contains('\n') { '\n' } else { ' ' };
-    format!("{cause}{separator}{}", words(&error.next))
+    let (cause, next) = (visible(error.cause.trim_end()), words(&error.next));
+    let next = visible(&next);
+    match cause.split_once('\n') {
+        None => format!("{cause} {next}"),
+        // Others may have written the lines below the first: a source, an output, or what a server says.
+        Some((first, rest)) => format!("{first}\n{}\n{next}", marked(rest)),
+    }
 }
 
 fn words(step: &NextStep) -> Cow<'static, str> {

@@ -8,6 +8,7 @@ use place::{Error, NextStep, progress};
 use serde_json::{Value, json};
 
 use crate::answer::Outcome;
+use crate::arguments::combinations::Combination;
 use crate::arguments::declare::InputSchema;
 use crate::arguments::given::Given;
 use crate::call_order::Ordering;
@@ -33,6 +34,8 @@ pub struct Tool {
     pub permission: Permission,
     pub availability: Availability,
     pub schema: InputSchema,
+    /// Arguments without an effect beside others.
+    pub combinations: &'static [Combination],
     pub shows: Shows,
     pub call: for<'a> fn(Given, &'a Context<'_>) -> BoxFuture<'a, Outcome>,
 }
@@ -51,6 +54,7 @@ macro_rules! tool {
         permission: $permission:expr,
         $(availability: $availability:expr,)?
         $(arguments: $arguments:ty,)?
+        $(combinations: $combinations:expr,)?
         $(shows: $shows:expr,)?
     ) => {
         $crate::tool::Tool {
@@ -63,6 +67,7 @@ macro_rules! tool {
             permission: $permission,
             availability: $crate::tool!(@first $($availability,)? $crate::tool::Availability::Always),
             schema: $crate::arguments::declare::InputSchema::of::<$crate::tool!(@type $($arguments,)? Arguments)>(),
+            combinations: $crate::tool!(@first $($combinations,)? &[]),
             shows: $crate::tool!(@first $($shows,)? $crate::tool::Shows::NamedCell),
             call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
         }

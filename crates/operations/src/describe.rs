@@ -1,7 +1,7 @@
 //! Operations in words: a line for each, and the difference that one has made.
 
 use bytes::Bytes;
-use notebook::{Json, diff, ranges};
+use notebook::{Json, diff, one_line, ranges};
 
 use crate::BlobId;
 use crate::operation::{
@@ -65,6 +65,20 @@ fn verb(change: &CellChange) -> &'static str {
     }
 }
 
+/// The verb of a heading.
+fn label(change: &CellChange) -> &'static str {
+    match verb(change) {
+        "inserted" => "insert",
+        "deleted" => "delete",
+        "changed" => "change",
+        "moved" => "move",
+        "took the number from" => "take the number from",
+        "cleared outputs of" => "clear outputs of",
+        "new outputs of" => "new outputs of",
+        _ => "run",
+    }
+}
+
 fn items(state: Option<&CellState>) -> usize {
     state.and_then(|state| state.outputs.as_ref()).map_or(0, |outputs| outputs.items)
 }
@@ -73,7 +87,8 @@ fn count(state: Option<&CellState>) -> Option<u64> {
     state?.outputs.as_ref()?.execution_count
 }
 
-/// What an operation changed, as a unified diff for each cell. Outputs are counted, not shown.
+/// What an operation changes, as a unified diff for each cell. The headings are labels in the base form: it may be done or not.
+/// Outputs are counted, not shown.
 pub fn diff_of(operation: &Operation, content: &dyn Fn(&BlobId) -> Option<Bytes>) -> String {
     let mut text = String::new();
     let is_alike = |one: &CellChange, next: &CellChange| {
@@ -85,16 +100,16 @@ pub fn diff_of(operation: &Operation, content: &dyn Fn(&BlobId) -> Option<Bytes>
             group.iter().for_each(|change| text.push_str(&cell_difference(change, content)));
             continue;
         };
-        let (first, last, verb) = (index_of(change), index_of(last), verb(change));
+        let (first, last, label) = (index_of(change), index_of(last), label(change));
         let count = |side: fn(&CellChange) -> Option<&CellState>| {
             group.iter().map(|change| items(side(change))).sum::<usize>()
         };
         let (before, after) = (count(|it| it.before.as_ref()), count(|it| it.after.as_ref()));
-        text.push_str(&format!("{verb} #{first}–#{last}\noutputs: {before} → {after}\n"));
+        text.push_str(&format!("{label} #{first}–#{last}\noutputs: {before} → {after}\n"));
     }
     for MetadataChange { name, before, after } in &operation.metadata {
-        let [before, after] = [before, after].map(|side| side.as_deref().unwrap_or("none"));
-        text.push_str(&format!("changed the notebook's {name}\n{before} → {after}\n"));
+        let [before, after] = [before, after].map(|side| one_line(side.as_deref().unwrap_or("none")));
+        text.push_str(&format!("change the notebook's {}\n{before} → {after}\n", one_line(name)));
     }
     text
 }
@@ -107,9 +122,10 @@ fn cell_difference(change: &CellChange, content: &dyn Fn(&BlobId) -> Option<Byte
     let kind = change.state().and_then(|state| text_of(state, content)).map(|(kind, ..)| kind);
     let index = index_of(change);
     let kind = kind.unwrap_or_else(|| "cell".to_owned());
-    let mut text = format!("{} #{index} ({kind}, id {})\n", verb(change), change.id);
+    let mut text =
+        format!("{} #{index} ({}, id {})\n", label(change), one_line(&kind), one_line(&change.id));
     if let (true, Some(from), Some(to)) = (change.moved, &change.before, &change.after) {
-        text.push_str(&format!("moved from #{} to #{}\n", from.index, to.index));
+        text.push_str(&format!("move from #{} to #{}\n", from.index, to.index));
     }
     if change.changes_content() {
         let side = |state: &Option<CellState>| match state {
@@ -141,11 +157,10 @@ fn text_of(
 fn difference(before: &(String, String, String), after: &(String, String, String)) -> String {
     let mut text = String::new();
     let is_both = !before.0.is_empty() && !after.0.is_empty();
-    if is_both && before.0 != after.0 {
-        text.push_str(&format!("type: {} → {}\n", before.0, after.0));
-    }
-    if is_both && before.2 != after.2 {
-        text.push_str(&format!("metadata: {} → {}\n", before.2, after.2));
+    for (name, before, after) in [("type", &before.0, &after.0), ("metadata", &before.2, &after.2)] {
+        if is_both && before != after {
+            text.push_str(&format!("{name}: {} → {}\n", one_line(before), one_line(after)));
+        }
     }
     let lines = |source: &str| {
         if source.is_empty() || source.ends_with('\n') { source.to_owned() } else { format!("{source}\n") }
@@ -183,17 +198,17 @@ mod tests {
         let edit = story.make(&[Edit::SetSource { id: "c1".into(), source: "two\nmore".to_owned() }]);
         assert_eq!(summary(&edit), "changed #1 (id c1)");
         let shown = diff_of(&edit, &|id| story.blobs.get(id));
-        assert_eq!(shown, "changed #1 (code, id c1)\n@@ -1 +1,2 @@\n two\n+more\n");
+        assert_eq!(shown, "change #1 (code, id c1)\n@@ -1 +1,2 @@\n two\n+more\n");
         let kind = story.make(&[Edit::SetType { id: "c0".into(), cell_type: CellType::Markdown }]);
         let shown = diff_of(&kind, &|id| story.blobs.get(id));
-        assert_eq!(shown, "changed #0 (markdown, id c0)\ntype: code → markdown\n");
+        assert_eq!(shown, "change #0 (markdown, id c0)\ntype: code → markdown\n");
         let spec = Kernelspec { name: "r".to_owned(), display_name: None, language: None };
         let metadata = story.make(&[Edit::set_kernelspec(&spec)]);
         assert_eq!(summary(&metadata), "changed the notebook's kernelspec");
-        let expected = "changed the notebook's kernelspec\nnone → {\"display_name\":\"r\",\"name\":\"r\"}\n";
+        let expected = "change the notebook's kernelspec\nnone → {\"display_name\":\"r\",\"name\":\"r\"}\n";
         assert_eq!(diff_of(&metadata, &|_| None), expected);
         let moved = story.make(&[Edit::Move { id: "c0".into(), index: 2 }]);
-        assert_eq!(diff_of(&moved, &|_| None), "moved #2 (cell, id c0)\nmoved from #0 to #2\n");
+        assert_eq!(diff_of(&moved, &|_| None), "move #2 (cell, id c0)\nmove from #0 to #2\n");
         let all = ["c0", "c1", "c2", "c3"].map(Into::into).to_vec();
         let deleted = story.make(&[Edit::Delete { ids: all }]);
         assert_eq!(
@@ -233,7 +248,7 @@ mod tests {
         let shown = diff_of(&cleared, &|id| story.blobs.get(id));
         assert_eq!(
             shown,
-            "cleared outputs of #0–#1\noutputs: 2 → 0\ncleared outputs of #3 (code, id c3)\noutputs: 1 → 0\n"
+            "clear outputs of #0–#1\noutputs: 2 → 0\nclear outputs of #3 (code, id c3)\noutputs: 1 → 0\n"
         );
         let kind = OperationKind::Checkpoint { name: "x".to_owned(), is_automatic: false };
         let checkpoint = Operation { kind, ..Operation::default() };

@@ -20,6 +20,7 @@ pub(crate) static TOOL: Tool = tool! {
     effect: Effect::Changes,
     groups: &[Group::Edit, Group::Delete],
     permission: Permission::Write,
+    combinations: &[Combination::Excludes("all", &["cell_index", "cell_id"])],
 };
 
 arguments! {

@@ -2,7 +2,7 @@
 
 use notebook::one_line;
 use place::{Error, Existing, NotebookPath};
-use render::without_data_uris;
+use render::marked_difference;
 use runs::{OpenNotebook, Run};
 use sha2::{Digest as _, Sha256};
 use workspace::{CopiedNotebook, CopyPreview};
@@ -109,7 +109,7 @@ fn previewed(context: &Context<'_>, opened: &OpenNotebook, planned: CopyPreview)
             reply.note(&format!(
                 "Would replace the cells of {path} with the {cells} cells of {from} (nothing was changed; new cells may have other ids):"
             ));
-            reply.say(&without_data_uris(&diff));
+            reply.say(&marked_difference(&diff));
         }
     }
     reply.into()

@@ -11,6 +11,7 @@ use calls::replies::cell_text::newly_undefined;
 use calls::waiting::WaitingArguments;
 use notebook::{Notebook, one_line};
 use place::{Applied, Error};
+use render::marked_difference;
 use runs::OpenNotebook;
 use workspace::Session;
 
@@ -36,6 +37,7 @@ pub(crate) static TOOL: Tool = tool! {
     effect: Effect::Runs,
     groups: &[Group::Edit],
     permission: Permission::Write,
+    combinations: &[Combination::Needs(&["timeout"], &["run_stale"])],
     shows: Shows::More(|asked| Box::pin(describe(asked))),
 };
 
@@ -100,8 +102,11 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         }
     };
     let done = [done].into_iter().chain(plan.notes.iter().cloned()).collect::<Vec<_>>().join("\n");
-    let diff =
-        if diff.is_empty() { diff } else { format!("\n\n```diff\n{}\n```", diff.trim_end_matches('\n')) };
+    let diff = if diff.is_empty() {
+        diff
+    } else {
+        format!("\n\n```diff\n{}\n```", marked_difference(diff.trim_end_matches('\n')))
+    };
     let more = plan.changed().next().map(|(index, _)| before.cells()[index].id());
     let more = more.map(|id| context.next_calls().read_cell(id, "")).unwrap_or_default();
     if !arguments.run_stale {

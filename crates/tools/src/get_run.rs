@@ -39,6 +39,12 @@ pub(crate) static TOOL: Tool = tool! {
     effect: Effect::Watches,
     groups: &[Group::Read],
     permission: Permission::Read,
+    combinations: &[
+        Combination::Needs(&["since", "output", "offset", "pattern"], &["run_id", "wait_seconds"]),
+        Combination::Needs(&["offset"], &["output", "pattern"]),
+        Combination::Excludes("pattern", &["since"]),
+        Combination::Excludes("output", &["since"]),
+    ],
 };
 
 arguments! {

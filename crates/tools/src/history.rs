@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use notebook::one_line;
 use place::Error;
-use render::without_data_uris;
+use render::marked_difference;
 use workspace::{Operation, OperationId, OperationKind, PastOperation, Since, summary};
 
 use calls::arguments::given::refused;
@@ -19,6 +19,7 @@ pub(crate) static TOOL: Tool = tool! {
     effect: Effect::Reads,
     groups: &[Group::Read],
     permission: Permission::Read,
+    combinations: &[Combination::Excludes("id", &["since", "limit"])],
 };
 
 arguments! {
@@ -40,7 +41,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         let (operation, diff) = session.operation_diff(&opened, operation_id(&id)?).await?;
         let mut reply = context.reply();
         reply.note(&line(&operation));
-        let diff = without_data_uris(&diff);
+        let diff = marked_difference(&diff);
         reply.say_or(&diff, context.more_of(&diff, &[]));
         return Ok(reply.into());
     }

@@ -26,6 +26,7 @@ pub(crate) static TOOL: Tool = tool! {
     effect: Effect::Interrupts,
     groups: &[Group::Run],
     permission: Permission::Execute,
+    combinations: &[Combination::Excludes("run_id", &["kernel_id"])],
     shows: Shows::More(|asked| Box::pin(describe(asked))),
 };
 

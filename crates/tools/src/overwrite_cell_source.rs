@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use notebook::{Edit, diff, one_line};
 use place::{Applied, Error};
-use render::without_data_uris;
+use render::marked_difference;
 use runs::OpenNotebook;
 
 use super::execute_cell;
@@ -102,7 +102,7 @@ pub(super) async fn replace(
     let mut reply = context.reply();
     reply.note(&format!("{done}\n\n```diff"));
     let more = context.next_calls().read_cell(cell.id(), "");
-    reply.say_or(&without_data_uris(diff.trim_end_matches('\n')), more);
+    reply.say_or(&marked_difference(diff.trim_end_matches('\n')), more);
     reply.note("```");
     if let Some(line) = undefined {
         reply.note_last(&line);

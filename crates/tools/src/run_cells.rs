@@ -37,6 +37,7 @@ pub(crate) static TOOL: Tool = tool! {
     effect: Effect::Runs,
     groups: &[Group::Run],
     permission: Permission::Execute,
+    combinations: &[Combination::Excludes("all", &["from", "through"])],
     shows: Shows::More(|asked| Box::pin(describe(asked))),
 };
 

@@ -3,7 +3,7 @@
 use chrono::Utc;
 use notebook::{CellId, CellRef, Notebook, one_line};
 use place::Error;
-use render::without_data_uris;
+use render::marked_difference;
 use runs::Run;
 use workspace::{UndoTarget, Undone};
 
@@ -22,6 +22,7 @@ pub(crate) static TOOL: Tool = tool! {
     effect: Effect::Changes,
     groups: &[Group::Edit, Group::Delete],
     permission: Permission::Write,
+    combinations: &[Combination::Excludes("id", &["last", "since"]), Combination::Excludes("since", &["last"])],
     shows: Shows::More(|asked| Box::pin(describe(asked))),
 };
 
@@ -61,9 +62,11 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         .first()
         .map(|operation| format!("history(id=\"{}\")", operation.name()))
         .unwrap_or_default();
-    reply.say_or(&without_data_uris(&diff), more);
+    reply.say_or(&marked_difference(&diff), more);
     if !without_outputs.is_empty() {
-        reply.note_last(&format!("Outputs not restored: {}.", one_line(&without_outputs.join(", "))));
+        let which =
+            if preview.preview { "Outputs that would not be restored" } else { "Outputs not restored" };
+        reply.note_last(&format!("{which}: {}.", one_line(&without_outputs.join(", "))));
     }
     if let Some(applied) = applied {
         session.listed(opened.path(), &applied.notebook, 0..applied.notebook.cells().len());

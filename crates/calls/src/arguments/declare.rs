@@ -65,6 +65,7 @@ pub struct Parameter {
     pub name: String,
     /// `type` of its schema, if it has one.
     pub kind: Option<String>,
+    pub default: Option<Value>,
 }
 
 impl Parameter {
@@ -73,7 +74,7 @@ impl Parameter {
         let properties = schema["properties"].as_object().into_iter().flatten();
         let parameter = |(name, property): (&String, &Value)| {
             let kind = property["type"].as_str().map(str::to_owned);
-            Self { name: name.clone(), kind }
+            Self { name: name.clone(), kind, default: property.get("default").cloned() }
         };
         properties.map(parameter).collect()
     }

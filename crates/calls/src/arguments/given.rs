@@ -13,6 +13,7 @@ use crate::arguments::declare::{Argument, Parameter};
 const MAX_WAIT: f64 = 24.0 * 3600.0;
 
 /// A call's `arguments`.
+#[derive(Clone)]
 pub struct Given {
     tool: &'static str,
     values: Map<String, Value>,
@@ -92,7 +93,7 @@ impl Given {
 
     /// Reads the lists and objects that were sent as text, so that what a person is shown is what is used.
     pub fn unpack(&mut self, parameters: &[Parameter]) {
-        for Parameter { name, kind } in parameters {
+        for Parameter { name, kind, .. } in parameters {
             if self.given(name).is_none() {
                 continue;
             }
@@ -111,6 +112,17 @@ impl Given {
     /// Whether the argument is given. Some clients send an empty value, or a word for it, for what they leave out.
     pub fn has(&self, name: &str) -> bool {
         self.value(name).is_some_and(|value| !is_left_out(value))
+    }
+
+    /// Whether the argument says what its default says, or nothing: `false`, or 0.
+    pub fn is_neutral(&self, name: &str, default: Option<&Value>) -> bool {
+        let is_same = |value: &Value, other: &Value| match (whole_number(value), whole_number(other)) {
+            (None, None) => value == other,
+            (one, other) => one == other,
+        };
+        let is_false = || matches!(self.flag(name), Ok(Some(false)));
+        default.is_some_and(|default| self.value(name).is_some_and(|value| is_same(value, default)))
+            || is_false()
     }
 
     /// The names of all that was sent.

@@ -26,6 +26,7 @@ mod notebooks;
 mod opening;
 mod optionals;
 mod pages;
+mod peers;
 mod places;
 mod progress;
 mod secrets;

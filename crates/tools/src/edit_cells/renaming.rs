@@ -10,7 +10,7 @@ use syntax::{Renamed, RenamedCell, rename};
 
 use super::edits::invalid;
 
-/// Renames a name in the code cells; returns what to say about it.
+/// Renames a name in the code cells; returns what to say about it, whether it is done or only shown.
 pub(super) fn rename_in(
     notebook: &Notebook,
     sources: &mut BTreeMap<usize, String>,
@@ -30,7 +30,7 @@ pub(super) fn rename_in(
         return Err(invalid(format!("Cell {} has {old} and cannot be read ({why}).", cell.index)));
     }
     let count: usize = cells.iter().map(|cell| cell.count).sum();
-    let mut notes = vec![format!("{old} was renamed to {new} in {count} place(s).")];
+    let mut notes = vec![format!("Rename {old} to {new}: {count} place(s).")];
     notes.extend(remaining(&cells, old));
     sources.extend(cells.into_iter().filter(|cell| cell.count > 0).map(|cell| (cell.index, cell.source)));
     Ok(notes)

@@ -51,7 +51,7 @@ async fn an_agent_takes_back_its_own_operations() {
     assert_eq!(sources(&opened).await, ["0", "by other"]);
     let error = undo(&one, &opened, UndoTarget::Last(1)).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::InvalidArgument);
-    assert!(error.cause.contains("by other"), "{error}");
+    assert!(error.cause.contains("by `other`"), "{error}");
     undo(&one, &opened, UndoTarget::LastOfAll(1)).await.unwrap();
     assert_eq!(sources(&opened).await, ["0", "1"]);
 }
@@ -79,7 +79,7 @@ async fn another_session_of_the_same_client_is_somebody_else_until_it_ends() {
     all_own().await.unwrap();
     assert_eq!(sources(&opened).await, ["by another server", "by another session", "2"]);
     let error = all_own().await.unwrap_err();
-    assert!(error.cause.contains("by another connected session of Claude Code"), "{error}");
+    assert!(error.cause.contains("by another connected session of `Claude Code`"), "{error}");
     drop(other);
     all_own().await.unwrap();
     assert_eq!(sources(&opened).await, ["by another server", "1", "2"]);
@@ -202,7 +202,7 @@ async fn metadata_of_the_notebook_is_undone_with_the_operation_or_left_with_only
     };
     session.edit(&opened, &before, change(), Vec::new()).await.unwrap();
     let shown = session.preview(&opened, &before, &change(), &[]).unwrap();
-    assert!(shown.contains("changed the notebook's language_info"), "{shown}");
+    assert!(shown.contains("change the notebook's language_info"), "{shown}");
     assert_eq!(session.difference(&opened, None).await.unwrap(), shown);
     let language = async || opened.document().snapshot().await.unwrap().language();
     session.undo(&opened, &UndoTarget::Last(1), Some(std::slice::from_ref(&id)), false).await.unwrap();

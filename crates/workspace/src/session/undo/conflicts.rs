@@ -3,6 +3,7 @@
 use notebook::{CellId, Notebook};
 use operations::{Conflict, Obstacle, Operation, Part, Since, live};
 use place::{Error, ErrorKind, KernelState};
+use render::marked_difference;
 use runs::OpenNotebook;
 
 pub(super) fn unknown(since: &Since) -> Error {
@@ -46,7 +47,9 @@ pub(super) fn refused(now: &Notebook, conflicts: &[Conflict], all: &[Operation])
             Part::Metadata(name) => cause.push_str(&format!("\n- the notebook's {name} ({operation}) ")),
         }
         match obstacle {
-            Obstacle::Changed { diff } => cause.push_str(&format!("has changed{by}:\n{}", diff.trim_end())),
+            Obstacle::Changed { diff } => {
+                cause.push_str(&format!("has changed{by}:\n{}", marked_difference(diff.trim_end())))
+            }
             Obstacle::NewOutputs => cause.push_str(&format!("has other outputs{by}")),
             Obstacle::Moved => cause.push_str(&format!("was moved{by}")),
             Obstacle::Deleted => cause.push_str(&format!("was deleted{by}")),

@@ -75,8 +75,8 @@ fn own_last(
     let (true, Some(last)) = (own.is_empty(), last) else { return Ok(own) };
     let whose = match last.agent.as_str() {
         "" => "somebody else".to_owned(),
-        name if others.contains(&last.session) => format!("another connected session of {name}"),
-        name => name.to_owned(),
+        name if others.contains(&last.session) => format!("another connected session of `{name}`"),
+        name => format!("`{name}`"),
     };
     Err(nothing(format!("You have nothing left to undo. The latest operation is {}, by {whose}.", last.id)))
 }

@@ -1,0 +1,89 @@
+//! Arguments without an effect beside others, or without others. They are refused by name: the agent meant something by them.
+
+use place::Error;
+
+use crate::arguments::declare::InputSchema;
+use crate::arguments::given::{Given, refused};
+
+/// Arguments of a tool, and others on which their effect depends.
+pub enum Combination {
+    /// The first have an effect only beside one of the second.
+    Needs(&'static [&'static str], &'static [&'static str]),
+    /// Beside the first, the second have none.
+    Excludes(&'static str, &'static [&'static str]),
+}
+
+/// Fails if an argument has no effect beside the others. A default counts as not given: some clients send all of them.
+pub fn check(
+    tool: &str,
+    combinations: &[Combination],
+    schema: &InputSchema,
+    given: &Given,
+) -> Result<(), Error> {
+    let is_set = |name: &&&str| {
+        let default =
+            schema.parameters().iter().find(|it| it.name == **name).and_then(|it| it.default.as_ref());
+        given.has(name) && !given.is_neutral(name, default)
+    };
+    for combination in combinations {
+        let (unused, word, others) = match combination {
+            Combination::Needs(dependent, needed) if !needed.iter().any(|name| is_set(&name)) => {
+                (*dependent, "without", needed.join(" or "))
+            }
+            Combination::Excludes(name, others) if is_set(&name) => (*others, "beside", (*name).to_owned()),
+            _ => continue,
+        };
+        let unused: Vec<&str> = unused.iter().filter(is_set).copied().collect();
+        if !unused.is_empty() {
+            return Err(refused(format!("{tool} does not use {} {word} {others}.", unused.join(" or "))));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::arguments::declare::arguments;
+    use crate::arguments::given::tests::given;
+
+    arguments! {
+        struct Arguments {
+            run_id: Option<String>,
+            pattern: Option<String>,
+            limit: usize = 20,
+            all: bool = false,
+        }
+    }
+
+    #[test]
+    fn an_argument_without_effect_is_refused_by_name() {
+        let schema = InputSchema::of::<Arguments>();
+        let combinations = [
+            Combination::Needs(&["pattern"], &["run_id", "all"]),
+            Combination::Excludes("all", &["run_id", "limit"]),
+        ];
+        let outcome =
+            |values: Value| check("t", &combinations, &schema, &given(&values)).map_err(|it| it.cause);
+        for fine in [
+            json!({}),
+            json!({ "run_id": "r1", "pattern": "x", "limit": 3 }),
+            json!({ "pattern": "", "all": false }),
+            json!({ "all": true, "limit": "20", "run_id": null }),
+        ] {
+            assert_eq!(outcome(fine.clone()), Ok(()), "{fine}");
+        }
+        for (unused, cause) in [
+            (json!({ "pattern": "x" }), "t does not use pattern without run_id or all."),
+            (json!({ "pattern": "x", "all": "false" }), "t does not use pattern without run_id or all."),
+            (
+                json!({ "all": true, "limit": 3, "run_id": "r1" }),
+                "t does not use run_id or limit beside all.",
+            ),
+        ] {
+            assert_eq!(outcome(unused), Err(cause.to_owned()));
+        }
+    }
+}
