@@ -7,8 +7,6 @@ use std::path::{Path, PathBuf};
 use rest::Secret;
 use serde::{Deserialize, Serialize};
 
-use environments::create_private_folder;
-
 const FILE: &str = "page";
 
 /// How a browser reaches the page.
@@ -30,8 +28,12 @@ pub(super) struct AddressFile(File);
 impl AddressFile {
     /// `None` if another process serves the page.
     pub(super) fn take(state: &Path) -> io::Result<Option<Self>> {
-        create_private_folder(state)?;
-        let file = open(&state.join(FILE))?;
+        let path = state.join(FILE);
+        #[cfg(unix)]
+        keeper::make_private_parent(&path)?;
+        #[cfg(not(unix))]
+        environments::create_private_folder(state)?;
+        let file = open(&path)?;
         match file.try_lock() {
             Ok(()) => {
                 // That of a process that has ended.
@@ -60,7 +62,7 @@ impl Drop for AddressFile {
 
 /// The address of the page, if a process serves it now.
 pub(super) fn read(state: &Path) -> Option<Address> {
-    let mut file = open(&state.join(FILE)).ok().filter(is_own)?;
+    let mut file = open(&state.join(FILE)).ok()?;
     if !matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)) {
         return None;
     }
@@ -70,25 +72,24 @@ pub(super) fn read(state: &Path) -> Option<Address> {
     Some(Address { port, token: Secret::new(token)? })
 }
 
+/// Opens the file itself, behind no link, if nobody else could have written it.
 fn open(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     options.read(true).write(true).create(true).truncate(false);
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    {
+        use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+        options.mode(0o600).custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
+        let file = options.open(path)?;
+        let about = file.metadata()?;
+        let is_own = about.uid() == rustix::process::getuid().as_raw() && about.mode() & 0o777 == 0o600;
+        if is_own && about.is_file() && about.nlink() == 1 {
+            return Ok(file);
+        }
+        Err(io::Error::new(io::ErrorKind::PermissionDenied, format!("others could use {}", path.display())))
+    }
+    #[cfg(not(unix))]
     options.open(path)
-}
-
-/// Whether nobody else could have written it.
-#[cfg(unix)]
-fn is_own(file: &File) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    let own = rustix::process::getuid().as_raw();
-    file.metadata().is_ok_and(|it| it.uid() == own && it.mode() & 0o777 == 0o600)
-}
-
-#[cfg(not(unix))]
-fn is_own(_file: &File) -> bool {
-    true
 }
 
 /// Where it is written down.
@@ -130,5 +131,27 @@ mod tests {
         assert!(read(&state).is_none());
         mode(0o600);
         assert!(read(&state).is_some());
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_planted_link_empties_no_file() {
+        use std::os::unix::fs::{PermissionsExt as _, symlink};
+        let root = tempfile::tempdir().unwrap();
+        let (state, victim) = (root.path().join("view"), root.path().join("victim"));
+        fs::write(&victim, "precious").unwrap();
+        fs::set_permissions(&victim, fs::Permissions::from_mode(0o600)).unwrap();
+        drop(AddressFile::take(&state).unwrap());
+        for plant in
+            [|from: &Path, to: &Path| symlink(from, to), |from: &Path, to: &Path| fs::hard_link(from, to)]
+        {
+            fs::remove_file(state.join(FILE)).unwrap();
+            plant(&victim, &state.join(FILE)).unwrap();
+            assert!(AddressFile::take(&state).is_err() && read(&state).is_none());
+        }
+        let elsewhere = root.path().join("linked");
+        symlink(&state, &elsewhere).unwrap();
+        assert!(AddressFile::take(&elsewhere).is_err());
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
     }
 }
