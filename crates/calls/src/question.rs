@@ -283,24 +283,27 @@ fn compact(text: &str) -> String {
             continue;
         }
         end_empty_lines(&mut compact, &mut empty);
-        let mut rest = line;
-        while !rest.is_empty() {
-            let spaces = rest.find(|c| !is_blank(c)).unwrap_or(rest.len());
-            let count = rest[..spaces].chars().count();
-            if count > MAX_SPACES {
-                compact.push_str(&format!("[… {count} spaces]"));
-            } else {
-                compact.push_str(&rest[..spaces]);
-            }
-            rest = &rest[spaces..];
-            let words = rest.find(is_blank).unwrap_or(rest.len());
-            compact.push_str(&rest[..words]);
-            rest = &rest[words..];
-        }
+        compact.push_str(&counted(line));
         compact.push('\n');
     }
     compact.pop();
     compact
+}
+
+/// The text with long rows of spaces counted.
+fn counted(text: &str) -> String {
+    let (mut counted, mut rest) = (String::with_capacity(text.len()), text);
+    while !rest.is_empty() {
+        let (spaces, after) = rest.split_at(rest.find(|c| !is_blank(c)).unwrap_or(rest.len()));
+        match spaces.chars().count() {
+            count if count > MAX_SPACES => counted.push_str(&format!("[… {count} spaces]")),
+            _ => counted.push_str(spaces),
+        }
+        let (words, after) = after.split_at(after.find(is_blank).unwrap_or(after.len()));
+        counted.push_str(words);
+        rest = after;
+    }
+    counted
 }
 
 fn end_empty_lines(compact: &mut String, empty: &mut usize) {
@@ -324,11 +327,13 @@ fn is_hidden(c: char) -> bool {
             '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{115f}' | '\u{1160}'
             | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+            | '\u{fffc}' | '\u{110bd}' | '\u{110cd}' | '\u{13430}'..='\u{1343f}' | '\u{16fe4}' | '\u{1d159}'
             | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// The text without characters that could change how the rest of it looks.
+/// The text without what could change how the rest of it looks, or push it out of sight.
 fn visible(text: &str) -> String {
+    let text = counted(text);
     let mut visible = String::with_capacity(text.len());
     let mut marks = 0;
     for c in text.chars() {

@@ -122,3 +122,17 @@ fn empty_room_pushes_nothing_out_of_sight() {
         "Allow it?\nThe agent says:\n    code:\n        a[… 3000 spaces]evil()\n        [… 3000 empty lines]\n        b\n            c\n"
     );
 }
+
+#[test]
+fn no_value_and_no_name_pushes_code_out_of_sight() {
+    for blank in ['\u{2800}', '\u{a0}', '\u{3000}', ' '] {
+        let long = format!("a{}b", String::from(blank).repeat(300));
+        let shown = text(|draft| {
+            draft.value("n", &long);
+            draft.source(&long, "x");
+        });
+        assert_eq!(shown.matches("a[… 300 spaces]b").count(), 2, "{shown}");
+    }
+    let hidden = text(|draft| draft.value("n", "\u{1d159}\u{fe0f}\u{3164}\u{e0061}\u{200b}"));
+    assert!(hidden.contains("n: \\u{1d159}\\u{fe0f}\\u{3164}\\u{e0061}\\u{200b}\n"), "{hidden}");
+}
