@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use notebook::{Cell, CellType, Json};
+use notebook::{Cell, CellType, Json, Notebook, visible};
 use render::merged;
 
 use crate::fragment::Fragment;
-use crate::{Context, highlight, markdown, output};
+use crate::{Context, Ids, highlight, markdown, output};
 
 /// A cell of a notebook. Empty if nothing of it is shown.
 pub fn cell(index: usize, cell: &Cell, context: &Context<'_>) -> Fragment {
@@ -42,11 +42,27 @@ pub fn cell(index: usize, cell: &Cell, context: &Context<'_>) -> Fragment {
             html.raw("</div>");
         }
         _ => {
-            html.raw("<pre class=\"cb-source\" tabindex=\"0\">").text(&cell.source()).raw("</pre>");
+            html.raw("<pre class=\"cb-source\" tabindex=\"0\">").text(&visible(&cell.source())).raw("</pre>");
         }
     }
     html.raw("</article>\n");
     html
+}
+
+/// The cell that a link to a part of its notebook means, and the id of the element there. Front ends differ in case and signs.
+pub fn find(notebook: &Notebook, part: &str) -> Option<(usize, String)> {
+    let wanted = Ids::prefixed(part);
+    let plain = |id: &str| id.to_lowercase().replace(|sign: char| !sign.is_alphanumeric(), "");
+    let texts = notebook.cells().iter().enumerate().filter(|(_, cell)| !cell.is_code());
+    let ids: Vec<_> = texts
+        .flat_map(|(index, it)| {
+            let context = Context::new(notebook, &|_| None);
+            cell(index, it, &context);
+            context.ids.all().map(move |id| (index, id))
+        })
+        .collect();
+    let exact = ids.iter().find(|(_, id)| *id == wanted);
+    exact.or_else(|| ids.iter().find(|(_, id)| plain(id) == plain(&wanted))).cloned()
 }
 
 /// The index, the execution count and the id, as agents name the cell.
@@ -79,6 +95,7 @@ fn source(cell: &Cell, context: &Context<'_>, html: &mut Fragment) {
 
 fn write_outputs(cell: &Cell, outputs: Fragment, html: &mut Fragment) {
     if outputs.is_empty() {
+        html.append(outputs);
         return;
     }
     let is_hidden = flag(cell, "outputs_hidden") || is_true(cell.metadata().member("collapsed"));
@@ -98,4 +115,31 @@ fn flag(cell: &Cell, name: &str) -> bool {
 
 fn is_true(json: Option<Json>) -> bool {
     json.is_some_and(|json| json.as_str() == "true")
+}
+
+#[cfg(test)]
+mod tests {
+    use notebook::{CellType, Edit, NewCell};
+
+    use super::*;
+
+    #[test]
+    fn a_link_means_a_heading_or_an_anchor() {
+        let mut notebook = Notebook::new();
+        let texts = ["x = 1", "# A Title\n<a id=\"anchor\"></a>", "## a title\n## Größe & mehr"];
+        for (index, text) in texts.into_iter().enumerate() {
+            let kind = if index == 0 { CellType::Code } else { CellType::Markdown };
+            notebook.apply(&Edit::Insert { index, cell: NewCell::new(kind, text) }).unwrap();
+        }
+        let found = |part: &str| find(&notebook, part);
+        for (part, index, id) in [
+            ("A-Title", 1, "content-A-Title"),
+            ("anchor", 1, "content-anchor"),
+            ("a-title", 2, "content-a-title"),
+            ("größe-mehr", 2, "content-Größe-&-mehr"),
+        ] {
+            assert_eq!(found(part), Some((index, id.to_owned())), "{part}");
+        }
+        assert_eq!(found("absent"), None);
+    }
 }

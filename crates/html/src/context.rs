@@ -113,8 +113,13 @@ impl Ids {
     /// An id of the content as it is in the page: never one of the page's own.
     pub(crate) fn prefixed(id: &str) -> String {
         let id = id.trim().replace("%20", "-");
+        let id = id.strip_prefix("content-").unwrap_or(&id);
         let id: String = id.chars().map(|c| if c.is_whitespace() { '-' } else { c }).collect();
         format!("content-{id}")
+    }
+
+    pub(crate) fn all(self) -> impl Iterator<Item = String> {
+        self.0.into_inner().into_iter()
     }
 
     /// The same, if the page does not have it yet.

@@ -1,5 +1,7 @@
 //! A difference as lines with a sign.
 
+use notebook::visible;
+
 use crate::Fragment;
 
 /// Shows a unified diff, with colours beside the signs.
@@ -12,7 +14,7 @@ pub fn difference(diff: &str) -> Fragment {
             Some(b'-') => ("<del>", "</del>\n"),
             _ => ("<span>", "</span>\n"),
         };
-        html.raw(start).text(line).raw(end);
+        html.raw(start).text(&visible(line)).raw(end);
     }
     html.raw("</pre>");
     html

@@ -7,10 +7,11 @@
 use std::collections::BTreeSet;
 
 use notebook::markup::{Token, Tokens};
-use notebook::{Json, MimeBundle};
+use notebook::{Json, MimeBundle, Output};
+use serde_json::{Value, json};
 
 use crate::fragment::{Fragment, escape, script_hash};
-use crate::sanitize::{raw_text, text};
+use crate::sanitize::{self, raw_text, text};
 use crate::{Libraries, Library};
 
 const BOOTSTRAP: &str = include_str!("frame/bootstrap.js");
@@ -52,8 +53,63 @@ impl Interactive {
             return Some(Self::Bokeh(html, bundle.text("application/javascript").unwrap_or_default()));
         }
         // Colab adds buttons to its tables, whose scripts need Colab.
-        (has_script(&html) && !html.contains("class=\"dataframe\"")).then_some(Self::Html(html))
+        if !has_script(&html) || html.contains("class=\"dataframe\"") {
+            return None;
+        }
+        Some(chart_in(&html).unwrap_or(Self::Html(html)))
     }
+
+    /// Whether it only loads scripts for other outputs.
+    pub(crate) fn shows_nothing(&self) -> bool {
+        matches!(self, Self::Html(html) if sanitize::output(html).html.as_str().trim().is_empty())
+    }
+
+    /// Whether scripts are requested from elsewhere, which no frame can do.
+    pub(crate) fn needs_network(&self) -> bool {
+        let Self::Html(html) = self else { return false };
+        html.split("://").skip(1).any(|rest| {
+            let address = rest.split(['"', '\'', '`', ' ', '\n', '<', ')', '?']).next().unwrap_or_default();
+            let is_script = [".js", ".mjs"].iter().any(|end| address.ends_with(end));
+            is_script || ["/npm/", "unpkg.com/", "esm.sh/"].iter().any(|part| address.contains(part))
+        })
+    }
+
+    /// The chart in the form that can be described, if its output is HTML.
+    pub(crate) fn specification(&self) -> Option<Output> {
+        let Self::Vega(chart) = self else { return None };
+        let data = json!({ "application/vnd.vegalite.v5+json": chart.to_value() });
+        let data = Json::from_value(&data);
+        Some(Output::Display(MimeBundle { data, metadata: Json::empty_object() }))
+    }
+}
+
+/// The chart in HTML whose script would load its library: Altair's `})({…}, {"mode": "vega-lite"});`, or Plotly's
+/// `Plotly.newPlot("id", […], {…}, {…})`.
+fn chart_in(html: &str) -> Option<Interactive> {
+    let calls = |name: &'static str| html.match_indices(name).map(move |(at, _)| &html[at + name.len()..]);
+    let plotly = calls("Plotly.newPlot(").find_map(|rest| {
+        let [_, data, layout]: [Value; 3] = arguments(rest, 3).try_into().ok()?;
+        Some(json!({ "data": data, "layout": layout }))
+    });
+    if let Some(figure) = plotly {
+        return Some(Interactive::Plotly(Json::from_value(&figure)));
+    }
+    let mut vega = calls("})(").filter(|_| html.contains("vegaEmbed")).flat_map(|rest| arguments(rest, 1));
+    let chart = vega.find(|it| it["$schema"].as_str().is_some_and(|schema| schema.contains("vega")));
+    chart.map(|chart| Interactive::Vega(Json::from_value(&chart)))
+}
+
+/// At most so many arguments of a call, as far as they are JSON.
+fn arguments(mut text: &str, most: usize) -> Vec<Value> {
+    let mut arguments = Vec::new();
+    while arguments.len() < most {
+        let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+        let Some(Ok(value)) = values.next() else { break };
+        arguments.push(value);
+        text = text[values.byte_offset()..].trim_start();
+        text = text.strip_prefix(',').unwrap_or_default();
+    }
+    arguments
 }
 
 /// Writes the frame. Fails if its library is not there.
@@ -62,10 +118,11 @@ pub(crate) fn write(output: &Interactive, libraries: &Libraries, html: &mut Frag
         Interactive::Plotly(figure) => (Some(Library::Plotly), PLOTLY, data(figure.as_str())),
         Interactive::Vega(specification) => (Some(Library::Vega), VEGA, data(specification.as_str())),
         Interactive::Bokeh(element, script) => {
-            let script = serde_json::Value::from(script.as_str()).to_string();
+            let script = Value::from(script.as_str()).to_string();
             (Some(Library::Bokeh), BOKEH, format!("{element}{}", data(&script)))
         }
-        Interactive::Html(body) => (None, "", body.clone()),
+        // Its script waits for the library.
+        Interactive::Html(body) => (body.contains("root.Bokeh").then_some(Library::Bokeh), "", body.clone()),
     };
     if let Some(library) = library {
         libraries.get(library).ok_or(library)?;

@@ -28,7 +28,7 @@ mod testing;
 mod traceback;
 mod url;
 
-pub use cell::cell;
+pub use cell::{cell, find};
 pub use context::{Context, Libraries, Library};
 pub use difference::difference;
 pub use fragment::Fragment;

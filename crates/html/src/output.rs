@@ -46,9 +46,11 @@ pub fn output(output: &Output, context: &Context<'_>) -> Fragment {
         Output::Display(bundle) | Output::Result { bundle, .. } => {
             let mut shown = Fragment::default();
             write_bundle(bundle, output, context, &mut shown);
-            if !shown.is_empty() {
-                html.raw("<div class=\"cb-output\">").append(shown).raw("</div>");
+            if shown.is_empty() {
+                // Its scripts may show something.
+                return shown;
             }
+            html.raw("<div class=\"cb-output\">").append(shown).raw("</div>");
         }
         Output::Other(_) => {
             html.raw("<div class=\"cb-output\">");
@@ -71,18 +73,36 @@ fn write_bundle(bundle: &MimeBundle, output: &Output, context: &Context<'_>, htm
     let Some(interactive) = frame::Interactive::of(bundle) else {
         return write_static(bundle, output, context, html);
     };
-    match context.libraries {
+    let mut live = Fragment::default();
+    let written = context.libraries.map(|libraries| frame::write(&interactive, libraries, &mut live));
+    match written {
         None => html.interactive += 1,
-        Some(libraries) => match frame::write(&interactive, libraries, html) {
-            Ok(()) => return,
-            Err(missing) => drop(html.missing.insert(missing)),
-        },
+        Some(Err(missing)) => drop(html.missing.insert(missing)),
+        Some(Ok(())) => {
+            html.raw("<div class=\"cb-live\">").append(live).raw("<div class=\"cb-fallback\">");
+            write_inert(&interactive, bundle, output, html);
+            html.raw("</div></div>");
+            return;
+        }
     }
-    // Its author has given an image for where no script runs.
-    if !write_image(bundle, html) && !write_html(bundle, html) {
-        html.raw("<figure class=\"cb-static\"><pre tabindex=\"0\">").text(&full_text(output));
-        html.raw("</pre><figcaption>An interactive output, described because its scripts do not run here.</figcaption></figure>");
+    write_inert(&interactive, bundle, output, html);
+}
+
+/// The form of an interactive output whose scripts do not run: its author's image, else its HTML, else a description.
+fn write_inert(interactive: &frame::Interactive, bundle: &MimeBundle, output: &Output, html: &mut Fragment) {
+    let has_other_form = bundle.text("text/plain").is_some() || !interactive.shows_nothing();
+    if write_image(bundle, html) || write_html(bundle, html) || !has_other_form {
+        return;
     }
+    html.raw("<figure class=\"cb-static\">");
+    if interactive.needs_network() {
+        html.raw("<figcaption>An interactive output: its scripts need the network, which outputs do not have here.");
+    } else {
+        let described = interactive.specification().map_or_else(|| full_text(output), |it| full_text(&it));
+        html.raw("<pre tabindex=\"0\">").text(&described).raw("</pre>");
+        html.raw("<figcaption>An interactive output, described because its scripts do not run here.");
+    }
+    html.raw("</figcaption></figure>");
 }
 
 /// The forms without scripts, in Jupyter's order.
@@ -103,7 +123,7 @@ fn write_static(bundle: &MimeBundle, output: &Output, context: &Context<'_>, htm
         html.raw("<pre tabindex=\"0\">");
         terminal::write([&*plain], html);
         html.raw("</pre>");
-    } else {
+    } else if !bundle.text("text/html").is_some_and(|html| sanitize::output(&html).is_announcement()) {
         let described = full_text(output);
         if !described.is_empty() {
             note(&described, html);
@@ -117,7 +137,7 @@ fn write_html(bundle: &MimeBundle, html: &mut Fragment) -> bool {
         return false;
     };
     let written = sanitize::output(&source);
-    if !written.is_visible {
+    if !written.is_visible || written.is_announcement() {
         return false;
     }
     html.raw(if written.has_table {

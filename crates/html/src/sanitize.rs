@@ -26,6 +26,9 @@ use structure::Open;
 /// The deepest nesting that is written. Browsers flatten a page at 512.
 const MAX_DEPTH: usize = 100;
 
+/// The longest text that announces what a script would load, in bytes.
+const MAX_ANNOUNCEMENT: usize = 300;
+
 /// The element that stands for a finished fragment in the HTML of a Markdown cell.
 pub(crate) const SLOT: &str = "cb-slot";
 
@@ -43,6 +46,18 @@ pub(crate) struct Sanitized {
     /// Whether it shows anything.
     pub(crate) is_visible: bool,
     pub(crate) has_table: bool,
+    /// The text that it shows.
+    pub(crate) text: String,
+}
+
+impl Sanitized {
+    /// Whether it only announces what a script would load.
+    pub(crate) fn is_announcement(&self) -> bool {
+        let text = self.text.trim().to_lowercase();
+        text.len() <= MAX_ANNOUNCEMENT
+            && (text.starts_with("loading ")
+                || ["loading itables", "trusted to load"].iter().any(|it| text.contains(it)))
+    }
 }
 
 /// The HTML of an output.
@@ -66,6 +81,7 @@ fn write(html: &str, ids: Option<&Ids>, slots: Vec<Slot>) -> Sanitized {
         skipped: None,
         is_visible: false,
         has_table: false,
+        shown: String::new(),
     };
     let mut tokens = Tokens::of(html);
     while let Some(token) = tokens.next() {
@@ -74,7 +90,8 @@ fn write(html: &str, ids: Option<&Ids>, slots: Vec<Slot>) -> Sanitized {
         }
     }
     writer.close_to(0);
-    Sanitized { html: writer.html, is_visible: writer.is_visible, has_table: writer.has_table }
+    let Writer { html, is_visible, has_table, shown, .. } = writer;
+    Sanitized { html, is_visible, has_table, text: shown }
 }
 
 /// The rules of all `style` elements.
@@ -136,6 +153,7 @@ struct Writer<'a> {
     skipped: Option<Skipped>,
     is_visible: bool,
     has_table: bool,
+    shown: String,
 }
 
 impl Writer<'_> {
@@ -182,7 +200,12 @@ impl Writer<'_> {
         if self.is_between_cells() {
             return;
         }
-        self.is_visible |= !text.trim().is_empty();
+        if !self.open.iter().any(|open| open.is_hidden) {
+            self.is_visible |= !text.trim().is_empty();
+            if self.shown.len() <= MAX_ANNOUNCEMENT {
+                self.shown.push_str(text);
+            }
+        }
         self.html.text(text);
     }
 
@@ -248,7 +271,8 @@ impl Writer<'_> {
         }
         if element.name != "col" {
             let id = attributes.get("id").unwrap_or_default();
-            self.open.push(Open { name: element.name, written, id, has_parts: false });
+            let is_hidden = attributes.get("hidden").is_some();
+            self.open.push(Open { name: element.name, written, id, has_parts: false, is_hidden });
         }
     }
 

@@ -3,12 +3,12 @@
 /// An address that a person may follow.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Link {
-    /// Of another site.
+    /// Of another site, or of a mail.
     Remote(String),
     /// A part of this page, without `#`.
     Here(String),
-    /// A mail, or a file beside this one.
-    Other(String),
+    /// A file beside this one.
+    File(String),
 }
 
 /// The address of a link; `None` if following it could run a script, or its scheme is not known.
@@ -18,10 +18,16 @@ pub(crate) fn link(address: &str) -> Option<Link> {
         return Some(Link::Here(part.to_owned()));
     }
     match scheme(&address).as_deref() {
-        Some("http" | "https") => Some(Link::Remote(address)),
-        Some("mailto") | None if !address.is_empty() => Some(Link::Other(address)),
+        Some("http" | "https" | "mailto") => Some(Link::Remote(address)),
+        None if has_host(&address) => Some(Link::Remote(format!("https:{}", address.replace('\\', "/")))),
+        None if !address.is_empty() => Some(Link::File(address)),
         _ => None,
     }
+}
+
+/// Whether an address without a scheme names another machine. Browsers read `\` as `/`.
+fn has_host(address: &str) -> bool {
+    address.starts_with(['/', '\\']) && address[1..].starts_with(['/', '\\'])
 }
 
 /// What the address of an image means.
@@ -40,9 +46,7 @@ pub(crate) fn picture(address: &str) -> Option<Picture> {
     match scheme(&address).as_deref() {
         Some("data") => data(&address, &["image/"]).map(Picture::Data),
         Some("http" | "https") => Some(Picture::Remote(address)),
-        None if address.starts_with("//") || address.starts_with("\\\\") => {
-            Some(Picture::Remote(format!("https:{}", address.replace('\\', "/"))))
-        }
+        None if has_host(&address) => Some(Picture::Remote(format!("https:{}", address.replace('\\', "/")))),
         None if !address.is_empty() => Some(Picture::File(address)),
         _ => None,
     }
@@ -105,13 +109,17 @@ mod tests {
     #[test]
     fn links_run_no_scripts() {
         let remote = |address: &str| Some(Link::Remote(address.to_owned()));
-        let other = |address: &str| Some(Link::Other(address.to_owned()));
+        let file = |address: &str| Some(Link::File(address.to_owned()));
         for (address, expected) in [
             ("https://example.org/a", remote("https://example.org/a")),
             (" HTTP://x ", remote("HTTP://x")),
-            ("mailto:a@example.org", other("mailto:a@example.org")),
-            ("other.ipynb", other("other.ipynb")),
-            ("a b:c", other("a b:c")),
+            ("mailto:a@example.org", remote("mailto:a@example.org")),
+            ("other.ipynb", file("other.ipynb")),
+            ("/view#token=x", file("/view#token=x")),
+            ("//example.org/a", remote("https://example.org/a")),
+            ("/\\example.org/a", remote("https://example.org/a")),
+            ("\\/\t/example.org", remote("https:///example.org")),
+            ("a b:c", file("a b:c")),
             ("#part", Some(Link::Here("part".to_owned()))),
             ("", None),
             ("javascript:alert(1)", None),

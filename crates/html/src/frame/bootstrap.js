@@ -7,6 +7,7 @@ addEventListener("message", (event) => {
   if (!Array.isArray(event.data.sources)) return;
   const say = (error) => {
     document.getElementById("chart")?.append(`The chart cannot be drawn: ${error}`);
+    fail();
   };
   try {
     // Where a policy forbids `eval`, the page says that it allows elements.
@@ -18,6 +19,24 @@ addEventListener("message", (event) => {
     say(error);
   }
 });
+// A link leads where the page lets it: a frame has nowhere to go.
+addEventListener("click", (event) => {
+  const link = event.target.closest?.("a");
+  const href = link?.getAttribute("href") ?? link?.getAttribute("xlink:href");
+  if (event.defaultPrevented || typeof href !== "string") return;
+  event.preventDefault();
+  const named = href.startsWith("#") && document.getElementById(href.slice(1));
+  if (named) named.scrollIntoView();
+  else if (href !== "#") parent.postMessage({ link: href }, "*");
+});
+// What needs the network, or fails while it starts, has another form on the page. Later errors are those of a chart that works.
+const START = 10000;
+function fail() { if (performance.now() < START) parent.postMessage({ failed: true }, "*"); }
+addEventListener("securitypolicyviolation", ({ effectiveDirective }) => { if (effectiveDirective.startsWith("script-src")) fail(); });
+addEventListener("unhandledrejection", fail);
+addEventListener("error", ({ target, message }) => {
+  if (target === window ? !String(message).startsWith("ResizeObserver") : target.nodeName === "SCRIPT") fail();
+}, true);
 function add(source) {
   let failed = null;
   const note = (event) => { failed = event.error ?? event.message; };
@@ -28,6 +47,11 @@ function add(source) {
 }
 addEventListener("load", () => {
   report();
+  // Some scripts wait for others for ever.
+  setTimeout(() => {
+    const text = document.body.innerText.trim();
+    if (!document.querySelector("canvas, svg, img, video, input, button") && (!text || /^loading\b/i.test(text))) fail();
+  }, START / 2);
   new ResizeObserver(report).observe(document.body);
 });
 function report() {

@@ -67,6 +67,44 @@ fn a_missing_library_is_named() {
 }
 
 #[test]
+fn altairs_html_is_a_chart() {
+    let html = "<div id=\"x\"></div><script>(function(spec, o){ vegaEmbed(d, spec, o) })({\"$schema\": \
+                \"https://vega.github.io/schema/vega-lite/v5.json\", \"mark\": \"bar\"}, {\"mode\": \"vega-lite\"});</script>";
+    let chart = Interactive::of(&bundle(&json!({ "text/html": html }))).unwrap();
+    let Interactive::Vega(specification) = &chart else { panic!("{chart:?}") };
+    assert_eq!(specification.to_value()["mark"], "bar");
+    let described = render::full_text(&chart.specification().unwrap());
+    assert!(described.contains("bar"), "{described}");
+}
+
+#[test]
+fn plotlys_html_is_a_chart() {
+    let html = "<div id=x></div><script>Plotly.newPlot( \"x\", [{\"y\": [2, 1]}], {\"title\": \"T\"}, {}).then(f)</script>";
+    let chart = Interactive::of(&bundle(&json!({ "text/html": html }))).unwrap();
+    let Interactive::Plotly(figure) = &chart else { panic!("{chart:?}") };
+    assert_eq!(figure.to_value(), json!({ "data": [{ "y": [2, 1] }], "layout": { "title": "T" } }));
+    let loader =
+        bundle(&json!({ "text/html": "<script type=module>import 'https://cdn.plot.ly/x.min.js'</script>" }));
+    assert!(Interactive::of(&loader).unwrap().shows_nothing());
+}
+
+#[test]
+fn scripts_from_elsewhere_need_the_network() {
+    for (html, expected) in [
+        ("<script src=\"https://cdn.plot.ly/plotly-2.35.2.min.js\"></script>", true),
+        (
+            "<script type=module>import {D} from 'https://www.unpkg.com/dt_for_itables@2.0.13/dt_bundle.js';</script>",
+            true,
+        ),
+        ("<script>p = {\"vega\": \"https://cdn.jsdelivr.net/npm/vega@5?noext\"}</script>", true),
+        ("<script>x = 'https://example.org/a.json'; y = 'https://example.org/page'</script>", false),
+    ] {
+        let output = Interactive::of(&bundle(&json!({ "text/html": html }))).unwrap();
+        assert_eq!(output.needs_network(), expected, "{html}");
+    }
+}
+
+#[test]
 fn html_without_scripts_needs_no_frame() {
     for html in [
         "<p>a</p>",

@@ -91,6 +91,22 @@ fn charts_have_a_static_form() {
     let pictured =
         written(&bundle(&json!({ "application/vnd.plotly.v1+json": plotly, "image/png": "iVBORw==" })));
     assert!(pictured.contains("<img") && !pictured.contains("figcaption"), "{pictured}");
+    let chart =
+        "<div></div><script>f()({\"$schema\": \"vega\"})</script>".replace("f()", "(d => { vegaEmbed(d) })");
+    let altair = written(&bundle(&json!({ "text/html": chart, "text/plain": "alt.Chart(...)" })));
+    assert!(altair.contains("cb-static") && altair.contains("[vega"), "{altair}");
+    let itables = "<table><tr><td>Loading ITables</td></tr></table><script type=module>import 'https://www.unpkg.com/x'</script>";
+    let itables = written(&bundle(&json!({ "text/html": itables })));
+    assert!(itables.contains("need the network") && !itables.contains("Loading"), "{itables}");
+    let fallback = "<table hidden><tr><td>Loading ITables</td></tr></table><table><tr><td>7</td></tr></table><script>x</script>";
+    assert!(written(&bundle(&json!({ "text/html": fallback }))).contains("<td>7</td>"));
+    assert_eq!(written(&bundle(&json!({ "text/html": "<span>Loading BokehJS ...</span>" }))), "");
+    let libraries = Libraries::default();
+    let mut live = context();
+    live.libraries = Some(&libraries);
+    let framed = output(&bundle(&json!({ "text/html": "<p>static</p><script>x</script>" })), &live);
+    let fallback = framed.as_str().split("<div class=\"cb-fallback\">").nth(1).unwrap();
+    assert!(fallback.contains("<p>static</p>") && !fallback.contains("script"), "{fallback}");
     let colab = json!({ "text/html": "<div><table class=\"dataframe\"><tr><td>1</table><button>x</button><script>y</script></div>" });
     let colab = output(&bundle(&colab), &context());
     assert!(colab.as_str().contains("<td>1</td>") && colab.interactive() == 0, "{colab:?}");

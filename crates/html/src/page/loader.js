@@ -11,6 +11,9 @@
       const sources = library ? JSON.parse(library.textContent) : [];
       frame.contentWindow.postMessage({ sources }, "*");
     }
+    const { link } = event.data;
+    if (typeof link === "string" && /^https?:/i.test(link) && navigator.userActivation?.isActive) open(link, "_blank", "noopener");
+    if (event.data.failed === true) frame.closest(".cb-live")?.classList.add("cb-failed");
     const height = Number(event.data.height);
     // A chart that is not drawn yet has no height.
     if (height > 20) frame.style.height = `${Math.min(Math.ceil(height), 4000)}px`;

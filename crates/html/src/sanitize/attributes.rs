@@ -135,11 +135,9 @@ impl Writer<'_> {
                 self.html.attribute("target", "_blank").attribute("rel", "noopener noreferrer");
             }
             Link::Here(part) => {
-                if self.ids.is_some() {
-                    self.html.attribute("href", &format!("#{}", crate::Ids::prefixed(&part)));
-                }
+                self.html.attribute("href", &format!("#{}", crate::Ids::prefixed(&part)));
             }
-            Link::Other(address) => {
+            Link::File(address) => {
                 self.html.attribute("href", &address).attribute("rel", "noopener noreferrer");
             }
         }

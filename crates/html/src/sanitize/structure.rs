@@ -13,6 +13,7 @@ pub(super) struct Open {
     pub(super) id: String,
     /// Whether it is a table that has parts.
     pub(super) has_parts: bool,
+    pub(super) is_hidden: bool,
 }
 
 impl Open {
@@ -183,6 +184,6 @@ impl Writer<'_> {
     /// Opens an element that the source leaves out.
     fn imply(&mut self, name: &'static str) {
         self.html.raw("<").raw(name).raw(">");
-        self.open.push(Open { name, written: name, id: String::new(), has_parts: false });
+        self.open.push(Open { name, written: name, id: String::new(), has_parts: false, is_hidden: false });
     }
 }

@@ -31,7 +31,7 @@ fn what_is_written_is_on_a_list() {
         ("<div class=x id=y data-z=1 onclick=w>a</div>", "<div>a</div>"),
         ("<main><nav>a</nav></main>", "<div><div>a</div></div>"),
         ("<a href=javascript:x>a</a>", "<a>a</a>"),
-        ("<a href=#x>a</a>", "<a>a</a>"),
+        ("<a href=#x>a</a>", "<a href=\"#content-x\">a</a>"),
         ("<center>a</center>", "<div style=\"text-align:center;\">a</div>"),
         ("<button>Take back</button>", ""),
         ("<!-- a -->b", "b"),
