@@ -19,7 +19,7 @@ use terminal::say;
 pub(crate) async fn history(options: &History) -> anyhow::Result<()> {
     let (session, opened) = open(&options.path, &options.places).await?;
     if let Some(id) = &options.id {
-        let (operation, diff) = session.operation_diff(&opened, operation_id(id)?).await?;
+        let (operation, diff) = session.operation_diff(&opened, operation_id(id)?, None).await?;
         return show(&format!("{}\n{}", line(&operation), diff.trim_end()), &options.path);
     }
     let all = session.history(&opened, None).await?;

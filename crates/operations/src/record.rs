@@ -237,7 +237,12 @@ fn state(
 
 /// What tells the outputs of a cell from others.
 pub(crate) fn digest(cell: &Cell) -> (BlobId, Option<u64>) {
-    (outputs(cell, 0).0, cell.execution_count())
+    (outputs_digest(cell), cell.execution_count())
+}
+
+/// The same without the execution count: as in [`OutputsState`].
+pub fn outputs_digest(cell: &Cell) -> BlobId {
+    outputs(cell, 0).0
 }
 
 /// The name of a cell's outputs, and their text if it has at most `max` bytes. Outputs of any size need no memory beyond that.

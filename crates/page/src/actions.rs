@@ -1,20 +1,22 @@
 //! What a person does on the page. Everything calls what the tools and the commands call.
 
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use html::{Fragment, Library};
 use notebook::{CellId, one_line};
-use place::{Error, ErrorKind, NotebookPath, RunId};
+use place::{Error, ErrorKind, NextStep, NotebookPath, RunId, RunState, progress};
 use questions::{Answer, OpenQuestions};
 use runs::OpenNotebook;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use verify::VerifyOptions;
+use verify::{VerifyOptions, Verifying};
 use workspace::{OperationId, RunAction, Session, Since, UndoTarget, Undone};
 
-use crate::cells::Near;
+use crate::cells::{Near, part_id};
 use crate::charts::Charts;
-use crate::hub::{Hub, Rights};
+use crate::hub::{Hub, Rights, Verification};
+use crate::now::{prompt_digest, question_digest};
 
 /// How long a cell may take that is verified, as with the tool.
 const CELL_TIMEOUT: Duration = Duration::from_secs(600);
@@ -36,8 +38,10 @@ pub(crate) enum Action {
     Answer {
         run: String,
         line: String,
+        /// The digest of the prompt that the person saw.
+        shown: String,
     },
-    /// What an operation changed; with a cell: what taking it back there would change.
+    /// What an operation changed, at all or in a cell.
     Difference {
         notebook: String,
         operation: OperationId,
@@ -46,14 +50,21 @@ pub(crate) enum Action {
     /// What an undo would change.
     Preview(Undo),
     Undo(Undo),
+    /// Runs the scripts of outputs with these digests, as the page shows them.
     Trust {
         notebook: String,
+        shown: Vec<String>,
     },
-    Accept {
-        question: u64,
+    /// Takes that back.
+    Distrust {
+        notebook: String,
     },
-    Decline {
-        question: u64,
+    Accept(SeenQuestion),
+    Decline(SeenQuestion),
+    /// The part of the page where a part of the notebook's text is.
+    Find {
+        notebook: String,
+        part: String,
     },
     /// What a verification does.
     AskVerify,
@@ -66,6 +77,13 @@ pub(crate) enum Action {
         notebook: String,
         library: String,
     },
+}
+
+/// A question, with the digest of what the person saw of it.
+#[derive(Debug, Deserialize)]
+pub(crate) struct SeenQuestion {
+    question: u64,
+    shown: String,
 }
 
 /// An undo of an operation, or of all since one.
@@ -81,7 +99,7 @@ pub(crate) struct Undo {
 }
 
 /// Does it. The answer has text for the person in `said`, or HTML for a dialogue in `html`.
-pub(crate) async fn act(hub: &Hub, action: Action) -> Result<Value, Error> {
+pub(crate) async fn act(hub: &Arc<Hub>, action: Action) -> Result<Value, Error> {
     hub.rights().check(&action)?;
     match action {
         Action::Look { page, near } => {
@@ -90,14 +108,23 @@ pub(crate) async fn act(hub: &Hub, action: Action) -> Result<Value, Error> {
         }
         Action::Interrupt { run } => {
             let run = RunId::from(&*run);
-            let notebook = notebook_of(hub, &run);
-            hub.machine().interrupt(&run).await?;
-            record(&hub.session(), notebook, &run, RunAction::Interrupted, COMMAND).await;
+            let session = hub.session();
+            if hub.is_verification(&run) {
+                let workspace = session.workspace();
+                workspace.runner().interrupt_run(&*workspace.journal().run(&run)?).await?;
+            } else {
+                let notebook = notebook_of(hub, &run);
+                hub.machine().interrupt(&run).await?;
+                record(&session, notebook, &run, RunAction::Interrupted, COMMAND).await;
+            }
             Ok(json!({ "said": format!("Run {run} is being interrupted.") }))
         }
-        Action::Answer { run, line } => {
+        Action::Answer { run, line, shown } => {
             let run = RunId::from(&*run);
             let notebook = notebook_of(hub, &run);
+            let kernels = hub.kernels().await;
+            let mut runs = kernels.iter().flat_map(|kernel| &kernel.runs);
+            check_prompt(&run, runs.find(|seen| seen.id == run).map(|seen| &seen.state), &shown)?;
             match hub.questions().input_of(run.as_str()) {
                 Some(open) => _ = hub.questions().answer(open.number, Answer::Line(line)),
                 None => hub.machine().answer_input(&run, line).await?,
@@ -120,12 +147,17 @@ pub(crate) async fn act(hub: &Hub, action: Action) -> Result<Value, Error> {
             let opened = session.notebook(Some(&undo.notebook)).await?;
             take_back(&session, &opened, &undo, COMMAND).await
         }
-        Action::Accept { question } => Ok(reply(hub.questions(), question, Answer::Accepted)),
-        Action::Decline { question } => Ok(reply(hub.questions(), question, Answer::Declined)),
-        Action::Trust { notebook } => {
-            hub.trust(&NotebookPath::from(notebook));
-            Ok(json!({ "said": "Scripts of this notebook's outputs run, in frames without a network." }))
+        Action::Accept(seen) => Ok(reply(hub.questions(), &seen, Answer::Accepted)),
+        Action::Decline(seen) => Ok(reply(hub.questions(), &seen, Answer::Declined)),
+        Action::Trust { notebook, shown } => {
+            hub.trust(NotebookPath::from(notebook), shown);
+            Ok(json!({ "said": "Scripts of these outputs run, in frames without a network." }))
         }
+        Action::Distrust { notebook } => {
+            hub.distrust(&NotebookPath::from(notebook));
+            Ok(json!({ "said": "Only scripts of outputs run that runs of this machine made." }))
+        }
+        Action::Find { notebook, part } => find(&hub.session(), &notebook, &part).await,
         Action::AskVerify => Ok(ask_verify()),
         Action::Verify { notebook } => verify(hub, &notebook).await,
         Action::Library { notebook, library } => Ok(sources(hub.charts(), notebook, &library)),
@@ -139,15 +171,42 @@ pub(crate) fn sources(charts: &Charts, notebook: String, library: &str) -> Value
     json!({ "sources": found.and_then(|library| libraries.get(library)) })
 }
 
-/// The person's answer to a question that asks for consent.
-pub(crate) fn reply(questions: &OpenQuestions, question: u64, answer: Answer) -> Value {
+/// The person's answer to a question that asks for consent, if it is the one that they saw.
+pub(crate) fn reply(questions: &OpenQuestions, seen: &SeenQuestion, answer: Answer) -> Value {
     let accepts = answer == Answer::Accepted;
-    let said = match (questions.answer(question, answer), accepts) {
+    let is_seen = questions
+        .all()
+        .iter()
+        .any(|open| open.number == seen.question && question_digest(&open.question) == seen.shown);
+    let said = match (is_seen && questions.answer(seen.question, answer), accepts) {
         (true, true) => "Accepted.",
         (true, false) => "Declined: the call does nothing.",
         (false, _) => "The question is closed: it was answered elsewhere, or its call has ended.",
     };
     json!({ "said": said })
+}
+
+/// Fails if a run waits for another line than the person saw.
+pub(crate) fn check_prompt(run: &RunId, state: Option<&RunState>, shown: &str) -> Result<(), Error> {
+    match state {
+        Some(RunState::WaitingForInput { prompt, is_password })
+            if prompt_digest(run, prompt, *is_password) != shown =>
+        {
+            let cause = "Nothing was sent: the code has asked something else since.";
+            Err(Error::new(ErrorKind::InvalidArgument, cause, "Read the new question."))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Where a part of a notebook's text is on the page: the part of its cell, and the element there.
+async fn find(session: &Session, notebook: &str, part: &str) -> Result<Value, Error> {
+    let notebook = session.notebook(Some(notebook)).await?.document().snapshot().await?;
+    let Some((index, id)) = html::find(&notebook, part) else {
+        let cause = format!("The notebook has no part {part:?}.");
+        return Err(Error::new(ErrorKind::NotFound, cause, "Search for its heading."));
+    };
+    Ok(json!({ "part": part_id(notebook.cells()[index].id()), "element": id }))
 }
 
 impl Rights {
@@ -176,10 +235,15 @@ fn ask_verify() -> Value {
     json!({ "html": html.as_str() })
 }
 
-async fn verify(hub: &Hub, notebook: &str) -> Result<Value, Error> {
+/// Verifies a notebook, whether the page waits for that or not.
+async fn verify(hub: &Arc<Hub>, notebook: &str) -> Result<Value, Error> {
     let session = hub.session();
     let opened = session.notebook(Some(notebook)).await?;
     let path = opened.path().clone();
+    if let Some(Verification::Running { .. }) = hub.verification(&path) {
+        let cause = "The notebook is being verified.";
+        return Err(Error::new(ErrorKind::InvalidArgument, cause, "Wait for the verdict, or interrupt it."));
+    }
     let options = VerifyOptions {
         cells: None,
         cell_timeout: CELL_TIMEOUT,
@@ -187,13 +251,26 @@ async fn verify(hub: &Hub, notebook: &str) -> Result<Value, Error> {
         in_copy: false,
         notebook: None,
     };
-    let verifying = session.verify(opened, options)?;
-    let ended = session.acting(COMMAND, verifying.answer).await;
-    let verification = ended.map_err(|_| {
-        Error::new(ErrorKind::Unavailable, "The verification was interrupted.", place::NextStep::TryAgain)
-    })??;
-    hub.set_verified(path, verification.text());
-    Ok(json!({ "said": verification.sentence() }))
+    let (sender, said) = tokio::sync::oneshot::channel();
+    let hub = hub.clone();
+    place::spawn(async move {
+        let verifying = async {
+            let Verifying { run, answer } = session.verify(opened, options)?;
+            let (run, since, progress) = (run.id().clone(), SystemTime::now(), "starting".to_owned());
+            hub.set_verification(&path, Verification::Running { run, since, progress });
+            let cause = "The verification was interrupted.";
+            answer.await.map_err(|_| Error::new(ErrorKind::Unavailable, cause, NextStep::TryAgain))?
+        };
+        let verifying = session.acting(COMMAND, verifying);
+        let ended = progress::follow(verifying, |line| hub.report_verification(&path, line)).await;
+        let (sentence, verdict) = match ended {
+            Ok(verification) => (verification.sentence(), verification.text()),
+            Err(error) => (error.cause.clone(), error.to_string()),
+        };
+        hub.set_verification(&path, Verification::Ended(SystemTime::now(), verdict));
+        let _ = sender.send(sentence);
+    });
+    Ok(json!({ "said": said.await.unwrap_or_default() }))
 }
 
 /// The notebook of a run, which may be forgotten when it has ended.
@@ -220,14 +297,15 @@ pub(crate) async fn record(
     session.acting(by, recording).await;
 }
 
-/// Shows what an operation changed.
+/// Shows what an operation changed, at all or in a cell.
 pub(crate) async fn difference(
     session: &Session,
     opened: &OpenNotebook,
     operation: OperationId,
     cell: Option<String>,
 ) -> Result<Value, Error> {
-    let (operation, diff) = session.operation_diff(opened, operation).await?;
+    let only = cell.as_deref().map(CellId::from);
+    let (operation, diff) = session.operation_diff(opened, operation, only).await?;
     let mut html = Fragment::default();
     heading(&format!("{} {}", operation.name(), one_line(&workspace::summary(&operation))), &mut html);
     html.append(html::difference(&diff));
@@ -300,7 +378,7 @@ pub(crate) async fn take_back(
     let undone = session.acting(by, undo.run(session, opened, false)).await?;
     let names: Vec<_> = undone.operations.iter().map(workspace::Operation::name).collect();
     let Some(applied) = undone.applied else {
-        return Err(Error::new(ErrorKind::Internal, "Nothing was undone.", place::NextStep::ReportBug));
+        return Err(Error::new(ErrorKind::Internal, "Nothing was undone.", NextStep::ReportBug));
     };
     Ok(json!({ "said": format!("Undone: {} ({}).", names.join(", "), applied.saved) }))
 }

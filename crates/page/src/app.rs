@@ -6,19 +6,19 @@ use std::sync::Arc;
 
 use html::Fragment;
 use notebook::{CellId, CellRef, Notebook, Output, one_line};
-use place::{Error, ErrorKind, NotebookPath, RunId};
+use place::{Error, ErrorKind, NotebookPath, RunId, RunState};
 use runs::{OpenNotebook, Run};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use workspace::{RunAction, Session};
 
-use crate::actions::{Action, difference, preview, record, sources, take_back};
-use crate::cells::{Viewed, chosen, has_charts, run_part};
+use crate::actions::{Action, check_prompt, difference, preview, record, sources, take_back};
+use crate::cells::{Trust, Viewed, chosen, have_scripts, run_part};
 use crate::charts::Charts;
 use crate::hub::Rights;
 use crate::machine::{SeenRun, already_ended};
 use crate::own_runs::seen_run;
-use crate::parts::{Known, Part, Section, updates};
+use crate::parts::{Known, Part, Section, digest, updates};
 use crate::stream::states;
 use crate::timeline;
 use crate::words::run_state;
@@ -58,8 +58,8 @@ struct Shown {
     /// All runs of the notebook that are not over.
     live: bool,
     history: bool,
-    /// Whether the person has said that scripts of outputs may run.
-    trusted: bool,
+    /// The digests of the outputs that the person trusts.
+    trusted: HashSet<String>,
     known: Known,
 }
 
@@ -107,15 +107,16 @@ impl View<'_> {
         cells.sort_unstable();
         cells.dedup();
         // The record is on a disk, and while code runs, views ask often.
+        let has_scripts = have_scripts(&notebook);
         let past = match &opened {
-            Some(opened) if !is_active => viewer.history(opened, None).await.unwrap_or_default(),
+            Some(opened) if !is_active || has_scripts => {
+                viewer.history(opened, None).await.unwrap_or_default()
+            }
             _ => Vec::new(),
         };
         let marks = timeline::marks(&past);
         let libraries = match (self.charts, &opened) {
-            (Some(charts), Some(opened))
-                if alone.iter().any(|run| shows_chart(run)) || has_charts(&notebook) =>
-            {
+            (Some(charts), Some(opened)) if has_scripts || alone.iter().any(|run| shows_chart(run)) => {
                 charts.of(opened.path(), &notebook).await
             }
             _ => Arc::default(),
@@ -125,7 +126,7 @@ impl View<'_> {
             states: opened.as_ref().map(|opened| states(&viewer, opened, &notebook)).unwrap_or_default(),
             marks: &marks,
             runs: latest,
-            is_trusted: shown.trusted,
+            trust: Trust { made: timeline::made(&past), accepted: shown.trusted },
             libraries: &libraries,
             is_brief: true,
         };
@@ -135,7 +136,12 @@ impl View<'_> {
         parts.extend(not_shown(
             further.max(shown.cells.len().max(shown.runs.len()).saturating_sub(MAX_SHOWN)),
         ));
-        parts.extend(alone.into_iter().map(|run| run_part(run, &viewed)));
+        let has_verdict = |seen: &&SeenRun| {
+            let is_it = |run: &&Arc<Run>| *run.id() == seen.id && is_verification(run);
+            seen.state.is_over() && runs.iter().any(|run| is_it(&run))
+        };
+        parts.extend(alone.into_iter().filter(|run| !has_verdict(run)).map(|run| run_part(run, &viewed)));
+        parts.extend(runs.iter().filter_map(|run| remarks(run)));
         let mut sections = vec![
             Section { name: "head", parts: head(opened.as_deref(), &runs).into_iter().collect() },
             Section { name: "cells", parts },
@@ -171,8 +177,9 @@ impl View<'_> {
                 record(&person, self.notebook_of(&run), run.id(), RunAction::Interrupted, TOOL).await;
                 Ok(json!({ "said": format!("Run {} is being interrupted.", run.id()) }))
             }
-            Action::Answer { run, line } => {
+            Action::Answer { run, line, shown } => {
                 let run = workspace.journal().run(&RunId::from(run))?;
+                check_prompt(run.id(), Some(&run.state()), &shown)?;
                 if !run.answer_input(line) {
                     let cause = format!("Run {} is not waiting for input.", run.id());
                     return Err(Error::new(ErrorKind::InvalidArgument, cause, "Look at its cell."));
@@ -310,6 +317,33 @@ fn not_shown(count: usize) -> Option<Part<'static>> {
         .text(&format!("{count} more cells are not shown here."))
         .raw("</p>");
     (count > 0).then(|| Part::new("not-shown".to_owned(), html))
+}
+
+/// What a run that is over tells beside its outputs: why it could not run, or the verdict of a verification, which is all it has.
+fn remarks(run: &Run) -> Option<Part<'static>> {
+    let view = run.view();
+    let text = match &view.state {
+        RunState::Failed(error) => error.to_string(),
+        state if state.is_over() && is_verification(run) => {
+            let details = view.outputs.iter().filter_map(|output| match output {
+                Output::Stream { text, .. } => Some(text.as_str().into_owned()),
+                _ => None,
+            });
+            view.notes.iter().cloned().chain(details).collect::<Vec<_>>().join("\n\n")
+        }
+        _ => return None,
+    };
+    let id = format!("remarks-{}", digest(&run.id().as_str()));
+    let mut html = Fragment::default();
+    html.raw("<div class=\"v-verdict\"").attribute("id", &id).raw(">");
+    timeline::write_verdict(&text, &mut html);
+    html.raw("</div>");
+    Some(Part::new(id, html))
+}
+
+/// Whether a run verifies a notebook, in kernels of its own.
+fn is_verification(run: &Run) -> bool {
+    run.cell().is_none() && run.kernel().is_none() && run.source().starts_with("verify ")
 }
 
 /// The line above: the notebook, its kernel, and what the last run does or how it ended.

@@ -1,12 +1,13 @@
 //! The cells of a notebook, each a part of the page.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{Hash, Hasher as _};
+use std::sync::Arc;
 
 use html::{Context, Fragment, Libraries};
-use notebook::{Cell, CellId, Edit, MimeBundle, Notebook, Output, one_line};
+use notebook::{Cell, CellId, Edit, MimeBundle, Notebook, Output, one_line, visible};
 use twox_hash::XxHash3_64;
-use workspace::{OperationId, StaleJudgement, StaleState, widget_text};
+use workspace::{BlobId, OperationId, StaleJudgement, outputs_digest, widget_text};
 
 use crate::machine::SeenRun;
 use crate::now::controls;
@@ -37,11 +38,41 @@ pub(crate) struct Viewed<'a> {
     pub(crate) marks: &'a HashMap<CellId, Mark>,
     /// The latest run of each cell.
     pub(crate) runs: HashMap<&'a CellId, &'a SeenRun>,
-    /// Whether the person has said that scripts of outputs may run.
-    pub(crate) is_trusted: bool,
+    /// Whose scripts run.
+    pub(crate) trust: Trust,
     pub(crate) libraries: &'a Libraries,
     /// Whether of long printed texts only the end is shown, also when their runs are over.
     pub(crate) is_brief: bool,
+}
+
+/// Which outputs may run their scripts, by their digests: a file can be replaced at any time.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Trust {
+    /// Those that runs of this machine have written.
+    pub(crate) made: Arc<HashSet<BlobId>>,
+    /// Those that the person has seen and trusts.
+    pub(crate) accepted: HashSet<String>,
+}
+
+/// Why scripts of a cell's outputs run, or do not.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Origin {
+    /// They have none, or a run of this machine has made them.
+    Made,
+    /// The person trusts them.
+    Accepted,
+    /// Outputs with this digest, of which nothing is known.
+    Unknown(BlobId),
+}
+
+impl Trust {
+    fn of(&self, digest: Option<&BlobId>) -> Origin {
+        match digest {
+            Some(digest) if self.accepted.contains(digest.as_str()) => Origin::Accepted,
+            Some(digest) if !self.made.contains(digest) => Origin::Unknown(digest.clone()),
+            _ => Origin::Made,
+        }
+    }
 }
 
 /// Which cells a browser shows, or is about to.
@@ -69,14 +100,15 @@ pub(crate) fn part_id(cell: &CellId) -> String {
 
 /// What was found about the contents of cells, so that each is read once.
 #[derive(Default)]
-pub(crate) struct Digests(HashMap<CellId, (Cell, u64)>);
+pub(crate) struct Digests(HashMap<CellId, (Cell, (u64, Option<BlobId>))>);
 
 impl Digests {
-    fn of(&mut self, cell: &Cell) -> u64 {
-        if let Some((known, digest)) = self.0.get(cell.id())
+    /// The digest of all that a cell shows, and that of its outputs if they may have scripts.
+    fn of(&mut self, cell: &Cell) -> (u64, Option<BlobId>) {
+        if let Some((known, digests)) = self.0.get(cell.id())
             && known.is_same(cell)
         {
-            return *digest;
+            return digests.clone();
         }
         let mut hasher = XxHash3_64::new();
         cell.revision().hash(&mut hasher);
@@ -86,9 +118,9 @@ impl Digests {
             Some(json) => json.bytes().hash(&mut hasher),
             None => cell.outputs().iter().for_each(|output| hash_output(output, &mut hasher)),
         }
-        let digest = hasher.finish();
-        self.0.insert(cell.id().clone(), (cell.clone(), digest));
-        digest
+        let digests = (hasher.finish(), has_scripts(cell).then(|| outputs_digest(cell)));
+        self.0.insert(cell.id().clone(), (cell.clone(), digests.clone()));
+        digests
     }
 
     /// Forgets the cells that are not in the notebook.
@@ -115,12 +147,16 @@ fn hash_output(output: &Output, hasher: &mut XxHash3_64) {
     }
 }
 
-/// Whether any output may be a chart that a library draws. Outputs are not decoded, which takes long if they are large.
-pub(crate) fn has_charts(notebook: &Notebook) -> bool {
-    // JSON may escape the solidus before these.
-    let charts = ["vnd.plotly", "vnd.vega", "vnd.bokeh"];
-    let mut cells = notebook.cells().iter().filter(|cell| cell.is_code());
-    cells.any(|cell| cell.shows(|text| charts.iter().any(|prefix| text.contains(prefix))))
+/// Whether any output may have scripts.
+pub(crate) fn have_scripts(notebook: &Notebook) -> bool {
+    notebook.cells().iter().any(has_scripts)
+}
+
+/// Whether an output may have scripts, or be a chart that a library draws. Outputs are not decoded, which takes long if they are large.
+fn has_scripts(cell: &Cell) -> bool {
+    // JSON may escape the characters before these.
+    let marks = ["script", "SCRIPT", "vnd.plotly", "vnd.vega", "vnd.bokeh"];
+    cell.is_code() && cell.shows(|text| marks.iter().any(|mark| text.contains(mark)))
 }
 
 /// The section with the cells. Those that are not near are empty parts.
@@ -149,13 +185,15 @@ fn near_part<'a>(
     let run = viewed.runs.get(cell.id()).copied();
     let state = viewed.states.get(index).and_then(Option::as_ref);
     let mark = viewed.marks.get(cell.id());
+    let (content, outputs) = digests.of(cell);
+    let origin = viewed.trust.of(outputs.as_ref());
     let digest = digest(&(
-        (index, digests.of(cell), mark, viewed.is_trusted, viewed.libraries.is_empty()),
+        (index, content, mark, &origin, viewed.libraries.is_empty()),
         state.map(|state| (state.state.name(), &state.evidence)),
         run.map(run_digest),
     ));
     let near = id.clone();
-    Part::later(id, digest, move || part(&near, index, cell, viewed, (state, mark, run)))
+    Part::later(id, digest, move || part(&near, index, cell, viewed, (state, mark, run), &origin))
 }
 
 /// The cells at these indices alone.
@@ -185,7 +223,7 @@ pub(crate) fn run_part(run: &SeenRun, viewed: &Viewed<'_>) -> Part<'static> {
         html.raw("</div>");
     }
     html.raw("<article class=\"cb-cell cb-code-cell\"><pre class=\"cb-source\" tabindex=\"0\">");
-    html.text(&run.source).raw("</pre>");
+    html.text(&visible(&run.source)).raw("</pre>");
     let text_of = |_: &str| None;
     let mut context = Context::new(viewed.notebook, &text_of);
     context.libraries = Some(viewed.libraries);
@@ -230,6 +268,7 @@ fn part(
     cell: &Cell,
     viewed: &Viewed<'_>,
     (state, mark, run): (Option<&StaleJudgement>, Option<&Mark>, Option<&SeenRun>),
+    origin: &Origin,
 ) -> Fragment {
     let mut html = Fragment::default();
     let is_running = run.is_some_and(|run| !run.state.is_over());
@@ -244,24 +283,25 @@ fn part(
     let widgets = viewed.notebook.metadata().member("widgets");
     let text_of = |model: &str| widget_text(widgets.as_ref()?, model);
     let mut context = Context::new(viewed.notebook, &text_of);
-    // Outputs that a kernel of this machine made, or those of somebody whom the person trusts.
-    let is_ours = shown.is_some() || state.is_some_and(|state| is_made_here(state.state));
     context.longest_text = if is_running || viewed.is_brief { MAX_TEXT } else { usize::MAX };
-    context.libraries = (viewed.is_trusted || is_ours).then_some(viewed.libraries);
+    // What a run shows now is its own.
+    let is_unknown = matches!(origin, Origin::Unknown(_)) && shown.is_none();
+    context.libraries = (!is_unknown).then_some(viewed.libraries);
     let content = html::cell(index, shown.as_ref().unwrap_or(cell), &context);
-    if content.interactive() > 0 {
-        html.raw(
-            "<p class=\"v-trust\">Scripts of this output do not run, because it may be from elsewhere. ",
-        );
-        html.raw("<button type=\"button\" data-do=\"trust\">Trust this notebook</button></p>");
+    match origin {
+        Origin::Unknown(digest) if content.interactive() > 0 => {
+            html.raw("<p class=\"v-trust\">Scripts of this output do not run, because no recorded run of this machine made it. ");
+            html.raw("<button type=\"button\" data-do=\"trust\"").attribute("data-shown", digest.as_str());
+            html.raw(">Trust this notebook's outputs as shown</button></p>");
+        }
+        Origin::Accepted => {
+            html.raw("<p class=\"v-trust\">Scripts of this output run, because you trust it. ");
+            html.raw("<button type=\"button\" data-do=\"distrust\">Stop trusting</button></p>");
+        }
+        _ => {}
     }
     html.append(content).raw("</section>");
     html
-}
-
-/// Whether a run that is known here has made the outputs.
-fn is_made_here(state: StaleState) -> bool {
-    !matches!(state, StaleState::OutputsFromElsewhere | StaleState::NeverRun)
 }
 
 /// The line above a cell.

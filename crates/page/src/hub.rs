@@ -1,12 +1,12 @@
 //! What all pages of a program share: what its kernels do, and which pages there are. Nothing is asked while no page is open.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use parking_lot::Mutex;
-use place::{FoundNotebooks, NotebookPath, RunState};
+use place::{FoundNotebooks, NotebookPath, RunId, RunState};
 use questions::{OpenQuestion, Question};
 use tokio::sync::watch;
 use workspace::{Activity, PERSON, Session, Workspace};
@@ -37,10 +37,10 @@ pub struct Hub {
     next_page: AtomicU64,
     /// How many pages are open, for whoever ends the program without any.
     open: watch::Sender<usize>,
-    trusted: Mutex<Vec<NotebookPath>>,
+    /// The digests of outputs that the person trusts, for each notebook.
+    trusted: Mutex<HashMap<NotebookPath, HashSet<String>>>,
     charts: Charts,
-    /// The last verification of each notebook on a page, in words, with its time.
-    verified: Mutex<HashMap<NotebookPath, (SystemTime, String)>>,
+    verifications: Mutex<HashMap<NotebookPath, Verification>>,
     rights: Rights,
     all_pages: Arc<Pages>,
 }
@@ -54,6 +54,18 @@ pub struct Rights {
     pub runs: bool,
     /// Show which agents of this person work elsewhere: in other folders, on servers, in Colab tabs.
     pub sees_elsewhere: bool,
+}
+
+/// The last verification of a notebook on a page.
+#[derive(Debug, Clone)]
+pub(crate) enum Verification {
+    Running {
+        run: RunId,
+        since: SystemTime,
+        progress: String,
+    },
+    /// When it ended, and how in words.
+    Ended(SystemTime, String),
 }
 
 /// The place at one moment.
@@ -92,7 +104,7 @@ impl Hub {
             next_page: AtomicU64::new(1),
             open: watch::Sender::new(0),
             trusted: Mutex::default(),
-            verified: Mutex::default(),
+            verifications: Mutex::default(),
             rights,
             all_pages,
         })
@@ -156,15 +168,20 @@ impl Hub {
         }
     }
 
-    pub(crate) fn trust(&self, notebook: &NotebookPath) {
-        if !self.is_trusted(notebook) {
-            self.trusted.lock().push(notebook.clone());
-        }
+    /// Trusts outputs of a notebook by their digests.
+    pub(crate) fn trust(&self, notebook: NotebookPath, shown: Vec<String>) {
+        self.trusted.lock().entry(notebook).or_default().extend(shown);
         self.seen.send_modify(|_| {});
     }
 
-    pub(crate) fn is_trusted(&self, notebook: &NotebookPath) -> bool {
-        self.trusted.lock().contains(notebook)
+    /// Takes back all trust in outputs of a notebook.
+    pub(crate) fn distrust(&self, notebook: &NotebookPath) {
+        self.trusted.lock().remove(notebook);
+        self.seen.send_modify(|_| {});
+    }
+
+    pub(crate) fn trusted(&self, notebook: &NotebookPath) -> HashSet<String> {
+        self.trusted.lock().get(notebook).cloned().unwrap_or_default()
     }
 
     pub(crate) fn rights(&self) -> Rights {
@@ -176,13 +193,27 @@ impl Hub {
         &self.charts
     }
 
-    pub(crate) fn set_verified(&self, path: NotebookPath, verdict: String) {
-        self.verified.lock().insert(path, (SystemTime::now(), verdict));
+    pub(crate) fn set_verification(&self, path: &NotebookPath, verification: Verification) {
+        self.verifications.lock().insert(path.clone(), verification);
         self.seen.send_modify(|_| {});
     }
 
-    pub(crate) fn verified(&self, path: &NotebookPath) -> Option<(SystemTime, String)> {
-        self.verified.lock().get(path).cloned()
+    /// How far a verification is.
+    pub(crate) fn report_verification(&self, path: &NotebookPath, line: String) {
+        if let Some(Verification::Running { progress, .. }) = self.verifications.lock().get_mut(path) {
+            *progress = line;
+        }
+        self.seen.send_modify(|_| {});
+    }
+
+    pub(crate) fn verification(&self, path: &NotebookPath) -> Option<Verification> {
+        self.verifications.lock().get(path).cloned()
+    }
+
+    /// Whether a run is a verification from a page.
+    pub(crate) fn is_verification(&self, id: &RunId) -> bool {
+        let verifications = self.verifications.lock();
+        verifications.values().any(|known| matches!(known, Verification::Running { run, .. } if run == id))
     }
 
     /// The agents of the notebooks that were found, with the paths of these, and those that are connected elsewhere now.
@@ -203,6 +234,23 @@ impl Hub {
         seen.filter(is_shown).collect()
     }
 
+    /// The kernels at this moment.
+    pub(crate) async fn kernels(&self) -> Vec<SeenKernel> {
+        let mut kernels = self.machine.look().await;
+        kernels.iter_mut().for_each(SeenKernel::queue);
+        for run in kernels.iter_mut().flat_map(|kernel| &mut kernel.runs) {
+            // The log of a server's run holds what the kernel publishes, and not what it asks.
+            if let Some(OpenQuestion {
+                question: Question { text: prompt, input: Some(input), .. }, ..
+            }) = self.questions().input_of(run.id.as_str())
+            {
+                run.takes_input = true;
+                run.state = RunState::WaitingForInput { prompt, is_password: input.is_password };
+            }
+        }
+        kernels
+    }
+
     /// Looks until no page is open.
     async fn look(self: Arc<Self>) {
         let mut open = self.open_pages();
@@ -215,18 +263,7 @@ impl Hub {
                 }
                 searched = Some(Instant::now());
             }
-            let mut kernels = self.machine.look().await;
-            for run in kernels.iter_mut().flat_map(|kernel| &mut kernel.runs) {
-                // The log of a server's run holds what the kernel publishes, and not what it asks.
-                if let Some(OpenQuestion {
-                    question: Question { text: prompt, input: Some(input), .. },
-                    ..
-                }) = self.questions().input_of(run.id.as_str())
-                {
-                    run.takes_input = true;
-                    run.state = RunState::WaitingForInput { prompt, is_password: input.is_password };
-                }
-            }
+            let kernels = self.kernels().await;
             let is_busy = kernels.iter().flat_map(|kernel| &kernel.runs).any(|run| !run.state.is_over());
             let agents = self.agents(&notebooks).await;
             let notebooks = notebooks.clone();

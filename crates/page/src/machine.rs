@@ -52,6 +52,21 @@ pub struct SeenKernel {
     pub runs: Vec<SeenRun>,
 }
 
+impl SeenKernel {
+    /// A kernel runs one request at a time: one that it has not started waits while another program's runs.
+    pub(crate) fn queue(&mut self) {
+        let has_started = |run: &SeenRun| !run.state.is_over() && run.execution_count.is_some();
+        if !self.runs.iter().any(has_started) {
+            return;
+        }
+        for run in self.runs.iter_mut().filter(|run| run.execution_count.is_none()) {
+            if run.state == RunState::Running {
+                run.state = RunState::Queued;
+            }
+        }
+    }
+}
+
 /// A run as a person sees it.
 #[derive(Debug, Clone)]
 pub struct SeenRun {

@@ -1,8 +1,8 @@
 //! What happens now: runs, kernels and notebooks.
 
 use html::Fragment;
-use notebook::{CellId, one_line};
-use place::{FoundNotebooks, NotebookPath, RunState, SearchExtent};
+use notebook::{CellId, one_line, visible};
+use place::{FoundNotebooks, NotebookPath, RunId, RunState, SearchExtent};
 use questions::{OpenQuestion, Question};
 
 use crate::hub::SeenAgent;
@@ -10,6 +10,7 @@ use crate::machine::{SeenKernel, SeenRun, SeenSource};
 use crate::parts::{Part, Section, digest};
 use crate::tabs::{OpenTab, ServerTabs};
 use crate::words::{ago, elapsed, millis, run_state, size};
+use workspace::BlobId;
 
 /// The time of the last read is shown in steps of this many milliseconds.
 const READ_GRAIN: u64 = 10_000;
@@ -49,17 +50,31 @@ pub(crate) fn questions(open: &[OpenQuestion]) -> Section<'static> {
 fn question(open: &OpenQuestion) -> Part<'static> {
     let id = format!("question-{}", open.number);
     let Question { client, text, asked_at, input: _ } = &open.question;
+    let (client, shown) = (one_line(client.trim()), question_digest(&open.question));
     let mut html = Fragment::default();
     html.raw("<li class=\"v-question\"").attribute("id", &id).raw("><p>");
-    html.text(if client.is_empty() { "An agent" } else { client.trim() }).raw(" asks for your consent, ");
+    html.text(if client.is_empty() { "An agent" } else { &client }).raw(" asks for your consent, ");
     html.raw("<time data-ago=\"").number(millis(*asked_at)).raw("\"></time></p><pre tabindex=\"0\">");
-    html.text(text).raw("</pre><p class=\"v-actions\">");
+    html.text(&visible(text)).raw("</pre><p class=\"v-actions\">");
     for (action, label) in [("accept", "Accept"), ("decline", "Decline")] {
-        html.raw("<button type=\"button\"").attribute("data-do", action);
+        // The script enables them once the question has stood still.
+        html.raw("<button type=\"button\" disabled")
+            .attribute("data-do", action)
+            .attribute("data-shown", &shown);
         html.attribute("data-question", &open.number.to_string()).raw(">").text(label).raw("</button> ");
     }
     html.raw("</p></li>");
     Part::new(id, html)
+}
+
+/// Tells what a person was asked from everything else that could be asked.
+pub(crate) fn question_digest(Question { client, text, .. }: &Question) -> String {
+    BlobId::of(format!("{client}\0{text}").as_bytes()).as_str().to_owned()
+}
+
+/// The same for the line for which a run waits.
+pub(crate) fn prompt_digest(run: &RunId, prompt: &str, is_password: bool) -> String {
+    BlobId::of(format!("{run}\0{is_password}\0{prompt}").as_bytes()).as_str().to_owned()
 }
 
 fn or_none(parts: Vec<Part<'static>>, id: &str, none: &str) -> Vec<Part<'static>> {
@@ -125,9 +140,10 @@ pub(crate) fn controls(run: &SeenRun, html: &mut Fragment) {
     {
         html.raw("<form class=\"v-answer\" data-do=\"answer\"")
             .attribute("data-run", run.id.as_str())
+            .attribute("data-shown", &prompt_digest(&run.id, prompt, *is_password))
             .raw("><label>");
-        let prompt = prompt.trim();
-        html.text(if prompt.is_empty() { "The code waits for input:" } else { prompt })
+        let prompt = visible(prompt.trim());
+        html.text(if prompt.is_empty() { "The code waits for input:" } else { &prompt })
             .raw(" <input name=\"line\"");
         html.raw(if *is_password { " type=\"password\"" } else { " type=\"text\"" });
         html.raw(" autocomplete=\"off\" spellcheck=\"false\"></label> <button>Answer</button></form>");

@@ -214,11 +214,11 @@ async fn action(State(hubs): AllHubs, Json(body): Json<Box<RawValue>>) -> Respon
     if let Some(server) = hubs.tab_server(&root) {
         // All questions wait in this process.
         return match action {
-            Action::Accept { question } => {
-                Json(reply(server.pages().questions(), question, Answer::Accepted)).into_response()
+            Action::Accept(seen) => {
+                Json(reply(server.pages().questions(), &seen, Answer::Accepted)).into_response()
             }
-            Action::Decline { question } => {
-                Json(reply(server.pages().questions(), question, Answer::Declined)).into_response()
+            Action::Decline(seen) => {
+                Json(reply(server.pages().questions(), &seen, Answer::Declined)).into_response()
             }
             _ => server.act(bytes(body)).await,
         };

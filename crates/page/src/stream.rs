@@ -1,7 +1,7 @@
 //! The stream of one page: what changed, as events. It computes the next event when the connection has taken the one before, so a slow
 //! browser gets fewer events, and nothing is queued.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,9 +16,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::timeout;
-use workspace::{PastOperation, Session, StaleJudgement};
+use workspace::{BlobId, PastOperation, Session, StaleJudgement};
 
-use crate::cells::{self, Digests, Mark, Near, Viewed};
+use crate::cells::{self, Digests, Mark, Near, Trust, Viewed};
 use crate::hub::{Hub, PageGuard, Seen};
 use crate::machine::SeenRun;
 use crate::notices::Notices;
@@ -103,8 +103,10 @@ struct Opened {
     history_version: Option<u64>,
     past: Vec<PastOperation>,
     marks: HashMap<CellId, Mark>,
+    /// The outputs that runs have written.
+    made: Arc<HashSet<BlobId>>,
     libraries: Arc<Libraries>,
-    /// The notebook in which charts were looked for.
+    /// The notebook in which scripts were looked for.
     searched: Option<Notebook>,
 }
 
@@ -163,7 +165,7 @@ impl Page {
                 },
                 marks: &opened.marks,
                 runs: latest_runs(seen, path),
-                is_trusted: self.guard.hub().is_trusted(path),
+                trust: Trust { made: opened.made.clone(), accepted: self.guard.hub().trusted(path) },
                 libraries: &opened.libraries,
                 is_brief: false,
             }
@@ -182,7 +184,7 @@ impl Page {
         }
         if let (Some(viewed), Some((_, near)), Some(opened)) = (&viewed, notebook, &self.notebook) {
             sections.push(cells::section(viewed, near, &mut self.digests));
-            sections.push(timeline::verified(self.guard.hub().verified(opened.notebook.path())));
+            sections.push(timeline::verified(self.guard.hub().verification(opened.notebook.path())));
             sections.push(timeline::section(&opened.past));
         }
         let (updates, is_all) = updates(&mut self.known, &sections);
@@ -209,6 +211,7 @@ impl Page {
                 history_version: None,
                 past: Vec::new(),
                 marks: HashMap::new(),
+                made: Arc::default(),
                 libraries: Arc::default(),
                 searched: None,
             });
@@ -219,7 +222,7 @@ impl Page {
         if self.known.contains_key("cells")
             && shown.searched.as_ref().is_none_or(|searched| !notebook.has_cells_of(searched))
         {
-            if shown.libraries.is_empty() && cells::has_charts(&notebook) {
+            if shown.libraries.is_empty() && cells::have_scripts(&notebook) {
                 shown.libraries = self.guard.hub().charts().of(shown.notebook.path(), &notebook).await;
             }
             shown.searched = Some(notebook.clone());
@@ -229,6 +232,7 @@ impl Page {
         if version != shown.history_version {
             shown.past = self.session.history(&shown.notebook, None).await.unwrap_or_default();
             shown.marks = timeline::marks(&shown.past);
+            shown.made = timeline::made(&shown.past);
             shown.history_version = version;
         }
         Ok(Some(notebook))

@@ -1,8 +1,9 @@
 //! Every text of the page, from harmless to hostile: no text becomes markup.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::SystemTime;
 
+use futures_util::FutureExt as _;
 use html::Libraries;
 use html5ever::driver::ParseOpts;
 use html5ever::parse_document;
@@ -10,13 +11,15 @@ use html5ever::tendril::TendrilSink as _;
 use markup5ever_rcdom::{Handle, NodeData, RcDom};
 use notebook::{CellId, CellType, Json, MimeBundle, NewCell, Notebook, Output};
 use place::{FoundNotebooks, NotebookPath, RunId, RunState, SearchExtent};
-use questions::{OpenQuestion, Question};
+use questions::{Answer, OpenQuestion, OpenQuestions, Question};
 use workspace::{
-    Activity, Operation, OperationId, OperationKind, PastOperation, StaleJudgement, StaleState, UndoScope,
+    Activity, BlobId, CellState, Operation, OperationChange, OperationId, OperationKind, OutputsState,
+    PastOperation, StaleJudgement, StaleState, UndoScope,
 };
 
-use crate::cells::{Digests, Mark, Near, Viewed};
-use crate::hub::SeenAgent;
+use crate::actions::{check_prompt, reply};
+use crate::cells::{Digests, Mark, Near, Trust, Viewed};
+use crate::hub::{SeenAgent, Verification};
 use crate::machine::{SeenKernel, SeenRun, SeenSource};
 use crate::notices::Notices;
 use crate::parts::{Known, Section, updates};
@@ -147,6 +150,12 @@ fn notebook(source: &str) -> Notebook {
 }
 
 /// The cells of a notebook in which everything but the sources has this text.
+/// Trust in the outputs of a notebook as if runs had made them.
+fn trusting(notebook: &Notebook) -> Trust {
+    let made: HashSet<_> = notebook.cells().iter().map(workspace::outputs_digest).collect();
+    Trust { made: made.into(), ..Trust::default() }
+}
+
 fn bars(text: &str) -> Vec<(String, String)> {
     let notebook = notebook("x");
     let ids: Vec<_> = notebook.cells().iter().map(|cell| cell.id().clone()).collect();
@@ -157,7 +166,7 @@ fn bars(text: &str) -> Vec<(String, String)> {
         states: vec![Some(StaleJudgement { state: StaleState::Edited, evidence: text.to_owned() }), None],
         marks: &HashMap::from([(ids[0].clone(), mark)]),
         runs: HashMap::from([(&ids[0], &asking)]),
-        is_trusted: false,
+        trust: Trust::default(),
         libraries: &libraries,
         is_brief: false,
     };
@@ -183,7 +192,7 @@ fn no_name_becomes_markup_now() {
 fn no_name_becomes_markup_in_the_history() {
     assert_same_shape(|text| {
         rendered(&[
-            timeline::verified(Some((SystemTime::UNIX_EPOCH, text.to_owned()))),
+            timeline::verified(Some(Verification::Ended(SystemTime::UNIX_EPOCH, text.to_owned()))),
             timeline::section(&[past(1, text), past(2, text), past(3, text)]),
         ])
     });
@@ -202,7 +211,7 @@ fn no_code_of_a_run_without_a_cell_becomes_markup() {
         states: Vec::new(),
         marks: &marks,
         runs: HashMap::new(),
-        is_trusted: true,
+        trust: trusting(&notebook),
         libraries: &libraries,
         is_brief: false,
     };
@@ -226,7 +235,7 @@ fn no_cell_has_a_button_or_an_element_of_the_page() {
             states: vec![None, None],
             marks: &marks,
             runs: HashMap::new(),
-            is_trusted: true,
+            trust: trusting(&notebook),
             libraries: &libraries,
             is_brief: false,
         };
@@ -265,7 +274,7 @@ fn only_cells_that_are_near_are_rendered() {
         states: Vec::new(),
         marks: &marks,
         runs: HashMap::new(),
-        is_trusted: false,
+        trust: Trust::default(),
         libraries: &libraries,
         is_brief: false,
     };
@@ -295,7 +304,7 @@ fn a_running_cell_shows_what_its_run_has_printed_and_changes_with_it() {
             states: Vec::new(),
             marks: &marks,
             runs: HashMap::from([(&id, &running)]),
-            is_trusted: false,
+            trust: Trust::default(),
             libraries: &libraries,
             is_brief: false,
         };
@@ -319,40 +328,44 @@ fn a_running_cell_shows_what_its_run_has_printed_and_changes_with_it() {
     assert!(!sent("", 0, RunState::Done, false).contains("two"));
 }
 
-#[test]
-fn scripts_of_outputs_run_only_if_a_run_here_has_made_them() {
+/// A notebook whose first cell shows this HTML.
+fn showing(html: &str) -> Notebook {
     let mut notebook = notebook("x");
     let id = notebook.cells()[0].id().clone();
-    let data = Json::from_value(&serde_json::json!({ "text/html": "<script>1</script>" }));
-    let output = Output::Display(MimeBundle { data, metadata: Json::empty_object() });
-    let outputs: std::sync::Arc<[Output]> = vec![output].into();
+    let outputs = [displayed(html)].into();
+    notebook.apply(&notebook::Edit::SetOutputs { id, outputs, execution_count: Some(1) }).unwrap();
     notebook
-        .apply(&notebook::Edit::SetOutputs {
-            id: id.clone(),
-            outputs: outputs.clone(),
-            execution_count: None,
-        })
-        .unwrap();
+}
+
+fn displayed(html: &str) -> Output {
+    let data = Json::from_value(&serde_json::json!({ "text/html": html }));
+    Output::Display(MimeBundle { data, metadata: Json::empty_object() })
+}
+
+/// The cells of a notebook as one text.
+fn cells_of(notebook: &Notebook, trust: Trust, runs: HashMap<&CellId, &SeenRun>) -> String {
     let (marks, libraries) = (HashMap::new(), Libraries::default());
+    let (states, is_brief) = (Vec::new(), false);
+    let viewed = Viewed { notebook, states, marks: &marks, runs, trust, libraries: &libraries, is_brief };
+    rendered(&[cells::section(&viewed, &Near::Top, &mut Digests::default())])
+        .into_iter()
+        .map(|(_, html)| html)
+        .collect()
+}
+
+#[test]
+fn scripts_of_outputs_run_only_if_a_run_here_has_made_them() {
+    let notebook = showing("<script>1</script>");
+    let id = notebook.cells()[0].id();
     let skipped = RunState::Skipped { reason: place::SkipReason::Cancelled };
-    for (state, its_outputs, is_run) in [
+    for (state, outputs, is_run) in [
         (skipped, Some(Vec::new().into()), false),
         (RunState::Queued, None, false),
         (RunState::Done, None, false),
-        (RunState::Running, Some(outputs.clone()), true),
+        (RunState::Running, Some([displayed("<script>1</script>")].into()), true),
     ] {
-        let seen = SeenRun { outputs: its_outputs, is_recent: false, ..run("r1", state) };
-        let viewed = Viewed {
-            notebook: &notebook,
-            states: Vec::new(),
-            marks: &marks,
-            runs: HashMap::from([(&id, &seen)]),
-            is_trusted: false,
-            libraries: &libraries,
-            is_brief: false,
-        };
-        let parts = rendered(&[cells::section(&viewed, &Near::Top, &mut Digests::default())]);
-        let html: String = parts.into_iter().map(|(_, html)| html).collect();
+        let seen = SeenRun { outputs, is_recent: false, ..run("r1", state) };
+        let html = cells_of(&notebook, Trust::default(), HashMap::from([(id, &seen)]));
         assert_eq!(
             (html.contains("<iframe"), html.contains("data-do=\"trust\"")),
             (is_run, !is_run),
@@ -360,6 +373,98 @@ fn scripts_of_outputs_run_only_if_a_run_here_has_made_them() {
             seen.state
         );
     }
+}
+
+#[test]
+fn trust_is_for_the_outputs_that_were_recorded_or_seen() {
+    let (ours, replaced) = (showing("<script>1</script>"), showing("<script>2</script>"));
+    let outputs = Some(OutputsState {
+        digest: workspace::outputs_digest(&ours.cells()[0]),
+        execution_count: Some(1),
+        items: 1,
+        is_retained: false,
+    });
+    let after = CellState {
+        index: 0,
+        previous: None,
+        next: None,
+        revision: String::new(),
+        outputs,
+        content: BlobId::of(b"x"),
+    };
+    let change =
+        OperationChange { id: ours.cells()[0].id().clone(), before: None, after: Some(after), moved: false };
+    let recorded = |kind: OperationKind| PastOperation {
+        operation: Operation { kind, cells: vec![change.clone()], ..Operation::default() },
+        ..past(1, "a")
+    };
+    let by_run = [recorded(OperationKind::Change { runs: vec!["r1".into()] })];
+    let made = |past: &[PastOperation]| Trust { made: timeline::made(past), ..Trust::default() };
+    let accepted = Trust {
+        accepted: HashSet::from([workspace::outputs_digest(&ours.cells()[0]).as_str().to_owned()]),
+        ..Trust::default()
+    };
+    let shown = |notebook: &Notebook, trust: &Trust| {
+        let html = cells_of(notebook, trust.clone(), HashMap::new());
+        let has = |action: &str| html.contains(&format!("data-do=\"{action}\""));
+        (html.contains("<iframe"), has("trust"), has("distrust"))
+    };
+    assert_eq!(shown(&ours, &made(&by_run)), (true, false, false));
+    assert_eq!(shown(&replaced, &made(&by_run)), (false, true, false), "another program has replaced them");
+    assert_eq!(
+        shown(&ours, &made(&[recorded(OperationKind::EDIT)])),
+        (false, true, false),
+        "an edit runs nothing"
+    );
+    assert_eq!(shown(&ours, &accepted), (true, false, true));
+    assert_eq!(shown(&replaced, &accepted), (false, true, false), "the person has seen others");
+}
+
+#[tokio::test]
+async fn an_answer_is_for_the_question_that_was_seen() {
+    let questions = OpenQuestions::default();
+    let question = |text: &str| Question {
+        client: "c".to_owned(),
+        text: text.to_owned(),
+        asked_at: SystemTime::UNIX_EPOCH,
+        input: None,
+    };
+    let mut asking = Box::pin(questions.ask(question("Run this: rm -r x\u{200b}")));
+    assert!((&mut asking).now_or_never().is_none());
+    let [open] = questions.all().try_into().unwrap();
+    let html = rendered(&[now::questions(&[open])]).remove(0).1;
+    assert!(html.contains("rm -r x\\u{200b}</pre>"), "{html}");
+    assert!(html.contains("<button type=\"button\" disabled data-do=\"accept\""), "{html}");
+    let shown = html.split("data-shown=\"").nth(1).unwrap().split('"').next().unwrap();
+    let accept = |shown: &str| {
+        let seen = serde_json::from_value(serde_json::json!({ "question": 1, "shown": shown })).unwrap();
+        reply(&questions, &seen, Answer::Accepted)["said"].as_str().unwrap().to_owned()
+    };
+    let other = now::question_digest(&question("Read x"));
+    assert!(accept(&other).contains("is closed") && (&mut asking).now_or_never().is_none());
+    assert_eq!(accept(shown), "Accepted.");
+    assert_eq!(asking.await, Answer::Accepted);
+}
+
+#[test]
+fn a_line_is_for_the_prompt_that_was_seen() {
+    let id = RunId::from("r1");
+    let shown = now::prompt_digest(&id, "name? ", false);
+    let check = |state: RunState| check_prompt(&id, Some(&state), &shown).is_ok();
+    assert!(check(asks("name? ", false)) && check(RunState::Running));
+    assert!(!check(asks("name? ", true)) && !check(asks("password? ", false)));
+}
+
+#[test]
+fn a_run_that_the_kernel_has_not_started_waits_for_the_one_before() {
+    let states = |counts: [Option<u64>; 2]| {
+        let runs = counts.map(|execution_count| SeenRun { execution_count, ..run("r", RunState::Running) });
+        let mut kernel = kernel("k", runs.into());
+        kernel.queue();
+        kernel.runs.into_iter().map(|run| run.state).collect::<Vec<_>>()
+    };
+    assert_eq!(states([Some(1), None]), [RunState::Running, RunState::Queued]);
+    assert_eq!(states([None, None]), [RunState::Running, RunState::Running], "a kernel that answers nothing");
 }
 
 #[test]

@@ -1,15 +1,16 @@
 //! The history of a notebook as a time line, the newest first.
 
 use std::collections::{HashMap, HashSet};
-use std::time::SystemTime;
+use std::sync::Arc;
 
 use html::Fragment;
-use notebook::{CellId, one_line};
-use workspace::{Operation, OperationId, OperationKind, PERSON, PastOperation, summary};
+use notebook::{CellId, one_line, visible};
+use workspace::{BlobId, Operation, OperationId, OperationKind, PERSON, PastOperation, summary};
 
 use crate::cells::Mark;
+use crate::hub::Verification;
 use crate::parts::{Part, Section};
-use crate::words::{ago, millis};
+use crate::words::{ago, elapsed, millis};
 
 /// How many operations a page shows.
 const MAX_SHOWN: usize = 200;
@@ -26,15 +27,40 @@ pub(crate) fn section(past: &[PastOperation]) -> Section<'static> {
 }
 
 /// The section with the last verification.
-pub(crate) fn verified(verified: Option<(SystemTime, String)>) -> Section<'static> {
-    let part = |(at, verdict): (SystemTime, String)| {
+pub(crate) fn verified(verification: Option<Verification>) -> Section<'static> {
+    let part = |verification| {
         let mut html = Fragment::default();
-        html.raw("<div id=\"verdict\" class=\"v-verdict\"><p>Verified ");
-        ago(millis(at), &mut html);
-        html.raw("</p><pre tabindex=\"0\">").text(&verdict).raw("</pre></div>");
+        html.raw("<div id=\"verdict\" class=\"v-verdict\"><p>");
+        match verification {
+            Verification::Running { run, since, progress } => {
+                html.raw("Verifying: ").text(&progress).raw(", ");
+                elapsed(since, &mut html);
+                html.raw(" <button type=\"button\" data-do=\"interrupt\"")
+                    .attribute("data-run", run.as_str());
+                html.raw(">Interrupt</button></p>");
+            }
+            Verification::Ended(at, verdict) => {
+                html.raw("Verified ");
+                ago(millis(at), &mut html);
+                html.raw("</p>");
+                write_verdict(&verdict, &mut html);
+            }
+        }
+        html.raw("</div>");
         Part::new("verdict".to_owned(), html)
     };
-    Section { name: "verified", parts: verified.map(part).into_iter().collect() }
+    Section { name: "verified", parts: verification.map(part).into_iter().collect() }
+}
+
+/// A verdict, whose differences stand between fences.
+pub(crate) fn write_verdict(verdict: &str, html: &mut Fragment) {
+    for (index, part) in verdict.split("```").enumerate() {
+        match part.strip_prefix("diff\n").filter(|_| index % 2 == 1) {
+            Some(diff) => drop(html.append(html::difference(diff))),
+            None if part.trim().is_empty() => {}
+            None => drop(html.raw("<pre tabindex=\"0\">").text(&visible(part.trim())).raw("</pre>")),
+        }
+    }
 }
 
 fn entry(past: &PastOperation) -> Part<'static> {
@@ -95,6 +121,14 @@ fn author(operation: &Operation) -> String {
         "" => "an agent".to_owned(),
         agent => one_line(agent).into_owned(),
     }
+}
+
+/// The digests of the outputs that runs have written.
+pub(crate) fn made(past: &[PastOperation]) -> Arc<HashSet<BlobId>> {
+    let is_of_run = |kind: &OperationKind| matches!(kind, OperationKind::Change { runs } if !runs.is_empty());
+    let of_runs = past.iter().map(|past| &past.operation).filter(|operation| is_of_run(&operation.kind));
+    let written = of_runs.flat_map(|operation| &operation.cells).filter_map(|change| change.after.as_ref());
+    Arc::new(written.filter_map(|state| Some(state.outputs.as_ref()?.digest.clone())).collect())
 }
 
 /// The last change of each cell by somebody else than the person that is still in effect.

@@ -38,7 +38,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let Arguments { id, since, limit, notebook, .. } = arguments;
     let (session, opened) = (context.session, context.notebook(&notebook).await?);
     if let Some(id) = id.filter(|id| !id.trim().is_empty()) {
-        let (operation, diff) = session.operation_diff(&opened, operation_id(&id)?).await?;
+        let (operation, diff) = session.operation_diff(&opened, operation_id(&id)?, None).await?;
         let mut reply = context.reply();
         reply.note(&line(&operation));
         let diff = marked_difference(&diff);

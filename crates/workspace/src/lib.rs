@@ -20,8 +20,8 @@ pub use executed_later::executed_later;
 pub use kernel::widget_text;
 pub use limits::Limits;
 pub use operations::{
-    Activity, CellChange as OperationChange, Operation, OperationId, OperationKind, PERSON, RunAction, Since,
-    UndoScope, summary,
+    Activity, BlobId, CellChange as OperationChange, CellState, Operation, OperationId, OperationKind,
+    OutputsState, PERSON, RunAction, Since, UndoScope, outputs_digest, summary,
 };
 pub use places::{ConnectScope, Located};
 pub use session::{CopiedNotebook, CopyPreview, FilePreview, PastOperation, Session, UndoTarget, Undone};

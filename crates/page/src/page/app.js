@@ -4,8 +4,8 @@
   const dialog = byId("dialog"), sections = ["head", "cells", "history"];
   const digests = new Map();
   // What it asks for.
-  const asked = { cells: [], runs: [] };
-  let input = {}, tool = "", result = null, isList = false, isTrusted = false, isAsking = false, isOver = false, timer = null;
+  const asked = { cells: [], runs: [], trusted: [] };
+  let input = {}, tool = "", result = null, isList = false, isAsking = false, isOver = false, timer = null;
   // How long an answer may take before the result of the call is shown, in milliseconds.
   const PATIENCE = 3000;
   // What opened the dialog.
@@ -71,7 +71,7 @@
   }
 
   // With the key that shows that a view has sent it.
-  const act = (given) => call("view_act", { ...given, key: document.documentElement.dataset.key });
+  const send = (given) => call("view_act", { ...given, key: document.documentElement.dataset.key });
 
   // What the call is about.
 
@@ -108,7 +108,7 @@
     isAsking = true;
     // A host may not pass the question on.
     const silent = setTimeout(() => { if (result) showResult(); }, PATIENCE);
-    const had = result, sent = { ...asked, trusted: isTrusted, known: known() };
+    const had = result, sent = { ...asked, known: known() };
     let answer = {};
     try {
       answer = await call("view_fragment", sent);
@@ -157,7 +157,8 @@
     for (const part of result.content) {
       const made = document.createElement(part.type === "image" ? "img" : "pre");
       if (part.type === "image") Object.assign(made, { alt: "Output image", src: `data:${part.mimeType};base64,${part.data}` });
-      else made.textContent = part.text ?? "";
+      else made.textContent = (part.text ?? "").replace(/\x1b\[[0-9;]*m/g, "");
+      place.classList.toggle("cb-error", result.isError === true);
       place.append(made);
     }
   }
@@ -177,7 +178,7 @@
     ({ notebook: asked.notebook_name, operation: Number(operation), cell, since: !!sinceOperation });
   const actions = {
     interrupt: ({ run }) => ({ run }),
-    answer: ({ run }, form) => ({ run, line: form.querySelector("input").value }),
+    answer: ({ run, shown }, form) => ({ run, shown, line: form.querySelector("input").value }),
     difference: ({ operation, cell }) => ({ notebook: asked.notebook_name, operation: Number(operation), cell }),
     preview: ofOperation,
     undo: ofOperation,
@@ -185,13 +186,15 @@
 
   async function act(what, element) {
     if (what === "close") return show();
-    if (what === "trust") { isTrusted = true; return look(); }
+    const offered = [...byId("cells").querySelectorAll('[data-do="trust"]')].map((it) => it.dataset.shown);
+    if (what === "trust") { asked.trusted = [...asked.trusted, ...offered]; return look(); }
+    if (what === "distrust") { asked.trusted = []; return look(); }
     if (!actions[what]) return;
     const given = JSON.parse(JSON.stringify({ do: what, ...actions[what](element.dataset, element) }));
     const field = element.querySelector("input");
     if (field) field.value = "";
     try {
-      const answer = await act(given);
+      const answer = await send(given);
       show(answer.html);
       say(answer.said ?? "");
     } catch (error) {
@@ -200,15 +203,21 @@
     look();
   }
 
+  // A frame of a host goes nowhere itself.
+  function follow(href) {
+    const { site, path, part } = parts.target(href, asked.notebook_name ?? "");
+    const named = part && byId("cells").querySelector(`#${CSS.escape(part)}`);
+    if (site) request("ui/open-link", { url: site }).catch((error) => say(error.message));
+    else if (named) named.scrollIntoView();
+    else say(`This view shows one call. Open the live page for ${path || href}`);
+  }
+
   // Hosts forbid forms to be sent.
   document.addEventListener("click", (event) => {
-    const link = event.target.closest("a[href]");
+    const link = event.target.closest("a[href], area[href]");
     if (link) {
-      // A frame of a host goes nowhere itself.
       event.preventDefault();
-      if (link.getAttribute("href").startsWith("#")) byId(decodeURIComponent(link.hash.slice(1)))?.scrollIntoView();
-      else request("ui/open-link", { url: link.href }).catch((error) => say(error.message));
-      return;
+      return follow(link.getAttribute("href"));
     }
     const button = event.target.closest("button");
     if (!button) return;
@@ -225,8 +234,8 @@
 
   parts.serve((library) => ({
     key: library,
-    answer: () => act({ do: "library", notebook: asked.notebook_name, library }),
-  }), { isInline: true });
+    answer: () => send({ do: "library", notebook: asked.notebook_name, library }),
+  }), { isInline: true, follow });
 
   new ResizeObserver(() => {
     notify("ui/notifications/size-changed", { width: innerWidth, height: Math.ceil(document.body.getBoundingClientRect().height) });

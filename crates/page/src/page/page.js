@@ -100,6 +100,7 @@
       byId("problem").textContent = event.problem ?? "";
     }
     for (const update of event.updates ?? []) apply(update);
+    watchQuestions();
     for (const notice of event.notices ?? []) notify(notice);
     parts.tick();
   }
@@ -118,17 +119,27 @@
       else parts.morph(present, made);
       if (section === "cells") observe(byId(id));
     }
+    if (section === "cells") reveal();
     if (!order) return;
     for (const child of [...list.children]) {
-      if (!order.includes(child.id)) { digests.delete(child.id); child.remove(); }
+      if (order.includes(child.id) || child.matches(".v-closed")) continue;
+      digests.delete(child.id);
+      if (child.matches(".v-question")) close(child); else child.remove();
     }
-    order.forEach((id, index) => {
+    // New questions come last, below those that were closed.
+    if (section !== "questions") order.forEach((id, index) => {
       const child = byId(id);
       if (child && list.children[index] !== child) list.insertBefore(child, list.children[index] ?? null);
     });
-    if (section === "cells" && place.has("part")) {
-      byId(place.get("part"))?.scrollIntoView();
-      place.delete("part");
+  }
+
+  // Scrolls to what a link has named once that is there: first to its cell, then to the element in it.
+  function reveal() {
+    for (const name of ["part", "element"]) {
+      const named = place.has(name) && byId(place.get(name));
+      if (!named) continue;
+      named.scrollIntoView();
+      place.delete(name);
     }
   }
 
@@ -149,6 +160,41 @@
       frame.setAttribute("src", "view/frame");
     }
   }
+
+  // Questions. A click is for what was seen: a question takes none before it has stood still for a while, and none stands at once where
+  // another one stood.
+
+  const STILL = 700, CLOSED = 10000;
+  let stood = new WeakMap(), isWatching = false;
+
+  function settle() {
+    const open = document.querySelectorAll(".v-question"), now = performance.now();
+    for (const question of open) {
+      const { left, top, width, height } = question.getBoundingClientRect();
+      const shown = [left, top, width, height, question.textContent].join(" ");
+      if (stood.get(question)?.shown !== shown) stood.set(question, { shown, since: now });
+      const isStill = now - stood.get(question).since >= STILL;
+      for (const button of question.querySelectorAll("button")) button.disabled = !isStill || "busy" in button.dataset;
+    }
+    return open.length > 0;
+  }
+  function watchQuestions() {
+    if (isWatching) return;
+    const watch = () => {
+      isWatching = settle();
+      if (isWatching) requestAnimationFrame(watch);
+    };
+    watch();
+  }
+  function close(question) {
+    question.style.minHeight = `${question.offsetHeight}px`;
+    question.removeAttribute("id");
+    question.className = "v-closed v-none";
+    question.textContent = "This question is closed.";
+    setTimeout(() => question.remove(), CLOSED);
+  }
+  // Nobody has seen what came while the page was hidden.
+  document.addEventListener("visibilitychange", () => { stood = new WeakMap(); });
 
   // Which cells are near.
 
@@ -179,25 +225,36 @@
   // What the person does.
 
   async function act(action, button) {
-    if (button) button.disabled = true;
+    const isInDialog = dialog.contains(button);
+    if (button) { button.disabled = true; button.dataset.busy = ""; }
     try {
       const answer = await request("act", action);
       const result = await answer.json().catch(() => ({ error: answer.statusText }));
-      if (result.html) show(result.html); else if (dialog.open) dialog.close();
-      say(result.error ?? result.said ?? "");
+      const isHere = (action.notebook ?? notebook) === notebook;
+      if (result.html && isHere) show(result.html); else if (isInDialog) dialog.close();
+      say(result.error ?? result.said, action.notebook);
     } catch {
       say("Nothing was done: the page is not connected.");
     } finally {
-      if (button) button.disabled = false;
+      if (button) { button.disabled = false; delete button.dataset.busy; }
     }
   }
 
-  function say(text) { said.textContent = text; }
+  // Says what was done, for a while, and in which notebook: another one may be open by then.
+  let spoken = null;
+  function say(text, of) {
+    if (!text) return;
+    said.textContent = of ? `${of}: ${text}` : text;
+    clearTimeout(spoken);
+    spoken = setTimeout(() => { said.textContent = ""; }, 15000);
+  }
   function connection(text) { byId("connection").textContent = text; }
 
   function show(html) {
     dialog.innerHTML = html;
     if (!dialog.open) dialog.showModal();
+    // Enter does nothing that the person has not chosen.
+    dialog.querySelector('[data-do="close"]')?.focus();
   }
 
   const actions = {
@@ -205,28 +262,67 @@
     difference: (data) => ({ notebook, operation: Number(data.operation), cell: data.cell }),
     preview: (data) => ({ notebook, operation: Number(data.operation), cell: data.cell, since: !!data.sinceOperation }),
     undo: (data) => ({ notebook, operation: Number(data.operation), cell: data.cell, since: !!data.sinceOperation }),
-    trust: () => ({ notebook }),
-    accept: (data) => ({ question: Number(data.question) }),
-    decline: (data) => ({ question: Number(data.question) }),
+    trust: () => ({ notebook, shown: [...cells.querySelectorAll('[data-do="trust"]')].map((it) => it.dataset.shown) }),
+    distrust: () => ({ notebook }),
+    accept: ({ question, shown }) => ({ question: Number(question), shown }),
+    decline: ({ question, shown }) => ({ question: Number(question), shown }),
     "ask-verify": () => ({}),
     verify: () => ({ notebook }),
   };
 
+  // Links. Nothing of a notebook leads this page away: a part is scrolled to, a notebook opens here, a site in a tab of its own.
+
+  function followLink(href) {
+    const { site, path, part } = parts.target(href, notebook);
+    if (site) window.open(site, "_blank", "noopener");
+    else if (path === undefined) say(`${href} leads out of what this page shows.`);
+    else if (path === notebook) goTo(part);
+    else if (/\.ipynb$/i.test(path)) open(path, null, part);
+    else showFile(path);
+  }
+
+  // The server of a place has a route for its files; this page has none.
+  function showFile(path) {
+    const server = hasLogin ? new URL("..", location.href).href : root;
+    const escaped = path.split("/").map(encodeURIComponent).join("/");
+    if (server.startsWith("http")) window.open(`${server}files/${escaped}`, "_blank", "noopener");
+    else say(`${path} is a file, not a notebook: ${root}/${path}`);
+  }
+
+  async function goTo(part) {
+    if (!part) return;
+    const named = cells.querySelector(`#${CSS.escape(part)}`);
+    if (named) return named.scrollIntoView();
+    const of = notebook, sought = { do: "find", notebook, part: part.replace(/^content-/, "") };
+    const { error, part: cell, element } = await request("act", sought).then((answer) => answer.json()).catch(() => ({}));
+    if (of !== notebook) return;
+    say(error, of);
+    if (!cell) return;
+    place.set("part", cell);
+    place.set("element", element);
+    reveal();
+  }
+
+  for (const click of ["click", "auxclick"]) document.addEventListener(click, (event) => {
+    const link = event.target.closest("a[href], area[href]");
+    if (!link || link.target === "_blank") return;
+    event.preventDefault();
+    if (cells.contains(link)) followLink(link.getAttribute("href"));
+    else if (link.matches(".v-skip")) cells.scrollIntoView();
+    else if ((link.dataset.root ?? root) !== root) showElsewhere(link.dataset);
+    else open(link.dataset.notebook, link.dataset.part);
+  });
+
   document.addEventListener("click", (event) => {
-    const link = event.target.closest("a.v-open");
-    if (link && !cells.contains(link)) {
-      event.preventDefault();
-      if ((link.dataset.root ?? root) !== root) showElsewhere(link.dataset);
-      else open(link.dataset.notebook, link.dataset.part);
-      return;
-    }
     const button = event.target.closest("button[data-do]");
-    if (!button) return;
+    // What has moved since it was last looked at has not stood still.
+    settle();
+    if (!button || button.disabled) return;
     const what = button.dataset.do;
     if (what === "close") dialog.close();
     else if (what === "keys") show(byId("key-help").innerHTML);
     else if (actions[what]) {
-      if (what === "verify") { dialog.close(); say("Verifying: the code runs again in a fresh kernel."); }
+      if (what === "verify") { dialog.close(); say("Verifying: the code runs again in a fresh kernel.", notebook); }
       act({ do: what, ...actions[what](button.dataset) }, button);
     }
   });
@@ -235,13 +331,15 @@
     event.preventDefault();
     const form = event.target;
     if (form.dataset.do !== "answer") return;
-    act({ do: "answer", run: form.dataset.run, line: form.elements.line.value });
+    act({ do: "answer", run: form.dataset.run, shown: form.dataset.shown, line: form.elements.line.value });
     form.elements.line.value = "";
   });
 
-  function open(path, part) {
-    if (part) place.set("part", part);
-    if (path === notebook) { byId(part)?.scrollIntoView(); place.delete("part"); return; }
+  // Opens a notebook, at a cell or at a part of its text.
+  function open(path, cell, part) {
+    for (const name of ["part", "element"]) place.delete(name);
+    if (cell) place.set("part", cell);
+    if (path === notebook) return reveal();
     notebook = path;
     place.set("notebook", path);
     history.pushState(null, "", `#${new URLSearchParams({ ...(root && { root }), notebook })}`);
@@ -255,6 +353,7 @@
     page = null;
     stream?.abort("other notebook");
     byId("title").focus({ preventScroll: true });
+    goTo(part);
   }
 
   // What another program shows is another page.
@@ -313,6 +412,7 @@
       frame.dataset.filled = "true";
       frame.contentWindow.postMessage({ document: frame.dataset.document }, "*");
     },
+    follow: followLink,
   });
 
   byId("root").textContent = root.startsWith("tabs:") ? "Colab tabs" : root;

@@ -5,8 +5,10 @@ const parts = (() => {
   function morph(from, to) {
     if (from.isEqualNode(to)) return;
     if (from.nodeType !== to.nodeType || from.nodeName !== to.nodeName) return from.replaceWith(to);
-    // What it has drawn stays.
-    if (from.nodeName === "IFRAME") { if (shown(from) !== shown(to)) from.replaceWith(to); return; }
+    // What a frame has drawn stays, and what is shown because it could not.
+    if (from.nodeType === Node.ELEMENT_NODE && from.matches(".cb-live")) { if (shown(from) !== shown(to)) from.replaceWith(to); return; }
+    // What is typed is for the question that was seen.
+    if (from.nodeName === "FORM" && from.dataset.shown !== to.dataset.shown) return from.replaceWith(to);
     if (from.nodeType !== Node.ELEMENT_NODE) { from.data = to.data; return; }
     for (const { name } of [...from.attributes]) {
       // The person has opened it.
@@ -19,7 +21,24 @@ const parts = (() => {
     old.slice(made.length).forEach((child) => child.remove());
   }
 
-  function shown(frame) { return `${frame.dataset.library} ${frame.dataset.document ?? frame.getAttribute("srcdoc")}`; }
+  function shown(live) {
+    const frame = live.querySelector("iframe");
+    return frame && `${frame.dataset.library} ${frame.dataset.document ?? frame.getAttribute("srcdoc")}`;
+  }
+
+  // Where a link in a notebook leads: to a site, or to a path in the notebook's place and a part there; nowhere otherwise.
+  function target(href, notebook) {
+    const escaped = notebook.split("/").map(encodeURIComponent).join("/");
+    const [, fromRoot] = /^\/(?![/\\])(.*)/s.exec(href.trim()) ?? [];
+    try {
+      const url = new URL(fromRoot === undefined ? href : `/in/${fromRoot}`, `http://place.invalid/in/${escaped}`);
+      if (["http:", "https:", "mailto:"].includes(url.protocol) && url.host !== "place.invalid") return { site: url.href };
+      if (url.origin !== "http://place.invalid" || !url.pathname.startsWith("/in/")) return {};
+      return { path: decodeURIComponent(url.pathname.slice(4)), part: decodeURIComponent(url.hash.slice(1)) };
+    } catch {
+      return {};
+    }
+  }
 
   // Times. Only text that differs is written.
 
@@ -45,13 +64,16 @@ const parts = (() => {
   }
   setInterval(tick, 1000);
 
-  // Frames: each gets its library once, and its height. `ask` gets the scripts of a library, `filled` what the frame says before.
-  function serve(ask, { isInline = false, filled = () => {} } = {}) {
+  // Frames: each gets its library once, and its height. `ask` gets the scripts of a library, `filled` what the frame says before, and
+  // `follow` a link that the person has clicked in it.
+  function serve(ask, { isInline = false, filled = () => {}, follow = () => {} } = {}) {
     const libraries = new Map();
     addEventListener("message", (event) => {
       const frame = [...document.querySelectorAll("iframe.cb-frame")].find((it) => it.contentWindow === event.source);
       if (!frame || !event.data || typeof event.data !== "object") return;
       filled(frame, event.data);
+      if (typeof event.data.link === "string" && navigator.userActivation?.isActive) follow(event.data.link);
+      if (event.data.failed === true) frame.closest(".cb-live")?.classList.add("cb-failed");
       if (event.data.ready === true && !frame.dataset.ready) {
         frame.dataset.ready = "true";
         sources(frame.dataset.library).then((found) => frame.contentWindow?.postMessage({ sources: found, inline: isInline }, "*"));
@@ -69,6 +91,6 @@ const parts = (() => {
     }
   }
 
-  return { morph, tick, serve };
+  return { morph, tick, serve, target };
 })();
 

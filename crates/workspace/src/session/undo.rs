@@ -100,19 +100,23 @@ impl Session {
         self.recorder()?.ask(&identity(opened), operations::OperationLog::size).await
     }
 
-    /// What an operation changed, as a diff for each cell.
+    /// What an operation changed, as a diff for each cell, or for this one alone.
     pub async fn operation_diff(
         &self,
         opened: &OpenNotebook,
         id: OperationId,
+        only: Option<CellId>,
     ) -> Result<(Operation, String), Error> {
         let all = self.operations(opened).await?;
         let meant = all.iter().find(|operation| operation.id == id).cloned();
         // An insert with a run is recorded as two operations: the id of either shows all that the call did.
         let of_call =
             meant.map(|meant| by_call(&all).into_iter().find(|it| of_same_call(it, &meant)).unwrap_or(meant));
-        let operation = of_call;
-        let operation = operation.ok_or_else(|| unknown(&Since::Operation(id)))?;
+        let mut operation = of_call.ok_or_else(|| unknown(&Since::Operation(id)))?;
+        if let Some(only) = only {
+            operation.cells.retain(|change| change.id == only);
+            operation.metadata.clear();
+        }
         let question = move |log: &operations::OperationLog| {
             let diff = diff_of(&operation, &|id| log.content(id));
             (operation, diff)
