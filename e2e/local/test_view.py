@@ -163,7 +163,115 @@ async def test_outputs_from_elsewhere_run_after_a_click(browser: Browser, machin
         assert await page.locator("iframe").count() == 0
         await page.get_by_role("button", name="Trust this notebook").click()
         await expect(page.frame_locator("iframe").locator("#p")).to_have_text("ran")
+        # Trust is for what was seen, and can be taken back.
+        output["data"]["text/html"] = html.replace("ran", "ran again")
+        (machine.root / NOTEBOOK).write_text(json.dumps(v4.new_notebook(cells=cells)))
+        await expect(page.get_by_role("button", name="Trust this notebook")).to_be_visible()
+        assert await page.locator("iframe").count() == 0
+        await page.get_by_role("button", name="Trust this notebook").click()
+        await page.get_by_role("button", name="Stop trusting").click()
+        await expect(page.locator("iframe")).to_have_count(0)
         assert seen.bad == []
+
+
+async def test_outputs_of_a_command_run_and_those_of_another_program_do_not(browser: Browser, machine: Machine) -> None:
+    source = "from IPython.display import HTML\nHTML('<p id=p>waiting</p><script>p.textContent = \"ran\"</script>')"
+    machine.file.write_text(json.dumps(v4.new_notebook(cells=[v4.new_code_cell(source)])))
+    command, environment = [program(), "run", NOTEBOOK], machine.home.environment(machine.mark)
+    subprocess.run(command, env=environment, cwd=machine.root, check=True, capture_output=True)
+    async with view(machine, NOTEBOOK) as url:
+        page, seen = await opened(browser, url)
+        await expect(page.frame_locator("iframe").locator("#p")).to_have_text("ran")
+        machine.file.write_text(machine.file.read_text().replace("waiting", "from elsewhere"))
+        await expect(page.locator(".v-trust")).to_be_visible()
+        assert await page.locator("iframe").count() == 0 and seen.bad == []
+
+
+async def test_links_lead_where_they_say(browser: Browser, machine: Machine) -> None:
+    text = (
+        "[next](sub/b%20c.ipynb) [next part](sub/b%20c.ipynb#Far-below) [part](#far-below) [data](data.csv) [site](https://example.invalid/a) "
+        "[host](//example.invalid/b) [token](/view#token=x) [script](javascript:alert(1)) [up](../../x.ipynb)"
+    )
+    framed = v4.new_output("display_data", {"text/html": '<a href="#far-below">framed</a><script>1</script>'})
+    plain = v4.new_output("display_data", {"text/html": '<a href="sub/b c.ipynb">plain</a>'})
+    far = [v4.new_code_cell(f"{index}\n{index}") for index in range(60)] + [v4.new_markdown_cell("# Far below")]
+    first = [v4.new_markdown_cell(text), v4.new_code_cell("x", outputs=[framed, plain])]
+    machine.file.write_text(json.dumps(v4.new_notebook(cells=first + far)))
+    (machine.root / "sub").mkdir()
+    other = v4.new_notebook(cells=[v4.new_markdown_cell("[back](../kept.ipynb)"), *far])
+    (machine.root / "sub/b c.ipynb").write_text(json.dumps(other))
+    async with view(machine, NOTEBOOK) as url:
+        page, seen = await opened(browser, url)
+        title, said, heading = page.locator("#title"), page.locator("#said"), page.get_by_role("heading", name="Far below")
+        address = page.url
+
+        async def back() -> None:
+            await page.evaluate("scrollTo(0, 0)")
+            await expect(title).to_have_text(NOTEBOOK)
+            await expect(page.get_by_role("link", name="site")).to_be_in_viewport()
+
+        await page.locator(".cb-index").nth(1).click()
+        await page.get_by_role("link", name="part", exact=True).click()
+        await expect(heading).to_be_in_viewport()
+        await back()
+        await page.get_by_role("button", name="Trust this notebook").click()
+        await page.frame_locator("iframe").get_by_role("link", name="framed").click()
+        await expect(heading).to_be_in_viewport()
+        await back()
+        for name, expected in [("data", "data.csv is a file"), ("script", None), ("up", "leads out of"), ("token", "view is a file")]:
+            await page.get_by_text(name, exact=True).click()
+            if expected:
+                await expect(said).to_contain_text(expected)
+        assert page.url == address
+        for name in ("site", "host"):
+            async with page.context.expect_page() as opening:
+                await page.get_by_role("link", name=name, exact=True).click()
+            assert await (await opening.value).evaluate("opener") is None
+        seen.bad = [it for it in seen.bad if not it.startswith("popup")]
+        for name in ("next", "plain"):
+            await page.get_by_role("link", name=name, exact=True).click()
+            await expect(title).to_have_text("sub/b c.ipynb")
+            await page.go_back()
+            await back()
+        await page.get_by_role("link", name="next part").click()
+        await expect(title).to_have_text("sub/b c.ipynb")
+        await expect(heading).to_be_in_viewport()
+        assert seen.bad == []
+
+
+async def test_a_click_is_for_the_question_that_was_seen(browser: Browser, machine: Machine) -> None:
+    machine.options = ("--ask", "edit")
+    async with machine.server() as server, view(machine) as url:
+        page, seen = await opened(browser, url)
+        await server.call("use_notebook", notebook_name="n", notebook_path=NOTEBOOK, mode="create")
+        insert = {"cell_index": 0, "cell_type": "code"}
+        first = asyncio.create_task(server.call("insert_cell", **insert, cell_source="print('harmless')"))
+        accept = page.locator(".v-question").get_by_role("button", name="Accept")
+        await expect(accept).to_be_enabled()
+        before = await accept.bounding_box()
+        assert before
+        await page.evaluate("""() => new MutationObserver(() => {
+          const buttons = [...document.querySelectorAll(".v-question button")];
+          if (buttons.length) (window.states ??= []).push(buttons.every((it) => it.disabled));
+        }).observe(document.getElementById("questions"), { childList: true })""")
+        await page.locator(".v-question").get_by_role("button", name="Decline").click()
+        await first
+        second = asyncio.create_task(server.call("insert_cell", **insert, cell_source="print('harmful')"))
+        await expect(page.locator(".v-question")).to_contain_text("harmful")
+        assert (await page.evaluate("window.states"))[0]
+        await page.mouse.click(before["x"] + 5, before["y"] + 5)
+        after = await accept.bounding_box()
+        assert after and after["y"] >= before["y"] + before["height"], (before, after)
+        await expect(accept).to_be_enabled()
+        # What moves it starts the time again.
+        assert await page.evaluate("""() => {
+          document.getElementById("runs").style.paddingTop = "50px";
+          document.querySelector('.v-question [data-do="accept"]').click();
+          return document.querySelector('.v-question [data-do="accept"]').disabled;
+        }""")
+        assert not second.done() and "harmful" not in machine.file.read_text()
+        await accept.click()
+        assert "saved to disk" in await second and seen.bad == []
 
 
 async def test_attacks_do_nothing(browser: Browser, machine: Machine) -> None:
@@ -207,9 +315,23 @@ async def test_a_notebook_is_verified(browser: Browser, machine: Machine) -> Non
     async with working(machine, browser) as (server, page, seen):
         await server.call("insert_execute_code_cell", cell_index=0, cell_source="print(1)")
         await page.get_by_role("button", name="Verify…").click()
+        await expect(page.get_by_role("dialog").get_by_role("button", name="Cancel")).to_be_focused()
         await page.get_by_role("dialog").get_by_role("button", name="Verify").click()
         await expect(page.locator("#verified")).to_contain_text("identical")
-        assert seen.bad == []
+        # One that runs is seen, and interrupted; another notebook shows no word of it.
+        (machine.root / "other.ipynb").write_text(json.dumps(v4.new_notebook(cells=[v4.new_code_cell("2")])))
+        gate, waits = machine.gate()
+        await server.call("insert_cell", cell_index=1, cell_type="code", cell_source=waits)
+        await page.get_by_role("button", name="Verify…").click()
+        await page.get_by_role("dialog").get_by_role("button", name="Verify").click()
+        await expect(page.locator("#verified")).to_contain_text("Verifying: cell 2 of 2")
+        await page.reload()
+        await expect(page.locator("#verified")).to_contain_text("Verifying: cell 2 of 2")
+        await page.locator("#verified").get_by_role("button", name="Interrupt").click()
+        await expect(page.locator("#verified")).to_contain_text("was interrupted")
+        await page.locator("#notebooks").get_by_role("link", name="other.ipynb").click()
+        await expect(page.locator("#verified")).to_be_empty()
+        assert not gate.exists() and seen.bad == []
 
 
 async def test_a_client_that_cannot_ask_is_answered_on_the_page(browser: Browser, machine: Machine) -> None:
