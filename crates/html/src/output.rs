@@ -90,7 +90,9 @@ fn write_bundle(bundle: &MimeBundle, output: &Output, context: &Context<'_>, htm
 
 /// The form of an interactive output whose scripts do not run: its author's image, else its HTML, else a description.
 fn write_inert(interactive: &frame::Interactive, bundle: &MimeBundle, output: &Output, html: &mut Fragment) {
-    let has_other_form = bundle.text("text/plain").is_some() || !interactive.shows_nothing();
+    // Not the name of a Python object.
+    let has_plain = bundle.text("text/plain").is_some_and(|plain| !plain.starts_with('<'));
+    let has_other_form = has_plain || !interactive.shows_nothing();
     if write_image(bundle, html) || write_html(bundle, html) || !has_other_form {
         return;
     }

@@ -13,8 +13,18 @@ use serde_json::Value;
 const MAX_SCRIPT: u64 = 16 * 1024 * 1024;
 
 /// Where packages keep the scripts, in the order in which they run: each place has the names of its files, as `PREFIX*SUFFIX`.
-const PLACES: [(Library, &[&str]); 5] = [
+const PLACES: [(Library, &[&str]); 6] = [
     (Library::Plotly, &["plotly/package_data/plotly.min.js"]),
+    // What hvPlot and Panel draw needs Panel's script, too.
+    (
+        Library::Bokeh,
+        &[
+            "bokeh/server/static/js/bokeh.min.js",
+            "bokeh/server/static/js/bokeh-widgets.min.js",
+            "bokeh/server/static/js/bokeh-tables.min.js",
+            "panel/dist/panel.min.js",
+        ],
+    ),
     (
         Library::Bokeh,
         &[

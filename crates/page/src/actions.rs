@@ -39,6 +39,7 @@ pub(crate) enum Action {
         run: String,
         line: String,
         /// The digest of the prompt that the person saw.
+        #[serde(default)]
         shown: String,
     },
     /// What an operation changed, at all or in a cell.
