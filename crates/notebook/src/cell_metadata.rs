@@ -1,6 +1,6 @@
 //! The members of a cell's metadata that nbformat and front ends define.
 
-/// The member with the times of the run that made a cell's outputs, as JupyterLab writes them. It goes with the outputs: it is no
+/// The member with the times of the run that made a cell's outputs, as `JupyterLab` writes them. It goes with the outputs: it is no
 /// part of the content, and whoever replaces the outputs removes it.
 pub const RUN_TIMES: &str = "execution";
 

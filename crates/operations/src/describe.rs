@@ -97,7 +97,7 @@ pub fn diff_of(operation: &Operation, content: &dyn Fn(&BlobId) -> Option<Bytes>
     };
     for group in operation.cells.chunk_by(is_alike) {
         let [change, .., last] = group else {
-            group.iter().for_each(|change| text.push_str(&cell_difference(change, content)));
+            text.extend(group.iter().map(|change| cell_difference(change, content)));
             continue;
         };
         let (first, last, label) = (index_of(change), index_of(last), label(change));

@@ -418,7 +418,7 @@ impl Run {
         (area.captured().map(|(model, _)| model.to_owned()).collect(), !area.outputs().is_empty())
     }
 
-    /// When the kernel did what with it, as JupyterLab writes that into the metadata of its cell.
+    /// When the kernel did what with it, as `JupyterLab` writes that into the metadata of its cell.
     pub(crate) fn times(&self) -> Value {
         let progress = self.progress.lock();
         let (now, clock) = (Instant::now(), SystemTime::now());

@@ -56,18 +56,17 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
             Target::Run(run) => return interrupt(context, &run, "").await,
         },
     };
-    let mut pending = runner.pending(&*kernel).await;
-    pending.truncate(1);
-    let others = of_others(session, pending);
+    let (target, others) = current(session, &*kernel).await;
     permit_ending(context, &others, arguments.confirm).await?;
-    let pending = runner.pending(&*kernel).await.into_iter().next();
-    if !others.is_empty() && pending.as_ref().map(|now| &now.details.run) != Some(&others[0].details.run) {
-        return Ok("That run has ended; the kernel was not interrupted.".to_owned().into());
-    }
-    let who = if others.is_empty() { String::new() } else { named(session, &others).await };
-    match pending {
+    let who = named(session, &others).await;
+    match target {
         Some(PendingRun { run: Some(run), .. }) => interrupt(context, &run, &who).await,
-        Some(_) => {
+        Some(PendingRun { details, run: None }) => {
+            // The person may have taken a while.
+            let (now, _) = current(session, &*kernel).await;
+            if now.is_none_or(|now| now.details.run != details.run) {
+                return Ok(format!("Run {} has already ended; nothing was interrupted.", details.run).into());
+            }
             runner.interrupt(&*kernel).await?;
             Ok(format!("The kernel was interrupted while it ran {who}.").into())
         }
@@ -78,17 +77,21 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     }
 }
 
+/// The run that a kernel works on, and the same once more if another session has requested it.
+async fn current(session: &Session, kernel: &dyn Kernel) -> (Option<PendingRun>, Vec<PendingRun>) {
+    let target = session.workspace().runner().pending(kernel).await.into_iter().next();
+    let is_own =
+        target.as_ref().and_then(|target| target.run.as_ref()).is_some_and(|run| session.requested(run));
+    let others = target.clone().into_iter().filter(|_| !is_own).collect();
+    (target, others)
+}
+
 /// Interrupts a run; `who` describes one of others.
 async fn interrupt(context: &Context<'_>, run: &Arc<Run>, who: &str) -> Outcome {
     context.session.workspace().runner().interrupt_run(run).await?;
     let is_over = timeout(END_TIMEOUT, run.ended()).await.is_ok();
     let who = if who.is_empty() { String::new() } else { format!("That was {who}. ") };
     Ok(format!("{who}{}", said(run, is_over)).into())
-}
-
-fn of_others(session: &Session, pending: Vec<PendingRun>) -> Vec<PendingRun> {
-    let is_own = |pending: &PendingRun| pending.run.as_ref().is_some_and(|run| session.requested(run));
-    pending.into_iter().filter(|pending| !is_own(pending)).collect()
 }
 
 /// Fails unless runs of others may end: the person agrees, or the agent confirms where they cannot be asked.
@@ -136,9 +139,7 @@ async fn describe(asked: &mut Asked<'_>) -> Result<(), Error> {
         (None, None) => asked.notebook().await?.and_then(|(opened, _)| opened.kernel()),
     };
     let Some(kernel) = kernel else { return Ok(()) };
-    let mut pending = asked.session.workspace().runner().pending(&*kernel).await;
-    pending.truncate(1);
-    let others = of_others(asked.session, pending);
+    let (_, others) = current(asked.session, &*kernel).await;
     describe_ending(asked, &others).await;
     Ok(())
 }
@@ -180,8 +181,8 @@ async fn kernel_or_run(context: &Context<'_>, notebook: &NotebookArgument) -> Re
         return Ok(Target::Kernel(kernel));
     }
     let is_of_it = |run: &Arc<Run>| run.cell().is_some_and(|cell| cell.path == *opened.path());
-    let runs = context.session.workspace().journal().runs().into_iter().rev();
-    match runs.filter(|run| !run.state().is_over() && is_of_it(run)).next() {
+    let mut runs = context.session.workspace().journal().runs().into_iter().rev();
+    match runs.find(|run| !run.state().is_over() && is_of_it(run)) {
         Some(run) => Ok(Target::Run(run)),
         None => Err(Error::new(
             ErrorKind::NotFound,

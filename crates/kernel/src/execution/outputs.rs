@@ -23,15 +23,15 @@ pub struct OutputArea {
 impl OutputArea {
     /// Applies one event. Returns whether the outputs changed.
     pub fn apply(&mut self, event: Event) -> bool {
+        if self.is_captured(&event) {
+            if let Some(area) = self.capturing() {
+                area.apply(event);
+            }
+            return false;
+        }
         match event {
             Event::Captured(by) => {
                 self.captured_by = by;
-                false
-            }
-            event if self.is_captured(&event) => {
-                if let Some(area) = self.capturing() {
-                    area.apply(event);
-                }
                 false
             }
             Event::Output { output, display_id } => {
@@ -98,7 +98,7 @@ impl OutputArea {
     fn is_captured(&self, event: &Event) -> bool {
         let is_taken = match event {
             Event::Output { output, .. } => is_taken(output),
-            event => matches!(event, Event::ClearOutput { .. }),
+            _ => matches!(event, Event::ClearOutput { .. }),
         };
         self.captured_by.is_some() && is_taken
     }

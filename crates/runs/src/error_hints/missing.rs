@@ -61,14 +61,12 @@ pub(super) fn missing_path(kind: &str, value: &str) -> Option<String> {
         return None;
     }
     let line = value.lines().next().unwrap_or_default().trim();
-    let path = match quoted(line).into_iter().next() {
-        // As Python writes it.
-        Some(path) => path.replace("\\\\", "\\"),
-        None => {
-            let message = line.rsplit_once(": ").map_or(line, |(_, path)| path);
-            message.strip_suffix(" not found.").unwrap_or(message).to_owned()
-        }
+    let unquoted = || {
+        let message = line.rsplit_once(": ").map_or(line, |(_, path)| path);
+        message.strip_suffix(" not found.").unwrap_or(message).to_owned()
     };
+    // Between quotes as Python writes it.
+    let path = quoted(line).into_iter().next().map_or_else(unquoted, |path| path.replace("\\\\", "\\"));
     (!path.is_empty() && path.len() <= MAX_READ).then_some(path)
 }
 

@@ -8,6 +8,7 @@ use super::Runner;
 use crate::run::Run;
 
 /// A run that its kernel has not ended.
+#[derive(Clone)]
 pub struct PendingRun {
     pub details: RunDetails,
     /// `None` if another server has requested it.
