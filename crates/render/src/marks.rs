@@ -5,6 +5,8 @@
 mod openings;
 
 use std::borrow::Cow;
+use std::collections::HashSet;
+use std::sync::LazyLock;
 
 use notebook::{is_hidden, one_line, visible};
 
@@ -15,7 +17,8 @@ const MARK: &str = "│ ";
 const MAX_PREFIX: usize = 256;
 
 /// The words in brackets with which Cellbridge's lines start, in lower case.
-const LABELS: [&str; 32] = [
+const LABELS: [&str; 33] = [
+    "as in",
     "attachment",
     "widget",
     "stdout",
@@ -78,39 +81,9 @@ const WORDS: [&str; 24] = [
     "the kernel was restarted",
 ];
 
-/// Cellbridge's tools whose names no other code has: a line with such a call reads like its advice.
-const TOOLS: [&str; 30] = [
-    "add_packages",
-    "answer_input",
-    "clear_cell_output",
-    "connect_to_jupyter",
-    "copy_file",
-    "copy_notebook",
-    "delete_cell",
-    "edit_cell_source",
-    "edit_cells",
-    "execute_cell",
-    "execute_code",
-    "get_run",
-    "insert_cell",
-    "insert_execute_code_cell",
-    "inspect_variable",
-    "interrupt_kernel",
-    "list_files",
-    "list_kernels",
-    "list_notebooks",
-    "list_variables",
-    "move_cell",
-    "open_in_browser",
-    "overwrite_cell_source",
-    "read_cell",
-    "read_notebook",
-    "restart_notebook",
-    "run_cells",
-    "search_notebook",
-    "use_notebook",
-    "verify_notebook",
-];
+/// Cellbridge's tools whose names no other code has: a line with such a call reads like its advice. A test derives them from the list of
+/// tools.
+static TOOLS: LazyLock<HashSet<&str>> = LazyLock::new(|| include_str!("marks/tools.txt").lines().collect());
 
 /// `text` with the lines marked that start like ours.
 pub fn marked(text: &str) -> Cow<'_, str> {
@@ -202,7 +175,7 @@ fn names_call(line: &str) -> bool {
     line.match_indices('(').any(|(at, _)| {
         let name =
             line[..at].rsplit(|character: char| character != '_' && !character.is_ascii_alphanumeric());
-        name.into_iter().next().is_some_and(|name| TOOLS.binary_search(&name).is_ok())
+        name.into_iter().next().is_some_and(|name| TOOLS.contains(name))
     })
 }
 

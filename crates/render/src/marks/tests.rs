@@ -40,6 +40,8 @@ fn lines_like_ours_are_marked() {
         "\u{2800}[NOTICE] x",
         "\u{ff3b}\u{ff2e}\u{ff2f}TICE] x",
         "[widget: 100%]",
+        "[As in run r1: 30 lines]",
+        "Do it with stop_machine(name=\"a\")",
     ] {
         assert_eq!(marked(line), format!("│ {line}"));
         assert_eq!(marked(&format!("a\r\n{line}\nb")), format!("a\r\n│ {line}\nb"));

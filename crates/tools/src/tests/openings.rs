@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use render::marked;
 
 use super::messages::{filled, literals};
+use crate::list::TOOLS;
 
 /// Crates whose messages are in no reply: they are for people, for other programs or for logs.
 const OTHERS: [&str; 19] = [
@@ -59,17 +60,24 @@ const TERMS: [&str; 19] = [
 ];
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "whoever changes a message sets it")]
-fn the_list_of_beginnings_is_that_of_the_messages() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../render/src/marks/openings.txt");
-    let derived = openings().into_iter().map(|opening| opening + "\n").collect::<String>();
+fn the_lists_of_beginnings_and_tools_are_those_of_the_program() {
+    check_list("openings.txt", &openings());
+    // Other words are names in any code.
+    let names = TOOLS.iter().map(|tool| tool.name.to_owned()).filter(|name| name.contains('_'));
+    check_list("tools.txt", &names.collect());
+}
+
+#[expect(clippy::disallowed_methods, reason = "whoever changes a message or adds a tool sets it")]
+fn check_list(file: &str, lines: &BTreeSet<String>) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../render/src/marks").join(file);
+    let derived = lines.iter().map(|line| format!("{line}\n")).collect::<String>();
     if std::env::var_os(UPDATE).is_some() {
         std::fs::write(&path, &derived).unwrap();
     }
     let listed = std::fs::read_to_string(path).unwrap_or_default();
     assert!(
         listed == derived,
-        "messages have changed: run `{UPDATE}=1 cargo nextest run -p tools beginnings`, and look at the change"
+        "messages or tools have changed: run `{UPDATE}=1 cargo nextest run -p tools beginnings`, and look at the change"
     );
 }
 
