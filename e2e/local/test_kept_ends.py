@@ -185,6 +185,7 @@ async def test_a_ninth_kernel_ends_the_one_that_is_idle_longest(machine: Machine
     assert all("kernels are kept" not in answer for answer in answers[:7]), shown
     assert "8 kernels are kept, which" in answers[7] and "0.ipynb" in answers[7], shown
     assert "Stopped the idle kernel" in answers[8] and "0.ipynb" in answers[8], shown
+    assert answers[8].index("[COMPLETED in") < answers[8].index("Stopped the idle kernel"), "it is not about the cell"
     await until(lambda: len(machine.keepers) == 8, "its keeper has ended")
 
 

@@ -2,6 +2,7 @@
 
 use std::time::SystemTime;
 
+pub mod causes;
 pub mod cell_text;
 mod failed_install;
 pub mod leftovers;

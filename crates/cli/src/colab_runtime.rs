@@ -241,7 +241,7 @@ impl Machine {
             notes.push(NEW_KERNEL.to_owned());
         }
         self.kernel = kernel;
-        notes.extend(view.notes);
+        notes.extend(view.notices.into_iter().chain(view.notes));
         notes.extend(asked_for_input.then(|| NO_INPUT.to_owned()));
         let is_error = !matches!(view.state, RunState::Done | RunState::Error { .. } | RunState::Interrupted);
         notes.extend(is_error.then(|| format!("The code {}.", view.state.outcome())));

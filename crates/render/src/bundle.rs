@@ -172,7 +172,7 @@ fn embedded_image(address: &str) -> Option<ImageSource> {
 }
 
 /// Whether it is only the name of an object, such as `<Figure size 640x480 with 1 Axes>`.
-fn is_object_name(plain: &str) -> bool {
+pub(crate) fn is_object_name(plain: &str) -> bool {
     let plain = plain.trim();
     plain.is_empty() || plain.starts_with('<') && plain.ends_with('>') && !plain.contains('\n')
 }

@@ -18,6 +18,7 @@ mod offsets;
 mod output;
 mod page;
 mod reply;
+mod shown_outputs;
 mod source;
 mod svg;
 mod terminal;
@@ -33,7 +34,8 @@ pub use output::{full_length, full_text, full_text_in_pieces, last_line};
 pub(crate) use page::paged;
 pub use page::{page, paged_source};
 pub use reply::{Part, Priority, Reply};
-pub use terminal::{Colour, Style, StyledText, styled};
+pub use shown_outputs::{Digest, ShownOutputs};
+pub use terminal::{Colour, Style, StyledText, render as terminal_text, styled};
 
 fn size(bytes: usize) -> String {
     match bytes {

@@ -7,9 +7,12 @@ mod item;
 mod layout;
 mod sections;
 
+use std::sync::Arc;
+
 use notebook::{Cell, Output};
 
 use crate::budget::{Budget, Claim, shares};
+use crate::shown_outputs::ShownOutputs;
 use crate::{full_text, paged, source};
 use content::{Content, More};
 use item::Item;
@@ -50,6 +53,7 @@ pub struct Reply {
     more_sections: More,
     /// The most characters that a text added now can get.
     kept: usize,
+    earlier: Arc<ShownOutputs>,
 }
 
 impl Reply {
@@ -64,7 +68,14 @@ impl Reply {
             last: Vec::new(),
             more_sections: More::none(),
             kept: characters,
+            earlier: Arc::default(),
         }
+    }
+
+    /// Outputs that were shown before are named; those that this reply shows whole are remembered once it is closed.
+    #[must_use]
+    pub fn after(self, earlier: &Arc<ShownOutputs>) -> Self {
+        Self { earlier: earlier.clone(), ..self }
     }
 
     /// Adds text of the tool on lines of its own, which is never shortened.
@@ -117,9 +128,19 @@ impl Reply {
         outputs: &[Output],
         more: impl Fn(usize, usize) -> String + Send + Sync + 'static,
     ) {
+        self.outputs_of("", outputs, more);
+    }
+
+    /// The same at a place by which they are remembered, such as `run r3`. Those that were shown at another place are named by it.
+    pub fn outputs_of(
+        &mut self,
+        place: &str,
+        outputs: &[Output],
+        more: impl Fn(usize, usize) -> String + Send + Sync + 'static,
+    ) {
         let outputs = crate::merged(outputs);
-        let content =
-            Content::of_outputs(&outputs, self.budget, self.kept, &mut self.images, More::new(more));
+        let (more, earlier) = (More::new(more), (&*self.earlier, place));
+        let content = Content::of_outputs(&outputs, self.budget, self.kept, &mut self.images, more, earlier);
         self.open().content(content);
     }
 

@@ -162,7 +162,7 @@ fn is_control(byte: u8) -> bool {
 }
 
 /// `text` as a terminal would show it.
-pub(crate) fn render(text: &str) -> String {
+pub fn render(text: &str) -> String {
     render_pieces([text])
 }
 

@@ -122,6 +122,7 @@ impl Run {
             bytes: progress.area.size_bytes(),
             execution_count: progress.execution_count,
             notes: progress.notes.clone(),
+            notices: progress.notices.clone(),
             elapsed: progress.elapsed(self.requested_at),
             queued: progress.queued(self.requested_at),
             may_fail: progress.may_fail,
@@ -301,6 +302,12 @@ impl Run {
             progress.notes.push(note);
         }
         drop(progress);
+        self.changed();
+    }
+
+    /// Adds sentences about its kernel for agents.
+    pub(crate) fn add_notices(&self, notices: Vec<String>) {
+        self.progress.lock().notices.extend(notices);
         self.changed();
     }
 

@@ -26,6 +26,8 @@ pub struct RunView {
     pub execution_count: Option<u64>,
     /// What else an agent should know, a sentence each.
     pub notes: Vec<String>,
+    /// Sentences about its kernel, which are not about this run.
+    pub notices: Vec<String>,
     /// How long the kernel has worked on it, to the end or to now. A run with which it has not begun has waited so long.
     pub elapsed: Duration,
     /// How long it has waited for its kernel: for the start, for other runs, and for what others run there.
@@ -36,4 +38,11 @@ pub struct RunView {
     pub saved: Option<SaveStatus>,
     /// What it has changed in memory, once that is known.
     pub changes: Option<MemoryChanges>,
+}
+
+impl RunView {
+    /// Whether its outputs are where they belong.
+    pub fn is_stored(&self) -> bool {
+        self.saved.as_ref().is_none_or(|saved| *saved == SaveStatus::OnDisk)
+    }
 }

@@ -1,6 +1,6 @@
 //! `read_cell`: one cell with its outputs, or one output in full.
 
-use notebook::{Cell, CellId, Notebook};
+use notebook::{Cell, CellId, Notebook, one_line};
 use place::{Error, ErrorKind};
 use render::{Budget, Reply, merged, with_widget_texts, without_data_uris};
 use workspace::widget_text;
@@ -50,7 +50,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         let more = |offset| more_source(&calls, cell.id(), offset);
         return Ok(render::paged_source(&cell.source(), offset, budget.characters, &more).into());
     }
-    let mut reply = Reply::new(budget);
+    let mut reply = Reply::new(budget).after(context.session.shown_outputs());
     add_cell(&mut reply, &calls, index, cell);
     let metadata = cell.metadata();
     if metadata.as_str() != "{}" {
@@ -85,7 +85,9 @@ pub(super) fn add_outputs(reply: &mut Reply, calls: &NextCalls, notebook: &Noteb
     let outputs = cell.outputs();
     let (calls, id) = (calls.clone(), cell.id().clone());
     let (shown, images) = (with_widget_texts(&outputs, &text_of), calls.read_cell(&id, ", max_images=8"));
-    reply.outputs(&shown, move |output, offset| more(&calls, &id, output, offset));
+    reply.outputs_of(&format!("cell {}", one_line(&id)), &shown, move |output, offset| {
+        more(&calls, &id, output, offset)
+    });
     reply.attachments(cell, move || images.clone());
 }
 

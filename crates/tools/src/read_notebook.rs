@@ -13,6 +13,7 @@ use super::read_cell::{add_cell, add_outputs};
 use calls::arguments::choice::Choice;
 use calls::arguments::parameters::{BudgetArguments, NotebookArgument};
 use calls::prelude::*;
+use calls::replies::causes::{Causes, Failure};
 use calls::replies::cell_text::{
     banner, brief, brief_with_states, cell_states, ranges, state_line, undefined_lines, undefined_sentence,
 };
@@ -84,10 +85,16 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let selected = selection.cells(context.session, opened.path(), &notebook, &states)?;
     let count = notebook.cells().len();
     let budget = context.budget(&arguments.budget);
-    let mut reply = Reply::new(budget);
+    let mut reply = Reply::new(budget).after(context.session.shown_outputs());
     let of_these =
         if selection.is_all() { String::new() } else { format!(", {} of them selected", selected.len()) };
     reply.note(&format!("Notebook {} has {count} cells{of_these}.\n", one_line(opened.path())));
+    let failures = selected.iter().filter(|_| selection.is_of_errors());
+    let failures: Vec<_> =
+        failures.filter_map(|index| Failure::of_cell(*index, &notebook.cells()[*index])).collect();
+    let causes = Causes::of(&failures);
+    let selected: Vec<usize> = selected.into_iter().filter(|index| !causes.covers(*index)).collect();
+    selected.iter().flat_map(|index| causes.lines(*index)).for_each(|line| reply.note_last(&line));
     // Where nothing has run here, each code cell has never run, or elsewhere.
     let shows_states = states.has_runs() || selection.is_of_stale();
     let all_states = &states;

@@ -6,16 +6,16 @@ use std::time::Instant;
 use notebook::{Cell, Notebook, one_line};
 use place::{Error, RunState, SkipReason};
 use render::Reply;
-use runs::{MemoryChanges, OpenNotebook, Run};
+use runs::{MemoryChanges, OpenNotebook, Run, RunView};
 use workspace::Session;
 
-use super::execute_cell::place;
 use calls::arguments::choice::Choice;
 use calls::arguments::given::refused;
 use calls::arguments::parameters::{NotebookArgument, PreviewArgument};
 use calls::next_step::message;
 use calls::prelude::*;
 use calls::preview::Asked;
+use calls::replies::causes::{Causes, Failure};
 use calls::replies::cell_text::{cell_states, index_or_id, label, ranges};
 use calls::replies::run_report::{add_section, failed_line};
 use calls::waiting::WaitingArguments;
@@ -172,14 +172,14 @@ impl<'a> Series<'a> {
         let deadline = Instant::now() + waiting.timeout;
         let budget = context.budget(&arguments.budget);
         let is_tight = budget.characters < TIGHT;
-        let mut reply = Reply::new(budget);
+        let mut reply = Reply::new(budget).after(context.session.shown_outputs());
         for run in &self.runs {
             context.turn.started(run);
         }
         if !heading.is_empty() {
             reply.note(heading);
         }
-        let (mut is_failure, mut shown, mut rest, mut failed) = (false, 0, None, Vec::new());
+        let (mut is_failure, mut rest, mut failed, mut waits) = (false, None, Vec::new(), Vec::new());
         for (index, run) in self.cells.iter().copied().zip(&self.runs) {
             waiting.timeout = deadline.saturating_duration_since(Instant::now());
             let waited = waiting.wait(run, context).await;
@@ -189,26 +189,31 @@ impl<'a> Series<'a> {
                 is_failure = true;
                 break;
             }
-            let place = place(index, self.notebook, self.opened.path());
-            add_section(&mut reply, context.session, index, run, &place).await;
-            if let Err(error) = waited {
-                reply.note(&message(&error));
-                is_failure = true;
-            }
-            if run.has_failed() {
-                is_failure = true;
-                failed.push(index);
-            }
-            if is_tight
-                && run.has_failed()
-                && let Some(line) = failed_line(index, run)
-            {
-                reply.note_last(&line);
-            }
-            shown += 1;
+            is_failure |= run.has_failed() || waited.is_err();
+            failed.extend(run.has_failed().then_some(index));
+            waits.push(waited);
             if (run.has_failed() && self.stops_on_error) || !run.state().is_over() {
                 break;
             }
+        }
+        let shown = waits.len();
+        let mut notices = Vec::new();
+        let views =
+            || self.cells.iter().zip(&self.runs).take(shown).map(|(index, run)| (*index, run, run.view()));
+        let failures: Vec<_> =
+            views().filter_map(|(index, run, view)| Failure::of_run(index, run, &view)).collect();
+        let causes = Causes::of(&failures);
+        for ((index, run, view), waited) in views().zip(waits) {
+            add_section(&mut reply, context.session, index, run, &causes).await;
+            if let Err(error) = waited {
+                reply.note(&message(&error));
+            }
+            if let Some(line) = failed_line(index, run).filter(|_| is_tight && run.has_failed()) {
+                reply.note_last(&line);
+            }
+            notices.extend(
+                view.notices.into_iter().filter(|notice| !notices.contains(notice)).collect::<Vec<_>>(),
+            );
         }
         reply.end_sections();
         if let Some(cause) = rest {
@@ -221,6 +226,7 @@ impl<'a> Series<'a> {
             calls.read_notebook(&format!("start_index={index}, include_outputs=true"))
         });
         reply.note_last(&self.summary(shown, &failed));
+        notices.iter().for_each(|notice| reply.note_last(notice));
         // Of the last lines, the first ones give way.
         let changes = self.changes(shown).filter(|_| !(is_tight && is_failure));
         if let Some(line) = changes.and_then(|changes| changes.line()) {
@@ -249,6 +255,9 @@ impl<'a> Series<'a> {
         let skipped = self.runs[..shown].iter().filter(is_skipped).count();
         let ran = shown - skipped;
         let skipped = if skipped > 0 { format!(", {skipped} skipped") } else { String::new() };
+        let views: Vec<_> = self.runs[..shown].iter().map(|run| run.view()).collect();
+        let are_saved = views.iter().any(|view| view.saved.is_some()) && views.iter().all(RunView::is_stored);
+        let failed = &format!("{}{failed}", if are_saved { "; outputs saved to disk" } else { "" });
         let Some(next) = self.cells.get(shown) else {
             return format!("[{ran} cells run{skipped} in {path}{failed}]");
         };

@@ -10,6 +10,7 @@ use notebook::CellId;
 use operations::{PERSON, SessionLock};
 use parking_lot::{Mutex, MutexGuard};
 use place::{Error, ErrorKind, Kernel, Mode, NextStep, NotebookPath, Place, SessionId, nearest};
+use render::ShownOutputs;
 use runs::{Changes, EndsKernel, OpenNotebook, SessionOrder, Slots};
 
 use crate::places::Located;
@@ -39,6 +40,7 @@ pub struct Session {
     slots: Slots,
     run_order: SessionOrder,
     shown_paths: ShownPaths,
+    shown_outputs: Arc<ShownOutputs>,
     /// Tells its operations from those of other sessions.
     lock: Arc<SessionLock>,
     state: Mutex<SessionState>,
@@ -75,6 +77,7 @@ impl Session {
             slots,
             run_order: SessionOrder::default(),
             shown_paths: ShownPaths::default(),
+            shown_outputs: Arc::default(),
             lock: Arc::default(),
             state: Mutex::default(),
             histories: person::Histories::default(),
@@ -83,6 +86,11 @@ impl Session {
 
     pub fn id(&self) -> SessionId {
         self.id
+    }
+
+    /// The outputs and the advice that the agent was shown.
+    pub fn shown_outputs(&self) -> &Arc<ShownOutputs> {
+        &self.shown_outputs
     }
 
     /// What all sessions share.

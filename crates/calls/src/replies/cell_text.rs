@@ -145,7 +145,7 @@ pub fn surroundings(
     notebook: &Notebook,
     cells: RangeInclusive<usize>,
 ) -> String {
-    const EACH_SIDE: usize = 3;
+    const EACH_SIDE: usize = 1;
     let end = (cells.end() + EACH_SIDE + 1).min(notebook.cells().len());
     brief(session, opened, notebook, cells.start().saturating_sub(EACH_SIDE).min(end)..end)
 }
@@ -197,7 +197,7 @@ pub fn first_line(cell: &Cell) -> String {
     let hidden = count - 1;
     let mut line = shortened(&first, MAX_CHARACTERS);
     if hidden > 0 {
-        line.push_str(&format!("...({hidden} lines hidden)"));
+        line.push_str(&format!(" …+{hidden}"));
     }
     line
 }

@@ -1,15 +1,17 @@
 //! How a run is shown to agents.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use notebook::{Output, one_line};
-use place::{LossCause, RunState, SaveStatus, SkipReason};
-use render::{Budget, Priority, Reply, merged, without_data_uris};
+use place::{LossCause, RunState, SkipReason};
+use render::{Budget, Priority, Reply, merged, terminal_text, without_data_uris};
 use runs::{Run, RunView};
 use workspace::Session;
 
 use crate::answer::Answer;
 use crate::next_step::message;
+use crate::replies::causes::Causes;
 use crate::replies::cell_text::shortened;
 use crate::replies::seen_outputs::{NewPart, SeenOutputs};
 use crate::replies::{failed_install, missing_package};
@@ -49,7 +51,9 @@ async fn whole(
 ) -> Answer {
     let mut view = run.view();
     view.may_fail |= may_fail(session, run).await;
-    let mut reply = Reply::new(budget);
+    let mut reply = Reply::new(budget).after(session.shown_outputs());
+    // The heading says to which cell it belongs.
+    let place = if heading.is_empty() { place } else { "" };
     if !heading.is_empty() {
         reply.note(heading);
     }
@@ -58,8 +62,8 @@ async fn whole(
     }
     add_outputs(&mut reply, run, &view, since);
     let shown = if budget.characters < TIGHT { MAX_TIGHT_ERROR } else { MAX_ERROR };
-    for line in closing(session, run, &view, place, shown).await {
-        reply.note_last(&line);
+    for line in closing(session, run, &view, Scope::Alone(place), shown).await.iter().chain(&view.notices) {
+        reply.note_last(line);
     }
     let is_expected = view.may_fail && matches!(view.state, RunState::Error { .. });
     let is_failure = view.state.is_failure() && !is_expected;
@@ -88,11 +92,14 @@ pub fn failed_line(index: usize, run: &Run) -> Option<String> {
     Some(format!("[ERROR {}] cell {index}, run {}", shortened(&error, MAX_SHOWN), run.id()))
 }
 
-/// Adds the run of a cell to a reply about several.
-pub async fn add_section(reply: &mut Reply, session: &Session, index: usize, run: &Run, place: &str) {
-    let view = run.view();
-    let is_saved = view.saved.as_ref().is_none_or(|saved| *saved == SaveStatus::OnDisk);
-    let is_quiet = view.outputs.is_empty() && view.notes.is_empty() && is_saved;
+/// Adds the run of a cell to a reply about several, which says itself where they are, that their outputs are stored, and what concerns
+/// the kernel.
+pub async fn add_section(reply: &mut Reply, session: &Session, index: usize, run: &Run, causes: &Causes) {
+    let mut view = run.view();
+    if causes.covers(index) {
+        return;
+    }
+    let is_quiet = view.outputs.is_empty() && view.notes.is_empty() && view.is_stored();
     match view.state {
         RunState::Done if is_quiet => return reply.quiet(index, "no output"),
         RunState::Skipped { reason: SkipReason::Tag } => {
@@ -104,8 +111,11 @@ pub async fn add_section(reply: &mut Reply, session: &Session, index: usize, run
     reply.section(index, priority);
     reply.note(&format!("=====Cell {index}====="));
     add_outputs(reply, run, &view, None);
-    for line in closing(session, run, &view, place, MAX_ERROR).await {
-        reply.note(&line);
+    // It has waited for those before it.
+    view.queued = Duration::ZERO;
+    let lines = closing(session, run, &view, Scope::Series, MAX_ERROR).await;
+    for line in lines.iter().chain(&causes.lines(index)) {
+        reply.note(line);
     }
 }
 
@@ -114,8 +124,9 @@ fn add_outputs(reply: &mut Reply, run: &Run, view: &RunView, since: Option<SeenO
     let outputs = merged(&view.outputs);
     let Some(since) = since else {
         let id = run.id().clone();
-        let shown = without_said_error(&outputs);
-        return reply.outputs(shown, move |output, offset| more(&id, output, offset));
+        let shown = without_said_error(&outputs, &view.state);
+        return reply
+            .outputs_of(&format!("run {id}"), &shown, move |output, offset| more(&id, output, offset));
     };
     let new = since.new_in(&outputs);
     if new.is_empty() {
@@ -129,24 +140,47 @@ fn add_outputs(reply: &mut Reply, run: &Run, view: &RunView, since: Option<SeenO
     }
 }
 
-/// The outputs without a final error that only repeats the last line of the reply, such as that of `%nosuchmagic`.
-fn without_said_error(outputs: &[Output]) -> &[Output] {
-    match outputs.split_last() {
-        Some((Output::Error { name, value, traceback }, others)) => {
-            let said = format!("{name}: {value}");
-            let is_said = |line: &String| line.trim().is_empty() || line.trim() == said;
-            let is_short = said.len() < MAX_ERROR && !said.contains('\n');
-            if is_short && traceback.iter().all(is_said) { others } else { outputs }
-        }
-        _ => outputs,
+/// The outputs without what the last line of the reply repeats: the name and message of a final error, which may be all of it, as for
+/// `%nosuchmagic`, and an interrupt.
+fn without_said_error<'o>(outputs: &'o [Output], state: &RunState) -> Cow<'o, [Output]> {
+    let Some((Output::Error { name, value, traceback }, others)) = outputs.split_last() else {
+        return outputs.into();
+    };
+    let said = format!("{name}: {value}");
+    if said.len() >= MAX_ERROR || said.contains('\n') {
+        return outputs.into();
     }
+    let is_new = |entry: &&String| !entry.trim().is_empty() && terminal_text(entry).trim() != said;
+    let traceback: Vec<String> = traceback.iter().filter(is_new).cloned().collect();
+    if traceback.is_empty() || *state == RunState::Interrupted {
+        return others.into();
+    }
+    let error = Output::Error { name: name.clone(), value: value.clone(), traceback };
+    others.iter().cloned().chain([error]).collect::<Vec<_>>().into()
+}
+
+/// Where the lines about a run stand.
+enum Scope<'p> {
+    /// At the end of a reply about it alone, with what they say about its cell.
+    Alone(&'p str),
+    /// In a reply about several.
+    Series,
 }
 
 /// The lines after the outputs: notes, what is lacking, and the state with the next call to make.
-async fn closing(session: &Session, run: &Run, view: &RunView, place: &str, max_error: usize) -> Vec<String> {
+async fn closing(session: &Session, run: &Run, view: &RunView, scope: Scope<'_>, max_error: usize) -> Vec<String> {
+    let (place, is_stored_elsewhere) = match scope {
+        Scope::Alone(place) => (place.to_owned(), false),
+        // The summary says that outputs are stored.
+        Scope::Series => {
+            let id = run.cell().map(|cell| format!(" · id {}", one_line(&cell.id))).unwrap_or_default();
+            (id, view.is_stored())
+        }
+    };
     let mut lines = view.notes.clone();
-    lines.extend(missing_package::line(session, run, &view.state).await);
-    lines.extend(failed_install::line(run, view).map(str::to_owned));
+    let is_first = |advice: &String| session.shown_outputs().is_first(advice);
+    lines.extend(missing_package::line(session, run, &view.state).await.filter(is_first));
+    lines.extend(failed_install::line(run, view).map(str::to_owned).filter(is_first));
     if view.state == RunState::Queued {
         lines.extend(session.reason_to_wait(run).await);
     }
@@ -158,9 +192,9 @@ async fn closing(session: &Session, run: &Run, view: &RunView, place: &str, max_
         let clear = format!("clear_cell_output(cell_id=\"{}\")", one_line(&cell.id));
         lines.push(format!("The outputs take {size} MB in the notebook's file: {clear} removes them."));
     }
-    let stop = stop(run);
-    let mut end = end_line(run.id(), view, place, &stop, max_error);
-    if let Some(saved) = view.saved.as_ref().filter(|_| view.state.is_over()) {
+    let stop = if view.state.is_over() { String::new() } else { stop(session, run) };
+    let mut end = end_line(run.id(), view, &place, &stop, max_error);
+    if let Some(saved) = view.saved.as_ref().filter(|_| view.state.is_over() && !is_stored_elsewhere) {
         end.push_str(&format!(" · outputs {saved}"));
     }
     lines.push(end);
@@ -174,11 +208,12 @@ pub fn place_of(run: &Run) -> String {
         .unwrap_or_default()
 }
 
-/// How the run can be stopped, if it has not ended.
-fn stop(run: &Run) -> String {
+/// The way to stop a run that has not ended, unless the agent was told.
+fn stop(session: &Session, run: &Run) -> String {
     match run.kernel().map(|kernel| kernel.check_interruptible()) {
-        Some(Err(error)) => message(&error),
-        _ => format!("interrupt_kernel(run_id=\"{}\") stops it.", run.id()),
+        Some(Err(error)) => format!(" {}", message(&error)),
+        _ if !session.shown_outputs().is_first("interrupt_kernel") => String::new(),
+        _ => format!(" interrupt_kernel(run_id=\"{}\") stops it.", run.id()),
     }
 }
 
@@ -196,15 +231,14 @@ fn end_line(id: &str, view: &RunView, place: &str, stop: &str, max_error: usize)
             let doing = if *state == RunState::Queued { "QUEUED" } else { "STILL RUNNING" };
             format!(
                 "[{doing} after {seconds:.1}s{queued}] {label}. It continues: get_run(run_id=\"{id}\", wait_seconds=45{since}) \
-                 waits for more. {stop}"
+                 waits for more.{stop}"
             )
         }
         RunState::WaitingForInput { prompt, is_password } => {
             let secret = if *is_password { " (a secret: ask the person)" } else { "" };
             let prompt = shortened(&without_data_uris(prompt), max_error);
             format!(
-                "[WAITING FOR INPUT: {prompt:?}{secret}] {label}. answer_input(run_id=\"{id}\", value=…) answers. \
-                 {stop}"
+                "[WAITING FOR INPUT: {prompt:?}{secret}] {label}. answer_input(run_id=\"{id}\", value=…) answers.{stop}"
             )
         }
         RunState::Done => format!("[COMPLETED in {seconds:.2}s{queued}] {label}"),
@@ -258,6 +292,7 @@ mod tests {
             outputs: Arc::from([]),
             execution_count: None,
             notes: Vec::new(),
+            notices: Vec::new(),
             elapsed: Duration::from_millis(10),
             queued: Duration::from_millis(2040),
             may_fail: false,
@@ -273,8 +308,14 @@ mod tests {
             let traceback = lines.iter().map(ToString::to_string).collect();
             [Output::Error { name: "UsageError".into(), value: "no %x".into(), traceback }]
         };
-        assert_eq!(without_said_error(&error(&["UsageError: no %x\n"])).len(), 0);
-        assert_eq!(without_said_error(&error(&["Traceback", "UsageError: no %x"])).len(), 1);
+        let shown = |lines: &[&str], state: &RunState| {
+            let outputs = without_said_error(&error(lines), state).into_owned();
+            outputs.iter().map(render::full_text).collect::<Vec<_>>()
+        };
+        assert_eq!(shown(&["UsageError: no %x\n"], &RunState::Done), [""; 0]);
+        let whole = ["UsageError  Traceback", "Cell In[1], line 1", "\u{1b}[31mUsageError\u{1b}[0m: no %x"];
+        assert_eq!(shown(&whole, &RunState::Done), ["UsageError  Traceback\nCell In[1], line 1"]);
+        assert_eq!(shown(&whole, &RunState::Interrupted), [""; 0], "an interrupt that was asked for");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use notebook::Output;
-use render::{full_text, full_text_in_pieces};
+use render::{Digest, full_text, full_text_in_pieces};
 
 use crate::arguments::given::refused;
 use place::Error;
@@ -103,25 +103,25 @@ fn add(parts: &mut Vec<NewPart>, index: usize, outputs: impl IntoIterator<Item =
 
 impl Seen {
     fn of(output: &Output) -> Self {
-        let (mut seen, mut hash) = (Self::default(), Hash::default());
+        let (mut seen, mut hash) = (Self::default(), Digest::default());
         if let Output::Stream { .. } = output {
             full_text_in_pieces(output, |piece| {
                 let mut rest = piece;
                 while let Some(end) = rest.find('\n') {
-                    hash.add(&rest[..end]);
+                    hash.add(rest[..end].as_bytes());
                     seen.characters += rest[..end].chars().count();
-                    (seen.settled, seen.settled_hash) = (seen.characters, hash.short());
-                    hash.add("\n");
+                    (seen.settled, seen.settled_hash) = (seen.characters, short(hash));
+                    hash.add(b"\n");
                     seen.characters += 1;
                     rest = &rest[end + 1..];
                 }
-                hash.add(rest);
+                hash.add(rest.as_bytes());
                 seen.characters += rest.chars().count();
             });
         } else {
-            hash.add_output(output);
+            add_output(&mut hash, output);
         }
-        seen.hash = hash.short();
+        seen.hash = short(hash);
         seen
     }
 
@@ -134,7 +134,9 @@ impl Seen {
         let text = full_text(output);
         let after = |characters: usize, hash: u32| {
             let end = text.char_indices().nth(characters).map_or(text.len(), |(end, _)| end);
-            (Hash::of(&text[..end]) == hash).then_some((&text[end..], characters))
+            let mut start = Digest::default();
+            start.add(text[..end].as_bytes());
+            (short(start) == hash).then_some((&text[end..], characters))
         };
         let all_seen = after(self.characters, self.hash);
         let settled = || after(self.settled, self.settled_hash).filter(|_| self.settled > 0);
@@ -150,53 +152,29 @@ impl Seen {
 }
 
 fn hash_of(outputs: &[Output]) -> u16 {
-    let mut hash = Hash::default();
+    let mut hash = Digest::default();
     for output in outputs {
-        hash.add_output(output);
+        add_output(&mut hash, output);
     }
     let [.., high, low] = hash.0.to_be_bytes();
     u16::from_be_bytes([high, low])
 }
 
-/// The FNV-1a hash of a text, whichever pieces it comes in, for versions of one text and not against an attacker.
-#[derive(Debug)]
-struct Hash(u64);
-
-impl Default for Hash {
-    fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
+/// Adds all that a person may see of an output: also a picture, of which the text says only the size.
+fn add_output(hash: &mut Digest, output: &Output) {
+    match output {
+        Output::Display(bundle) | Output::Result { bundle, .. } => {
+            hash.add(bundle.data.as_str().as_bytes());
+            hash.add(bundle.metadata.as_str().as_bytes());
+        }
+        _ => full_text_in_pieces(output, |piece| hash.add(piece.as_bytes())),
     }
+    hash.add(b"\0");
 }
 
-impl Hash {
-    fn of(text: &str) -> u32 {
-        let mut hash = Self::default();
-        hash.add(text);
-        hash.short()
-    }
-
-    fn add(&mut self, text: &str) {
-        for byte in text.bytes() {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
-    }
-
-    /// Adds all that a person may see of an output: also a picture, of which the text says only the size.
-    fn add_output(&mut self, output: &Output) {
-        match output {
-            Output::Display(bundle) | Output::Result { bundle, .. } => {
-                self.add(bundle.data.as_str());
-                self.add(bundle.metadata.as_str());
-            }
-            _ => full_text_in_pieces(output, |piece| self.add(piece)),
-        }
-        self.add("\0");
-    }
-
-    fn short(&self) -> u32 {
-        let [.., a, b, c, d] = self.0.to_be_bytes();
-        u32::from_be_bytes([a, b, c, d])
-    }
+fn short(hash: Digest) -> u32 {
+    let [.., a, b, c, d] = hash.0.to_be_bytes();
+    u32::from_be_bytes([a, b, c, d])
 }
 
 impl fmt::Display for SeenOutputs {

@@ -45,7 +45,7 @@ impl Log {
         if let RunState::Skipped { reason } = &view.state {
             self.say(&renumbered(&reason.to_string()));
         }
-        view.notes.iter().for_each(|note| self.say(&renumbered(note)));
+        view.notices.iter().chain(&view.notes).for_each(|note| self.say(&renumbered(note)));
         for output in view.outputs.iter().filter(|output| matches!(output, Output::Error { .. })) {
             self.say(&render::full_text(output));
         }

@@ -6,6 +6,7 @@ use notebook::{Json, MimeBundle, Output};
 
 use super::item::Item;
 use crate::budget::Budget;
+use crate::shown_outputs::ShownOutputs;
 
 /// The fewest characters for an output; if they do not suffice for all, outputs in the middle are left out.
 pub(super) const MIN_OUTPUT: usize = 60;
@@ -44,6 +45,8 @@ pub(super) struct Content {
     /// The outputs that were not read: their number and the index of the first.
     skipped: (usize, usize),
     more: More,
+    /// What it is remembered by, such as `run r3`; empty if it is not.
+    pub(super) place: String,
     /// Something that is not shown although the text is whole: an image, or a long URI. Its output and the character.
     missing: Option<(usize, usize)>,
 }
@@ -58,12 +61,12 @@ impl Content {
     /// `missing` is the first character that is shown in another form.
     pub(super) fn of_text(item: Item, missing: Option<usize>, more: More) -> Self {
         let missing = missing.map(|offset| (0, offset));
-        Self { items: vec![(0, item)], skipped: (0, 0), more, missing }
+        Self { items: vec![(0, item)], missing, ..Self::empty(more) }
     }
 
     /// Reads the files that are attached to a cell.
     pub(super) fn of_attachments(attachments: &Json, kept: usize, images: &mut usize, more: More) -> Self {
-        let mut content = Self { items: Vec::new(), skipped: (0, 0), more, missing: None };
+        let mut content = Self::empty(more);
         for (index, (name, data)) in attachments.members().enumerate().take(MAX_ATTACHMENTS) {
             let bundle = MimeBundle { data, metadata: Json::empty_object() };
             let item = Item::attachment(&name, &bundle, kept, *images, &|| content.more.call(index, 0));
@@ -74,9 +77,13 @@ impl Content {
 
     /// The images of an output whose text is shown otherwise.
     pub(super) fn of_images(output: &Output, images: &mut usize) -> Self {
-        let mut content = Self { items: Vec::new(), skipped: (0, 0), more: More::none(), missing: None };
+        let mut content = Self::empty(More::none());
         content.push(0, Item::images_of(output, *images), images);
         content
+    }
+
+    fn empty(more: More) -> Self {
+        Self { items: Vec::new(), skipped: (0, 0), more, place: String::new(), missing: None }
     }
 
     fn push(&mut self, index: usize, item: Item, images: &mut usize) {
@@ -100,15 +107,22 @@ impl Content {
         kept: usize,
         images: &mut usize,
         more: More,
+        (earlier, place): (&ShownOutputs, &str),
     ) -> Self {
         let is_single = outputs.len() == 1;
         let (head, tail) = ends(outputs.len(), kept);
-        let mut content = Self { items: Vec::new(), skipped: (tail - head, head), more, missing: None };
+        let mut content = Self { skipped: (tail - head, head), place: place.to_owned(), ..Self::empty(more) };
         for (index, output) in outputs.iter().enumerate().filter(|(index, _)| *index < head || *index >= tail)
         {
             let more = || content.more.call(index, 0);
             let mut item = Item::new(output, is_single, kept, *images, &more);
             item.limit_stream(budget);
+            if !place.is_empty()
+                && item.is_worth_naming()
+                && let Some(place) = earlier.elsewhere(item.digest, place)
+            {
+                item = item.named(&place);
+            }
             content.push(index, item, images);
         }
         content

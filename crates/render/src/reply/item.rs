@@ -1,18 +1,22 @@
 //! One output, or text of the tool, as a part of a reply.
 
-use notebook::{MimeBundle, Output, one_line, truncate};
+use notebook::{Json, MimeBundle, Output, one_line, truncate};
 
 use crate::budget::Budget;
-use crate::bundle::{self, Rendered};
+use crate::bundle::{self, Rendered, is_object_name};
 use crate::chars::first_chars;
 use crate::excerpt::{Excerpt, Focus, excerpt};
 use crate::image::{self, ImageSource};
 use crate::marks::marked;
+use crate::shown_outputs::Digest;
 use crate::text_ends::TextEnds;
 use crate::{full_text, output, traceback};
 
 /// The most characters of an error's headline that are repeated above a shortened traceback.
 const MAX_HEADLINE: usize = 300;
+/// A shorter text is sent again, in characters, and smaller images, in bytes.
+const MIN_NAMED: usize = 100;
+const MIN_NAMED_IMAGES: usize = 1000;
 /// The share of a stream, to which those of others relate.
 const STREAM_WEIGHT: usize = 1;
 /// The share of a line that must be whole to mean something.
@@ -26,6 +30,8 @@ pub(super) struct Item {
     /// A line that names the kind of output, where it is not obvious.
     label: &'static str,
     text: TextEnds,
+    /// Of the whole text and of the images.
+    pub(super) digest: Digest,
     focus: Focus,
     /// Its share of the reply relative to a stream.
     pub(super) weight: usize,
@@ -46,6 +52,7 @@ impl Item {
             stream: None,
             label: "",
             text: TextEnds::of(text, kept),
+            digest: Digest::default(),
             focus: Focus::Both,
             weight: 3,
             headline: None,
@@ -105,7 +112,7 @@ impl Item {
                     _ => "[stream]",
                 };
                 item.stream = Some(item.label);
-                output::stream_text(text, |piece| item.text.push(piece));
+                output::stream_text(text, |piece| item.push(piece));
             }
             Output::Display(bundle) => {
                 item.label = "[display]";
@@ -120,9 +127,18 @@ impl Item {
                 item.weight = 4;
                 item.focus = Focus::End;
                 item.headline = Some(marked(&traceback::headline(name, value)).into_owned());
-                item.text.push(&full_text(output));
+                let text = full_text(output);
+                item.text.push(&text);
+                // The same error has another number in each run, and its last line may be told elsewhere.
+                let headline = traceback::headline(name, value);
+                text.lines()
+                    .filter(|line| **line != *headline)
+                    .flat_map(|line| line.split("Cell In["))
+                    .for_each(|part| {
+                        item.digest.add(part.trim_start_matches(|it: char| it.is_ascii_digit()).as_bytes())
+                    });
             }
-            Output::Other(_) => item.text.push(&full_text(output)),
+            Output::Other(_) => item.push(&full_text(output)),
         }
         if is_single && item.label != "[stderr]" {
             item.label = "";
@@ -138,17 +154,23 @@ impl Item {
     }
 
     fn bundle(&mut self, bundle: &MimeBundle, images: usize, more: &dyn Fn() -> String) {
+        // HTML lacks spaces that it has.
+        let plain = bundle.data.member("text/plain");
+        if let Some(plain) = plain.as_ref().and_then(Json::multiline_text).filter(|it| !is_object_name(it)) {
+            self.digest.add(plain.as_bytes());
+        }
         match bundle::render(bundle) {
-            Rendered::Text(text) => self.text.push(&marked(&text)),
+            Rendered::Text(text) => self.push(&marked(&text)),
             Rendered::Illustrated(text, sources) => {
-                self.text.push(&marked(&text));
+                self.push(&marked(&text));
                 self.leaves_image_out = sources.len() > images;
-                self.images
-                    .extend(sources.iter().take(images).filter_map(|source| image::fit(source).encoded));
+                for source in sources.iter().take(images) {
+                    self.add_image(image::fit(source).encoded);
+                }
             }
             Rendered::Description(text) => {
                 self.label = "";
-                self.text.push(&output::description(&text));
+                self.push(&output::description(&text));
             }
             Rendered::Image(source) => {
                 self.label = "";
@@ -160,7 +182,7 @@ impl Item {
     fn image(&mut self, source: &ImageSource, images: usize, more: &dyn Fn() -> String) {
         let note = if images > 0 {
             let fitted = image::fit(source);
-            self.images.extend(fitted.encoded);
+            self.add_image(fitted.encoded);
             fitted.note
         } else {
             self.leaves_image_out = image::can_be_sent(source);
@@ -169,7 +191,37 @@ impl Item {
         if source.plain.is_none() && note.len() <= MAX_HEADLINE {
             self.weight = NOTE_WEIGHT;
         }
-        self.text.push(&source.with_plain(note));
+        self.push(&source.with_plain(note));
+    }
+
+    fn push(&mut self, text: &str) {
+        self.digest.add(text.as_bytes());
+        self.text.push(text);
+    }
+
+    fn add_image(&mut self, encoded: Option<(&'static str, Vec<u8>)>) {
+        if let Some((_, bytes)) = &encoded {
+            self.digest.add(bytes);
+        }
+        self.images.extend(encoded);
+    }
+
+    /// Whether a line about it costs a model less.
+    pub(super) fn is_worth_naming(&self) -> bool {
+        let images: usize = self.images.iter().map(|(_, bytes)| bytes.len()).sum();
+        images >= MIN_NAMED_IMAGES || self.text.characters() >= MIN_NAMED
+    }
+
+    /// The line in its place, if it was shown at another one.
+    pub(super) fn named(&self, place: &str) -> Self {
+        let first =
+            || self.text.first(MAX_HEADLINE).lines().next().unwrap_or_default().trim_matches(['[', ']']);
+        let what = match &self.headline {
+            Some(headline) => one_line(headline).into_owned(),
+            None if self.images.is_empty() => format!("{} lines", self.text.line_breaks() + 1),
+            None => first().to_owned(),
+        };
+        Self::note(&format!("[As in {place}: {}]", truncate(&what, MAX_HEADLINE)))
     }
 
     /// Drops its label if the output before it is of the same stream.

@@ -8,12 +8,13 @@ use super::sections::{Entry, Kind, Section, cost, gap, quiet, shown};
 use super::{Part, Reply};
 use crate::budget::{Claim, shares};
 use crate::chars::first_chars;
+use crate::shown_outputs::Digest;
 
 /// The characters around the hint in the last line: ` · ` before it, or brackets and a line break.
 const AROUND_HINT: usize = 3;
 
 pub(super) fn parts(reply: Reply) -> Vec<Part> {
-    let Reply { budget, sections, first, last, more_sections, .. } = reply;
+    let Reply { budget, sections, first, last, more_sections, earlier, .. } = reply;
     let (first, last) = (first.join("\n"), last.join("\n"));
     // There is no line break after the last line.
     let total = budget.characters + 1;
@@ -50,6 +51,7 @@ pub(super) fn parts(reply: Reply) -> Vec<Part> {
             Block::Section(section) => writer.section(section, share),
         }
     }
+    writer.whole.iter().for_each(|(digest, place)| earlier.remember(*digest, place));
     writer.finish(&last, hint)
 }
 
@@ -155,11 +157,13 @@ struct Writer {
     remaining: usize,
     /// How to see the first thing that was left out.
     left_out: Option<String>,
+    /// The outputs that are shown whole, with their places.
+    whole: Vec<(Digest, String)>,
 }
 
 impl Writer {
     fn new(remaining: usize) -> Self {
-        Self { parts: Vec::new(), remaining, left_out: None }
+        Self { parts: Vec::new(), remaining, left_out: None, whole: Vec::new() }
     }
 
     fn left_out(&mut self, way: impl FnOnce() -> String) {
@@ -192,8 +196,10 @@ impl Writer {
         match output {
             Shown::Item(index, item) => {
                 let (text, missing) = item.render(limit, &|offset| content.more(*index, offset));
-                if let Some(offset) = [missing, content.missing(*index)].into_iter().flatten().min() {
-                    self.left_out(|| content.more(*index, offset));
+                match [missing, content.missing(*index)].into_iter().flatten().min() {
+                    Some(offset) => self.left_out(|| content.more(*index, offset)),
+                    None if content.place.is_empty() || !item.is_worth_naming() => {}
+                    None => self.whole.push((item.digest, content.place.clone())),
                 }
                 self.add(&text);
                 for (mime, data) in &item.images {

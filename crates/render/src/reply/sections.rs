@@ -115,18 +115,14 @@ impl Section {
 
 /// `Cells 0–97, 99: no output`.
 pub(super) fn quiet(cells: &[usize], what: &str) -> String {
-    let mut ranges: Vec<(usize, usize)> = Vec::new();
-    for &cell in cells {
-        match ranges.last_mut() {
-            Some((_, end)) if *end + 1 == cell => *end = cell,
-            _ => ranges.push((cell, cell)),
-        }
-    }
-    let ranges: Vec<String> = ranges.into_iter().map(range).collect();
-    format!("Cell{} {}: {what}", if cells.len() == 1 { "" } else { "s" }, ranges.join(", "))
+    format!("Cell{} {}: {what}", if cells.len() == 1 { "" } else { "s" }, adjacent(cells))
 }
 
-fn range((first, last): (usize, usize)) -> String {
+fn adjacent(cells: &[usize]) -> String {
+    notebook::ranges(cells, |one, next| one + 1 == *next)
+}
+
+fn range(first: usize, last: usize) -> String {
     if first == last { first.to_string() } else { format!("{first}–{last}") }
 }
 
@@ -135,7 +131,7 @@ pub(super) fn gap(first: usize, last: usize, more: &More) -> String {
     let way = more.call(first, 0);
     let (cells, them) = if first == last { ("cell", "it") } else { ("cells", "them") };
     let way = if way.is_empty() { way } else { format!(", {way} shows {them}") };
-    format!("… {cells} {} left out{way}", range((first, last)))
+    format!("… {cells} {} left out{way}", range(first, last))
 }
 
 /// For each section whether it is shown in `available` characters. Cells to keep come first, then those at both ends.

@@ -32,6 +32,20 @@ fn image() -> Output {
     Output::Display(bundle(&json!({ "image/png": png })))
 }
 
+/// A picture that does not compress.
+fn picture() -> Output {
+    let mut state = 1_u32;
+    let mut pixel = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let [_, red, green, blue] = state.to_le_bytes();
+        ::image::Rgb([red, green, blue])
+    };
+    let mut png = std::io::Cursor::new(Vec::new());
+    ::image::RgbImage::from_fn(40, 40, |_, _| pixel()).write_to(&mut png, ::image::ImageFormat::Png).unwrap();
+    let encoded = base64::Engine::encode(&base64::prelude::BASE64_STANDARD, png.into_inner());
+    Output::Display(bundle(&json!({ "image/png": encoded })))
+}
+
 fn more(index: usize, offset: usize) -> String {
     format!("see({index}, {offset})")
 }
@@ -464,4 +478,57 @@ fn a_drawing_is_a_picture_unless_it_has_text() {
     let is_offered = |svg: &str| matches!(&parts(svg, 0)[..], [Part::Text(text)] if text.contains("read_cell(output=0) shows it"));
     assert!(is_offered(plot));
     assert!(!is_offered("<svg xmlns='http://www.w3.org/2000/svg'><text>a</text></svg>"));
+}
+
+#[test]
+fn an_output_that_was_shown_before_is_named() {
+    let earlier = Arc::new(ShownOutputs::default());
+    let shown = |place: &str, outputs: &[Output]| {
+        let mut reply = Reply::new(Budget::default()).after(&earlier);
+        reply.outputs_of(place, outputs, more);
+        text_of(reply)
+    };
+    let long = numbered("line", 30);
+    let whole = shown("run r1", &[display(&long)]);
+    assert!(whole.contains("line 29"), "{whole}");
+    assert_eq!(shown("run r2", &[display(&long)]), "[As in run r1: 30 lines]");
+    assert_eq!(shown("cell 4", &[result(&long)]), "[As in run r1: 30 lines]", "read from the notebook");
+    // Whoever asks again wants to see it.
+    assert_eq!(shown("run r2", &[display(&long)]), whole);
+    assert_eq!(shown("run r1", &[display(&long)]), whole);
+    // The same HTML, of a frame with other spaces.
+    let table = |plain: &str| {
+        let html = format!("<table class='dataframe'><tr><td>{long}</td></tr></table>");
+        Output::Display(bundle(&json!({ "text/html": html, "text/plain": plain })))
+    };
+    shown("run r1", &[table(&format!(" Region{long}"))]);
+    assert!(!shown("run r2", &[table(&format!("Region{long}"))]).contains("As in"));
+    // A short one takes no more than its name.
+    assert_eq!(
+        [shown("run r1", &[display("short")]), shown("run r2", &[display("short")])],
+        ["short", "short"]
+    );
+    assert!(shown("run r1", &[picture()]).ends_with("<image/png>"));
+    assert_eq!(shown("run r2", &[picture()]), "[As in run r1: image/png 40×40, 5 kB]");
+    assert!(shown("run r1", &[image()]).ends_with("<image/png>"));
+    assert!(shown("run r2", &[image()]).ends_with("<image/png>"), "a picture of some bytes");
+    let failed = |count: usize| {
+        let frame = format!("Cell In[{count}], line 1\n----> 1 {}\n", "x".repeat(200));
+        error("KeyError", "'a'", &frame)
+    };
+    assert!(shown("run r1", &[failed(3)]).contains("----> 1 xx"));
+    assert_eq!(shown("run r2", &[failed(41)]), "[As in run r1: KeyError: 'a']");
+}
+
+#[test]
+fn an_output_that_was_cut_is_shown_again() {
+    let earlier = Arc::new(ShownOutputs::default());
+    let shown = |place: &str, characters: usize| {
+        let mut reply = Reply::new(Budget::new(characters, 0)).after(&earlier);
+        reply.outputs_of(place, &[display(&numbered("line", 100)), image()], more);
+        text_of(reply)
+    };
+    assert!(shown("run r1", 400).contains("left out"));
+    let again = shown("run r2", 4000);
+    assert!(again.contains("line 50") && again.contains("image/png 1×1"), "{again}");
 }

@@ -43,6 +43,8 @@ pub(super) struct RunProgress {
     pub(super) area: OutputArea,
     pub(super) execution_count: Option<u64>,
     pub(super) notes: Vec<String>,
+    /// Sentences about the kernel.
+    pub(super) notices: Vec<String>,
     /// When the kernel began with it, and was done with it, as far as it says so.
     pub(super) began_at: Option<Instant>,
     /// When the kernel began with the code itself.
@@ -100,6 +102,7 @@ impl RunProgress {
             area: OutputArea::default(),
             execution_count: None,
             notes: Vec::new(),
+            notices: Vec::new(),
             began_at: None,
             started_at: None,
             idle_at: None,
@@ -208,7 +211,7 @@ impl RunProgress {
 
     /// Says that the kernel was restarted, unless that was said for another reason.
     pub(super) fn mark_restarted(&mut self) {
-        if !self.notes.iter().any(|note| note.contains("variables")) {
+        if !self.notes.iter().chain(&self.notices).any(|note| note.contains("variables")) {
             self.notes.push(RESTARTED.to_owned());
         }
     }

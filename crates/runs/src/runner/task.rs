@@ -139,7 +139,7 @@ impl Runner {
                 run.note(if is_new { REPLACED } else { ELSEWHERE });
             }
             self.adopt(&kernel, notebook).await;
-            notebook.take_notices().into_iter().for_each(|notice| run.note(notice));
+            run.add_notices(notebook.take_notices());
             let what =
                 run.cell().map_or_else(|| format!("run {}", run.id()), |cell| format!("cell {}", cell.id));
             notebook.run_by(session, &what).into_iter().for_each(|others| run.note(others));
@@ -204,7 +204,7 @@ impl Runner {
         };
         // What waited for the kernel was passed on when it was ready.
         self.handed_over(run);
-        kernel.take_notices().into_iter().for_each(|notice| run.note(notice));
+        run.add_notices(kernel.take_notices());
         if queue.is_new_connection(&*executor) {
             let (queue, restarts) = (queue.clone(), queue.restarts());
             telemetry::connected(kernel, &*executor, move || {
@@ -216,7 +216,7 @@ impl Runner {
         }
         if let (true, Some(notebook)) = (is_reached_again, notebook) {
             self.adopt(kernel, notebook).await;
-            notebook.take_notices().into_iter().for_each(|notice| run.note(notice));
+            run.add_notices(notebook.take_notices());
         }
         if self.asks_for_changes {
             executor.prepare_changes().await;

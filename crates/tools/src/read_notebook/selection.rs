@@ -94,6 +94,10 @@ impl Selection {
         self.only.0 == Some(Kind::Stale)
     }
 
+    pub(super) fn is_of_errors(&self) -> bool {
+        self.only.0 == Some(Kind::Errors)
+    }
+
     /// The indices of the cells, in order.
     pub(super) fn cells(
         &self,
