@@ -1,16 +1,19 @@
-"""Ten tasks with three sets of tools on one kind of Jupyter server: calls, and bytes that a model writes and reads.
+"""Ten tasks with three sets of tools on one kind of Jupyter server, and two days in a folder: calls, and bytes that a model writes and
+reads.
 
-`cargo xtask bench calls` runs it with the program, the original, and the variables of the end-to-end tests.
+`cargo xtask bench calls` runs it with the program, the original, and the variables of the end-to-end tests. `--days` leaves the tasks out,
+and `--beside PROGRAM` spends the days with another build, too.
 """
 
+import argparse
 import os
 import re
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 from bench.calls.agent import Agent, Cost, Json, compact
+from bench.calls.days import DAYS, spend
 from bench.calls.notebooks import read, write
 from bench.calls.tasks import KITS, TASKS, Kit, Task
 from e2e.support.jupyter_server import JupyterServer, jupyter_server
@@ -77,8 +80,27 @@ def figures(cost: Cost) -> str:
     return f"{cost.calls} | {cost.arguments:,} | {cost.results:,}".replace(",", " ")
 
 
+def compare_days(programs: list[str]) -> None:
+    print("| day | program | calls | written | read | tokens read | images |\n|---" + "|---" * 6 + "|")
+    for day in DAYS:
+        for program in programs:
+            cost = spend(day, program)
+            print(f"| {day.name} | {program} | {figures(cost)} | {cost.results // 4:,} | {cost.images:,} |", flush=True)
+
+
 def main() -> None:
-    program, original = sys.argv[1:]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("original")
+    parser.add_argument("--days", action="store_true", help="leave the ten tasks out")
+    parser.add_argument("--beside", help="another build of the program")
+    given = parser.parse_args()
+    if not given.days:
+        compare_tasks(given.program, given.original)
+    compare_days([given.program, *([given.beside] if given.beside else [])])
+
+
+def compare_tasks(program: str, original: str) -> None:
     totals: dict[Kit, Cost] = {kit: Cost() for kit in KITS}
     lists: dict[Kit, int] = {}
     print(f"| task | {' | '.join(f'{TITLES[kit]}: calls | written | read' for kit in KITS)} |")

@@ -16,7 +16,8 @@ const PROFILE: &str = "dist";
 
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum Subject {
-    /// Calls, and bytes that a model writes and reads, of ten tasks, beside jupyter-mcp-server
+    /// Calls, and bytes that a model writes and reads, of ten tasks, beside jupyter-mcp-server, and of two days; `--days` counts
+    /// these alone, `--beside PROGRAM` with another build, too
     Calls,
     /// Start, memory, calls and a large result of `cellbridge colab`
     Colab,
@@ -43,7 +44,7 @@ pub(crate) enum Subject {
 pub(crate) fn run(subject: Subject, options: &[String]) -> Result<()> {
     let project = Project::find()?;
     match subject {
-        Subject::Calls => count_calls(&project),
+        Subject::Calls => count_calls(&project, options),
         Subject::FirstCall => first_call(&project),
         Subject::History => compare_records(&project),
         Subject::Judgement => judge(&project, options),
@@ -79,13 +80,16 @@ fn measure(project: &Project, subject: &str, arguments: &[&OsStr]) -> Result<()>
 }
 
 /// Counts instead of measuring times, so the program is built as the tests build it.
-fn count_calls(project: &Project) -> Result<()> {
+fn count_calls(project: &Project, options: &[String]) -> Result<()> {
     let environment = provision::environment(project)?;
     let server = provision::collaboration_server(project)?;
     let original = provision::original(project)?.programs.join("jupyter-mcp-server");
     project.build(&["--bin", "cellbridge"])?;
     let mut bench = environment.module(project, "bench.calls")?;
-    bench.args([project.built("cellbridge"), original]).env("CELLBRIDGE_E2E_JUPYTER_RTC", server.python);
+    bench
+        .args([project.built("cellbridge"), original])
+        .args(options)
+        .env("CELLBRIDGE_E2E_JUPYTER_RTC", server.python);
     command::run(&mut bench)
 }
 
