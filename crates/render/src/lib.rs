@@ -1,6 +1,6 @@
 //! Renders outputs of a kernel for a language model.
 //!
-//! Everything here is pure: outputs in, text and images out, under one [`Budget`] for a whole reply.
+//! Everything here is pure, but for the memory of [`ShownOutputs`]: outputs in, text and images out, under one [`Budget`] for a whole reply.
 
 mod base64_json;
 mod budget;

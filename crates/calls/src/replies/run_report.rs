@@ -141,7 +141,7 @@ fn add_outputs(reply: &mut Reply, run: &Run, view: &RunView, since: Option<SeenO
 }
 
 /// The outputs without what the last line of the reply repeats: the name and message of a final error, which may be all of it, as for
-/// `%nosuchmagic`, and an interrupt.
+/// `%nosuchmagic`; and without the frames of an interrupt that was asked for.
 fn without_said_error<'o>(outputs: &'o [Output], state: &RunState) -> Cow<'o, [Output]> {
     let Some((Output::Error { name, value, traceback }, others)) = outputs.split_last() else {
         return outputs.into();
@@ -152,9 +152,13 @@ fn without_said_error<'o>(outputs: &'o [Output], state: &RunState) -> Cow<'o, [O
     }
     let is_new = |entry: &&String| !entry.trim().is_empty() && terminal_text(entry).trim() != said;
     let traceback: Vec<String> = traceback.iter().filter(is_new).cloned().collect();
-    if traceback.is_empty() || *state == RunState::Interrupted {
+    let traceback = if *state == RunState::Interrupted {
+        Vec::new()
+    } else if traceback.is_empty() {
         return others.into();
-    }
+    } else {
+        traceback
+    };
     let error = Output::Error { name: name.clone(), value: value.clone(), traceback };
     others.iter().cloned().chain([error]).collect::<Vec<_>>().into()
 }
@@ -168,7 +172,13 @@ enum Scope<'p> {
 }
 
 /// The lines after the outputs: notes, what is lacking, and the state with the next call to make.
-async fn closing(session: &Session, run: &Run, view: &RunView, scope: Scope<'_>, max_error: usize) -> Vec<String> {
+async fn closing(
+    session: &Session,
+    run: &Run,
+    view: &RunView,
+    scope: Scope<'_>,
+    max_error: usize,
+) -> Vec<String> {
     let (place, is_stored_elsewhere) = match scope {
         Scope::Alone(place) => (place.to_owned(), false),
         // The summary says that outputs are stored.
@@ -315,7 +325,7 @@ mod tests {
         assert_eq!(shown(&["UsageError: no %x\n"], &RunState::Done), [""; 0]);
         let whole = ["UsageError  Traceback", "Cell In[1], line 1", "\u{1b}[31mUsageError\u{1b}[0m: no %x"];
         assert_eq!(shown(&whole, &RunState::Done), ["UsageError  Traceback\nCell In[1], line 1"]);
-        assert_eq!(shown(&whole, &RunState::Interrupted), [""; 0], "an interrupt that was asked for");
+        assert_eq!(shown(&whole, &RunState::Interrupted), ["UsageError: no %x"]);
     }
 
     #[test]
