@@ -70,6 +70,16 @@ mod tests {
     fn what_differs_from_run_to_run_is_the_same() {
         for (before, after) in [
             ("<A object at 0x7f01a2b3c4d5>", "<A object at 0x7fffa2b3c4d5>"),
+            ("<function <la...x7f18a2b3c4d5>", "<function <la...x7fffa2b3c4d5>"),
+            ("<function <lam…7f18a2b3c4d5>", "<function <lam…7fffa2b3c4d5>"),
+            ("<function f at 0x7f...", "<function f at 0x7e..."),
+            ("<method ...t 0x104b3c4d0>", "<method ...t 0x104b3c4f0>"),
+            ("thread 139812345678912 starts", "thread 140112345678912 starts"),
+            ("Thread ID: 139812345678912", "Thread ID: 140112345678912"),
+            (
+                "{'native_id': 41210, 'ident': 139812345678912}",
+                "{'native_id': 51210, 'ident': 140112345678912}",
+            ),
             (
                 "<table id=\"T_3a729\">\n<th id=\"T_3a729_level0_col0\">",
                 "<table id=\"T_596d1\">\n<th id=\"T_596d1_level0_col0\">",
@@ -176,6 +186,9 @@ mod tests {
             ("9e107d9d372bb6826bd81d3542a419d6", "e4d909c290d0fb1ca068ffaddf22cbd0"),
             ("886313e1-3b8a-5372-9b90-0c9aee199e5d", "2ed6657d-e927-568b-95e1-2665a8aea6a2"),
             ("pid 3", "pid 4"),
+            ("thread 3", "thread 4"),
+            ("x 139812345678912", "x 140112345678912"),
+            ("commit ...deadbeef", "commit ...cafebabe"),
             ("===== 3 passed in 0.12s =====", "===== 2 passed in 0.12s ====="),
             (
                 "<Thread(Thread-5 (f), started 139812345678912)>",

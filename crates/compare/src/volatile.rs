@@ -9,8 +9,10 @@ use crate::ids::pattern;
 use crate::rerun::Rerun;
 
 /// What a piece of text is that may differ. The order decides which one a text is taken for.
-const KINDS: [&str; 18] = [
+const KINDS: [&str; 20] = [
     "address",
+    "cut_address",
+    "thread",
     "id",
     "table",
     "uuid",
@@ -33,7 +35,10 @@ const KINDS: [&str; 18] = [
 static VOLATILE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?x)
-        (?: \bat\ | \bid[=:]\ ? ) (?P<address> 0x[0-9a-fA-F]{4,16}\b )
+        (?: \bat\ | \bid[=:]\ ? ) (?P<address> 0x[0-9a-fA-F]{4,16}\b | 0x[0-9a-fA-F]{0,16}(?:\.{3}|…) )
+      | (?:\.{3}|…) (?P<cut_address> (?:[at]{0,2}\ )?0?x[0-9a-fA-F]{1,16} | [0-9a-fA-F]{6,16} ) >
+      | (?: \b[Tt]hread(?:[\ _-]?(?:[Ii][Dd]|ident))?['\x22]?\ ?[=:]?\ ? | \b(?:native_id|ident|[Tt][Ii][Dd])['\x22]?\ ?[=:]\ ? )
+        (?P<thread> \d{4,}\b )
       | \b(?:display|model|comm)_id['\x22]?\ ?[=:]\ ?['\x22]? (?P<id> [0-9a-f]{32}\b )
       | \bT_ (?P<table> [0-9a-f]{5} ) [_\x22\x27\ \n]
       | (?P<uuid> \b(?:[0-9a-f]{8}-[0-9a-f]{4}-[1467][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use names::Names;
+use names::{Names, is_configuration};
 use notebook::{Cell, CellId, Notebook, Output};
 use runs::{RAISES, SKIP};
 use syntax::is_blank;
@@ -150,9 +150,9 @@ fn link(cells: &mut [Checked]) {
                 writers.insert(name.clone(), BTreeSet::from([position]));
             }
         }
-        // To call a function of a module changes no name of it.
-        let called = names.effects.called().filter(|name| !fixed.contains(*name));
-        for name in names.effects.changes.iter().chain(called) {
+        // What a call or a setting changes in a module or function is no data that others use.
+        let changed = names.effects.changes.iter().chain(names.effects.called());
+        for name in changed.filter(|name| !fixed.contains(*name) && !is_configuration(name)) {
             writers.entry(name.clone()).or_default().insert(position);
         }
         for (name, effects) in names.functions {
@@ -238,6 +238,18 @@ mod tests {
         let inputs: Vec<Vec<usize>> =
             cells.iter().map(|cell| cell.inputs.iter().copied().collect()).collect();
         assert_eq!(inputs, [vec![], vec![], vec![], vec![1]]);
+    }
+
+    #[test]
+    fn a_setting_of_a_module_is_no_input() {
+        let notebook = notebook(&[
+            ("import matplotlib.pyplot as plt", &[]),
+            ("plt.rcParams['figure.figsize'] = (4, 3)", &[]),
+            ("plt.plot([1])\nplt.title.x = 1", &[]),
+            ("plt.plot([2])", &[]),
+        ]);
+        let (cells, _) = checked(&notebook, None);
+        assert!(cells.iter().all(|cell| cell.inputs.is_empty()));
     }
 
     #[test]

@@ -224,6 +224,7 @@ fn words((cause, code): &(Cause, String)) -> String {
         Cause::Network => "asks the network:",
         Cause::System => "asks the machine:",
         Cause::Counter => "depends on a counter or an address:",
+        Cause::Parallel => "runs in parallel:",
     };
     format!("{what} {code}")
 }

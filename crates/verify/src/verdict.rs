@@ -164,12 +164,29 @@ fn explained(
     let Some(other) = again.and_then(|again| again.outputs.get(position)) else {
         return Verdict::Unexplained { diff };
     };
-    match compare(&ran.outputs[position], other, rerun) {
-        Comparison::Same | Comparison::Close { .. } => {
-            Verdict::Stale { diff, causes: causes(cells, position) }
-        }
-        Comparison::Different { .. } => Verdict::NotDeterministic { diff, causes: causes(cells, position) },
+    let is_same = !matches!(compare(&ran.outputs[position], other, rerun), Comparison::Different { .. });
+    let mut causes = causes(cells, position);
+    // Two runs of parallel code may agree by chance.
+    let is_parallel = causes.iter().any(|(cause, _)| *cause == Cause::Parallel);
+    if is_same && !(is_parallel && are_reordered(&cells[position].saved, &ran.outputs[position])) {
+        // Random numbers would differ in each run.
+        causes.retain(|(cause, _)| !matches!(cause, Cause::Random | Cause::Parallel));
+        Verdict::Stale { diff, causes }
+    } else {
+        // A file is the same in both runs.
+        causes.retain(|(cause, _)| *cause != Cause::File);
+        Verdict::NotDeterministic { diff, causes }
     }
+}
+
+/// Whether both show the same lines, in whatever order.
+fn are_reordered(before: &[Output], after: &[Output]) -> bool {
+    let sorted = |outputs: &[Output]| {
+        let mut lines: Vec<_> = shown(outputs).lines().map(str::to_owned).collect();
+        lines.sort_unstable();
+        lines
+    };
+    sorted(before) == sorted(after)
 }
 
 impl Verdict {

@@ -19,6 +19,8 @@ pub enum Cause {
     /// It depends on how often code has run, on addresses in memory, or on the order of a set, which is another one in each process if its
     /// items are texts.
     Counter,
+    /// It starts processes or threads, whose outputs come in any order.
+    Parallel,
 }
 
 /// Whose random numbers: a seed is for those of one library.
@@ -92,6 +94,7 @@ fn action(word: &str) -> Option<Action> {
         ("network", _) => Action::Has(Cause::Network),
         ("system", _) => Action::Has(Cause::System),
         ("counter", _) => Action::Has(Cause::Counter),
+        ("parallel", _) => Action::Has(Cause::Parallel),
         _ => return None,
     })
 }
@@ -125,7 +128,7 @@ pub(super) fn lookup(path: &str) -> Option<Action> {
 /// The last names of functions that may give another result each time, and of modules with many such functions.
 static VARYING: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     let varies = |action: &Action| {
-        matches!(action, Action::Draws(_) | Action::Has(_))
+        matches!(action, Action::Draws(_) | Action::Has(_)) && *action != Action::Has(Cause::Parallel)
             || matches!(action, Action::ClockIfEmpty | Action::ClockByFormat | Action::ClockByWord)
     };
     let paths = ACTIONS.iter().filter(|(_, action)| varies(action)).map(|(path, _)| *path);

@@ -112,6 +112,33 @@ fn what_reads_a_file_that_has_changed_is_said_to_do_so() {
 }
 
 #[test]
+fn a_reason_fits_what_two_runs_show() {
+    let source = "import time, random\nd = open('a').read()\nprint(d, random.random())";
+    let cells = [cell(1, source, "a 1", &[])];
+    let random = verification(&cells, &ran(&["a 2"], Ended::Whole), Some(&ran(&["a 3"], Ended::Whole)));
+    assert!(random.sentence().contains("(#1, unseeded: draws random.random())"), "{}", random.sentence());
+    let same = ran(&["b 1"], Ended::Whole);
+    let stale = verification(&cells, &same, Some(&same)).sentence();
+    assert!(stale.contains("(#1, reads a file: open())"), "{stale}");
+    let cells = [cell(1, "d = open('a').read()\nimport seaborn as sns\nsns.lineplot(d)", "1", &[])];
+    let bootstrap = verification(&cells, &ran(&["2"], Ended::Whole), Some(&ran(&["3"], Ended::Whole)));
+    assert!(bootstrap.sentence().contains("1 not deterministic (#1);"), "{}", bootstrap.sentence());
+}
+
+#[test]
+fn lines_of_parallel_code_come_in_any_order() {
+    let of = |source: &str, fresh: &str| {
+        let same = ran(&[fresh], Ended::Whole);
+        verification(&[cell(1, source, "a\nb\n", &[])], &same, Some(&same)).sentence()
+    };
+    let fork = "import os\npid = os.fork()\nprint('b' if pid else 'a')";
+    let found = of(fork, "b\na\n");
+    assert!(found.contains("1 not deterministic (#1, runs in parallel: os.fork())"), "{found}");
+    assert!(of(fork, "b\nc\n").contains("1 stale"));
+    assert!(of("print('b')", "b\na\n").contains("1 stale"));
+}
+
+#[test]
 fn only_what_a_cell_depends_on_is_named_as_the_reason() {
     let cells = [
         cell(0, "import time, random, uuid", "", &[]),
