@@ -1,18 +1,19 @@
 //! Lists files and finds notebooks below a folder.
 
+use std::cell::Cell;
 use std::path::Path;
 use std::{fs, io};
 
-use place::{Error, ErrorKind, FileEntry, FileKind, NextStep, NotebookPath};
+use place::{Error, ErrorKind, FileEntry, FileKind, FoundNotebooks, NextStep, NotebookPath, SearchExtent};
 use walkdir::{DirEntry, WalkDir};
 
 use crate::nearest::Nearest;
 use crate::root::Root;
 
-const MAX_ROWS: usize = 20_000;
+const MAX_ROWS: usize = if cfg!(test) { 50 } else { 20_000 };
 
 /// How many entries a search for notebooks visits.
-const MAX_SEARCHED: usize = 200_000;
+const MAX_SEARCHED: usize = if cfg!(test) { 100 } else { 200_000 };
 
 const MAX_SEARCH_DEPTH: usize = 24;
 
@@ -55,7 +56,7 @@ pub fn list(root: &Root, path: &str, max_depth: usize) -> Result<Vec<FileEntry>,
     if rows.len() > MAX_ROWS {
         rows.truncate(MAX_ROWS);
         let path = root.relative(&folder).unwrap_or_default();
-        rows.push(plain(path, FileKind::Unreadable(format!("only the first {MAX_ROWS} entries are listed"))));
+        rows.push(plain(path, FileKind::Truncated(MAX_ROWS)));
     }
     Ok(rows)
 }
@@ -68,13 +69,17 @@ pub(crate) enum Wanted {
     Folders,
 }
 
-/// The paths of at most `limit` notebooks below the root, sorted.
-pub fn notebooks(root: &Root, limit: usize) -> Vec<NotebookPath> {
-    find(root, root.real(), Wanted::Notebooks, limit).into_iter().map(NotebookPath::from).collect()
+/// At most `limit` notebooks below the root, sorted.
+pub fn notebooks(root: &Root, limit: usize) -> FoundNotebooks {
+    let (mut paths, is_complete) = find(root, root.real(), Wanted::Notebooks, limit.saturating_add(1));
+    let is_complete = is_complete && paths.len() <= limit;
+    paths.truncate(limit);
+    let extent = if is_complete { SearchExtent::Complete } else { SearchExtent::Truncated };
+    FoundNotebooks { paths: paths.into_iter().map(NotebookPath::from).collect(), extent }
 }
 
-/// The paths of at most `limit` files or folders below `folder`, sorted.
-pub(crate) fn find(root: &Root, folder: &Path, wanted: Wanted, limit: usize) -> Vec<String> {
+/// The paths of at most `limit` files or folders below `folder`, sorted; and whether the search has visited all entries before that.
+pub(crate) fn find(root: &Root, folder: &Path, wanted: Wanted, limit: usize) -> (Vec<String>, bool) {
     let walk = WalkDir::new(folder).max_depth(MAX_SEARCH_DEPTH).sort_by_file_name().into_iter();
     let is_entered =
         |entry: &DirEntry| entry.depth() == 0 || !entry.file_type().is_dir() || !is_generated(entry.path());
@@ -85,7 +90,9 @@ pub(crate) fn find(root: &Root, folder: &Path, wanted: Wanted, limit: usize) -> 
         Wanted::Folders => path.is_dir(),
     };
     let may_be_wanted = |entry: &DirEntry| wanted != Wanted::Notebooks || is_notebook(entry.path());
-    let found = walk.take(MAX_SEARCHED).flatten().filter(|entry| entry.depth() > 0 && may_be_wanted(entry));
+    let visited = Cell::new(0);
+    let walk = walk.take(MAX_SEARCHED).inspect(|_| visited.set(visited.get() + 1));
+    let found = walk.flatten().filter(|entry| entry.depth() > 0 && may_be_wanted(entry));
     // Links are listed if they lead to one below the root.
     let found = found.filter_map(|entry| match entry.file_type() {
         kind if kind.is_symlink() => {
@@ -99,7 +106,7 @@ pub(crate) fn find(root: &Root, folder: &Path, wanted: Wanted, limit: usize) -> 
     });
     let mut paths: Vec<_> = found.take(limit).collect();
     paths.sort();
-    paths
+    (paths, visited.get() < MAX_SEARCHED)
 }
 
 /// Whether a path ends in `.ipynb`, in any case.
@@ -203,7 +210,7 @@ mod tests {
             rows(&root, "", 3),
             ["env Directory None", "node_modules Directory None", "x.ipynb Notebook Some(5)"]
         );
-        assert_eq!(notebooks(&root, 10), ["x.ipynb"]);
+        assert_eq!(notebooks(&root, 10).paths, ["x.ipynb"]);
     }
 
     #[cfg(unix)]
@@ -246,8 +253,20 @@ mod tests {
             "t/CACHEDIR.TAG",
             "t/x.ipynb",
         ]);
-        assert_eq!(notebooks(&root, 10), ["a.ipynb", "b/x.ipynb"]);
-        assert_eq!(notebooks(&root, 1), ["a.ipynb"]);
+        assert_eq!(notebooks(&root, 10).paths, ["a.ipynb", "b/x.ipynb"]);
+        assert_eq!(notebooks(&root, 2).extent, SearchExtent::Complete);
+        let one = FoundNotebooks { paths: vec!["a.ipynb".into()], extent: SearchExtent::Truncated };
+        assert_eq!(notebooks(&root, 1), one);
+    }
+
+    #[test]
+    fn a_walk_that_stops_at_its_limit_reports_it() {
+        let names: Vec<String> = (0..=MAX_SEARCHED).map(|number| format!("{number}.csv")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let (_folder, root) = tree(&names);
+        let rows = list(&root, "", 0).unwrap();
+        assert_eq!((rows.len(), &rows[MAX_ROWS].kind), (MAX_ROWS + 1, &FileKind::Truncated(MAX_ROWS)));
+        assert_eq!(notebooks(&root, 10).extent, SearchExtent::Truncated);
     }
 
     #[cfg(unix)]
@@ -258,6 +277,6 @@ mod tests {
         symlink("x.ipynb", root.real().join("b/y.ipynb")).unwrap();
         fs::write(folder.path().join("o.ipynb"), "").unwrap();
         symlink(folder.path().join("o.ipynb"), root.real().join("o.ipynb")).unwrap();
-        assert_eq!(notebooks(&root, 10), ["b/x.ipynb", "b/y.ipynb"]);
+        assert_eq!(notebooks(&root, 10).paths, ["b/x.ipynb", "b/y.ipynb"]);
     }
 }

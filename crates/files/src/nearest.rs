@@ -26,8 +26,8 @@ impl Nearest {
         let asked = inside.unwrap_or(asked).trim_start_matches('/');
         let (folder, _) = asked.rsplit_once('/').unwrap_or_default();
         let beside = root.resolve(folder).ok().filter(|folder| folder.is_dir() && folder != root.real());
-        let beside = beside.and_then(|folder| Self::of(asked, &find(root, &folder, wanted, MAX_SEARCHED)));
-        let nearest = beside.or_else(|| Self::of(asked, &find(root, root.real(), wanted, MAX_SEARCHED)));
+        let beside = beside.and_then(|folder| Self::of(asked, &find(root, &folder, wanted, MAX_SEARCHED).0));
+        let nearest = beside.or_else(|| Self::of(asked, &find(root, root.real(), wanted, MAX_SEARCHED).0));
         nearest.unwrap_or(Self { same: None, sentence: String::new() })
     }
 

@@ -46,8 +46,7 @@ pub(crate) async fn list(
     rows.sort_unstable_by(|one, other| one.path.cmp(&other.path));
     if rows.len() > MAX_ROWS {
         rows.truncate(MAX_ROWS);
-        let more = format!("only the first {MAX_ROWS} entries are listed");
-        rows.push(plain(prefix.shown(&root), FileKind::Unreadable(more)));
+        rows.push(plain(prefix.shown(&root), FileKind::Truncated(MAX_ROWS)));
     }
     Ok(rows)
 }

@@ -14,7 +14,7 @@ use place::EarlierRuns;
 use place::{
     Document, Error, ErrorKind, Existing, FileContent, FileEntry, Files, FolderCopy, FoundNotebooks,
     Frontend, Future, Kernel, KernelChoice, KernelId, KernelRequest, KernelSelector, KernelspecInfo, Mode,
-    NotebookPath, Place, SearchExtent,
+    NotebookPath, Place,
 };
 
 use crate::foreign::ForeignKernels;
@@ -238,13 +238,7 @@ impl Place for Folder {
 
     fn notebooks(&self, limit: usize) -> Future<'_, FoundNotebooks> {
         let root = self.root.clone();
-        files::on_disk(move || {
-            let mut paths = files::notebooks(&root, limit.saturating_add(1));
-            let extent = if paths.len() > limit { SearchExtent::Truncated } else { SearchExtent::Complete };
-            paths.truncate(limit);
-            Ok(FoundNotebooks { paths, extent })
-        })
-        .boxed()
+        files::on_disk(move || Ok(files::notebooks(&root, limit))).boxed()
     }
 
     fn open(&self, path: &NotebookPath, mode: Mode) -> Future<'_, Arc<dyn Document>> {

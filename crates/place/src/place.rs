@@ -213,4 +213,6 @@ pub enum FileKind {
     Directory,
     /// It cannot be read; the reason.
     Unreadable(String),
+    /// No file: the folder has more entries than this number, which are listed.
+    Truncated(usize),
 }

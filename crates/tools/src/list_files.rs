@@ -43,13 +43,22 @@ arguments! {
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let Arguments { path, max_depth, start_index, limit, pattern } = arguments;
     let Located { place, path } = context.session.locate(&path.into()).await?;
-    let mut entries = place.list_files(&path, max_depth.min(MAX_DEPTH)).await?;
+    if max_depth > MAX_DEPTH {
+        return Err(Error::new(
+            ErrorKind::InvalidArgument,
+            format!("max_depth is {max_depth}, and at most {MAX_DEPTH} is possible."),
+            format!("Call list_files(path=\"FOLDER\", max_depth={MAX_DEPTH}) for a folder below."),
+        ));
+    }
+    let mut entries = place.list_files(&path, max_depth).await?;
+    let limit_reached = entries.pop_if(|entry| matches!(entry.kind, FileKind::Truncated(_)));
+    let truncation = limit_reached.map(|it| truncation(&it, max_depth, &pattern)).unwrap_or_default();
     if !pattern.is_empty() {
         retain_matches(&mut entries, &pattern)?;
     }
     let count = entries.len();
     if count == 0 {
-        return Ok("No files found.".to_owned().into());
+        return Ok(format!("No files found.{truncation}").into());
     }
     let (warning, start) = if start_index < count {
         ("", start_index)
@@ -70,8 +79,22 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let end = shown.get();
     let more =
         if end < count { format!("\n\nlist_files(start_index={end}) shows more.") } else { String::new() };
-    Ok(format!("{warning}Showing {start}-{end} of {count} files\n\n{}{more}", table.trim_end_matches('\n'))
-        .into())
+    let table = table.trim_end_matches('\n');
+    Ok(format!("{warning}Showing {start}-{end} of {count} files\n\n{table}{more}{truncation}").into())
+}
+
+/// What was not seen, and the call that sees it.
+fn truncation(row: &FileEntry, max_depth: usize, pattern: &str) -> String {
+    let FileKind::Truncated(limit) = row.kind else { return String::new() };
+    let matched = if pattern.is_empty() { "listed" } else { "compared with the pattern" };
+    let next = if max_depth > 0 {
+        "list_files(path=\"FOLDER\", max_depth=0) lists one folder.".to_owned()
+    } else {
+        let folder = if row.path.is_empty() { String::new() } else { format!("{}/", row.path) };
+        let glob = format!("{folder}{}", if pattern.is_empty() { "*" } else { pattern });
+        format!("execute_code(code='import glob; glob.glob({glob:?})') lists all.")
+    };
+    format!("\n\n[WARNING] There are more than {limit} entries, and only {limit} were {matched}. {next}")
 }
 
 /// Keeps the entries whose path matches; a pattern without a slash is matched with the name alone, too.
@@ -98,6 +121,7 @@ fn row(entry: &FileEntry) -> [String; 4] {
         FileKind::Notebook => "notebook".to_owned(),
         FileKind::Directory => "directory".to_owned(),
         FileKind::Unreadable(reason) => format!("error: {reason}"),
+        FileKind::Truncated(limit) => format!("more than {limit} entries"),
     };
     let modified = entry.modified.map(time).unwrap_or_default();
     [entry.path.clone(), kind, entry.size.map(size).unwrap_or_default(), modified]
@@ -109,5 +133,34 @@ fn size(bytes: u64) -> String {
         0..1024 => format!("{bytes}B"),
         1024..1_048_576 => format!("{:.1}KB", bytes as f64 / 1024.0),
         _ => format!("{:.1}MB", bytes as f64 / 1_048_576.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_truncated_listing_names_the_call_that_lists_the_rest() {
+        let row = FileEntry {
+            path: "data".to_owned(),
+            kind: FileKind::Truncated(20_000),
+            size: None,
+            modified: None,
+        };
+        let text = truncation(&row, 0, "*.csv");
+        assert!(
+            text.contains("more than 20000 entries, and only 20000 were compared with the pattern"),
+            "{text}"
+        );
+        assert!(
+            text.ends_with(r#"execute_code(code='import glob; glob.glob("data/*.csv")') lists all."#),
+            "{text}"
+        );
+        assert!(
+            truncation(&row, 1, "").ends_with(
+                "only 20000 were listed. list_files(path=\"FOLDER\", max_depth=0) lists one folder."
+            )
+        );
     }
 }

@@ -3,13 +3,15 @@
 use std::borrow::Cow;
 
 use notebook::{HitLocation, Notebook, Query, one_line, outline, search};
-use place::NotebookPath;
+use place::{Error, ErrorKind, NotebookPath};
 
 use calls::arguments::declare::FreeText;
 use calls::arguments::parameters::NotebookArgument;
 use calls::prelude::*;
 use calls::replies::cell_text::table;
 use calls::replies::whole_lines::whole_lines;
+
+const DEFAULT_LIMIT: usize = 50;
 
 pub(crate) static TOOL: Tool = tool! {
     name: "search_notebook",
@@ -26,7 +28,7 @@ arguments! {
         query: Option<FreeText>,
         include_outputs: bool = true,
         case_sensitive: bool = false,
-        limit: usize = 50,
+        limit: usize = DEFAULT_LIMIT,
         notebook: NotebookArgument,
     }
 }
@@ -35,6 +37,18 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let limit = if arguments.limit == 0 { usize::MAX } else { arguments.limit };
     let (opened, notebook) = context.notebook_and_cells(&arguments.notebook).await?;
     let Some(FreeText(text)) = arguments.query else {
+        let ignored = [
+            ("include_outputs", !arguments.include_outputs),
+            ("case_sensitive", arguments.case_sensitive),
+            ("limit", arguments.limit != DEFAULT_LIMIT),
+        ];
+        if let Some((name, _)) = ignored.into_iter().find(|(_, is_set)| *is_set) {
+            return Err(Error::new(
+                ErrorKind::InvalidArgument,
+                format!("{name} is for a search, and there is no query."),
+                format!("Call search_notebook(query=…), or leave {name} out for the headings."),
+            ));
+        }
         let text = whole_lines(&headings(&notebook, opened.path()), "", context.characters(), |_, left| {
             format!("… {left} more headings: search_notebook(query=…) finds one.")
         });

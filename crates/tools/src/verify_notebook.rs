@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use notebook::{Notebook, one_line};
-use place::Error;
+use notebook::{CellType, Notebook, one_line};
+use place::{Error, ErrorKind};
 use runs::OpenNotebook;
 use verify::VerifyOptions;
 use workspace::Session;
@@ -133,8 +133,28 @@ fn compared(
     opened: &OpenNotebook,
     notebook: &Notebook,
 ) -> Result<Option<BTreeSet<usize>>, Error> {
-    let index = |cell: &String| session.target(opened.path(), notebook, &index_or_id(notebook, cell));
-    cells.map(|cells| cells.iter().map(index).collect()).transpose()
+    let index = |cell: &String| {
+        let index = session.target(opened.path(), notebook, &index_or_id(notebook, cell))?;
+        let kind = notebook.cells()[index].cell_type();
+        if *kind == CellType::Code {
+            Ok(index)
+        } else {
+            Err(nothing_to_verify(&format!("Cell #{index} is {kind}")))
+        }
+    };
+    match cells {
+        Some([]) => Err(nothing_to_verify("cells is an empty list")),
+        cells => cells.map(|cells| cells.iter().map(index).collect()).transpose(),
+    }
+}
+
+fn nothing_to_verify(cause: &str) -> Error {
+    let cause = format!("{cause}, and only code cells are verified.");
+    Error::new(
+        ErrorKind::InvalidArgument,
+        cause,
+        "Name code cells, or leave cells out to verify all of them.",
+    )
 }
 
 /// The indices of the code cells that run: those that are compared, and all above them.
