@@ -33,7 +33,7 @@ pub struct Block {
     /// Written if they are missing.
     pub defaults: Map<String, Value>,
     /// Keys of the other way to reach a server, which would contradict these.
-    pub obsolete: Vec<&'static str>,
+    pub obsolete: Vec<String>,
     /// Elements of the client's list `inputs`.
     pub inputs: Vec<Value>,
 }
@@ -70,8 +70,9 @@ impl Client {
         } else {
             Vec::new()
         };
-        let mut obsolete = self.keys_of_the_other_way(&entry.start);
-        obsolete.retain(|key| !fields.contains_key(*key));
+        let (other, extra) = self.other_way(&entry.start);
+        let keys = other.keys().map(String::as_str).chain([extra]);
+        let obsolete = keys.filter(|key| !fields.contains_key(*key)).map(str::to_owned).collect();
         Ok(Block { fields, defaults: constants(self.extras), obsolete, inputs })
     }
 
@@ -144,26 +145,16 @@ impl Client {
         Some([option.to_owned(), folder.to_owned()])
     }
 
-    fn keys_of_the_other_way(&self, start: &Start) -> Vec<&'static str> {
-        let keys = |constants: &'static [(&str, Constant)]| constants.iter().map(|(key, _)| *key);
-        let (token, inherited) = match self.secrets {
-            Secrets::Keys { token, inherited } => (Some(token), Some(inherited)),
-            _ => (None, None),
-        };
+    /// An entry that reaches a server in the other way, and one more key that such an entry may have.
+    fn other_way(&self, start: &Start) -> (Map<String, Value>, &'static str) {
+        let variable = String::new();
         match start {
             Start::Command { .. } => {
-                let http =
-                    self.http.iter().flat_map(|http| keys(http.constants).chain([http.url, "headers"]));
-                http.chain(token).collect()
+                let with_token =
+                    self.http_fields("", Some(&variable)).or_else(|_| self.http_fields("", None));
+                (with_token.unwrap_or_default(), "headers")
             }
-            Start::Url(_) => {
-                let command = match self.stdio.command {
-                    Command::Split { program, arguments } => vec![program, arguments],
-                    Command::Joined(key) => vec![key],
-                };
-                let own = command.into_iter().chain([self.stdio.env]);
-                own.chain(keys(self.stdio.constants)).chain(inherited).collect()
-            }
+            Start::Url(_) => (self.stdio_fields("", &[], &[variable]), self.stdio.env),
         }
     }
 }

@@ -19,7 +19,7 @@ fn block() -> Block {
     Block {
         fields: fields(&json!({ "command": "/bin/cellbridge", "args": ["--read-only", "it's \"x\""] })),
         defaults: fields(&json!({ "timeout": 600 })),
-        obsolete: vec!["url"],
+        obsolete: vec!["url".to_owned()],
         inputs: Vec::new(),
     }
 }

@@ -123,7 +123,7 @@ fn remove_lines(text: &mut Text, path: &[&str]) -> Result<(), EditObstacle> {
     Ok(())
 }
 
-/// A key with its value. The levels below are indented as this one is.
+/// A key with its value, whose scalars and lists are those of JSON. The levels below are indented as this one is.
 fn print(key: &str, value: &Value, column: usize) -> String {
     let unit = if column == 0 { DEFAULT_UNIT } else { column };
     print_with(key, value, column, unit)
@@ -137,25 +137,6 @@ fn print_with(key: &str, value: &Value, column: usize, unit: usize) -> String {
                 fields.iter().map(|(key, value)| print_with(key, value, column + unit, unit)).collect();
             format!("{indent}{key}:\n{fields}")
         }
-        Value::Array(items) if !items.is_empty() => {
-            let items = items.iter().map(|item| format!("{indent}- {}", scalar(item)));
-            format!("{indent}{key}:\n{}\n", items.collect::<Vec<_>>().join("\n"))
-        }
-        value => format!("{indent}{key}: {}\n", scalar(value)),
-    }
-}
-
-/// Text is quoted as in JSON unless it can only be read as text.
-fn scalar(value: &Value) -> String {
-    let is_plain = |text: &str| {
-        let mut characters = text.chars();
-        characters.next().is_some_and(|it| it.is_ascii_alphabetic() || it == '/')
-            && characters.all(|it| it.is_ascii_alphanumeric() || "_-./".contains(it))
-            && matches!(tree::resolve(text), Value::String(_))
-            && !matches!(text.to_ascii_lowercase().as_str(), "y" | "n" | "yes" | "no" | "on" | "off")
-    };
-    match value {
-        Value::String(text) if is_plain(text) => text.clone(),
-        value => value.to_string(),
+        value => format!("{indent}{key}: {value}\n"),
     }
 }

@@ -246,7 +246,7 @@ impl<'a, I: Iterator<Item = (Event<'a>, Span)>> Reader<'a, I> {
 }
 
 /// What a plain scalar means in YAML's core schema.
-pub(super) fn resolve(text: &str) -> Value {
+fn resolve(text: &str) -> Value {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,
         "true" | "True" | "TRUE" => true.into(),
