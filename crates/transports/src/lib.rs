@@ -10,6 +10,8 @@ mod websocket;
 mod zmq;
 
 pub use kernel_sockets::{KernelSockets, SocketsEnd};
+#[doc(hidden)]
+pub use websocket::frame_messages;
 pub use websocket::{
     Dial, DialError, Dialed, RecordLog, SessionLog, Socket, connect_logged, connect_websocket, read_logged,
 };

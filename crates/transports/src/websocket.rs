@@ -29,6 +29,8 @@ mod socket;
 use channels::Channels;
 use connect::Dialer;
 pub use dial::{Dial, DialError, Dialed, Socket};
+#[doc(hidden)]
+pub use frame::frame_messages;
 use resumed::{Clock, Sinks, follow};
 pub use resumed::{RecordLog, SessionLog, read_logged};
 

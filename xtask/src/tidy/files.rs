@@ -28,6 +28,7 @@ const ROOTS: &[&str] = &[
     "LICENSE-APACHE",
     "LICENSE-MIT",
     "README.md",
+    "SECURITY.md",
     "bench/",
     "clippy.toml",
     "crates/",

@@ -66,6 +66,14 @@ impl Dialect {
     }
 }
 
+/// The messages in a frame, in each dialect: for a fuzz target.
+#[doc(hidden)]
+pub fn frame_messages(frame: &Bytes) -> impl Iterator<Item = Message> {
+    let dialects = [Dialect::V1, Dialect::Legacy].into_iter();
+    let read = dialects.flat_map(|dialect| [false, true].map(|is_text| dialect.read(frame.clone(), is_text)));
+    read.flatten()
+}
+
 /// Little-endian numbers of 64 bits: how many offsets, the offsets; then the channel's name and the parts, each from
 /// its offset to the next.
 fn write_v1(channel: &str, parts: &[Bytes; 4]) -> Bytes {
