@@ -68,7 +68,7 @@ sys.stdout.buffer.write(os.fsencode('\\n'.join(lines)))
 ";
 
 /// Neither the working directory nor variables decide what Python imports, and nothing is run at its start.
-const OPTIONS: &str = "-ISc";
+pub(super) const OPTIONS: &str = "-ISc";
 
 /// A reply to [`SCRIPT`].
 #[derive(Debug, PartialEq, Eq)]

@@ -13,6 +13,7 @@ mod kernelspec;
 mod kernelspec_choice;
 mod managed;
 mod output_capture;
+mod outside;
 mod private_folder;
 mod process_env;
 pub mod programs;

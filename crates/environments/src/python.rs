@@ -60,6 +60,14 @@ impl Packages {
         Self(user_bases(process_env).into_iter().flat_map(of).collect())
     }
 
+    pub(crate) fn extend(&mut self, others: Self) {
+        self.0.extend(others.0);
+    }
+
+    pub(crate) fn folders(&self) -> &[PathBuf] {
+        &self.0
+    }
+
     pub(crate) fn contain(&self, package: &str) -> bool {
         self.0.iter().any(|folder| folder.join(package).join("__init__.py").is_file())
     }

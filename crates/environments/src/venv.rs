@@ -59,19 +59,24 @@ impl Environment {
         Packages::below(&self.prefix, None).contain("pip")
     }
 
-    /// Whether ipykernel is installed in it, or where its Python also looks: in the Python that it was made from, and in the user's
-    /// own folder. Reads files only.
+    /// Whether ipykernel is installed in it, or where its Python also looks. Reads files only.
     pub(crate) fn runs_kernel(&self, process_env: &ProcessEnv) -> bool {
-        if self.has_kernel() {
-            return true;
-        }
+        self.all_packages(process_env).contain("ipykernel")
+    }
+
+    /// Where its Python looks for packages: in it, in the Python that it was made from, and in the user's own folder.
+    pub(crate) fn all_packages(&self, process_env: &ProcessEnv) -> Packages {
         let settings = self.settings();
         let version = settings.version.or_else(|| Packages::version_below(&self.prefix));
+        let mut packages = Packages::below(&self.prefix, None);
+        if let Some(base) = settings.base.filter(|_| settings.sees_system) {
+            packages.extend(Packages::below(&base, version));
+        }
         // An environment of conda looks there, too.
-        let sees_others = settings.sees_system || !self.is_venv();
-        let base = settings.base.filter(|_| settings.sees_system);
-        base.is_some_and(|base| Packages::below(&base, version).contain("ipykernel"))
-            || (sees_others && Packages::of_user(process_env, version).contain("ipykernel"))
+        if settings.sees_system || !self.is_venv() {
+            packages.extend(Packages::of_user(process_env, version));
+        }
+        packages
     }
 
     /// Its version, if its files say so.

@@ -119,6 +119,21 @@ fn why_silent(is_busy: bool) -> &'static str {
     }
 }
 
+/// Code for a Python that answers a question without a kernel, about files alone.
+pub const WITHOUT_KERNEL: &str = "import json, sys; it = json.load(sys.stdin.buffer); space = {}; exec(it['program'], space); \
+                                  sys.stdout.buffer.write(bytes.fromhex(space['answered']({}, it['question'])))";
+
+/// What [`WITHOUT_KERNEL`] reads.
+pub fn question_without_kernel(question: &Value, limit: Duration) -> Vec<u8> {
+    let question = json!({ "question": question, "seconds": limit.as_secs_f64() }).to_string();
+    json!({ "program": handler::PROGRAM, "question": question }).to_string().into_bytes()
+}
+
+/// What [`WITHOUT_KERNEL`] prints.
+pub fn answer_without_kernel(printed: Vec<u8>) -> Option<Json> {
+    answer(&Json::parse(printed.into()).ok()?).ok()
+}
+
 /// The request for an answer to `question`, on the control channel.
 fn memory_request(question: &Value, limit: Duration) -> JupyterMessage {
     let content = json!({ "question": question, "seconds": limit.as_secs_f64() });

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use futures_util::future::BoxFuture;
+use notebook::Json;
+use serde_json::Value;
 
 use crate::earlier_runs::EarlierKernelRuns;
 use crate::executor::Executor;
@@ -67,6 +69,13 @@ pub trait Kernel: Send + Sync + 'static {
 
     /// Connects; starts the kernel if it is not running, and waits until it is ready.
     fn executor(&self) -> Future<'_, Arc<dyn Executor>>;
+
+    /// What its environment and folder lack of `{modules, attributes, files}`, as `memory/handler/surroundings.py` of the crate `kernel`
+    /// says, from files alone: nothing of the environment is imported, and nothing in the folder is started. `None` if they
+    /// cannot be read. Returns in bounded time.
+    fn lacking(&self, _wanted: Value) -> BoxFuture<'_, Option<Json>> {
+        Box::pin(ready(None))
+    }
 
     /// Fails if it can never be interrupted from here; the error says who can. Never waits.
     fn check_interruptible(&self) -> Result<(), Error> {

@@ -86,6 +86,15 @@ pub fn may_bind(text: &str) -> bool {
     !BINDING_NOTHING.split_whitespace().any(|magic| magic == name)
 }
 
+/// Whether `IPython` may run a line that is no Python as a magic without its `%`, or as a call without brackets.
+pub(crate) fn is_automagic(line: &str) -> bool {
+    let name = line.split_whitespace().next().unwrap_or_default();
+    line.trim_start().starts_with(['/', ',', ';'])
+        || !may_bind(name)
+        || !matches!(self::line(name), LineMagic::Text)
+        || ["pip", "conda", "mamba", "micromamba", "uv"].contains(&name)
+}
+
 /// Extensions that bring magics and bind no names when they are loaded.
 const EXTENSIONS: &str = "autoreload bigquery_magics black blackcellmagic cudf.pandas cython Cython dotenv \
     google.cloud.bigquery google.colab.data_table heat ipytest jupyter_ai jupyter_black lab_black line_profiler \

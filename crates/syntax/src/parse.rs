@@ -6,6 +6,7 @@ use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{Expr, Mod, Pattern, Stmt, Suite};
 use ruff_python_parser::{Mode, ParseOptions, parse_unchecked};
 
+use crate::magics;
 use crate::unknown::Unknown;
 
 /// A longer source is data rather than code, in bytes.
@@ -70,6 +71,40 @@ pub fn with_statements(source: &str, walk: impl FnOnce(&Suite)) -> Result<(), Un
     }
     walk(&module.body);
     Ok(())
+}
+
+/// The first part of a cell that is no Python.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SyntaxError {
+    /// The line of the cell, from 1.
+    pub line: usize,
+    pub cause: String,
+}
+
+/// Why a cell of `IPython` cannot run at all, if that is certain.
+pub fn syntax_error(source: &str) -> Option<SyntaxError> {
+    let magics::Cell::Python { body, .. } = magics::split(source) else { return None };
+    let first = body.lines().find(|line| !line.trim().is_empty())?;
+    // IPython removes the indentation of the first line from all, and the prompts of sessions that were copied.
+    let indent = first.len() - first.trim_start().len();
+    let has_prompt = [">>>", "In [", "...:"].iter().any(|prompt| first.trim_start().starts_with(prompt));
+    let lines = body.lines().map(|line| match line.get(..indent) {
+        Some(start) if start.trim().is_empty() => &line[indent..],
+        _ => line,
+    });
+    let body_lines: Vec<&str> = lines.collect();
+    let text = body_lines.join("\n");
+    let parsed = || {
+        let parsed = parse_unchecked(&text, ParseOptions::from(Mode::Ipython));
+        let error = parsed.errors().first()?;
+        Some((text[..error.location.start().to_usize()].matches('\n').count(), error.error.to_string()))
+    };
+    let (line, cause) = bounded(&text, parsed).ok().flatten()?;
+    let is_magic = |line: &str| magics::is_automagic(line);
+    let is_python =
+        !has_prompt && !is_magic(first) && !body_lines.get(line).is_some_and(|line| is_magic(line));
+    let above = source[..source.len() - body.len()].matches('\n').count();
+    is_python.then_some(SyntaxError { line: above + line + 1, cause })
 }
 
 /// Finds out whether a tree is deeper than [`MAX_DEPTH`], without going deeper itself.

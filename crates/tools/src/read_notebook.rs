@@ -1,5 +1,6 @@
 //! `read_notebook`: the cells of a notebook, or some of them, one line each or in full.
 
+mod problems;
 mod selection;
 
 use std::cell::Cell;
@@ -11,6 +12,7 @@ use workspace::{CellStates, StaleState};
 
 use super::read_cell::{add_cell, add_outputs};
 use calls::arguments::choice::Choice;
+use calls::arguments::given::refused;
 use calls::arguments::parameters::{BudgetArguments, NotebookArgument};
 use calls::prelude::*;
 use calls::replies::causes::{Causes, Failure};
@@ -18,6 +20,7 @@ use calls::replies::cell_text::{
     banner, brief, brief_with_states, cell_states, ranges, state_line, undefined_lines, undefined_sentence,
 };
 use calls::replies::whole_lines::whole_lines;
+use problems::problems;
 use selection::Selection;
 
 /// Reserved for the line that says what is left out, in characters.
@@ -101,6 +104,9 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let states = Some(&states).filter(|_| shows_states);
     let from = selected.partition_point(|index| *index < arguments.start_index);
     let rest = &selected[from..];
+    if selection.is_of_problems() {
+        return show_problems(&arguments, context, (&opened, &notebook), all_states, rest).await;
+    }
     let limit = if arguments.limit == 0 { rest.len() } else { arguments.limit.min(rest.len()) };
     if let Some(states) = states.filter(|_| selection.is_of_stale()) {
         reply.note_last(&doubtful(states, count));
@@ -124,6 +130,46 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         reply.note_last(&format!("{left} more cells: read_notebook(start_index={next}{same}) shows them."));
     }
     Ok(reply.into())
+}
+
+/// Shows what is known to fail in these cells, without running anything.
+async fn show_problems(
+    arguments: &Arguments,
+    context: &Context<'_>,
+    (opened, notebook): (&OpenNotebook, &Notebook),
+    states: &CellStates,
+    selected: &[usize],
+) -> Outcome {
+    if arguments.include_outputs || arguments.response_format == Format::Detailed {
+        return Err(refused(
+            "only=\"problems\" lists problems, not cells: leave out include_outputs and response_format.",
+        ));
+    }
+    let kernel = opened.kernel().map(|kernel| kernel.description().language);
+    let language = kernel.or_else(|| notebook.language()).unwrap_or_else(|| "python".to_owned());
+    if !language.eq_ignore_ascii_case("python") {
+        return Err(refused(format!(
+            "Problems are found in Python only, and this notebook is in {}.",
+            one_line(&language)
+        )));
+    }
+    let (mut lines, unchecked) = problems(context, opened, notebook, states, selected).await;
+    let count = lines.len();
+    lines.truncate(if arguments.limit == 0 { count } else { arguments.limit });
+    let mut text = match count {
+        0 => format!("Notebook {}: no problem is known before a run.", one_line(opened.path())),
+        _ => format!(
+            "Notebook {}: {count} problems known before a run.\n{}",
+            one_line(opened.path()),
+            lines.join("\n")
+        ),
+    };
+    if lines.len() < count {
+        let more = count - lines.len();
+        text.push_str(&format!("\n{more} more: read_notebook(only=\"problems\", limit=0) shows them."));
+    }
+    text.extend(unchecked.iter().flat_map(|reason| ["\n", reason]));
+    Ok(text.into())
 }
 
 /// Shows the sources of as many cells as fit; returns how many. A long cell does not take the room of those after it.

@@ -1,19 +1,21 @@
 //! One kernel of this machine, from its choice until it is shut down.
 
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Weak};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use futures_util::FutureExt as _;
-#[cfg(unix)]
 use futures_util::future::BoxFuture;
-use kernel::{Client, Status};
+use kernel::{Client, Status, WITHOUT_KERNEL, answer_without_kernel, question_without_kernel};
+use notebook::Json;
 use parking_lot::Mutex;
 #[cfg(unix)]
 use place::EarlierKernelRuns;
 #[cfg(not(unix))]
 use place::Keeping;
 use place::{Error, ErrorKind, Executor, Future, Kernel, KernelDescription, KernelId, KernelState, NextStep};
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::keeping::KernelKeeping;
@@ -33,6 +35,9 @@ pub(crate) use keeper::not_used;
 #[cfg(unix)]
 pub(crate) use known_keeper::{KnownKeeper, kernel_state};
 
+/// How long a Python may look through the files of an environment.
+const LOOK_LIMIT: Duration = Duration::from_secs(5);
+
 /// A kernel of this machine. Its process is started at the first use.
 pub(crate) struct LocalKernel {
     this: Weak<Self>,
@@ -40,7 +45,6 @@ pub(crate) struct LocalKernel {
     /// `None` if it ends with this program.
     #[cfg_attr(not(unix), expect(dead_code, reason = "no kernel is kept"))]
     keeping: Option<Arc<KernelKeeping>>,
-    #[cfg_attr(not(unix), expect(dead_code, reason = "no kernel is kept"))]
     root: Root,
     /// When it was chosen for its notebook: one that another server has started since is used instead. `None` if it is to be new.
     #[cfg_attr(not(unix), expect(dead_code, reason = "no kernel is kept"))]
@@ -344,6 +348,22 @@ impl Kernel for LocalKernel {
     #[cfg(unix)]
     fn earlier_runs(&self) -> Option<&dyn EarlierKernelRuns> {
         Some(self)
+    }
+
+    fn lacking(&self, mut wanted: Value) -> BoxFuture<'_, Option<Json>> {
+        async move {
+            let (choice, folder) = (&self.launcher.choice, &self.launcher.folder);
+            let input = |site: Vec<PathBuf>| {
+                wanted["folder"] = folder.display().to_string().into();
+                wanted["site"] = site.iter().map(|it| it.display().to_string()).collect();
+                question_without_kernel(&json!({ "lacking": wanted }), LOOK_LIMIT)
+            };
+            let root = self.root.real();
+            let asked =
+                choice.ask_outside(root, &self.launcher.process_env, WITHOUT_KERNEL, input, 2 * LOOK_LIMIT);
+            answer_without_kernel(asked.await?)
+        }
+        .boxed()
     }
 
     fn executor(&self) -> Future<'_, Arc<dyn Executor>> {

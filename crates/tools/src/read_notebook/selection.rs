@@ -11,10 +11,10 @@ use calls::replies::cell_text::index_or_id;
 
 arguments! {
     pub(super) struct Selection {
-        /// errors, code, markdown, stale or tag:NAME
+        /// errors, code, markdown, stale, problems or tag:NAME
         only: OnlyKind,
         /// Only near this cell: index, id or In[n]
-        around: Option<String>,
+        around: Around,
         before: usize = 3,
         after: usize = 3,
     }
@@ -27,6 +27,8 @@ pub(super) enum Kind {
     Code,
     Markdown,
     Stale,
+    /// Those of which a problem is known before they run.
+    Problems,
     Tag(String),
 }
 
@@ -43,6 +45,23 @@ impl Argument for OnlyKind {
     }
 }
 
+/// The cell that a selection surrounds. Without it, the numbers of cells beside it mean nothing.
+pub(super) struct Around(Option<String>);
+
+impl Argument for Around {
+    fn describe(schema: &mut Schema, name: &'static str, description: &str) {
+        <Option<String> as Argument>::describe(schema, name, description);
+    }
+
+    fn read(given: &Given, name: &'static str) -> Result<Self, Error> {
+        let cell = given.optional_text(name)?;
+        match ["before", "after"].into_iter().find(|side| given.has(side)).filter(|_| cell.is_none()) {
+            Some(side) => Err(refused(format!("{side} needs around."))),
+            None => Ok(Self(cell)),
+        }
+    }
+}
+
 impl Kind {
     fn parse(text: &str) -> Result<Self, Error> {
         let text = text.trim();
@@ -53,11 +72,12 @@ impl Kind {
             "code" => Self::Code,
             "markdown" => Self::Markdown,
             "stale" => Self::Stale,
+            "problems" => Self::Problems,
             _ => match tag {
                 Some(tag) if !tag.is_empty() => Self::Tag(tag.to_owned()),
                 _ => {
                     return Err(refused(format!(
-                        "only must be errors, code, markdown, stale or tag:NAME, not {text:?}."
+                        "only must be errors, code, markdown, stale, problems or tag:NAME, not {text:?}."
                     )));
                 }
             },
@@ -67,6 +87,7 @@ impl Kind {
     fn has(&self, cell: &Cell, is_stale: bool) -> bool {
         match self {
             Self::Stale => is_stale,
+            Self::Problems => cell.is_code(),
             Self::Errors => cell.outputs().iter().any(|output| matches!(output, Output::Error { .. })),
             Self::Code => cell.is_code(),
             Self::Markdown => *cell.cell_type() == notebook::CellType::Markdown,
@@ -80,6 +101,7 @@ impl Kind {
             Self::Code => "code".to_owned(),
             Self::Markdown => "markdown".to_owned(),
             Self::Stale => "stale".to_owned(),
+            Self::Problems => "problems".to_owned(),
             Self::Tag(tag) => format!("tag:{tag}"),
         }
     }
@@ -87,7 +109,7 @@ impl Kind {
 
 impl Selection {
     pub(super) fn is_all(&self) -> bool {
-        self.only.0.is_none() && self.around.is_none()
+        self.only.0.is_none() && self.around.0.is_none()
     }
 
     pub(super) fn is_of_stale(&self) -> bool {
@@ -96,6 +118,10 @@ impl Selection {
 
     pub(super) fn is_of_errors(&self) -> bool {
         self.only.0 == Some(Kind::Errors)
+    }
+
+    pub(super) fn is_of_problems(&self) -> bool {
+        self.only.0 == Some(Kind::Problems)
     }
 
     /// The indices of the cells, in order.
@@ -117,7 +143,7 @@ impl Selection {
         is_stale: &dyn Fn(usize) -> bool,
     ) -> Result<Vec<usize>, Error> {
         let count = notebook.cells().len();
-        let range = match &self.around {
+        let range = match &self.around.0 {
             None => 0..count,
             Some(cell) => {
                 let index = find(&index_or_id(notebook, cell))?;
@@ -134,7 +160,7 @@ impl Selection {
     /// The same selection in the words of a call, after other arguments.
     pub(super) fn as_arguments(&self) -> String {
         let only = self.only.0.as_ref().map(|kind| format!(", only={:?}", kind.name())).unwrap_or_default();
-        let around = self.around.as_ref().map(|cell| {
+        let around = self.around.0.as_ref().map(|cell| {
             let (before, after) = (self.before, self.after);
             format!(", around={cell:?}, before={before}, after={after}")
         });
@@ -175,7 +201,6 @@ mod tests {
         let find = |reference: &CellRef| Ok(notebook.resolve(reference)?);
         for (values, expected) in [
             (json!({}), vec![0, 1, 2, 3, 4, 5]),
-            (json!({ "before": 0 }), vec![0, 1, 2, 3, 4, 5]),
             (json!({ "only": "errors" }), vec![2]),
             (json!({ "only": "code" }), vec![0, 2, 4]),
             (json!({ "only": "Errors" }), vec![2]),
@@ -203,14 +228,16 @@ mod tests {
         let given = json!({ "only": "tag:a", "around": "c3", "before": 1, "after": 2 });
         let words = selection(&given).unwrap().as_arguments();
         assert_eq!(words, r#", only="tag:a", around="c3", before=1, after=2"#);
-        assert_eq!(selection(&json!({ "after": 2 })).unwrap().as_arguments(), "");
+        assert_eq!(selection(&json!({})).unwrap().as_arguments(), "");
     }
 
     #[test]
     fn other_kinds_are_refused() {
         for only in ["tag:", "text", "Stales"] {
             let error = selection(&json!({ "only": only })).err().unwrap();
-            assert!(error.cause.contains("stale or tag:NAME"), "{error}");
+            assert!(error.cause.contains("problems or tag:NAME"), "{error}");
         }
+        let error = selection(&json!({ "after": 2, "only": "code" })).err().unwrap();
+        assert_eq!(error.cause, "after needs around.");
     }
 }
