@@ -120,7 +120,7 @@ pub async fn first_kernel(opened: Option<&OpenNotebook>, session: &Session) -> O
         request.notebook = Some(opened.path().clone());
         request.preferred = opened.document().snapshot().await.ok()?.wanted_kernelspec();
     }
-    place.first_kernel(request).await.ok().map(|kernel| format!("The first run starts the kernel {kernel}."))
+    place.first_kernel(request).await.ok()?.map(|kernel| format!("The first run starts the kernel {kernel}."))
 }
 
 /// The call of a page's tool with its arguments.

@@ -283,7 +283,7 @@ impl Place for Folder {
         .boxed()
     }
 
-    fn first_kernel(&self, request: KernelRequest) -> Future<'_, String> {
+    fn first_kernel(&self, request: KernelRequest) -> Future<'_, Option<String>> {
         async move {
             let notebook = request.notebook.as_deref().map(|path| self.root.resolve(path)).transpose()?;
             let query = KernelspecQuery {
@@ -293,10 +293,10 @@ impl Place for Folder {
                 purpose: Purpose::Preview,
                 progress: None,
             };
-            let Some(choice) = self.chooser.choose(&query).await? else { return Ok(MADE.to_owned()) };
+            let Some(choice) = self.chooser.choose(&query).await? else { return Ok(Some(MADE.to_owned())) };
             let is_inside = lies_in(self.root.real(), &choice.program);
             let place = if is_inside { ", which lies in the folder" } else { "" };
-            Ok(format!("{} ({}){place}", choice.kernelspec.name, choice.program.display()))
+            Ok(Some(format!("{} ({}){place}", choice.kernelspec.name, choice.program.display())))
         }
         .boxed()
     }

@@ -18,8 +18,8 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use place::{Error, ErrorKind, Fault, Kernel, KernelState, NextStep, ask_memory, progress};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::OwnedMutexGuard;
 use tokio::time::{Instant, sleep, timeout_at};
@@ -194,14 +194,10 @@ impl Installation {
             status: Option<i32>,
             output: String,
         }
-        #[derive(Serialize)]
-        struct Start<'c> {
-            what: &'static str,
-            #[serde(flatten)]
-            command: &'c Command,
-            seconds: f64,
-        }
-        let question = json!(Start { what: "start", command, seconds: limit.as_secs_f64() });
+        let Command { command, requirements } = command;
+        let seconds = limit.as_secs_f64();
+        let question =
+            json!({ "what": "start", "command": command, "requirements": requirements, "seconds": seconds });
         let Job { job } = ask(&*self.kernel, question).await?;
         let mut running = RunningJob { kernel: Some(self.kernel.clone()), job };
         let deadline = Instant::now() + limit + QUESTION_LIMIT;

@@ -14,7 +14,7 @@ use crate::file::Files;
 use crate::folder_copy::FolderCopy;
 use crate::kernel::{Kernel, KernelChoice, KernelspecInfo};
 use crate::kernel_request::KernelRequest;
-use crate::{Error, ErrorKind, Future, NextStep, NotebookPath};
+use crate::{Error, ErrorKind, Future, NotebookPath};
 
 /// Where notebooks and kernels live: a folder or a server.
 pub trait Place: Send + Sync + 'static {
@@ -62,14 +62,9 @@ pub trait Place: Send + Sync + 'static {
         None
     }
 
-    /// The kernel that a run would start, for a person; nothing is started or made to find out. Fails if there is none, or only the run
-    /// shows which.
-    fn first_kernel(&self, _: KernelRequest) -> Future<'_, String> {
-        Box::pin(ready(Err(Error::new(
-            ErrorKind::Unsupported,
-            "Only the run shows which kernel it starts.",
-            NextStep::Run,
-        ))))
+    /// The kernel that a run would start, for a person; nothing is started or made to find out. `None` if only the run shows which.
+    fn first_kernel(&self, _: KernelRequest) -> Future<'_, Option<String>> {
+        Box::pin(ready(Ok(None)))
     }
 
     /// The folder of this machine that it serves. What lies there is started only for a run.
