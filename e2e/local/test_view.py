@@ -66,6 +66,11 @@ async def test_what_an_agent_does_is_seen_and_taken_back(browser: Browser, machi
         assert reply.startswith("[NOTICE] The person undid o") and reply.splitlines()[0].endswith(f"in {NOTEBOOK}."), reply
         assert "[NOTICE]" not in await server.call("read_cell", cell_index=0)
         assert "person" in await server.call("history")
+        # One call has made both cells; what is shown of one is that cell's.
+        await server.call("insert_cell", cell_index=2, cells=[{"cell_type": "code", "cell_source": f"part_{index}"} for index in range(2)])
+        await page.locator(".v-cell").nth(3).get_by_role("button", name="changed by").click()
+        await expect(page.get_by_role("dialog")).to_contain_text("+part_1")
+        await expect(page.get_by_role("dialog")).not_to_contain_text("part_0")
         assert seen.bad == []
 
 
