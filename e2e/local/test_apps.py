@@ -124,6 +124,20 @@ async def test_a_view_is_valid_and_for_everybody(browser: Browser, machine: Mach
                 assert await serious(view.document) == []
 
 
+async def test_a_verdict_and_a_refusal_are_rendered(browser: Browser, machine: Machine, host: Host) -> None:
+    async with stdio_client(machine.launch(), own_group=True) as server:
+        await server.initialize(capabilities=CAPABILITIES)
+        await server.call("use_notebook", notebook_name="n", notebook_path=NOTEBOOK, mode="create")
+        await server.call("insert_execute_code_cell", cell_index=0, cell_source="print(1)")
+        async with host.shows(browser, server, "specification", "verify_notebook", confirm=True) as view:
+            await view.ends()
+            await expect(view.frame.locator(".v-verdict")).to_contain_text("1 of 1 cells identical")
+            assert await view.frame.locator("#result > *").count() == 0
+        async with host.shows(browser, server, "specification", "execute_cell", cell_index=7) as view:
+            await view.ends()
+            await expect(view.frame.locator("#result.cb-error")).to_contain_text("7")
+
+
 async def drawn(image: Locator) -> int:
     """How many pixels of an image are neither white nor transparent."""
     return await image.evaluate(
