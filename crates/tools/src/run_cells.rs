@@ -226,7 +226,9 @@ impl<'a> Series<'a> {
             calls.read_notebook(&format!("start_index={index}, include_outputs=true"))
         });
         reply.note_last(&self.summary(shown, &failed));
-        notices.iter().for_each(|notice| reply.note_last(notice));
+        for notice in &notices {
+            reply.note_last(notice);
+        }
         // Of the last lines, the first ones give way.
         let changes = self.changes(shown).filter(|_| !(is_tight && is_failure));
         if let Some(line) = changes.and_then(|changes| changes.line()) {

@@ -27,7 +27,7 @@ impl Failure {
         let RunState::Error { name, value } = &view.state else { return None };
         let is_alone = view.outputs.len() == 1 && view.notices.is_empty() && view.is_stored();
         let source = run.source().to_owned();
-        Some(Self { index, name: name.to_string(), value: value.clone(), source, is_alone })
+        Some(Self { index, name: name.clone(), value: value.clone(), source, is_alone })
     }
 
     /// The failure that the outputs of a cell show.

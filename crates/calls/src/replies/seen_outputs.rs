@@ -108,7 +108,7 @@ impl Seen {
             full_text_in_pieces(output, |piece| {
                 let mut rest = piece;
                 while let Some(end) = rest.find('\n') {
-                    hash.add(rest[..end].as_bytes());
+                    hash.add(&rest.as_bytes()[..end]);
                     seen.characters += rest[..end].chars().count();
                     (seen.settled, seen.settled_hash) = (seen.characters, short(hash));
                     hash.add(b"\n");
@@ -135,7 +135,7 @@ impl Seen {
         let after = |characters: usize, hash: u32| {
             let end = text.char_indices().nth(characters).map_or(text.len(), |(end, _)| end);
             let mut start = Digest::default();
-            start.add(text[..end].as_bytes());
+            start.add(&text.as_bytes()[..end]);
             (short(start) == hash).then_some((&text[end..], characters))
         };
         let all_seen = after(self.characters, self.hash);

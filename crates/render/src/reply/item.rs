@@ -135,7 +135,7 @@ impl Item {
                     .filter(|line| **line != *headline)
                     .flat_map(|line| line.split("Cell In["))
                     .for_each(|part| {
-                        item.digest.add(part.trim_start_matches(|it: char| it.is_ascii_digit()).as_bytes())
+                        item.digest.add(part.trim_start_matches(|it: char| it.is_ascii_digit()).as_bytes());
                     });
             }
             Output::Other(_) => item.push(&full_text(output)),
