@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use jupyter::Source;
 use rest::discovery::{self, Discovery, UnusedFile, UnusedReason};
-use rest::{Address, Credentials, Kind, LiveExtension, Options, RestError, Rights, Secret, Server, Status};
+use rest::{Address, Credentials, Kind, LiveExtension, NextStep, Options, RestError, Rights, Secret, Server, Status};
 
 use super::finding::{Check, Finding, command};
 use super::machine::Machine;
@@ -50,7 +50,6 @@ enum Failure {
         error: RestError,
         may_start: Option<bool>,
     },
-    NeedsPassword,
 }
 
 pub(crate) struct Servers {
@@ -67,7 +66,7 @@ pub(crate) async fn check(machine: &Machine, given: Given) -> anyhow::Result<Ser
     secrets.extend(running.iter().filter_map(|server| server.address.token.clone()));
     let asked = running.into_iter().take(MAX_SERVERS).enumerate().map(|(at, found)| {
         let origin = Origin::Running { root: found.root, is_first: at == 0 };
-        ask(found.address, Credentials::None, found.has_password, origin, &reach)
+        ask(found.address, Credentials::None, origin, &reach)
     });
     let (given, mut facts) = tokio::join!(ask_given(source, &reach), join_all(asked));
     let mut findings = Vec::new();
@@ -99,25 +98,19 @@ fn find(
 async fn ask_given(source: Option<Source>, reach: &Options) -> Option<Result<Facts, RestError>> {
     let Source::Given { url, credentials } = source? else { return None };
     match Address::parse(&url) {
-        Ok(address) => Some(Ok(ask(address, credentials, false, Origin::Given, reach).await)),
+        Ok(address) => Some(Ok(ask(address, credentials, Origin::Given, reach).await)),
         Err(error) => Some(Err(error)),
     }
 }
 
-async fn ask(
-    address: Address,
-    credentials: Credentials,
-    has_password: bool,
-    origin: Origin,
-    reach: &Options,
-) -> Facts {
+async fn ask(address: Address, credentials: Credentials, origin: Origin, reach: &Options) -> Facts {
     let base = address.base.to_string();
     let has_credentials = address.token.is_some() || !matches!(credentials, Credentials::None);
     let outcome = match Server::new(&address, credentials, reach) {
         Err(error) => Err(Failure::Request(error)),
         Ok(server) => match tokio::time::timeout(SERVER_TIMEOUT, answer(&server, has_credentials)).await {
             Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(error)) => Err(failure(&server, error, has_password).await),
+            Ok(Err(error)) => Err(failure(&server, error).await),
             Err(_) => Err(Failure::Request(RestError::new(
                 Kind::Timeout,
                 format!("It did not answer all questions within {} s.", SERVER_TIMEOUT.as_secs()),
@@ -134,13 +127,12 @@ async fn answer(server: &Server, has_credentials: bool) -> rest::Result<Answer> 
     Ok(Answer { version, has_credentials, rights: rights?, extension: extension? })
 }
 
-async fn failure(server: &Server, error: RestError, has_password: bool) -> Failure {
+async fn failure(server: &Server, error: RestError) -> Failure {
     match error.kind {
         Kind::Stopped => {
             let may_start = tokio::time::timeout(Duration::from_secs(1), server.may_start()).await;
             Failure::Stopped { error, may_start: may_start.ok().and_then(Result::ok).flatten() }
         }
-        Kind::Unauthorized | Kind::Forbidden if has_password => Failure::NeedsPassword,
         _ => Failure::Request(error),
     }
 }
@@ -153,7 +145,7 @@ fn finding(facts: &Facts) -> Finding {
     };
     match &facts.outcome {
         Ok(answer) => answered(facts, answer),
-        Err(Failure::NeedsPassword) => {
+        Err(Failure::Request(error)) if error.next == NextStep::GivePassword => {
             CHECK.warning(subject, "It requires a password. Give it with --jupyter-url and JUPYTER_PASSWORD.")
         }
         Err(Failure::Stopped { error, may_start }) => match may_start {

@@ -34,13 +34,6 @@ pub(crate) async fn discover(discovery: &Discovery, options: &Options) -> rest::
                 let discovered = Discovered { root, others };
                 return Ok(RunningServer { server, address: found.address, discovered });
             }
-            Err(_) if found.has_password => {
-                problem = RestError::new(
-                    Kind::Unauthorized,
-                    format!("The Jupyter server at {} requires a password.", server.base()),
-                    NextStep::GivePassword,
-                );
-            }
             Err(error) => problem = error,
         }
     }

@@ -30,8 +30,6 @@ pub struct RunningServer {
     /// The folder that it serves.
     pub root: PathBuf,
     pub pid: u32,
-    /// Whether it requires a password: it has one and no token.
-    pub has_password: bool,
     pub version: Option<String>,
     pub started: SystemTime,
 }
@@ -64,8 +62,6 @@ struct ServerFile {
     /// The name of `root_dir` before Jupyter Server 1.
     #[serde(default)]
     notebook_dir: Option<PathBuf>,
-    #[serde(default)]
-    password: bool,
     #[serde(default)]
     sock: String,
     #[serde(default)]
@@ -167,7 +163,6 @@ fn read_server(path: &Path, metadata: &fs::Metadata) -> Result<RunningServer, Un
     let mut address = Address::parse(&file.url).map_err(|_| UnusedReason::Unreadable)?;
     address.token = crate::Secret::new(file.token).or(address.token);
     Ok(RunningServer {
-        has_password: file.password && address.token.is_none(),
         address,
         root: file.root_dir.or(file.notebook_dir).unwrap_or_default(),
         pid: file.pid,

@@ -71,7 +71,8 @@ fn a_given_server_that_fails_is_an_error_and_a_found_one_a_warning() {
         assert_eq!(failed(Origin::Given), "error http://h:1/: It happened. Do this.");
         assert_eq!(failed(running()), "warning http://h:1/: It happened. Do this.");
     }
-    assert!(said(running(), Err(Failure::NeedsPassword)).contains("JUPYTER_PASSWORD"));
+    let without_password = RestError::new(Kind::Unauthorized, "", NextStep::GivePassword);
+    assert!(said(running(), Err(Failure::Request(without_password))).contains("JUPYTER_PASSWORD"));
 }
 
 #[test]

@@ -155,7 +155,7 @@ fn a_missing_program_of_a_kernel_is_named() {
 fn what_a_server_says_is_made_safe() {
     assert_eq!(safe("a\u{1b}[31m\u{202e}b\nc\u{7f}"), "a\\u{1b}[31m\\u{202e}b c\\u{7f}");
     assert_eq!(safe("GET /lab?token=hush&x=1 failed"), "GET /lab?token=… failed");
-    assert_eq!(safe("\u{202e} \n"), "");
+    assert_eq!(safe(" \n"), "");
 }
 
 #[test]

@@ -103,18 +103,6 @@ fn two_files_of_one_server_are_listed_once() {
     assert_eq!(newest_first(&folder.0).len(), 1);
 }
 
-#[test]
-fn a_server_with_a_password_and_no_token_has_password() {
-    let folder = Folder::new();
-    let text = format!(
-        r#"{{"pid": {}, "url": "http://localhost:8888/", "token": "", "password": true}}"#,
-        own_pid()
-    );
-    fs::write(folder.0.join("jpserver-1.json"), text).unwrap();
-    let found = newest_first(&folder.0);
-    assert_eq!((found[0].has_password, found[0].address.token.is_some()), (true, false));
-}
-
 /// The ports of the running servers in their order, seen from `working_directory`. Each is given by its port, which is its
 /// age too, and its root.
 fn order(servers: &[(u16, &Path)], working_directory: &Path) -> Vec<u16> {
