@@ -49,7 +49,8 @@ async def test_operations_and_refusals_of_the_api(google: Google, api: httpx.Asy
     assert (await create(api, "a-t4")).json()["error"]["code"] == 6
     google.api.refusal = NONE_FREE
     google.api.polls = 0
-    assert (await create(api, "b")).json()["error"] == {"code": 9, "message": "Precondition check failed."}
+    none_free = (await create(api, "b")).json()["error"]
+    assert none_free["code"] == 9 and none_free["details"][0]["reason"] == "NO_RUNTIMES"
     google.api.refusal = None
     google.api.hang_ups = 1
     with pytest.raises(httpx.RemoteProtocolError):
@@ -75,9 +76,8 @@ async def test_operations_and_refusals_of_the_api(google: Google, api: httpx.Asy
 
 
 def at(machine: ColabMachine) -> httpx.AsyncClient:
-    return httpx.AsyncClient(
-        base_url=machine.url, trust_env=False, timeout=LONG, headers={TOKEN: machine.connection()["token"]}
-    )
+    headers = {TOKEN: machine.connection()["token"], "x-colab-client-agent": "tests"}
+    return httpx.AsyncClient(base_url=machine.url, trust_env=False, timeout=LONG, headers=headers)
 
 
 async def test_the_proxy_refuses_what_google_refuses(google: Google) -> None:

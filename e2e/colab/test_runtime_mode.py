@@ -90,11 +90,14 @@ async def test_calls_share_the_kernel_of_one_machine(person: Person) -> None:
     person.sign_in()
     async with agent_of(person) as agent:
         assert TOOL in await agent.tool_names()
-        assert not person.google.api.requests
+        # The login's.
+        assert [each.path for each in person.google.api.requests] == ["/v1beta/subscription"]
         first = await run(agent, "x = 41\nprint('hi')")
         assert first.structured == {"result": [{"output_type": "stream", "name": "stdout", "text": "hi\n"}]}
         assert any("Jupyter server" in (message or "") for _, _, message in first.progress), first.progress
         assert len(first.content) == 1 and machine_of(person).spec == CPU
+        [folder] = await outputs(agent, "import os\nprint(os.getcwd())")
+        assert folder["text"].strip() == str(machine_of(person).content)
         [result] = await outputs(agent, "x + 1")
         assert result["output_type"] == "execute_result" and result["data"] == {"text/plain": "42"}
         assert await outputs(agent, "y = x") is None
