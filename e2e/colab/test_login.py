@@ -192,6 +192,20 @@ async def test_a_login_in_the_browser_that_is_opened(machine: Machine, tmp_path:
     assert COLAB in text and "Next:" not in text, text
 
 
+async def test_a_login_of_gcloud_is_taken_over(machine: Machine, tmp_path: Path) -> None:
+    assert (await machine.sign_in())[0] == 0
+    stored = json.loads(machine.file.read_text())
+    machine.file.unlink()
+    adc = tmp_path / "adc.json"
+    login = {name: stored[name] for name in ("client_id", "client_secret", "refresh_token")}
+    for kind, status, said in [("authorized_user", 0, "API: answers"), ("service_account", 1, "no login of a person")]:
+        adc.write_text(json.dumps(login | {"type": kind}))
+        running = await machine.start("login", "--adc", GOOGLE_APPLICATION_CREDENTIALS=str(adc))
+        code, text = await running.end()
+        assert code == status and said in text, text
+    assert json.loads(machine.file.read_text())["refresh_token"] == login["refresh_token"]
+
+
 async def test_what_the_api_lacks_is_named_at_the_end(machine: Machine, api: ColabApi) -> None:
     for failure, said, step in [
         (failures.NOT_OPENED, "Method not found.", "developers.google.com/colab/api"),

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, bail};
 use colab_machines::{
-    Answer, Google, Http, Listener, LoginError, Next, OAuthClient, Revocation, SignIn, Store,
+    Accepted, Answer, Google, Http, Listener, LoginError, Next, OAuthClient, Revocation, SignIn, Store,
 };
 use connection::NetworkTimeout;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
@@ -89,7 +89,12 @@ fn http(google: Google) -> Http {
 }
 
 async fn login(options: &ColabLogin, google: Google) -> anyhow::Result<bool> {
-    let store = store()?;
+    let (store, http) = (store()?, http(google.clone()));
+    if options.adc {
+        let file = adc_file().context("the home folder is not known")?;
+        let accepted = colab_machines::sign_in_with_adc(&http, &store, &file, SystemTime::now()).await?;
+        return finish(accepted, &http).await;
+    }
     let client = match &options.client_oauth_config {
         Some(file) => OAuthClient::read(file)?,
         None => match store.load(&google)? {
@@ -97,7 +102,6 @@ async fn login(options: &ColabLogin, google: Google) -> anyhow::Result<bool> {
             None => bail!("No OAuth client is known. {}", words::next(Next::CreateClient)),
         },
     };
-    let http = http(google.clone());
     let listener = Listener::bind().await.context("no port of 127.0.0.1 can be used for Google's answer")?;
     let attempt = SignIn::new(listener.port()).context("the system returned no random bytes")?;
     let address = attempt.address(&google, &client);
@@ -118,10 +122,26 @@ async fn login(options: &ColabLogin, google: Google) -> anyhow::Result<bool> {
     drop(opened);
     let code = answer.code()?;
     let now = SystemTime::now();
-    let accepted = colab_machines::sign_in(&http, &store, client, &attempt, &code, now).await?;
-    say(&words::signed_in(&accepted.login, now))?;
-    say(&words::api(accepted.check_api(&http).await.as_ref().err()))?;
+    finish(colab_machines::sign_in(&http, &store, client, &attempt, &code, now).await?, &http).await
+}
+
+async fn finish(accepted: Accepted, http: &Http) -> anyhow::Result<bool> {
+    say(&words::signed_in(&accepted.login, SystemTime::now()))?;
+    say(&words::api(accepted.check_api(http).await.as_ref().err()))?;
     Ok(true)
+}
+
+/// Where gcloud stores a login for other programs.
+fn adc_file() -> Option<PathBuf> {
+    let process_env = process_env();
+    let path = |name: &str| process_env.get(name).map(PathBuf::from);
+    let folder = || {
+        let default =
+            if cfg!(windows) { path("APPDATA")? } else { process_env.home.as_ref()?.join(".config") };
+        Some(path("CLOUDSDK_CONFIG").unwrap_or_else(|| default.join("gcloud")))
+    };
+    path("GOOGLE_APPLICATION_CREDENTIALS")
+        .or_else(|| Some(folder()?.join("application_default_credentials.json")))
 }
 
 /// Waits, and gives a hint if that takes long.

@@ -29,11 +29,17 @@ impl fmt::Debug for OAuthClient {
 impl OAuthClient {
     /// Reads the file of a client.
     pub fn read(file: &Path) -> Result<Self> {
-        let mut text = String::new();
-        File::open(file).and_then(|it| it.take(MAX_BYTES).read_to_string(&mut text)).map_err(|error| {
-            unusable(format!("The file of the OAuth client cannot be read: {}: {error}.", file.display()))
-        })?;
-        Self::parse(&text).map_err(|problem| unusable(format!("{}: {problem}", file.display())))
+        Self::parse(&text(file)?).map_err(|problem| unusable(format!("{}: {problem}", file.display())))
+    }
+
+    /// Reads the login that `gcloud auth application-default login` has stored: a client and its refresh token.
+    pub(crate) fn read_adc(file: &Path) -> Result<(Self, Secret)> {
+        let json: Value = serde_json::from_str(&text(file)?).unwrap_or_default();
+        let refresh = json["refresh_token"].as_str().and_then(Secret::new);
+        match (refresh, Self::of(&json)) {
+            (Some(refresh), Ok(client)) if json["type"] == "authorized_user" => Ok((client, refresh)),
+            _ => Err(unusable(format!("{} holds no login of a person.", file.display()))),
+        }
     }
 
     /// The error is a sentence, without the text.
@@ -53,6 +59,10 @@ impl OAuthClient {
                 _ => "The file has no OAuth client for a desktop app (\"installed\").",
             });
         };
+        Self::of(client)
+    }
+
+    fn of(client: &Value) -> Result<Self, &'static str> {
         let text = |name: &str| client[name].as_str().map(str::trim).filter(|it| !it.is_empty());
         let id = text("client_id").ok_or("The client has no client_id.")?;
         let secret = text("client_secret").and_then(Secret::new).ok_or("The client has no client_secret.")?;
@@ -61,6 +71,14 @@ impl OAuthClient {
         }
         Ok(Self { id: id.to_owned(), secret })
     }
+}
+
+fn text(file: &Path) -> Result<String> {
+    let mut text = String::new();
+    File::open(file).and_then(|it| it.take(MAX_BYTES).read_to_string(&mut text)).map_err(|error| {
+        unusable(format!("The file of the OAuth client cannot be read: {}: {error}.", file.display()))
+    })?;
+    Ok(text)
 }
 
 fn unusable(cause: String) -> LoginError {

@@ -38,7 +38,7 @@ pub use google::Google;
 pub use http::Http;
 pub use ledger::recorded;
 pub use listener::Listener;
-pub use login::{Accepted, Revocation, renew, revoke, sign_in};
+pub use login::{Accepted, Revocation, renew, revoke, sign_in, sign_in_with_adc};
 pub use machines::ColabMachines;
 pub use scopes::Scopes;
 pub use sign_in::{Answer, SignIn};

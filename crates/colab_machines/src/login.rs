@@ -1,5 +1,6 @@
 //! Signing in, renewing and signing out: requests to Google, and what is stored.
 
+use std::path::Path;
 use std::time::SystemTime;
 
 use connection::Secret;
@@ -9,7 +10,7 @@ use crate::api::Request;
 use crate::requests::call;
 use crate::scopes::Scopes;
 use crate::store::{Login, Store};
-use crate::tokens::{self, AccessToken, Grant};
+use crate::tokens::{self, AccessToken, Grant, Tokens};
 use crate::{Http, LoginError, Next, OAuthClient, Result, SignIn};
 
 /// How a login ended.
@@ -50,6 +51,24 @@ pub async fn sign_in(
     now: SystemTime,
 ) -> Result<Accepted> {
     let tokens = http.tokens(Grant::Code, tokens::exchange(&client, attempt, code), now).await?;
+    accept(http, store, client, tokens, now).await
+}
+
+/// Takes over the login that gcloud has stored in this file.
+pub async fn sign_in_with_adc(http: &Http, store: &Store, file: &Path, now: SystemTime) -> Result<Accepted> {
+    let (client, refresh) = OAuthClient::read_adc(file)?;
+    let mut tokens = http.tokens(Grant::RefreshToken, tokens::renewal(&client, &refresh), now).await?;
+    tokens.refresh.get_or_insert(refresh);
+    accept(http, store, client, tokens, now).await
+}
+
+async fn accept(
+    http: &Http,
+    store: &Store,
+    client: OAuthClient,
+    tokens: Tokens,
+    now: SystemTime,
+) -> Result<Accepted> {
     let scopes = tokens.scopes.unwrap_or_else(Scopes::requested);
     if !scopes.allow_machines() {
         return Err(LoginError::of_person(

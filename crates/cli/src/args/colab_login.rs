@@ -30,6 +30,10 @@ pub(crate) struct ColabLogin {
     #[arg(short = 'c', long, value_name = "FILE")]
     pub(crate) client_oauth_config: Option<PathBuf>,
 
+    /// Take over the login of `gcloud auth application-default login`, made with your own client. Not tried against Google
+    #[arg(long, conflicts_with = "client_oauth_config")]
+    pub(crate) adc: bool,
+
     /// Open no browser: print the address, and read the address that the browser was sent to
     #[arg(long)]
     pub(crate) no_browser: bool,

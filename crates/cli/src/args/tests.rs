@@ -6,7 +6,10 @@ use clap::{CommandFactory as _, Parser as _};
 use super::{Cli, Command, visible_error};
 
 /// Options of other programs and CSS variables.
-const OTHERS: [&str; 26] = [
+const OTHERS: [&str; 28] = [
+    // gcloud
+    "--client-id-file",
+    "--scopes",
     // `cargo xtask bench judgement`
     "--edits",
     "--parts",
