@@ -3,10 +3,13 @@
 
 use std::sync::LazyLock;
 
-use clients::{CLIENTS, Client, Format, Ledger, Machine, Scope, ServerEntry, Start, System, install, uninstall};
+use clients::{
+    CLIENTS, Client, Format, Ledger, Machine, Scope, ServerEntry, Start, System, install, uninstall,
+};
 use libfuzzer_sys::fuzz_target;
 
-static HOME: LazyLock<tempfile::TempDir> = LazyLock::new(|| tempfile::tempdir().expect("a folder for the files"));
+static HOME: LazyLock<tempfile::TempDir> =
+    LazyLock::new(|| tempfile::tempdir().expect("a folder for the files"));
 
 fuzz_target!(|data: &[u8]| {
     let machine = Machine {
@@ -24,11 +27,16 @@ fn edit(client: &'static Client, machine: &Machine, data: &[u8]) {
     let Some(file) = client.file(machine, Scope::User) else { return };
     let write = |text: &[u8]| {
         let folder = file.parent().expect("a file is in a folder");
-        std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&file, text)).expect("the folder can be written");
+        std::fs::create_dir_all(folder)
+            .and_then(|()| std::fs::write(&file, text))
+            .expect("the folder can be written");
     };
     write(data);
-    let start =
-        Start::Command { program: "/bin/cellbridge".to_owned(), arguments: vec!["x\"'".to_owned()], folder: None };
+    let start = Start::Command {
+        program: "/bin/cellbridge".to_owned(),
+        arguments: vec!["x\"'".to_owned()],
+        folder: None,
+    };
     let entry = ServerEntry { start, secret_variables: Vec::new() };
     let ledger = Ledger::default();
     let Ok(installed) = install(client, machine, Scope::User, &entry, &ledger) else { return };

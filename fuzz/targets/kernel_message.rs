@@ -2,8 +2,8 @@
 #![no_main]
 
 use bytes::Bytes;
-use kernel::messages::Channel;
 use kernel::Message;
+use kernel::messages::Channel;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
@@ -18,7 +18,7 @@ fuzz_target!(|data: &[u8]| {
 });
 
 fn look_at(message: &Message) {
-    let _ = (message.sequence(), message.date(), message.process(), message.announced_end(), message.status());
+    let _ = (message.date(), message.process(), message.announced_end(), message.status());
     let parts = message.to_parts();
     assert!(Message::of_parts(message.channel, parts).is_some());
 }

@@ -7,7 +7,8 @@ use notebook::markup::{State, Token, Tokens};
 use notebook::{CellType, Edit, Json, MimeBundle, NewCell, Notebook, Output};
 
 const FORBIDDEN: [&str; 12] = [
-    "script", "object", "embed", "base", "meta", "link", "form", "frame", "frameset", "applet", "portal", "template",
+    "script", "object", "embed", "base", "meta", "link", "form", "frame", "frameset", "applet", "portal",
+    "template",
 ];
 
 fuzz_target!(|data: &[u8]| {
@@ -33,7 +34,8 @@ fn check(html: &str) {
         assert!(!FORBIDDEN.contains(&&*name), "<{name}> in {html}");
         let attribute = |wanted: &str| {
             let mut all = tag.attributes.iter();
-            all.find(|(name, _)| ***name == *wanted.as_bytes()).map(|(_, it)| String::from_utf8_lossy(it).into_owned())
+            all.find(|(name, _)| ***name == *wanted.as_bytes())
+                .map(|(_, it)| String::from_utf8_lossy(it).into_owned())
         };
         if name == "iframe" {
             assert_eq!(attribute("sandbox").as_deref(), Some("allow-scripts"), "{html}");
