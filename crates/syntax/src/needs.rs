@@ -80,7 +80,7 @@ impl Needs {
             Some(file) if is_reading && !self.is_guarded && is_file(&file) => drop(self.files.insert(file)),
             None => {
                 self.writes_files |= *function == "open" && mode().is_some()
-                    || WRITERS.iter().any(|start| function.starts_with(start))
+                    || WRITERS.iter().any(|start| function.starts_with(start));
             }
             Some(_) => {}
         }
@@ -165,13 +165,13 @@ impl<'a> Visitor<'a> for Needs {
                 self.modules.extend(module.filter(|_| !self.is_guarded).map(ToString::to_string));
             }
             Stmt::With(block) if is_suppressing(block) => {
-                self.guarded(|it| visitor::walk_stmt(it, statement))
+                self.guarded(|it| visitor::walk_stmt(it, statement));
             }
             Stmt::Try(block) if !block.handlers.is_empty() => {
-                self.guarded(|it| visitor::walk_stmt(it, statement))
+                self.guarded(|it| visitor::walk_stmt(it, statement));
             }
             Stmt::If(_) | Stmt::While(_) | Stmt::Match(_) => {
-                self.guarded(|it| visitor::walk_stmt(it, statement))
+                self.guarded(|it| visitor::walk_stmt(it, statement));
             }
             _ => {
                 if let Stmt::FunctionDef(ruff_python_ast::StmtFunctionDef { name, .. })

@@ -87,9 +87,8 @@ impl Kind {
     fn has(&self, cell: &Cell, is_stale: bool) -> bool {
         match self {
             Self::Stale => is_stale,
-            Self::Problems => cell.is_code(),
             Self::Errors => cell.outputs().iter().any(|output| matches!(output, Output::Error { .. })),
-            Self::Code => cell.is_code(),
+            Self::Code | Self::Problems => cell.is_code(),
             Self::Markdown => *cell.cell_type() == notebook::CellType::Markdown,
             Self::Tag(tag) => cell.tags().contains(tag),
         }
