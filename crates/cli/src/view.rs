@@ -52,13 +52,14 @@ pub(crate) async fn run(options: View) -> anyhow::Result<()> {
     let url = shown.url(&address);
     say(&url)?;
     match open(&browser(options.no_browser), &url, &process_env, shown.folder()).await {
-        Ok(Some(mut opened)) => match opened.failure().await {
-            Some(problem) => note(&format!("cellbridge: {problem} Open the address above.")),
-            None => {
+        Ok(Some(mut opened)) => {
+            if let Some(problem) = opened.failure().await {
+                note(&format!("cellbridge: {problem} Open the address above."));
+            } else {
                 sleep(BROWSER_TIMEOUT).await;
                 drop(opened);
             }
-        },
+        }
         Ok(None) => {}
         Err(problem) => note(&format!("cellbridge: {problem} Open the address above.")),
     }

@@ -6,7 +6,9 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use jupyter::Source;
 use rest::discovery::{self, Discovery, UnusedFile, UnusedReason};
-use rest::{Address, Credentials, Kind, LiveExtension, NextStep, Options, RestError, Rights, Secret, Server, Status};
+use rest::{
+    Address, Credentials, Kind, LiveExtension, NextStep, Options, RestError, Rights, Secret, Server, Status,
+};
 
 use super::finding::{Check, Finding, command};
 use super::machine::Machine;

@@ -122,8 +122,7 @@ fn cell_difference(change: &CellChange, content: &dyn Fn(&BlobId) -> Option<Byte
     let kind = change.state().and_then(|state| text_of(state, content)).map(|(kind, ..)| kind);
     let index = index_of(change);
     let kind = kind.unwrap_or_else(|| "cell".to_owned());
-    let mut text =
-        format!("{} #{index} ({}, id {})\n", label(change), one_line(&kind), one_line(&change.id));
+    let mut text = format!("{} #{index} ({}, id {})\n", label(change), one_line(&kind), one_line(&change.id));
     if let (true, Some(from), Some(to)) = (change.moved, &change.before, &change.after) {
         text.push_str(&format!("move from #{} to #{}\n", from.index, to.index));
     }

@@ -106,7 +106,7 @@ pub fn marked_difference(diff: &str) -> String {
 
 /// A text of somebody else with each line marked: whatever it says, it ends where the marks end.
 pub fn quoted(text: &str) -> String {
-    text.split(is_break).map(|line| format!("{MARK}{}\n", one_line(line))).collect()
+    text.split(is_break).flat_map(|line| [MARK.into(), one_line(line), "\n".into()]).collect()
 }
 
 fn is_like_label(line: &str) -> bool {

@@ -42,6 +42,7 @@ pub fn check(
 }
 
 #[cfg(test)]
+#[expect(dead_code, reason = "only the schema of the arguments is used")]
 mod tests {
     use serde_json::{Value, json};
 
