@@ -1,5 +1,6 @@
 //! Adds the entry to arbitrary configurations of clients, and removes it.
 #![no_main]
+#![expect(clippy::expect_used, reason = "a fuzz target fails where it panics")]
 
 use std::sync::LazyLock;
 
