@@ -59,7 +59,9 @@ impl LiveNotebook {
         self.check()?;
         validate::check_state_vector(state_vector)?;
         let known = StateVector::decode_v1(state_vector).map_err(|error| malformed(&error))?;
-        Ok(self.doc.transact().encode_state_as_update_v1(&known))
+        // The library panics where an update of a peer is pending that it cannot merge.
+        catch_unwind(AssertUnwindSafe(|| self.doc.transact().encode_state_as_update_v1(&known)))
+            .map_err(|_| validate::malformed("a pending update is inconsistent"))
     }
 
     /// Applies an update from others. Returns whether the notebook changed, and not only the document's state.
