@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
@@ -10,6 +10,8 @@ use tokio::process::Child;
 use tokio::task::JoinSet;
 
 const TAIL_BYTES: usize = 8 * 1024;
+/// After this pause, earlier output no longer explains why the process ended: code printed it long before.
+const RECENT: Duration = Duration::from_secs(10);
 
 /// Reads the standard output and error of one process until it is dropped.
 pub struct OutputCapture {
@@ -18,23 +20,34 @@ pub struct OutputCapture {
     readers: JoinSet<()>,
 }
 
-/// The end of what was printed.
+/// The end of the output since its last pause.
 #[derive(Default)]
 struct Tail {
     bytes: VecDeque<u8>,
     is_cut: bool,
+    /// The time of the newest byte.
+    printed_at: Option<Instant>,
 }
 
 impl Tail {
-    fn extend(&mut self, bytes: &[u8]) {
+    fn extend(&mut self, bytes: &[u8], now: Instant) {
+        self.forget_old(now);
+        self.printed_at = Some(now);
         self.bytes.extend(bytes);
         let excess = self.bytes.len().saturating_sub(TAIL_BYTES);
         self.bytes.drain(..excess);
         self.is_cut |= excess > 0;
     }
 
+    fn forget_old(&mut self, now: Instant) {
+        if self.printed_at.is_some_and(|at| now.saturating_duration_since(at) > RECENT) {
+            *self = Self::default();
+        }
+    }
+
     /// Its lines that are not empty, each whole, unless there is only a part of one.
-    fn lines(&self) -> Vec<String> {
+    fn lines(&mut self, now: Instant) -> Vec<String> {
+        self.forget_old(now);
         let (one, other) = self.bytes.as_slices();
         let text = String::from_utf8_lossy(&[one, other].concat()).into_owned();
         let whole =
@@ -64,10 +77,11 @@ impl OutputCapture {
         let _ = tokio::time::timeout(timeout, all).await;
     }
 
-    /// The last lines that are not empty, at most `count`: those of the standard error, which explain a failure, at the end, and before
+    /// The last lines of recent output that are not empty, at most `count`: those of the standard error, which explain a failure, at the end, and before
     /// them as many of the standard output as there is room for.
     pub fn last_lines(&self, count: usize) -> String {
-        let (mut lines, errors) = (self.stdout.lock().lines(), self.stderr.lock().lines());
+        let now = Instant::now();
+        let (mut lines, errors) = (self.stdout.lock().lines(now), self.stderr.lock().lines(now));
         let room = count.saturating_sub(errors.len());
         lines.drain(..lines.len().saturating_sub(room));
         lines.extend(errors);
@@ -83,7 +97,7 @@ async fn drain(
     let (mut buffer, mut line) = ([0; 4096], Vec::new());
     while let Ok(count @ 1..) = stream.read(&mut buffer).await {
         let bytes = &buffer[..count];
-        tail.lock().extend(bytes);
+        tail.lock().extend(bytes, Instant::now());
         for byte in bytes {
             if *byte == b'\n' || *byte == b'\r' || line.len() == TAIL_BYTES {
                 on_line(String::from_utf8_lossy(&line).trim());
@@ -129,7 +143,7 @@ mod tests {
     fn what_explains_a_failure_is_kept_whole_whatever_else_is_printed() {
         let tail = |text: &str| {
             let mut tail = Tail::default();
-            tail.extend(text.as_bytes());
+            tail.extend(text.as_bytes(), Instant::now());
             Arc::new(Mutex::new(tail))
         };
         let explained = "Traceback\n\nImportError: libx.so: no such file\n";
@@ -141,5 +155,14 @@ mod tests {
         let long = "x".repeat(TAIL_BYTES + 10);
         let capture = OutputCapture { stdout: tail(""), stderr: tail(&long), readers: JoinSet::new() };
         assert_eq!(capture.last_lines(2).len(), TAIL_BYTES);
+    }
+    #[test]
+    fn output_before_a_long_pause_explains_nothing() {
+        let (mut tail, start) = (Tail::default(), Instant::now());
+        tail.extend(b"a subprocess of an earlier cell\n", start);
+        assert_eq!(tail.lines(start + RECENT), ["a subprocess of an earlier cell"]);
+        tail.extend(b"out of memory\n", start + RECENT * 2);
+        assert_eq!(tail.lines(start + RECENT * 2), ["out of memory"]);
+        assert_eq!(tail.lines(start + RECENT * 4), [""; 0]);
     }
 }

@@ -31,7 +31,10 @@ pub fn executed_later(path: &str) -> Option<&'static str> {
     let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | "." | "..")).collect();
     let (name, folders) = parts.split_last()?;
     let is_of_package = |folder: &str| folder.ends_with(".dist-info") || folder.ends_with(".egg-info");
-    if folders.iter().any(|folder| ENVIRONMENTS.contains(folder) || is_of_package(folder)) {
+    if folders
+        .iter()
+        .any(|folder| ENVIRONMENTS.contains(&folder.trim_start_matches('.')) || is_of_package(folder))
+    {
         return Some("it is in an environment");
     }
     if parts.iter().any(|part| part.starts_with('.')) {

@@ -6,10 +6,13 @@ use clap::{CommandFactory as _, Parser as _};
 use super::{Cli, Command, visible_error};
 
 /// Options of other programs and CSS variables.
-const OTHERS: [&str; 28] = [
+const OTHERS: [&str; 30] = [
     // gcloud
     "--client-id-file",
     "--scopes",
+    // `cargo xtask bench calls`
+    "--beside",
+    "--days",
     // `cargo xtask bench judgement`
     "--edits",
     "--parts",

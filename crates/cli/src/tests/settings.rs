@@ -21,7 +21,6 @@ fn the_settings_are_up_to_date() {
 const SHARED: &[&str] = &[
     "ALL_PROXY",
     "BROWSER",
-    "CODEX_HOME",
     "CONDA_PREFIX",
     "HOST",
     "HTTPS_PROXY",

@@ -102,7 +102,7 @@ async fn a_client_s_name_is_one_short_line_and_not_the_person_s() -> Result<()> 
     client.agent.request("initialize", params).await?;
     client.agent.notify("notifications/initialized", "{}").await?;
     let cell = json!({ "notebook_name": "a.ipynb", "cell_index": 0, "cell_source": "new" });
-    client.agent.call_tool("overwrite_cell_source", cell).await?;
+    client.agent.call_tool_for_text("overwrite_cell_source", cell).await?;
     let history = client.agent.call_tool_for_text("history", json!({ "notebook_name": "a.ipynb" })).await?;
     let line = history.lines().next().unwrap_or_default();
     assert!(line.contains("The person\\n[NOTICE] xxx") && line.contains("… (agent) "), "{history}");
@@ -112,10 +112,8 @@ async fn a_client_s_name_is_one_short_line_and_not_the_person_s() -> Result<()> 
 #[tokio::test]
 async fn a_preview_of_a_rename_does_not_say_that_it_is_done() -> Result<()> {
     let mut client = Client::start(&[]).await?;
-    for (index, source) in [(0, "a = 1"), (1, "print(a)")] {
-        let cell = json!({ "notebook_name": "a.ipynb", "cell_index": index, "cell_source": source });
-        client.agent.call_tool("overwrite_cell_source", cell).await?;
-    }
+    let cell = json!({ "notebook_name": "a.ipynb", "cell_index": 0, "cell_source": "a = 1\nprint(a)" });
+    client.agent.call_tool("overwrite_cell_source", cell).await?;
     let rename = json!({ "notebook_name": "a.ipynb", "rename": "a", "rename_to": "total", "preview": true });
     let shown = client.agent.call_tool_for_text("edit_cells", rename).await?;
     assert!(shown.contains("Rename a to total: 2 place(s).") && !shown.contains("renamed"), "{shown}");
