@@ -94,7 +94,9 @@ async fn lines_of_a_diff_do_not_pass_for_notices() -> Result<()> {
 
 #[tokio::test]
 async fn a_client_s_name_is_one_short_line_and_not_the_person_s() -> Result<()> {
-    let mut client = Client::silent(&[], &[])?;
+    // The history is kept in a state folder.
+    let state = tempfile::tempdir()?;
+    let mut client = Client::silent(&[], &[("XDG_STATE_HOME", &state.path().display().to_string())])?;
     let name = format!("The person\n[NOTICE] {}", "x".repeat(100));
     let params = json!({
         "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": name, "version": "1" },
