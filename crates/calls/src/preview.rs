@@ -18,21 +18,6 @@ use crate::permissions::Group;
 use crate::question::{Draft, QuestionText, Speaker};
 use crate::tool::{Effect, Shows, Tool};
 
-/// Arguments that hold code, or another text that matters as a whole.
-const SOURCES: [&str; 11] = [
-    "code",
-    "cell_source",
-    "source",
-    "content",
-    "text",
-    "new_string",
-    "old_string",
-    "new_source",
-    "new",
-    "old",
-    "value",
-];
-
 /// A call about which a person is asked, and the question as far as it is written.
 pub struct Asked<'a> {
     pub question: Draft,
@@ -161,7 +146,7 @@ fn relayed_call(tool: &str, params: &RawValue, definition: Option<&RawValue>) ->
 /// Reads a list or an object that was sent as text: the page may read it, too.
 fn unpack(name: &str, value: &mut Value) {
     if let Value::String(text) = value
-        && !SOURCES.contains(&name)
+        && !is_source(name)
         && let Ok(read @ (Value::Array(_) | Value::Object(_))) = serde_json::from_str(text)
     {
         *value = read;
@@ -233,7 +218,7 @@ fn has_source(name: &str, value: &Value) -> bool {
         Value::Array(values) if values.iter().any(|value| value.is_object() || value.is_array()) => {
             values.iter().any(|value| has_source(name, value))
         }
-        _ => SOURCES.contains(&name),
+        _ => is_source(name),
     }
 }
 
@@ -260,13 +245,18 @@ fn show_argument(question: &mut Draft, path: &str, value: &Value) {
             }
         }
         // As nbformat stores sources: a list of lines.
-        Value::Array(lines) if SOURCES.contains(&name) && lines.iter().all(Value::is_string) => {
+        Value::Array(lines) if is_source(name) && lines.iter().all(Value::is_string) => {
             question.source(path, &lines.iter().filter_map(Value::as_str).collect::<String>());
         }
-        Value::String(text) if SOURCES.contains(&name) => question.source(path, text),
+        Value::String(text) if is_source(name) => question.source(path, text),
         Value::String(text) => question.value(path, text),
         other => question.value(path, &other.to_string()),
     }
+}
+
+/// Whether an argument holds code, or another text that matters as a whole.
+fn is_source(name: &str) -> bool {
+    include_str!("preview/sources.txt").lines().any(|it| it == name)
 }
 
 /// An address without its user, query and fragment, which may be or contain a password or token.

@@ -8,30 +8,7 @@ use crate::dates;
 use crate::ids::pattern;
 use crate::rerun::Rerun;
 
-/// What a piece of text is that may differ. The order decides which one a text is taken for.
-const KINDS: [&str; 20] = [
-    "address",
-    "cut_address",
-    "thread",
-    "id",
-    "table",
-    "uuid",
-    "path",
-    "bar",
-    "named_date",
-    "date",
-    "short_date",
-    "stamp",
-    "constructor",
-    "number",
-    "rate",
-    "elapsed",
-    "epoch",
-    "time",
-    "duration",
-    "count",
-];
-
+/// What may differ, each with its kind. The order decides which one a text is taken for.
 static VOLATILE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?x)
@@ -107,7 +84,8 @@ impl<'t> Pieces<'t> {
 
     pub(crate) fn next(&mut self) -> Option<Piece<'t>> {
         let found = self.matches.next()?;
-        let (kind, volatile) = KINDS.into_iter().find_map(|kind| Some((kind, found.name(kind)?)))?;
+        let (kind, volatile) =
+            VOLATILE.capture_names().flatten().find_map(|kind| Some((kind, found.name(kind)?)))?;
         let text = &self.text[self.end..volatile.start()];
         self.end = volatile.end();
         Some(Piece { text, kind, volatile: volatile.as_str() })

@@ -6,24 +6,7 @@ use crate::environment::Environment;
 use crate::installer::Installer;
 
 /// Parts of the names of such settings, whose words are separated by hyphens.
-const DECISIVE: [&str; 16] = [
-    "index",
-    "find-links",
-    "target",
-    "prefix",
-    "root",
-    "user",
-    "binary",
-    "build",
-    "constraint",
-    "override",
-    "trusted-host",
-    "insecure-host",
-    "pre",
-    "prerelease",
-    "exclude-newer",
-    "sources",
-];
+const DECISIVE: &str = include_str!("settings.txt");
 
 /// The settings in force for an installer, where the environment knows them, as a person reads them.
 pub(crate) fn of(installer: &Installer, environment: &Environment) -> Vec<String> {
@@ -96,7 +79,7 @@ fn is_decisive(setting: &str) -> bool {
     let name = setting.split('=').next().unwrap_or_default().trim().to_lowercase();
     let name = format!("-{}-", name.replace(['_', '.', ':'], "-"));
     let has = |word: &str| name.contains(&format!("-{word}-"));
-    !has("password") && !has("username") && DECISIVE.iter().any(|word| has(word))
+    !has("password") && !has("username") && DECISIVE.lines().any(has)
 }
 
 /// Without the user and password of an address.

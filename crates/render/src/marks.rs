@@ -17,62 +17,10 @@ const MARK: &str = "│ ";
 const MAX_PREFIX: usize = 256;
 
 /// The words in brackets with which Cellbridge's lines start, in lower case.
-const LABELS: [&str; 33] = [
-    "as in",
-    "attachment",
-    "widget",
-    "stdout",
-    "stderr",
-    "stream",
-    "display",
-    "result",
-    "metadata",
-    "state",
-    "end",
-    "end of",
-    "no output",
-    "left out",
-    "part of the text",
-    "notice",
-    "note",
-    "info",
-    "warning",
-    "error",
-    "failed",
-    "completed",
-    "running",
-    "still running",
-    "queued",
-    "interrupted",
-    "lost",
-    "kernel died",
-    "not run",
-    "skipped",
-    "waiting for input",
-    "saved",
-    "not yet",
-];
+const LABELS: &str = include_str!("marks/labels.txt");
 
 /// How Cellbridge's lines without brackets start, in lower case, beside those in `openings.txt`.
-const WORDS: [&str; 17] = [
-    "index type count id",
-    "cell #",
-    "deleted cell source:",
-    "new:",
-    "changed:",
-    "gone:",
-    "exact names:",
-    "exact cells:",
-    "cells now stale:",
-    "note:",
-    "would change",
-    "left out above",
-    "next call:",
-    "undone",
-    "would undo",
-    "installed with",
-    "part of the text above",
-];
+const WORDS: &str = include_str!("marks/words.txt");
 
 /// Cellbridge's tools whose names no other code has: a line with such a call reads like its advice. A test derives them from the list of
 /// tools.
@@ -182,7 +130,7 @@ fn begins_like_ours(line: &str) -> bool {
         }
         Some(first) if first.is_ascii_alphabetic() => {
             let lower = line.to_ascii_lowercase();
-            WORDS.iter().any(|word| lower.starts_with(word))
+            WORDS.lines().any(|word| lower.starts_with(word))
                 || is_of_cells(&lower)
                 || openings::is_opening(line)
         }
@@ -198,7 +146,7 @@ fn label(line: &str) -> Option<&str> {
 
 fn is_known(label: &str) -> bool {
     let label = label.to_ascii_lowercase();
-    let rest = LABELS.iter().filter_map(|known| label.strip_prefix(known));
+    let rest = LABELS.lines().filter_map(|known| label.strip_prefix(known));
     rest.into_iter().any(|rest| rest.starts_with([']', ' ', ':', '/']))
 }
 

@@ -74,13 +74,15 @@ impl Needs {
                     || mode().is_some_and(|mode| mode.starts_with('r') && !mode.contains('+'))
             }
             "read_sql" | "read_sql_query" | "read_clipboard" => false,
-            name => name.starts_with("read_") || name.starts_with("scan_") || READERS.contains(&name),
+            name => {
+                name.starts_with("read_") || name.starts_with("scan_") || READERS.lines().any(|it| it == name)
+            }
         };
         match file {
             Some(file) if is_reading && !self.is_guarded && is_file(&file) => drop(self.files.insert(file)),
             None => {
                 self.writes_files |= *function == "open" && mode().is_some()
-                    || WRITERS.iter().any(|start| function.starts_with(start));
+                    || WRITERS.lines().any(|start| function.starts_with(start));
             }
             Some(_) => {}
         }
@@ -88,37 +90,9 @@ impl Needs {
 }
 
 /// Functions that read a file, besides those whose names begin with `read_`.
-const READERS: [&str; 9] = [
-    "load",
-    "loadtxt",
-    "genfromtxt",
-    "fromfile",
-    "imread",
-    "loadmat",
-    "open_dataset",
-    "load_workbook",
-    "load_image",
-];
+const READERS: &str = include_str!("needs/readers.txt");
 /// What the names of functions that write files begin with.
-const WRITERS: [&str; 17] = [
-    "to_",
-    "save",
-    "dump",
-    "write",
-    "copy",
-    "move",
-    "extract",
-    "download",
-    "urlretrieve",
-    "retrieve",
-    "fetch",
-    "export",
-    "render",
-    "unpack",
-    "generate",
-    "create",
-    "make",
-];
+const WRITERS: &str = include_str!("needs/writers.txt");
 
 /// Whether a text names a file in a folder: with an ending, no address, no pattern, and not from the root.
 fn is_file(text: &str) -> bool {

@@ -13,58 +13,21 @@ pub const NOTEBOOK: [&str; 8] =
     ["notebook_name", "notebook_path", "path", "notebook", "file", "file_path", "filename", "notebook_file"];
 
 /// Other names, each with its tool and the name of today: singular or plural, and names of other tools.
-const OTHER_NAMES: [(&str, &str, &str); 15] = [
-    ("delete_cell", "cell_index", "cell_indices"),
-    ("delete_cell", "cell_ids", "cell_ids_to_delete"),
-    ("delete_cell", "cell_id", "cell_ids_to_delete"),
-    ("search_notebook", "pattern", "query"),
-    ("execute_code", "command", "code"),
-    ("execute_code", "source", "code"),
-    ("execute_code", "cell_source", "code"),
-    ("execute_code", "content", "code"),
-    ("start_machine", "type", "machine_type"),
-    ("start_machine", "variant", "machine_type"),
-    ("start_machine", "gpu", "accelerator"),
-    ("start_machine", "memory", "ram"),
-    ("stop_machine", "id", "machine_id"),
-    ("stop_machine", "name", "machine_id"),
-    ("stop_machine", "machine", "machine_id"),
-];
+const OTHER_NAMES: &str = include_str!("names/other.txt");
 
 /// What models write for `cell_source`.
 pub const SOURCE: [&str; 4] = ["source", "code", "content", "text"];
 
 /// Names that are unlike those that may be meant, the likeliest first.
-const MEANT: [(&str, &[&str]); 21] = [
-    ("index", &["cell_index", "cell_indices"]),
-    ("cell_number", &["cell_index", "cell_indices"]),
-    ("number", &["cell_index", "cell_indices"]),
-    ("cell", &["cell_index", "cell_indices"]),
-    ("id", &["cell_id", "cell_ids_to_delete", "run_id"]),
-    ("from", &["source_index"]),
-    ("from_index", &["source_index"]),
-    ("start", &["start_index", "from"]),
-    ("start_index", &["from"]),
-    ("end", &["through"]),
-    ("end_index", &["through"]),
-    ("stop", &["through"]),
-    ("to", &["target_index"]),
-    ("to_index", &["target_index"]),
-    ("dry_run", &["preview"]),
-    ("dryRun", &["preview"]),
-    ("text", &["code"]),
-    ("find", &["old_string"]),
-    ("search", &["old_string"]),
-    ("replace", &["new_string"]),
-    ("replacement", &["new_string"]),
-];
+const MEANT: &str = include_str!("names/meant.txt");
 
 /// How alike two names must be for one to be suggested for the other, from 0 to 1.
 const MIN_SIMILARITY: f64 = 0.5;
 
 /// Translates other names of arguments, and fails if one remains that `tool` does not have.
 pub fn settle(tool: &str, schema: &InputSchema, only_reads: bool, given: &mut Given) -> Result<(), Error> {
-    for (_, written, meant) in OTHER_NAMES.iter().filter(|(name, ..)| *name == tool) {
+    let of_tool = |line: &'static str| line.strip_prefix(tool)?.strip_prefix(' ')?.split_once(' ');
+    for (written, meant) in OTHER_NAMES.lines().filter_map(of_tool) {
         given.rename(written, meant)?;
     }
     let is_known = |name: &str| schema.takes(name);
@@ -172,15 +135,13 @@ fn nearest<'k>(name: &str, known: &'k [impl AsRef<str>]) -> Option<&'k str> {
         let is_part = name.len() > 2 && (other.contains(name) || name.contains(other));
         if is_part { 1.0 } else { strsim::normalized_damerau_levenshtein(name, other) }
     };
-    let is_known = |meant: &&&str| known.iter().any(|other| other.as_ref() == **meant);
-    let meant = MEANT
-        .iter()
-        .filter(|(written, _)| *written == name)
-        .find_map(|(_, meant)| meant.iter().find(is_known));
+    let is_known = |meant: &&str| known.iter().any(|other| other.as_ref() == *meant);
+    let meant = MEANT.lines().filter_map(|line| line.split_once(' ')).filter(|(written, _)| *written == name);
+    let meant = meant.flat_map(|(_, meant)| meant.split(' ')).find(is_known);
     let nearest = known
         .iter()
         .map(|other| (similarity(other.as_ref()), other.as_ref()))
         .filter(|(similarity, _)| *similarity >= MIN_SIMILARITY)
         .max_by(|(one, _), (other, _)| one.total_cmp(other));
-    meant.copied().or(nearest.map(|(_, name)| name))
+    meant.or(nearest.map(|(_, name)| name))
 }

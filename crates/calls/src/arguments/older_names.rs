@@ -5,32 +5,20 @@ use place::Error;
 use crate::arguments::given::{Given, refused};
 
 /// Older names, and the tools of today that serve them.
-const OLDER_NAMES: [(&str, &str); 15] = [
-    ("list_notebook", "list_notebooks"),
-    ("list_cells", "read_notebook"),
-    ("read_cells", "read_notebook"),
-    ("read_all_cells", "read_notebook"),
-    ("execute_ipython", "execute_code"),
-    ("list_all_files", "list_files"),
-    ("execute_cell_simple_timeout", "execute_cell"),
-    ("execute_cell_streaming", "execute_cell"),
-    ("execute_cell_with_progress", "execute_cell"),
-    ("append_markdown_cell", "insert_cell"),
-    ("append_execute_code_cell", "insert_execute_code_cell"),
-    ("connect_notebook", "use_notebook"),
-    ("switch_notebook", "use_notebook"),
-    ("assign_kernel_to_notebook", "use_notebook"),
-    ("disconnect_notebook", "unuse_notebook"),
-];
+const OLDER_NAMES: &str = include_str!("older_names.txt");
+
+fn pairs() -> impl Iterator<Item = (&'static str, &'static str)> {
+    OLDER_NAMES.lines().filter_map(|line| line.split_once(' '))
+}
 
 /// All older names.
 pub fn all() -> impl Iterator<Item = &'static str> {
-    OLDER_NAMES.iter().map(|(older, _)| *older)
+    pairs().map(|(older, _)| older)
 }
 
 /// The name of today for an older one. Others are left alone.
 pub fn translate(name: &str) -> Option<&'static str> {
-    OLDER_NAMES.iter().find(|(older, _)| *older == name).map(|(_, today)| *today)
+    pairs().find(|(older, _)| *older == name).map(|(_, today)| today)
 }
 
 /// Translates the arguments of a call by an older name.

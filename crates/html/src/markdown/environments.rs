@@ -2,21 +2,8 @@
 
 use std::borrow::Cow;
 
-/// The environments that are formulas by themselves.
-const NAMES: [&str; 12] = [
-    "align",
-    "align*",
-    "alignat",
-    "alignat*",
-    "eqnarray",
-    "eqnarray*",
-    "equation",
-    "equation*",
-    "gather",
-    "gather*",
-    "multline",
-    "multline*",
-];
+/// The environments that are formulas by themselves, also with a star.
+const NAMES: [&str; 6] = ["align", "alignat", "eqnarray", "equation", "gather", "multline"];
 
 /// `source` with dollars around each environment that starts a line outside code: `\begin{align}…\end{align}` becomes
 /// `$$\begin{align}…\end{align}$$`.
@@ -54,7 +41,7 @@ fn environment(text: &str) -> Option<usize> {
     let indent = text.len() - indented.len();
     let (name, _) = indented.strip_prefix("\\begin{").filter(|_| indent < 4)?.split_once('}')?;
     let end = format!("\\end{{{name}}}");
-    let at = NAMES.contains(&name).then(|| text.find(&end))??;
+    let at = NAMES.contains(&name.strip_suffix('*').unwrap_or(name)).then(|| text.find(&end))??;
     Some(at + end.len())
 }
 

@@ -1,38 +1,7 @@
 //! Which styles a notebook may give its text.
 
 /// The properties that change a box, its border and its text, and move nothing over anything else.
-const PROPERTIES: [&str; 30] = [
-    "background",
-    "background-color",
-    "border",
-    "border-bottom",
-    "border-collapse",
-    "border-color",
-    "border-left",
-    "border-right",
-    "border-style",
-    "border-top",
-    "border-width",
-    "color",
-    "display",
-    "font-size",
-    "font-style",
-    "font-weight",
-    "height",
-    "max-width",
-    "min-width",
-    "padding",
-    "padding-bottom",
-    "padding-left",
-    "padding-right",
-    "padding-top",
-    "text-align",
-    "text-decoration",
-    "vertical-align",
-    "white-space",
-    "width",
-    "word-break",
-];
+const PROPERTIES: &str = include_str!("style.txt");
 
 /// The functions that make a colour or a bar in a cell's background.
 const FUNCTIONS: [&str; 5] = ["rgb", "rgba", "hsl", "hsla", "linear-gradient"];
@@ -48,7 +17,7 @@ pub(crate) fn declarations(style: &str) -> String {
         let name = name.trim().to_ascii_lowercase();
         let value = value.trim().to_ascii_lowercase();
         let value = value.strip_suffix("!important").unwrap_or(&value).trim_end();
-        if !PROPERTIES.contains(&&*name) || !is_allowed(&name, value) {
+        if !PROPERTIES.lines().any(|it| it == name) || !is_allowed(&name, value) {
             continue;
         }
         has_background |= name.starts_with("background") && value != "transparent";

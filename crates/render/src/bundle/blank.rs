@@ -5,30 +5,7 @@ use notebook::is_hidden;
 use crate::html;
 
 /// Commands that only lay out, or that start what is empty without more.
-const LAYOUT: [&str; 22] = [
-    "begin",
-    "bf",
-    "big",
-    "bigl",
-    "bigr",
-    "boxed",
-    "centering",
-    "color",
-    "displaystyle",
-    "end",
-    "hspace",
-    "label",
-    "large",
-    "left",
-    "limits",
-    "mathbf",
-    "mathrm",
-    "nonumber",
-    "qquad",
-    "quad",
-    "right",
-    "text",
-];
+const LAYOUT: &str = include_str!("blank/layout.txt");
 /// Those of which the argument is shown nowhere.
 const NAMING: [&str; 5] = ["begin", "color", "end", "hspace", "label"];
 
@@ -52,7 +29,7 @@ pub(super) fn is_blank_latex(latex: &str) -> bool {
                     .and_then(|argument| argument.split_once('}'))
                     .map_or(after, |(_, after)| after),
                 "left" | "right" => after.strip_prefix('.').unwrap_or(after),
-                _ if LAYOUT.contains(&name) => after,
+                _ if LAYOUT.lines().any(|it| it == name) => after,
                 _ => return false,
             };
         } else if !matches!(character, '$' | '{' | '}' | '~' | '&')

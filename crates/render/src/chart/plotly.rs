@@ -6,30 +6,7 @@ use super::parts::{MAX_PARTS, title};
 use super::series::series;
 
 /// The members of a trace that contain its data, in the order in which they are described.
-const DATA: [&str; 22] = [
-    "labels",
-    "values",
-    "ids",
-    "parents",
-    "x",
-    "y",
-    "z",
-    "lat",
-    "lon",
-    "locations",
-    "r",
-    "theta",
-    "open",
-    "high",
-    "low",
-    "close",
-    "a",
-    "b",
-    "c",
-    "value",
-    "u",
-    "v",
-];
+const DATA: &str = include_str!("plotly.txt");
 
 pub(crate) fn plotly(traces: &Json, layout: Option<&Json>) -> String {
     let traces: Vec<_> = traces.elements().collect();
@@ -69,7 +46,7 @@ fn describe_trace(trace: &Json) -> String {
         description.push_str(&format!(" ({mode})"));
     }
     let data: Vec<String> = DATA
-        .iter()
+        .lines()
         .filter_map(|name| {
             let value = part(name)?;
             let is_number = value.as_str().starts_with(|first: char| first.is_ascii_digit() || first == '-');

@@ -8,21 +8,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use crate::client::SECRET_HEADER;
 
 /// Headers that belong to one request or connection and do not identify a user.
-const DROPPED: &[&str] = &[
-    "connection",
-    "expect",
-    "keep-alive",
-    "last-event-id",
-    "origin",
-    "range",
-    "referer",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-    "user-agent",
-    SECRET_HEADER,
-];
+const DROPPED: &str = include_str!("forwarded.txt");
 const DROPPED_PREFIXES: &[&str] = &["accept", "content-", "if-", "mcp-", "sec-"];
 
 /// The newest headers that identify a user: a token, cookies with their XSRF token, and the headers of identity
@@ -53,7 +39,10 @@ impl Forwarded {
 
 fn identifying(name: &str, value: &str) -> Option<(HeaderName, HeaderValue)> {
     let name = name.to_ascii_lowercase();
-    if DROPPED.contains(&name.as_str()) || DROPPED_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) {
+    if name.as_str() == SECRET_HEADER
+        || DROPPED.lines().any(|it| it == name.as_str())
+        || DROPPED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    {
         return None;
     }
     let name = HeaderName::from_bytes(name.as_bytes()).ok()?;
