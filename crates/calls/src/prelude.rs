@@ -5,4 +5,4 @@ pub use crate::arguments::combinations::Combination;
 pub use crate::arguments::declare::arguments;
 pub use crate::context::Context;
 pub use crate::permissions::{Group, Permission};
-pub use crate::tool::{Availability, Discovery, Effect, Shows, Tool, tool};
+pub use crate::tool::{Discovery, Effect, Shows, Tool, tool};

@@ -32,7 +32,8 @@ pub struct Tool {
     /// The groups to which it belongs; it is offered if all of them are.
     pub groups: &'static [Group],
     pub permission: Permission,
-    pub availability: Availability,
+    /// Whether it is listed in a session.
+    pub availability: fn(Capabilities) -> bool,
     pub schema: InputSchema,
     /// Arguments without an effect beside others.
     pub combinations: &'static [Combination],
@@ -40,7 +41,7 @@ pub struct Tool {
     pub call: for<'a> fn(Given, &'a Context<'_>) -> BoxFuture<'a, Outcome>,
 }
 
-/// A tool that the function `call` runs, with the arguments `Arguments`. It is always listed, and a question about it shows the cell
+/// A tool that the function `call` runs, with the arguments `Arguments`. It is always listed, needs the permission of its effect, and a question about it shows the cell
 /// that the arguments name, unless the declaration says otherwise.
 #[macro_export]
 macro_rules! tool {
@@ -51,7 +52,7 @@ macro_rules! tool {
         discovery: $discovery:expr,
         effect: $effect:expr,
         groups: $groups:expr,
-        permission: $permission:expr,
+        $(permission: $permission:expr,)?
         $(availability: $availability:expr,)?
         $(arguments: $arguments:ty,)?
         $(combinations: $combinations:expr,)?
@@ -64,8 +65,8 @@ macro_rules! tool {
             discovery: $discovery,
             effect: $effect,
             groups: $groups,
-            permission: $permission,
-            availability: $crate::tool!(@first $($availability,)? $crate::tool::Availability::Always),
+            permission: $crate::tool!(@first $($permission,)? $effect.permission()),
+            availability: $crate::tool!(@first $($availability,)? |_| true),
             schema: $crate::arguments::declare::InputSchema::of::<$crate::tool!(@type $($arguments,)? Arguments)>(),
             combinations: $crate::tool!(@first $($combinations,)? &[]),
             shows: $crate::tool!(@first $($shows,)? $crate::tool::Shows::NamedCell),
@@ -110,18 +111,15 @@ pub enum Effect {
     Connects,
 }
 
-/// Where a tool is listed.
-#[derive(Clone, Copy)]
-pub enum Availability {
-    Always,
-    /// Where a session can connect to other servers.
-    WithConnector,
-    /// Where a session can show its person a notebook.
-    WithFrontend,
-    /// Where the person can be asked, or need not be.
-    WithConsent,
-    /// Where the person has signed in to the account of machines.
-    WithMachines,
+impl Effect {
+    /// What a tool with this effect needs, unless it says otherwise.
+    pub const fn permission(self) -> Permission {
+        match self {
+            Self::Reads | Self::Watches => Permission::Read,
+            Self::Adds | Self::Changes | Self::Connects => Permission::Write,
+            Self::AsksKernel | Self::Interrupts | Self::Answers | Self::Runs => Permission::Execute,
+        }
+    }
 }
 
 /// What a question to the person about a call shows beside its arguments.
@@ -145,7 +143,7 @@ pub struct Capabilities {
     pub can_show: bool,
     /// It can ask its person about what agents may not do by themselves, or agents may do it.
     pub can_consent: bool,
-    /// It can start machines.
+    /// It can start machines: the person has signed in to the account.
     pub has_machines: bool,
 }
 
@@ -164,13 +162,7 @@ impl Capabilities {
 
 impl Tool {
     pub fn is_available(&self, capabilities: Capabilities) -> bool {
-        match self.availability {
-            Availability::Always => true,
-            Availability::WithConnector => capabilities.can_connect,
-            Availability::WithFrontend => capabilities.can_show,
-            Availability::WithConsent => capabilities.can_consent,
-            Availability::WithMachines => capabilities.has_machines,
-        }
+        (self.availability)(capabilities)
     }
 
     /// Whether it changes nothing.

@@ -9,39 +9,7 @@ use crate::ids::pattern;
 use crate::rerun::Rerun;
 
 /// What may differ, each with its kind. The order decides which one a text is taken for.
-static VOLATILE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?x)
-        (?: \bat\ | \bid[=:]\ ? ) (?P<address> 0x[0-9a-fA-F]{4,16}\b | 0x[0-9a-fA-F]{0,16}(?:\.{3}|…) )
-      | (?:\.{3}|…) (?P<cut_address> (?:[at]{0,2}\ )?0?x[0-9a-fA-F]{1,16} | [0-9a-fA-F]{6,16} ) >
-      | (?: \b[Tt]hread(?:[\ _-]?(?:[Ii][Dd]|ident))?['\x22]?\ ?[=:]?\ ? | \b(?:native_id|ident|[Tt][Ii][Dd])['\x22]?\ ?[=:]\ ? )
-        (?P<thread> \d{4,}\b )
-      | \b(?:display|model|comm)_id['\x22]?\ ?[=:]\ ?['\x22]? (?P<id> [0-9a-f]{32}\b )
-      | \bT_ (?P<table> [0-9a-f]{5} ) [_\x22\x27\ \n]
-      | (?P<uuid> \b(?:[0-9a-f]{8}-[0-9a-f]{4}-[1467][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}
-                | [0-9A-F]{8}-[0-9A-F]{4}-[1467][0-9A-F]{3}-[89AB][0-9A-F]{3}-[0-9A-F]{12})\b )
-      | (?P<path> (?:/private)?/(?:tmp|var/folders)/[^\s'<>:,;)\]\x22]+
-                | [A-Za-z]:\\[^\s'<>|\x22]*\\Temp\\[^\s'<>|:,;)\]\x22]+ )
-      | (?P<bar> \[\d+:[\d:]+(?:<[^\]]*|,\ [^\]]*/s|,\ [^\]]*s/[a-zA-Z]+)\] )
-      | (?P<named_date> \b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,?\ +(?:\d{1,2}\ +)?
-                        (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\ +(?:\d{1,2},?\ +)?
-                        (?:\d{1,2}:\d\d(?::\d\d)?\ +)?(?:[A-Z]{3,4}\ +)?\d{4}(?:\ +\d{1,2}:\d\d(?::\d\d)?)? )
-      | (?P<date> \b\d{4}-\d\d-\d\d(?:[T\ ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:\ ?Z|\ ?[+-]\d\d:?\d\d)?)? )
-      | (?P<short_date> \b(?:\d\d[/.]\d\d[/.](?:\d{4}|\d\d)|\d{4}/\d\d/\d\d)(?:,?\ \d\d:\d\d(?::\d\d(?:[.,]\d+)?)?)?\b )
-      | (?: \b|_ ) (?P<stamp> 20\d{6}[_-]\d{6}\b )
-      | (?P<constructor> \bdatetime\.date(?:time)?\(\d{4},\ \d{1,2},\ \d{1,2}(?:,\ [^()]*)?\) )
-      | (?: Thread\([^()]*(?:\([^()]*\))?[^()]*,\ started\ (?:daemon\ )? | \b(?:p?pid|PP?ID)['\x22]?\ ?[=:]?\ ?
-                | \bparent= | \b[Pp]rocess\ [Ii][Dd]:?\ ) (?P<number> \d{3,}\b )
-      | (?P<rate> \b\d[\d,]*(?:\.\d+)?\ ?(?:it|[kKMGT]i?B|[kMGT]?bytes?)/s(?:ec)?\b )
-      | (?: \b[Ee]lapsed(?:\ time)?\ ?[:=]?\ ? ) (?P<elapsed> \d+\.\d+(?:e-?\d+)? )
-      | (?P<epoch> \b1\d{9}(?:\d{3}|\d{6}|\d{9}|\.\d+)?\b )
-      | (?P<time> \b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?\b )
-      | (?P<duration> \b(?:\d+(?:d|h|min)\ )*\d+(?:\.\d+)?(?:e[-+]?\d+)?\ ?(?:ns|µs|μs|us|ms|secs?|seconds?|s)\b
-                    | \b\d+\.\d+\ ?(?:mins?|minutes?|hours?|h)\b
-                    | \b\d[\d,]*\ loops?\ each | \b\d[\d,]*\ loops?,\ best\ of )
-      | (?P<count> \b(?:In|Out)\ ?\[\d+\] | <ipython-input-[^>]*> )",
-    )
-});
+static VOLATILE: LazyLock<Regex> = LazyLock::new(|| pattern(include_str!("volatile/pattern.txt")));
 
 /// Lines that are printed or not, as fast as the machine is: the remarks of `%timeit` and `%time`.
 static REMARK: LazyLock<Regex> = LazyLock::new(|| {

@@ -159,7 +159,7 @@ pub(crate) async fn act(hub: &Arc<Hub>, action: Action) -> Result<Value, Error> 
             Ok(json!({ "said": "Only scripts of outputs run that runs of this machine made." }))
         }
         Action::Find { notebook, part } => find(&hub.session(), &notebook, &part).await,
-        Action::AskVerify => Ok(ask_verify()),
+        Action::AskVerify => Ok(json!({ "html": include_str!("page/verify.html") })),
         Action::Verify { notebook } => verify(hub, &notebook).await,
         Action::Library { notebook, library } => Ok(sources(hub.charts(), notebook, &library)),
     }
@@ -224,16 +224,6 @@ impl Rights {
         let cause = "The operator of this server does not offer that.";
         Err(Error::new(ErrorKind::Forbidden, cause, "Ask the operator of this server."))
     }
-}
-
-fn ask_verify() -> Value {
-    let mut html = Fragment::default();
-    heading("Verify", &mut html);
-    html.raw("<p>All code of the notebook runs again in a fresh kernel, with all its effects on files, databases and networks. ");
-    html.raw("The notebook and its kernel stay as they are.</p><p class=\"v-actions\">");
-    html.raw("<button type=\"button\" data-do=\"verify\">Verify</button> ");
-    html.raw("<button type=\"button\" data-do=\"close\">Cancel</button></p>");
-    json!({ "html": html.as_str() })
 }
 
 /// Verifies a notebook, whether the page waits for that or not.

@@ -33,8 +33,7 @@ pub(crate) static TOOL: Tool = tool! {
     ),
     effect: Effect::Runs,
     groups: &[Group::Run, Group::Kernels],
-    permission: Permission::Execute,
-    availability: Availability::WithConsent,
+    availability: |session| session.can_consent,
     shows: Shows::ByItself(|given| Ok(groups(given.flag("restart")? == Some(true)))),
 };
 

@@ -16,7 +16,6 @@ pub(crate) static TOOL: Tool = tool! {
     discovery: Discovery::FoundBy("stdin, prompt, type an answer for input()"),
     effect: Effect::Answers,
     groups: &[Group::Run],
-    permission: Permission::Execute,
 };
 
 arguments! {

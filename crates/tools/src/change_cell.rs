@@ -24,7 +24,6 @@ pub(crate) static TOOL: Tool = tool! {
     discovery: Discovery::FoundBy("convert, split, merge, copy, tag, fold notebook cells"),
     effect: Effect::Changes,
     groups: &[Group::Edit],
-    permission: Permission::Write,
     // A merge makes one cell of two.
     shows: Shows::More(|asked| {
         Box::pin(async {

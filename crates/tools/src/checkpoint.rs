@@ -13,7 +13,6 @@ pub(crate) static TOOL: Tool = tool! {
     discovery: Discovery::FoundBy("snapshot before a risky change, save point"),
     effect: Effect::Adds,
     groups: &[Group::Edit],
-    permission: Permission::Write,
 };
 
 arguments! {

@@ -19,7 +19,6 @@ pub(crate) static TOOL: Tool = tool! {
     discovery: Discovery::FoundBy("remove outputs, clean a notebook before commit"),
     effect: Effect::Changes,
     groups: &[Group::Edit, Group::Delete],
-    permission: Permission::Write,
     combinations: &[Combination::Excludes("all", &["cell_index", "cell_id"])],
 };
 

@@ -14,8 +14,7 @@ pub(crate) static TOOL: Tool = tool! {
     discovery: Discovery::FoundBy("remote, cluster, JupyterLab, URL with token"),
     effect: Effect::Connects,
     groups: &[Group::Kernels],
-    permission: Permission::Write,
-    availability: Availability::WithConnector,
+    availability: |session| session.can_connect,
 };
 
 arguments! {

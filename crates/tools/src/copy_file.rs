@@ -21,7 +21,6 @@ pub(crate) static TOOL: Tool = tool! {
     discovery: Discovery::FoundBy("upload or download data, csv, model files"),
     effect: Effect::Changes,
     groups: &[Group::Files],
-    permission: Permission::Write,
     shows: Shows::More(|asked| Box::pin(describe(asked))),
 };
 

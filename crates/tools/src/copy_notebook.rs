@@ -18,7 +18,6 @@ pub(crate) static TOOL: Tool = tool! {
     discovery: Discovery::FoundBy("duplicate, upload, download, move a notebook to Colab or to a server"),
     effect: Effect::Changes,
     groups: &[Group::Files, Group::Edit],
-    permission: Permission::Write,
     shows: Shows::More(|asked| Box::pin(describe(asked))),
 };
 

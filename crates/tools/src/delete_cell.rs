@@ -20,7 +20,6 @@ pub(crate) static TOOL: Tool = tool! {
     discovery: Discovery::FoundBy("remove notebook cells"),
     effect: Effect::Changes,
     groups: &[Group::Edit, Group::Delete],
-    permission: Permission::Write,
     shows: Shows::More(|asked| Box::pin(describe(asked))),
 };
 

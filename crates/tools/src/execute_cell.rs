@@ -19,7 +19,6 @@ pub(crate) static TOOL: Tool = tool! {
     discovery: Discovery::AlwaysLoaded,
     effect: Effect::Runs,
     groups: &[Group::Run],
-    permission: Permission::Execute,
 };
 
 arguments! {

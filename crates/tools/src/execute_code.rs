@@ -21,7 +21,6 @@ pub(crate) static TOOL: Tool = tool! {
     ),
     effect: Effect::Runs,
     groups: &[Group::Run],
-    permission: Permission::Execute,
 };
 
 arguments! {

@@ -38,7 +38,6 @@ pub(crate) static TOOL: Tool = tool! {
     discovery: Discovery::FoundBy("wait for a long-running cell, is training done, page through long output"),
     effect: Effect::Watches,
     groups: &[Group::Read],
-    permission: Permission::Read,
     combinations: &[
         Combination::Needs(&["since", "output", "offset", "pattern"], &["run_id", "wait_seconds"]),
         Combination::Needs(&["offset"], &["output", "pattern"]),

@@ -18,7 +18,6 @@ pub(crate) static TOOL: Tool = tool! {
     discovery: Discovery::FoundBy("what changed, who changed it, history, diff"),
     effect: Effect::Reads,
     groups: &[Group::Read],
-    permission: Permission::Read,
     combinations: &[Combination::Excludes("id", &["since", "limit"])],
 };
 

@@ -15,7 +15,6 @@ pub(crate) static TOOL: Tool = tool! {
     discovery: Discovery::AlwaysLoaded,
     effect: Effect::Runs,
     groups: &[Group::Edit, Group::Run],
-    permission: Permission::Execute,
 };
 
 arguments! {

@@ -23,7 +23,6 @@ pub(crate) static TOOL: Tool = tool! {
     discovery: Discovery::FoundBy("schema, dtypes, head, describe; value of a variable"),
     effect: Effect::AsksKernel,
     groups: &[Group::Kernels],
-    permission: Permission::Execute,
 };
 
 arguments! {

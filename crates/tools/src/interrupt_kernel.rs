@@ -25,7 +25,6 @@ pub(crate) static TOOL: Tool = tool! {
     discovery: Discovery::FoundBy("stop, cancel or kill a cell that hangs"),
     effect: Effect::Interrupts,
     groups: &[Group::Run],
-    permission: Permission::Execute,
     combinations: &[Combination::Excludes("run_id", &["kernel_id"])],
     shows: Shows::More(|asked| Box::pin(describe(asked))),
 };

@@ -23,7 +23,6 @@ pub(crate) static TOOL: Tool = tool! {
     discovery: Discovery::FoundBy("browse folder directory workspace data files"),
     effect: Effect::Reads,
     groups: &[Group::Files],
-    permission: Permission::Read,
 };
 
 arguments! {

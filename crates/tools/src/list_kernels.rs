@@ -17,7 +17,6 @@ pub(crate) static TOOL: Tool = tool! {
     discovery: Discovery::FoundBy("which kernels are running; languages, environments, python, R, julia"),
     effect: Effect::Reads,
     groups: &[Group::Kernels],
-    permission: Permission::Read,
     arguments: NoArguments,
 };
 

@@ -17,8 +17,7 @@ pub(crate) static TOOL: Tool = tool! {
     discovery: Discovery::FoundBy("Colab runtime, GPU, TPU, accelerator, cloud machine, compute units"),
     effect: Effect::Reads,
     groups: &[Group::Kernels],
-    permission: Permission::Read,
-    availability: Availability::WithMachines,
+    availability: |session| session.has_machines,
     arguments: NoArguments,
 };
 

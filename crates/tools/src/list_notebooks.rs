@@ -19,7 +19,6 @@ pub(crate) static TOOL: Tool = tool! {
     discovery: Discovery::FoundBy("which ipynb notebooks are there"),
     effect: Effect::Reads,
     groups: &[Group::Read],
-    permission: Permission::Read,
     arguments: NoArguments,
 };
 

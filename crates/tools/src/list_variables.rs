@@ -29,7 +29,6 @@ pub(crate) static TOOL: Tool = tool! {
     discovery: Discovery::FoundBy("what is in memory; inspect the namespace, workspace, state, data frames"),
     effect: Effect::AsksKernel,
     groups: &[Group::Kernels],
-    permission: Permission::Execute,
 };
 
 arguments! {

@@ -14,7 +14,6 @@ pub(crate) static TOOL: Tool = tool! {
     discovery: Discovery::FoundBy("reorder notebook cells"),
     effect: Effect::Changes,
     groups: &[Group::Edit],
-    permission: Permission::Write,
 };
 
 arguments! {

@@ -13,8 +13,7 @@ pub(crate) static TOOL: Tool = tool! {
     discovery: Discovery::FoundBy("open notebook in JupyterLab, the cell where my cursor is"),
     effect: Effect::Adds,
     groups: &[Group::Files],
-    permission: Permission::Write,
-    availability: Availability::WithFrontend,
+    availability: |session| session.can_show,
     arguments: NotebookArgument,
 };
 

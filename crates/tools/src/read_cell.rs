@@ -17,7 +17,6 @@ pub(crate) static TOOL: Tool = tool! {
     discovery: Discovery::FoundBy("show the output, plot or error of a cell; why did a cell fail"),
     effect: Effect::Reads,
     groups: &[Group::Read],
-    permission: Permission::Read,
 };
 
 arguments! {

@@ -37,7 +37,6 @@ pub(crate) static TOOL: Tool = tool! {
     discovery: Discovery::AlwaysLoaded,
     effect: Effect::Reads,
     groups: &[Group::Read],
-    permission: Permission::Read,
 };
 
 arguments! {

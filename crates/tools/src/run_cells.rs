@@ -36,7 +36,6 @@ pub(crate) static TOOL: Tool = tool! {
     ),
     effect: Effect::Runs,
     groups: &[Group::Run],
-    permission: Permission::Execute,
     combinations: &[Combination::Excludes("all", &["from", "through"])],
     shows: Shows::More(|asked| Box::pin(describe(asked))),
 };

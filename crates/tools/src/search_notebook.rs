@@ -20,7 +20,6 @@ pub(crate) static TOOL: Tool = tool! {
     discovery: Discovery::FoundBy("find where a name is defined or used; outline of a notebook"),
     effect: Effect::Reads,
     groups: &[Group::Read],
-    permission: Permission::Read,
 };
 
 arguments! {

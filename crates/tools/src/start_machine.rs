@@ -14,7 +14,7 @@ pub(crate) static TOOL: Tool = tool! {
     effect: Effect::Adds,
     groups: &[Group::Kernels],
     permission: Permission::Execute,
-    availability: Availability::WithMachines,
+    availability: |session| session.has_machines,
     shows: Shows::More(|asked| Box::pin(describe(asked))),
 };
 

@@ -22,7 +22,7 @@ pub(crate) static TOOL: Tool = tool! {
     effect: Effect::Changes,
     groups: &[Group::Kernels, Group::Delete],
     permission: Permission::Execute,
-    availability: Availability::WithMachines,
+    availability: |session| session.has_machines,
     shows: Shows::More(|asked| Box::pin(describe(asked))),
 };
 

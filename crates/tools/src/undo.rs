@@ -21,7 +21,6 @@ pub(crate) static TOOL: Tool = tool! {
     discovery: Discovery::FoundBy("revert, roll back, restore deleted cells or outputs"),
     effect: Effect::Changes,
     groups: &[Group::Edit, Group::Delete],
-    permission: Permission::Write,
     combinations: &[Combination::Excludes("id", &["last", "since"]), Combination::Excludes("since", &["last"])],
     shows: Shows::More(|asked| Box::pin(describe(asked))),
 };

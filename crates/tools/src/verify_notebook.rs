@@ -29,7 +29,6 @@ pub(crate) static TOOL: Tool = tool! {
     ),
     effect: Effect::Runs,
     groups: &[Group::Run],
-    permission: Permission::Execute,
     shows: Shows::More(|asked| Box::pin(describe(asked))),
 };
 

@@ -51,6 +51,7 @@ mod tests {
     use crate::arguments::given::tests::given;
 
     arguments! {
+        #[expect(dead_code, reason = "only its schema is read")]
         struct Arguments {
             run_id: Option<String>,
             pattern: Option<String>,

@@ -49,15 +49,9 @@ impl Failure {
     }
 }
 
-/// What failed because of what, by the index of the first cell.
+/// What failed because of what, by the index of the first cell: those that follow from it, and those with its error.
 #[derive(Debug, Default)]
-pub struct Causes(BTreeMap<usize, Effects>);
-
-#[derive(Debug, Default)]
-struct Effects {
-    followers: Vec<usize>,
-    same: Vec<usize>,
-}
+pub struct Causes(BTreeMap<usize, [Vec<usize>; 2]>);
 
 impl Causes {
     /// The causes of failures, which come in the order of their cells.
@@ -79,8 +73,7 @@ impl Causes {
             roots.push(root);
             if root != at && failure.is_alone {
                 let effects = causes.0.entry(failures[root].index).or_default();
-                let is_follower = definer.is_some();
-                if is_follower { &mut effects.followers } else { &mut effects.same }.push(failure.index);
+                effects[usize::from(definer.is_none())].push(failure.index);
             }
         }
         causes
@@ -88,12 +81,12 @@ impl Causes {
 
     /// Whether the failure of this cell is told with that of another.
     pub fn covers(&self, index: usize) -> bool {
-        self.0.values().any(|it| it.followers.contains(&index) || it.same.contains(&index))
+        self.0.values().flatten().any(|cells| cells.contains(&index))
     }
 
     /// The lines about the cells that failed because of this one, or like it.
     pub fn lines(&self, index: usize) -> Vec<String> {
-        let Some(Effects { followers, same }) = self.0.get(&index) else { return Vec::new() };
+        let Some([followers, same]) = self.0.get(&index) else { return Vec::new() };
         let line = |cells: &[usize], what: &str| {
             (!cells.is_empty()).then(|| format!("Cells {}: {what} cell {index}.", ranges(cells)))
         };

@@ -41,18 +41,7 @@ impl<'a> Attributes<'a> {
 }
 
 /// The numbers that some elements need.
-const NUMBERS: [(&str, &[&str]); 10] = [
-    ("colspan", &["td", "th"]),
-    ("rowspan", &["td", "th"]),
-    ("span", &["col", "colgroup"]),
-    ("start", &["ol"]),
-    ("value", &["li", "progress", "meter"]),
-    ("max", &["progress", "meter"]),
-    ("min", &["meter"]),
-    ("low", &["meter"]),
-    ("high", &["meter"]),
-    ("optimum", &["meter"]),
-];
+const NUMBERS: &str = include_str!("attributes/numbers.txt");
 
 impl Writer<'_> {
     /// Writes the start tag.
@@ -67,9 +56,9 @@ impl Writer<'_> {
             self.html.raw(" class=\"cb-block\"");
         }
         self.write_id(element, attributes);
-        for (name, elements) in NUMBERS {
+        for (name, elements) in NUMBERS.lines().filter_map(|line| line.split_once(' ')) {
             let number = attributes.get(name).and_then(|value| value.trim().parse::<f64>().ok());
-            if elements.contains(&written)
+            if elements.split(' ').any(|element| element == written)
                 && let Some(number) = number.filter(|number| number.abs() <= 1e6)
             {
                 self.html.attribute(name, &number.to_string());

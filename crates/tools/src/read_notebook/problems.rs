@@ -140,12 +140,12 @@ impl Wanted {
             needs.members.iter().for_each(|member| add(&mut wanted.attributes, member));
             for attribute in &needs.attributes {
                 let (name, rest) = attribute.split_once('.').unwrap_or_default();
-                let is_set = attribute
-                    .match_indices('.')
-                    .skip(1)
-                    .map(|(at, _)| &attribute[..at])
-                    .chain([&**attribute])
-                    .any(|part| set.iter().any(|it| *it == part));
+                let is_it = |it: &&String| {
+                    attribute
+                        .strip_prefix(it.as_str())
+                        .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+                };
+                let is_set = set.iter().any(is_it);
                 if let Some(target) = names.get(name).filter(|_| !is_set) {
                     let rest: Vec<&str> = rest.split('.').take(MAX_DEPTH).collect();
                     add(&mut wanted.attributes, &format!("{target}.{}", rest.join(".")));
