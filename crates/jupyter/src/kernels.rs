@@ -76,8 +76,8 @@ impl EarlierRuns for Kernels {
     fn find(&self, run: &RunId) -> Future<'_, Option<FoundRun>> {
         let run = run.clone();
         async move {
-            let left = self.leftovers().await.runs.into_iter().find(|left| left.run == run);
-            let Some(path) = left.and_then(|left| left.notebook) else { return Ok(None) };
+            let left = self.leftovers().await.runs.into_iter().find(|left| left.details.run == run);
+            let Some(path) = left.and_then(|left| left.details.notebook) else { return Ok(None) };
             let session = self.sessions.of(&self.prefix.strip(&path)?).await?;
             let Some(model) = session.and_then(|session| session.kernel) else { return Ok(None) };
             let kernel: Arc<dyn Kernel> = self.adopt(model);

@@ -16,9 +16,9 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
-use kernel::log::Announcement;
+use kernel::log::{AdoptedRun, Announcement};
 use kernel::{Client, KernelError, MessageId, Ready, TimedEvents, drive};
 use notebook::Json;
 use parking_lot::Mutex;
@@ -76,12 +76,7 @@ pub struct Connection {
 /// A run of an earlier client.
 #[derive(Debug)]
 pub struct OrphanedExecution {
-    pub announcement: Announcement,
-    pub announced_at: SystemTime,
-    /// Its outputs are in its cell already.
-    pub is_stored: bool,
-    /// Nothing is left to do but to show it.
-    pub is_acknowledged: bool,
+    pub run: AdoptedRun,
     /// What happened to it so far and what happens from now on; `None` if its request was never sent.
     pub execution: Option<(MessageId, TimedEvents)>,
 }

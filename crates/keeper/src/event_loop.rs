@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use kernel::log::{Channel, ClientId, LogEvent, LogRecord, Peek, Runs};
+use kernel::log::{Channel, ClientId, LogEvent, LogRecord, Runs};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc;
 use tokio::time::{sleep_until, timeout};
@@ -122,35 +122,19 @@ impl Keeper {
     /// Serves what a dead keeper left.
     pub(crate) fn of_leftovers(folder: KeeperFolder, lock: FolderLock) -> io::Result<Self> {
         let (mut runs, mut how) = (Runs::default(), None);
-        let mut log = Log::reopen(&folder.path, |offset, time, record| match record {
-            LogRecord::Announced(announcement) => runs.announce(announcement, offset, None, time),
-            LogRecord::FromKernel { channel, parts } => {
-                runs.received(channel, &Peek::of(channel, &parts), 0, u64::MAX);
+        let mut log = Log::reopen(&folder.path, |offset, time, record| {
+            runs.read(time, offset, &record);
+            match record {
+                LogRecord::Event(LogEvent::Died { how: cause }) => how = Some(cause),
+                LogRecord::Event(LogEvent::Ready { .. }) => how = None,
+                _ => {}
             }
-            LogRecord::Stored { run } => {
-                runs.store(&run);
-            }
-            LogRecord::Acknowledged { run } => {
-                runs.acknowledge(&run);
-            }
-            LogRecord::Event(LogEvent::Died { how: cause }) => {
-                runs.kernel_ended();
-                how = Some(cause);
-            }
-            LogRecord::Event(LogEvent::Restarting | LogEvent::LogFailed { .. }) => runs.kernel_ended(),
-            LogRecord::Event(LogEvent::Ready { .. }) => how = None,
-            LogRecord::Event(LogEvent::Withdrawn { message } | LogEvent::Ended { message }) => {
-                runs.ended(&message);
-            }
-            LogRecord::ToKernel { .. } | LogRecord::Event(_) => {}
         })?;
-        let how = if let Some(how) = how {
-            how
-        } else {
+        if how.is_none() {
             let died = LogEvent::Died { how: KEEPER_DIED.to_owned() };
             log.append(&LogRecord::Event(died), SystemTime::now())?;
-            KEEPER_DIED.to_owned()
-        };
+        }
+        let how = how.unwrap_or_else(|| KEEPER_DIED.to_owned());
         runs.kernel_ended();
         let mut keeper = Self::new(folder, lock, log, Lifetimes::of_idle(FOREVER));
         (keeper.runs, keeper.status.phase) = (runs, KernelPhase::Dead { how });

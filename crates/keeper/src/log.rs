@@ -8,7 +8,8 @@ mod logged_runs;
 
 pub use announced_data::AnnouncedData;
 pub(crate) use entries::read_entries;
-pub use entries::{LogEntry, LogEntryKind};
+pub use entries::{LogEntry, LogEntryKind, logged_run};
 pub(crate) use files::{Log, LogReader, is_log, read_piece};
-pub use followed::{LogFollower, Shown};
-pub use logged_runs::{LoggedRun, logged_run, logged_runs};
+pub use followed::LogFollower;
+pub(crate) use logged_runs::RESTARTED;
+pub use logged_runs::{LoggedRun, Shown, logged_runs};

@@ -4,11 +4,12 @@ use std::time::SystemTime;
 
 use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
 use kernel::MessageId;
-use kernel::log::{AdoptedRun, Announcement, Channel, FormatError, put_message, read_message};
+use kernel::log::{
+    AdoptedRun, Announcement, Channel, FormatError, put_json, put_message, read_json, read_message,
+};
 use notebook::RunId;
 use serde::{Deserialize, Serialize};
 
-mod frame;
 mod framed;
 
 pub use framed::{FramedRead, FramedWrite};
@@ -170,10 +171,7 @@ impl ClientFrame {
                 out.put_u64(*offset);
             }
             Self::Announce(announcement) => put_json(NOTE, announcement, &mut out),
-            Self::Send { channel, parts } => {
-                out.put_u8(SEND);
-                put_message(*channel, parts, &mut out);
-            }
+            Self::Send { channel, parts } => put_message(SEND, *channel, parts, &mut out),
             Self::Acknowledge { run } => put_json(ACKNOWLEDGE, run, &mut out),
             Self::Store { run } => put_json(STORE, run, &mut out),
             Self::Interrupt { message } => put_json(INTERRUPT, message, &mut out),
@@ -187,17 +185,17 @@ impl ClientFrame {
     /// Reads the payload of a frame. Fails if it is malformed; one of a later version is [`ClientFrame::Unknown`].
     pub fn read(mut payload: Bytes) -> Result<Self, FormatError> {
         Ok(match tag(&mut payload)? {
-            HELLO => Self::Hello(json(&payload)?),
+            HELLO => Self::Hello(read_json(&payload)?),
             ADOPT => Self::Adopt,
             FOLLOW => Self::Follow { offset: number(&mut payload)? },
-            NOTE => Self::Announce(json(&payload)?),
+            NOTE => Self::Announce(read_json(&payload)?),
             SEND => {
                 let (channel, parts) = read_message(&mut payload)?;
                 Self::Send { channel, parts }
             }
-            ACKNOWLEDGE => Self::Acknowledge { run: json(&payload)? },
-            STORE => Self::Store { run: json(&payload)? },
-            INTERRUPT => Self::Interrupt { message: json(&payload)? },
+            ACKNOWLEDGE => Self::Acknowledge { run: read_json(&payload)? },
+            STORE => Self::Store { run: read_json(&payload)? },
+            INTERRUPT => Self::Interrupt { message: read_json(&payload)? },
             RESTART => Self::Restart,
             END => Self::End,
             _ => Self::Unknown,
@@ -229,13 +227,13 @@ impl KeeperFrame {
     /// Reads the payload of a frame. Fails if it is malformed; one of a later version is [`KeeperFrame::Unknown`].
     pub fn read(mut payload: Bytes) -> Result<Self, FormatError> {
         Ok(match tag(&mut payload)? {
-            WELCOME => Self::Welcome(json(&payload)?),
-            REFUSED => Self::Refused { version: json(&payload)? },
-            ADOPTED => Self::Adopted(json(&payload)?),
+            WELCOME => Self::Welcome(read_json(&payload)?),
+            REFUSED => Self::Refused { version: read_json(&payload)? },
+            ADOPTED => Self::Adopted(read_json(&payload)?),
             RECORDS => Self::Records { offset: number(&mut payload)?, bytes: payload },
-            FAILED => Self::Failed { cause: json(&payload)? },
+            FAILED => Self::Failed { cause: read_json(&payload)? },
             LOG_FAILED => {
-                let (end, os_error) = json(&payload)?;
+                let (end, os_error) = read_json(&payload)?;
                 Self::LogFailed { end, os_error }
             }
             _ => Self::Unknown,
@@ -249,16 +247,6 @@ fn tag(payload: &mut Bytes) -> Result<u8, FormatError> {
 
 fn number(payload: &mut Bytes) -> Result<u64, FormatError> {
     if payload.len() < 8 { Err(FormatError::malformed(&"it has no offset")) } else { Ok(payload.get_u64()) }
-}
-
-fn json<T: for<'de> Deserialize<'de>>(payload: &Bytes) -> Result<T, FormatError> {
-    serde_json::from_slice(payload).map_err(|error| FormatError::malformed(&error))
-}
-
-fn put_json(tag: u8, value: &impl Serialize, out: &mut BytesMut) {
-    out.put_u8(tag);
-    // Strings, numbers and JSON: writing them to memory does not fail.
-    let _ = serde_json::to_writer(out.writer(), value);
 }
 
 #[cfg(test)]

@@ -137,7 +137,7 @@ async fn runs_of_a_dead_keeper_are_adopted_and_its_folder_is_removed_once_they_a
     let Attachment { mut connection, is_kept } = machine.attach().await;
     assert!(!is_kept);
     let runs: Vec<_> =
-        connection.orphans.iter().map(|run| (&*run.announcement.run, run.is_acknowledged)).collect();
+        connection.orphans.iter().map(|it| (&*it.run.announcement.run, it.run.is_acknowledged)).collect();
     assert_eq!(runs, [("r0", true), ("r1", false), ("r2", false)]);
     let done = Outcome::Done { execution_count: None, next_input: None };
     assert_eq!(outcome(&mut connection.orphans[1]).await, done);
@@ -163,7 +163,7 @@ async fn runs_that_waited_for_a_kernel_that_never_started_are_known_and_leave_no
     let Attachment { connection, is_kept } = machine.attach().await;
     assert!(!is_kept);
     let runs: Vec<_> =
-        connection.orphans.iter().map(|run| (&*run.announcement.run, run.execution.is_none())).collect();
+        connection.orphans.iter().map(|it| (&*it.run.announcement.run, it.execution.is_none())).collect();
     assert_eq!(runs, [("r1", true), ("r2", true)]);
     for run in ["r1", "r2"] {
         connection.keeper.send(ClientFrame::Acknowledge { run: run.into() });

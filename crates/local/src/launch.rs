@@ -28,4 +28,4 @@ pub(crate) use launcher::KernelLauncher;
 #[cfg(unix)]
 pub use leftovers::{Leftover, leftovers};
 #[cfg(unix)]
-pub(crate) use running::announcement_of;
+pub(crate) use running::{announcement_of, details_of};

@@ -31,50 +31,24 @@ pub struct LeftoverKernel {
 /// A run whose outcome has not been reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftoverRun {
-    pub run: RunId,
-    pub notebook: Option<NotebookPath>,
-    pub cell: Option<CellId>,
-    pub source: String,
+    pub details: RunDetails,
     /// `None` if only the notebook's kernel knows.
     pub state: Option<RunState>,
 }
 
-impl LeftoverRun {
-    /// A run of which only its kernel knows what became.
-    pub fn unknown(RunDetails { run, notebook, cell, source, .. }: RunDetails) -> Self {
-        Self { run, notebook, cell, source, state: None }
-    }
-
-    pub fn details(&self) -> RunDetails {
-        let Self { run, notebook, cell, source, .. } = self.clone();
-        RunDetails { run, notebook, cell, source, ..RunDetails::default() }
-    }
-}
-
-/// A sentence for agents about a run of an earlier server: `outcome` is what became of it, `completed`.
+/// A sentence for agents about a run of an earlier server: `outcome` is what became of it, `completed`. One that `was_lost` could not
+/// be seen to its end, and may be one of this server.
 pub fn sentence(
     run: &RunId,
     cell: Option<&CellId>,
     notebook: Option<&NotebookPath>,
     outcome: &str,
+    was_lost: bool,
 ) -> String {
-    format!("From an earlier server: {}", clause(run, cell, notebook, outcome))
-}
-
-/// The same for a run whose end could not be seen when it was lost: it may be one of this server.
-pub fn found_again(
-    run: &RunId,
-    cell: Option<&CellId>,
-    notebook: Option<&NotebookPath>,
-    outcome: &str,
-) -> String {
-    format!("Found again: {}", clause(run, cell, notebook, outcome))
-}
-
-fn clause(run: &RunId, cell: Option<&CellId>, notebook: Option<&NotebookPath>, outcome: &str) -> String {
+    let origin = if was_lost { "Found again" } else { "From an earlier server" };
     let cell = cell.map(|cell| format!(" of cell {cell}")).unwrap_or_default();
     let notebook = notebook.map(|path| format!(" in {}", one_line(path))).unwrap_or_default();
-    format!("run {run}{cell}{notebook} {outcome}.")
+    format!("{origin}: run {run}{cell}{notebook} {outcome}.")
 }
 
 /// A run of another server.

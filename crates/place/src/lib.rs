@@ -48,14 +48,14 @@ pub use file::{Existing, FileContent, Files};
 pub use folder_copy::FolderCopy;
 pub use ids::{KernelId, NotebookPath, SessionId};
 pub use kernel_request::{KernelRequest, KernelSelector};
-pub use leftovers::{FoundRun, LeftoverKernel, LeftoverRun, Leftovers, found_again, sentence};
+pub use leftovers::{FoundRun, LeftoverKernel, LeftoverRun, Leftovers, sentence};
 pub use machines::{
     Machine, MachineKind, MachineList, MachineOffer, MachineOrigin, Machines, StoppedMachine, WantedMachine,
 };
 pub use memory::{ask_memory, nothing_in_memory};
 pub use near::{Near, is_same_text, nearest};
 pub use next_step::NextStep;
-pub use orphan::{Orphan, OrphanedExecution};
+pub use orphan::Orphan;
 pub use place::{FileEntry, FileKind, FoundNotebooks, Frontend, Mode, Place, SearchExtent, Showing};
 pub use relay::{Answer, Call, Progress, Relay, Report, Tool};
 pub use run_details::RunDetails;

@@ -4,8 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use kernel::Event;
-use tokio::sync::mpsc;
+use kernel::TimedEvents;
 
 use crate::RunDetails;
 use crate::executor::{Execution, Executor};
@@ -18,17 +17,10 @@ pub struct Orphan {
     pub is_stored: bool,
     /// An earlier server has reported it: it can be found only by its id.
     pub is_acknowledged: bool,
-    /// `None` if its server ended before the kernel was asked.
-    pub execution: Option<OrphanedExecution>,
+    /// Its execution, with what happened so far and what happens from now on; `None` if its server ended before the kernel was asked.
+    pub execution: Option<(Arc<dyn Execution>, TimedEvents)>,
     /// The connection over which its outcome is acknowledged.
     pub executor: Arc<dyn Executor>,
-}
-
-/// The execution of a run of an earlier server.
-pub struct OrphanedExecution {
-    pub execution: Arc<dyn Execution>,
-    /// What happened so far, and what happens from now on, with the time of each.
-    pub events: mpsc::UnboundedReceiver<(SystemTime, Event)>,
 }
 
 impl fmt::Debug for Orphan {

@@ -1,12 +1,15 @@
 //! What is announced of a run.
 
 use notebook::CellId;
+use serde::{Deserialize, Serialize};
 
 use crate::{NotebookPath, RunId};
 
 /// What a later server has to know about a run to store its outcome.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct RunDetails {
+    #[serde(skip)]
     pub run: RunId,
     /// The notebook of its cell.
     pub notebook: Option<NotebookPath>,

@@ -8,9 +8,10 @@ use notebook::one_line;
 use crate::Error;
 
 /// How far a run is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum RunState {
     /// It waits for its kernel to start, or for other runs of that kernel.
+    #[default]
     Queued,
     Running,
     /// The code waits for a line of input from a person.

@@ -66,9 +66,7 @@ impl RunLogs {
     /// The kernels of a server of which there are logs; on Windows, without the logs of servers that still run, since no program
     /// can read a file that another one has locked.
     pub fn kernels(&self, server: &str) -> Vec<String> {
-        let logs = self.files().into_iter().filter(|(path, _)| is_log(path));
-        let headers = logs.filter_map(|(path, _)| read_header(&path));
-        headers.filter(|header| header.server == server).map(|header| header.kernel).collect()
+        self.current(server).into_iter().map(|log| log.kernel).collect()
     }
 
     /// The logs of a server's kernels whose runs are not acknowledged yet, also those of programs that still run.
@@ -92,9 +90,8 @@ impl RunLogs {
 
     /// The leftover runs of our ended servers, on any kernel of a Jupyter server.
     pub fn leftovers(&self, server: &str) -> Vec<Announcement> {
-        let logs = self.files().into_iter().filter(|(path, _)| is_log(path));
-        let of_server = logs.filter(|(path, _)| read_header(path).is_some_and(|it| it.server == server));
-        of_server.flat_map(|(path, _)| leftover_runs(&path).unwrap_or_default()).collect()
+        let logs = self.current(server).into_iter();
+        logs.flat_map(|log| leftover_runs(&log.path).unwrap_or_default()).collect()
     }
 
     /// The files, and when each was written last.

@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use kernel::MessageId;
-use kernel::log::{Announcement, LogRecord, Peek, RecordReader, Runs};
+use kernel::log::{Announcement, LogRecord, RecordReader, Runs};
 use serde::{Deserialize, Serialize};
 
 /// A log of a later version is left alone.
@@ -62,18 +62,13 @@ impl Past {
             (RecordReader::at(begin as u64), Vec::new(), Runs::default());
         reader.push(&text[begin..]);
         while let Ok(Some((time, record))) = reader.next_record() {
-            match &record {
-                LogRecord::Announced(announcement) => runs.announce(announcement.clone(), 0, None, time),
-                LogRecord::Acknowledged { run } => drop(runs.acknowledge(run)),
-                LogRecord::FromKernel { channel, parts } => {
-                    runs.received(*channel, &Peek::of(*channel, parts), 0, u64::MAX);
-                }
-                _ => {}
-            }
+            runs.read(time, 0, &record);
             records.push(record);
         }
-        let open = runs.unacknowledged().map(|(announcement, time)| (announcement.clone(), time)).collect();
-        let running = runs.running().cloned().collect();
+        let open =
+            runs.unacknowledged().map(|(run, _)| (run.announcement.clone(), run.announced_at)).collect();
+        let running = runs.unacknowledged().filter(|(_, is_running)| *is_running);
+        let running = running.map(|(run, _)| run.announcement.clone()).collect();
         Some(Self { header, records, open, running, length: reader.offset() })
     }
 

@@ -128,7 +128,7 @@ impl Entries {
         }
         let mut held = 0;
         for run in self.runs.iter().rev().skip(1).filter(|run| run.is_closed()) {
-            let size = run.output_bytes();
+            let size = run.with(|it| it.area.size_bytes());
             held += size;
             if held > MAX_BYTES && size > 0 {
                 run.drop_outputs();

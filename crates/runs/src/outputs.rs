@@ -111,7 +111,7 @@ pub(crate) async fn set_running(notebook: &OpenNotebook, cell: &CellId, is_runni
 /// The outputs so far as an edit; `None` if they no longer belong to the cell. A running cell has no number yet: front
 /// ends take a cell with a number for finished.
 pub(crate) fn outputs(run: &Run) -> Option<Edit> {
-    let cell = run.cell().filter(|_| !run.is_detached())?;
+    let cell = run.cell().filter(|_| !run.with(|it| it.is_detached))?;
     let view = run.view();
     let execution_count = view.execution_count.filter(|_| view.state.is_over());
     Some(Edit::SetOutputs { id: cell.id.clone(), outputs: cut(run.cell_outputs()), execution_count })
@@ -201,7 +201,7 @@ pub(crate) async fn write(
     let all = edits.iter().cloned().chain(widgets).chain(times).collect();
     let applied = notebook.document().apply(all, Vec::new()).await;
     let applied = applied.inspect_err(|error| not_stored(run, error))?;
-    run.set_saved(applied.saved);
+    run.with(|it| it.saved = Some(applied.saved));
     Ok(Some(Written { edits, notebook: applied.notebook }))
 }
 

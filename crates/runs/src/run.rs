@@ -5,13 +5,12 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use kernel::{Event, OutputArea};
 use notebook::{Json, Output};
 use parking_lot::Mutex;
-use place::{Execution, Kernel, RunDetails, RunId, RunState, SaveStatus, SessionId, SkipReason};
+use place::{Execution, Kernel, RunDetails, RunId, RunState, SessionId, SkipReason};
 use recorder::{Actor, actor};
 use serde_json::Value;
 use tokio::sync::watch;
 use tracing::Span;
 
-use crate::memory_changes::MemoryChanges;
 use crate::open_notebook::OpenNotebook;
 use crate::telemetry;
 use crate::view::{RunCell, RunView};
@@ -19,8 +18,8 @@ use crate::view::{RunCell, RunView};
 mod progress;
 mod waiting;
 
-pub(crate) use progress::Exit;
-use progress::{RunProgress, Stop};
+pub(crate) use progress::RunProgress;
+use progress::Stop;
 
 /// One request to run code, from the call to its end. A task of the [`Runner`](crate::Runner) drives it, so it goes on
 /// if the agent disconnects.
@@ -37,12 +36,14 @@ pub struct Run {
 
 impl Run {
     pub(crate) fn new(id: RunId, cell: Option<RunCell>, source: String) -> Self {
-        let progress = RunProgress::new(telemetry::run(&id, cell.as_ref()));
+        let requested_at = Instant::now();
+        let (stage, span) = (Some((String::new(), requested_at)), Some(telemetry::run(&id, cell.as_ref())));
+        let progress = RunProgress { stage, span, ..RunProgress::default() };
         Self {
             id,
             cell,
             source,
-            requested_at: Instant::now(),
+            requested_at,
             actor: actor::current(),
             progress: Mutex::new(progress),
             version: watch::Sender::new(0),
@@ -148,50 +149,26 @@ impl Run {
         progress.state.is_failure() && !is_expected
     }
 
-    /// It is one of several that run in order: an error fails it only unless `may_fail`, and with `is_next` it relies on those before.
-    pub(crate) fn set_in_series(&self, may_fail: bool, is_next: bool) {
-        let mut progress = self.progress.lock();
-        (progress.may_fail, progress.is_in_series) = (may_fail, is_next);
-    }
-
     /// A session has deleted its cell. If it is the one that requested the run, the source still runs: its calls take effect in their
     /// order.
     pub fn cell_deleted_by(&self, session: SessionId) {
         self.progress.lock().deleted_by = Some(session);
     }
 
-    pub(crate) fn is_cell_deleted_by(&self, session: SessionId) -> bool {
-        self.progress.lock().deleted_by == Some(session)
-    }
-
-    pub(crate) fn is_in_series(&self) -> bool {
-        self.progress.lock().is_in_series
-    }
-
-    /// Whether another process of the kernel ran it than the one that its connection knew before.
-    pub(crate) fn was_restarted(&self) -> bool {
-        self.progress.lock().was_restarted
-    }
-
     /// Whether its code has called `exit()` or `quit()`: nothing of a series runs after that.
     pub fn asks_to_exit(&self) -> bool {
-        self.exit().is_some()
-    }
-
-    /// Whether its code has asked for the end of the kernel.
-    pub(crate) fn exit(&self) -> Option<Exit> {
-        self.progress.lock().exit
-    }
-
-    /// The run before it has said that the kernel was restarted.
-    pub(crate) fn restart_is_said(&self) {
-        self.progress.lock().is_restart_said = true;
+        self.progress.lock().exit.is_some()
     }
 
     /// Says once that the kernel was restarted since the last run, unless another reason was given.
     pub(crate) fn mark_restarted(&self) {
         self.progress.lock().mark_restarted();
         self.changed();
+    }
+
+    /// Reads or sets facts about it that change, of which nobody waits for news.
+    pub(crate) fn with<T>(&self, look: impl FnOnce(&mut RunProgress) -> T) -> T {
+        look(&mut self.progress.lock())
     }
 
     /// The kernel, once one has been chosen.
@@ -203,7 +180,7 @@ impl Run {
     pub fn activity(&self) -> String {
         let progress = self.progress.lock();
         if progress.state == RunState::Queued || progress.began_at.is_none() {
-            return progress.stage.0.clone();
+            return progress.stage.as_ref().map(|(stage, _)| stage.clone()).unwrap_or_default();
         }
         let last = progress.area.outputs().iter().rev().find_map(|output| match output {
             Output::Stream { text, .. } => Some(render::last_line(text)).filter(|line| !line.is_empty()),
@@ -214,17 +191,12 @@ impl Run {
 
     /// How long a queued run has waited for what it waits for now.
     pub fn waited(&self) -> Duration {
-        self.progress.lock().stage.1.elapsed()
+        self.progress.lock().stage.as_ref().map(|(_, since)| since.elapsed()).unwrap_or_default()
     }
 
     /// Whether the kernel, or its keeper, has it: from then on only an interrupt stops it.
     pub fn is_sent(&self) -> bool {
         self.progress.lock().execution.is_some()
-    }
-
-    /// Whether the kernel has said how it ended.
-    pub(crate) fn has_reply(&self) -> bool {
-        self.progress.lock().has_reply
     }
 
     /// Whether it is over and stored, or waits for input.
@@ -253,7 +225,9 @@ impl Run {
 
     pub(crate) fn set_kernel(&self, kernel: Arc<dyn Kernel>) {
         let mut progress = self.progress.lock();
-        progress.span.record("cellbridge.kernel.id", kernel.id().as_str());
+        if let Some(span) = &progress.span {
+            span.record("cellbridge.kernel.id", kernel.id().as_str());
+        }
         progress.kernel = Some(kernel);
     }
 
@@ -280,20 +254,6 @@ impl Run {
         self.changed();
     }
 
-    /// Its number, if it has one and the kernel has not said what it has changed.
-    pub(crate) fn count_without_changes(&self) -> Option<u64> {
-        let progress = self.progress.lock();
-        progress.execution_count.filter(|_| progress.changes.is_none())
-    }
-
-    pub(crate) fn set_changes(&self, changes: MemoryChanges) {
-        self.progress.lock().changes = Some(changes);
-    }
-
-    pub(crate) fn set_saved(&self, saved: SaveStatus) {
-        self.progress.lock().saved = Some(saved);
-    }
-
     /// Adds a sentence for agents.
     pub fn note(&self, note: impl Into<String>) {
         let note = note.into();
@@ -313,7 +273,7 @@ impl Run {
 
     /// Reports what is being prepared.
     pub(crate) fn set_stage(&self, stage: impl Into<String>) {
-        self.progress.lock().stage = (stage.into(), Instant::now());
+        self.progress.lock().stage = Some((stage.into(), Instant::now()));
         self.changed();
     }
 
@@ -326,13 +286,13 @@ impl Run {
 
     /// The parent of everything that is done for the run.
     pub fn span(&self) -> Span {
-        self.progress.lock().span.clone()
+        self.progress.lock().span.clone().unwrap_or_else(Span::none)
     }
 
     /// Ends its span with the current state.
     pub(crate) fn end_span(&self) {
         let mut progress = self.progress.lock();
-        let span = std::mem::replace(&mut progress.span, Span::none());
+        let span = progress.span.take().unwrap_or_else(Span::none);
         let queued = progress.queued(self.requested_at);
         telemetry::run_ended(&span, &progress.state, progress.execution_count, queued);
     }
@@ -340,16 +300,6 @@ impl Run {
     /// Whether its cell is in this notebook.
     pub(crate) fn is_in(&self, path: &place::NotebookPath) -> bool {
         self.cell().is_some_and(|cell| cell.path == *path)
-    }
-
-    /// Claims the write of late output. `false` if it is claimed already.
-    pub(crate) fn claim_late_write(&self) -> bool {
-        !std::mem::replace(&mut self.progress.lock().is_late_write_pending, true)
-    }
-
-    /// Releases the claim, before the write. `false` if somebody else has, and writes.
-    pub(crate) fn release_late_write(&self) -> bool {
-        std::mem::take(&mut self.progress.lock().is_late_write_pending)
     }
 
     pub(crate) fn executing(&self, execution: Arc<dyn Execution>) {
@@ -396,10 +346,6 @@ impl Run {
     /// From now on its outputs no longer belong to the cell: the cell was cleared or deleted.
     pub fn detach_outputs(&self) {
         self.progress.lock().is_detached = true;
-    }
-
-    pub(crate) fn is_detached(&self) -> bool {
-        self.progress.lock().is_detached
     }
 
     pub fn is_closed(&self) -> bool {
@@ -449,10 +395,6 @@ impl Run {
     /// The state of the widgets that its outputs show.
     pub(crate) fn widget_state(&self) -> Option<Json> {
         self.progress.lock().area.widget_state().cloned()
-    }
-
-    pub(crate) fn output_bytes(&self) -> usize {
-        self.progress.lock().area.size_bytes()
     }
 
     fn changed(&self) {

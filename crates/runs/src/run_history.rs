@@ -5,11 +5,11 @@ mod instance;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
-use names::{Name, Names};
+use names::Names;
 use operations::KernelRun;
 use parking_lot::Mutex;
 use place::{Kernel, KernelId, LossCause, NotebookPath, RunId, RunState};
@@ -64,27 +64,20 @@ struct Notebook {
 }
 
 /// How a run has ended with which its kernel had begun.
-#[expect(clippy::struct_excessive_bools, reason = "they are independent facts")]
 struct End {
     /// The kernel has said how.
     has_replied: bool,
-    has_failed: bool,
     /// The kernel has ended with it.
     is_of_kernel: bool,
-    /// It was stopped, as another run would not be.
-    is_interrupted: bool,
-    /// The names that it has assigned, if the kernel has said so.
-    assigned: Option<BTreeSet<Name>>,
-    /// The random states that it has changed, as far as the kernel has said so.
-    drew: BTreeSet<Name>,
-    count: Option<u64>,
+    /// What is kept of it, without its instance.
+    kept: KernelRun,
 }
 
 impl End {
-    fn of(run: &Run) -> Option<Self> {
+    fn of(run: &Run, notebook: &OpenNotebook, kernel: &dyn Kernel) -> Option<Self> {
         let view = run.view();
         let (state, count) = (view.state, view.execution_count);
-        let has_replied = run.has_reply();
+        let has_replied = run.with(|it| it.has_reply);
         let has_begun = match &state {
             RunState::Lost { is_started, .. } => *is_started,
             RunState::Interrupted | RunState::KernelDied { .. } => has_replied || count.is_some(),
@@ -96,16 +89,21 @@ impl End {
         );
         // A kernel does not count what has no code, and repeats its last count.
         let count = count.filter(|_| !is_blank(run.source()));
-        let is_interrupted = !matches!(state, RunState::Done | RunState::Error { .. });
-        has_begun.then(|| Self {
-            has_replied,
+        let kept = || KernelRun {
+            run: Some(run.id().clone()),
+            notebook: notebook.place().identity(notebook.path()),
+            cell: run.cell().map(|cell| cell.id.clone()),
+            source: run.source().to_owned(),
+            language: kernel.description().language,
+            ended_at: milliseconds(SystemTime::now()),
             has_failed: state != RunState::Done,
-            is_of_kernel,
-            is_interrupted,
+            is_interrupted: !matches!(state, RunState::Done | RunState::Error { .. }),
+            execution_count: count,
             assigned: view.changes.as_ref().and_then(MemoryChanges::assigned),
             drew: view.changes.iter().flat_map(MemoryChanges::random).map(|it| random_state(it)).collect(),
-            count,
-        })
+            ..KernelRun::default()
+        };
+        has_begun.then(|| Self { has_replied, is_of_kernel, kept: kept() })
     }
 }
 
@@ -214,17 +212,19 @@ impl RunHistory {
         kernel: &dyn Kernel,
         begun: Begun,
     ) -> bool {
-        let Some(end) = End::of(run) else { return false };
+        let Some(end) = End::of(run, notebook, kernel) else { return false };
         let mut inner = self.inner.lock();
         self.take_stored(&mut inner, notebook, kernel);
         let Inner { kernels, instances, .. } = &mut *inner;
         let process = process(kernel);
-        let process = (process.clone().filter(|_| end.has_replied && run.was_restarted()), process.is_some());
+        let process = (
+            process.clone().filter(|_| end.has_replied && run.with(|it| it.was_restarted)),
+            process.is_some(),
+        );
         let (instance, is_restarted) =
-            known(kernels, kernel.id()).counted(begun.instance, process, end.count, instances);
-        let is_of_kernel = end.is_of_kernel;
-        self.add(&mut inner, notebook, run, kernel, (instance, end));
-        if is_of_kernel {
+            known(kernels, kernel.id()).counted(begun.instance, process, end.kept.execution_count, instances);
+        self.add(&mut inner, notebook, kernel, instance, end.kept);
+        if end.is_of_kernel {
             let Inner { kernels, instances, .. } = &mut *inner;
             let ended = instances.name(begun.instance);
             let name = known(kernels, kernel.id()).restart(Some(ended), instances);
@@ -243,46 +243,31 @@ impl RunHistory {
 
     /// Adds a run of an earlier server that is over. Without a reply, nobody knows whether the kernel is still the one that ran it.
     pub(crate) fn adopted(&self, notebook: &OpenNotebook, run: &Run, kernel: &dyn Kernel) {
-        let Some(end) = End::of(run) else { return };
+        let Some(end) = End::of(run, notebook, kernel) else { return };
         let mut inner = self.inner.lock();
         self.take_stored(&mut inner, notebook, kernel);
         let Inner { kernels, instances, .. } = &mut *inner;
         let instance = known(kernels, kernel.id()).present_or_new(process(kernel), instances);
         let instance = if end.has_replied { instance } else { instances.unknown() };
-        self.add(&mut inner, notebook, run, kernel, (instance, end));
+        self.add(&mut inner, notebook, kernel, instance, end.kept);
     }
 
     fn add(
         &self,
         inner: &mut Inner,
         notebook: &OpenNotebook,
-        run: &Run,
         kernel: &dyn Kernel,
-        (instance, end): (u64, End),
+        instance: u64,
+        run: KernelRun,
     ) {
         let home = known(&mut inner.notebooks, notebook.path());
-        if !home.known.insert(key(&self.server, run.id())) {
+        if !run.run.as_ref().is_some_and(|id| home.known.insert(key(&self.server, id))) {
             return;
         }
         inner.version += 1;
         home.version = inner.version;
-        let kept = KernelRun {
-            instance: inner.instances.name(instance),
-            run: Some(run.id().clone()),
-            notebook: notebook.place().identity(notebook.path()),
-            cell: run.cell().map(|cell| cell.id.clone()),
-            source: run.source().to_owned(),
-            language: kernel.description().language,
-            ended_at: milliseconds(SystemTime::now()),
-            has_failed: end.has_failed,
-            is_interrupted: end.is_interrupted,
-            execution_count: end.count,
-            assigned: end.assigned,
-            drew: end.drew,
-            server: String::new(),
-        };
-        home.add(&kept, instance);
-        self.keep(kernel, kept);
+        home.add(&run, instance);
+        self.keep(kernel, KernelRun { instance: inner.instances.name(instance), ..run });
         forget_oldest(&mut inner.notebooks, MAX_NOTEBOOKS);
     }
 

@@ -139,11 +139,12 @@ impl Runner {
 
     /// These runs of earlier servers were reported to an agent. Those that did not run are nowhere but in the journal from now on.
     pub fn reported(&self, runs: &[LeftoverRun]) {
-        let states = runs.iter().filter_map(|left| Some((left.run.clone(), left.state.as_ref()?.is_over())));
+        let states =
+            runs.iter().filter_map(|left| Some((left.details.run.clone(), left.state.as_ref()?.is_over())));
         self.reported.lock().extend(states);
         for left in runs {
             if let Some(RunState::Skipped { reason }) = &left.state
-                && let Some(run) = self.journal.adopt(left.details(), SystemTime::now())
+                && let Some(run) = self.journal.adopt(left.details.clone(), SystemTime::now())
             {
                 run.skip(reason.clone());
             }
@@ -165,7 +166,7 @@ impl Runner {
     }
 
     /// Runs code in a notebook's kernel, which is chosen and started if need be. Never waits. The outputs go into the cell, if
-    /// one is given. With `series`, it is one of several: see [`Run::set_in_series`].
+    /// one is given. With `series`, it is one of several.
     pub fn run(
         self: &Arc<Self>,
         notebook: Arc<OpenNotebook>,
@@ -178,7 +179,7 @@ impl Runner {
         let cell = cell.map(|id| RunCell { path: notebook.path().clone(), id });
         let run = self.journal.begin(cell, source);
         if let Some(InSeries { may_fail, is_next }) = series {
-            run.set_in_series(may_fail, is_next);
+            run.with(|it| (it.may_fail, it.is_in_series) = (may_fail, is_next));
         }
         if run.cell().is_none() {
             run.span().record("cellbridge.notebook.path", notebook.path().as_str());

@@ -79,7 +79,8 @@ impl Series {
                 if tags.is_some_and(|tags| tags.is_skipped) {
                     run.skip(SkipReason::Tag);
                 } else if !run.state().is_over() {
-                    run.set_in_series(tags.is_some_and(|tags| tags.may_fail), has_run);
+                    let may_fail = tags.is_some_and(|tags| tags.may_fail);
+                    run.with(|it| (it.may_fail, it.is_in_series) = (may_fail, has_run));
                     self.runner.run_in_notebook(&self.notebook, run, self.session).await;
                     has_run |= run.is_finished();
                     self.stopped = self.why_to_stop(run, cell.map(|(index, _)| index));
@@ -118,7 +119,7 @@ impl Series {
         let cell = index.map_or_else(|| "a cell before it".to_owned(), |index| format!("cell {index}"));
         let has_failed = run.has_failed() && self.stops_on_error;
         let failed = || has_failed.then(|| "a cell before it failed".to_owned());
-        match (run.exit(), run.state()) {
+        match (run.with(|it| it.exit), run.state()) {
             (Some(exit), _) if exit.keeps_kernel => Some(format!("{cell} asked to exit")),
             (Some(_), _) => Some(format!("{cell} asked the kernel to exit (exit() or quit())")),
             (None, RunState::KernelDied { how }) => {
@@ -138,7 +139,7 @@ async fn cell_of(notebook: &OpenNotebook, run: &Run, session: SessionId) -> Opti
     // If the notebook cannot be read, the run says so.
     let now = notebook.document().snapshot().await.ok()?;
     let Some((index, cell)) = now.cell(&cell.id) else {
-        if run.is_cell_deleted_by(session) {
+        if run.with(|it| it.deleted_by == Some(session)) {
             run.detach_outputs();
             run.note("The cell was deleted after this run was requested; its source ran.");
         } else {

@@ -1,14 +1,14 @@
 //! What earlier servers have left, in the first reply of this one.
 
 use notebook::one_line;
-use place::{KernelState, LeftoverKernel, LeftoverRun, Leftovers, sentence};
+use place::{KernelState, LeftoverKernel, LeftoverRun, Leftovers, RunDetails, sentence};
 
 use crate::replies::time;
 
 /// What a reply does not say yet, in which `is_said` finds ids; `None` if that is nothing.
 pub fn described(left: &Leftovers, is_said: impl Fn(&str) -> bool) -> Option<String> {
     let kernels = left.kernels.iter().filter(|kernel| !is_said(&kernel.id)).map(kernel);
-    let runs = left.runs.iter().filter(|left| !is_said(&left.run)).map(run);
+    let runs = left.runs.iter().filter(|left| !is_said(&left.details.run)).map(run);
     let lines: Vec<_> = kernels.chain(runs).chain(left.warnings.iter().cloned()).collect();
     let notices = lines.iter().map(|line| format!("[NOTICE] {line}"));
     (!lines.is_empty()).then(|| notices.collect::<Vec<_>>().join("\n"))
@@ -32,7 +32,7 @@ fn kernel(LeftoverKernel { id, notebook, started_at, state }: &LeftoverKernel) -
     }
 }
 
-fn run(LeftoverRun { run, notebook, cell, state, .. }: &LeftoverRun) -> String {
+fn run(LeftoverRun { details: RunDetails { run, notebook, cell, .. }, state }: &LeftoverRun) -> String {
     let outcome = if let Some(state) = state {
         state.outcome()
     } else {
@@ -40,7 +40,7 @@ fn run(LeftoverRun { run, notebook, cell, state, .. }: &LeftoverRun) -> String {
         let tool = if notebook.is_some() { "use_notebook" } else { "execute_code" };
         format!("had not finished; call {tool} for its result")
     };
-    sentence(run, cell.as_ref(), notebook.as_ref(), &outcome)
+    sentence(run, cell.as_ref(), notebook.as_ref(), &outcome, false)
 }
 
 #[cfg(test)]
@@ -58,13 +58,14 @@ mod tests {
             started_at: SystemTime::UNIX_EPOCH,
             state: KernelState::Idle,
         };
-        let run = LeftoverRun {
+        let details = RunDetails {
             run: "r1-x".into(),
             notebook: Some("a.ipynb".into()),
             cell: Some("c1".into()),
             source: "1".to_owned(),
-            state: Some(RunState::Done),
+            ..RunDetails::default()
         };
+        let run = LeftoverRun { details, state: Some(RunState::Done) };
         Leftovers { kernels: vec![kernel], runs: vec![run], warnings: Vec::new() }
     }
 

@@ -5,14 +5,9 @@ use std::time::SystemTime;
 
 use ::kernel::log::{Announcement, LogRecord};
 use ::kernel::{Client, LossCause, Outcome, TimedEvents};
-use notebook::CellId;
 use parking_lot::Mutex;
-use place::{
-    ClientExecutor, Executor, LeftoverRun, NotebookPath, Orphan, OrphanedExecution, RunDetails, RunId,
-    RunLogger,
-};
+use place::{ClientExecutor, Executor, LeftoverRun, NotebookPath, Orphan, RunDetails, RunId, RunLogger};
 use run_logs::{Past, RunLog, RunLogs};
-use serde::{Deserialize, Serialize};
 use transports::{RecordLog, SessionLog, read_logged};
 
 use crate::paths::Prefix;
@@ -49,18 +44,6 @@ struct Ended {
     log: RunLog,
     past: Past,
     outcome: Outcome,
-}
-
-/// What a log holds about a run.
-#[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-struct Data {
-    /// From the root of the server.
-    notebook: Option<String>,
-    cell: Option<CellId>,
-    source: String,
-    shown_before: Option<String>,
-    agent: String,
 }
 
 impl KernelRuns {
@@ -175,20 +158,19 @@ impl KernelRuns {
 }
 
 impl RunLogging {
+    /// In the log, the notebook's path begins at the root of the server.
     fn announcement(&self, details: &RunDetails) -> Announcement {
         let notebook = details.notebook.as_deref().and_then(|path| self.prefix.strip(path).ok());
-        let RunDetails { cell, source, shown_before, agent, .. } = details.clone();
-        let data = Data { notebook, cell, source, shown_before, agent };
+        let data = RunDetails { notebook: notebook.map(NotebookPath::new), ..details.clone() };
         let data = serde_json::to_value(&data).unwrap_or_default();
         Announcement { run: details.run.clone(), message: None, data }
     }
 
     /// What [`Self::announcement`] announced.
     fn details(&self, announcement: Announcement) -> RunDetails {
-        let data: Data = serde_json::from_value(announcement.data).unwrap_or_default();
+        let data: RunDetails = serde_json::from_value(announcement.data).unwrap_or_default();
         let notebook = data.notebook.as_deref().map(|path| NotebookPath::new(self.prefix.shown(path)));
-        let Data { cell, source, shown_before, agent, .. } = data;
-        RunDetails { run: announcement.run, notebook, cell, source, shown_before, agent }
+        RunDetails { run: announcement.run, notebook, ..data }
     }
 
     /// The runs that earlier servers have left on the kernels of `server`. Reads files.
@@ -196,7 +178,7 @@ impl RunLogging {
         self.logs
             .leftovers(server)
             .into_iter()
-            .map(|announcement| LeftoverRun::unknown(self.details(announcement)))
+            .map(|announcement| LeftoverRun { details: self.details(announcement), state: None })
             .collect()
     }
 
@@ -217,8 +199,7 @@ impl RunLogging {
             let execution = id.and_then(|id| Some((id, events.next()?)));
             let details = self.details(announcement);
             let executor = self.executor(client.clone(), log);
-            let execution =
-                execution.map(|(id, events)| OrphanedExecution { execution: executor.execution(id), events });
+            let execution = execution.map(|(id, events)| (executor.execution(id), events));
             Orphan { details, requested_at, is_stored: false, is_acknowledged: false, execution, executor }
         };
         past.open.into_iter().map(orphan).collect()

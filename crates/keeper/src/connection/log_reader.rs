@@ -12,9 +12,8 @@ use tokio::sync::{mpsc, watch};
 
 use super::liveness::Liveness;
 use super::{MAX_OTHERS, Others};
+use crate::log::RESTARTED;
 use crate::protocol::{KernelPhase, KernelStatus};
-
-const RESTARTED: &str = "it was restarted";
 
 /// The log from an offset on, as far as it has been read.
 pub(super) struct LogReader {

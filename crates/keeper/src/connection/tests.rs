@@ -1,5 +1,7 @@
 //! A keeper that says what the test wants, on a real socket.
 
+use std::time::SystemTime;
+
 use bytes::{Bytes, BytesMut};
 use kernel::log::Announcement;
 use kernel::log::{AdoptedRun, Channel, LogEvent, LogRecord, Peek};
@@ -178,7 +180,7 @@ async fn a_run_that_ended_unwatched_is_adopted_with_everything() {
     let mut kept = connect_to(&mut keeper, stream, false).await;
     assert_eq!(kept.client.language_info().to_value()["name"], "fake");
     let [orphan] = &mut kept.orphans[..] else { panic!("{:?}", kept.orphans) };
-    assert_eq!((&*orphan.announcement.run, &orphan.announcement.data["cell"]), ("r1", &json!("c")));
+    assert_eq!((&*orphan.run.announcement.run, &orphan.run.announcement.data["cell"]), ("r1", &json!("c")));
     let events = events(orphan).await;
     assert_eq!(printed(&events), "one\ntwo\n");
     let done = Outcome::Done { execution_count: Some(3), next_input: None };

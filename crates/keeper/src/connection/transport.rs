@@ -74,13 +74,7 @@ impl LogTransport {
         let mut log = LogReader::new(runs.from, runs.end, runs.kernel, sender, others.clone(), liveness);
         let orphans = runs.runs.into_iter().map(|run| {
             let execution = run.announcement.message.clone().map(|message| log.adopt(message));
-            OrphanedExecution {
-                announcement: run.announcement,
-                announced_at: run.announced_at,
-                is_stored: run.is_stored,
-                is_acknowledged: run.is_acknowledged,
-                execution,
-            }
+            OrphanedExecution { run, execution }
         });
         let orphans = orphans.collect();
         let connection = Self {

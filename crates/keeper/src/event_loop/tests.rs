@@ -119,7 +119,7 @@ async fn the_runs_of_the_server_that_starts_a_kernel_are_its_own_until_it_ends()
     let announcement = Announcement { run: "r2".into(), message: None, data: Value::Null };
     keeper.on_early_frame(Ok(ClientFrame::Announce(announcement)));
     let orphans =
-        |kept: &Connection| kept.orphans.iter().map(|run| run.announcement.run.clone()).collect::<Vec<_>>();
+        |kept: &Connection| kept.orphans.iter().map(|it| it.run.announcement.run.clone()).collect::<Vec<_>>();
     let another = connect(&mut keeper).await.unwrap();
     assert_eq!(orphans(&another), ["r1"]);
     keeper.on_left(STARTER);

@@ -1,20 +1,16 @@
 //! What a keeper's log says, for people: what the kernel printed, and what happened to it and to its runs.
 
-use std::collections::HashMap;
 use std::io;
 use std::path::Path;
 use std::time::SystemTime;
 
 use bytes::Bytes;
-use kernel::LossCause;
-use kernel::MessageId;
-use kernel::log::{Announcement, Channel, LogEvent, LogRecord, Peek};
+use kernel::log::{Channel, LogEvent, LogRecord, Peek};
+use kernel::{LossCause, MessageId};
 use notebook::{CellId, RunId};
-use serde::Deserialize;
-use serde_json::Value;
 
-use super::announced_data::AnnouncedData;
 use super::files::read_records;
+use super::logged_runs::{LoggedRun, LoggedRuns, content, text_of};
 
 /// What the kernel printed at once, or one event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,131 +46,95 @@ pub(crate) fn read_entries(
     mut each: impl FnMut(LogEntry) -> io::Result<()>,
 ) -> io::Result<()> {
     let mut entries = Entries::default();
-    read_records(folder, |at, record| match entries.of(at, record) {
+    read_records(folder, |at, record| match entries.of(at, &record) {
         Some(entry) => each(entry),
         None => Ok(()),
     })
 }
 
-/// The run of a request.
-#[derive(Clone)]
-struct Origin {
-    run: RunId,
-    cell: Option<CellId>,
+/// A run in the log in `folder`, and what it printed and returned; `None` if that does not tell of it.
+pub fn logged_run(folder: &Path, run: &RunId) -> Option<(LoggedRun, String)> {
+    let (mut entries, mut text) = (Entries::default(), String::new());
+    let _ = read_records(folder, |at, record| {
+        if let Some(entry) = entries.of(at, &record).filter(|entry| entry.run.as_ref() == Some(run)) {
+            match entry.kind {
+                LogEntryKind::Event => {}
+                LogEntryKind::Stdout | LogEntryKind::Stderr => text.push_str(&entry.text),
+                LogEntryKind::Result | LogEntryKind::Error => {
+                    text.push_str(&entry.text);
+                    text.push('\n');
+                }
+            }
+        }
+        Ok(())
+    });
+    let found = entries.runs.runs.into_iter().find(|progress| progress.run.run == *run)?;
+    Some((found.run, text))
 }
 
 /// Turns records into entries.
 #[derive(Default)]
 pub(crate) struct Entries {
-    /// By the `msg_id` of its request.
-    runs: HashMap<MessageId, Origin>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Stream {
-    name: String,
-    text: String,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Display {
-    data: Plain,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Plain {
-    #[serde(rename = "text/plain")]
-    text: Value,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Failure {
-    ename: String,
-    evalue: String,
-    traceback: Vec<String>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Reply {
-    status: String,
+    pub(super) runs: LoggedRuns,
 }
 
 impl Entries {
-    pub(crate) fn of(&mut self, at: SystemTime, record: LogRecord) -> Option<LogEntry> {
-        let (origin, kind, text) = match record {
-            LogRecord::FromKernel { channel, parts } => self.of_message(channel, &parts)?,
-            LogRecord::Announced(announcement) => self.of_announcement(announcement),
+    pub(crate) fn of(&mut self, at: SystemTime, record: &LogRecord) -> Option<LogEntry> {
+        self.runs.on_record(record);
+        let (run, kind, text) = match record {
+            LogRecord::FromKernel { channel, parts } => self.of_message(*channel, parts)?,
+            LogRecord::Announced(announcement) => {
+                let run = self.runs.position(&announcement.run);
+                let source = run.map(|run| &*self.runs.runs[run].run.data.source).unwrap_or_default();
+                let first = source.lines().next().unwrap_or_default();
+                let is_sent = announcement.message.is_some();
+                let event = if is_sent { "was requested" } else { "waits for its turn" };
+                (run, LogEntryKind::Event, format!("{event}: {first}"))
+            }
             LogRecord::Event(event) => {
                 let (message, text) = described(event)?;
-                let origin = message.and_then(|message| self.runs.get(&message)).cloned();
-                (origin, LogEntryKind::Event, text)
+                (message.and_then(|message| self.runs.index_of(message)), LogEntryKind::Event, text)
             }
             LogRecord::ToKernel { .. } | LogRecord::Stored { .. } | LogRecord::Acknowledged { .. } => {
                 return None;
             }
         };
-        let (run, cell) = origin.map_or((None, None), |origin| (Some(origin.run), origin.cell));
+        let run = run.map(|run| &self.runs.runs[run].run);
+        let (run, cell) = (run.map(|run| run.run.clone()), run.and_then(|run| run.data.cell.clone()));
         Some(LogEntry { at, run, cell, kind, text })
     }
 
-    fn of_announcement(&mut self, announcement: Announcement) -> (Option<Origin>, LogEntryKind, String) {
-        let data: AnnouncedData = serde_json::from_value(announcement.data).unwrap_or_default();
-        let origin = Origin { run: announcement.run, cell: data.cell };
-        let first = data.source.lines().next().unwrap_or_default();
-        let text = match announcement.message {
-            Some(message) => {
-                self.runs.insert(message, origin.clone());
-                format!("was requested: {first}")
-            }
-            None => format!("waits for its turn: {first}"),
-        };
-        (Some(origin), LogEntryKind::Event, text)
-    }
-
-    fn of_message(
-        &self,
-        channel: Channel,
-        parts: &[Bytes],
-    ) -> Option<(Option<Origin>, LogEntryKind, String)> {
+    fn of_message(&self, channel: Channel, parts: &[Bytes]) -> Option<(Option<usize>, LogEntryKind, String)> {
         let peek = Peek::of(channel, parts);
-        let origin = self.runs.get(&*peek.parent).cloned();
-        let content = parts.get(3)?;
+        let run = self.runs.index_of(&peek.parent);
         let (kind, text) = match (channel, &*peek.kind) {
             (Channel::Iopub, "stream") => {
-                let Stream { name, text } = read(content);
-                let is_error = name == "stderr";
-                if text.is_empty() {
-                    return None;
-                }
-                (if is_error { LogEntryKind::Stderr } else { LogEntryKind::Stdout }, text)
+                let content = content(parts);
+                let is_error = content["name"] == "stderr";
+                let text = content["text"].as_str().filter(|text| !text.is_empty())?;
+                (if is_error { LogEntryKind::Stderr } else { LogEntryKind::Stdout }, text.to_owned())
             }
             (Channel::Iopub, "execute_result" | "display_data") => {
-                let Display { data } = read(content);
-                (LogEntryKind::Result, data.text.as_str()?.to_owned())
+                (LogEntryKind::Result, content(parts)["data"]["text/plain"].as_str()?.to_owned())
             }
             (Channel::Iopub, "error") => {
-                let Failure { ename, evalue, traceback } = read(content);
-                let short = format!("{ename}: {evalue}");
-                let text = if traceback.is_empty() { short } else { traceback.join("\n") };
-                (LogEntryKind::Error, text)
+                let content = content(parts);
+                let lines = content["traceback"].as_array().into_iter().flatten();
+                let lines: Vec<_> = lines.filter_map(|line| line.as_str()).collect();
+                let short = || format!("{}: {}", text_of(&content["ename"]), text_of(&content["evalue"]));
+                (LogEntryKind::Error, if lines.is_empty() { short() } else { lines.join("\n") })
             }
-            (Channel::Shell, "execute_reply") if origin.is_some() => {
-                let Reply { status } = read(content);
-                (LogEntryKind::Event, format!("ended: {status}"))
+            (Channel::Shell, "execute_reply") if run.is_some() => {
+                (LogEntryKind::Event, format!("ended: {}", text_of(&content(parts)["status"])))
             }
             _ => return None,
         };
-        Some((origin, kind, text))
+        Some((run, kind, text))
     }
 }
 
 /// An event in words, with the request that it is about.
-fn described(event: LogEvent) -> Option<(Option<MessageId>, String)> {
+fn described(event: &LogEvent) -> Option<(Option<&MessageId>, String)> {
     Some(match event {
         LogEvent::Ready { .. } => (None, "the kernel is ready".to_owned()),
         LogEvent::Restarting => (None, "the kernel is restarted".to_owned()),
@@ -183,20 +143,16 @@ fn described(event: LogEvent) -> Option<(Option<MessageId>, String)> {
         LogEvent::Cut { message } => (Some(message), "exceeds the log's output limit".to_owned()),
         LogEvent::Withdrawn { message } => (Some(message), "was withdrawn before it ran".to_owned()),
         LogEvent::LogFailed { os_error } => {
-            (None, format!("records are missing here: {}", LossCause::LogFailed { os_error }))
+            (None, format!("records are missing here: {}", LossCause::LogFailed { os_error: *os_error }))
         }
         LogEvent::Ended { .. } | LogEvent::Unknown => return None,
     })
 }
 
-/// What can be read of a content; kernels send anything.
-fn read<'a, T: Deserialize<'a> + Default>(content: &'a Bytes) -> T {
-    serde_json::from_slice(content).unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use kernel::log::Announcement;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -214,7 +170,7 @@ mod tests {
     /// The entries of these records, as kind, run and text.
     fn entries(records: Vec<LogRecord>) -> Vec<(LogEntryKind, Option<String>, String)> {
         let mut entries = Entries::default();
-        let found = records.into_iter().filter_map(|record| entries.of(SystemTime::UNIX_EPOCH, record));
+        let found = records.into_iter().filter_map(|record| entries.of(SystemTime::UNIX_EPOCH, &record));
         found.map(|entry| (entry.kind, entry.run.map(|run| run.to_string()), entry.text)).collect()
     }
 

@@ -6,16 +6,12 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use bytes::Bytes;
-use kernel::MessageId;
+use kernel::Message;
 use kernel::log::{Channel, LogRecord, Peek, RecordReader};
-use kernel::{Event, Message, OutputArea};
-use notebook::Output;
 
 use super::files::{oldest, read_from, read_piece};
-use super::logged_runs::{LoggedRun, LoggedRuns};
+use super::logged_runs::{LoggedRun, LoggedRuns, Shown};
 
-/// Outputs of a run beyond this are not followed, in bytes. They are in the notebook when it has ended.
-const MAX_SHOWN: usize = 8 * 1024 * 1024;
 /// How many runs that have ended keep their outputs: until they are in the notebook.
 const KEPT: usize = 4;
 
@@ -26,8 +22,6 @@ pub struct LogFollower {
     offset: Option<u64>,
     records: RecordReader,
     runs: LoggedRuns,
-    /// For each of the runs.
-    shown: Vec<Shown>,
 }
 
 /// Where a log is.
@@ -62,53 +56,6 @@ impl Source {
     }
 }
 
-/// What a run has shown so far.
-#[derive(Default)]
-pub struct Shown {
-    /// When its server first announced it.
-    pub requested_at: Option<SystemTime>,
-    /// When the kernel began with it.
-    pub started_at: Option<SystemTime>,
-    /// When its last message came.
-    pub changed_at: Option<SystemTime>,
-    pub execution_count: Option<u64>,
-    /// The id of its request.
-    pub(crate) message: Option<MessageId>,
-    /// The header of the kernel's last `input_request`.
-    pub(crate) input_request: Option<Bytes>,
-    /// Counts the changes of its outputs.
-    pub version: u64,
-    area: OutputArea,
-    is_dropped: bool,
-}
-
-impl Shown {
-    pub fn outputs(&self) -> &[Output] {
-        self.area.outputs()
-    }
-
-    /// Whether these are all of its outputs.
-    pub fn is_whole(&self) -> bool {
-        !self.is_dropped
-    }
-
-    fn apply(&mut self, event: Event) {
-        if let Event::Started { execution_count } = event {
-            self.execution_count = execution_count;
-        } else if self.area.size_bytes() > MAX_SHOWN {
-            self.is_dropped = true;
-            return;
-        }
-        self.area.apply(event);
-        self.version += 1;
-    }
-
-    fn drop_outputs(&mut self) {
-        self.area = OutputArea::default();
-        self.is_dropped = true;
-    }
-}
-
 impl LogFollower {
     /// Follows the log in the folder of a keeper. Reads nothing yet.
     pub fn new(folder: &Path) -> Self {
@@ -121,13 +68,7 @@ impl LogFollower {
     }
 
     fn of(source: Source) -> Self {
-        Self {
-            source,
-            offset: None,
-            records: RecordReader::default(),
-            runs: LoggedRuns::default(),
-            shown: Vec::new(),
-        }
+        Self { source, offset: None, records: RecordReader::default(), runs: LoggedRuns::default() }
     }
 
     /// Reads what was added, up to the end. Returns whether that was anything.
@@ -137,8 +78,7 @@ impl LogFollower {
             None => self.source.oldest()?,
         };
         if self.offset.is_none() {
-            (self.records, self.runs, self.shown) =
-                (RecordReader::at(offset), LoggedRuns::default(), Vec::new());
+            (self.records, self.runs) = (RecordReader::at(offset), LoggedRuns::default());
         }
         let mut is_changed = false;
         loop {
@@ -166,16 +106,15 @@ impl LogFollower {
 
     /// The runs, the oldest first, with what each has shown.
     pub fn runs(&self) -> impl DoubleEndedIterator<Item = (&LoggedRun, &Shown)> {
-        self.runs.runs().zip(&self.shown)
+        self.runs.runs.iter().map(|progress| (&progress.run, &progress.shown))
     }
 
     fn on_record(&mut self, at: SystemTime, record: &LogRecord) {
         self.runs.on_record(record);
-        self.shown.resize_with(self.runs.runs().len(), Shown::default);
         match record {
             LogRecord::Announced(announcement) => {
-                let index = self.runs.runs().rposition(|run| run.run == announcement.run);
-                if let Some(shown) = index.and_then(|index| self.shown.get_mut(index)) {
+                if let Some(index) = self.runs.position(&announcement.run) {
+                    let shown = &mut self.runs.runs[index].shown;
                     shown.requested_at.get_or_insert(at);
                     // A request that was sent stays known: that the run waits can be announced on another connection, later.
                     shown.message = announcement.message.clone().or_else(|| shown.message.take());
@@ -189,7 +128,7 @@ impl LogFollower {
     fn on_message(&mut self, at: SystemTime, channel: Channel, parts: &[Bytes]) {
         let peek = Peek::of(channel, parts);
         let Some(index) = self.runs.index_of(&peek.parent) else { return };
-        let Some(shown) = self.shown.get_mut(index) else { return };
+        let shown = &mut self.runs.runs[index].shown;
         shown.changed_at = Some(at);
         match (channel, &*peek.kind) {
             (Channel::Iopub, "status") if peek.state.as_deref() == Some("busy") => {
@@ -210,10 +149,9 @@ impl LogFollower {
 
     /// Drops the outputs of runs that ended long ago.
     fn drop_earlier(&mut self, index: usize) {
-        let over = self.runs.runs().zip(&mut self.shown).take(index).filter(|(run, _)| run.state.is_over());
-        over.rev().skip(KEPT).take_while(|(_, shown)| !shown.is_dropped).for_each(|(_, shown)| {
-            shown.drop_outputs();
-        });
+        let over = self.runs.runs[..index].iter_mut().filter(|progress| progress.run.state.is_over());
+        let ended = over.rev().skip(KEPT).map(|progress| &mut progress.shown);
+        ended.take_while(|shown| !shown.is_dropped).for_each(Shown::drop_outputs);
     }
 }
 
@@ -223,6 +161,7 @@ mod tests {
 
     use bytes::BytesMut;
     use kernel::log::Announcement;
+    use notebook::Output;
     use serde_json::{Value, json};
 
     use super::*;

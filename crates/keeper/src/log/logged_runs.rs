@@ -2,20 +2,21 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::time::SystemTime;
 
 use bytes::Bytes;
-use kernel::LossCause;
-use kernel::MessageId;
 use kernel::log::{Announcement, Channel, LogEvent, LogRecord, Peek};
-use notebook::RunId;
+use kernel::{Event, LossCause, MessageId, OutputArea};
+use notebook::{Output, RunId};
 use place::{RunState, SkipReason};
-use serde::Deserialize;
+use serde_json::Value;
 
 use super::announced_data::AnnouncedData;
-use super::entries::{Entries, LogEntryKind};
 use super::files::read_records;
 
-const RESTARTED: &str = "it was restarted";
+/// Outputs of a run beyond this are not followed, in bytes. They are in the notebook when it has ended.
+const MAX_SHOWN: usize = 8 * 1024 * 1024;
+pub(crate) const RESTARTED: &str = "it was restarted";
 
 /// A run in a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,49 +49,80 @@ pub fn logged_runs(folder: &Path) -> Vec<LoggedRun> {
     runs.runs.into_iter().map(|progress| progress.run).collect()
 }
 
-/// A run in the log in `folder`, and what it printed and returned; `None` if that does not tell of it.
-pub fn logged_run(folder: &Path, run: &RunId) -> Option<(LoggedRun, String)> {
-    let (mut runs, mut entries, mut text) = (LoggedRuns::default(), Entries::default(), String::new());
-    let _ = read_records(folder, |at, record| {
-        runs.on_record(&record);
-        if let Some(entry) = entries.of(at, record).filter(|entry| entry.run.as_ref() == Some(run)) {
-            match entry.kind {
-                LogEntryKind::Event => {}
-                LogEntryKind::Stdout | LogEntryKind::Stderr => text.push_str(&entry.text),
-                LogEntryKind::Result | LogEntryKind::Error => {
-                    text.push_str(&entry.text);
-                    text.push('\n');
-                }
-            }
+/// What a run has shown so far.
+#[derive(Debug, Default)]
+pub struct Shown {
+    /// When its server first announced it.
+    pub requested_at: Option<SystemTime>,
+    /// When the kernel began with it.
+    pub started_at: Option<SystemTime>,
+    /// When its last message came.
+    pub changed_at: Option<SystemTime>,
+    pub execution_count: Option<u64>,
+    /// The id of its request.
+    pub(crate) message: Option<MessageId>,
+    /// The header of the kernel's last `input_request`.
+    pub(crate) input_request: Option<Bytes>,
+    /// Counts the changes of its outputs.
+    pub version: u64,
+    area: OutputArea,
+    pub(super) is_dropped: bool,
+}
+
+impl Shown {
+    pub fn outputs(&self) -> &[Output] {
+        self.area.outputs()
+    }
+
+    /// Whether these are all of its outputs.
+    pub fn is_whole(&self) -> bool {
+        !self.is_dropped
+    }
+
+    pub(super) fn apply(&mut self, event: Event) {
+        if let Event::Started { execution_count } = event {
+            self.execution_count = execution_count;
+        } else if self.area.size_bytes() > MAX_SHOWN {
+            self.is_dropped = true;
+            return;
         }
-        Ok(())
-    });
-    let found = runs.runs.into_iter().find(|progress| progress.run.run == *run)?;
-    Some((found.run, text))
+        self.area.apply(event);
+        self.version += 1;
+    }
+
+    pub(super) fn drop_outputs(&mut self) {
+        self.area = OutputArea::default();
+        self.is_dropped = true;
+    }
 }
 
 /// Follows the runs through the records.
 #[derive(Default)]
 pub(super) struct LoggedRuns {
-    runs: Vec<Progress>,
+    /// The oldest first.
+    pub(super) runs: Vec<Progress>,
     /// Indexes in `runs`, by the `msg_id` of the request.
     requests: HashMap<MessageId, usize>,
 }
 
-struct Progress {
-    run: LoggedRun,
-    reply: Option<Reply>,
+pub(super) struct Progress {
+    pub(super) run: LoggedRun,
+    reply: Option<Value>,
     is_idle: bool,
     /// The kernel has published something else than its status.
     is_started: bool,
+    /// Kept up by whoever follows the log.
+    pub(super) shown: Shown,
 }
 
 impl Progress {
     /// The kernel is done with it.
     fn end(&mut self) {
         self.run.state = match self.reply.take() {
-            Some(Reply { status, .. }) if status == "ok" => RunState::Done,
-            Some(Reply { status, ename, evalue }) if status == "error" => RunState::of_error(ename, evalue),
+            Some(reply) if reply["status"] == "ok" => RunState::Done,
+            Some(reply) if reply["status"] == "error" => {
+                RunState::of_error(text_of(&reply["ename"]), text_of(&reply["evalue"]))
+            }
             Some(_) if !self.is_started => RunState::Skipped { reason: SkipReason::Aborted },
             // `IRkernel` says that it has aborted what an interrupt has stopped.
             _ => RunState::Interrupted,
@@ -98,30 +130,15 @@ impl Progress {
     }
 }
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Reply {
-    status: String,
-    ename: String,
-    evalue: String,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct InputRequest {
-    prompt: String,
-    password: bool,
-}
-
 impl LoggedRuns {
-    /// The runs, the oldest first.
-    pub(super) fn runs(&self) -> impl ExactSizeIterator<Item = &LoggedRun> + DoubleEndedIterator {
-        self.runs.iter().map(|progress| &progress.run)
-    }
-
-    /// The place in [`LoggedRuns::runs`] of the run with this request.
+    /// The place in `runs` of the run with this request.
     pub(super) fn index_of(&self, message: &str) -> Option<usize> {
         self.requests.get(message).copied()
+    }
+
+    /// The place in `runs` of a run.
+    pub(super) fn position(&self, run: &RunId) -> Option<usize> {
+        self.runs.iter().rposition(|progress| progress.run.run == *run)
     }
 
     pub(super) fn on_record(&mut self, record: &LogRecord) {
@@ -154,8 +171,8 @@ impl LoggedRuns {
                 }
             }
             LogRecord::Acknowledged { run } => {
-                if let Some(progress) = self.runs.iter_mut().find(|progress| progress.run.run == *run) {
-                    progress.run.is_acknowledged = true;
+                if let Some(at) = self.position(run) {
+                    self.runs[at].run.is_acknowledged = true;
                 }
             }
             LogRecord::Event(_) | LogRecord::ToKernel { .. } | LogRecord::Stored { .. } => {}
@@ -163,19 +180,18 @@ impl LoggedRuns {
     }
 
     fn on_announcement(&mut self, announcement: &Announcement) {
-        let at = self.runs.iter().rposition(|progress| progress.run.run == announcement.run).unwrap_or_else(
-            || {
-                let run = LoggedRun {
-                    run: announcement.run.clone(),
-                    data: serde_json::from_value(announcement.data.clone()).unwrap_or_default(),
-                    state: RunState::Queued,
-                    is_sent: false,
-                    is_acknowledged: false,
-                };
-                self.runs.push(Progress { run, reply: None, is_idle: false, is_started: false });
-                self.runs.len() - 1
-            },
-        );
+        let at = self.position(&announcement.run).unwrap_or_else(|| {
+            let run = LoggedRun {
+                run: announcement.run.clone(),
+                data: serde_json::from_value(announcement.data.clone()).unwrap_or_default(),
+                state: RunState::Queued,
+                is_sent: false,
+                is_acknowledged: false,
+            };
+            let shown = Shown::default();
+            self.runs.push(Progress { run, reply: None, is_idle: false, is_started: false, shown });
+            self.runs.len() - 1
+        });
         if let Some(message) = &announcement.message {
             self.runs[at].run.is_sent = true;
             self.requests.insert(message.clone(), at);
@@ -192,7 +208,7 @@ impl LoggedRuns {
         }
         let Some(progress) = self.of_request(&peek.parent) else { return };
         match (channel, &*peek.kind) {
-            (Channel::Shell, "execute_reply") => progress.reply = Some(read(parts)),
+            (Channel::Shell, "execute_reply") => progress.reply = Some(content(parts)),
             (Channel::Iopub, kind) => {
                 progress.is_started |= kind != "status";
                 progress.is_idle |= peek.state.as_deref() == Some("idle");
@@ -201,8 +217,11 @@ impl LoggedRuns {
                 }
             }
             (Channel::Stdin, "input_request") => {
-                let InputRequest { prompt, password } = read(parts);
-                progress.run.state = RunState::WaitingForInput { prompt, is_password: password };
+                let content = content(parts);
+                progress.run.state = RunState::WaitingForInput {
+                    prompt: text_of(&content["prompt"]),
+                    is_password: content["password"] == true,
+                };
             }
             _ => {}
         }
@@ -226,14 +245,18 @@ impl LoggedRuns {
     }
 }
 
-/// What can be read of the content of a message; kernels send anything.
-fn read<T: for<'de> Deserialize<'de> + Default>(parts: &[Bytes]) -> T {
+/// The content of a message; null if it cannot be read, since kernels send anything.
+pub(super) fn content(parts: &[Bytes]) -> Value {
     parts.get(3).and_then(|content| serde_json::from_slice(content).ok()).unwrap_or_default()
+}
+
+pub(super) fn text_of(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 

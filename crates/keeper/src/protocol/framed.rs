@@ -3,9 +3,8 @@
 use std::io;
 
 use bytes::{Bytes, BytesMut};
+use kernel::log::{FrameReader, write_frame};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
-
-use super::frame::{FrameReader, write_frame};
 
 /// The receiving half.
 #[derive(Debug)]

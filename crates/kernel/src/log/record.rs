@@ -15,12 +15,9 @@ use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
 use notebook::RunId;
 use serde::{Deserialize, Serialize};
 
+use super::frame::{FrameReader, LENGTH_BYTES, MAX_FRAME_BYTES};
 use crate::messages::{Channel, MessageId};
 
-/// The longest record. A message of the kernel is no longer than a Jupyter server takes.
-pub const MAX_RECORD_BYTES: usize = 1 << 30;
-
-const LENGTH_BYTES: usize = 4;
 /// The time and the kind.
 const HEAD_BYTES: usize = 9;
 
@@ -34,7 +31,7 @@ const STORED: u8 = 5;
 /// Bytes that are no record, or no frame of a protocol in the same form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FormatError {
-    #[error("a frame of {length} bytes exceeds the limit of {MAX_RECORD_BYTES}")]
+    #[error("a frame of {length} bytes exceeds the limit of {MAX_FRAME_BYTES}")]
     TooLong { length: usize },
     #[error("a frame cannot be read: {cause}")]
     Malformed { cause: String },
@@ -120,12 +117,12 @@ impl LogRecord {
         let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         out.put_u64(u64::try_from(since.as_millis()).unwrap_or_default());
         match self {
-            Self::FromKernel { channel, parts } => write_message(FROM_KERNEL, *channel, parts, out),
-            Self::ToKernel { channel, parts } => write_message(TO_KERNEL, *channel, parts, out),
-            Self::Announced(announcement) => write_json(NOTE, announcement, out),
-            Self::Event(event) => write_json(EVENT, event, out),
-            Self::Acknowledged { run } => write_json(ACKNOWLEDGED, run, out),
-            Self::Stored { run } => write_json(STORED, run, out),
+            Self::FromKernel { channel, parts } => put_message(FROM_KERNEL, *channel, parts, out),
+            Self::ToKernel { channel, parts } => put_message(TO_KERNEL, *channel, parts, out),
+            Self::Announced(announcement) => put_json(NOTE, announcement, out),
+            Self::Event(event) => put_json(EVENT, event, out),
+            Self::Acknowledged { run } => put_json(ACKNOWLEDGED, run, out),
+            Self::Stored { run } => put_json(STORED, run, out),
         }
         let length = u32::try_from(out.len() - start - LENGTH_BYTES).unwrap_or(u32::MAX);
         out[start..start + LENGTH_BYTES].copy_from_slice(&length.to_be_bytes());
@@ -146,33 +143,31 @@ impl LogRecord {
                     Self::ToKernel { channel, parts }
                 }
             }
-            NOTE => Self::Announced(json(&bytes)?),
+            NOTE => Self::Announced(read_json(&bytes)?),
             EVENT => Self::Event(serde_json::from_slice(&bytes).unwrap_or(LogEvent::Unknown)),
-            ACKNOWLEDGED => Self::Acknowledged { run: json(&bytes)? },
-            STORED => Self::Stored { run: json(&bytes)? },
+            ACKNOWLEDGED => Self::Acknowledged { run: read_json(&bytes)? },
+            STORED => Self::Stored { run: read_json(&bytes)? },
             _ => return Ok(None),
         };
         Ok(Some((time, record)))
     }
 }
 
-fn json<T: for<'de> Deserialize<'de>>(bytes: &Bytes) -> Result<T, FormatError> {
+/// The JSON of a record or a frame.
+pub fn read_json<T: for<'de> Deserialize<'de>>(bytes: &Bytes) -> Result<T, FormatError> {
     serde_json::from_slice(bytes).map_err(|error| FormatError::malformed(&error))
 }
 
-fn write_json(kind: u8, value: &impl Serialize, out: &mut BytesMut) {
+/// Appends a record or a frame that is JSON behind its kind.
+pub fn put_json(kind: u8, value: &impl Serialize, out: &mut BytesMut) {
     out.put_u8(kind);
-    // Strings and raw JSON: writing them to memory does not fail.
+    // Strings, numbers and JSON: writing them to memory does not fail.
     let _ = serde_json::to_writer(out.writer(), value);
 }
 
-fn write_message(kind: u8, channel: Channel, parts: &[Bytes], out: &mut BytesMut) {
+/// Appends a record or a frame that is a message behind its kind.
+pub fn put_message(kind: u8, channel: Channel, parts: &[Bytes], out: &mut BytesMut) {
     out.put_u8(kind);
-    put_message(channel, parts, out);
-}
-
-/// Appends a message, as part of a record or a frame, to `out`.
-pub fn put_message(channel: Channel, parts: &[Bytes], out: &mut BytesMut) {
     out.reserve(5 + parts.iter().map(|part| LENGTH_BYTES + part.len()).sum::<usize>());
     out.put_u8(match channel {
         Channel::Shell => 0,
@@ -217,7 +212,7 @@ pub fn read_message(bytes: &mut Bytes) -> Result<(Channel, Vec<Bytes>), FormatEr
 /// Cuts a log into records, however it arrives.
 #[derive(Debug, Default)]
 pub struct RecordReader {
-    buffer: BytesMut,
+    frames: FrameReader,
     /// The offset in the log of what comes next.
     offset: u64,
 }
@@ -225,12 +220,12 @@ pub struct RecordReader {
 impl RecordReader {
     /// For a log that is read from `offset` on, where a record begins.
     pub fn at(offset: u64) -> Self {
-        Self { buffer: BytesMut::new(), offset }
+        Self { frames: FrameReader::default(), offset }
     }
 
     /// Adds what comes next in the log.
     pub fn push(&mut self, bytes: &[u8]) {
-        self.buffer.extend_from_slice(bytes);
+        self.frames.buffer().extend_from_slice(bytes);
     }
 
     /// The offset behind the last record that was returned or skipped.
@@ -240,22 +235,13 @@ impl RecordReader {
 
     /// The next whole record that is known here, with its time.
     pub fn next_record(&mut self) -> Result<Option<(SystemTime, LogRecord)>, FormatError> {
-        loop {
-            let Some(length) = self.buffer.first_chunk::<LENGTH_BYTES>() else { return Ok(None) };
-            let length = u32::from_be_bytes(*length) as usize;
-            if length > MAX_RECORD_BYTES {
-                return Err(FormatError::TooLong { length });
-            }
-            if self.buffer.len() < LENGTH_BYTES + length {
-                return Ok(None);
-            }
-            self.buffer.advance(LENGTH_BYTES);
-            let record = self.buffer.split_to(length).freeze();
-            self.offset += (LENGTH_BYTES + length) as u64;
+        while let Some(record) = self.frames.next_frame()? {
+            self.offset += (LENGTH_BYTES + record.len()) as u64;
             if let Some(record) = LogRecord::read(record)? {
                 return Ok(Some(record));
             }
         }
+        Ok(None)
     }
 }
 

@@ -16,7 +16,7 @@ use notebook::RunId;
 use serde::{Deserialize, Serialize};
 
 use super::peek::Peek;
-use super::record::Announcement;
+use super::record::{Announcement, LogEvent, LogRecord};
 use crate::messages::{Channel, MessageId};
 
 /// A connection of a server to whoever writes the log.
@@ -52,56 +52,39 @@ pub enum LogDecision {
 }
 
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct Entry {
-    announcement: Announcement,
-    announced_at: SystemTime,
+    run: AdoptedRun,
     /// Where in the log its announcement is.
     offset: u64,
     owner: Option<ClientId>,
-    stage: RunStage,
+    /// Its client has sent its request.
+    is_sent: bool,
     has_reply: bool,
     is_idle: bool,
     /// How many bytes the log keeps of what is published for it.
     output_bytes: u64,
     is_cut: bool,
-    fate: Fate,
-}
-
-/// How far a run's request has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum RunStage {
-    Announced,
-    /// Its client has sent it.
-    Sent,
-}
-
-/// What has become of a run outside of the log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fate {
-    Unknown,
-    /// Its outputs are in its cell, but not reported yet.
-    Stored,
-    Acknowledged,
 }
 
 impl Entry {
-    fn is_acknowledged(&self) -> bool {
-        self.fate == Fate::Acknowledged
-    }
-
     /// Whether its client has gone before it was acknowledged.
     fn is_orphan(&self) -> bool {
-        self.owner.is_none() && !self.is_acknowledged()
+        self.owner.is_none() && !self.run.is_acknowledged
     }
 
     /// Whether its outputs are still to be stored.
     fn is_to_store(&self) -> bool {
-        self.is_orphan() && self.fate == Fate::Unknown && self.announcement.message.is_some()
+        self.is_orphan() && !self.run.is_stored && self.run.announcement.message.is_some()
     }
 
     /// Whether the kernel has its request and has not ended it.
     fn is_running(&self) -> bool {
-        self.announcement.message.is_some() && !(self.has_reply && self.is_idle)
+        self.run.announcement.message.is_some() && !(self.has_reply && self.is_idle)
+    }
+
+    fn end(&mut self) {
+        (self.has_reply, self.is_idle) = (true, true);
     }
 }
 
@@ -120,46 +103,65 @@ impl Runs {
         owner: Option<ClientId>,
         now: SystemTime,
     ) {
-        if let Some(entry) = self.entries.iter_mut().find(|entry| entry.announcement.run == announcement.run)
-        {
+        if let Some(entry) = self.of_run(&announcement.run) {
             // Announcements and requests come to the keeper in any order.
-            if announcement.message.is_some() || entry.announcement.message.is_none() {
-                (entry.announcement, entry.owner) = (announcement, owner);
+            if announcement.message.is_some() || entry.run.announcement.message.is_none() {
+                (entry.run.announcement, entry.owner) = (announcement, owner);
             }
             return;
         }
         self.entries.push(Entry {
-            announcement,
-            announced_at: now,
+            run: AdoptedRun { announcement, announced_at: now, is_stored: false, is_acknowledged: false },
             offset,
             owner,
-            stage: RunStage::Announced,
+            is_sent: false,
             has_reply: false,
             is_idle: false,
             output_bytes: 0,
             is_cut: false,
-            fate: Fate::Unknown,
         });
     }
 
+    fn of_run(&mut self, run: &RunId) -> Option<&mut Entry> {
+        self.entries.iter_mut().find(|entry| entry.run.announcement.run == *run)
+    }
+
     fn of_request(&mut self, message: &str) -> Option<&mut Entry> {
-        let is_of = |entry: &&mut Entry| entry.announcement.message.as_deref() == Some(message);
+        let is_of = |entry: &&mut Entry| entry.run.announcement.message.as_deref() == Some(message);
         self.entries.iter_mut().find(is_of)
+    }
+
+    /// A record of a log that is read again, at `offset`.
+    pub fn read(&mut self, time: SystemTime, offset: u64, record: &LogRecord) {
+        match record {
+            LogRecord::Announced(announcement) => self.announce(announcement.clone(), offset, None, time),
+            LogRecord::FromKernel { channel, parts } => {
+                self.received(*channel, &Peek::of(*channel, parts), 0, u64::MAX);
+            }
+            LogRecord::Stored { run } => drop(self.store(run)),
+            LogRecord::Acknowledged { run } => drop(self.acknowledge(run)),
+            LogRecord::Event(LogEvent::Died { .. } | LogEvent::Restarting | LogEvent::LogFailed { .. }) => {
+                self.kernel_ended();
+            }
+            LogRecord::Event(LogEvent::Withdrawn { message } | LogEvent::Ended { message }) => {
+                self.ended(message);
+            }
+            LogRecord::Event(_) | LogRecord::ToKernel { .. } => {}
+        }
     }
 
     /// The request of this id has come from its client.
     pub fn requested(&mut self, message: &str) {
         if let Some(entry) = self.of_request(message) {
-            entry.stage = RunStage::Sent;
+            entry.is_sent = true;
         }
     }
 
     /// The requests that a client has announced and not sent: if it has gone, they never come.
     pub fn unrequested(&self, client: ClientId) -> Vec<MessageId> {
-        let is_meant = |entry: &&Entry| {
-            entry.owner == Some(client) && entry.stage == RunStage::Announced && entry.is_running()
-        };
-        self.entries.iter().filter(is_meant).filter_map(|entry| entry.announcement.message.clone()).collect()
+        let is_meant = |entry: &&Entry| entry.owner == Some(client) && !entry.is_sent && entry.is_running();
+        let entries = self.entries.iter().filter(is_meant);
+        entries.filter_map(|entry| entry.run.announcement.message.clone()).collect()
     }
 
     /// A message of the kernel, of `bytes`, with the most that the log keeps of what is published for one run; 0 if it is full.
@@ -185,15 +187,14 @@ impl Runs {
 
     /// The kernel's process ended: whatever it was sent is over.
     pub fn kernel_ended(&mut self) {
-        for entry in self.entries.iter_mut().filter(|entry| entry.announcement.message.is_some()) {
-            (entry.has_reply, entry.is_idle) = (true, true);
-        }
+        let sent = self.entries.iter_mut().filter(|entry| entry.run.announcement.message.is_some());
+        sent.for_each(Entry::end);
     }
 
     /// A request was withdrawn, or ended otherwise without a reply.
     pub fn ended(&mut self, message: &str) {
         if let Some(entry) = self.of_request(message) {
-            (entry.has_reply, entry.is_idle) = (true, true);
+            entry.end();
         }
     }
 
@@ -202,7 +203,7 @@ impl Runs {
         let mut has_orphans = false;
         for entry in self.entries.iter_mut().filter(|entry| entry.owner == Some(client)) {
             entry.owner = None;
-            has_orphans |= !entry.is_acknowledged();
+            has_orphans |= !entry.run.is_acknowledged;
         }
         has_orphans
     }
@@ -211,44 +212,39 @@ impl Runs {
     /// the first begins; `None` if there are none.
     pub fn adopt(&mut self, client: ClientId) -> (Vec<AdoptedRun>, Option<u64>) {
         let (mut adopted, mut from) = (Vec::new(), None);
-        for entry in self.entries.iter_mut().filter(|entry| entry.is_acknowledged() || entry.owner.is_none())
-        {
-            if !entry.is_acknowledged() {
+        for entry in &mut self.entries {
+            if entry.is_orphan() {
                 entry.owner = Some(client);
+            } else if !entry.run.is_acknowledged {
+                continue;
             }
             from = Some(from.map_or(entry.offset, |from: u64| from.min(entry.offset)));
-            adopted.push(AdoptedRun {
-                announcement: entry.announcement.clone(),
-                announced_at: entry.announced_at,
-                is_stored: entry.fate == Fate::Stored,
-                is_acknowledged: entry.is_acknowledged(),
-            });
+            adopted.push(entry.run.clone());
         }
         (adopted, from)
     }
 
     /// The outputs of a run are in its cell. `false` if that is no news.
     pub fn store(&mut self, run: &RunId) -> bool {
-        let is_it = |entry: &&mut Entry| entry.announcement.run == *run && entry.fate == Fate::Unknown;
-        self.entries.iter_mut().find(is_it).map(|entry| entry.fate = Fate::Stored).is_some()
+        let entry = self.of_run(run).filter(|entry| !entry.run.is_stored && !entry.run.is_acknowledged);
+        entry.map(|entry| entry.run.is_stored = true).is_some()
     }
 
     /// The outcome of a run is stored, and known. `false` if that is no news.
     pub fn acknowledge(&mut self, run: &RunId) -> bool {
-        let is_it = |entry: &&mut Entry| entry.announcement.run == *run && !entry.is_acknowledged();
-        self.entries.iter_mut().find(is_it).map(|entry| entry.fate = Fate::Acknowledged).is_some()
+        let entry = self.of_run(run).filter(|entry| !entry.run.is_acknowledged);
+        entry.map(|entry| (entry.run.is_stored, entry.run.is_acknowledged) = (false, true)).is_some()
     }
 
     /// Forgets acknowledged runs beyond the limits, in a log that ends at `end`.
     pub fn forget(&mut self, end: u64) {
-        let acknowledged = self.entries.iter().filter(|entry| entry.is_acknowledged()).count();
+        let acknowledged = self.entries.iter().filter(|entry| entry.run.is_acknowledged).count();
         let mut excess = acknowledged.saturating_sub(HISTORY);
         self.entries.retain(|entry| {
             let is_old = entry.offset + HISTORY_BYTES < end || excess > 0;
-            if entry.is_acknowledged() && is_old {
-                excess = excess.saturating_sub(1);
-            }
-            !(entry.is_acknowledged() && is_old)
+            let is_forgotten = entry.run.is_acknowledged && is_old;
+            excess = excess.saturating_sub(usize::from(is_forgotten));
+            !is_forgotten
         });
     }
 
@@ -257,21 +253,15 @@ impl Runs {
         self.entries.iter().map(|entry| entry.offset).min()
     }
 
-    /// The runs that nobody has acknowledged, and when each was announced.
-    pub fn unacknowledged(&self) -> impl Iterator<Item = (&Announcement, SystemTime)> {
-        let open = self.entries.iter().filter(|entry| !entry.is_acknowledged());
-        open.map(|entry| (&entry.announcement, entry.announced_at))
+    /// The runs that nobody has acknowledged, and whether the kernel has been sent each and has not ended it.
+    pub fn unacknowledged(&self) -> impl Iterator<Item = (&AdoptedRun, bool)> {
+        let open = self.entries.iter().filter(|entry| !entry.run.is_acknowledged);
+        open.map(|entry| (&entry.run, entry.is_running()))
     }
 
     /// Whether there are runs that nobody has acknowledged.
     pub fn has_unread(&self) -> bool {
-        self.entries.iter().any(|entry| !entry.is_acknowledged())
-    }
-
-    /// The runs that the kernel has been sent and has not ended, unless somebody has acknowledged them.
-    pub fn running(&self) -> impl Iterator<Item = &Announcement> {
-        let running = self.entries.iter().filter(|entry| entry.is_running() && !entry.is_acknowledged());
-        running.map(|entry| &entry.announcement)
+        self.unacknowledged().next().is_some()
     }
 
     /// Whether the kernel works on a run.
@@ -290,7 +280,7 @@ impl Runs {
             return Vec::new();
         }
         let to_store = self.entries.iter().filter(|entry| entry.is_to_store());
-        to_store.map(|entry| &entry.announcement.run).collect()
+        to_store.map(|entry| &entry.run.announcement.run).collect()
     }
 }
 

@@ -17,7 +17,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::Folder;
 use super::keepers::join;
-use crate::launch::{KnownKeeper, announcement_of, kernel_state};
+use crate::launch::{KnownKeeper, announcement_of, details_of, kernel_state};
 
 /// How long the first reply of a server may wait for what a keeper says, and for its log.
 const TIMEOUT: Duration = Duration::from_secs(1);
@@ -153,7 +153,7 @@ impl Folder {
             .flat_map(|it| self.take_waiting(it))
             .collect();
         // A keeper may have learnt of them before their server ended.
-        let is_known = |run: &LeftoverRun| left.runs.iter().any(|known| known.run == run.run);
+        let is_known = |run: &LeftoverRun| left.runs.iter().any(|known| known.details.run == run.details.run);
         let unknown: Vec<_> = waited.into_iter().filter(|run| !is_known(run)).collect();
         left.runs.extend(unknown);
         left
@@ -213,13 +213,8 @@ impl Folder {
     }
 
     fn left_run(&self, LoggedRun { run, data, state, .. }: LoggedRun) -> LeftoverRun {
-        LeftoverRun {
-            run,
-            notebook: data.notebook.and_then(|path| self.root.relative(&path)).map(NotebookPath::new),
-            cell: data.cell,
-            source: data.source,
-            state: Some(state),
-        }
+        let details = RunDetails { agent: String::new(), ..details_of(&self.root, run, data) };
+        LeftoverRun { details, state: Some(state) }
     }
 }
 
@@ -243,7 +238,7 @@ fn unreported_runs(folder: &KeeperFolder, is_kept: bool) -> Vec<LoggedRun> {
 /// The first reply reports these. Those that are over are not reported again.
 fn report(folder: &KeeperFolder, runs: &[LeftoverRun]) {
     let is_over = |run: &&LeftoverRun| run.state.as_ref().is_some_and(RunState::is_over);
-    let mut over = runs.iter().filter(is_over).map(|run| &*run.run).peekable();
+    let mut over = runs.iter().filter(is_over).map(|left| &*left.details.run).peekable();
     if over.peek().is_some()
         && let Err(error) = folder.add_reported(over)
     {

@@ -164,7 +164,7 @@ fn what_is_read_too_late_for_the_first_reply_does_not_count_as_reported() {
     let left = || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let left = runtime.block_on(machine.server().leftovers()).runs;
-        (left.into_iter().map(|run| run.run.to_string()).collect::<Vec<_>>(), runtime)
+        (left.into_iter().map(|run| run.details.run.to_string()).collect::<Vec<_>>(), runtime)
     };
     make_slow(&log);
     let (runs, runtime) = left();

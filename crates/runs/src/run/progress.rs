@@ -28,8 +28,9 @@ const RECONNECTING: &str = "The connection to the kernel is lost; reconnecting: 
 const REPLACED: &str = "it ended or was restarted, and a new process has taken its place";
 
 /// Whether an agent or a person requested to end the run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Stop {
+    #[default]
     NotRequested,
     Interrupt,
     /// The kernel is being restarted.
@@ -37,11 +38,12 @@ pub(super) enum Stop {
 }
 
 /// Everything about a run that changes.
+#[derive(Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
-pub(super) struct RunProgress {
+pub(crate) struct RunProgress {
     pub(super) state: RunState,
-    pub(super) area: OutputArea,
-    pub(super) execution_count: Option<u64>,
+    pub(crate) area: OutputArea,
+    pub(crate) execution_count: Option<u64>,
     pub(super) notes: Vec<String>,
     /// Sentences about the kernel.
     pub(super) notices: Vec<String>,
@@ -54,38 +56,38 @@ pub(super) struct RunProgress {
     /// When its execution ended; `None` if this program ends the run, and the kernel continues it.
     pub(super) finished_at: Option<Instant>,
     /// The kernel has said how it ended.
-    pub(super) has_reply: bool,
+    pub(crate) has_reply: bool,
     /// The end is stored where it belongs.
     pub(super) is_closed: bool,
     pub(super) stop: Stop,
     /// How often the code has asked for input.
     pub(super) inputs: u32,
     /// How the last attempt to store the outputs ended.
-    pub(super) saved: Option<SaveStatus>,
+    pub(crate) saved: Option<SaveStatus>,
     /// What it has changed in memory, once that is known.
-    pub(super) changes: Option<MemoryChanges>,
+    pub(crate) changes: Option<MemoryChanges>,
     /// Output that came after the end is about to be stored.
-    pub(super) is_late_write_pending: bool,
+    pub(crate) is_late_write_pending: bool,
     /// Its outputs no longer belong to the cell and must not be stored.
-    pub(super) is_detached: bool,
+    pub(crate) is_detached: bool,
     /// The session that has deleted its cell since the run was requested.
-    pub(super) deleted_by: Option<SessionId>,
+    pub(crate) deleted_by: Option<SessionId>,
     /// What is being prepared while the run is queued, and since when.
-    pub(super) stage: (String, Instant),
-    pub(super) execution: Option<Arc<dyn Execution>>,
+    pub(super) stage: Option<(String, Instant)>,
+    pub(crate) execution: Option<Arc<dyn Execution>>,
     pub(super) kernel: Option<Arc<dyn Kernel>>,
     /// An error does not fail it: the cell is tagged so.
-    pub(super) may_fail: bool,
+    pub(crate) may_fail: bool,
     /// It relies on the run before it in a series: in another process of the kernel it must not run.
-    pub(super) is_in_series: bool,
+    pub(crate) is_in_series: bool,
     /// Another process of the kernel runs it than the one before.
-    pub(super) was_restarted: bool,
+    pub(crate) was_restarted: bool,
     /// The run before it has said so.
-    pub(super) is_restart_said: bool,
+    pub(crate) is_restart_said: bool,
     /// The code has asked for the end of the kernel.
-    pub(super) exit: Option<Exit>,
-    /// None once the run has ended.
-    pub(super) span: Span,
+    pub(crate) exit: Option<Exit>,
+    /// `None` once the run has ended.
+    pub(super) span: Option<Span>,
 }
 
 /// Code has called `exit()` or `quit()`.
@@ -96,39 +98,6 @@ pub(crate) struct Exit {
 }
 
 impl RunProgress {
-    pub(super) fn new(span: Span) -> Self {
-        Self {
-            state: RunState::Queued,
-            area: OutputArea::default(),
-            execution_count: None,
-            notes: Vec::new(),
-            notices: Vec::new(),
-            began_at: None,
-            started_at: None,
-            idle_at: None,
-            ended_at: None,
-            finished_at: None,
-            has_reply: false,
-            is_closed: false,
-            stop: Stop::NotRequested,
-            inputs: 0,
-            saved: None,
-            changes: None,
-            is_late_write_pending: false,
-            is_detached: false,
-            deleted_by: None,
-            stage: (String::new(), Instant::now()),
-            execution: None,
-            kernel: None,
-            may_fail: false,
-            is_in_series: false,
-            was_restarted: false,
-            is_restart_said: false,
-            exit: None,
-            span,
-        }
-    }
-
     /// What the cell shows, and then what `Output` widgets of other cells have taken.
     pub(super) fn shown(&self) -> Vec<Output> {
         let captured = self.area.captured().flat_map(|(_, outputs)| outputs);
@@ -150,7 +119,7 @@ impl RunProgress {
             if self.state == RunState::Queued {
                 self.state = RunState::Running;
             }
-            tracing::info!(target: TRACED, parent: &self.span, "run.started");
+            tracing::info!(target: TRACED, parent: self.span.as_ref().and_then(Span::id), "run.started");
         }
     }
 

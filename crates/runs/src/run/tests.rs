@@ -215,7 +215,7 @@ fn a_restart_is_noted_once_and_not_beside_another_reason() {
 fn an_expected_error_is_no_failure() {
     let ended = |outcome| {
         let run = run();
-        run.set_in_series(true, false);
+        run.with(|it| it.may_fail = true);
         run.on_event(Event::Finished(outcome));
         (run.has_failed(), run.view().may_fail)
     };

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use super::*;
 
 fn begin(known: &mut KnownKernel, process: Option<&str>, instances: &mut Instances) -> (u64, bool) {

@@ -1,15 +1,11 @@
 //! Runs of earlier servers: followed to their end, and stored as if this server had begun them.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use kernel::Event;
+use kernel::TimedEvents;
 use notebook::{Cell, Notebook};
-use place::{
-    Error, ErrorKind, Executor, Kernel, Mode, Orphan, OrphanedExecution, Place, RunState, SkipReason,
-    found_again, sentence,
-};
-use tokio::sync::mpsc::UnboundedReceiver;
+use place::{Error, ErrorKind, Executor, Kernel, Mode, Orphan, Place, RunState, SkipReason, sentence};
 
 use super::Runner;
 use crate::open_notebook::OpenNotebook;
@@ -21,8 +17,6 @@ const STORE_AGAIN: [Duration; 3] =
     [Duration::from_secs(5), Duration::from_secs(25), Duration::from_secs(120)];
 const NEWER_RUN: &str = "These outputs are not in the notebook: the cell has been run again since.";
 const CHANGED: &str = "These outputs are not in the notebook: the cell has been changed or deleted since.";
-
-type Events = UnboundedReceiver<(SystemTime, Event)>;
 
 impl Runner {
     /// Adopts the runs that earlier servers left at a kernel of `notebook`, and reports them in the notebook's next reply. Returns
@@ -65,7 +59,7 @@ impl Runner {
                 self.history.found(notebook, &id);
             }
             run.set_kernel(kernel.clone());
-            let Some(OrphanedExecution { execution, mut events }) = execution else {
+            let Some((execution, mut events)) = execution else {
                 run.skip(SkipReason::ServerEnded);
                 if !is_acknowledged {
                     executor.acknowledge(run.id());
@@ -119,8 +113,7 @@ impl Runner {
         let is_known = self.reported.lock().get(run.id()) == Some(&run.state().is_over());
         (!is_known).then(|| {
             let (cell, outcome) = (run.cell().map(|cell| &cell.id), run.state().outcome());
-            let text = if was_lost { found_again } else { sentence };
-            text(run.id(), cell, None, &outcome)
+            sentence(run.id(), cell, None, &outcome, was_lost)
         })
     }
 
@@ -238,7 +231,7 @@ struct Adopted {
     shown_before: Option<String>,
     /// Whether its cell is in a notebook that cannot be opened from here.
     is_out_of_reach: bool,
-    events: Events,
+    events: TimedEvents,
     /// The connection over which its outcome is acknowledged.
     executor: Arc<dyn Executor>,
 }

@@ -93,7 +93,7 @@ impl Runner {
             let notebook =
                 notebook.as_ref().and_then(Weak::upgrade).filter(|_| is_late && run.cell().is_some());
             if let (Some(notebook), Some(runner)) = (notebook, runner.upgrade())
-                && run.claim_late_write()
+                && !run.with(|it| std::mem::replace(&mut it.is_late_write_pending, true))
             {
                 let runtime = runner.runtime.clone();
                 let tasks = runner.tasks.clone();
@@ -119,7 +119,7 @@ impl Runner {
     /// Writes late output now, if that is still to be done.
     async fn write_claimed(&self, notebook: &OpenNotebook, run: &Run) {
         let mut late_writes = notebook.late_writes().await;
-        if !run.release_late_write() {
+        if !run.with(|it| std::mem::take(&mut it.is_late_write_pending)) {
             return;
         }
         // A newer run of the cell owns its outputs.

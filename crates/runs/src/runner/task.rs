@@ -120,7 +120,9 @@ impl Runner {
         // It has ended by itself, or somebody else has ended it: we would have taken it from the notebook.
         let gone = notebook.kernel().filter(|kernel| kernel.is_gone());
         loop {
-            if run.is_in_series() && (is_retry || notebook.kernel().is_none_or(|kernel| kernel.is_gone())) {
+            if run.with(|it| it.is_in_series)
+                && (is_retry || notebook.kernel().is_none_or(|kernel| kernel.is_gone()))
+            {
                 return run.skip(SkipReason::SeriesStopped(GONE.to_owned()));
             }
             let expected = if is_retry { None } else { expected_kernel(notebook, run) };
@@ -250,13 +252,13 @@ impl Runner {
         let shown_before = before.as_ref().zip(run.cell()).and_then(|(before, cell)| before.cell(&cell.id));
         let shown_before = shown_before.map(|(_, cell)| cell.shown_revision());
         let begun = self.history.begin(kernel);
-        if begun.is_restarted && run.is_in_series() {
+        if begun.is_restarted && run.with(|it| it.is_in_series) {
             return self.does_not_run(kernel, run, SkipReason::SeriesStopped(RESTARTED_BETWEEN.to_owned()));
         }
         if begun.is_restarted {
             run.mark_restarted();
         } else if begun.is_said {
-            run.restart_is_said();
+            run.with(|it| it.is_restart_said = true);
         }
         let details = RunDetails { shown_before, ..run.details() };
         let code = Code { source: run.source(), cell: run.cell().map(|cell| &cell.id), details: &details };
@@ -281,7 +283,7 @@ impl Runner {
             self.ended(home, run, (kernel, executor), begun).await;
             outputs::note_captured(home, run).await;
         }
-        if run.exit().is_some_and(|exit| !exit.keeps_kernel) {
+        if run.with(|it| it.exit).is_some_and(|exit| !exit.keeps_kernel) {
             run.exited(exited(kernel, executor).await);
         }
         // Otherwise a later server stores the rest, or this one if it reaches the keeper again.
@@ -295,7 +297,7 @@ impl Runner {
     /// Says that the kernel had died, if so. Returns whether the run can still run: one in a series relies on the variables.
     fn runs_after_death(&self, kernel: &dyn Kernel, run: &Run) -> bool {
         let KernelState::Dead { how } = kernel.description().state else { return true };
-        if run.is_in_series() {
+        if run.with(|it| it.is_in_series) {
             let cause =
                 format!("the kernel died after the cell before it ({how}), so its variables are gone");
             self.does_not_run(kernel, run, SkipReason::SeriesStopped(cause));
@@ -338,10 +340,12 @@ impl Runner {
     /// Waits until the run is over, and adds what it has changed in memory. The next run must not begin before.
     async fn ask_for_changes(&self, run: &Run, execution: &dyn Execution) {
         run.over().await;
-        let count = run.count_without_changes().filter(|_| self.asks_for_changes && run.is_finished());
+        let count = run
+            .with(|it| it.execution_count.filter(|_| it.changes.is_none()))
+            .filter(|_| self.asks_for_changes && run.is_finished());
         let Some(count) = count else { return };
         if let Some(answer) = execution.changes(count).await {
-            run.set_changes(MemoryChanges::read(&answer));
+            run.with(|it| it.changes = Some(MemoryChanges::read(&answer)));
         }
     }
 }

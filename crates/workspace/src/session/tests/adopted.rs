@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use kernel::{Event, Outcome, Sink, Status};
 use notebook::{Json, Output};
-use place::{Code, Execution, Executor, Orphan, OrphanedExecution, RunDetails, RunId};
+use place::{Code, Execution, Executor, Orphan, RunDetails, RunId};
 use tokio::sync::{mpsc, watch};
 
 use super::fakes::{Idle, Memory, Page};
@@ -109,13 +109,12 @@ pub(super) fn orphan(details: &RunDetails, count: u64) -> (Orphan, Arc<Connectio
         sender.send((SystemTime::now(), event)).unwrap();
     }
     let executor = Arc::new(Connection::default());
-    let execution = OrphanedExecution { execution: executor.clone(), events };
     let orphan = Orphan {
         details: details.clone(),
         requested_at: SystemTime::now(),
         is_stored: false,
         is_acknowledged: false,
-        execution: Some(execution),
+        execution: Some((executor.clone(), events)),
         executor: executor.clone(),
     };
     (orphan, executor)
@@ -196,7 +195,7 @@ async fn a_run_of_this_server_that_was_lost_is_found_again_and_is_of_no_earlier_
     let (sender, events) = mpsc::unbounded_channel();
     let outcome = Outcome::Lost { is_started: true, cause: kernel::LossCause::Disconnected };
     sender.send((SystemTime::now(), Event::Finished(outcome))).unwrap();
-    lost.execution.as_mut().unwrap().events = events;
+    lost.execution.as_mut().unwrap().1 = events;
     let mut notices = Vec::new();
     for orphan in [lost, orphan(&left.details, 2).0] {
         let kernel = Idle { orphans: Mutex::new(vec![orphan]), ..Idle::new("kept") };

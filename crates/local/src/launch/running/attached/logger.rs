@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use keeper::{AnnouncedData, ClientFrame, KeeperHandle, OrphanedExecution as Orphaned};
-use kernel::log::Announcement;
-use place::{ClientExecutor, NotebookPath, Orphan, OrphanedExecution, RunDetails, RunId, RunLogger};
+use keeper::{AnnouncedData, ClientFrame, KeeperHandle, OrphanedExecution};
+use kernel::log::{AdoptedRun, Announcement};
+use place::{ClientExecutor, NotebookPath, Orphan, RunDetails, RunId, RunLogger};
 
 use files::Root;
 
@@ -18,12 +18,12 @@ pub(crate) struct KeeperLogger {
 
 impl KeeperLogger {
     /// A run of an earlier server that this connection has adopted.
-    pub(crate) fn orphan(&self, orphaned: Orphaned, executor: &Arc<ClientExecutor>) -> Orphan {
-        let Orphaned { announcement, announced_at, is_stored, is_acknowledged, execution } = orphaned;
+    pub(crate) fn orphan(&self, orphaned: OrphanedExecution, executor: &Arc<ClientExecutor>) -> Orphan {
+        let OrphanedExecution { run, execution } = orphaned;
+        let AdoptedRun { announcement, announced_at, is_stored, is_acknowledged } = run;
         let data = serde_json::from_value(announcement.data).unwrap_or_default();
         let details = details_of(&self.root, announcement.run, data);
-        let execution =
-            execution.map(|(id, events)| OrphanedExecution { execution: executor.execution(id), events });
+        let execution = execution.map(|(id, events)| (executor.execution(id), events));
         let (requested_at, executor) = (announced_at, executor.clone());
         Orphan { details, requested_at, is_stored, is_acknowledged, execution, executor }
     }

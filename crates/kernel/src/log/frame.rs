@@ -1,15 +1,16 @@
 //! Frames on a byte stream: the length in four bytes, big-endian, then as many bytes.
 
 use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
-use kernel::log::{FormatError, MAX_RECORD_BYTES};
 
-/// The longest frame: a message of the kernel is in a frame as it is in a record.
-const MAX_FRAME_BYTES: usize = MAX_RECORD_BYTES;
+use super::record::FormatError;
 
-const LENGTH_BYTES: usize = 4;
+/// The longest frame or record. A message of the kernel is no longer than a Jupyter server takes.
+pub(super) const MAX_FRAME_BYTES: usize = 1 << 30;
+
+pub(super) const LENGTH_BYTES: usize = 4;
 
 /// Appends a frame to `out`.
-pub(super) fn write_frame(out: &mut BytesMut, payload: &[u8]) {
+pub fn write_frame(out: &mut BytesMut, payload: &[u8]) {
     debug_assert!(payload.len() <= MAX_FRAME_BYTES);
     out.reserve(LENGTH_BYTES + payload.len());
     out.put_u32(u32::try_from(payload.len()).unwrap_or(u32::MAX));
@@ -18,18 +19,18 @@ pub(super) fn write_frame(out: &mut BytesMut, payload: &[u8]) {
 
 /// Cuts what arrives into frames.
 #[derive(Debug, Default)]
-pub(super) struct FrameReader {
+pub struct FrameReader {
     buffer: BytesMut,
 }
 
 impl FrameReader {
     /// Where to put what arrives, at the end.
-    pub(super) fn buffer(&mut self) -> &mut BytesMut {
+    pub fn buffer(&mut self) -> &mut BytesMut {
         &mut self.buffer
     }
 
     /// The next whole frame, if it has arrived.
-    pub(super) fn next_frame(&mut self) -> Result<Option<Bytes>, FormatError> {
+    pub fn next_frame(&mut self) -> Result<Option<Bytes>, FormatError> {
         let Some(length) = self.buffer.first_chunk::<LENGTH_BYTES>() else { return Ok(None) };
         let length = u32::from_be_bytes(*length) as usize;
         if length > MAX_FRAME_BYTES {
