@@ -108,9 +108,7 @@ impl Journal {
         let is_of = |run: &&Arc<Run>| run.cell().is_some_and(|cell| cell.path == *path && cell.id == *id);
         entries.runs.iter().rev().find(is_of).cloned()
     }
-}
 
-impl Journal {
     /// All that the last run of a cell has shown, if the cell has only a part of it.
     pub fn whole_outputs(&self, path: &NotebookPath, cell: &Cell) -> Option<Arc<[Output]>> {
         let run = self.latest_of(path, cell.id()).filter(|run| run.state().is_over())?;

@@ -216,7 +216,7 @@ fn times(notebook: &Notebook, run: &Run) -> Option<Edit> {
 /// The state of the widgets that cells show, as Jupyter saves it in the notebook's metadata; `None` if it stays as it is.
 fn widgets(present: &Notebook, run: &Run, outputs: &Edit) -> Option<Edit> {
     let Edit::SetOutputs { id, outputs, .. } = outputs else { return None };
-    let (state, metadata) = (run.widget_state(), present.metadata());
+    let (state, metadata) = (run.with(|it| it.area.widget_state().cloned()), present.metadata());
     let saved = metadata.member("widgets");
     if state.is_none() && saved.is_none() {
         return None;

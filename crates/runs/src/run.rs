@@ -3,7 +3,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use kernel::{Event, OutputArea};
-use notebook::{Json, Output};
+use notebook::Output;
 use parking_lot::Mutex;
 use place::{Execution, Kernel, RunDetails, RunId, RunState, SessionId, SkipReason};
 use recorder::{Actor, actor};
@@ -217,12 +217,6 @@ impl Run {
         execution.is_some_and(|execution| execution.answer_input(line))
     }
 
-    /// Interrupts it and no other run. `false` if only the kernel as a whole can be interrupted.
-    pub(crate) fn interrupt_alone(&self) -> bool {
-        let execution = self.progress.lock().execution.clone();
-        execution.is_some_and(|execution| execution.interrupt())
-    }
-
     pub(crate) fn set_kernel(&self, kernel: Arc<dyn Kernel>) {
         let mut progress = self.progress.lock();
         if let Some(span) = &progress.span {
@@ -390,11 +384,6 @@ impl Run {
         ];
         let times = times.into_iter().filter_map(|(name, at)| Some((name.to_owned(), text(at?).into())));
         times.collect::<serde_json::Map<_, _>>().into()
-    }
-
-    /// The state of the widgets that its outputs show.
-    pub(crate) fn widget_state(&self) -> Option<Json> {
-        self.progress.lock().area.widget_state().cloned()
     }
 
     fn changed(&self) {

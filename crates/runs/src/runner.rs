@@ -260,8 +260,12 @@ impl Runner {
                 }
                 self.check_begun(run, &*kernel).await?;
                 run.expect_interruption();
-                let interrupting =
-                    async { if run.interrupt_alone() { Ok(()) } else { kernel.interrupt().await } };
+                let execution = run.with(|it| it.execution.clone());
+                let interrupting = async {
+                    // Where only the kernel as a whole can be interrupted, that is.
+                    let is_alone = execution.is_some_and(|execution| execution.interrupt());
+                    if is_alone { Ok(()) } else { kernel.interrupt().await }
+                };
                 telemetry::with_kernel("kernel.interrupt", &*kernel, interrupting).await
             }
         }
