@@ -202,7 +202,9 @@ def run_in(answer: Answer) -> str:
 
 def run_id(text: str) -> str:
     """The id of the run that the text of an answer is about."""
-    found = re.search(r"\brun (r\d+(?:-[a-z]{6})?)", text)
+    # The run that it waits for stands in parentheses.
+    name = r"\brun (r\d+(?:-[a-z]{6})?)"
+    found = re.search(r"(?<!\()" + name, text) or re.search(name, text)
     assert found, text
     return found[1]
 

@@ -31,6 +31,10 @@ const METHODS: &str = "completion/complete initialize logging/setLevel ping prom
     resources/read resources/subscribe resources/templates/list resources/unsubscribe server/discover skills/get \
     skills/list subscriptions/listen tasks/cancel tasks/get tasks/update tools/call tools/list";
 
+/// Those that the 2026-07-28 era has no longer.
+const OLDER_METHODS: [&str; 4] =
+    ["initialize", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
+
 /// The answer to a list request for something that is not declared: an empty list for older agents, some of which do not
 /// look at the capabilities; an unknown method in the 2026-07-28 era, as its specification requires.
 fn undeclared<T>(
@@ -157,10 +161,11 @@ impl ServerHandler for Session {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         let CustomRequest { method, .. } = request;
-        if METHODS.split(' ').all(|served| served != method) {
+        let is_gone = is_new_era(&context) && OLDER_METHODS.contains(&&*method);
+        if is_gone || METHODS.split(' ').all(|served| served != method) {
             return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None));
         }
         Err(ErrorData::invalid_params(format!("the params of {method} cannot be read"), None))

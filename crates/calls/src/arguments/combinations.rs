@@ -55,6 +55,7 @@ mod tests {
         struct Arguments {
             run_id: Option<String>,
             pattern: Option<String>,
+            output: Option<usize>,
             limit: usize = 20,
             all: bool = false,
         }
@@ -66,6 +67,7 @@ mod tests {
         let combinations = [
             Combination::Needs(&["pattern"], &["run_id", "all"]),
             Combination::Excludes("all", &["run_id", "limit"]),
+            Combination::Excludes("output", &["limit"]),
         ];
         let outcome =
             |values: Value| check("t", &combinations, &schema, &given(&values)).map_err(|it| it.cause);
@@ -78,6 +80,7 @@ mod tests {
             assert_eq!(outcome(fine.clone()), Ok(()), "{fine}");
         }
         for (unused, cause) in [
+            (json!({ "output": 0, "limit": 3 }), "t does not use limit beside output."),
             (json!({ "pattern": "x" }), "t does not use pattern without run_id or all."),
             (json!({ "pattern": "x", "all": "false" }), "t does not use pattern without run_id or all."),
             (

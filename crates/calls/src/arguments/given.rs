@@ -114,15 +114,18 @@ impl Given {
         self.value(name).is_some_and(|value| !is_left_out(value))
     }
 
-    /// Whether the argument says what its default says, or nothing: `false`, or 0.
+    /// Whether the argument is its default, or `false`. The number 0 is an index where there is no default.
     pub fn is_neutral(&self, name: &str, default: Option<&Value>) -> bool {
         let is_same = |value: &Value, other: &Value| match (whole_number(value), whole_number(other)) {
             (None, None) => value == other,
             (one, other) => one == other,
         };
-        let is_false = || matches!(self.flag(name), Ok(Some(false)));
-        default.is_some_and(|default| self.value(name).is_some_and(|value| is_same(value, default)))
-            || is_false()
+        let Some(value) = self.value(name) else { return false };
+        match default {
+            Some(Value::Bool(default)) => self.flag(name).ok().flatten() == Some(*default),
+            Some(default) => is_same(value, default),
+            None => *value == Value::Bool(false),
+        }
     }
 
     /// The names of all that was sent.
