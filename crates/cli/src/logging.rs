@@ -2,7 +2,7 @@
 //!
 //! A separate thread writes the log: a client that does not read our stderr blocks every writer.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -133,18 +133,14 @@ fn shared_folder(file: &Path) -> Option<PathBuf> {
 }
 
 fn file_in(folder: &Path) -> anyhow::Result<PathBuf> {
-    environments::create_private_folder(folder)
+    state::create_folder(folder)
         .with_context(|| format!("cannot create the log folder {}", folder.display()))?;
     let now = chrono::Local::now().format("%Y-%m-%d_%H-%M-%S");
     Ok(folder.join(format!("cellbridge.{now}.{}.log", std::process::id())))
 }
 
 fn open(path: &Path) -> anyhow::Result<File> {
-    let mut options = OpenOptions::new();
-    options.append(true).create(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).with_context(|| format!("cannot write the log file {}", path.display()))
+    state::open_to_append(path).with_context(|| format!("cannot write the log file {}", path.display()))
 }
 
 /// Passes lines on with every secret replaced.

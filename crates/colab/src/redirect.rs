@@ -3,8 +3,7 @@
 //! The arguments of a process are visible to all users of a Unix system, so the browser gets the path of this file instead,
 //! as with `jupyter lab`.
 
-use std::fs::File;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::Path;
 
 use tempfile::TempDir;
@@ -18,16 +17,8 @@ pub(crate) struct RedirectPage(TempDir);
 impl RedirectPage {
     /// Writes the page into a new folder in `parent`.
     pub(crate) fn write(parent: &Path, url: &str) -> io::Result<Self> {
-        let mut builder = tempfile::Builder::new();
-        builder.prefix("cellbridge-");
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
-        let page = Self(builder.tempdir_in(parent)?);
-        let mut options = File::options();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        options.open(page.0.path().join(FILE))?.write_all(html(url).as_bytes())?;
+        let page = Self(state::temporary_folder("cellbridge-", parent)?);
+        state::write_new(&page.0.path().join(FILE), html(url).as_bytes())?;
         Ok(page)
     }
 

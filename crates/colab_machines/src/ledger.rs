@@ -5,11 +5,10 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use environments::create_private_folder;
 use parking_lot::Mutex;
 use place::{MachineKind, MachineOrigin};
 use serde::{Deserialize, Serialize};
@@ -91,7 +90,7 @@ impl Ledger {
 
     /// Records a machine that is about to be requested, and uses it.
     pub(crate) fn record(&self, entry: &Entry) -> io::Result<()> {
-        create_private_folder(&self.folder)?;
+        state::create_folder(&self.folder)?;
         // First the lock: without it, the machine would be one of a process that has ended.
         let lock = self.open_lock(&entry.id)?;
         lock.try_lock_shared()?;
@@ -125,14 +124,10 @@ impl Ledger {
             return Ok(());
         }
         let lock = self.open_lock(id)?;
-        let is_own = match lock.try_lock() {
-            Ok(()) => {
-                lock.unlock()?;
-                true
-            }
-            Err(TryLockError::WouldBlock) => false,
-            Err(TryLockError::Error(error)) => return Err(error),
-        };
+        let is_own = state::try_lock(&lock)?;
+        if is_own {
+            lock.unlock()?;
+        }
         lock.try_lock_shared()?;
         held.insert(id.clone(), Held { lock, is_own, is_settled: true, is_starting: false });
         Ok(())
@@ -222,12 +217,7 @@ impl Ledger {
         let at = entry.at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let (account, keeps) = (entry.account.clone(), entry.keeps);
         let written = Written { account, variant, accelerator, has_high_memory, keeps, at };
-        // Temporary files are readable by their owner only.
-        let mut new = tempfile::NamedTempFile::new_in(&self.folder)?;
-        new.write_all(&serde_json::to_vec(&written).map_err(io::Error::other)?)?;
-        new.as_file().sync_all()?;
-        new.persist(self.file(&entry.id))?;
-        Ok(())
+        state::replace(&self.file(&entry.id), &serde_json::to_vec(&written)?)
     }
 
     fn file(&self, id: &MachineId) -> PathBuf {
@@ -239,11 +229,7 @@ impl Ledger {
     }
 
     fn open_lock(&self, id: &MachineId) -> io::Result<File> {
-        let mut options = File::options();
-        options.write(true).create(true).truncate(false);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        options.open(self.lock_file(id))
+        state::open_lock(&self.lock_file(id))
     }
 }
 

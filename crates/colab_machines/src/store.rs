@@ -1,12 +1,11 @@
 //! The login on disk: one file in our state folder that only its owner can read.
 
 use std::fs::{self, File};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use connection::Secret;
-use environments::create_private_folder;
 use place::ErrorKind;
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep};
@@ -85,13 +84,8 @@ impl Store {
     pub(crate) fn save(&self, login: &Login, google: &Google) -> Result<()> {
         let written = serde_json::to_vec(&Written::of(login, google)).map_err(io::Error::other);
         let write = |text: Vec<u8>| {
-            create_private_folder(&self.0)?;
-            // Temporary files are readable by their owner only.
-            let mut new = tempfile::NamedTempFile::new_in(&self.0)?;
-            new.write_all(&text)?;
-            new.as_file().sync_all()?;
-            new.persist(self.file())?;
-            Ok(())
+            state::create_folder(&self.0)?;
+            state::replace(&self.file(), &text)
         };
         written.and_then(write).map_err(|error: io::Error| {
             self.unusable(&format!("cannot be written: {error}. The login was not stored"), Next::Repeat)
@@ -110,23 +104,16 @@ impl Store {
     /// Waits until no other process changes the login: a token that is replaced is valid once.
     pub(crate) async fn lock(&self) -> Result<File> {
         let unusable = |error: &io::Error| self.unusable(&format!("cannot be locked: {error}"), Next::Repeat);
-        let mut options = File::options();
-        options.write(true).create(true).truncate(false);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let opened = create_private_folder(&self.0).and_then(|()| options.open(self.0.join("lock")));
+        let opened = state::create_folder(&self.0).and_then(|()| state::open_lock(&self.0.join("lock")));
         let lock = opened.map_err(|error| unusable(&error))?;
         let end = Instant::now() + LOCK_TIMEOUT;
-        loop {
-            match lock.try_lock() {
-                Ok(()) => return Ok(lock),
-                Err(fs::TryLockError::Error(error)) => return Err(unusable(&error)),
-                Err(fs::TryLockError::WouldBlock) if Instant::now() > end => {
-                    return Err(self.unusable("is in use by another process", Next::Repeat));
-                }
-                Err(fs::TryLockError::WouldBlock) => sleep(LOCK_PAUSE).await,
+        while !state::try_lock(&lock).map_err(|error| unusable(&error))? {
+            if Instant::now() > end {
+                return Err(self.unusable("is in use by another process", Next::Repeat));
             }
+            sleep(LOCK_PAUSE).await;
         }
+        Ok(lock)
     }
 
     fn unusable(&self, problem: &str, next: Next) -> LoginError {
@@ -170,8 +157,7 @@ fn seconds(time: SystemTime) -> u64 {
 #[cfg(unix)]
 fn is_private(file: &File) -> bool {
     use std::os::unix::fs::MetadataExt as _;
-    let own = rustix::process::getuid().as_raw();
-    file.metadata().is_ok_and(|it| it.uid() == own && it.mode() & 0o066 == 0)
+    file.metadata().is_ok_and(|it| state::is_own(&it) && it.mode() & 0o066 == 0)
 }
 
 /// On Windows, the state folder is in the person's own.

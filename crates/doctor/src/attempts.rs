@@ -1,6 +1,6 @@
 //! How a browser's last attempt to connect a Colab tab ended, kept for the doctor.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -35,11 +35,8 @@ impl ConnectionAttempt {
     /// Replaces the file as a whole; only the user can read it.
     fn write(&self, file: &Path) -> io::Result<()> {
         let folder = file.parent().ok_or(io::ErrorKind::NotFound)?;
-        environments::create_private_folder(folder)?;
-        let mut new = tempfile::NamedTempFile::new_in(folder)?;
-        new.write_all(&serde_json::to_vec(self)?)?;
-        new.persist(file)?;
-        Ok(())
+        state::create_folder(folder)?;
+        state::replace(file, &serde_json::to_vec(self)?)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The Python environment that this program makes for notebooks without a kernel.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -181,15 +181,11 @@ async fn make(
 async fn lock(path: &Path, progress: &(dyn Fn(&str) + Send + Sync)) -> std::io::Result<File> {
     let file = File::options().create(true).truncate(false).write(true).open(path)?;
     let mut is_waiting = false;
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::Error(error)) => return Err(error),
-            Err(TryLockError::WouldBlock) => {}
-        }
+    while !state::try_lock(&file)? {
         if !std::mem::replace(&mut is_waiting, true) {
             progress("Waiting for another program that creates the Python environment");
         }
         tokio::time::sleep(LOCK_RETRY).await;
     }
+    Ok(file)
 }

@@ -10,7 +10,6 @@ use walkdir::WalkDir;
 
 use crate::listing::is_generated;
 use crate::real_path::canonicalize;
-use crate::temporary::private_folder;
 
 /// What is copied at most: a person waits for it.
 const MAX: Extent = Extent { bytes: 1_000_000_000, files: 20_000 };
@@ -32,7 +31,7 @@ fn copy_within(folder: &Path, root: &Path, temp_dir: &Path, max: Extent) -> Resu
         let cause = format!("{} was not copied: {error}.", folder.display());
         Error::new(ErrorKind::Internal, cause, NextStep::TryAgain).with_source(error)
     };
-    let temporary = private_folder("cellbridge-", temp_dir).map_err(failed)?;
+    let temporary = state::temporary_folder("cellbridge-", temp_dir).map_err(failed)?;
     // With its name, which code may look at.
     let copy = temporary.path().join(folder.file_name().unwrap_or("folder".as_ref()));
     let Some(left_out) = copy_files((folder, root), &copy, temporary.path(), max).map_err(failed)? else {

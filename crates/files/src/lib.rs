@@ -14,7 +14,6 @@ mod replacement;
 mod root;
 mod stamp;
 mod store;
-mod temporary;
 mod transfer;
 #[cfg(any(windows, test))]
 mod windows_path;
@@ -27,7 +26,6 @@ pub use real_path::canonicalize;
 pub use root::{Root, lies_in};
 pub use stamp::Stamp;
 pub use store::{FileDocument, FileStore};
-pub use temporary::private_folder;
 pub use transfer::{check, check_replaceable, is_program, mode_of, read, replace_file, write};
 
 /// Whether the tests run under wine, which cannot say where files deeper than 260 characters are.

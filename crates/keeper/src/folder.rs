@@ -3,19 +3,18 @@
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use notebook::RunId;
 use rustix::process::Pid;
+use state::{create_folder_of, is_locked, is_private, is_private_below_ours, temporary_folder};
 use tokio::net::{UnixListener, UnixStream};
 
 use crate::kernel_file::{KERNEL_FILE, KernelFile};
 use crate::log::is_log;
-use crate::private::{
-    is_own_process, is_private, is_private_below_ours, make_private_parent, private_folder,
-};
+use crate::private::is_own_process;
 use crate::state_folder::StateFolder;
 
 /// Linux has room for 108 bytes in the path of a socket, macOS for 104, both with the closing NUL.
@@ -83,7 +82,7 @@ pub fn listen(path: PathBuf, temporary: &Path) -> io::Result<(UnixListener, Path
     // What tempfile adds to the prefix, and the socket.
     let is_short = temporary.as_os_str().len() + "/cellbridge-123456/s".len() <= MAX_SOCKET_PATH;
     let temporary = if is_short { temporary } else { Path::new("/tmp") };
-    let path = private_folder("cellbridge-", temporary)?.keep().join(SOCKET);
+    let path = temporary_folder("cellbridge-", temporary)?.keep().join(SOCKET);
     Ok((UnixListener::bind(&path)?, path))
 }
 
@@ -96,7 +95,7 @@ impl KeeperFolder {
 
     /// Makes it. Fails if it is there, or others could change the folders above.
     pub fn create(&self) -> io::Result<()> {
-        make_private_parent(&self.path)?;
+        create_folder_of(&self.path)?;
         fs::DirBuilder::new().mode(0o700).create(&self.path)
     }
 
@@ -111,10 +110,8 @@ impl KeeperFolder {
     /// Writes what it says about its kernel, all at once.
     pub fn set_record(&self, record: &KernelFile) -> io::Result<()> {
         let temporary = self.path.join("kernel.new");
-        let mut file =
-            File::options().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
-        file.write_all(&serde_json::to_vec_pretty(record)?)?;
-        fs::rename(temporary, self.path.join(KERNEL_FILE))
+        let content = serde_json::to_vec_pretty(record)?;
+        state::replace_unsynced(&self.path.join(KERNEL_FILE), &temporary, &content)
     }
 
     /// Where the socket is, if it can be there.
@@ -129,21 +126,13 @@ impl KeeperFolder {
 
     /// Takes the lock, which is held until the result is dropped. `None` if its keeper lives, or somebody else reads what it has left.
     pub fn lock(&self) -> io::Result<Option<FolderLock>> {
-        let file = self.open_lock(true)?;
-        match file.try_lock() {
-            Ok(()) => {
-                // The id of a keeper that has ended.
-                file.set_len(0)?;
-                Ok(Some(FolderLock(file)))
-            }
-            Err(fs::TryLockError::WouldBlock) => Ok(None),
-            Err(fs::TryLockError::Error(error)) => Err(error),
+        let file = state::open_lock(&self.path.join(LOCK))?;
+        if !state::try_lock(&file)? {
+            return Ok(None);
         }
-    }
-
-    fn open_lock(&self, create: bool) -> io::Result<File> {
-        let mut options = File::options();
-        options.read(true).write(true).create(create).truncate(false).mode(0o600).open(self.path.join(LOCK))
+        // The id of a keeper that has ended.
+        file.set_len(0)?;
+        Ok(Some(FolderLock(file)))
     }
 
     /// Whether something was logged.
@@ -154,9 +143,8 @@ impl KeeperFolder {
 
     /// Whether its keeper lives, or somebody reads what it has left.
     pub fn is_kept(&self) -> bool {
-        // Not created: its folder may be being removed. Not exclusively: two that look at the same time are no keeper for each other.
-        let locked = self.open_lock(false).map(|file| file.try_lock_shared());
-        matches!(locked, Ok(Err(fs::TryLockError::WouldBlock)))
+        // Not created: its folder may be being removed.
+        File::open(self.path.join(LOCK)).is_ok_and(|file| is_locked(&file))
     }
 
     /// The process of its keeper, if that lives and is of a version that says so.
@@ -192,9 +180,7 @@ impl KeeperFolder {
     /// The first reply of this server reports these. Another one does not report them again.
     pub fn add_reported<'r>(&self, runs: impl IntoIterator<Item = &'r str>) -> io::Result<()> {
         let lines: String = runs.into_iter().flat_map(|run| [run, "\n"]).collect();
-        let mut file =
-            File::options().append(true).create(true).mode(0o600).open(self.path.join(REPORTED))?;
-        file.write_all(lines.as_bytes())
+        state::open_to_append(&self.path.join(REPORTED))?.write_all(lines.as_bytes())
     }
 
     /// Removes it with everything in it.

@@ -61,7 +61,7 @@ pub use list::{KeeperState, KeptKernel, StopError, kept_kernels};
 pub use log::{
     AnnouncedData, LogEntry, LogEntryKind, LogFollower, LoggedRun, Shown, logged_run, logged_runs,
 };
-pub use private::{is_own_process, is_private, make_private_parent, unused_folders};
+pub use private::{is_own_process, unused_folders};
 pub use process::{detach, run_from_stdin};
 pub use protocol::{
     AdoptedRuns, ClientFrame, FramedRead, FramedWrite, Hello, KeeperFrame, KernelPhase, KernelStatus,

@@ -1,19 +1,14 @@
 //! Which folders and sockets only this user can use.
 
 use std::fs;
-use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use tempfile::TempDir;
+use state::{is_own, is_private, only_we_write};
 use tokio::net::UnixStream;
 
 use crate::kernel_file::KERNEL_FILE;
 use crate::state_folder::StateFolder;
-
-/// The permissions of everybody but the owner.
-const OTHERS: u32 = 0o077;
-const OTHERS_WRITE: u32 = 0o002;
 
 /// Which folders of keepers are not used because others could have changed them, a sentence each: without that, their kernels
 /// would just not be there.
@@ -35,9 +30,7 @@ fn unused(path: &Path, effect: &str) -> String {
     let shown = path.display();
     let (cause, remedy) = match fs::symlink_metadata(path) {
         Ok(it) if it.is_symlink() => ("it is a symbolic link".to_owned(), "remove it".to_owned()),
-        Ok(it) if it.uid() != rustix::process::geteuid().as_raw() => {
-            ("it belongs to another user".to_owned(), "remove it".to_owned())
-        }
+        Ok(it) if !is_own(&it) => ("it belongs to another user".to_owned(), "remove it".to_owned()),
         Ok(it) => {
             let mode = it.mode() & 0o777;
             (format!("others can use it (mode {mode:o})"), format!("`chmod 700 {shown}`"))
@@ -49,43 +42,6 @@ fn unused(path: &Path, effect: &str) -> String {
     )
 }
 
-/// Makes the folder of `path`, where only this user may look. Fails if others can write to the folder around it, or look into it.
-pub fn make_private_parent(path: &Path) -> io::Result<()> {
-    let parent = path.parent().ok_or(io::ErrorKind::NotFound)?;
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
-    if !is_private_below_ours(parent) {
-        let cause = format!("others can write to {}, or it belongs to somebody else", parent.display());
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, cause));
-    }
-    Ok(())
-}
-
-/// A new folder in `parent` into which only this user may look, removed when it is dropped.
-pub(crate) fn private_folder(prefix: &str, parent: &Path) -> io::Result<TempDir> {
-    let mut builder = tempfile::Builder::new();
-    // Without it, the umask decides.
-    builder.prefix(prefix).permissions(fs::Permissions::from_mode(0o700));
-    builder.tempdir_in(parent)
-}
-
-/// Whether this is a folder of this user, no link, into which nobody else may look.
-pub fn is_private(folder: &Path) -> bool {
-    fs::symlink_metadata(folder).is_ok_and(|it| {
-        it.is_dir() && it.uid() == rustix::process::geteuid().as_raw() && it.mode() & OTHERS == 0
-    })
-}
-
-/// The same of a folder in one that only this user can change: a user who can rename a private folder could put another one in
-/// its place.
-pub(crate) fn is_private_below_ours(folder: &Path) -> bool {
-    let above = folder.parent().and_then(|above| fs::metadata(above).ok());
-    above.is_some_and(|above| only_we_write(&above)) && is_private(folder)
-}
-
-fn only_we_write(folder: &fs::Metadata) -> bool {
-    folder.uid() == rustix::process::geteuid().as_raw() && folder.mode() & OTHERS_WRITE == 0
-}
-
 /// Whether the process at the other end belongs to this user.
 pub fn is_own_process(stream: &UnixStream) -> bool {
     stream.peer_cred().is_ok_and(|peer| peer.uid() == rustix::process::geteuid().as_raw())
@@ -93,6 +49,8 @@ pub fn is_own_process(stream: &UnixStream) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
     use crate::folder::KeeperFolder;
 

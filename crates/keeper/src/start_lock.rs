@@ -3,14 +3,13 @@
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
 use tokio::time::{Instant, sleep};
 
-use crate::private::make_private_parent;
 use crate::state_folder::StateFolder;
 
 /// How many bytes of the digest are in the name of the file.
@@ -32,19 +31,16 @@ impl StartLock {
     pub async fn take(state: &StateFolder, notebook: &Path) -> io::Result<Self> {
         let folder = state.of_start_locks().ok_or(io::ErrorKind::NotFound)?;
         let path = folder.join(file_name(notebook));
-        make_private_parent(&path)?;
+        state::create_folder_of(&path)?;
         let deadline = Instant::now() + LOCK_TIMEOUT;
         loop {
-            let file = File::options().write(true).create(true).truncate(false).mode(0o600).open(&path)?;
-            match file.try_lock() {
-                Ok(()) if is_at(&file, &path) => return Ok(Self { path, _file: file }),
+            let file = state::open_lock(&path)?;
+            match state::try_lock(&file)? {
+                true if is_at(&file, &path) => return Ok(Self { path, _file: file }),
                 // Whoever held it has removed it.
-                Ok(()) => {}
-                Err(fs::TryLockError::WouldBlock) if Instant::now() >= deadline => {
-                    return Err(io::ErrorKind::TimedOut.into());
-                }
-                Err(fs::TryLockError::WouldBlock) => sleep(LOCK_PAUSE).await,
-                Err(fs::TryLockError::Error(error)) => return Err(error),
+                true => {}
+                false if Instant::now() >= deadline => return Err(io::ErrorKind::TimedOut.into()),
+                false => sleep(LOCK_PAUSE).await,
             }
         }
     }

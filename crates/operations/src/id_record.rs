@@ -12,7 +12,7 @@ use notebook::AssignedIds;
 use serde::{Deserialize, Serialize};
 
 use crate::BlobId;
-use crate::private_files::{create_folder, lock, replace};
+use crate::private_files::lock;
 
 /// The version of the file that this program writes. One of a later version is left alone.
 const VERSION: u32 = 1;
@@ -67,7 +67,7 @@ impl IdRecord {
         if !path.exists() && (self.is_read_only || !creates) {
             return Ok(None);
         }
-        create_folder(&self.folder)?;
+        state::create_folder(&self.folder)?;
         let lock = lock(&self.folder.join(LOCK))?;
         let ids = read(&path, self.is_read_only)?;
         Ok(Some(LockedIds { path, ids, is_read_only: self.is_read_only, _lock: lock }))
@@ -99,7 +99,11 @@ impl LockedIds {
             return fs::remove_file(&self.path);
         };
         let content = Content { version: VERSION, ids };
-        replace(&self.path, &self.path.with_extension("new"), &serde_json::to_vec(&content)?)?;
+        state::replace_unsynced(
+            &self.path,
+            &self.path.with_extension("new"),
+            &serde_json::to_vec(&content)?,
+        )?;
         self.ids = Some(content.ids);
         Ok(())
     }

@@ -9,14 +9,14 @@ mod limits;
 mod lines;
 mod sessions;
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
 
-use crate::private_files::{create_folder, ends_with_line, lock, private, whole_lines, write_line};
+use crate::private_files::{ends_with_line, lock, whole_lines, write_line};
 use crate::{BlobId, Blobs, Operation, OperationId};
 use lines::{Header, LOG, VERSION, operations};
 
@@ -81,10 +81,13 @@ impl OperationLog {
     /// Adds an operation and the contents that it names. Returns its id.
     pub fn append(&self, mut operation: Operation, blobs: &Blobs) -> Result<OperationId, LogError> {
         let mut known = self.known.lock();
-        create_folder(&self.folder).map_err(|error| self.failed(error))?;
+        state::create_folder(&self.folder).map_err(|error| self.failed(error))?;
         let _lock = lock(&self.folder.join(LOCK)).map_err(|error| self.failed(error))?;
         let path = self.folder.join(LOG);
-        let mut file = private(OpenOptions::new().read(true).append(true).create(true))
+        let mut file = state::options()
+            .read(true)
+            .append(true)
+            .create(true)
             .open(&path)
             .map_err(|error| self.failed(error))?;
         let length = file.metadata().map_err(|error| self.failed(error))?.len();

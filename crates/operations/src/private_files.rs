@@ -1,6 +1,6 @@
-//! Files for this user alone, to which several programs append lines, one after the other by a lock on a file of its own.
+//! Files to which several programs append lines, one after the other by a lock on a file of its own.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
@@ -26,42 +26,9 @@ pub(crate) fn whole_lines(text: &[u8]) -> &[u8] {
     &text[..text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1)]
 }
 
-/// A folder for this user alone.
-pub(crate) fn create_folder(folder: &Path) -> io::Result<()> {
-    if folder.is_dir() {
-        return Ok(());
-    }
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::DirBuilderExt as _;
-        builder.mode(0o700);
-    }
-    builder.create(folder)
-}
-
-/// Files that are created are for this user alone.
-pub(crate) fn private(options: &mut OpenOptions) -> &mut OpenOptions {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt as _;
-        options.mode(0o600);
-    }
-    options
-}
-
 /// Waits until nobody else has the lock.
 pub(crate) fn lock(path: &Path) -> io::Result<File> {
-    let lock = private(OpenOptions::new().write(true).create(true).truncate(false)).open(path)?;
+    let lock = state::open_lock(path)?;
     lock.lock()?;
     Ok(lock)
-}
-
-/// Replaces a file, so that it is whole or as it was. The temporary file must be in the same folder.
-pub(crate) fn replace(path: &Path, temporary: &Path, content: &[u8]) -> io::Result<()> {
-    private(OpenOptions::new().write(true).create(true).truncate(true))
-        .open(temporary)?
-        .write_all(content)?;
-    fs::rename(temporary, path)
 }

@@ -4,7 +4,7 @@
 //! it. Once it is long, the runs are removed that a later one has replaced.
 
 use std::collections::{BTreeSet, HashMap};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::BlobId;
-use crate::private_files::{create_folder, ends_with_line, lock, private, replace, whole_lines, write_line};
+use crate::private_files::{ends_with_line, lock, whole_lines, write_line};
 
 /// The version of the file that this program writes. One of a later version is left alone.
 const VERSION: u32 = 1;
@@ -92,10 +92,10 @@ impl KernelRuns {
     /// Adds a run.
     pub fn append(&self, run: &KernelRun) -> io::Result<()> {
         if let Some(folder) = self.path.parent() {
-            create_folder(folder)?;
+            state::create_folder(folder)?;
         }
         let _lock = lock(&self.path.with_extension("lock"))?;
-        let mut file = private(OpenOptions::new().read(true).append(true).create(true)).open(&self.path)?;
+        let mut file = state::options().read(true).append(true).create(true).open(&self.path)?;
         let length = file.metadata()?.len();
         if length == 0 {
             write_line(&mut file, &header(), false)?;
@@ -153,7 +153,7 @@ impl KernelRuns {
             text.extend_from_slice(line);
             text.push(b'\n');
         }
-        replace(&self.path, &self.path.with_extension("new"), &text)
+        state::replace_unsynced(&self.path, &self.path.with_extension("new"), &text)
     }
 }
 
@@ -264,7 +264,7 @@ mod tests {
         let (runs, mut position) = (KernelRuns::new(root.path(), "k"), ReadPosition::default());
         runs.append(&run("a", "1", "p")).unwrap();
         let line = serde_json::to_string(&run("b", "2", "p")).unwrap();
-        let mut file = OpenOptions::new().append(true).open(&runs.path).unwrap();
+        let mut file = File::options().append(true).open(&runs.path).unwrap();
         file.write_all(&line.as_bytes()[..20]).unwrap();
         assert_eq!(runs.read(&mut position).len(), 1);
         assert_eq!(runs.read(&mut position), []);

@@ -26,7 +26,7 @@ pub struct PrivateListener {
 pub fn listen(folder: &Path, temporary: &Path) -> io::Result<PrivateListener> {
     let name = Uuid::new_v4().simple().to_string();
     let path = folder.join(&name[..NAME]).with_extension(EXTENSION);
-    keeper::make_private_parent(&path)?;
+    state::create_folder_of(&path)?;
     let (listener, socket) = keeper::listen(path.clone(), temporary)?;
     if socket != path {
         symlink(socket, &path)?;
@@ -60,7 +60,7 @@ fn remove(path: &Path) {
 
 /// The names of the sockets in `folder`, whether a process serves them or not; none if others can use it.
 pub fn names(folder: &Path) -> Vec<String> {
-    if !keeper::is_private(folder) {
+    if !state::is_private(folder) {
         return Vec::new();
     }
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -77,7 +77,7 @@ fn is_name(name: &str) -> bool {
 pub async fn connect(folder: &Path, name: &str) -> io::Result<UnixStream> {
     let path = folder.join(name).with_extension(EXTENSION);
     let socket = fs::read_link(&path).unwrap_or_else(|_| path.clone());
-    if !is_name(name) || !keeper::is_private(folder) || !socket.parent().is_some_and(keeper::is_private) {
+    if !is_name(name) || !state::is_private(folder) || !socket.parent().is_some_and(state::is_private) {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
     match UnixStream::connect(&socket).await {

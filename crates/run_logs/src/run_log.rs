@@ -1,6 +1,6 @@
 //! The log of one connection.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -47,7 +47,7 @@ impl RunLog {
 
     /// Takes over the log of a server that has ended. `None` if that lives, or nothing is left to do.
     pub(crate) fn claim(path: &Path) -> Option<(Self, Past)> {
-        let mut file = options().open(path).ok()?;
+        let mut file = File::options().read(true).write(true).open(path).ok()?;
         // Where locks are not supported, no server is known to have ended.
         file.try_lock().ok()?;
         let mut text = Vec::new();
@@ -138,10 +138,11 @@ impl RunLog {
     /// Nobody can claim a file before it is locked, because it gets its name afterwards.
     fn create(&self, header: &[u8]) -> io::Result<File> {
         if let Some(folder) = self.path.parent() {
-            create_folder(folder)?;
+            state::create_folder(folder)?;
         }
         let unnamed = self.path.with_extension("new");
-        let mut file = options().create_new(true).open(&unnamed)?;
+        // Windows can't shorten a file that was opened to append to it.
+        let mut file = state::options().read(true).create_new(true).open(&unnamed)?;
         let made = file.try_lock().map_err(io::Error::from).and_then(|()| {
             file.write_all(header)?;
             fs::rename(&unnamed, &self.path)
@@ -212,30 +213,6 @@ impl RecordLog for RunLog {
             self.write(&mut state, &LogRecord::Event(LogEvent::Cut { message }));
         }
     }
-}
-
-/// A file that is created is for this user alone. Windows can't shorten a file that was opened to append to it.
-fn options() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt as _;
-        options.mode(0o600);
-    }
-    options
-}
-
-/// A folder for this user alone.
-fn create_folder(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::DirBuilderExt as _;
-        builder.mode(0o700);
-    }
-    builder.create(folder)
 }
 
 #[cfg(test)]

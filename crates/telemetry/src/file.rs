@@ -1,7 +1,7 @@
 //! Writes spans to a file, one line of OTLP JSON for each, which collectors can read:
 //! <https://opentelemetry.io/docs/specs/otel/protocol/file-exporter/>.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,11 +24,7 @@ pub(crate) struct FileExporter {
 impl FileExporter {
     /// Opens the file. Only its owner can read a new one.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        let mut options = OpenOptions::new();
-        options.append(true).create(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(path)?;
+        let file = state::open_to_append(path)?;
         let (path, resource) = (path.to_owned(), ResourceAttributesWithSchema::default());
         Ok(Self { file, path, resource, has_failed: AtomicBool::new(false) })
     }

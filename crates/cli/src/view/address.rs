@@ -1,6 +1,6 @@
 //! Where the page of this user is: written down by the process that serves it, and readable by nobody else.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -29,20 +29,14 @@ impl AddressFile {
     /// `None` if another process serves the page.
     pub(super) fn take(state: &Path) -> io::Result<Option<Self>> {
         let path = state.join(FILE);
-        #[cfg(unix)]
-        keeper::make_private_parent(&path)?;
-        #[cfg(not(unix))]
-        environments::create_private_folder(state)?;
+        state::create_folder_of(&path)?;
         let file = open(&path)?;
-        match file.try_lock() {
-            Ok(()) => {
-                // That of a process that has ended.
-                file.set_len(0)?;
-                Ok(Some(Self(file)))
-            }
-            Err(fs::TryLockError::WouldBlock) => Ok(None),
-            Err(fs::TryLockError::Error(error)) => Err(error),
+        if !state::try_lock(&file)? {
+            return Ok(None);
         }
+        // That of a process that has ended.
+        file.set_len(0)?;
+        Ok(Some(Self(file)))
     }
 
     pub(super) fn write(&mut self, address: &Address) -> io::Result<()> {
@@ -63,7 +57,7 @@ impl Drop for AddressFile {
 /// The address of the page, if a process serves it now.
 pub(super) fn read(state: &Path) -> Option<Address> {
     let mut file = open(&state.join(FILE)).ok()?;
-    if !matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)) {
+    if !state::is_locked(&file) {
         return None;
     }
     let mut text = Vec::new();
@@ -74,15 +68,15 @@ pub(super) fn read(state: &Path) -> Option<Address> {
 
 /// Opens the file itself, behind no link, if nobody else could have written it.
 fn open(path: &Path) -> io::Result<File> {
-    let mut options = File::options();
-    options.read(true).write(true).create(true).truncate(false);
+    let mut options = state::options();
+    options.read(true).create(true).truncate(false);
     #[cfg(unix)]
     {
         use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
-        options.mode(0o600).custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
+        options.custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
         let file = options.open(path)?;
         let about = file.metadata()?;
-        let is_own = about.uid() == rustix::process::getuid().as_raw() && about.mode() & 0o777 == 0o600;
+        let is_own = state::is_own(&about) && about.mode() & 0o777 == 0o600;
         if is_own && about.is_file() && about.nlink() == 1 {
             return Ok(file);
         }
@@ -99,6 +93,8 @@ pub(super) fn folder(own_state: Option<PathBuf>) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -44,6 +44,7 @@ mod system {
 
     use rustix::fs::{Mode, OFlags};
     use rustix::io::Errno;
+    use state::is_own;
 
     use crate::foreign::refusal::Refusal;
 
@@ -76,10 +77,6 @@ mod system {
             Ok(metadata) => metadata.file_type().is_socket() && is_own(&metadata),
             Err(error) => error.kind() == std::io::ErrorKind::NotFound,
         }
-    }
-
-    fn is_own(metadata: &fs::Metadata) -> bool {
-        metadata.uid() == rustix::process::geteuid().as_raw()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The connection file of a kernel, and the sockets or ports that it names.
 
-use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::fs;
+use std::io;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,6 @@ use jupyter_protocol::connection_info::{ConnectionInfo, Transport};
 use tempfile::TempDir;
 
 use environments::ProcessEnv;
-use files::private_folder;
 
 /// Linux has room for 108 bytes in the path of a socket, macOS for 104, both with the closing NUL.
 const MAX_SOCKET_PATH: usize = 100;
@@ -50,7 +49,7 @@ impl ConnectionFile {
         let folder = process_env.jupyter_runtime_dir().unwrap_or_else(|| process_env.temp_dir());
         let path = folder.join(format!("kernel-{id}.json"));
         let connection = Self { info, path, socket_folder };
-        make_private(&folder)?;
+        state::create_folder(&folder)?;
         let mut content = serde_json::to_value(&connection.info)?;
         content[STARTED_BY] = THIS_PROGRAM.into();
         #[cfg(windows)]
@@ -67,7 +66,7 @@ impl ConnectionFile {
             remove_stale(&folder, &machine, windows::is_alive);
             Writer { machine: &machine, process: std::process::id() }.note(&mut content);
         }
-        write_private(&connection.path, &serde_json::to_vec_pretty(&content)?)?;
+        state::write_new(&connection.path, &serde_json::to_vec_pretty(&content)?)?;
         Ok(connection)
     }
 
@@ -115,7 +114,7 @@ fn socket_folder(process_env: &ProcessEnv) -> io::Result<Option<TempDir>> {
     if !cfg!(unix) {
         return Ok(None);
     }
-    let folder = private_folder(SOCKET_FOLDER, &process_env.temp_dir())?;
+    let folder = state::temporary_folder(SOCKET_FOLDER, &process_env.temp_dir())?;
     let path = folder.path();
     let fits = path.to_str().is_some() && path.as_os_str().len() + "/k-5".len() <= MAX_SOCKET_PATH;
     Ok(fits.then_some(folder))
@@ -138,22 +137,6 @@ fn random_key() -> io::Result<String> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;
     Ok(const_hex::encode(bytes))
-}
-
-fn make_private(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
-}
-
-fn write_private(path: &Path, text: &[u8]) -> io::Result<()> {
-    let mut options = File::options();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)?.write_all(text)
 }
 
 #[cfg(test)]

@@ -87,9 +87,7 @@ fn is_dead_socket(path: &Path) -> bool {
 }
 
 fn is_own_folder(folder: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    let metadata = fs::symlink_metadata(folder);
-    metadata.is_ok_and(|it| it.is_dir() && it.uid() == rustix::process::getuid().as_raw())
+    fs::symlink_metadata(folder).is_ok_and(|it| it.is_dir() && state::is_own(&it))
 }
 
 fn is_older(path: &Path, min_age: Duration, now: SystemTime) -> bool {

@@ -10,7 +10,6 @@ use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 
-use crate::private_files::{create_folder, replace};
 use crate::{BlobId, Blobs};
 
 const FOLDER: &str = "contents";
@@ -34,7 +33,7 @@ pub(super) fn write(log: &Path, blobs: &Blobs) -> io::Result<u64> {
         if read(log, id).is_some() {
             continue;
         }
-        create_folder(&folder)?;
+        state::create_folder(&folder)?;
         let compressed = if content.len() < LARGE {
             ENCODER.with_borrow_mut(|encoder| {
                 encoder.reset(Vec::new())?;
@@ -47,7 +46,7 @@ pub(super) fn write(log: &Path, blobs: &Blobs) -> io::Result<u64> {
             encoder.finish()?
         };
         // The log's lock keeps others from the same name.
-        replace(&path, &folder.join("new"), &compressed)?;
+        state::replace_unsynced(&path, &folder.join("new"), &compressed)?;
         written += compressed.len() as u64;
     }
     Ok(written)

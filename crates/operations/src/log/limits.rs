@@ -8,7 +8,6 @@ use std::time::{Duration, SystemTime};
 
 use super::lines::{LOG, operations};
 use super::{blobs, sessions};
-use crate::private_files::replace;
 use crate::{BlobId, Operation, OperationKind, id_record};
 
 /// How many calls' operations of a notebook are kept, and how many since a named checkpoint: a run of many cells is one call.
@@ -47,7 +46,7 @@ pub(super) fn trim(folder: &Path, now: u64) -> io::Result<usize> {
         serde_json::to_writer(&mut new, operation)?;
         new.push(b'\n');
     }
-    replace(&path, &folder.join("log.new"), &new)?;
+    state::replace_unsynced(&path, &folder.join("log.new"), &new)?;
     let named: HashSet<&str> = kept.iter().flat_map(contents).collect();
     for name in sizes.keys().filter(|name| !named.contains(name.as_str())) {
         blobs::remove(folder, name);

@@ -1,15 +1,13 @@
 //! Which of the sessions that have changed notebooks are connected. Each holds a lock on a file of its own, which the system
 //! releases however the session's program ends.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
 use uuid::Uuid;
-
-use crate::private_files::{create_folder, private};
 
 /// Beside the logs.
 const FOLDER: &str = "sessions";
@@ -45,9 +43,9 @@ impl SessionLock {
 
     fn create(&self, root: &Path) -> io::Result<(PathBuf, File)> {
         let folder = root.join(FOLDER);
-        create_folder(&folder)?;
+        state::create_folder(&folder)?;
         let path = folder.join(&self.name);
-        let file = private(OpenOptions::new().write(true).create_new(true)).open(&path)?;
+        let file = state::options().create_new(true).open(&path)?;
         file.lock()?;
         Ok((path, file))
     }
@@ -79,9 +77,8 @@ pub(super) fn prune(root: &Path, now: SystemTime) {
     }
 }
 
-/// Others may ask at the same time, so the lock that is tried is a shared one.
 fn is_locked(path: &Path) -> bool {
-    File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    File::open(path).is_ok_and(|file| state::is_locked(&file))
 }
 
 #[cfg(test)]

@@ -167,7 +167,7 @@ fn what_follows_a_torn_record_is_read() {
     owner.append(&announcement("r1", Some("m1")));
     drop(owner);
     let [file] = &files(path)[..] else { panic!("one log") };
-    OpenOptions::new().append(true).open(file).unwrap().write_all(&[0, 0, 0, 90, 1]).unwrap();
+    File::options().append(true).open(file).unwrap().write_all(&[0, 0, 0, 90, 1]).unwrap();
     let claimed = logs.claim(SERVER, "k");
     claimed[0].0.append(&announcement("r2", None));
     drop(claimed);

@@ -1,6 +1,6 @@
 //! A copy on this computer of a notebook on a machine, which outlives the machine.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::path::Path;
 
 use bytes::Bytes;
@@ -28,9 +28,5 @@ impl ContentsStore {
 fn write(file: &Path, text: &Bytes) -> io::Result<()> {
     let folder = file.parent().ok_or(io::ErrorKind::InvalidInput)?;
     std::fs::create_dir_all(folder)?;
-    // Temporary files are readable by their owner only.
-    let mut new = tempfile::NamedTempFile::new_in(folder)?;
-    new.write_all(text)?;
-    new.persist(file)?;
-    Ok(())
+    state::replace(file, text)
 }

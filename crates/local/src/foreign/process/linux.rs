@@ -4,7 +4,6 @@ use std::fs;
 use std::io;
 use std::net::Ipv4Addr;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
 use jupyter_protocol::connection_info::{ConnectionInfo, Transport};
@@ -83,7 +82,7 @@ fn holders(socket: &str) -> Vec<(i32, i32)> {
 
 fn holds(id: i32, socket: &str) -> bool {
     let folder = PathBuf::from(format!("/proc/{id}/fd"));
-    let is_own = fs::metadata(&folder).is_ok_and(|it| it.uid() == rustix::process::geteuid().as_raw());
+    let is_own = fs::metadata(&folder).is_ok_and(|it| state::is_own(&it));
     let mut descriptors = fs::read_dir(folder).into_iter().flatten().flatten();
     is_own && descriptors.any(|entry| fs::read_link(entry.path()).is_ok_and(|it| it.as_os_str() == socket))
 }
