@@ -10,7 +10,7 @@ use calls::prelude::*;
 pub(crate) static TOOL: Tool = tool! {
     name: "connect_to_jupyter",
     title: "Connect to a Jupyter server",
-    description: "Connect to a Jupyter server, JupyterHub or remote machine, and work there. Notebooks that are open stay open.",
+    description: "Connect to a Jupyter server, JupyterHub or remote machine, and work there. Open notebooks stay open.",
     discovery: Discovery::FoundBy("remote, cluster, JupyterLab, URL with token"),
     effect: Effect::Connects,
     groups: &[Group::Kernels],

@@ -17,7 +17,7 @@ const MAX_SHOWN: usize = 16_000;
 pub(crate) static TOOL: Tool = tool! {
     name: "copy_file",
     title: "Copy a file",
-    description: "Copy a file of any kind, such as data: upload it to a Jupyter server, download it, or copy it in one place.",
+    description: "Copy a file, such as data: upload it to a Jupyter server, download it, or copy it in one place.",
     discovery: Discovery::FoundBy("upload or download data, csv, model files"),
     effect: Effect::Changes,
     groups: &[Group::Files],

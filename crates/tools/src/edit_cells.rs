@@ -30,7 +30,7 @@ use plan::Plan;
 pub(crate) static TOOL: Tool = tool! {
     name: "edit_cells",
     title: "Edit several cells",
-    description: "Edit several cells of a notebook at once, all or nothing; or rename a variable or function in all code cells. Returns one diff; one undo reverts all.",
+    description: "Edit several cells of a notebook at once, all or nothing; or rename a variable or function in all code cells. Returns one diff.",
     discovery: Discovery::FoundBy(
         "refactor, rename a name everywhere, change many notebook cells in one call",
     ),

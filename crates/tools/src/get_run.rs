@@ -34,7 +34,7 @@ const MAX_LINE: usize = 300;
 pub(crate) static TOOL: Tool = tool! {
     name: "get_run",
     title: "See a run",
-    description: "See whether a run is still running, its progress and outputs. With output: one output from offset on, or its lines with pattern. Without run_id: the latest runs.",
+    description: "See whether a run still runs, and its outputs. With output: one output from offset on, or its lines with pattern. Without run_id: the latest runs.",
     discovery: Discovery::FoundBy("wait for a long-running cell, is training done, page through long output"),
     effect: Effect::Watches,
     groups: &[Group::Read],

@@ -13,7 +13,7 @@ use calls::replies::whole_lines::whole_lines;
 pub(crate) static TOOL: Tool = tool! {
     name: "list_kernels",
     title: "List kernels",
-    description: "List running kernels with their state, and the kernelspecs (languages, environments) that could be started.",
+    description: "List running kernels and their state, and kernelspecs (languages, environments) to start.",
     discovery: Discovery::FoundBy("which kernels are running; languages, environments, python, R, julia"),
     effect: Effect::Reads,
     groups: &[Group::Kernels],

@@ -17,7 +17,7 @@ use calls::replies::cell_text::ranges;
 pub(crate) static TOOL: Tool = tool! {
     name: "undo",
     title: "Undo changes",
-    description: "Undo your last changes to a notebook, one by id, or all since a checkpoint. Refused where others changed a cell since.",
+    description: "Undo your last changes to a notebook, one by id, or all since a checkpoint. Refused where others changed a cell.",
     discovery: Discovery::FoundBy("revert, roll back, restore deleted cells or outputs"),
     effect: Effect::Changes,
     groups: &[Group::Edit, Group::Delete],

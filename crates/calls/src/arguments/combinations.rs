@@ -42,7 +42,6 @@ pub fn check(
 }
 
 #[cfg(test)]
-#[expect(dead_code, reason = "only the schema of the arguments is used")]
 mod tests {
     use serde_json::{Value, json};
 
