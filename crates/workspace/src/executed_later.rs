@@ -1,30 +1,24 @@
 //! Files that a later start executes: writing one runs code, though not at once.
 //!
-//! No list of such files would be complete. So the formats are listed that nothing executes, and every other file counts as executed.
+//! No list of such files would be complete. So the formats are listed that nothing executes or follows, and every other file counts as executed.
 
 use place::Place;
 
-/// Extensions of data, text and notebooks that no program executes, and that are read without running code, unlike pickles.
-const DATA: [&str; 71] = [
-    "arrow", "avi", "avro", "bam", "bed", "bib", "bin", "bmp", "csv", "dbf", "dcm", "docx", "dta", "duckdb",
-    "fa", "fasta", "fastq", "feather", "fits", "flac", "fq", "geojson", "gff", "gif", "gpkg", "h5", "hdf5",
-    "ico", "ipynb", "jpeg", "jpg", "jsonl", "las", "laz", "log", "mat", "md", "mov", "mp3", "mp4", "nc",
-    "ndjson", "nii", "npy", "npz", "ogg", "orc", "parquet", "pdf", "png", "pptx", "prj", "psv", "rst",
-    "sas7bdat", "sav", "shp", "shx", "sqlite", "sqlite3", "tab", "tif", "tiff", "tsv", "txt", "vcf", "wav",
-    "webm", "webp", "xlsx", "xpt",
+/// Extensions of tables, pictures, sound, films and notebooks that no program executes. Texts are none: an agent may follow one, and a
+/// tool may execute the examples in it. Nor are formats of arrays and models, which may hold pickles.
+const DATA: [&str; 51] = [
+    "arrow", "avi", "avro", "bam", "bed", "bmp", "csv", "dbf", "dcm", "dta", "fa", "fasta", "fastq",
+    "feather", "fits", "flac", "fq", "geojson", "gff", "gif", "ico", "ipynb", "jpeg", "jpg", "jsonl", "las",
+    "laz", "mov", "mp3", "mp4", "ndjson", "nii", "ogg", "orc", "parquet", "png", "psv", "sas7bdat", "sav",
+    "shp", "shx", "tab", "tif", "tiff", "tsv", "vcf", "wav", "webm", "webp", "xlsx", "xpt",
 ];
 /// Extensions after that of the content, as in `x.csv.gz`.
 const COMPRESSED: [&str; 4] = [".bz2", ".gz", ".xz", ".zst"];
-/// Parts of the names of texts that a tool or an agent follows.
-const FOLLOWED: [&str; 11] = [
-    "agents", "apt.txt", "claude", "cmake", "constrai", "gemini", "llms", "packages", "require", "runtime",
-    "skill.md",
-];
 /// Folders of environments, whose files Python executes or imports.
 const ENVIRONMENTS: [&str; 7] =
     ["venv", "env", "site-packages", "dist-packages", "node_modules", "conda-meta", "__pypackages__"];
 
-/// Why a later start may execute a file at this path, or what it contains; `None` for data, text and notebooks. `path` is the one that
+/// Why a later start may execute a file at this path, or what it contains; `None` for data and notebooks. `path` is the one that
 /// links lead to.
 pub fn executed_later(path: &str) -> Option<&'static str> {
     let path = path.replace('\\', "/").to_lowercase();
@@ -42,8 +36,7 @@ pub fn executed_later(path: &str) -> Option<&'static str> {
     }
     let name = COMPRESSED.iter().find_map(|extension| name.strip_suffix(extension)).unwrap_or(name);
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
-    let is_followed = matches!(extension, "md" | "txt") && FOLLOWED.iter().any(|part| name.contains(part));
-    if DATA.contains(&extension) && !is_followed { None } else { Some("it may be code or a configuration") }
+    if DATA.contains(&extension) { None } else { Some("it may be code or a configuration") }
 }
 
 /// The same, also by what lies beside it: an environment is known by its files, whatever its folder is called, and a program by its
@@ -154,6 +147,20 @@ mod tests {
             "data.csv ",
             "data.csv.",
             "data.csv:stream",
+            // Texts with examples, requirements or instructions, whatever they are called.
+            "test_x.txt",
+            "deps.txt",
+            "notes/kernels.md",
+            "README.rst",
+            "run.log",
+            // Arrays, databases and models.
+            "model.bin",
+            "model.h5",
+            "a.hdf5",
+            "a.npy",
+            "a.npz.gz",
+            "a.sqlite",
+            "a.docx",
             "postBuild",
         ] {
             assert!(executed_later(path).is_some(), "{path}");
@@ -161,21 +168,17 @@ mod tests {
     }
 
     #[test]
-    fn data_text_and_notebooks_are_not() {
+    fn data_and_notebooks_are_not() {
         for path in [
             "",
             "a.ipynb",
             "data/x.CSV",
             "data/x.csv.gz",
-            "environment/x.txt",
-            "notes/kernels.md",
             "figures/plot.png",
-            "jupyter_notes.txt",
-            "my.pth.txt",
-            "a..b/c.txt",
-            "./a.md",
-            "bin.txt",
-            "requirements/notes.md",
+            "a..b/c.csv",
+            "environment/x.csv",
+            "my.pth.csv",
+            "./a.png",
             "results.parquet",
             "packages.csv",
         ] {

@@ -100,10 +100,11 @@ impl Session {
 
     /// What the agent calls itself, for those who work on the same notebooks.
     pub fn introduce(&self, agent: String) {
-        // No agent passes for the person, however the name is written.
+        // No agent passes for the person, or for their ways in, however the name is written.
         let words = agent.to_lowercase();
         let mut words = words.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-        let is_like_person = words.any(|word| [PERSON, "you", "user", "human"].contains(&word));
+        let is_like_person =
+            words.any(|word| [PERSON, "you", "user", "human", "page", "cellbridge"].contains(&word));
         let agent = if is_like_person { format!("{agent} (agent)") } else { agent };
         self.state().agent = Some(agent);
     }
