@@ -23,7 +23,7 @@ addEventListener("message", (event) => {
 addEventListener("click", (event) => {
   const link = event.target.closest?.("a");
   const href = link?.getAttribute("href") ?? link?.getAttribute("xlink:href");
-  if (event.defaultPrevented || typeof href !== "string") return;
+  if (!event.isTrusted || event.defaultPrevented || typeof href !== "string") return;
   event.preventDefault();
   const named = href.startsWith("#") && document.getElementById(href.slice(1));
   if (named) named.scrollIntoView();

@@ -12,7 +12,9 @@
       frame.contentWindow.postMessage({ sources }, "*");
     }
     const { link } = event.data;
-    if (typeof link === "string" && /^https?:/i.test(link) && navigator.userActivation?.isActive) open(link, "_blank", "noopener");
+    // A click elsewhere is none on the frame's link.
+    const isClicked = document.activeElement === frame && navigator.userActivation?.isActive;
+    if (isClicked && typeof link === "string" && /^https?:/i.test(link)) open(link, "_blank", "noopener");
     if (event.data.failed === true) frame.closest(".cb-live")?.classList.add("cb-failed");
     const height = Number(event.data.height);
     // A chart that is not drawn yet has no height.

@@ -72,7 +72,9 @@ const parts = (() => {
       const frame = [...document.querySelectorAll("iframe.cb-frame")].find((it) => it.contentWindow === event.source);
       if (!frame || !event.data || typeof event.data !== "object") return;
       filled(frame, event.data);
-      if (typeof event.data.link === "string" && navigator.userActivation?.isActive) follow(event.data.link);
+      // A click elsewhere is none on the frame's link.
+      const isClicked = document.activeElement === frame && navigator.userActivation?.isActive;
+      if (isClicked && typeof event.data.link === "string") follow(event.data.link);
       if (event.data.failed === true) frame.closest(".cb-live")?.classList.add("cb-failed");
       if (event.data.ready === true && !frame.dataset.ready) {
         frame.dataset.ready = "true";
