@@ -1,6 +1,7 @@
 //! Files that a later start executes: writing one runs code, though not at once.
 //!
-//! No list of such files would be complete. So the formats are listed that nothing executes or follows, and every other file counts as executed.
+//! No list of such files would be complete. So the formats are listed that nothing executes or follows, and every other file counts as
+//! executed.
 
 use place::Place;
 
@@ -36,7 +37,7 @@ pub fn executed_later(path: &str) -> Option<&'static str> {
     }
     let name = COMPRESSED.iter().find_map(|extension| name.strip_suffix(extension)).unwrap_or(name);
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
-    if DATA.contains(&extension) { None } else { Some("it may be code or a configuration") }
+    if DATA.contains(&extension) { None } else { Some("it may be code, a configuration or instructions") }
 }
 
 /// The same, also by what lies beside it: an environment is known by its files, whatever its folder is called, and a program by its
