@@ -22,7 +22,7 @@ use rmcp::service::{NotificationContext, RequestContext, RoleServer, Subscriptio
 
 use crate::relayed::raw;
 use crate::request_context::{can_ask, is_new_era, name_of};
-use crate::session::Session;
+use crate::session::{MAX_OPEN, Session};
 use crate::subscriptions::notify;
 use crate::{apps, completion, instructions, prompts, resources, skill};
 
@@ -190,16 +190,17 @@ impl ServerHandler for Session {
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
         let mut accepted = SubscriptionFilter::default();
         accepted.tools_list_changed = requested.tools_list_changed;
-        let uris =
-            requested.resource_subscriptions.iter().flatten().filter(|uri| resources::is_watchable(uri));
+        // `rmcp` compares each with each, so none of too many: the listening fails.
+        let requested = requested.resource_subscriptions.as_deref().filter(|uris| uris.len() < MAX_OPEN);
+        let uris = requested.into_iter().flatten().filter(|uri| resources::is_watchable(uri));
         let uris: Vec<_> = self.offered_notebooks().map(|_| uris.cloned().collect()).unwrap_or_default();
         accepted.resource_subscriptions = Some(uris).filter(|uris| !uris.is_empty());
         Some(accepted)
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let resources = context.accepted().resource_subscriptions.as_ref();
-        let _room = self.take_room(1 + resources.map_or(0, Vec::len))?;
+        let resources = context.requested().resource_subscriptions.as_ref();
+        let _room = self.take_listening_room(1 + resources.map_or(0, Vec::len))?;
         let mut watched = Vec::new();
         for uri in context.accepted().resource_subscriptions.iter().flatten() {
             let Some(notebooks) = self.readable(uri, context.request_context())? else { continue };

@@ -20,6 +20,8 @@ const SCHEME: &str = "notebook://";
 const RUN: &str = "run://";
 const KERNEL: &str = "kernel://";
 const NOTEBOOK: &str = "application/x-ipynb+json";
+/// The length of the longest address that is watched, in bytes.
+const MAX_WATCHED: usize = 4096;
 
 /// The parts of a resource's address.
 #[derive(Debug, PartialEq, Eq)]
@@ -82,7 +84,7 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
 
 /// Whether a resource of this kind can be watched.
 pub(crate) fn is_watchable(uri: &str) -> bool {
-    uri.starts_with(RUN) || Address::parse(uri).is_some()
+    uri.len() <= MAX_WATCHED && (uri.starts_with(RUN) || Address::parse(uri).is_some())
 }
 
 /// A subscription to changes of a resource's notebook by others, or to those of a run; `None` if there is no such resource.

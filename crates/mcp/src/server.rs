@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use page::{Charts, Hub};
 use place::Relay;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use workspace::Workspace;
 
 use crate::input_pages;
 use crate::metrics::{Counted, Metrics};
 use crate::paused_calls::PausedCalls;
-use crate::session::Session;
+use crate::session::{MAX_LISTENING, Session};
 use crate::tasks::Tasks;
 use crate::transport::session_pool::SessionLimits;
 use calls::permissions::Policy;
@@ -31,6 +32,8 @@ pub struct Server {
     pub(crate) task_wait: Duration,
     metrics: Arc<Metrics>,
     session_limits: SessionLimits,
+    /// Room for subscriptions of the 2026-07-28 era.
+    pub(crate) listening: Arc<Semaphore>,
     /// The live page for the person, served over HTTP.
     pub(crate) page: Option<Arc<Hub>>,
     /// The libraries for charts in views of calls.
@@ -63,6 +66,7 @@ impl Server {
             task_wait: TASK_WAIT,
             metrics: Arc::default(),
             session_limits,
+            listening: Arc::new(Semaphore::new(MAX_LISTENING)),
             page: None,
             charts: None,
             lists_all_tools: false,

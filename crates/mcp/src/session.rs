@@ -29,6 +29,8 @@ use calls::permissions::{Access, Group, Permission, Policy};
 
 /// How many calls and subscriptions a session may have open at once: many more than agents need, and few enough for any machine.
 pub(crate) const MAX_OPEN: usize = 1000;
+/// How many of them may be open at once by `subscriptions/listen` in all sessions.
+pub(crate) const MAX_LISTENING: usize = 10 * MAX_OPEN;
 
 /// One agent's session (in the 2026-07-28 era over HTTP: one request).
 pub(crate) struct Session {
@@ -58,6 +60,8 @@ pub(crate) struct Session {
     pub(crate) subscriptions: Subscriptions,
     /// For calls and subscriptions.
     room: Arc<Semaphore>,
+    /// For subscriptions of the 2026-07-28 era in all sessions.
+    listening: Arc<Semaphore>,
     /// Stands in for a source of tools that is missing.
     unchanging: watch::Sender<u64>,
 }
@@ -84,6 +88,7 @@ impl Session {
             is_notified: AtomicBool::new(false),
             subscriptions: Subscriptions::default(),
             room: Arc::new(Semaphore::new(MAX_OPEN)),
+            listening: server.listening.clone(),
             unchanging: watch::Sender::new(0),
         }
     }
@@ -150,13 +155,12 @@ impl Session {
 
     /// Room for so many calls or subscriptions more, until it is dropped. Fails if there is none.
     pub(crate) fn take_room(&self, count: usize) -> Result<OwnedSemaphorePermit, ErrorData> {
-        let count = u32::try_from(count).unwrap_or(u32::MAX);
-        self.room.clone().try_acquire_many_owned(count).map_err(|_| {
-            let cause = format!(
-                "A session has at most {MAX_OPEN} calls and subscriptions at once. Wait for calls, or unsubscribe."
-            );
-            ErrorData::invalid_request(cause, None)
-        })
+        take(&self.room, count, "A session", MAX_OPEN)
+    }
+
+    /// The same for what a request listens to, which in the 2026-07-28 era may be a session of its own.
+    pub(crate) fn take_listening_room(&self, count: usize) -> Result<[OwnedSemaphorePermit; 2], ErrorData> {
+        Ok([self.take_room(count)?, take(&self.listening, count, "A server", MAX_LISTENING)?])
     }
 
     pub(crate) fn changes(&self) -> Changes {
@@ -211,4 +215,19 @@ impl Changes {
             changed = self.own.changed() => changed,
         }
     }
+}
+
+fn take(
+    room: &Arc<Semaphore>,
+    count: usize,
+    owner: &str,
+    most: usize,
+) -> Result<OwnedSemaphorePermit, ErrorData> {
+    let count = u32::try_from(count).unwrap_or(u32::MAX);
+    room.clone().try_acquire_many_owned(count).map_err(|_| {
+        let cause = format!(
+            "{owner} has at most {most} calls and subscriptions at once. Wait for calls, or unsubscribe."
+        );
+        ErrorData::invalid_request(cause, None)
+    })
 }

@@ -181,3 +181,15 @@ async fn a_session_with_a_call_in_progress_is_kept() -> Result<()> {
     assert_eq!(other.message().await?.result()?, r#"{"content":[]}"#);
     Ok(())
 }
+
+#[tokio::test]
+async fn a_request_listens_to_a_bounded_number_of_resources() -> Result<()> {
+    let served = serve(SessionLimits::default()).await?;
+    let uris: Vec<String> = (0..20_000).map(|number| format!("run://r{number}")).collect();
+    let filter = format!(r#""notifications":{{"resourceSubscriptions":{}}}"#, serde_json::to_string(&uris)?);
+    let mut refused = served.endpoint.post_modern(1, "subscriptions/listen", &filter, "").await?;
+    refused.notification("notifications/subscriptions/acknowledged").await?;
+    let refusal = refused.message().await?.text;
+    assert!(refusal.contains("\"error\"") && refusal.contains("at most 1000"), "{refusal}");
+    Ok(())
+}
