@@ -27,6 +27,8 @@ pub struct Needs {
     pub set: BTreeSet<String>,
     /// The files that it reads, named by a text.
     pub files: BTreeSet<String>,
+    /// All texts that name a file to calls that surely read it, also where a branch may leave them out.
+    pub reads: Vec<String>,
     /// Whether it may write a file whose name is not in its text.
     pub writes_files: bool,
     is_guarded: bool,
@@ -35,7 +37,11 @@ pub struct Needs {
 impl Needs {
     /// Those of a cell with this source. Of one that cannot be read, nothing is known.
     pub fn of_cell(source: &str) -> Self {
-        let magics::Cell::Python { body, .. } = magics::split(source) else { return Self::default() };
+        let body = match magics::split(source) {
+            magics::Cell::Python { body, .. } => body,
+            magics::Cell::Blank => "",
+            magics::Cell::Other { .. } => return Self { writes_files: true, ..Self::default() },
+        };
         let walk = || {
             let mut needs = Self::default();
             let _ = with_statements(body, |statements| needs.visit_body(statements));
@@ -67,24 +73,29 @@ impl Needs {
         let named = ["filepath_or_buffer", "file", "filename", "fname", "path", "source"];
         let file =
             text(0).or_else(|| named.iter().find_map(|name| text_of(&arguments.find_keyword(name)?.value)));
-        let mode = || text(1).or_else(|| text_of(&arguments.find_keyword("mode")?.value));
         let is_reading = match *function {
             "open" => {
-                arguments.args.len() < 2 && mode().is_none()
-                    || mode().is_some_and(|mode| mode.starts_with('r') && !mode.contains('+'))
+                let is_for_files = matches!(*path, [_] | ["io" | "codecs" | "gzip" | "bz2" | "Image", _]);
+                let has_more = arguments.keywords.iter().any(|keyword| keyword.arg.is_none());
+                let mode = arguments.find_argument_value("mode", 1);
+                let is_read = |mode: String| mode.starts_with('r') && !mode.contains('+');
+                is_for_files && !has_more && mode.is_none_or(|mode| text_of(mode).is_some_and(is_read))
             }
             "read_sql" | "read_sql_query" | "read_clipboard" => false,
             name => {
                 name.starts_with("read_") || name.starts_with("scan_") || READERS.lines().any(|it| it == name)
             }
         };
-        match file {
-            Some(file) if is_reading && !self.is_guarded && is_file(&file) => drop(self.files.insert(file)),
-            None => {
-                self.writes_files |= *function == "open" && mode().is_some()
-                    || WRITERS.lines().any(|start| function.starts_with(start));
+        match file.filter(|file| is_file(file)) {
+            Some(file) if is_reading => {
+                self.reads.push(file.clone());
+                self.files.extend((!self.is_guarded).then_some(file));
             }
             Some(_) => {}
+            None => {
+                self.writes_files |= *function == "open" && !is_reading && !arguments.is_empty()
+                    || WRITERS.lines().any(|start| function.starts_with(start));
+            }
         }
     }
 }

@@ -7,6 +7,10 @@ use super::Walker;
 use super::aliases::forget_alias;
 use syntax::hash;
 
+/// Built-in names of Python 2. Code under a condition may be for it.
+const OF_PYTHON_2: [&str; 8] =
+    ["xrange", "unicode", "raw_input", "basestring", "long", "unichr", "reduce", "file"];
+
 impl Walker {
     /// Whether the name is one of the cell, and not one that the cell itself has bound already.
     pub(super) fn is_from_outside(&self, name: &str) -> bool {
@@ -33,7 +37,8 @@ impl Walker {
         {
             self.effects().uses.insert(name.to_owned());
             self.take(name);
-            if self.tolerant == 0 && (self.functions > 0 || !self.step.defines.contains(name)) {
+            let is_old = !self.branches.is_empty() && OF_PYTHON_2.contains(&name);
+            if self.tolerant == 0 && !is_old && (self.functions > 0 || !self.step.defines.contains(name)) {
                 self.effects().needs.insert(name.to_owned());
             }
         }

@@ -131,6 +131,9 @@ fn what_may_come_from_elsewhere_is_no_alarm() {
         &["try: a()\nexcept (ImportError, NameError): pass"],
         &["try: a()\nexcept Exception as e: print(e)"],
         &["if False: x"],
+        &["import sys\nif sys.version_info[0] < 3: range = xrange"],
+        &["import sys\nPY3 = sys.version_info > (3,)\ntext = str if PY3 else unicode"],
+        &["try: import builtins\nexcept ImportError: raw_input()"],
         &["if 0:\n    x"],
         // Not evaluated.
         &["def f(x: DataFrame) -> Series: pass"],

@@ -22,7 +22,8 @@ const MAX_CAUSE: usize = 200;
 const UNCHECKED: &str =
     "Modules, attributes and files were not checked: the kernel's environment cannot be read.";
 /// Words of code after which modules may be elsewhere, and files may be there.
-const MOVES_MODULES: [&str; 6] = ["sys.path", "chdir", "%cd", "addsitedir", "PYTHONPATH", "sys.modules"];
+const MOVES_MODULES: [&str; 8] =
+    ["sys.path", "chdir", "%cd", "addsitedir", "PYTHONPATH", "sys.modules", "__init__.py", "clone"];
 const MAKES_FILES: [&str; 9] =
     ["chdir", "%cd", "urlretrieve", "urlopen", "requests.", "extract", "download", "subprocess", "system("];
 /// How many attributes of one name are followed.
@@ -119,14 +120,15 @@ impl Wanted {
         let names = imported_names(&needs);
         let set: BTreeSet<&String> = needs.iter().flat_map(|needs| &needs.set).collect();
         let mut wanted = Self::default();
-        // What the cells above have said and written.
-        let (mut above, mut has_moved, mut has_written) = (String::new(), false, false);
+        // What the cells above have said, read and written.
+        let (mut above, mut reads, mut has_moved, mut has_written) = (String::new(), vec![], false, false);
         for ((index, source), needs) in cells.iter().zip(&needs) {
             above.push_str(source);
             above.push('\n');
             has_moved |= MOVES_MODULES.iter().any(|word| source.contains(word));
+            reads.extend(&needs.reads);
             has_written |= source.lines().any(|line| {
-                ["!", "%%bash", "%%sh", "%%script", "%run"].iter().any(|it| line.trim_start().starts_with(it))
+                line.contains("= !") || ["!", "%run"].iter().any(|it| line.trim_start().starts_with(it))
             });
             has_written |= needs.writes_files || MAKES_FILES.iter().any(|word| source.contains(word));
             if may_fail(notebook, *index) {
@@ -135,7 +137,7 @@ impl Wanted {
             let add = |all: &mut Cells, name: &str| {
                 all.entry(name.to_owned()).or_default().insert(*index);
             };
-            let modules = needs.modules.iter().filter(|module| !has_moved && !installs(&above, module));
+            let modules = needs.modules.iter().filter(|module| !has_moved && !may_provide(&above, module));
             modules.for_each(|module| add(&mut wanted.modules, module));
             needs.members.iter().for_each(|member| add(&mut wanted.attributes, member));
             for attribute in &needs.attributes {
@@ -152,7 +154,9 @@ impl Wanted {
                 }
             }
             let files = needs.files.iter().filter(|file| !has_written && is_within(path, file));
-            files.filter(|file| is_only_read(&above, file)).for_each(|file| add(&mut wanted.files, file));
+            files
+                .filter(|file| is_only_read(&above, &reads, file))
+                .for_each(|file| add(&mut wanted.files, file));
         }
         wanted
     }
@@ -188,19 +192,19 @@ fn imported_names(needs: &[Needs]) -> BTreeMap<&str, &str> {
     only.filter_map(|(name, targets)| Some((name, *targets.first()?))).collect()
 }
 
-/// Whether a command in the text may install the module.
-fn installs(text: &str, module: &str) -> bool {
+/// Whether the text may make the module: it names its file, or has a command that may install it.
+fn may_provide(text: &str, module: &str) -> bool {
     let root = module.split('.').next().unwrap_or_default();
     let package = packages::package_of(root).unwrap_or_default().to_ascii_lowercase();
-    text.lines().filter(|line| line.contains("install")).any(|line| {
-        let line = line.to_ascii_lowercase();
-        let is_any = [" -r", " -e", " .", "git+", ".txt", ".whl", "{", "$", "("]
-            .iter()
-            .any(|part| line.contains(part));
-        is_any
+    let is_installed = |line: String| {
+        let parts = [" -r", " -e", " .", "git+", ".txt", ".whl", "{", "$", "("];
+        parts.iter().any(|part| line.contains(part))
             || line.contains(&root.to_ascii_lowercase())
             || (!package.is_empty() && line.contains(&package))
-    })
+    };
+    text.contains(&format!("{root}.py"))
+        || text.contains(&format!("{root}/"))
+        || text.lines().any(|line| line.contains("install") && is_installed(line.to_ascii_lowercase()))
 }
 
 /// Whether a file named from a notebook's folder lies in the place.
@@ -216,13 +220,10 @@ fn is_within(notebook: &str, file: &str) -> bool {
     })
 }
 
-/// Whether nothing but calls that read the file mentions it.
-fn is_only_read(text: &str, file: &str) -> bool {
+/// Whether nothing but the texts that are read mentions the file.
+fn is_only_read(text: &str, reads: &[&String], file: &str) -> bool {
     let name = file.rsplit('/').next().unwrap_or_default();
-    let is_read = |line: &str| {
-        line.contains("read") || line.contains("open") || line.contains("load") || line.contains("scan")
-    };
-    text.lines().filter(|line| line.contains(name)).all(is_read)
+    text.matches(name).count() <= reads.iter().map(|read| read.matches(name).count()).sum()
 }
 
 #[cfg(test)]
@@ -255,6 +256,9 @@ mod tests {
         assert_eq!(modules(&["%pip install -r all.txt", "import y"]), "");
         assert_eq!(modules(&["import y", "%pip install y"]), "y 0");
         assert_eq!(modules(&["import y, sys", "sys.path.append('src')\nimport own"]), "sys 0; y 0");
+        assert_eq!(modules(&["%%writefile y.py\na = 1", "import y"]), "");
+        assert_eq!(modules(&["open('y.py', 'w').write('a = 1')", "import y, z"]), "z 1");
+        assert_eq!(modules(&["%%bash\nmkdir y && touch y/z.py", "from y import z"]), "");
         assert_eq!(modules(&["try: import y\nexcept ImportError: pass"]), "");
     }
 
@@ -286,6 +290,17 @@ mod tests {
             &["!wget $URL", "pd.read_csv('x.csv')"],
             &["import os\nos.chdir('..')", "pd.read_csv('x.csv')"],
             &["pd.read_csv('../../x.csv')"],
+            &["MODE = 'w'\nf = open('x.csv', MODE)", "open('x.csv')"],
+            &["with open(file='x.csv', mode='a') as f: f.write('a')", "open('x.csv')"],
+            &["open('x.csv', mode=MODE)", "open('x.csv', 'rb')"],
+            &["Path('x.csv').open('w').write('read')", "open('x.csv')"],
+            &["p = Path(folder, name)\np.open('w')", "open('x.csv')"],
+            &["import io, codecs\nio.open('x.csv', 'x')", "open('x.csv')"],
+            &["print(1, file=open('x.csv', 'w'))", "pd.read_csv('x.csv')"],
+            &["open(path, mode=MODE)", "pd.read_csv('x.csv')"],
+            &["%%file x.csv\na", "pd.read_csv('x.csv')"],
+            &["%%perl\nmake()", "pd.read_csv('x.csv')"],
+            &["lines = !make", "pd.read_csv('x.csv')"],
         ] {
             assert_eq!(files(sources), "", "{sources:?}");
         }
