@@ -30,7 +30,7 @@ pub use open_notebook::{EndsKernel, OpenNotebook};
 pub use outputs::change_by;
 pub use run::Run;
 pub use run_history::RunHistory;
-pub use runner::{LineAsker, PendingRun, Runner, no_kernel};
+pub use runner::{LineAsker, PendingRun, Runner, interrupt_kernel, no_kernel};
 pub use session_order::{InLine, RunTarget, SessionOrder};
 pub use slots::{Slot, Slots};
 pub use suffix::RunSuffix;

@@ -228,16 +228,6 @@ impl Runner {
         run
     }
 
-    /// Interrupts the kernel. Returns the interrupted run, if this program started it.
-    pub async fn interrupt(&self, kernel: &dyn Kernel) -> Result<Option<Arc<Run>>, Error> {
-        let running = self.queue(kernel.id()).running();
-        match &running {
-            Some(run) => self.interrupt_run(run).await?,
-            None => interrupt_kernel(kernel).await?,
-        }
-        Ok(running)
-    }
-
     /// Stops one run: interrupts the kernel if the run is running, otherwise removes it from the queue.
     pub async fn interrupt_run(&self, run: &Run) -> Result<(), Error> {
         match (run.state(), run.kernel()) {
@@ -376,7 +366,8 @@ impl Runner {
     }
 }
 
-async fn interrupt_kernel(kernel: &dyn Kernel) -> Result<(), Error> {
+/// Interrupts the kernel, whoever requested what it works on.
+pub async fn interrupt_kernel(kernel: &dyn Kernel) -> Result<(), Error> {
     telemetry::with_kernel("kernel.interrupt", kernel, kernel.interrupt()).await
 }
 

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use place::{Error, ErrorKind, RunId, RunState};
+use place::{Error, ErrorKind, RunState};
 
+use super::get_run::own_run;
 use calls::arguments::parameters::BudgetArguments;
 use calls::prelude::*;
 use calls::replies::run_report::{place_of, report};
@@ -30,8 +31,7 @@ arguments! {
 }
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let workspace = context.session.workspace();
-    let run = workspace.journal().run(&RunId::from(arguments.run_id.trim()))?;
+    let run = own_run(context, &arguments.run_id).await?;
     if !matches!(run.state(), RunState::WaitingForInput { .. }) || !run.answer_input(arguments.value) {
         let id = arguments.run_id;
         return Err(Error::new(

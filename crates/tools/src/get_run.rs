@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use notebook::{Output, one_line};
-use place::{Error, FoundRun, RunId, RunState};
+use place::{Error, ErrorKind, FoundRun, RunId, RunState};
 use render::{Budget, Reply, full_text, marked, merged};
 use runs::Run;
 use tokio::time::sleep;
@@ -109,6 +109,19 @@ enum Lookup {
     Run(Arc<Run>),
     /// Its server lives, and only the log of its kernel tells of it.
     OfOtherServer(FoundRun),
+}
+
+/// The run with this id, to act on it: that of another server is only seen from here.
+pub(super) async fn own_run(context: &Context<'_>, id: &str) -> Result<Arc<Run>, Error> {
+    let id = RunId::from(id.trim());
+    match run_or_other(context, &id, Duration::ZERO).await? {
+        Lookup::Run(run) => Ok(run),
+        Lookup::OfOtherServer(found) => Err(Error::new(
+            ErrorKind::InvalidArgument,
+            format!("Run {id} was started by another server; it {}.", found.state.outcome()),
+            "get_run shows it. Only its own server can answer it; interrupt_kernel without run_id interrupts it.",
+        )),
+    }
 }
 
 /// The run with this id. Waits for `timeout` until one of another server is over.

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use notebook::one_line;
-use place::{Error, ErrorKind, Kernel, RunId, RunState};
-use runs::{PendingRun, Run};
+use place::{Error, ErrorKind, Kernel, RunState};
+use runs::{PendingRun, Run, interrupt_kernel};
 use tokio::time::timeout;
 use workspace::Session;
 
+use super::get_run::own_run;
 use calls::arguments::parameters::NotebookArgument;
 use calls::prelude::*;
 use calls::preview::Asked;
@@ -40,9 +41,9 @@ arguments! {
 }
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let (session, runner) = (context.session, context.session.workspace().runner());
+    let session = context.session;
     if let Some(id) = arguments.run_id {
-        let run = session.workspace().journal().run(&RunId::from(id.trim()))?;
+        let run = own_run(context, &id).await?;
         if run.state().is_over() {
             return Ok(format!("Run {} has already ended.", run.id()).into());
         }
@@ -66,11 +67,11 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
             if now.is_none_or(|now| now.details.run != details.run) {
                 return Ok(format!("Run {} has already ended; nothing was interrupted.", details.run).into());
             }
-            runner.interrupt(&*kernel).await?;
+            interrupt_kernel(&*kernel).await?;
             Ok(format!("The kernel was interrupted while it ran {who}.").into())
         }
         None => {
-            runner.interrupt(&*kernel).await?;
+            interrupt_kernel(&*kernel).await?;
             Ok("The kernel was interrupted; no run that this server knows was executing.".to_owned().into())
         }
     }
