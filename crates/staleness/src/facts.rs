@@ -153,23 +153,11 @@ pub enum StaleState {
     UpToDate,
     /// A run of it as it is has not ended.
     Running,
+    /// One waits for its turn.
+    Queued,
 }
 
 impl StaleState {
-    pub const ALL: [Self; 11] = [
-        Self::NeverRun,
-        Self::OutputsFromElsewhere,
-        Self::Edited,
-        Self::OtherKernel,
-        Self::UndefinedName,
-        Self::OutOfOrder,
-        Self::InputChanged,
-        Self::MayHaveChanged,
-        Self::NothingKnown,
-        Self::UpToDate,
-        Self::Running,
-    ];
-
     /// Its name in messages.
     pub fn name(self) -> &'static str {
         match self {
@@ -184,6 +172,7 @@ impl StaleState {
             Self::NothingKnown => "nothing known",
             Self::UpToDate => "up to date",
             Self::Running => "running",
+            Self::Queued => "queued",
         }
     }
 

@@ -58,6 +58,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         reply.say_or(&text, calls.read_cell(cell.id(), &format!(", max_characters={room}")));
     }
     let states = cell_states(context.session, &opened, &notebook);
+    let states = states.with_others(context.session.workspace(), &opened).await;
     if let Some(line) = state_line(&states, index) {
         reply.note(line.trim_end());
     }

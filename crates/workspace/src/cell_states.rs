@@ -6,9 +6,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use names::Undefined;
-use notebook::{CellId, Notebook};
-use place::KernelState;
-use runs::{CellTags, OpenNotebook};
+use notebook::{CellId, Notebook, one_line};
+use place::{KernelState, RunState};
+use runs::{CellTags, OpenNotebook, PendingRun};
 use staleness::{Basis, Clock, Judged, Judgement, StaleState, hash, plan};
 
 use crate::workspace::Workspace;
@@ -20,17 +20,30 @@ pub struct CellStates {
     running: Running,
 }
 
-/// The runs that have not ended of cells as they are, in words, by the index of the cell.
-type Running = HashMap<usize, String>;
+/// The states of cells of which a run has not ended, by their indices.
+type Running = HashMap<usize, Judgement>;
 
 impl CellStates {
     /// The state of the cell at this index; `None` if it is no code cell.
     pub fn get(&self, index: usize) -> Option<Judgement> {
         let cell = self.notebook.cells().get(index).filter(|cell| cell.is_code())?;
-        match self.running.get(&index) {
-            Some(evidence) => Some(Judgement { state: StaleState::Running, evidence: evidence.clone() }),
-            None => self.judged.state(index, cell),
+        self.running.get(&index).cloned().or_else(|| self.judged.state(index, cell))
+    }
+
+    /// The same with the runs of other servers in the notebook's kernel.
+    pub async fn with_others(mut self, workspace: &Workspace, opened: &OpenNotebook) -> Self {
+        let Some(kernel) = opened.kernel() else { return self };
+        let pending = workspace.runner().pending(&*kernel).await;
+        for (ahead, PendingRun { details, .. }) in
+            pending.iter().enumerate().filter(|(_, it)| it.run.is_none())
+        {
+            let cell = details.cell.as_ref().filter(|_| details.notebook.as_ref() == Some(opened.path()));
+            let Some((index, _)) = cell.and_then(|cell| self.notebook.cell(cell)) else { continue };
+            let agent = if details.agent.is_empty() { "another server" } else { &details.agent };
+            let known = unfinished_run(ahead > 0, format!("run {} of {}", details.run, one_line(agent)));
+            self.running.entry(index).or_insert(known);
         }
+        self
     }
 
     pub fn is_stale(&self, index: usize) -> bool {
@@ -115,9 +128,9 @@ impl Workspace {
         let known = opened.judge().facts(&basis, runs, clock);
         let (mut states, running) = (known.states, self.running(opened, notebook));
         let position = |index: usize| known.cells.binary_search_by_key(&index, |cell| cell.index).ok();
-        for (index, evidence) in &running {
-            if let Some(position) = position(*index) {
-                states[position].runs(evidence.clone());
+        for (index, known) in running {
+            if let Some(position) = position(index) {
+                states[position].runs(known.evidence);
             }
         }
         let wanted: Vec<_> = wanted.filter_map(position).collect();
@@ -175,14 +188,18 @@ impl Workspace {
         let of_cell = |run: &Arc<runs::Run>| {
             let (index, cell) = cells.get(&run.cell()?.id)?;
             let is_as_it_ran = hash(run.source()) == hash(&cell.source());
-            let evidence = || match run.state() {
-                state if state.is_over() => format!("run {} has just ended", run.id()),
-                state => format!("run {} is {}", run.id(), state.name()),
-            };
-            is_as_it_ran.then(|| (*index, evidence()))
+            let state = run.state();
+            let ending =
+                if state.is_over() { "has just ended".to_owned() } else { format!("is {}", state.name()) };
+            let known = || unfinished_run(state == RunState::Queued, format!("run {} {ending}", run.id()));
+            is_as_it_ran.then(|| (*index, known()))
         };
         unfinished.iter().filter_map(of_cell).collect()
     }
+}
+
+fn unfinished_run(is_queued: bool, evidence: String) -> Judgement {
+    Judgement { state: if is_queued { StaleState::Queued } else { StaleState::Running }, evidence }
 }
 
 /// The language of the code cells: that of the kernel, else what the notebook says.

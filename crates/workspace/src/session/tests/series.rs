@@ -358,6 +358,15 @@ async fn a_run_behind_that_of_another_server_is_queued_and_says_behind_whose() {
     let behind = "Queued behind cell 2 of claude-code (run r7-other).";
     assert_eq!(session.reason_to_wait(&run).await.as_deref(), Some(behind));
     assert_eq!(session.runs_of_others(&*kernel).await.len(), 1);
+    let states = workspace.cell_states(&opened, &notebook, &|_| String::new());
+    let states = states.with_others(&workspace, &opened).await;
+    let known = [0, 2].map(|index| states.get(index).unwrap()).map(|it| (it.state.name(), it.evidence));
+    let queued = format!("run {} is queued", run.id());
+    let running = "run r7-other of claude-code".to_owned();
+    assert_eq!(known, [("queued", queued), ("running", running)]);
+    // The kernel is interrupted, and our run stays in the queue.
+    runs::interrupt_kernel(&*kernel).await.unwrap();
+    assert_eq!(run.state(), RunState::Queued);
     // A signal would reach the other run.
     let refused = workspace.runner().interrupt_run(&run).await.unwrap_err();
     assert!(refused.cause.contains("behind run r7-other of another server"), "{refused}");
