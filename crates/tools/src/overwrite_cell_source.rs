@@ -21,6 +21,7 @@ pub(crate) static TOOL: Tool = tool! {
     effect: Effect::Runs,
     groups: &[Group::Edit],
     permission: Permission::Write,
+    combinations: &[Combination::Needs(&["timeout"], &["run"])],
 };
 
 arguments! {

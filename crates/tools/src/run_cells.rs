@@ -36,7 +36,7 @@ pub(crate) static TOOL: Tool = tool! {
     ),
     effect: Effect::Runs,
     groups: &[Group::Run],
-    combinations: &[Combination::Excludes("all", &["from", "through"])],
+    combinations: &[Combination::Excludes("all", &["from", "through", "stale"])],
     shows: Shows::More(|asked| Box::pin(describe(asked))),
 };
 

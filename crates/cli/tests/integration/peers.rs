@@ -133,6 +133,13 @@ async fn an_argument_that_would_be_ignored_is_refused_by_name() -> Result<()> {
         ),
         ("history", json!({ "id": "o1", "limit": 3 }), "history does not use limit beside id."),
         ("run_cells", json!({ "all": true, "from": "1" }), "run_cells does not use from beside all."),
+        ("run_cells", json!({ "all": true, "stale": true }), "run_cells does not use stale beside all."),
+        ("get_run", json!({ "output": 0 }), "get_run does not use output without run_id or wait_seconds."),
+        (
+            "insert_cell",
+            json!({ "cell_source": "1", "timeout": 5 }),
+            "insert_cell does not use timeout without run.",
+        ),
     ] {
         let refused = client.agent.call_tool_expecting_failure(tool, arguments).await?;
         assert!(refused.contains(refusal), "{refused}");
