@@ -146,6 +146,7 @@ fn record_error(span: &Span, error: Option<&str>) {
 fn loss(cause: LossCause) -> &'static str {
     match cause {
         LossCause::Disconnected => "disconnected",
+        LossCause::NotRestored => "not_restored",
         LossCause::KernelReplaced => "kernel_replaced",
         LossCause::Superseded => "superseded",
         LossCause::ApplicationLeft => "application_left",

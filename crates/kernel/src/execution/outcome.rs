@@ -51,6 +51,8 @@ pub fn is_interrupt(error: &str) -> bool {
 pub enum LossCause {
     /// The connection was cut, and the reply did not come over the next one.
     Disconnected,
+    /// The connection was cut, and the server refused another one, or was not reached for too long.
+    NotRestored,
     /// Another process took the kernel's place before the old one had reported that it runs this.
     KernelReplaced,
     /// Another client's connection to the kernel took over ours, so that requests and replies went astray.
@@ -81,6 +83,9 @@ impl fmt::Display for LossCause {
             }
             Self::Disconnected => {
                 "the connection to the kernel was cut, and no reply came after it was restored"
+            }
+            Self::NotRestored => {
+                "the connection to the kernel was cut, and it was refused or not restored in time; the kernel may still run"
             }
             Self::KernelReplaced => "a new process replaced the kernel before it reported that this started",
             Self::ApplicationLeft => "the application that ran it disconnected before it reported the end",

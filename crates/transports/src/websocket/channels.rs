@@ -15,7 +15,7 @@ use super::resumed::{Clock, RecordLog, Sinks};
 use super::socket::{KernelSocket, Parts};
 use kernel::log::{Announcement, LogRecord};
 use kernel::messages::{self, Channel, Message, Outgoing};
-use kernel::{Received, Transport};
+use kernel::{LossCause, Received, Transport};
 
 /// How long after a kernel announced its shutdown we look whether it is gone. A server does not close the connections to a
 /// kernel that it was asked to shut down.
@@ -48,7 +48,7 @@ struct Resumed {
 enum Connection {
     Open(KernelSocket),
     Reconnecting(BoxFuture<'static, (Dialer, Option<Redialed>)>),
-    Ended { why: String },
+    Ended { why: String, loss: Option<LossCause> },
 }
 
 enum Event {
@@ -168,7 +168,7 @@ impl Channels {
     }
 
     fn redialed(&mut self, redialed: Option<Redialed>) {
-        let why = match redialed {
+        let (why, loss) = match redialed {
             Some(Ok(socket)) => {
                 self.reconnection.opened(Instant::now());
                 // Before the new socket is read: replays are recognised by the number of the connection.
@@ -182,19 +182,24 @@ impl Channels {
                 return self.redial(cause);
             }
             // Final answers: the kernel or the permission is gone, and asking again changes nothing.
-            Some(Err(DialError::Gone { how })) => how,
+            Some(Err(DialError::Gone { how })) => (how, None),
+            // The kernel may run on, and have all of its variables.
             Some(Err(DialError::Refused { cause })) => {
-                format!("the connection was cut, and the server refuses to reconnect: {cause}")
+                let why = format!("the connection was cut, and the server refuses to reconnect: {cause}");
+                (why, Some(LossCause::NotRestored))
             }
-            None => format!(
-                "the connection was cut, and not restored within {} s: {}",
-                reconnection::TIMEOUT.as_secs(),
-                self.reconnection.cause
-            ),
+            None => {
+                let (seconds, cause) = (reconnection::TIMEOUT.as_secs(), &self.reconnection.cause);
+                let why = format!("the connection was cut, and not restored within {seconds} s: {cause}");
+                (why, Some(LossCause::NotRestored))
+            }
         };
+        if loss.is_some() {
+            self.inbox.add(Received::Disconnected { cause: Some(why.clone()) });
+        }
         // Nothing can come that would complete the held run.
         self.inbox.release();
-        self.connection = Connection::Ended { why };
+        self.connection = Connection::Ended { why, loss };
     }
 
     fn redial(&mut self, cause: String) {
@@ -287,9 +292,16 @@ impl Transport for Channels {
         }
     }
 
+    fn loss(&self) -> Option<LossCause> {
+        match self.connection {
+            Connection::Ended { loss, .. } => loss,
+            _ => None,
+        }
+    }
+
     fn how_it_ended(&self) -> Option<String> {
         match &self.connection {
-            Connection::Ended { why } => Some(why.clone()),
+            Connection::Ended { why, .. } => Some(why.clone()),
             _ => None,
         }
     }
