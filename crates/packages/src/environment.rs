@@ -31,6 +31,8 @@ pub struct Environment {
     pub uv_project: Option<String>,
     /// The text of the `uv.toml` of that project, else its `pyproject.toml`.
     pub uv_settings: Option<String>,
+    /// The text of the `pyproject.toml` of that project, then those of the folders above it.
+    pub uv_projects: Vec<String>,
     /// Conda, mamba or micromamba made it.
     pub is_conda: bool,
     /// Those from which its packages came, the most frequent first.

@@ -114,6 +114,11 @@ impl Installer {
         }
     }
 
+    /// Whether it builds the project in which it records packages, which runs code of the project's folder.
+    pub fn builds_project(&self, environment: &Environment) -> bool {
+        matches!(self, Self::UvProject { .. }) && settings::builds_project(environment)
+    }
+
     /// How people call it.
     pub fn name(&self) -> &str {
         match self {
@@ -299,7 +304,7 @@ fn texts(packages: &[Requirement]) -> Vec<String> {
     packages.iter().map(Requirement::to_string).collect()
 }
 
-fn refused(cause: &str, next: &'static str) -> Error {
+pub(crate) fn refused(cause: &str, next: &'static str) -> Error {
     Error::new(ErrorKind::Unsupported, cause.to_owned(), next).with_fault(Fault::Person)
 }
 

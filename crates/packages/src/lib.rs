@@ -106,6 +106,12 @@ impl Installation {
         let question = json!({ "what": "environment", "folder": folder });
         let environment: Environment = ask(&*kernel, question).await?;
         let installer = Installer::of(&environment, record)?;
+        if !builds && installer.builds_project(&environment) {
+            return Err(installer::refused(
+                "uv would build the project or its workspace for their metadata, which runs code of the folder.",
+                "Pass build=true, so that the person is asked about that, or record=\"no\".",
+            ));
+        }
         let before = ask(&*kernel, json!({ "what": "versions" })).await?;
         Ok(Self { kernel, environment, installer, packages, builds, before })
     }
@@ -168,8 +174,22 @@ impl Installation {
         let needs_pip = matches!(self.installer, Installer::Pip { needs_pip: true });
         // Without pip, there was no plan.
         let builds = self.builds && (needs_pip || plan.building != Building::Nothing);
+        let folder = match &self.installer {
+            Installer::UvProject { folder, .. } => Some(folder),
+            _ => None,
+        };
+        if let Some(folder) = folder {
+            ask::<Value>(&*self.kernel, json!({ "what": "keep", "folder": folder })).await?;
+        }
         for command in self.installer.install(&self.environment, &self.packages, plan, builds) {
-            self.run(&command, limit).await?;
+            if let Err(mut error) = self.run(&command, limit).await {
+                if folder.is_some()
+                    && let Err(cause) = ask::<Value>(&*self.kernel, json!({ "what": "restore" })).await
+                {
+                    error.cause += &format!(" pyproject.toml and uv.lock may have changed: {}", cause.cause);
+                }
+                return Err(error);
+            }
         }
         let after = ask(&*self.kernel, json!({ "what": "versions" })).await?;
         Ok(plan::difference(&self.before, &after))

@@ -1,6 +1,6 @@
 //! Settings that choose where packages come from, in which versions, and what is built.
 
-use toml_edit::{DocumentMut, Item, Table, Value};
+use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
 
 use crate::environment::Environment;
 use crate::installer::Installer;
@@ -75,6 +75,30 @@ fn uv_table(environment: &Environment) -> Option<Table> {
     Some(document.as_table().clone())
 }
 
+/// Whether uv builds the project, or what belongs to it, to know its metadata. It does so even with `--no-build`.
+pub(crate) fn builds_project(environment: &Environment) -> bool {
+    let may_build = |(index, text): (usize, &String)| {
+        let Ok(document) = text.parse::<DocumentMut>() else { return true };
+        let in_table = |table: &str, name: &str| document.get(table).and_then(|it| it.get(name));
+        let of_uv = |name: &str| in_table("tool", "uv").and_then(|it| it.get(name));
+        let is_static = ["name", "version"].iter().all(|name| in_table("project", name).is_some());
+        let is_other = in_table("project", "dynamic").or_else(|| in_table("tool", "poetry")).is_some();
+        let sources = of_uv("sources").is_some_and(|it| it.as_table_like().is_none_or(has_folder));
+        of_uv("workspace").is_some() || index == 0 && (!is_static || is_other || sources)
+    };
+    environment.uv_projects.iter().enumerate().any(may_build)
+}
+
+/// Whether sources of a project lead to folders, which can be built.
+fn has_folder(sources: &dyn TableLike) -> bool {
+    let is_folder = |table: &dyn TableLike| table.contains_key("path") || table.contains_key("workspace");
+    sources.iter().any(|(_, source)| match (source.as_table_like(), source.as_array()) {
+        (Some(table), _) => is_folder(table),
+        (_, Some(all)) => all.iter().filter_map(Value::as_inline_table).any(|table| is_folder(table)),
+        _ => true,
+    })
+}
+
 fn is_decisive(setting: &str) -> bool {
     let name = setting.split('=').next().unwrap_or_default().trim().to_lowercase();
     let name = format!("-{}-", name.replace(['_', '.', ':'], "-"));
@@ -82,17 +106,21 @@ fn is_decisive(setting: &str) -> bool {
     !has("password") && !has("username") && DECISIVE.lines().any(has)
 }
 
-/// Without the user and password of an address.
+/// Without the user, the password and the query of an address.
 fn masked(text: &str) -> String {
     let mut masked = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("://") {
         masked.push_str(before);
         masked.push_str("://");
-        let end = after.find(|c: char| c == '/' || c == '\'' || c == '"' || c.is_whitespace());
-        let host = after[..end.unwrap_or(after.len())].rfind('@');
+        let end = after.find(|c: char| "'\",".contains(c) || c.is_whitespace()).unwrap_or(after.len());
+        let (address, others) = after.split_at(end);
+        let (address, query) = address.split_once('?').map_or((address, ""), |(it, _)| (it, "?***"));
+        let host = address.split('/').next().and_then(|it| it.rfind('@'));
         masked.push_str(if host.is_some() { "***@" } else { "" });
-        rest = &after[host.map_or(0, |at| at + 1)..];
+        masked.push_str(&address[host.map_or(0, |at| at + 1)..]);
+        masked.push_str(query);
+        rest = others;
     }
     masked + rest
 }
@@ -134,6 +162,40 @@ mod tests {
                 "user.name='x'"
             ]
         );
+    }
+
+    #[test]
+    fn a_query_is_hidden_and_the_next_address_is_shown() {
+        let listed =
+            "UV_INDEX=https://a:p/x?@h/s?t=Q3cret&u=1 https://b/s?c,https://d?t=Q3cret,'https://e@f'";
+        let shown = masked(listed);
+        assert!(!shown.contains("Q3cret"), "{shown}");
+        assert!(shown.ends_with("https://b/s?***,https://d?***,'https://***@f'"), "{shown}");
+    }
+
+    #[test]
+    fn a_project_is_built_unless_its_metadata_are_static() {
+        let builds = |texts: &[&str]| {
+            let uv_projects = texts.iter().map(|it| (*it).to_owned()).collect();
+            builds_project(&Environment { uv_projects, ..Environment::default() })
+        };
+        let plain = "[project]\nname = \"x\"\nversion = \"1\"\n";
+        let with = |more: &str| builds(&[&format!("{plain}{more}")]);
+        assert!(!builds(&[plain, "[project]\nname = \"above\"\ndynamic = [\"version\"]\n"]));
+        assert!(!with("[build-system]\nrequires = []\n[tool.uv.sources]\ntorch = { index = \"p\" }\n"));
+        for more in [
+            "dynamic = [\"dependencies\"]\n",
+            "\"dyn\\u0061mic\" = []\n",
+            "[tool.uv.workspace]\nmembers = [\"m\"]\n",
+            "[tool.uv.sources]\na = { path = \"a\", editable = true }\n",
+            "[tool.uv.sources]\na = [{ workspace = true }]\n",
+            "[tool.poetry]\n",
+            "[",
+        ] {
+            assert!(with(more), "{more}");
+        }
+        assert!(builds(&[plain, "[tool.uv.workspace]\nmembers = [\"*\"]\n"]));
+        assert!(builds(&["[project]\nname = \"x\"\n"]));
     }
 
     #[test]

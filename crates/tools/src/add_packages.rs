@@ -226,8 +226,15 @@ fn shown_plan(installation: &Installation, plan: &Plan, opened: &OpenNotebook) -
         lines.push(format!("Settings that apply: {}.", one_line(&plan.settings.join("; "))));
     }
     lines.extend(installer.records().map(|files| format!("Also changes {files}.")));
+    let builds_project = installer.builds_project(environment);
+    lines.extend(builds_project.then(|| {
+        "uv builds the project or its workspace for their metadata, which runs code of the folder.".to_owned()
+    }));
     lines.push(match (installer.takes_wheels(), &plan.building) {
         (false, _) => "Conda packages may run code during installation.".to_owned(),
+        (true, Building::Nothing) if builds_project => {
+            "Other packages are installed only as wheels: none of their code runs.".to_owned()
+        }
         (true, Building::Nothing) => "Only wheels are installed: no package code runs.".to_owned(),
         (true, Building::Packages(names)) => format!(
             "Builds {}, which runs the code of these packages; their dependencies are not known in advance.",

@@ -49,7 +49,7 @@ class Job:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
                 cwd=NEUTRAL_FOLDER,
-                env={**variables_outside(folders), "NO_COLOR": "1"},
+                env={**unrecorded(variables_outside(folders)), "NO_COLOR": "1"},
             )
         except OSError:
             self.remove_files()
@@ -109,6 +109,7 @@ class Packages:
         # Nobody's code has run yet, if the kernel has just started.
         self.jobs, self.working_folder = {}, os.getcwd()
         self.folders = [self.working_folder]
+        self.kept = {}
 
     def environment(self, folder=None):
         """`folder`: what lies there is not started, nor what lies where the kernel works."""
@@ -132,6 +133,7 @@ class Packages:
             "uv_config": self.uv_config(),
             "uv_project": project if in_project else None,
             "uv_settings": uv_settings(project) if in_project else None,
+            "uv_projects": uv_projects(project) if in_project else [],
             "is_conda": is_conda,
             "conda": next(filter(None, condas), None),
             "channels": channels(prefix) if is_conda else [],
@@ -187,6 +189,28 @@ class Packages:
             del self.jobs[number]
         self.jobs[job.process.pid] = job
         return {"job": job.process.pid}
+
+    def keep(self, folder):
+        """Remembers the files in which a project of uv records its packages."""
+        self.kept = {}
+        for name in ("pyproject.toml", "uv.lock"):
+            path = os.path.join(folder, name)
+            with open(path, "rb") as file:
+                self.kept[path] = file.read()
+        return {}
+
+    def restore(self):
+        """Makes them as they were."""
+        try:
+            for path, content in self.kept.items():
+                with open(path, "rb") as file:
+                    is_changed = file.read() != content
+                if is_changed:
+                    with open(path, "wb") as file:
+                        file.write(content)
+        except OSError as error:
+            raise Refused(str(error)) from None
+        return {}
 
     def poll(self, job):
         if job not in self.jobs:
@@ -269,15 +293,45 @@ def variables_outside(folders):
     return found
 
 
+def unrecorded(variables):
+    """The indexes under their former names: `uv add` would write those under the new names into the project."""
+    found = dict(variables)
+    if "UV_DEFAULT_INDEX" in found:
+        found["UV_INDEX_URL"] = without_name(found.pop("UV_DEFAULT_INDEX"))
+    if "UV_INDEX" in found:
+        extra = [found.get("UV_EXTRA_INDEX_URL", ""), *map(without_name, found.pop("UV_INDEX").split())]
+        found["UV_EXTRA_INDEX_URL"] = " ".join(filter(None, extra))
+    return found
+
+
+def without_name(index):
+    """The address of an index that can have a name, as in `name=https://host`."""
+    return re.sub(r"^[\w.-]+=", "", index)
+
+
+def text_of(path):
+    """The text of a file, or what cannot be read as TOML if it is too long. `None`: there is no such file."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            text = file.read(MAX_OUTPUT + 1)
+    except OSError:
+        return None
+    return text if len(text) <= MAX_OUTPUT else "["
+
+
 def uv_settings(project):
     """The text of the file with a project's settings for uv."""
-    for name in ("uv.toml", "pyproject.toml"):
-        try:
-            with open(os.path.join(project, name), encoding="utf-8", errors="replace") as file:
-                return file.read(MAX_OUTPUT)
-        except OSError:
-            pass
-    return None
+    texts = (text_of(os.path.join(project, name)) for name in ("uv.toml", "pyproject.toml"))
+    return next((text for text in texts if text is not None), None)
+
+
+def uv_projects(project):
+    """The texts of the `pyproject.toml` of the project, and of the folders above it, to whose workspace it may belong."""
+    found, folder = [], None
+    while folder != project:
+        folder, project = project, os.path.dirname(project)
+        found.append(text_of(os.path.join(folder, "pyproject.toml")))
+    return [text for text in found if text is not None]
 
 
 def normalized(name):
