@@ -192,20 +192,15 @@ class Packages:
 
     def keep(self, folder):
         """Remembers the files in which a project of uv records its packages."""
-        self.kept = {}
-        for name in ("pyproject.toml", "uv.lock"):
-            path = os.path.join(folder, name)
-            with open(path, "rb") as file:
-                self.kept[path] = file.read()
+        paths = (os.path.join(folder, name) for name in ("pyproject.toml", "uv.lock"))
+        self.kept = {path: bytes_of(path) for path in paths}
         return {}
 
     def restore(self):
         """Makes them as they were."""
         try:
             for path, content in self.kept.items():
-                with open(path, "rb") as file:
-                    is_changed = file.read() != content
-                if is_changed:
+                if not os.path.exists(path) or bytes_of(path) != content:
                     with open(path, "wb") as file:
                         file.write(content)
         except OSError as error:
@@ -293,20 +288,20 @@ def variables_outside(folders):
     return found
 
 
+def bytes_of(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
 def unrecorded(variables):
     """The indexes under their former names: `uv add` would write those under the new names into the project."""
     found = dict(variables)
-    if "UV_DEFAULT_INDEX" in found:
-        found["UV_INDEX_URL"] = without_name(found.pop("UV_DEFAULT_INDEX"))
-    if "UV_INDEX" in found:
-        extra = [found.get("UV_EXTRA_INDEX_URL", ""), *map(without_name, found.pop("UV_INDEX").split())]
-        found["UV_EXTRA_INDEX_URL"] = " ".join(filter(None, extra))
+    for new, old in (("UV_DEFAULT_INDEX", "UV_INDEX_URL"), ("UV_INDEX", "UV_EXTRA_INDEX_URL")):
+        if new in found:
+            # Under the former names an index has no name, as in `name=https://host`.
+            addresses = [re.sub(r"^[\w.-]+=", "", index) for index in found.pop(new).split()]
+            found[old] = " ".join(addresses + (found.get(old, "").split() if new == "UV_INDEX" else []))
     return found
-
-
-def without_name(index):
-    """The address of an index that can have a name, as in `name=https://host`."""
-    return re.sub(r"^[\w.-]+=", "", index)
 
 
 def text_of(path):
