@@ -337,7 +337,7 @@ async fn a_run_behind_that_of_another_server_is_queued_and_says_behind_whose() {
     session.choose_kernel(&opened, KernelSelector::Existing("kept".into())).await.unwrap();
     let cell = |index: usize| notebook.cells()[index].id().clone();
     let requested = session.acting("execute_cell", async {
-        session.run(opened.clone(), Some(cell(0)), "1".to_owned()).unwrap()
+        session.run(opened.clone(), Some(cell(0)), "0".to_owned()).unwrap()
     });
     let run = requested.await;
     while !run.is_sent() {
