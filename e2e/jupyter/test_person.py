@@ -230,6 +230,8 @@ async def test_another_program_and_the_agent_see_each_other(
         await other.sees(lambda: other.cells[3]["execution_state"] == "idle", "nothing runs")
 
         await client.do("move_cell", source_cell_id=id_in(ran), target_index=0)
+        # An index means the cell that the agent was shown there.
+        await client.do("read_notebook")
         await client.do("delete_cell", cell_indices=[2])
         left = ["print('one', flush=True); print('two'); 3", "x = 10", "from the agent"]
         await other.sees(lambda: other.sources == left, "the move and the deletion")

@@ -304,7 +304,7 @@ def unrecorded(variables):
     return found
 
 
-def text_of(path):
+def decoded(path):
     """The text of a file, or what cannot be read as TOML if it is too long. `None`: there is no such file."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
@@ -316,7 +316,7 @@ def text_of(path):
 
 def uv_settings(project):
     """The text of the file with a project's settings for uv."""
-    texts = (text_of(os.path.join(project, name)) for name in ("uv.toml", "pyproject.toml"))
+    texts = (decoded(os.path.join(project, name)) for name in ("uv.toml", "pyproject.toml"))
     return next((text for text in texts if text is not None), None)
 
 
@@ -325,7 +325,7 @@ def uv_projects(project):
     found, folder = [], None
     while folder != project:
         folder, project = project, os.path.dirname(project)
-        found.append(text_of(os.path.join(folder, "pyproject.toml")))
+        found.append(decoded(os.path.join(folder, "pyproject.toml")))
     return [text for text in found if text is not None]
 
 
