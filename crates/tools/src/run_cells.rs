@@ -30,7 +30,7 @@ const MAX_IDS: usize = 8;
 pub(crate) static TOOL: Tool = tool! {
     name: "run_cells",
     title: "Run several cells",
-    description: "Run the whole notebook: all cells in order; or from..through (index, id or In[n]), or the stale ones.",
+    description: "Run the whole notebook: all cells, everything in order; or from..through (index, id or In[n]), or the stale ones.",
     discovery: Discovery::FoundBy(
         "run a whole notebook from top to bottom, run all above or below, bring outputs up to date",
     ),

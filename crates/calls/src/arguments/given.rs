@@ -124,7 +124,7 @@ impl Given {
         match default {
             Some(Value::Bool(default)) => self.flag(name).ok().flatten() == Some(*default),
             Some(default) => is_same(value, default),
-            None => *value == Value::Bool(false),
+            None => !value.is_number() && self.flag(name).ok().flatten() == Some(false),
         }
     }
 

@@ -21,7 +21,7 @@ pub(crate) const CALLS: [(&str, &str); 34] = [
     ("use_notebook", r#"{"notebook_path":"a.ipynb"}"#),
     ("unuse_notebook", r#"{"notebook_name":"a.ipynb"}"#),
     ("copy_notebook", r#"{"from":"a.ipynb","to":"copied.ipynb"}"#),
-    ("copy_file", r#"{"from":"a.ipynb","to":"copied.bin"}"#),
+    ("copy_file", r#"{"from":"a.ipynb","to":"copied.csv"}"#),
     ("restart_notebook", r#"{"notebook_name":"a.ipynb"}"#),
     ("list_variables", r#"{"notebook_name":"a.ipynb"}"#),
     ("inspect_variable", r#"{"notebook_name":"a.ipynb","name":"x"}"#),

@@ -141,7 +141,7 @@ async fn outputs_of_all_cells_are_cleared_in_one_edit() -> Result<()> {
     }
     fs::write(client.path(), serde_json::to_vec_pretty(&notebook)?)?;
     let both = json!({ "all": true, "cell_index": 0 });
-    assert!(client.refused("clear_cell_output", both).await?.contains("not both"));
+    assert!(client.refused("clear_cell_output", both).await?.contains("beside all"));
     let cleared = client.call("clear_cell_output", json!({ "all": true })).await?;
     assert!(cleared.contains("2 cell(s)") && cleared.contains("2 output(s)"), "{cleared}");
     let notebook: Value = serde_json::from_slice(&fs::read(client.path())?)?;

@@ -37,7 +37,7 @@ impl Walker {
         {
             self.effects().uses.insert(name.to_owned());
             self.take(name);
-            let is_old = !self.branches.is_empty() && OF_PYTHON_2.contains(&name);
+            let is_old = self.branches.len() > 1 && OF_PYTHON_2.contains(&name);
             if self.tolerant == 0 && !is_old && (self.functions > 0 || !self.step.defines.contains(name)) {
                 self.effects().needs.insert(name.to_owned());
             }
