@@ -112,7 +112,7 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// What a tool with this effect needs, unless it says otherwise.
+    /// The default permission of a tool with this effect.
     pub const fn permission(self) -> Permission {
         match self {
             Self::Reads | Self::Watches => Permission::Read,

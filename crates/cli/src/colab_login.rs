@@ -131,7 +131,7 @@ async fn finish(accepted: Accepted, http: &Http) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-/// Where gcloud stores a login for other programs.
+/// The file in which gcloud stores a login for other programs.
 fn adc_file() -> Option<PathBuf> {
     let process_env = process_env();
     let path = |name: &str| process_env.get(name).map(PathBuf::from);

@@ -1,4 +1,4 @@
-//! What may be secret in an entry, which is neither shown nor written.
+//! Possible secrets in an entry, which are neither shown nor written.
 
 use serde_json::Value;
 

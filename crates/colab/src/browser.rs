@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use crate::redirect::RedirectPage;
 use crate::sandbox::Sandbox;
 
-/// How long a command that opens a browser is watched: one without a browser fails sooner.
+/// Time to watch a command that opens a browser: without a browser it fails sooner.
 const FAILURE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How to open a URL.

@@ -11,7 +11,7 @@ use crate::{LoginError, Next};
 /// Where people see the rules and the balance.
 const RULES: &str = "https://research.google.com/colaboratory/faq.html#limitations-and-restrictions";
 pub(crate) const SIGN_UP: &str = "https://colab.research.google.com/signup";
-/// What helps if Google does not let a project use the API.
+/// Next steps if Google does not let a project use the API.
 const ENABLE: &str = "The person has to run `gcloud services enable colaboratory.googleapis.com` for the project of the OAuth \
     client, and to wait some minutes. If that does not help, Google has to open the API for the project: see \
     https://developers.google.com/colab/api";

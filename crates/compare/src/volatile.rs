@@ -8,7 +8,7 @@ use crate::dates;
 use crate::ids::pattern;
 use crate::rerun::Rerun;
 
-/// What may differ, each with its kind. The order decides which one a text is taken for.
+/// Volatile texts, each with its kind. The first pattern that matches decides.
 static VOLATILE: LazyLock<Regex> = LazyLock::new(|| pattern(include_str!("volatile/pattern.txt")));
 
 /// Lines that are printed or not, as fast as the machine is: the remarks of `%timeit` and `%time`.

@@ -19,7 +19,7 @@ pub struct KernelChoice {
     pub program: PathBuf,
     /// The Python environment to activate, if any.
     pub environment: Option<Environment>,
-    /// Why another one, which the notebook or its folder seems to want, is not used.
+    /// The reason for not using the kernel that the notebook or its folder seems to want.
     #[serde(skip)]
     pub notices: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! Which variables kernels inherit: none that configure this program, or belong to the client that started it, or to its model.
+//! Variables that kernels inherit: none that configure this program, or belong to the client that started it, or to its model.
 //!
 //! A kernel runs what a model wrote. With these variables it could use the client's session and spend from the key of
 //! its model; and a program that it starts would take itself for a part of the client. A client that is an `AppImage`, a snap or a

@@ -26,7 +26,7 @@ pub(crate) const MANAGED: &str = "cellbridge-python";
 pub(super) const ON_PATH: [&str; 2] =
     if cfg!(windows) { ["python", "python3"] } else { ["python3", "python"] };
 
-/// Why a kernel is chosen. Only a run may start what lies in the served folder.
+/// The purpose of choosing a kernel. Only a run may start programs in the served folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// To show which kernel it would be: no environment is made.

@@ -14,7 +14,7 @@ use crate::{Environment, KernelChoice, ProcessEnv};
 use files::lies_in;
 
 impl KernelChoice {
-    /// What `script` prints if it gets `input` for the folders with this kernel's packages; empty ones are those of the Python that
+    /// The output of `script` for `input` about the folders with this kernel's packages; empty ones are those of the Python that
     /// runs. That is the kernel's own, unless it lies in `root`. `None` if there is no Python, or it takes longer than `limit`.
     pub async fn ask_outside(
         &self,

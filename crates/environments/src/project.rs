@@ -33,7 +33,7 @@ fn is_of_same_owner(folder: &Path, root: &Path) -> bool {
     folder.uid() == root.uid() && folder.mode() & WRITABLE_BY_ALL == 0
 }
 
-/// Nobody's files can be told apart by their mode.
+/// File modes tell nothing about owners on this system.
 #[cfg(not(unix))]
 fn is_of_same_owner(_: &Path, _: &Path) -> bool {
     false

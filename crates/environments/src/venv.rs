@@ -64,7 +64,7 @@ impl Environment {
         self.all_packages(process_env).contain("ipykernel")
     }
 
-    /// Where its Python looks for packages: in it, in the Python that it was made from, and in the user's own folder.
+    /// Folders in which its Python looks for packages: in it, in the Python that it was made from, and in the user's own folder.
     pub(crate) fn all_packages(&self, process_env: &ProcessEnv) -> Packages {
         let settings = self.settings();
         let version = settings.version.or_else(|| Packages::version_below(&self.prefix));
@@ -89,7 +89,7 @@ impl Environment {
     }
 }
 
-/// Why nothing can run in what has the name of an environment.
+/// The reason why an environment's folder cannot run code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Defect {
     #[error("it is a file")]

@@ -123,13 +123,13 @@ fn why_silent(is_busy: bool) -> &'static str {
 pub const WITHOUT_KERNEL: &str = "import json, sys; it = json.load(sys.stdin.buffer); space = {}; exec(it['program'], space); \
                                   sys.stdout.buffer.write(bytes.fromhex(space['answered']({}, it['question'])))";
 
-/// What [`WITHOUT_KERNEL`] reads.
+/// Input of [`WITHOUT_KERNEL`].
 pub fn question_without_kernel(question: &Value, limit: Duration) -> Vec<u8> {
     let question = json!({ "question": question, "seconds": limit.as_secs_f64() }).to_string();
     json!({ "program": handler::PROGRAM, "question": question }).to_string().into_bytes()
 }
 
-/// What [`WITHOUT_KERNEL`] prints.
+/// Output of [`WITHOUT_KERNEL`].
 pub fn answer_without_kernel(printed: Vec<u8>) -> Option<Json> {
     answer(&Json::parse(printed.into()).ok()?).ok()
 }

@@ -27,9 +27,9 @@ use calls::call_order::CallOrder;
 use calls::next_step::message;
 use calls::permissions::{Access, Group, Permission, Policy};
 
-/// How many calls and subscriptions a session may have open at once: many more than agents need, and few enough for any machine.
+/// Maximum number of open calls and subscriptions of a session: many more than agents need, and few enough for any machine.
 pub(crate) const MAX_OPEN: usize = 1000;
-/// How many of them may be open at once by `subscriptions/listen` in all sessions.
+/// Maximum number of resources that all sessions listen to at once by `subscriptions/listen`.
 pub(crate) const MAX_LISTENING: usize = 10 * MAX_OPEN;
 
 /// One agent's session (in the 2026-07-28 era over HTTP: one request).

@@ -87,7 +87,7 @@ fn count(state: Option<&CellState>) -> Option<u64> {
     state?.outputs.as_ref()?.execution_count
 }
 
-/// What an operation changes, as a unified diff for each cell. The headings are labels in the base form: it may be done or not.
+/// The changes of an operation, as a unified diff for each cell. The headings are labels in the base form: it may be done or not.
 /// Outputs are counted, not shown.
 pub fn diff_of(operation: &Operation, content: &dyn Fn(&BlobId) -> Option<Bytes>) -> String {
     let mut text = String::new();

@@ -65,7 +65,7 @@ pub struct Installation {
     pub installer: Installer,
     pub packages: Vec<Requirement>,
     builds: bool,
-    /// What was installed before.
+    /// Packages installed before.
     before: Versions,
 }
 

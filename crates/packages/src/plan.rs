@@ -48,7 +48,7 @@ pub struct Plan {
     pub(crate) pins: Vec<String>,
 }
 
-/// What an installation would build, which runs code of the packages. A plan builds nothing.
+/// Packages that an installation would build, which runs their code. A plan builds nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Building {
     /// Nothing: everything is there as a wheel.

@@ -42,7 +42,7 @@ pub(crate) enum Action {
         #[serde(default)]
         shown: String,
     },
-    /// What an operation changed, at all or in a cell.
+    /// Changes of an operation, in all cells or in one.
     Difference {
         notebook: String,
         operation: OperationId,
@@ -200,7 +200,7 @@ pub(crate) fn check_prompt(run: &RunId, state: Option<&RunState>, shown: &str) -
     }
 }
 
-/// Where a part of a notebook's text is on the page: the part of its cell, and the element there.
+/// Position on the page of a part of a notebook's text: the part of its cell, and the element there.
 async fn find(session: &Session, notebook: &str, part: &str) -> Result<Value, Error> {
     let notebook = session.notebook(Some(notebook)).await?.document().snapshot().await?;
     let Some((index, id)) = html::find(&notebook, part) else {

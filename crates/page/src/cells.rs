@@ -45,7 +45,7 @@ pub(crate) struct Viewed<'a> {
     pub(crate) is_brief: bool,
 }
 
-/// Which outputs may run their scripts, by their digests: a file can be replaced at any time.
+/// Outputs that may run their scripts, by their digests: a file can be replaced at any time.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Trust {
     /// Those that runs of this machine have written.
@@ -54,7 +54,7 @@ pub(crate) struct Trust {
     pub(crate) accepted: HashSet<String>,
 }
 
-/// Why scripts of a cell's outputs run, or do not.
+/// The reason why scripts of a cell's outputs run, or do not.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Origin {
     /// They have none, or a run of this machine has made them.

@@ -198,7 +198,7 @@ impl Hub {
         self.seen.send_modify(|_| {});
     }
 
-    /// How far a verification is.
+    /// Progress of a verification.
     pub(crate) fn report_verification(&self, path: &NotebookPath, line: String) {
         if let Some(Verification::Running { progress, .. }) = self.verifications.lock().get_mut(path) {
             *progress = line;

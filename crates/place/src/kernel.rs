@@ -55,7 +55,7 @@ pub trait Kernel: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// What a person should know about the choice of the kernel.
+    /// Notices for the person about the choice of the kernel.
     fn introduction(&self) -> Vec<String> {
         let KernelDescription { name, environment, .. } = self.description();
         let first = if environment.is_empty() { name } else { format!("{name}, {environment}") };

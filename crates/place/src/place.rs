@@ -147,7 +147,7 @@ pub trait Frontend: Send + Sync + 'static {
     fn open(&self, path: &NotebookPath) -> Future<'_, Showing>;
 }
 
-/// How a notebook was shown to the person.
+/// Result of showing a notebook to the person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Showing {
     /// The frontend has confirmed it.

@@ -19,7 +19,7 @@ const MAX_PREFIX: usize = 256;
 /// The words in brackets with which Cellbridge's lines start, in lower case.
 const LABELS: &str = include_str!("marks/labels.txt");
 
-/// How Cellbridge's lines without brackets start, in lower case, beside those in `openings.txt`.
+/// Starts of Cellbridge's lines without brackets, in lower case, beside those in `openings.txt`.
 const WORDS: &str = include_str!("marks/words.txt");
 
 /// Cellbridge's tools whose names no other code has: a line with such a call reads like its advice. A test derives them from the list of

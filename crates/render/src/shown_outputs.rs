@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 /// Beyond so many outputs, all are forgotten.
 const MAX_OUTPUTS: usize = 4096;
 
-/// What one agent was shown: the digest of each output, and where it stood.
+/// Outputs shown to one agent: the digest of each output, and its place.
 #[derive(Debug, Default)]
 pub struct ShownOutputs(Mutex<HashMap<u64, Vec<String>>>);
 

@@ -1,4 +1,4 @@
-//! What the notebook and the kernel's memory say about an error: which cell defines a name that was not found, and which column, label or
+//! Hints about an error from the notebook and the kernel's memory: which cell defines a name that was not found, and which column, label or
 //! file is like one that was not found.
 
 mod missing;

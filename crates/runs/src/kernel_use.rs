@@ -1,10 +1,10 @@
-//! What sessions of this server do to a notebook's kernel, for the others that run code there next.
+//! Uses of a notebook's kernel by sessions of this server, for the others that run code there next.
 
 use std::collections::HashMap;
 
 use place::SessionId;
 
-/// How many runs of others are named.
+/// Maximum number of other agents' runs that are named.
 const MAX_NAMED: usize = 20;
 
 /// The sessions that have run code in a kernel, with what others have done since.

@@ -29,7 +29,7 @@ pub struct OpenNotebook {
     choosing: tokio::sync::Mutex<()>,
     /// Events from the time without a connection to its kernel that have not been reported to an agent.
     notices: Mutex<Vec<String>>,
-    /// What its sessions have done to the kernel that they share.
+    /// Uses of the kernel by the sessions that share it.
     kernel_use: Mutex<KernelUse>,
     /// Changes when an agent has changed the notebook.
     changed: watch::Sender<ByAgents>,

@@ -28,7 +28,7 @@ pub struct Run {
     cell: Option<RunCell>,
     source: String,
     requested_at: Instant,
-    /// Who requested it.
+    /// The agent that requested it.
     actor: Actor,
     progress: Mutex<RunProgress>,
     version: watch::Sender<u64>,
@@ -189,7 +189,7 @@ impl Run {
         last.unwrap_or_default()
     }
 
-    /// How long a queued run has waited for what it waits for now.
+    /// Time since a queued run started its current wait.
     pub fn waited(&self) -> Duration {
         self.progress.lock().stage.as_ref().map(|(_, since)| since.elapsed()).unwrap_or_default()
     }

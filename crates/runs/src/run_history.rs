@@ -69,7 +69,7 @@ struct End {
     has_replied: bool,
     /// The kernel has ended with it.
     is_of_kernel: bool,
-    /// What is kept of it, without its instance.
+    /// The recorded part, without its instance.
     kept: KernelRun,
 }
 

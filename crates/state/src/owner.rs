@@ -1,4 +1,4 @@
-//! Which files and folders only this user can use.
+//! Files and folders that only this user can use.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;

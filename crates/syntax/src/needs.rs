@@ -1,4 +1,4 @@
-//! What a cell needs of its surroundings: modules, attributes of modules, files.
+//! Needs of a cell from its surroundings: modules, attributes of modules, files.
 
 use std::collections::BTreeSet;
 
@@ -102,7 +102,7 @@ impl Needs {
 
 /// Functions that read a file, besides those whose names begin with `read_`.
 const READERS: &str = include_str!("needs/readers.txt");
-/// What the names of functions that write files begin with.
+/// Prefixes of names of functions that write files.
 const WRITERS: &str = include_str!("needs/writers.txt");
 
 /// Whether a text names a file in a folder: with an ending, no address, no pattern, and not from the root.

@@ -81,7 +81,7 @@ pub struct SyntaxError {
     pub cause: String,
 }
 
-/// Why a cell of `IPython` cannot run at all, if that is certain.
+/// The reason why a cell of `IPython` cannot run at all, if that is certain.
 pub fn syntax_error(source: &str) -> Option<SyntaxError> {
     let magics::Cell::Python { body, .. } = magics::split(source) else { return None };
     let first = body.lines().find(|line| !line.trim().is_empty())?;

@@ -279,7 +279,7 @@ fn question(
     Preview { question, shown: Shown::default() }
 }
 
-/// What was found in the environment after the installation.
+/// Packages found in the environment after the installation.
 fn done(installation: &Installation, changes: &[PackageChange]) -> String {
     let changes: Vec<String> = match changes {
         [] => vec!["nothing, although the installer reported no error".to_owned()],

@@ -12,7 +12,7 @@ use calls::arguments::given::refused;
 use calls::arguments::parameters::{BudgetArguments, NotebookArgument};
 use calls::prelude::*;
 
-/// How long the kernel may look.
+/// Time limit for the kernel's lookup.
 const LIMIT: Duration = Duration::from_secs(3);
 
 pub(crate) static TOOL: Tool = tool! {

@@ -16,7 +16,7 @@ use calls::preview::Asked;
 
 /// How long the interrupted run may take to end before we answer.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
-/// How many runs of others are named.
+/// Maximum number of other agents' runs that are named.
 const MAX_NAMED: usize = 5;
 
 pub(crate) static TOOL: Tool = tool! {

@@ -82,7 +82,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     Ok(format!("{warning}Showing {start}-{end} of {count} files\n\n{table}{more}{truncation}").into())
 }
 
-/// What was not seen, and the call that sees it.
+/// The part that was not seen, and the call that shows it.
 fn truncation(row: &FileEntry, max_depth: usize, pattern: &str) -> String {
     let FileKind::Truncated(limit) = row.kind else { return String::new() };
     let matched = if pattern.is_empty() { "listed" } else { "compared with the pattern" };

@@ -16,7 +16,7 @@ use calls::replies::whole_lines::whole_lines;
 
 /// More variables than any kernel lists.
 const ALL: usize = 100_000;
-/// How long the kernel may look.
+/// Time limit for the kernel's lookup.
 const LIMIT: Duration = Duration::from_secs(1);
 const KINDS: [&str; 5] = ["data", "function", "class", "module", "all"];
 const SORTS: [&str; 3] = ["name", "size", "latest"];

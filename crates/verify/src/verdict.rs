@@ -26,7 +26,7 @@ pub struct Verification {
     pub missing: Vec<MissingModule>,
     /// Such as `Python 3.12.4`; empty if the kernel does not say.
     pub runtime: String,
-    /// What a person should know about the choice of the kernel.
+    /// Notices for the person about the choice of the kernel.
     pub introduction: Vec<String>,
     pub elapsed: Duration,
 }

@@ -19,7 +19,7 @@ const COMPRESSED: [&str; 4] = [".bz2", ".gz", ".xz", ".zst"];
 const ENVIRONMENTS: [&str; 7] =
     ["venv", "env", "site-packages", "dist-packages", "node_modules", "conda-meta", "__pypackages__"];
 
-/// Why a later start may execute a file at this path, or what it contains; `None` for data and notebooks. `path` is the one that
+/// The reason why a later start may execute a file at this path, or its contents; `None` for data and notebooks. `path` is the one that
 /// links lead to.
 pub fn executed_later(path: &str) -> Option<&'static str> {
     let path = path.replace('\\', "/").to_lowercase();

@@ -1,4 +1,4 @@
-//! Cells that failed for one cause, which is told once: those that lack a name that a failed cell would have defined, and those with the
+//! Groups failed cells by cause: cells that lack a name which a failed cell would have defined, and cells with the
 //! error of another.
 
 use std::collections::BTreeMap;
@@ -49,7 +49,7 @@ impl Failure {
     }
 }
 
-/// What failed because of what, by the index of the first cell: those that follow from it, and those with its error.
+/// Failures by the index of their first cell: cells that follow from it, and cells with the same error.
 #[derive(Debug, Default)]
 pub struct Causes(BTreeMap<usize, [Vec<usize>; 2]>);
 
@@ -79,7 +79,7 @@ impl Causes {
         causes
     }
 
-    /// Whether the failure of this cell is told with that of another.
+    /// Whether the failure of this cell is reported with that of another cell.
     pub fn covers(&self, index: usize) -> bool {
         self.0.values().flatten().any(|cells| cells.contains(&index))
     }

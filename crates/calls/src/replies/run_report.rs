@@ -163,7 +163,7 @@ fn without_said_error<'o>(outputs: &'o [Output], state: &RunState) -> Cow<'o, [O
     others.iter().cloned().chain([error]).collect::<Vec<_>>().into()
 }
 
-/// Where the lines about a run stand.
+/// The place of the lines about a run.
 enum Scope<'p> {
     /// At the end of a reply about it alone, with what they say about its cell.
     Alone(&'p str),
@@ -218,7 +218,7 @@ pub fn place_of(run: &Run) -> String {
         .unwrap_or_default()
 }
 
-/// The way to stop a run that has not ended, unless the agent was told.
+/// The way to stop a run that has not ended, unless an earlier reply had it.
 fn stop(session: &Session, run: &Run) -> String {
     match run.kernel().map(|kernel| kernel.check_interruptible()) {
         Some(Err(error)) => format!(" {}", message(&error)),

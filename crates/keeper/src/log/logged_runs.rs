@@ -49,7 +49,7 @@ pub fn logged_runs(folder: &Path) -> Vec<LoggedRun> {
     runs.runs.into_iter().map(|progress| progress.run).collect()
 }
 
-/// What a run has shown so far.
+/// Outputs of a run so far.
 #[derive(Debug, Default)]
 pub struct Shown {
     /// When its server first announced it.

@@ -15,7 +15,7 @@ pub struct OutputArea {
     clears: bool,
     /// The `Output` widget that takes the text of outputs.
     captured_by: Option<String>,
-    /// What each such widget has taken.
+    /// Outputs that each such widget has taken.
     captured: Vec<(String, OutputArea)>,
     widget_state: Option<Json>,
 }
@@ -83,7 +83,7 @@ impl OutputArea {
         self.size_bytes + self.captured.iter().map(|(_, area)| area.size_bytes).sum::<usize>()
     }
 
-    /// What `Output` widgets have taken that these outputs do not show, each with its model.
+    /// Outputs taken by `Output` widgets of other cells, each with its model.
     pub fn captured(&self) -> impl Iterator<Item = (&str, &[Output])> {
         let elsewhere = self.captured.iter().filter(|(model, _)| !self.shows(model));
         elsewhere.map(|(model, area)| (model.as_str(), area.outputs())).filter(|(_, it)| !it.is_empty())

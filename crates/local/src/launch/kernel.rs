@@ -35,7 +35,7 @@ pub(crate) use keeper::not_used;
 #[cfg(unix)]
 pub(crate) use known_keeper::{KnownKeeper, kernel_state};
 
-/// How long a Python may look through the files of an environment.
+/// Time limit for a Python that looks through the files of an environment.
 const LOOK_LIMIT: Duration = Duration::from_secs(5);
 
 /// A kernel of this machine. Its process is started at the first use.

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 const GRACE: Duration = Duration::from_secs(3);
 /// How long an answer is kept for a disconnected agent.
 const ANSWER_TTL: Duration = Duration::from_secs(60);
-/// How many answers are kept for a disconnected agent. One more drops the oldest.
+/// Maximum number of answers kept for a disconnected agent. One more drops the oldest.
 const MAX_ANSWERS: usize = 100;
 /// How long agents shall wait before they resume a broken stream.
 pub(crate) const RETRY: Duration = Duration::from_secs(1);

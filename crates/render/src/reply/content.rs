@@ -45,7 +45,7 @@ pub(super) struct Content {
     /// The outputs that were not read: their number and the index of the first.
     skipped: (usize, usize),
     more: More,
-    /// What it is remembered by, such as `run r3`; empty if it is not.
+    /// Name of its first place, such as `run r3`; empty if it is not remembered.
     pub(super) place: String,
     /// Something that is not shown although the text is whole: an image, or a long URI. Its output and the character.
     missing: Option<(usize, usize)>,

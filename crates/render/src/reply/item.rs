@@ -129,7 +129,7 @@ impl Item {
                 item.headline = Some(marked(&traceback::headline(name, value)).into_owned());
                 let text = full_text(output);
                 item.text.push(&text);
-                // The same error has another number in each run, and its last line may be told elsewhere.
+                // The same error has another number in each run, and its last line may be shown elsewhere.
                 let headline = traceback::headline(name, value);
                 text.lines()
                     .filter(|line| **line != *headline)

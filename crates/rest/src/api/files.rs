@@ -53,7 +53,7 @@ pub struct Upload {
     temporary: String,
     /// What has not been sent yet: never empty after the first byte, since the last chunk is marked.
     buffer: BytesMut,
-    /// What was sent, until it is clear whether the server appends chunks.
+    /// Bytes sent, until it is clear whether the server appends chunks.
     unproven: BytesMut,
     appends: Appends,
     /// The number of chunks that were sent.
@@ -163,7 +163,7 @@ impl Upload {
         Ok(())
     }
 
-    /// How many bytes the server has stored, if it reports that.
+    /// Number of bytes that the server has stored, if it reports that.
     async fn stored(&self) -> Result<Option<u64>> {
         Ok(self.server.contents(&self.temporary, ContentsQuery::Attributes).await?.size)
     }

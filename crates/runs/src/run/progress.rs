@@ -98,7 +98,7 @@ pub(crate) struct Exit {
 }
 
 impl RunProgress {
-    /// What the cell shows, and then what `Output` widgets of other cells have taken.
+    /// Outputs that the cell shows, then outputs that `Output` widgets of other cells have taken.
     pub(super) fn shown(&self) -> Vec<Output> {
         let captured = self.area.captured().flat_map(|(_, outputs)| outputs);
         self.area.outputs().iter().chain(captured).cloned().collect()

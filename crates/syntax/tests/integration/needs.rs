@@ -1,4 +1,4 @@
-//! What cells need of their surroundings, and syntax errors.
+//! Needs of cells from their surroundings, and syntax errors.
 
 use syntax::{Needs, syntax_error};
 

@@ -1,4 +1,4 @@
-//! What is known to fail before a notebook runs: syntax, names, modules, attributes of modules and files.
+//! Problems known before a notebook runs: syntax, names, modules, attributes of modules and files.
 //!
 //! A false alarm costs more than a problem that is missed: where a cell may provide something, nothing is said about it.
 
@@ -16,7 +16,7 @@ use workspace::CellStates;
 use calls::prelude::*;
 use calls::replies::cell_text::{ranges, shortened, undefined};
 
-/// How long the kernel may look.
+/// Time limit for the kernel's lookup.
 const LIMIT: Duration = Duration::from_secs(3);
 const MAX_CAUSE: usize = 200;
 const UNCHECKED: &str =
@@ -26,10 +26,10 @@ const MOVES_MODULES: [&str; 8] =
     ["sys.path", "chdir", "%cd", "addsitedir", "PYTHONPATH", "sys.modules", "__init__.py", "clone"];
 const MAKES_FILES: [&str; 9] =
     ["chdir", "%cd", "urlretrieve", "urlopen", "requests.", "extract", "download", "subprocess", "system("];
-/// How many attributes of one name are followed.
+/// Maximum number of attributes of one name that are followed.
 const MAX_DEPTH: usize = 5;
 
-/// What is not there, as `memory/handler/surroundings.py` of the crate `kernel` answers.
+/// Missing modules, attributes and files, as `memory/handler/surroundings.py` of the crate `kernel` answers.
 #[derive(Default, Deserialize)]
 struct Lacking {
     /// Each with the first of it and the modules above it that is not there.
@@ -96,7 +96,7 @@ fn may_fail(notebook: &Notebook, index: usize) -> bool {
     tags.may_fail || tags.is_skipped
 }
 
-/// What a notebook wants from outside, each with its cells.
+/// Needs of a notebook from outside, each with its cells.
 #[derive(Default)]
 struct Wanted {
     modules: Cells,
@@ -232,7 +232,7 @@ mod tests {
 
     use super::*;
 
-    /// What these cells want from outside, each with its cells: modules, attributes and files.
+    /// Needs of these cells from outside, each with its cells: modules, attributes and files.
     fn wanted(sources: &[&str]) -> [String; 3] {
         let mut notebook = Notebook::new();
         for (index, source) in sources.iter().enumerate() {

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
 /// Time limit for all attempts.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(120);
-/// How long a lost connection stays unreported.
+/// Time before a lost connection is reported.
 const REPORT_AFTER: Duration = Duration::from_secs(10);
 /// A socket that was open for so long worked, though the kernel had nothing to send.
 const STABLE: Duration = Duration::from_secs(30);
@@ -29,7 +29,7 @@ pub(super) struct Reconnection {
     /// Start of the time without a working connection.
     lost: Option<Instant>,
     pause: Duration,
-    /// Why the last socket closed, or did not open.
+    /// The reason why the last socket closed, or did not open.
     pub(super) cause: String,
     /// When to report it.
     pub(super) report_at: Option<Instant>,

@@ -271,7 +271,7 @@ impl Session {
         format!("{what}{who} (run {})", details.run)
     }
 
-    /// Why a run that is queued has not started, in a sentence.
+    /// The reason why a queued run has not started, in a sentence.
     pub async fn reason_to_wait(&self, run: &Run) -> Option<String> {
         let kernel = run.kernel().filter(|_| run.state() == RunState::Queued)?;
         let pending = self.workspace.runner().pending(&*kernel).await;

@@ -100,7 +100,7 @@ impl Session {
         self.recorder()?.ask(&identity(opened), operations::OperationLog::size).await
     }
 
-    /// What an operation changed, as a diff for each cell, or for this one alone.
+    /// Changes of an operation, as a diff for each cell, or for this cell alone.
     pub async fn operation_diff(
         &self,
         opened: &OpenNotebook,

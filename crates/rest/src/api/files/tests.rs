@@ -10,7 +10,7 @@ use crate::testing::{Fake, Seen, reply};
 
 type Files = Arc<Mutex<HashMap<String, Vec<u8>>>>;
 
-/// What a server does with chunks.
+/// Handling of chunks by a server.
 #[derive(Clone, Copy, PartialEq)]
 enum Chunks {
     Appended,

@@ -87,7 +87,7 @@ fn data(root: &Root, details: &RunDetails) -> serde_json::Value {
     serde_json::to_value(&data).unwrap_or_default()
 }
 
-/// What a keeper's log holds about a run.
+/// A run in a keeper's log.
 pub(crate) fn details_of(root: &Root, run: RunId, data: AnnouncedData) -> RunDetails {
     let notebook = data.notebook.and_then(|path| root.relative(&path)).map(NotebookPath::new);
     let AnnouncedData { cell, source, shown_before, agent, .. } = data;
