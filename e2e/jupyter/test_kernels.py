@@ -155,8 +155,9 @@ async def test_a_kernel_deleted_without_a_status_message_is_reported(
     mcp_server: NotebookServer, jupyter: JupyterServer, path: str
 ) -> None:
     async with jupyter_notebook(mcp_server, path) as client:
-        await client.do("execute_code", code="1")
-        run = await client.start("import os, signal; os.kill(os.getpid(), signal.SIGSTOP)")
+        process = await _process(client)
+        _, run = await client.begin_at_gate()
+        os.kill(process, signal.SIGSTOP)
         kernel = jupyter.session_of(path)["kernel"]["id"]
         deleted = await asyncio.to_thread(jupyter.ask, "DELETE", f"api/kernels/{kernel}")
         assert deleted.status_code == 204
