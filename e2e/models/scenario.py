@@ -7,6 +7,8 @@ from typing import Any
 
 NOTEBOOK = "notes.ipynb"
 _PLOT = "import matplotlib.pyplot as plt\nplt.plot([3, 1, 4, 1, 5])\nplt.show()\n"
+# Another picture: one that was sent before is only named.
+_FAILED_PLOT = "plt.plot([2, 7, 1, 8, 2])\nplt.show()\nraise ValueError('after the plot')"
 
 
 @dataclass
@@ -24,7 +26,7 @@ STEPS = [
     Step(
         "failed run with plot",
         "execute_code",
-        {"code": _PLOT + "raise ValueError('after the plot')", "timeout": 100},
+        {"code": _FAILED_PLOT, "timeout": 100},
         ["FAILED", "after the plot"],
         images=1,
     ),
