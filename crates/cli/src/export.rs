@@ -25,7 +25,7 @@ pub(crate) async fn run(options: &Export) -> anyhow::Result<()> {
     let target = target(&options.output, &source)?;
     let notebook = read(&source, options).await?;
     let libraries = match &source {
-        Named::File(file) if options.interactive => machine::libraries(file, &notebook, process_env()),
+        Named::File(file) if options.interactive => page::libraries(file, &notebook, process_env()),
         // The files of a server are not here.
         _ => Libraries::default(),
     };

@@ -73,7 +73,7 @@ pub(crate) async fn serve(options: Start) -> anyhow::Result<()> {
         asks_for_changes: !options.replies.no_changes,
         ..workspace::Settings::default()
     };
-    let machine = machine::of_server(place.clone(), run_logs);
+    let machine = page::of_server(place.clone(), run_logs);
     let workspace = Workspace::with_places(place, Vec::new(), settings, Some(connector));
     if let Some(folder) = history_folder(&process_env).filter(|_| !options.replies.recording.no_history) {
         workspace.record_history(folder);
@@ -82,7 +82,7 @@ pub(crate) async fn serve(options: Start) -> anyhow::Result<()> {
     let policy = serving.allowed.policy();
     let charts = page::Charts::new(machine.clone());
     let hub = view::hub_behind(endpoint.as_ref(), &workspace, machine, &policy);
-    let pages = process_env.own_state_dir().map(|state| questions::folder_of_pages(&state));
+    let pages = process_env.own_state_dir().map(|state| page::folder_of_pages(&state));
     let mut server = Server::with_workspace(workspace.clone(), None)
         .offering(policy)
         .with_task_wait(serving.tasks.task_after)

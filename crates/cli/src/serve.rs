@@ -99,8 +99,8 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
         connector.shown_by(frontend);
     }
     let (first, others, machine): (Arc<dyn Place>, Vec<Arc<dyn Place>>, _) = match server {
-        Some(server) => (server.clone(), vec![folder], machine::of_server(server, run_logs)),
-        None => (folder, Vec::new(), machine::of_folder(&page_root, &state_env)),
+        Some(server) => (server.clone(), vec![folder], page::of_server(server, run_logs)),
+        None => (folder, Vec::new(), page::of_folder(&page_root, &state_env)),
     };
     #[cfg(unix)]
     let seen_tab = tab.clone();
@@ -125,7 +125,7 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
         .with_task_wait(serving.tasks.task_after)
         .listing_all_tools()
         .with_charts(charts)
-        .asking_on_pages(state_env.own_state_dir().map(|state| questions::folder_of_pages(&state)));
+        .asking_on_pages(state_env.own_state_dir().map(|state| page::folder_of_pages(&state)));
     if let Some(hub) = hub {
         server = server.with_page(hub);
     }

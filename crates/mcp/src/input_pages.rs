@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use page::{Answer, Question, WantedInput};
 use place::RunState;
-use questions::{Answer, Question, WantedInput};
 use runs::{LineAsker, Run};
 use tokio::time::sleep;
 
@@ -32,11 +32,11 @@ pub(crate) fn asker(folder: PathBuf) -> LineAsker {
 async fn line_from_pages(folder: &Path, run: &Run) -> String {
     loop {
         if let RunState::WaitingForInput { prompt: text, is_password } = run.state()
-            && questions::has_pages(folder)
+            && page::has_pages(folder)
         {
             let input = Some(WantedInput { run: run.id().to_string(), is_password });
             let question = Question { client: String::new(), text, asked_at: SystemTime::now(), input };
-            if let Some(Answer::Line(line)) = questions::ask_on_pages(folder, &question, || {}).await {
+            if let Some(Answer::Line(line)) = page::ask_on_pages(folder, &question, || {}).await {
                 return line;
             }
         }

@@ -5,8 +5,8 @@ use std::time::SystemTime;
 
 use calls::question::{Person, PersonReply, Question};
 use futures_util::future::{BoxFuture, Either, select};
+use page::Answer;
 use place::{Progress, Report};
-use questions::Answer;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
@@ -32,14 +32,14 @@ impl Asking {
 
     /// For consent. `None` if nobody can be asked.
     pub(crate) fn for_consent(&self) -> Option<&dyn Person> {
-        let has_page = || self.pages.as_deref().is_some_and(questions::has_pages);
+        let has_page = || self.pages.as_deref().is_some_and(page::has_pages);
         (self.elicitation.is_some() || has_page()).then_some(self as &dyn Person)
     }
 
     /// `None` if no page has answered.
     async fn on_page(&self, question: &Question) -> Option<PersonReply> {
         let folder = self.pages.as_deref()?;
-        let question = questions::Question {
+        let question = page::Question {
             client: self.client.clone(),
             text: question.text().to_owned(),
             asked_at: SystemTime::now(),
@@ -55,7 +55,7 @@ impl Asking {
                 message: Some(message),
             }));
         };
-        match timeout(PERSON_TIMEOUT, questions::ask_on_pages(folder, &question, on_shown)).await {
+        match timeout(PERSON_TIMEOUT, page::ask_on_pages(folder, &question, on_shown)).await {
             Ok(answer) => answer.map(|answer| match answer {
                 Answer::Accepted => PersonReply::Accepted { line: None },
                 Answer::Declined | Answer::Line(_) => PersonReply::Declined,

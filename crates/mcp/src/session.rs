@@ -111,7 +111,7 @@ impl Session {
 
     /// The tools that the session has now. `can_ask`: the agent can ask its person.
     pub(crate) fn tools(&self, can_ask: bool) -> Vec<place::Tool> {
-        let has_page = || self.pages.as_deref().is_some_and(questions::has_pages);
+        let has_page = || self.pages.as_deref().is_some_and(page::has_pages);
         let can_consent = can_ask || self.policy.installs_unasked || has_page();
         let own = self.notebooks.iter().flat_map(|notebooks| {
             let own = calls::tool::Capabilities::of(notebooks, can_consent);

@@ -6,7 +6,6 @@ use std::time::{Duration, SystemTime};
 use html::{Fragment, Library};
 use notebook::{CellId, one_line};
 use place::{Error, ErrorKind, NextStep, NotebookPath, RunId, RunState, progress};
-use questions::{Answer, OpenQuestions};
 use runs::OpenNotebook;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -17,6 +16,7 @@ use crate::cells::{Near, part_id};
 use crate::charts::Charts;
 use crate::hub::{Hub, Rights, Verification};
 use crate::now::{prompt_digest, question_digest};
+use crate::questions::{Answer, OpenQuestions};
 
 /// How long a cell may take that is verified, as with the tool.
 const CELL_TIMEOUT: Duration = Duration::from_secs(600);
@@ -235,12 +235,13 @@ async fn verify(hub: &Arc<Hub>, notebook: &str) -> Result<Value, Error> {
         let cause = "The notebook is being verified.";
         return Err(Error::new(ErrorKind::InvalidArgument, cause, "Wait for the verdict, or interrupt it."));
     }
+    let notebook = opened.document().snapshot().await?;
     let options = VerifyOptions {
         cells: None,
         cell_timeout: CELL_TIMEOUT,
         apply: false,
         in_copy: false,
-        notebook: None,
+        notebook: Some(notebook.clone()),
     };
     let (sender, said) = tokio::sync::oneshot::channel();
     let hub = hub.clone();
@@ -255,10 +256,10 @@ async fn verify(hub: &Arc<Hub>, notebook: &str) -> Result<Value, Error> {
         let verifying = session.acting(COMMAND, verifying);
         let ended = progress::follow(verifying, |line| hub.report_verification(&path, line)).await;
         let (sentence, verdict) = match ended {
-            Ok(verification) => (verification.sentence(), verification.text()),
-            Err(error) => (error.cause.clone(), error.to_string()),
+            Ok(verification) => (verification.sentence(), Ok((notebook, verification.text()))),
+            Err(error) => (error.cause.clone(), Err(error.to_string())),
         };
-        hub.set_verification(&path, Verification::Ended(SystemTime::now(), verdict));
+        hub.set_verification(&path, Verification::Ended { at: SystemTime::now(), verdict });
         let _ = sender.send(sentence);
     });
     Ok(json!({ "said": said.await.unwrap_or_default() }))

@@ -16,8 +16,8 @@ use crate::actions::{Action, check_prompt, difference, preview, record, sources,
 use crate::cells::{Trust, Viewed, chosen, have_scripts, run_part};
 use crate::charts::Charts;
 use crate::hub::Rights;
-use crate::machine::{SeenRun, already_ended};
-use crate::own_runs::seen_run;
+use crate::kernels::seen_run;
+use crate::kernels::{SeenRun, already_ended};
 use crate::parts::{Known, Part, Section, digest, updates};
 use crate::stream::states;
 use crate::timeline;
@@ -265,10 +265,9 @@ impl View<'_> {
     }
 
     fn seen(&self, run: &Run) -> SeenRun {
-        let version = *run.changes().borrow();
-        let seen = seen_run(run, version, None);
-        let may = self.rights.runs;
+        let (seen, may) = (seen_run(run), self.rights.runs);
         SeenRun {
+            outputs: Some(run.cell_outputs()),
             // Until they are stored.
             is_recent: !run.is_closed(),
             takes_input: may,

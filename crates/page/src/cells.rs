@@ -9,7 +9,7 @@ use notebook::{Cell, CellId, Edit, MimeBundle, Notebook, Output, one_line, visib
 use twox_hash::XxHash3_64;
 use workspace::{BlobId, OperationId, StaleJudgement, outputs_digest, widget_text};
 
-use crate::machine::SeenRun;
+use crate::kernels::SeenRun;
 use crate::now::controls;
 use crate::parts::{Part, Section, digest};
 use crate::words::{ago, elapsed, run_state};

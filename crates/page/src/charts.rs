@@ -8,7 +8,7 @@ use notebook::Notebook;
 use parking_lot::Mutex;
 use place::NotebookPath;
 
-use crate::machine::Machine;
+use crate::kernels::Machine;
 
 /// The libraries that were found, by notebook.
 pub struct Charts {

@@ -5,16 +5,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
+use notebook::Notebook;
 use parking_lot::Mutex;
 use place::{FoundNotebooks, NotebookPath, RunId, RunState};
-use questions::{OpenQuestion, Question};
 use tokio::sync::watch;
 use workspace::{Activity, PERSON, Session, Workspace};
 
 use crate::cells::Near;
 use crate::charts::Charts;
-use crate::machine::{Machine, SeenKernel};
+use crate::kernels::{Machine, SeenKernel};
 use crate::pages::{OpenPage, Pages};
+use crate::questions::{OpenQuestion, OpenQuestions, Question};
 use crate::tabs::ServerTabs;
 
 /// How often kernels are looked at while one of them runs something, and otherwise.
@@ -64,8 +65,11 @@ pub(crate) enum Verification {
         since: SystemTime,
         progress: String,
     },
-    /// When it ended, and how in words.
-    Ended(SystemTime, String),
+    Ended {
+        at: SystemTime,
+        /// The notebook that was verified, and the verdict in words.
+        verdict: Result<(Notebook, String), String>,
+    },
 }
 
 /// The place at one moment.
@@ -132,7 +136,7 @@ impl Hub {
     }
 
     /// What waits for the person's answer.
-    pub(crate) fn questions(&self) -> &questions::OpenQuestions {
+    pub(crate) fn questions(&self) -> &OpenQuestions {
         self.all_pages.questions()
     }
 

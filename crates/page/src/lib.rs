@@ -2,24 +2,28 @@
 //!
 //! The server drives it. A browser opens a stream and tells which parts it has; `parts` finds what it lacks, and only that is rendered
 //! and sent. `now`, `cells` and `timeline` make HTML of plain data, with the builder of the crate `html`: no text becomes markup.
-//! `hub` looks at the place while a page is open, `stream` is one page, `actions` is what a person does there, and `routes` puts it
-//! behind a listener, which checks Host, Origin and token. `tabs` shows Colab tabs, which only the servers they are connected to reach.
-//! `app` shows one call in a host of MCP Apps, with the parts of the page.
+//! `hub` looks at the place and its `kernels` while a page is open, `stream` is one page, `actions` is what a person does there, and
+//! `routes` puts it behind a listener, which checks Host, Origin and token. `app` shows one call in a host of MCP Apps, with the parts of
+//! the page.
+//!
+//! Processes of one person reach each other by `private_socket`: the page's takes the `questions` of servers, and those with Colab
+//! `tabs`, which only they reach, have a page for these that it passes on.
 
 mod actions;
 mod app;
 mod cells;
 mod charts;
 mod hub;
-mod machine;
+mod kernels;
+mod libraries;
 mod notices;
 mod now;
-mod observed;
-mod own_runs;
 mod pages;
 mod parts;
+#[cfg(unix)]
+pub mod private_socket;
+mod questions;
 mod routes;
-mod server_kernels;
 mod stream;
 mod tabs;
 #[cfg(test)]
@@ -30,11 +34,17 @@ mod words;
 pub use app::{View, document};
 pub use charts::Charts;
 pub use hub::{Hub, Rights};
-pub use machine::{Machine, SeenKernel, SeenRun, SeenSource, already_ended};
-pub use own_runs::{OwnRuns, Runs};
+#[cfg(unix)]
+pub use kernels::keeper_state;
+pub use kernels::{Machine, Runs, SeenKernel, SeenRun, SeenSource, ServerKernels, of_folder, of_server};
+pub use libraries::libraries;
 pub use pages::{OpenPage, Pages};
+#[cfg(unix)]
+pub use questions::socket::routes as question_routes;
+pub use questions::{
+    Answer, OpenQuestion, OpenQuestions, Question, WantedInput, ask_on_pages, folder_of_pages, has_pages,
+};
 pub use routes::{Hubs, Login, PATH, data, files, is_open, only, routes};
-pub use server_kernels::{ServerKernels, answered_elsewhere};
 pub use tabs::OpenTab;
 #[cfg(unix)]
 pub use tabs::{TabHost, TabServer, folder_of_tabs, serve as serve_tabs};

@@ -4,10 +4,10 @@ use std::collections::{HashMap, HashSet};
 
 use notebook::one_line;
 use place::RunState;
-use questions::OpenQuestion;
 use serde::Serialize;
 
-use crate::machine::{SeenKernel, SeenRun};
+use crate::kernels::{SeenKernel, SeenRun};
+use crate::questions::OpenQuestion;
 use crate::words::run_state;
 
 /// Text for a notification of the browser.

@@ -3,11 +3,11 @@
 use html::Fragment;
 use notebook::{CellId, one_line, visible};
 use place::{FoundNotebooks, NotebookPath, RunId, RunState, SearchExtent};
-use questions::{OpenQuestion, Question};
 
 use crate::hub::SeenAgent;
-use crate::machine::{SeenKernel, SeenRun, SeenSource};
+use crate::kernels::{SeenKernel, SeenRun, SeenSource};
 use crate::parts::{Part, Section, digest};
+use crate::questions::{OpenQuestion, Question};
 use crate::tabs::{OpenTab, ServerTabs};
 use crate::words::{ago, elapsed, millis, run_state, size};
 use workspace::BlobId;

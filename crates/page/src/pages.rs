@@ -4,9 +4,13 @@ use std::sync::Arc;
 #[cfg(unix)]
 use std::time::Duration;
 
-use questions::OpenQuestions;
 use tokio::sync::watch;
 
+#[cfg(unix)]
+use crate::private_socket;
+use crate::questions::OpenQuestions;
+#[cfg(unix)]
+use crate::questions::socket;
 use crate::tabs::ServerTabs;
 #[cfg(unix)]
 use crate::tabs::TabServers;
@@ -80,7 +84,7 @@ impl Pages {
         let mut open = self.open();
         // The sender lives in `self`.
         while open.wait_for(|open| *open > 0).await.is_ok() {
-            let listener = match questions::listen(folder, temporary) {
+            let listener = match private_socket::listen(folder, temporary) {
                 Ok(listener) => listener,
                 Err(error) => {
                     tracing::warn!(folder = %folder.display(), %error, "the page shows no questions of servers");
@@ -88,7 +92,7 @@ impl Pages {
                 }
             };
             tokio::select! {
-                () = listener.serve(&self.questions) => {}
+                () = listener.serve(socket::routes(self.questions.clone())) => {}
                 () = until_closed(&mut open) => {}
             }
         }

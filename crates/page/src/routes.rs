@@ -11,8 +11,6 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use place::{Error, ErrorKind};
-#[cfg(unix)]
-use questions::Answer;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -21,6 +19,8 @@ use serde_json::{Value, json};
 use crate::actions::reply;
 use crate::actions::{Action, act};
 use crate::hub::Hub;
+#[cfg(unix)]
+use crate::questions::Answer;
 use crate::stream::{Connect, events};
 #[cfg(unix)]
 use crate::tabs::TabServer;

@@ -20,9 +20,9 @@ use workspace::{BlobId, PastOperation, Session, StaleJudgement};
 
 use crate::cells::{self, Digests, Mark, Near, Trust, Viewed};
 use crate::hub::{Hub, PageGuard, Seen};
-use crate::machine::SeenRun;
+use crate::kernels::ObservedKernel;
+use crate::kernels::SeenRun;
 use crate::notices::Notices;
-use crate::observed::ObservedKernel;
 use crate::parts::{Known, Section, updates};
 use crate::{now, timeline};
 
@@ -184,7 +184,8 @@ impl Page {
         }
         if let (Some(viewed), Some((_, near)), Some(opened)) = (&viewed, notebook, &self.notebook) {
             sections.push(cells::section(viewed, near, &mut self.digests));
-            sections.push(timeline::verified(self.guard.hub().verification(opened.notebook.path())));
+            let verification = self.guard.hub().verification(opened.notebook.path());
+            sections.push(timeline::verified(verification, viewed.notebook));
             sections.push(timeline::section(&opened.past));
         }
         let (updates, is_all) = updates(&mut self.known, &sections);

@@ -11,7 +11,6 @@ use html5ever::tendril::TendrilSink as _;
 use markup5ever_rcdom::{Handle, NodeData, RcDom};
 use notebook::{CellId, CellType, Json, MimeBundle, NewCell, Notebook, Output};
 use place::{FoundNotebooks, NotebookPath, RunId, RunState, SearchExtent};
-use questions::{Answer, OpenQuestion, OpenQuestions, Question};
 use workspace::{
     Activity, BlobId, CellState, Operation, OperationChange, OperationId, OperationKind, OutputsState,
     PastOperation, StaleJudgement, StaleState, UndoScope,
@@ -20,9 +19,10 @@ use workspace::{
 use crate::actions::{check_prompt, reply};
 use crate::cells::{Digests, Mark, Near, Trust, Viewed};
 use crate::hub::{SeenAgent, Verification};
-use crate::machine::{SeenKernel, SeenRun, SeenSource};
+use crate::kernels::{SeenKernel, SeenRun, SeenSource};
 use crate::notices::Notices;
 use crate::parts::{Known, Section, updates};
+use crate::questions::{Answer, OpenQuestion, OpenQuestions, Question};
 use crate::tabs::{OpenTab, ServerTabs};
 use crate::{cells, now, timeline};
 
@@ -124,6 +124,23 @@ fn now(text: &str) -> Vec<(String, String)> {
     rendered(&sections)
 }
 
+#[test]
+fn a_verdict_says_whether_it_is_of_the_notebook_as_it_is() {
+    let at = SystemTime::UNIX_EPOCH;
+    let (same, other) = (notebook("x"), notebook("y"));
+    let verdict = Ok((same.clone(), "2 of 2 cells identical".to_owned()));
+    for (verdict, seen, is_verified, is_older) in [
+        (verdict.clone(), &same, true, false),
+        (verdict, &other, true, true),
+        (Err("The verification was interrupted.".to_owned()), &same, false, false),
+    ] {
+        let ended = Verification::Ended { at, verdict };
+        let html = rendered(&[timeline::verified(Some(ended), seen)]).remove(0).1;
+        assert_eq!(html.contains("<p>Verified "), is_verified, "{html}");
+        assert_eq!(html.contains("before the last change"), is_older, "{html}");
+    }
+}
+
 fn past(id: u64, agent: &str) -> PastOperation {
     let operation = Operation {
         id: OperationId::new(id),
@@ -191,8 +208,10 @@ fn no_name_becomes_markup_now() {
 #[test]
 fn no_name_becomes_markup_in_the_history() {
     assert_same_shape(|text| {
+        let verdict = Ok((notebook("x"), text.to_owned()));
+        let ended = Verification::Ended { at: SystemTime::UNIX_EPOCH, verdict };
         rendered(&[
-            timeline::verified(Some(Verification::Ended(SystemTime::UNIX_EPOCH, text.to_owned()))),
+            timeline::verified(Some(ended), &notebook("y")),
             timeline::section(&[past(1, text), past(2, text), past(3, text)]),
         ])
     });

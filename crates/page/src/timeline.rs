@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use html::Fragment;
-use notebook::{CellId, one_line, visible};
+use notebook::{Cell, CellId, Notebook, one_line, visible};
 use workspace::{BlobId, Operation, OperationId, OperationKind, PERSON, PastOperation, summary};
 
 use crate::cells::Mark;
@@ -26,8 +26,8 @@ pub(crate) fn section(past: &[PastOperation]) -> Section<'static> {
     Section { name: "history", parts }
 }
 
-/// The section with the last verification.
-pub(crate) fn verified(verification: Option<Verification>) -> Section<'static> {
+/// The section with the last verification of the notebook.
+pub(crate) fn verified(verification: Option<Verification>, notebook: &Notebook) -> Section<'static> {
     let part = |verification| {
         let mut html = Fragment::default();
         html.raw("<div id=\"verdict\" class=\"v-verdict\"><p>");
@@ -39,17 +39,30 @@ pub(crate) fn verified(verification: Option<Verification>) -> Section<'static> {
                     .attribute("data-run", run.as_str());
                 html.raw(">Interrupt</button></p>");
             }
-            Verification::Ended(at, verdict) => {
-                html.raw("Verified ");
+            Verification::Ended { at, verdict } => {
+                html.raw(if verdict.is_ok() { "Verified " } else { "Not verified: the attempt ended " });
                 ago(millis(at), &mut html);
+                if verdict.as_ref().is_ok_and(|(verified, _)| !runs_as(notebook, verified)) {
+                    html.raw(", <em>before the last change of the notebook</em>");
+                }
                 html.raw("</p>");
-                write_verdict(&verdict, &mut html);
+                write_verdict(&verdict.map_or_else(|cause| cause, |(_, text)| text), &mut html);
             }
         }
         html.raw("</div>");
         Part::new("verdict".to_owned(), html)
     };
     Section { name: "verified", parts: verification.map(part).into_iter().collect() }
+}
+
+/// Whether the code cells of two notebooks have the same sources and outputs.
+fn runs_as(notebook: &Notebook, other: &Notebook) -> bool {
+    let [own, others] =
+        [notebook, other].map(|it| it.cells().iter().filter(|cell| cell.is_code()).collect::<Vec<_>>());
+    let is_alike = |own: &Cell, other: &Cell| {
+        own.is_same(other) || (own.has_source_of(other) && own.outputs() == other.outputs())
+    };
+    own.len() == others.len() && own.iter().zip(others).all(|(own, other)| is_alike(own, other))
 }
 
 /// A verdict, whose differences stand between fences.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use calls::permissions::{Group, Permission, Permissions};
 use jupyter::{InProcessServer, Jupyter, Settings, Source};
 use mcp::{Embedded, Metrics, Server};
-use page::{Hub, OwnRuns, Rights, Runs};
+use page::{Hub, Rights, Runs, ServerKernels};
 use render::Budget;
 use rest::{Credentials, Forwarded, Options, Proxies, Secret};
 use runs::RunSuffix;
@@ -73,7 +73,7 @@ impl User {
         if let Some(folder) = &config.history {
             workspace.record_history(folder.clone());
         }
-        let machine = Arc::new(OwnRuns::new(place, runs));
+        let machine = Arc::new(ServerKernels::of_own_runs(place, runs));
         let hub = Hub::new(workspace.clone(), machine, rights(config, may), Arc::default());
         let server = Server::with_workspace(workspace.clone(), None)
             .offering(config.policy())

@@ -28,6 +28,7 @@ pub struct Run {
     cell: Option<RunCell>,
     source: String,
     requested_at: Instant,
+    requested: SystemTime,
     /// The agent that requested it.
     actor: Actor,
     progress: Mutex<RunProgress>,
@@ -44,6 +45,7 @@ impl Run {
             cell,
             source,
             requested_at,
+            requested: SystemTime::now(),
             actor: actor::current(),
             progress: Mutex::new(progress),
             version: watch::Sender::new(0),
@@ -51,14 +53,14 @@ impl Run {
     }
 
     /// A run of an earlier server.
-    pub(crate) fn adopted(details: RunDetails, requested_at: SystemTime) -> Self {
+    pub(crate) fn adopted(details: RunDetails, requested: SystemTime) -> Self {
         let cell = details.notebook.zip(details.cell).map(|(path, id)| RunCell { path, id });
         let actor = Actor { agent: details.agent, ..Actor::default() };
-        let age = SystemTime::now().duration_since(requested_at).unwrap_or_default();
+        let age = SystemTime::now().duration_since(requested).unwrap_or_default();
         let now = Instant::now();
         let run = Self::new(details.run, cell, details.source);
         // The clock of this machine may have begun later.
-        Self { requested_at: now.checked_sub(age).unwrap_or(now), actor, ..run }
+        Self { requested_at: now.checked_sub(age).unwrap_or(now), requested, actor, ..run }
     }
 
     pub(crate) fn requested_at(&self) -> Instant {
@@ -72,8 +74,21 @@ impl Run {
 
     /// When it was requested.
     pub fn requested(&self) -> SystemTime {
-        let now = SystemTime::now();
-        now.checked_sub(self.requested_at.elapsed()).unwrap_or(now)
+        self.requested
+    }
+
+    /// When the kernel began with it, or it was requested.
+    pub fn since(&self) -> SystemTime {
+        self.progress.lock().began.unwrap_or(self.requested)
+    }
+
+    /// When it ended.
+    pub fn ended_at(&self) -> Option<Instant> {
+        self.progress.lock().ended_at
+    }
+
+    pub fn execution_count(&self) -> Option<u64> {
+        self.progress.lock().execution_count
     }
 
     /// What a later server should know about it.

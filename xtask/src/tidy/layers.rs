@@ -11,12 +11,12 @@ const LAYERS: [(u8, &[&str]); 11] = [
     (2, &["clients", "kernel", "names", "operations", "render", "rest", "terminal", "ydoc"]),
     (3, &["compare", "demo", "html", "place", "staleness", "transports"]),
     (4, &["colab", "files", "keeper", "packages", "recorder", "run_logs"]),
-    (5, &["environments", "jupyter", "questions", "runs"]),
+    (5, &["environments", "jupyter", "runs"]),
     (6, &["colab_machines", "local", "verify"]),
     (7, &["doctor", "workspace"]),
     (8, &["calls", "telemetry"]),
     (9, &["page", "tools"]),
-    (10, &["machine", "mcp"]),
+    (10, &["mcp"]),
     (11, &["cli", "python"]),
 ];
 

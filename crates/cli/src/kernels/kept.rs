@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use anyhow::bail;
 use environments::ProcessEnv;
 use keeper::{KeptKernel, kept_kernels, unused_folders};
-use machine::keeper_state;
+use page::keeper_state;
 use serde_json::{Value, json};
 
 use super::{check_is_not_foreign, logs, shown};

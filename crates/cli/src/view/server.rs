@@ -91,7 +91,7 @@ pub(super) async fn run(process_env: &ProcessEnv, shown: Option<(&Shown, Browser
 async fn take_questions(pages: &Pages, process_env: &ProcessEnv) {
     #[cfg(unix)]
     if let Some(state) = process_env.own_state_dir() {
-        pages.take_questions(&questions::folder_of_pages(&state), &process_env.temp_dir()).await;
+        pages.take_questions(&page::folder_of_pages(&state), &process_env.temp_dir()).await;
     }
     std::future::pending::<()>().await;
 }
@@ -192,7 +192,7 @@ impl Folders {
 
     fn new_hub(&self, root: &Path) -> Arc<Hub> {
         let folder = Folder::new(root.to_path_buf(), self.process_env.clone(), None);
-        self.hub_with(folder, machine::of_folder(root, &self.process_env))
+        self.hub_with(folder, page::of_folder(root, &self.process_env))
     }
 
     fn hub_with(&self, place: Arc<dyn Place>, machine: Arc<dyn Machine>) -> Arc<Hub> {
@@ -214,7 +214,7 @@ impl Folders {
         let is_known = |known: &Shared| known.login == login && known.place.is_present();
         if !self.servers.lock().get(&login.url).is_some_and(is_known) {
             let place = login.place().await?;
-            let machine = machine::of_server(place.clone(), run_logs(&self.process_env));
+            let machine = page::of_server(place.clone(), run_logs(&self.process_env));
             let hub = self.hub_with(place.clone(), machine);
             self.servers.lock().insert(login.url.clone(), Shared { login, place, hub });
         }

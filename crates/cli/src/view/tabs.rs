@@ -6,10 +6,8 @@ use std::sync::{Arc, OnceLock};
 
 use colab::{Colab, SeenTab, SeenTabs};
 use environments::ProcessEnv;
-use futures_util::future::BoxFuture;
-use page::{Hub, Machine, OpenTab, OwnRuns, Pages, Rights, SeenKernel, SeenSource, TabHost};
-use place::{Future, NotebookPath, Place as _, RunId};
-use questions::private_socket;
+use page::{Hub, OpenTab, Pages, Rights, SeenSource, ServerKernels, TabHost, private_socket};
+use place::{NotebookPath, Place as _};
 use workspace::{Settings, Workspace};
 
 /// Serves the page once a tab has connected, until the future is dropped.
@@ -56,36 +54,15 @@ impl TabHost for TabPage {
                 workspace.record_history(history.clone());
             }
             let agents = self.agents.clone();
-            let runs = OwnRuns::new(self.tabs.clone(), Box::new(move || vec![agents.journal().runs()]));
-            let machine = Arc::new(TabMachine { runs, tabs: self.tabs.clone() });
+            let runs = Box::new(move || vec![agents.journal().runs()]);
+            let tabs = self.tabs.clone();
+            let machine = ServerKernels::of_own_runs(self.tabs.clone(), runs).with_source(move |path| {
+                let SeenTab { read_at, is_connected } = tabs.seen(path)?;
+                Some(SeenSource { read_at, is_connected })
+            });
             let rights = Rights { edits: true, runs: true, sees_elsewhere: false };
-            Hub::new(workspace, machine, rights, Arc::new(Pages::passed_on()))
+            Hub::new(workspace, Arc::new(machine), rights, Arc::new(Pages::passed_on()))
         };
         self.hub.get_or_init(new).clone()
-    }
-}
-
-/// The runtimes behind the tabs, with what agents run there.
-struct TabMachine {
-    runs: OwnRuns,
-    tabs: Arc<SeenTabs>,
-}
-
-impl Machine for TabMachine {
-    fn look(&self) -> BoxFuture<'_, Vec<SeenKernel>> {
-        self.runs.look()
-    }
-
-    fn interrupt(&self, run: &RunId) -> Future<'_, ()> {
-        self.runs.interrupt(run)
-    }
-
-    fn answer_input(&self, run: &RunId, line: String) -> Future<'_, ()> {
-        self.runs.answer_input(run, line)
-    }
-
-    fn source(&self, path: &NotebookPath) -> Option<SeenSource> {
-        let SeenTab { read_at, is_connected } = self.tabs.seen(path)?;
-        Some(SeenSource { read_at, is_connected })
     }
 }

@@ -80,10 +80,10 @@ async fn eventually(what: &str, holds: impl Fn() -> Result<bool>) -> Result<()> 
 #[cfg(unix)]
 #[tokio::test]
 async fn a_page_answers_for_a_client_that_cannot_ask_and_beside_one_that_can() -> Result<()> {
-    use questions::{Answer, OpenQuestions};
+    use page::{Answer, OpenQuestions};
 
     /// What the page shows as soon as it shows something.
-    async fn shown(page: &OpenQuestions) -> Result<questions::OpenQuestion> {
+    async fn shown(page: &OpenQuestions) -> Result<page::OpenQuestion> {
         let mut changes = page.changes();
         loop {
             if let Some(open) = page.all().pop() {
@@ -97,8 +97,8 @@ async fn a_page_answers_for_a_client_that_cannot_ask_and_beside_one_that_can() -
     let state = home.path().to_str().context("a path")?;
     let variables = [("XDG_STATE_HOME", state)];
     let page = OpenQuestions::default();
-    let pages = questions::folder_of_pages(&home.path().join("cellbridge"));
-    let listener = questions::listen(&pages, home.path())?;
+    let pages = page::folder_of_pages(&home.path().join("cellbridge"));
+    let listener = page::private_socket::listen(&pages, home.path())?;
     let asking = async {
         let mut client = Client::start_with(&["--ask", "edit"], &variables).await?;
         for (answer, expected) in
@@ -143,7 +143,7 @@ async fn a_page_answers_for_a_client_that_cannot_ask_and_beside_one_that_can() -
         anyhow::Ok(())
     };
     tokio::select! {
-        () = listener.serve(&page) => unreachable!("it serves until it is dropped"),
+        () = listener.serve(page::question_routes(page.clone())) => unreachable!("it serves until it is dropped"),
         done = asking => done?,
     }
     // The page is gone.

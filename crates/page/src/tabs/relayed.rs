@@ -14,10 +14,10 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::ROOT;
-use super::servers::request;
 use crate::notices::Notices;
 use crate::pages::{OpenPage, Pages};
 use crate::parts::{Known, updates};
+use crate::private_socket::{connect, request};
 use crate::stream::event;
 use crate::{now, routes};
 
@@ -49,7 +49,7 @@ impl TabServer {
 
     async fn ask(&self, path: &str, body: Bytes, limit: Duration) -> Option<hyper::Response<Incoming>> {
         let folder = &self.pages.tab_servers()?.folder;
-        let asking = request(folder, &self.name, Method::POST, path, body);
+        let asking = async { request(connect(folder, &self.name).await?, Method::POST, path, body).await };
         match timeout(limit, asking).await {
             Ok(Ok(answer)) => Some(answer),
             Ok(Err(error)) => {

@@ -5,19 +5,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::body::Body;
-use axum::http::{Method, Request, Response, header};
+use axum::http::Method;
 use bytes::Bytes;
 use futures_util::future::join_all;
 use http_body_util::{BodyExt as _, Limited};
-use hyper::body::Incoming;
-use hyper::client::conn::http1;
-use hyper_util::rt::TokioIo;
 use parking_lot::Mutex;
-use questions::private_socket;
 use tokio::time::timeout;
 
 use super::{LIST, OpenTab, ROOT, ServerTabs};
+use crate::private_socket::{connect, names, request};
 
 /// How often servers are asked for their tabs while a page is open: a page looks once a second.
 const PAUSE: Duration = Duration::from_millis(900);
@@ -63,10 +59,10 @@ impl TabServers {
 }
 
 async fn find(folder: &Path) -> Vec<ServerTabs> {
-    let mut names = private_socket::names(folder);
-    names.sort();
-    names.truncate(MAX_SERVERS);
-    let asking = names.into_iter().map(|name| async move {
+    let mut servers = names(folder);
+    servers.sort();
+    servers.truncate(MAX_SERVERS);
+    let asking = servers.into_iter().map(|name| async move {
         let listed = timeout(LIST_TIMEOUT, list(folder, &name)).await;
         match listed.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
             Ok(tabs) => Some(ServerTabs { root: format!("{ROOT}{name}"), tabs }),
@@ -80,29 +76,8 @@ async fn find(folder: &Path) -> Vec<ServerTabs> {
 }
 
 async fn list(folder: &Path, name: &str) -> io::Result<Vec<OpenTab>> {
-    let answer = request(folder, name, Method::GET, LIST, Bytes::new()).await?;
+    let stream = connect(folder, name).await?;
+    let answer = request(stream, Method::GET, LIST, Bytes::new()).await?;
     let list = Limited::new(answer.into_body(), MAX_LIST).collect().await.map_err(io::Error::other)?;
     serde_json::from_slice(&list.to_bytes()).map_err(io::Error::from)
-}
-
-/// Sends a request to the server whose socket has this name. Returns with the head of the answer.
-pub(super) async fn request(
-    folder: &Path,
-    name: &str,
-    method: Method,
-    path: &str,
-    body: Bytes,
-) -> io::Result<Response<Incoming>> {
-    let stream = private_socket::connect(folder, name).await?;
-    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
-    // Ends with the answer, or when that is dropped.
-    tokio::spawn(connection);
-    let request = Request::builder()
-        .method(method)
-        .uri(path)
-        .header(header::HOST, "localhost")
-        .header(header::CONTENT_TYPE, "application/json")
-        .body(Body::from(body))
-        .map_err(io::Error::other)?;
-    sender.send_request(request).await.map_err(io::Error::other)
 }

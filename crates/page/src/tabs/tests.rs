@@ -12,14 +12,14 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use bytes::Bytes;
 use futures_util::{FutureExt as _, StreamExt as _, future, stream};
-use questions::{Answer, Question, private_socket};
 use serde_json::{Value, json};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::server::serve_router;
 use super::{OpenTab, TabServer};
 use crate::pages::Pages;
 use crate::parts::Known;
+use crate::private_socket;
+use crate::questions::{Answer, Question};
 
 /// The folder of sockets, and a page's process that looks there.
 fn machine() -> (tempfile::TempDir, PathBuf, Arc<Pages>) {
@@ -35,7 +35,7 @@ fn serving(folder: &Path, router: Router) -> (AbortOnDropHandle<()>, String) {
     let listener = private_socket::listen(folder, &std::env::temp_dir()).unwrap();
     let names = private_socket::names(folder);
     let name = names.into_iter().find(|name| !known.contains(name)).unwrap();
-    (AbortOnDropHandle::new(tokio::spawn(serve_router(listener, router))), format!("tabs:{name}"))
+    (AbortOnDropHandle::new(tokio::spawn(listener.serve(router))), format!("tabs:{name}"))
 }
 
 fn tabs(text: &'static str) -> Router {

@@ -1,7 +1,7 @@
 //! What is known of a run, and what the kernel's events change in it.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use kernel::{Event, Outcome, OutputArea};
 use notebook::{Output, visible};
@@ -49,6 +49,7 @@ pub(crate) struct RunProgress {
     pub(super) notices: Vec<String>,
     /// When the kernel began with it, and was done with it, as far as it says so.
     pub(super) began_at: Option<Instant>,
+    pub(super) began: Option<SystemTime>,
     /// When the kernel began with the code itself.
     pub(super) started_at: Option<Instant>,
     pub(super) idle_at: Option<Instant>,
@@ -115,7 +116,7 @@ impl RunProgress {
     /// The kernel works on it, from this time on.
     fn begin(&mut self, at: Instant) {
         if self.began_at.is_none() && !self.state.is_over() {
-            self.began_at = Some(at);
+            (self.began_at, self.began) = (Some(at), SystemTime::now().checked_sub(at.elapsed()));
             if self.state == RunState::Queued {
                 self.state = RunState::Running;
             }

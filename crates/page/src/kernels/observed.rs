@@ -3,7 +3,7 @@
 use place::{Error, ErrorKind, Executor, Future, Kernel, KernelDescription, KernelId, KernelState};
 use std::sync::Arc;
 
-use crate::machine::SeenKernel;
+use super::SeenKernel;
 
 /// Only looked at: whoever wants to use it connects to it.
 pub(crate) struct ObservedKernel {

@@ -1,24 +1,53 @@
 //! What a page asks of a place's kernels, beyond what its notebooks tell: which there are, what they run for whichever server, and
-//! what that has printed so far.
+//! what that has printed so far. A `folder` asks the keepers and reads their logs; a `server` lists its kernels, with the runs of this
+//! program (`own_runs`) or those in the logs of all programs of this user (`logged`).
 
+#[cfg(unix)]
+mod folder;
+#[cfg(unix)]
+mod logged;
+mod observed;
+mod own_runs;
+mod server;
+
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
-use futures_util::future::BoxFuture;
+use environments::ProcessEnv;
+use futures_util::future::{BoxFuture, ready};
 use html::Libraries;
 use notebook::{CellId, Notebook, Output};
-use place::{Error, ErrorKind, Future, NotebookPath, RunId, RunState};
+use place::{Error, ErrorKind, Future, NotebookPath, Place, RunId, RunState};
 
-/// The kernels of a place, whoever started them.
+#[cfg(unix)]
+pub use self::folder::keeper_state;
+pub(crate) use self::observed::ObservedKernel;
+pub use self::own_runs::Runs;
+pub(crate) use self::own_runs::seen_run;
+pub use self::server::ServerKernels;
+
+/// How many runs that have ended are looked at.
+const MAX_ENDED: usize = 20;
+/// How long the outputs of a run that has ended may take to be in its notebook.
+const RECENT: Duration = Duration::from_secs(3);
+
+/// The kernels of a place, whoever started them. Without methods of its own, it sees none: no program reads the logs of another.
 pub trait Machine: Send + Sync + 'static {
     /// The kernels at this moment, with the runs that are not over and those that ended last. Bounded, and starts nothing.
-    fn look(&self) -> BoxFuture<'_, Vec<SeenKernel>>;
+    fn look(&self) -> BoxFuture<'_, Vec<SeenKernel>> {
+        Box::pin(ready(Vec::new()))
+    }
 
     /// Interrupts a run; one that waits for its turn does not run.
-    fn interrupt(&self, run: &RunId) -> Future<'_, ()>;
+    fn interrupt(&self, run: &RunId) -> Future<'_, ()> {
+        Box::pin(ready(Err(unreachable(run))))
+    }
 
     /// Sends a run the line for which it waits.
-    fn answer_input(&self, run: &RunId, line: String) -> Future<'_, ()>;
+    fn answer_input(&self, run: &RunId, _line: String) -> Future<'_, ()> {
+        Box::pin(ready(Err(unreachable(run))))
+    }
 
     /// How a notebook is known that is read only now and then.
     fn source(&self, _path: &NotebookPath) -> Option<SeenSource> {
@@ -27,8 +56,37 @@ pub trait Machine: Send + Sync + 'static {
 
     /// The libraries of charts in the environment of the kernel of `notebook`, which is at `path`. Reads files only.
     fn libraries(&self, _path: &NotebookPath, _notebook: &Notebook) -> BoxFuture<'_, Libraries> {
-        Box::pin(std::future::ready(Libraries::default()))
+        Box::pin(ready(Libraries::default()))
     }
+}
+
+/// The kernels of a folder.
+#[cfg_attr(not(unix), expect(unused_variables, reason = "there are no keepers"))]
+pub fn of_folder(root: &Path, process_env: &ProcessEnv) -> Arc<dyn Machine> {
+    #[cfg(unix)]
+    return Arc::new(folder::FolderMachine::new(root, process_env));
+    #[cfg(not(unix))]
+    return Arc::new(Unseen);
+}
+
+/// The kernels of a Jupyter server. `run_logs` is the folder of the logs.
+#[cfg_attr(not(unix), expect(unused_variables, reason = "no program can read the log of another"))]
+pub fn of_server(place: Arc<dyn Place>, run_logs: Option<PathBuf>) -> Arc<dyn Machine> {
+    #[cfg(unix)]
+    return Arc::new(ServerKernels::new(place.clone(), logged::LoggedRuns::new(place, run_logs)));
+    #[cfg(not(unix))]
+    return Arc::new(Unseen);
+}
+
+#[cfg(not(unix))]
+struct Unseen;
+
+#[cfg(not(unix))]
+impl Machine for Unseen {}
+
+fn unreachable(run: &RunId) -> Error {
+    let cause = format!("Run {run} cannot be reached: on this system only its own server has access.");
+    Error::new(ErrorKind::Unsupported, cause, "Ask the agent to interrupt or answer it.")
 }
 
 /// A kernel as a person sees it.
@@ -101,6 +159,6 @@ pub struct SeenSource {
 }
 
 /// Why nothing can be done to a run that a page still shows.
-pub fn already_ended(run: &RunId) -> Error {
+pub(crate) fn already_ended(run: &RunId) -> Error {
     Error::new(ErrorKind::NotFound, format!("Run {run} has already ended."), "Look at its cell.")
 }

@@ -1,23 +1,20 @@
 //! Questions to the person that their page shows.
 //!
-//! A page's process listens on a Unix socket in the state folder that only this user can use. A server that has a question sends it
-//! there as one line of JSON, and waits for a line with the answer. Closing the connection takes the question back. On systems
-//! without Unix sockets only the pages of the server itself show its questions.
+//! While a page is open, its process listens on a private socket. A server that has a question sends it there, and waits for the answer.
+//! On systems without Unix sockets, no page shows a question.
 
 mod open;
 #[cfg(unix)]
-pub mod private_socket;
-#[cfg(unix)]
-mod socket;
+pub(crate) mod socket;
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-pub use open::{OpenQuestion, OpenQuestions};
+pub use self::open::{OpenQuestion, OpenQuestions};
 #[cfg(unix)]
-pub use socket::{Listener, listen};
+use crate::private_socket::names;
 
 /// What a page shows of a question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,7 +54,7 @@ pub fn folder_of_pages(state: &Path) -> PathBuf {
 #[cfg_attr(not(unix), expect(unused_variables, reason = "there are no Unix sockets"))]
 pub fn has_pages(folder: &Path) -> bool {
     #[cfg(unix)]
-    return socket::has_pages(folder);
+    return !names(folder).is_empty();
     #[cfg(not(unix))]
     return false;
 }

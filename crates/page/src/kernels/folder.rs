@@ -10,25 +10,21 @@ use environments::ProcessEnv;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use html::Libraries;
-use keeper::{KeeperState, KeptKernel, Shown, kept_kernels};
+use keeper::{KeeperState, KeptKernel, LogFollower, Shown, kept_kernels};
 use notebook::Notebook;
-use page::{Machine, SeenKernel};
 use parking_lot::Mutex;
 use place::{Error, ErrorKind, Future, NextStep, NotebookPath, RunId, RunState};
 
-use crate::followed::Followed;
-use crate::libraries;
+use super::logged::seen_runs;
+use super::{Machine, SeenKernel, already_ended};
+use crate::libraries::libraries;
 
 /// How long a line may take to be in the log of its keeper, and how often that is looked at.
 const ANSWER_WAIT: Duration = Duration::from_secs(1);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// The kernels of a folder.
-pub fn of_folder(root: &Path, process_env: &ProcessEnv) -> Arc<dyn Machine> {
-    Arc::new(FolderMachine::new(root, process_env))
-}
-
-struct FolderMachine {
+pub(super) struct FolderMachine {
     root: PathBuf,
     process_env: ProcessEnv,
     followed: Mutex<HashMap<PathBuf, Arc<Mutex<FollowedKernel>>>>,
@@ -39,11 +35,11 @@ struct FolderMachine {
 /// A kernel whose log is followed.
 struct FollowedKernel {
     kernel: KeptKernel,
-    log: Followed,
+    log: LogFollower,
 }
 
 impl FolderMachine {
-    fn new(root: &Path, process_env: &ProcessEnv) -> Self {
+    pub(super) fn new(root: &Path, process_env: &ProcessEnv) -> Self {
         Self {
             root: root.to_path_buf(),
             process_env: process_env.clone(),
@@ -88,8 +84,8 @@ impl FolderMachine {
             let followed = self.follow(folder.clone(), kernel);
             let reading = followed.clone();
             // A log that cannot be read has no runs.
-            let _ = tokio::task::spawn_blocking(move || reading.lock().log.log.read()).await;
-            seen.push(self.seen_kernel(&mut followed.lock()));
+            let _ = tokio::task::spawn_blocking(move || reading.lock().log.read()).await;
+            seen.push(self.seen_kernel(&followed.lock()));
             folders.push(folder);
         }
         self.followed.lock().retain(|folder, _| folders.contains(folder));
@@ -103,7 +99,7 @@ impl FolderMachine {
             known.lock().kernel = kernel;
             return known.clone();
         }
-        let log = Followed::new(kernel.follow());
+        let log = kernel.follow();
         let followed = Arc::new(Mutex::new(FollowedKernel { kernel, log }));
         all.insert(folder, followed.clone());
         followed
@@ -118,10 +114,9 @@ impl FolderMachine {
         Some(NotebookPath::from(below.to_str()?))
     }
 
-    fn seen_kernel(&self, followed: &mut FollowedKernel) -> SeenKernel {
-        let is_alive = !matches!(followed.kernel.state, KeeperState::KeeperDead | KeeperState::Dead { .. });
-        let FollowedKernel { kernel, log } = followed;
-        let runs = log.runs(is_alive, |file| self.path(file));
+    fn seen_kernel(&self, FollowedKernel { kernel, log }: &FollowedKernel) -> SeenKernel {
+        let is_alive = !matches!(kernel.state, KeeperState::KeeperDead | KeeperState::Dead { .. });
+        let runs = seen_runs(log, is_alive, |file| self.path(file));
         SeenKernel {
             id: kernel.id.clone(),
             process: kernel.process.filter(|_| is_alive),
@@ -146,14 +141,14 @@ impl FolderMachine {
         let mut ask = Some(ask);
         for followed in all {
             let followed = followed.lock();
-            let mut unfinished = followed.log.log.runs().filter(|(logged, _)| !logged.state.is_over());
+            let mut unfinished = followed.log.runs().filter(|(logged, _)| !logged.state.is_over());
             if let Some((logged, shown)) = unfinished.find(|(logged, _)| *logged.run == **run)
                 && let Some(ask) = ask.take()
             {
                 return Ok(ask(&followed.kernel, &logged.state, shown));
             }
         }
-        Err(page::already_ended(run))
+        Err(already_ended(run))
     }
 }
 

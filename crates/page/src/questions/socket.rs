@@ -2,102 +2,38 @@
 
 use std::io;
 use std::path::Path;
-use std::time::Duration;
 
+use axum::extract::State;
+use axum::http::Method;
+use axum::routing::post;
+use axum::{Json, Router};
 use futures_util::future::select_all;
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use http_body_util::{BodyExt as _, Limited};
 use tokio::net::UnixStream;
-use tokio::task::JoinSet;
-use tokio::time::timeout;
 
-use crate::private_socket::{PrivateListener, connect, names};
-use crate::{Answer, OpenQuestions, Question};
+use super::{Answer, OpenQuestions, Question};
+use crate::private_socket::{connect, names, request};
 
-/// More than the longest text of a question.
-const MAX_LINE: u64 = 1 << 20;
-/// How long a server may take to send its question.
-const QUESTION_TIMEOUT: Duration = Duration::from_secs(5);
-/// How many questions wait at once; more are refused.
-const MAX_OPEN: usize = 100;
+const PATH: &str = "/questions";
+/// More than the longest line that a person types.
+const MAX_ANSWER: usize = 1 << 20;
 
-/// Where the process of a page takes questions.
-#[derive(Debug)]
-pub struct Listener(PrivateListener);
-
-/// Opens a socket in the folder of pages, as [`private_socket::listen`](crate::private_socket::listen) does.
-pub fn listen(folder: &Path, temporary: &Path) -> io::Result<Listener> {
-    crate::private_socket::listen(folder, temporary).map(Listener)
+/// The route for questions of servers, which are among `questions` until they are answered or their servers are gone.
+pub fn routes(questions: OpenQuestions) -> Router {
+    let show =
+        async |State(questions): State<OpenQuestions>, Json(question)| Json(questions.ask(question).await);
+    Router::new().route(PATH, post(show)).with_state(questions)
 }
 
-impl Listener {
-    /// Shows the questions of servers among `questions`. Dropping the future takes them back.
-    pub async fn serve(self, questions: &OpenQuestions) {
-        let mut served = JoinSet::new();
-        loop {
-            tokio::select! {
-                accepted = self.0.accept() => match accepted {
-                    Ok(Some(stream)) if served.len() < MAX_OPEN => {
-                        served.spawn(show(stream, questions.clone()));
-                    }
-                    Ok(_) => {}
-                    Err(error) => {
-                        tracing::warn!(%error, "a question did not arrive");
-                        tokio::time::sleep(Duration::from_millis(100)).await;
-                    }
-                },
-                Some(_) = served.join_next() => {}
-            }
-        }
-    }
-}
-
-/// Shows one question until it is answered or its server is gone.
-async fn show(mut stream: UnixStream, questions: OpenQuestions) {
-    let (reader, mut writer) = stream.split();
-    let mut reader = BufReader::new(reader.take(MAX_LINE));
-    let mut line = String::new();
-    let Ok(Ok(_)) = timeout(QUESTION_TIMEOUT, reader.read_line(&mut line)).await else { return };
-    let question = match serde_json::from_str::<Question>(&line) {
-        Ok(question) => question,
-        Err(error) => return tracing::warn!(%error, "a question can't be read"),
-    };
-    let answer = tokio::select! {
-        answer = questions.ask(question) => answer,
-        // A server sends nothing more, so this is the end of its connection.
-        _ = reader.read_line(&mut line) => return,
-    };
-    // A server that is gone needs no answer.
-    let _ = send_line(&mut writer, &answer).await;
-}
-
-async fn send_line(
-    writer: &mut (impl tokio::io::AsyncWrite + Unpin),
-    value: &impl serde::Serialize,
-) -> io::Result<()> {
-    let mut line = serde_json::to_vec(value)?;
-    line.push(b'\n');
-    writer.write_all(&line).await
-}
-
-pub(crate) fn has_pages(folder: &Path) -> bool {
-    !names(folder).is_empty()
-}
-
-/// Connections to all pages of this user.
-async fn connect_to_all(folder: &Path) -> Vec<UnixStream> {
-    let mut connections = Vec::new();
-    for name in names(folder) {
-        connections.extend(connect(folder, &name).await);
-    }
-    connections
-}
-
-pub(crate) async fn ask_on_pages(
+pub(super) async fn ask_on_pages(
     folder: &Path,
     question: &Question,
     on_shown: impl FnOnce(),
 ) -> Option<Answer> {
-    let connections = connect_to_all(folder).await;
+    let mut connections = Vec::new();
+    for name in names(folder) {
+        connections.extend(connect(folder, &name).await);
+    }
     let mut asking: Vec<_> = connections.into_iter().map(|page| Box::pin(ask(page, question))).collect();
     if !asking.is_empty() {
         on_shown();
@@ -113,12 +49,10 @@ pub(crate) async fn ask_on_pages(
     None
 }
 
-async fn ask(mut page: UnixStream, question: &Question) -> io::Result<Answer> {
-    let (reader, mut writer) = page.split();
-    send_line(&mut writer, question).await?;
-    let mut line = String::new();
-    BufReader::new(reader.take(MAX_LINE)).read_line(&mut line).await?;
-    serde_json::from_str(&line).map_err(io::Error::from)
+async fn ask(page: UnixStream, question: &Question) -> io::Result<Answer> {
+    let answer = request(page, Method::POST, PATH, serde_json::to_vec(question)?.into()).await?;
+    let answer = Limited::new(answer.into_body(), MAX_ANSWER).collect().await.map_err(io::Error::other)?;
+    serde_json::from_slice(&answer.to_bytes()).map_err(io::Error::from)
 }
 
 #[cfg(test)]
@@ -128,6 +62,7 @@ mod tests {
     use std::time::SystemTime;
 
     use super::*;
+    use crate::private_socket::listen;
 
     fn question() -> Question {
         let (client, text) = ("c".to_owned(), "Run it?\n".to_owned());
@@ -147,8 +82,8 @@ mod tests {
         let (first, second) =
             (listen(folder, &std::env::temp_dir()).unwrap(), listen(folder, &std::env::temp_dir()).unwrap());
         tokio::select! {
-            () = first.serve(&one) => unreachable!("it serves until it is dropped"),
-            () = second.serve(&other) => unreachable!("it serves until it is dropped"),
+            () = first.serve(routes(one.clone())) => unreachable!("it serves until it is dropped"),
+            () = second.serve(routes(other.clone())) => unreachable!("it serves until it is dropped"),
             done = work(&one, &other) => done,
         }
     }
@@ -203,7 +138,7 @@ mod tests {
         let listener = listen(&folder, &std::env::temp_dir()).unwrap();
         let page = async {
             tokio::select! {
-                () = listener.serve(&questions) => {}
+                () = listener.serve(routes(questions.clone())) => {}
                 () = until_count(&questions, 1) => {}
             }
         };

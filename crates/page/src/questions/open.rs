@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::{oneshot, watch};
 
-use crate::{Answer, Question};
+use super::{Answer, Question};
 
 /// The questions that wait, the oldest first. Clones share them.
 #[derive(Clone)]
@@ -107,7 +107,7 @@ mod tests {
     use futures_util::FutureExt as _;
 
     use super::*;
-    use crate::WantedInput;
+    use crate::questions::WantedInput;
 
     fn question(text: &str) -> Question {
         let (client, text) = ("c".to_owned(), text.to_owned());

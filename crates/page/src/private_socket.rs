@@ -1,14 +1,29 @@
 //! Unix sockets in a folder that only this user can use. Servers and the pages of the same user find each other there, and both check
-//! whose process is at the other end.
+//! whose process is at the other end. They speak HTTP: closing a connection takes its request back.
 
 use std::fs;
 use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Method, Request, Response, header};
+use bytes::Bytes;
+use hyper::body::Incoming;
+use hyper::{client, server};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
 use tokio::net::{UnixListener, UnixStream};
+use tokio::task::JoinSet;
 use uuid::Uuid;
 
+/// How many connections are served at once; more are closed. A page has one stream, and one for each thing that a person does.
+const MAX_CONNECTIONS: usize = 100;
+/// How long the head of a request may take to arrive.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+const RETRY_PAUSE: Duration = Duration::from_millis(100);
 const EXTENSION: &str = "sock";
 /// The digits of a socket's name.
 const NAME: usize = 8;
@@ -18,7 +33,7 @@ const NAME: usize = 8;
 pub struct PrivateListener {
     listener: UnixListener,
     /// The socket, or a link to it.
-    pub(crate) path: PathBuf,
+    path: PathBuf,
 }
 
 /// Opens a socket in `folder`, which it makes if needed, or, if that path is too long for a socket, in the `temporary` folder with a link
@@ -36,10 +51,60 @@ pub fn listen(folder: &Path, temporary: &Path) -> io::Result<PrivateListener> {
 
 impl PrivateListener {
     /// The next connection of a process of this user; `None` if one of another user was closed.
-    pub async fn accept(&self) -> io::Result<Option<UnixStream>> {
+    async fn accept(&self) -> io::Result<Option<UnixStream>> {
         let (stream, _) = self.listener.accept().await?;
         Ok(Some(stream).filter(keeper::is_own_process))
     }
+
+    /// Serves processes of this user. Dropping the future ends what is open.
+    pub async fn serve(self, router: Router) {
+        let mut served = JoinSet::new();
+        loop {
+            tokio::select! {
+                accepted = self.accept() => match accepted {
+                    Ok(Some(stream)) if served.len() < MAX_CONNECTIONS => {
+                        served.spawn(serve_connection(stream, router.clone()));
+                    }
+                    Ok(_) => {}
+                    Err(error) => {
+                        tracing::warn!(%error, "a process of this user was not served");
+                        tokio::time::sleep(RETRY_PAUSE).await;
+                    }
+                },
+                Some(_) = served.join_next() => {}
+            }
+        }
+    }
+}
+
+async fn serve_connection(stream: UnixStream, router: Router) {
+    let mut http = server::conn::http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(REQUEST_TIMEOUT);
+    let connection = http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+    if let Err(error) = connection.await {
+        tracing::debug!(%error, "a connection on a private socket ended");
+    }
+}
+
+/// Sends a request to the process that was connected to. Returns with the head of the answer.
+pub(crate) async fn request(
+    stream: UnixStream,
+    method: Method,
+    path: &str,
+    body: Bytes,
+) -> io::Result<Response<Incoming>> {
+    let handshake = client::conn::http1::handshake(TokioIo::new(stream));
+    let (mut sender, connection) = handshake.await.map_err(io::Error::other)?;
+    // Ends with the answer, or when that is dropped.
+    tokio::spawn(connection);
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header(header::HOST, "localhost")
+        .header(header::CONTENT_TYPE, "application/json")
+        .body(Body::from(body))
+        .map_err(io::Error::other)?;
+    sender.send_request(request).await.map_err(io::Error::other)
 }
 
 impl Drop for PrivateListener {
@@ -59,7 +124,7 @@ fn remove(path: &Path) {
 }
 
 /// The names of the sockets in `folder`, whether a process serves them or not; none if others can use it.
-pub fn names(folder: &Path) -> Vec<String> {
+pub(crate) fn names(folder: &Path) -> Vec<String> {
     if !state::is_private(folder) {
         return Vec::new();
     }
@@ -74,7 +139,7 @@ fn is_name(name: &str) -> bool {
 }
 
 /// Connects to the socket with this name. Removes it if its process is gone.
-pub async fn connect(folder: &Path, name: &str) -> io::Result<UnixStream> {
+pub(crate) async fn connect(folder: &Path, name: &str) -> io::Result<UnixStream> {
     let path = folder.join(name).with_extension(EXTENSION);
     let socket = fs::read_link(&path).unwrap_or_else(|_| path.clone());
     if !is_name(name) || !state::is_private(folder) || !socket.parent().is_some_and(state::is_private) {
