@@ -193,7 +193,7 @@ async def request_silent(machine: Machine, server: StdioClient) -> tuple[str, st
     machine.home.install("silent", ["sleep", "1000"])
     await server.call("use_notebook", notebook_path=NOTEBOOK, mode="create", kernel_name="silent")
     cell_id, run = await request(server, "1")
-    await until(lambda: run in machine.logged(), "the keeper knows of the run")
+    await until(lambda: run in machine.logged() and machine.keepers, "the run waits for its kernel")
     return cell_id, run
 
 
@@ -206,7 +206,7 @@ async def test_a_run_whose_kernel_was_still_starting_is_reported_as_not_run(end:
     await until(lambda: not machine.keepers, "the kernel is no longer wanted")
     async with machine.server() as server:
         text = await server.call("use_notebook", notebook_path=NOTEBOOK, kernel_name="silent")
-        assert f"run {run} of cell {cell_id} did not run" in text
+        assert f"run {run} of cell {cell_id} in {NOTEBOOK} did not run" in text
         await until(lambda: not machine.folders, "what the keeper left is removed")
 
 

@@ -62,8 +62,8 @@ class Machine:
         return printed(cell(read_valid(self.file), cell_id))
 
     def logged(self) -> str:
-        """What the keepers have written down."""
-        logs = (log for record in self.home.keeper_records for log in record.parent.glob("log.*"))
+        """What the keepers, and servers with runs that wait for one, have written down."""
+        logs = (log for folder in self.home.keeper_folders for log in folder.glob("log.*"))
         return "".join(log.read_text(errors="replace") for log in logs)
 
     def gate(self, name: str = "gate") -> tuple[Path, str]:

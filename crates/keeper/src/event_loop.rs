@@ -44,8 +44,6 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(10);
 const LAST_WORDS_TIMEOUT: Duration = Duration::from_secs(1);
 /// Longer than any server runs.
 const FOREVER: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
-/// The server that starts the kernel, before it is a client.
-const STARTER: ClientId = 0;
 const STOPPED: &str = "it was stopped";
 /// How a kernel died whose keeper left no word of it, for people.
 pub const KEEPER_DIED: &str = "its keeper was killed, or the machine went down";
@@ -285,7 +283,6 @@ impl Keeper {
     async fn handle(&mut self, event: Event) -> Option<Ending> {
         match event {
             Event::Connected(stream) => self.serve(stream),
-            Event::Client(STARTER, FromClient::Frame(frame)) => self.on_early_frame(Ok(frame)),
             Event::Client(id, FromClient::Frame(frame)) => return self.on_frame(id, frame),
             Event::Client(id, FromClient::Disconnected) => self.on_left(id),
             Event::Message(channel, parts) => {
@@ -327,12 +324,6 @@ impl Keeper {
         let followed = self.clients.values().map(Client::position).min().unwrap_or(end);
         let is_full = self.log.size() > MAX_LOG_BYTES;
         self.log.forget_before(if is_full { unread } else { unread.min(followed) });
-    }
-
-    /// Ends before the kernel was ready. `how` is for people.
-    pub(crate) async fn end_unstarted(mut self, how: &str, ending: Ending) {
-        self.record(&LogRecord::Event(LogEvent::Died { how: how.to_owned() }));
-        self.end(ending).await;
     }
 
     /// Lets clients read how the kernel ended.

@@ -69,7 +69,7 @@ pub use protocol::{
 };
 pub use resident::resident_bytes;
 pub use spec::KeeperSpec;
-pub use start::{StartError, StarterLife, start};
+pub use start::{StartError, start};
 pub use start_lock::StartLock;
 pub use state_folder::StateFolder;
 pub use waiting_runs::{WaitingRuns, waiting_folders};

@@ -7,15 +7,14 @@ use std::process::Stdio;
 use std::sync::Arc;
 
 use tokio::net::unix::pipe;
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::event_loop::{Ending, Keeper, Settling};
 use crate::folder::KeeperFolder;
-use crate::launcher::{LaunchError, Launched, Launcher};
-use crate::protocol::{ClientFrame, FramedRead, FramedWrite};
+use crate::launcher::{LaunchError, Launcher};
+use crate::protocol::{FramedRead, FramedWrite};
 use crate::spec::{Answer, KeeperSpec};
 
-const ABANDONED: &str = "its server ended before it was ready";
 const STOPPED: &str = "The kernel was stopped while it was starting.";
 const RUN_AGAIN: &str = "The next run starts another.";
 
@@ -53,26 +52,23 @@ pub async fn run_from_stdin(
             return answer(&mut output, &unusable(error)).await;
         }
     };
-    let kernel = match start_kernel(launcher.clone(), &mut keeper, &mut input, &mut terminate).await {
-        Ok(Ok(kernel)) => kernel,
-        Ok(Err(error)) => {
-            let failed = Answer::Failed { cause: error.cause.clone(), next: error.next.clone() };
-            let answered = answer(&mut output, &failed).await;
-            // The caller that got the answer notifies the waiters.
-            let ending = if answered.is_ok() { Ending::Asked } else { Ending::Unused };
-            keeper.end_unstarted(&error.cause, ending).await;
-            return answered;
-        }
-        Err(Ending::Terminated) => {
-            let stopped = Answer::Failed { cause: STOPPED.to_owned(), next: RUN_AGAIN.to_owned() };
-            let answered = answer(&mut output, &stopped).await;
-            let ending = if answered.is_ok() { Ending::Asked } else { Ending::Unused };
-            keeper.end_unstarted(STOPPED, ending).await;
-            return answered;
-        }
-        Err(ending) => {
-            keeper.end_unstarted(ABANDONED, ending).await;
+    // The server that starts this has ended, or no longer wants the kernel. Earlier versions send frames until it is ready.
+    let abandoned = async { while let Ok(Some(_)) = input.receive().await {} };
+    let started = tokio::select! {
+        started = launcher.clone().start() => started,
+        () = abandoned => {
+            folder.remove();
             return Ok(());
+        }
+        _ = terminate.recv() => {
+            Err(LaunchError { cause: STOPPED.to_owned(), next: RUN_AGAIN.to_owned() })
+        }
+    };
+    let kernel = match started {
+        Ok(kernel) => kernel,
+        Err(LaunchError { cause, next }) => {
+            folder.remove();
+            return answer(&mut output, &Answer::Failed { cause, next }).await;
         }
     };
     let listening = folder.listen(&launcher.temporary_folder()).and_then(|(listener, socket)| {
@@ -89,11 +85,10 @@ pub async fn run_from_stdin(
     };
     keeper.started(kernel);
     if answer(&mut output, &Answer::Ready).await.is_err() {
-        keeper.end_unstarted(ABANDONED, Ending::Unused).await;
+        keeper.end(Ending::Unused).await;
         return Ok(());
     }
-    drop(output);
-    keeper.watch_starter(input);
+    drop((input, output));
     leave_standard_streams()?;
     let terminated = async {
         terminate.recv().await;
@@ -103,42 +98,17 @@ pub async fn run_from_stdin(
     Ok(())
 }
 
-/// Starts the kernel, and notes what the server says until it is ready. Fails with why the kernel is no longer wanted; its process ends
-/// then.
-async fn start_kernel(
-    launcher: Arc<dyn Launcher>,
-    keeper: &mut Keeper,
-    input: &mut FramedRead<pipe::Receiver>,
-    terminate: &mut Signal,
-) -> Result<Result<Launched, LaunchError>, Ending> {
-    let mut starting = launcher.start();
-    loop {
-        tokio::select! {
-            started = &mut starting => return Ok(started),
-            frame = input.receive() => match frame {
-                Ok(Some(frame)) => keeper.on_early_frame(ClientFrame::read(frame)),
-                // The server has ended, or dropped the start.
-                Ok(None) | Err(_) => return Err(Ending::Unused),
-            },
-            _ = terminate.recv() => return Err(Ending::Terminated),
-        }
-    }
-}
-
 async fn answer(output: &mut FramedWrite<pipe::Sender>, answer: &Answer) -> io::Result<()> {
     output.send(&serde_json::to_vec(answer)?).await
 }
 
-/// Creates the folder, and records the kernel to start, so that later servers find the waiting runs.
+/// Creates the folder, and records the kernel to start.
 fn prepare(spec: &KeeperSpec, folder: &KeeperFolder, launcher: Arc<dyn Launcher>) -> io::Result<Keeper> {
     folder.create()?;
     let mut lock = folder.lock()?.ok_or(io::ErrorKind::AddrInUse)?;
     lock.write_keeper()?;
     let settling = Settling::with(spec.program.clone());
-    let mut keeper = Keeper::of_launcher((folder.clone(), lock), launcher, spec.lifetimes, settling)?;
-    for announcement in &spec.waiting {
-        keeper.on_early_frame(Ok(ClientFrame::Announce(announcement.clone())));
-    }
+    let keeper = Keeper::of_launcher((folder.clone(), lock), launcher, spec.lifetimes, settling)?;
     folder.set_record(&spec.kernel_file(folder.socket()))?;
     Ok(keeper)
 }
@@ -150,19 +120,4 @@ fn leave_standard_streams() -> io::Result<()> {
     rustix::stdio::dup2_stdout(&null)?;
     rustix::stdio::dup2_stderr(&null)?;
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::spec::tests::spec;
-    use crate::tests::NoLauncher;
-
-    #[tokio::test]
-    async fn a_keeper_knows_of_the_runs_that_wait_before_it_starts_the_kernel() {
-        let state = tempfile::tempdir().unwrap();
-        let folder = KeeperFolder { path: state.path().join("kernels/one") };
-        let keeper = prepare(&spec(folder.path.clone()), &folder, Arc::new(NoLauncher)).unwrap();
-        assert!(keeper.has_unread_runs());
-    }
 }

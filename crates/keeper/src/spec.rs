@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use kernel::log::Announcement;
 use serde::{Deserialize, Serialize};
 
 use crate::kernel_file::{ChosenKernel, KernelFile};
@@ -31,9 +30,6 @@ pub struct KeeperSpec {
     pub lifetimes: Lifetimes,
     /// What stores the runs of servers that have gone.
     pub program: PathBuf,
-    /// The runs that wait for the kernel already.
-    #[serde(default)]
-    pub waiting: Vec<Announcement>,
 }
 
 /// How the start of a kernel went.
@@ -74,9 +70,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::kernel_file::tests::record;
 
-    /// That of a kernel for which a run waits.
     pub(crate) fn spec(folder: PathBuf) -> KeeperSpec {
-        let announcement = Announcement { run: "r1".into(), message: None, data: serde_json::Value::Null };
         KeeperSpec {
             folder,
             id: "id".to_owned(),
@@ -88,7 +82,6 @@ pub(crate) mod tests {
             start_timeout: Duration::from_secs(60),
             lifetimes: Lifetimes::of_idle(Duration::from_secs(60)),
             program: "/k".into(),
-            waiting: vec![announcement],
         }
     }
 }

@@ -6,19 +6,18 @@
 //! | `keep --detach` | starts the third with the same standard input and output, and ends: the keeper has no parent |
 //! | `keep` | leaves the session of the server, reads what to keep, starts the kernel, says how that went, and keeps it: [`run_from_stdin`](crate::run_from_stdin) |
 //!
-//! The second is not in the server's process group, which clients kill as a whole. The server says at once which runs wait for
-//! the kernel, and until it is ready which others do. If its end of the input is closed before the kernel is ready, the
-//! kernel is no longer wanted, and what the next server has to tell of these runs stays in the folder.
+//! The second is not in the server's process group, which clients kill as a whole. If the server's end of the input is closed before the
+//! kernel is ready, the kernel is no longer wanted. The runs that wait for it are announced elsewhere:
+//! [`WaitingRuns`](crate::WaitingRuns).
 
 use std::io;
 use std::path::Path;
 use std::process::Stdio;
 
-use tokio::process::{ChildStdin, Command};
-use tokio::sync::mpsc;
+use tokio::process::Command;
 
 use crate::launcher::LaunchError;
-use crate::protocol::{ClientFrame, FramedRead, FramedWrite};
+use crate::protocol::{FramedRead, FramedWrite};
 use crate::spec::{Answer, KeeperSpec};
 
 /// Why there is no kernel with a keeper.
@@ -30,17 +29,8 @@ pub enum StartError {
     Keeper(String),
 }
 
-/// Lets a keeper know that the server that started it lives, until this is dropped.
-#[derive(Debug)]
-pub struct StarterLife(#[expect(dead_code, reason = "it ends with the pipe")] FramedWrite<ChildStdin>);
-
-/// Starts a keeper, and waits until its kernel is ready. Passes `early` frames on to it until then: which runs wait for the
-/// kernel. If this is dropped before, the kernel ends.
-pub async fn start(
-    program: &Path,
-    spec: &KeeperSpec,
-    early: &mut mpsc::UnboundedReceiver<ClientFrame>,
-) -> Result<StarterLife, StartError> {
+/// Starts a keeper, and waits until its kernel is ready. If this is dropped before, the kernel ends.
+pub async fn start(program: &Path, spec: &KeeperSpec) -> Result<(), StartError> {
     let failed = |error: io::Error| StartError::Keeper(format!("its keeper cannot be started ({error})"));
     let mut command = Command::new(program);
     command.args(["keep", "--detach"]).env_clear().envs(spec.variables.iter().cloned()).current_dir("/");
@@ -67,15 +57,11 @@ pub async fn start(
                 is_detached = true;
             }
             answer = output.receive() => break answer.map_err(failed)?,
-            Some(frame) = early.recv() => {
-                // If it fails, the keeper has ended, which its answer shows.
-                let _ = input.send(&frame.write()).await;
-            }
         }
     };
     let answer = answer.ok_or_else(|| failed(io::Error::other("it ended at once")))?;
     match serde_json::from_slice(&answer).map_err(|error| failed(error.into()))? {
-        Answer::Ready => Ok(StarterLife(input)),
+        Answer::Ready => Ok(()),
         Answer::Failed { cause, next } => Err(StartError::Kernel(LaunchError { cause, next })),
         Answer::Unable { cause } => Err(StartError::Keeper(cause)),
     }
@@ -96,9 +82,8 @@ mod tests {
             &program,
             &format!("read -r _ _ _ _ group _ < /proc/$$/stat; echo $group > {}", group.display()),
         );
-        let (_sender, mut early) = mpsc::unbounded_channel();
         let spec = spec(folder.path().join("kernels/one"));
-        let started = start(&program, &spec, &mut early).await;
+        let started = start(&program, &spec).await;
         assert!(matches!(started, Err(StartError::Keeper(_))), "{started:?}");
         let group: i32 = std::fs::read_to_string(group).unwrap().trim().parse().unwrap();
         assert_ne!(group, rustix::process::getpgrp().as_raw_nonzero().get());

@@ -39,7 +39,7 @@ mod storing;
 mod task;
 
 pub use others::PendingRun;
-pub(crate) use task::is_started;
+use task::knows_queue;
 
 /// How long an interrupt waits for the kernel to begin with the code.
 const MAX_START: Duration = Duration::from_secs(1);
@@ -299,6 +299,16 @@ impl Runner {
         self.announced.lock().insert(run.id().clone(), place.clone());
     }
 
+    /// Lets a later server know of a run that waits for its turn on a kernel of `place`.
+    pub(crate) fn announce_at(&self, kernel: &dyn Kernel, place: &Arc<dyn Place>, run: &Run) {
+        announce_to(kernel, run);
+        if knows_queue(kernel) {
+            self.handed_over(run);
+        } else {
+            self.announce(place, run);
+        }
+    }
+
     /// The kernel of a run knows of it, or the run is over and agents know that.
     pub(crate) fn handed_over(&self, run: &Run) {
         if self.is_ending.load(Ordering::Relaxed) {
@@ -345,6 +355,9 @@ impl Runner {
         let is_here = |(its, _): &DefaultKernel| Arc::ptr_eq(its, place);
         let known = kernels.iter().find(|known| is_here(known)).map(|(_, kernel)| kernel.clone());
         if let Some(kernel) = known.filter(|kernel| !kernel.is_gone()) {
+            if !knows_queue(&*kernel) {
+                self.announce(place, run);
+            }
             return Ok(kernel);
         }
         self.announce(place, run);
@@ -376,8 +389,8 @@ pub fn no_kernel() -> Error {
     Error::new(ErrorKind::Internal, "The place started no kernel for the run.", NextStep::ReportBug)
 }
 
-/// Lets a later server know of a run that waits for its turn on a kernel.
-pub(crate) fn announce_at(kernel: &dyn Kernel, run: &Run) {
+/// Lets the keeper or server of a kernel know of a run, now or when the kernel is ready.
+fn announce_to(kernel: &dyn Kernel, run: &Run) {
     if let Some(runs) = kernel.earlier_runs() {
         runs.announce(&run.details());
     }

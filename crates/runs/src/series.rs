@@ -8,7 +8,7 @@ use place::{RunState, SessionId, SkipReason};
 use crate::cell_tags::CellTags;
 use crate::open_notebook::OpenNotebook;
 use crate::run::Run;
-use crate::runner::{Runner, announce_at, is_started};
+use crate::runner::Runner;
 use crate::session_order::InLine;
 use crate::slots::Slot;
 use crate::view::RunCell;
@@ -99,12 +99,7 @@ impl Series {
         match self.notebook.kernel().filter(|kernel| !kernel.is_gone()) {
             Some(kernel) if index < 2 => {
                 for waiting in &self.runs[index..] {
-                    announce_at(&*kernel, waiting);
-                    if is_started(&*kernel) {
-                        self.runner.handed_over(waiting);
-                    } else {
-                        self.runner.announce(self.notebook.place(), waiting);
-                    }
+                    self.runner.announce_at(&*kernel, self.notebook.place(), waiting);
                 }
             }
             None if index == 0 => {

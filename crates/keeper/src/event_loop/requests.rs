@@ -2,14 +2,11 @@
 
 use std::time::{Instant, SystemTime};
 
-use tokio::net::unix::pipe;
-
-use kernel::log::{Announcement, ClientId, FormatError, LogEvent, LogRecord};
+use kernel::log::{ClientId, LogEvent, LogRecord};
 use notebook::RunId;
 
-use super::{Ending, Keeper, STARTER};
-use crate::clients::FromClient;
-use crate::protocol::{AdoptedRuns, ClientFrame, FramedRead, KeeperFrame, VERSION, Welcome};
+use super::{Ending, Keeper};
+use crate::protocol::{AdoptedRuns, ClientFrame, KeeperFrame, VERSION, Welcome};
 use crate::turns::QueuedRequest;
 
 impl Keeper {
@@ -55,7 +52,11 @@ impl Keeper {
             }
             // Nothing runs here any longer: a run that is announced now runs on another kernel.
             ClientFrame::Announce(_) if self.launcher.is_none() => {}
-            ClientFrame::Announce(announcement) => self.announce(announcement, Some(id)),
+            ClientFrame::Announce(announcement) => {
+                if let Some(offset) = self.record(&LogRecord::Announced(announcement.clone())) {
+                    self.runs.announce(announcement, offset, Some(id), SystemTime::now());
+                }
+            }
             ClientFrame::Send { channel, parts } => {
                 self.requested();
                 let request = QueuedRequest::new(id, channel, parts);
@@ -85,35 +86,6 @@ impl Keeper {
         None
     }
 
-    /// What the server says before it is connected.
-    pub(crate) fn on_early_frame(&mut self, frame: Result<ClientFrame, FormatError>) {
-        match frame {
-            Ok(ClientFrame::Announce(announcement)) => self.announce(announcement, Some(STARTER)),
-            Ok(ClientFrame::Acknowledge { run }) => self.acknowledge(run),
-            _ => {}
-        }
-    }
-
-    /// The kernel is ready. The server keeps `input` open: until it ends, nobody else adopts the runs for which it started this.
-    pub(crate) fn watch_starter(&self, mut input: FramedRead<pipe::Receiver>) {
-        let events = self.event_sender.clone();
-        place::spawn(async move {
-            while let Ok(Some(frame)) = input.receive().await {
-                let Ok(frame) = ClientFrame::read(frame) else { break };
-                if events.send((STARTER, FromClient::Frame(frame))).await.is_err() {
-                    return;
-                }
-            }
-            let _ = events.send((STARTER, FromClient::Disconnected)).await;
-        });
-    }
-
-    fn announce(&mut self, announcement: Announcement, owner: Option<ClientId>) {
-        if let Some(offset) = self.record(&LogRecord::Announced(announcement.clone())) {
-            self.runs.announce(announcement, offset, owner, SystemTime::now());
-        }
-    }
-
     fn acknowledge(&mut self, run: RunId) {
         if self.runs.acknowledge(&run) {
             self.record(&LogRecord::Acknowledged { run });
@@ -139,7 +111,7 @@ impl Keeper {
     }
 
     pub(super) fn on_left(&mut self, id: ClientId) {
-        if self.clients.remove(&id).is_none() && id != STARTER {
+        if self.clients.remove(&id).is_none() {
             return;
         }
         for message in self.runs.unrequested(id) {

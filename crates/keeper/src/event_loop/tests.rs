@@ -111,18 +111,3 @@ fn the_log_says_that_a_run_is_over_although_a_message_of_its_kernel_is_missing()
         assert_eq!(states, [state]);
     }
 }
-
-#[tokio::test]
-async fn the_runs_of_the_server_that_starts_a_kernel_are_its_own_until_it_ends() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut keeper = keeper(folder.path());
-    let announcement = Announcement { run: "r2".into(), message: None, data: Value::Null };
-    keeper.on_early_frame(Ok(ClientFrame::Announce(announcement)));
-    let orphans =
-        |kept: &Connection| kept.orphans.iter().map(|it| it.run.announcement.run.clone()).collect::<Vec<_>>();
-    let another = connect(&mut keeper).await.unwrap();
-    assert_eq!(orphans(&another), ["r1"]);
-    keeper.on_left(STARTER);
-    let another = connect(&mut keeper).await.unwrap();
-    assert_eq!(orphans(&another), ["r2"]);
-}

@@ -1,7 +1,6 @@
 //! One kernel of this machine, from its choice until it is shut down.
 
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
 
@@ -49,9 +48,6 @@ pub(crate) struct LocalKernel {
     /// When it was chosen for its notebook: one that another server has started since is used instead. `None` if it is to be new.
     #[cfg_attr(not(unix), expect(dead_code, reason = "no kernel is kept"))]
     chosen_at: Option<SystemTime>,
-    /// Whether this program ends, rather than the kernel.
-    #[cfg_attr(not(unix), expect(dead_code, reason = "no kernel is kept"))]
-    is_left: Arc<AtomicBool>,
     /// Held while the process is started or stopped.
     start_stop: tokio::sync::Mutex<()>,
     state: Mutex<State>,
@@ -107,7 +103,6 @@ impl LocalKernel {
             keeping,
             root,
             chosen_at,
-            is_left: Arc::default(),
             start_stop: tokio::sync::Mutex::new(()),
             state: Mutex::new(state),
         })

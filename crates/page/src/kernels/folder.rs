@@ -10,13 +10,15 @@ use environments::ProcessEnv;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use html::Libraries;
-use keeper::{KeeperState, KeptKernel, LogFollower, Shown, kept_kernels};
+use keeper::{
+    KeeperFolder, KeeperState, KeptKernel, LogFollower, Shown, StateFolder, kept_kernels, waiting_folders,
+};
 use notebook::Notebook;
 use parking_lot::Mutex;
 use place::{Error, ErrorKind, Future, NextStep, NotebookPath, RunId, RunState};
 
 use super::logged::seen_runs;
-use super::{Machine, SeenKernel, already_ended};
+use super::{Machine, SeenKernel, SeenRun, already_ended};
 use crate::libraries::libraries;
 
 /// How long a line may take to be in the log of its keeper, and how often that is looked at.
@@ -89,6 +91,17 @@ impl FolderMachine {
             folders.push(folder);
         }
         self.followed.lock().retain(|folder, _| folders.contains(folder));
+        let state = self.process_env.state_folder();
+        let waiting = tokio::task::spawn_blocking(move || waiting_runs(&state)).await.unwrap_or_default();
+        for run in waiting.iter().flat_map(|log| seen_runs(log, true, |file| self.path(file))) {
+            let mut of_notebook = seen.iter_mut().filter(|kernel| kernel.notebook == run.notebook);
+            if let Some(kernel) = of_notebook.find(|_| run.notebook.is_some())
+                && kernel.runs.iter().all(|known| known.id != run.id)
+            {
+                // Only its own server can cancel it.
+                kernel.runs.push(SeenRun { is_interruptible: false, ..run });
+            }
+        }
         seen
     }
 
@@ -175,6 +188,13 @@ impl Machine for FolderMachine {
     fn answer_input(&self, run: &RunId, line: String) -> Future<'_, ()> {
         self.answer(run.clone(), line).boxed()
     }
+}
+
+/// The logs in which servers have announced runs whose kernel is not ready.
+fn waiting_runs(state: &StateFolder) -> Vec<LogFollower> {
+    let folders = waiting_folders(state).into_iter().filter(KeeperFolder::is_kept);
+    let logs = folders.map(|folder| LogFollower::new(&folder.path));
+    logs.filter_map(|mut log| log.read().is_ok().then_some(log)).collect()
 }
 
 fn failed(cause: &str) -> Error {

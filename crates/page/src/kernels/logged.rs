@@ -85,7 +85,8 @@ pub(super) fn seen_runs(
     let is_seen = |(run, _): &(&LoggedRun, &Shown)| {
         let is_over = run.state.is_over() || !is_alive;
         ended += usize::from(is_over);
-        !is_over || ended <= MAX_ENDED
+        // One that was withdrawn before it was sent has no end.
+        if is_over { ended <= MAX_ENDED } else { !run.is_acknowledged }
     };
     let seen = log.runs().rev().filter(is_seen).map(|(run, shown)| seen_run(run, shown, is_alive, &path));
     let mut runs: Vec<SeenRun> = seen.collect();

@@ -12,7 +12,7 @@ use place::{
 use tokio::time::{sleep, timeout};
 use tracing::Instrument as _;
 
-use super::{Runner, announce_at, no_kernel};
+use super::{Runner, announce_to, no_kernel};
 use crate::error_hints;
 use crate::kernel_queue::KernelQueue;
 use crate::memory_changes::MemoryChanges;
@@ -57,7 +57,7 @@ impl Runner {
             match &kernel {
                 Some(kernel) => {
                     run.set_kernel(kernel.clone());
-                    announce_at(&**kernel, run);
+                    self.announce_at(&**kernel, notebook.place(), run);
                 }
                 None => self.announce(notebook.place(), run),
             }
@@ -102,7 +102,7 @@ impl Runner {
             return self.handed_over(run);
         }
         let span = run.span();
-        if !notebook.kernel().is_some_and(|kernel| is_started(&*kernel)) {
+        if !notebook.kernel().is_some_and(|kernel| knows_queue(&*kernel)) {
             self.announce(notebook.place(), run);
         }
         self.run_with_retry(notebook, run, session).instrument(span).await;
@@ -170,7 +170,7 @@ impl Runner {
         run.set_kernel(kernel.clone());
         let queue = self.queue(kernel.id());
         run.set_stage("waiting for earlier runs of the kernel");
-        announce_at(&*kernel, run);
+        announce_to(&*kernel, run);
         let Some(_turn) = queue.enter(run).await else {
             self.does_not_run(&*kernel, run, SkipReason::Restarted);
             return Ok(());
@@ -390,7 +390,14 @@ async fn choose_kernel(
     }
 }
 
-/// Whether whatever outlives this program knows of the runs that wait for a kernel.
-pub(crate) fn is_started(kernel: &dyn Kernel) -> bool {
+/// Whether a kernel has been asked for.
+fn is_started(kernel: &dyn Kernel) -> bool {
     !kernel.is_gone() && kernel.description().state != KernelState::NotStarted
+}
+
+/// Whether the kernel's keeper or server knows of the runs that wait for it: before it is ready, nobody else does.
+pub(super) fn knows_queue(kernel: &dyn Kernel) -> bool {
+    let is_ready =
+        |state| matches!(state, KernelState::Idle | KernelState::Busy | KernelState::Unreachable { .. });
+    !kernel.is_gone() && is_ready(kernel.description().state)
 }

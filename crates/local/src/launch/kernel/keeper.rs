@@ -3,18 +3,16 @@
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use keeper::{
-    Attachment, ChosenKernel, ClientFrame, KeeperFolder, KeeperSpec, KernelFile, LaunchError, Lifetimes,
-    StartLock, StateFolder, attach, end, ensure_capacity, greet, keepers, remove_abandoned,
+    Attachment, ChosenKernel, KeeperFolder, KeeperSpec, KernelFile, LaunchError, Lifetimes, StartLock,
+    StateFolder, attach, end, ensure_capacity, greet, keepers, remove_abandoned,
 };
 use kernel::KernelError;
-use place::{ClientExecutor, Error, ErrorKind, KernelId, NextStep, Orphan};
+use place::{ClientExecutor, Error, ErrorKind, KernelId, NextStep, Orphan, RunDetails};
 
 use super::known_keeper::KnownKeeper;
-use super::waiting::Waiting;
 use super::{LocalKernel, Phase};
 use crate::launch::keeping::KernelKeeping;
 use crate::launch::launcher::{KernelLauncher, install_memory_handler};
@@ -29,7 +27,8 @@ pub(super) struct Kept {
     pub(super) keeper: Option<KnownKeeper>,
     /// Runs of earlier servers that nobody has taken yet.
     pub(super) orphans: Vec<Orphan>,
-    pub(super) waiting: Waiting,
+    /// The runs that wait for the kernel while it is not ready.
+    pub(super) waiting: Vec<RunDetails>,
 }
 
 /// Why there is no kernel with a keeper.
@@ -51,31 +50,27 @@ impl From<keeper::StartError> for NotStarted {
     }
 }
 
-/// The folder that a keeper makes for itself. It is removed unless its kernel is ready, or this program ends: then the keeper
-/// decides.
-struct NewFolder {
-    folder: Option<KeeperFolder>,
-    is_left: Arc<AtomicBool>,
-}
+/// The folder that a keeper makes for itself. It is removed unless its kernel is ready.
+struct NewFolder(Option<KeeperFolder>);
 
 impl NewFolder {
-    fn new(state: &StateFolder, is_left: Arc<AtomicBool>) -> io::Result<Self> {
+    fn new(state: &StateFolder) -> io::Result<Self> {
         let name = uuid::Uuid::new_v4().simple().to_string();
-        Ok(Self { folder: Some(KeeperFolder::named(state, &name)?), is_left })
+        Ok(Self(Some(KeeperFolder::named(state, &name)?)))
     }
 
     fn path(&self) -> &Path {
-        self.folder.as_ref().map_or(Path::new(""), |folder| &folder.path)
+        self.0.as_ref().map_or(Path::new(""), |folder| &folder.path)
     }
 
     fn keep(mut self) -> Option<KeeperFolder> {
-        self.folder.take()
+        self.0.take()
     }
 }
 
 impl Drop for NewFolder {
     fn drop(&mut self) {
-        if let Some(folder) = self.folder.as_ref().filter(|_| !self.is_left.load(Ordering::Relaxed)) {
+        if let Some(folder) = &self.0 {
             folder.remove();
         }
     }
@@ -251,12 +246,7 @@ impl LocalKernel {
     ) -> Result<AttachedKernel, NotStarted> {
         let process_env = &self.launcher.process_env;
         let no_folder = |error: io::Error| NotStarted::Keeper(format!("there is no folder for it ({error})"));
-        let folder = NewFolder::new(state, self.is_left.clone()).map_err(no_folder)?;
-        let mut early = self.early_frames();
-        let mut waiting = Vec::new();
-        while let Ok(ClientFrame::Announce(announcement)) = early.try_recv() {
-            waiting.push(announcement);
-        }
+        let folder = NewFolder::new(state).map_err(no_folder)?;
         let choice = ChosenKernel::new(&self.launcher.choice)
             .map_err(|error| NotStarted::Keeper(format!("its keeper cannot be started ({error})")))?;
         let spec = KeeperSpec {
@@ -270,9 +260,8 @@ impl LocalKernel {
             start_timeout: self.launcher.start_timeout,
             lifetimes: Lifetimes::of_idle(keeping.idle),
             program: keeping.program.clone(),
-            waiting,
         };
-        let life = keeper::start(&keeping.program, &spec, &mut early).await?;
+        keeper::start(&keeping.program, &spec).await?;
         let ended = || NotStarted::Keeper("its keeper has ended".to_owned());
         let folder = folder.keep().ok_or_else(ended)?;
         let record = folder.record().ok_or_else(ended)?;
@@ -291,19 +280,13 @@ impl LocalKernel {
                 Error::new(ErrorKind::KernelStart, cause, NextStep::TryAgain).with_source(error),
             )
         };
-        let (mut running, _) = self.attach(&known, false).await.map_err(unreachable)?;
+        let (running, _) = self.attach(&known, false).await.map_err(unreachable)?;
         install_memory_handler(running.client()).await;
-        running.starter_life = Some(life);
-        // What the keeper has not been sent before it was ready.
-        while let Ok(frame) = early.try_recv() {
-            running.keeper.send(frame);
-        }
         Ok(running)
     }
 
     /// Leaves a kernel that has a keeper to that. `false` if it has none.
     pub(super) async fn leave_to_keeper(&self) -> bool {
-        self.is_left.store(true, Ordering::Relaxed);
         if self.state.lock().kept.keeper.is_none() {
             return false;
         }

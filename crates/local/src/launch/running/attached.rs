@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use keeper::{ClientFrame, KeeperHandle, StarterLife};
+use keeper::{ClientFrame, KeeperHandle};
 use kernel::{Client, Status};
 use parking_lot::Mutex;
 use place::{ClientExecutor, Executor, RunDetails};
@@ -28,8 +28,6 @@ pub(crate) struct AttachedKernel {
     executor: Arc<ClientExecutor>,
     logger: Arc<KeeperLogger>,
     orphaned: Mutex<watch::Receiver<u64>>,
-    /// Of this server, if it has started the keeper.
-    pub(crate) starter_life: Option<StarterLife>,
     /// The kernel's process, as its keeper says. Another process has another connection.
     pub(crate) process: Option<u32>,
 }
@@ -38,7 +36,7 @@ impl AttachedKernel {
     pub(crate) fn new(executor: Arc<ClientExecutor>, logger: Arc<KeeperLogger>) -> Self {
         let keeper = logger.keeper.clone();
         let orphaned = Mutex::new(keeper.orphaned());
-        Self { keeper, executor, logger, orphaned, starter_life: None, process: None }
+        Self { keeper, executor, logger, orphaned, process: None }
     }
 
     /// Whether another server has left runs behind since the last call.
