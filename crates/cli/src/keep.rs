@@ -33,7 +33,7 @@ async fn settle(folder: &Path) -> anyhow::Result<()> {
     }
     let session = Session::new(workspace.clone());
     let stored = tokio::time::timeout(SETTLE_TIMEOUT, async {
-        session.adopt(place::KernelId::new(kernel.id.clone())).await?;
+        session.adopt(place::KernelId::new(kernel.record.id.clone())).await?;
         for run in workspace.journal().runs() {
             run.ended().await;
         }

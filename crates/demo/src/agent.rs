@@ -1,16 +1,15 @@
 //! A small MCP client: lines of JSON-RPC over the pipes of a server that it starts.
 
-use std::collections::VecDeque;
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 use std::process::Stdio;
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
-use parking_lot::Mutex;
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, Lines};
-use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tempfile::NamedTempFile;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::time::{Instant, timeout, timeout_at};
 
 /// Time limit for the server to stop its kernel and exit.
@@ -21,34 +20,27 @@ pub(crate) struct Agent {
     server: Child,
     stdin: Option<ChildStdin>,
     stdout: Lines<BufReader<ChildStdout>>,
-    stderr: Stderr,
     requests: u64,
 }
 
 impl Agent {
-    /// Starts `program` as a server for `folder`.
-    pub(crate) fn start(program: &Path, folder: &Path) -> anyhow::Result<Self> {
+    /// Starts `program` as a server for `folder`. Returns also its standard error.
+    pub(crate) fn start(program: &Path, folder: &Path) -> anyhow::Result<(Self, Stderr)> {
+        let stderr = NamedTempFile::new().context("there is no folder for temporary files")?;
         let mut server = Command::new(program)
             // Nobody uses the kernel after the demo.
             .args(["--no-browser", "--keep-kernels", "off", "--root"])
             .arg(folder)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
+            .stderr(stderr.reopen()?)
             .kill_on_drop(true)
             .spawn()
             .with_context(|| format!("{} cannot be started", program.display()))?;
         let stdin = server.stdin.take();
         let stdout = server.stdout.take().context("the server has no standard output")?;
-        let tail = Stderr::default();
-        if let Some(stderr) = server.stderr.take() {
-            tokio::spawn(tail.clone().collect(stderr));
-        }
-        Ok(Self { server, stdin, stdout: BufReader::new(stdout).lines(), stderr: tail, requests: 0 })
-    }
-
-    pub(crate) fn stderr(&self) -> Stderr {
-        self.stderr.clone()
+        let agent = Self { server, stdin, stdout: BufReader::new(stdout).lines(), requests: 0 };
+        Ok((agent, Stderr(stderr)))
     }
 
     pub(crate) async fn notify(&mut self, method: &str) -> anyhow::Result<()> {
@@ -131,30 +123,25 @@ fn answer_to(method: &str, id: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "error": error })
 }
 
-/// The end of a server's standard error.
-#[derive(Clone, Default)]
-pub(crate) struct Stderr(Arc<Mutex<VecDeque<u8>>>);
+/// A server's standard error.
+pub(crate) struct Stderr(NamedTempFile);
 
 impl Stderr {
-    const MAX_BYTES: usize = 8 << 10;
+    const MAX_BYTES: u64 = 8 << 10;
 
-    async fn collect(self, mut stderr: ChildStderr) {
-        let mut block = vec![0; Self::MAX_BYTES];
-        while let Ok(length @ 1..) = stderr.read(&mut block).await {
-            let mut kept = self.0.lock();
-            kept.extend(&block[..length]);
-            let excess = kept.len().saturating_sub(Self::MAX_BYTES);
-            kept.drain(..excess);
-        }
-    }
-
+    /// Adds its end to an error.
     pub(crate) fn add_to(&self, error: anyhow::Error) -> anyhow::Error {
-        let mut kept = self.0.lock();
-        let said = String::from_utf8_lossy(kept.make_contiguous()).trim().to_owned();
-        if said.is_empty() {
-            error
-        } else {
-            anyhow::anyhow!("{error:#}\n\nThe server's standard error:\n{said}")
+        let mut end = Vec::new();
+        let read = self.0.reopen().and_then(|mut file| {
+            let start = file.metadata()?.len().saturating_sub(Self::MAX_BYTES);
+            file.seek(SeekFrom::Start(start))?;
+            file.read_to_end(&mut end)
+        });
+        match String::from_utf8_lossy(&end).trim() {
+            said if read.is_ok() && !said.is_empty() => {
+                anyhow::anyhow!("{error:#}\n\nThe server's standard error:\n{said}")
+            }
+            _ => error,
         }
     }
 }

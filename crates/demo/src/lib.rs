@@ -36,8 +36,7 @@ pub async fn run(program: &Path, folder: &Path, looks: Looks) -> anyhow::Result<
 
     let mut transcript = Transcript::start(script::CHAPTERS.len(), looks);
     transcript.say(&format!("{} works in {}", program.display(), folder.display()))?;
-    let agent = Agent::start(program, folder)?;
-    let stderr = agent.stderr();
+    let (agent, stderr) = Agent::start(program, folder)?;
     if let Err(error) = play(agent, &mut transcript, &path).await {
         transcript.end();
         return Err(stderr.add_to(error));

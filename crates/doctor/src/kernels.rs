@@ -87,7 +87,14 @@ fn passed_on(process_env: &ProcessEnv) -> ProcessEnv {
 
 fn findings(facts: &Facts) -> Vec<Finding> {
     let mut all = vec![facts.next_kernel()];
-    all.extend(facts.environments.iter().map(|found| facts.environment(found)));
+    all.extend(facts.environments.iter().map(|found| {
+        facts.environment(
+            &shown(&found.prefix),
+            "this environment of the folder",
+            &found.prefix,
+            &found.state,
+        )
+    }));
     all.extend(facts.activated.iter().map(|found| facts.activated(found)));
     all.extend(facts.hidden());
     all.extend(facts.on_path());
@@ -129,54 +136,37 @@ impl Facts {
         }
     }
 
-    fn environment(&self, found: &FoundEnvironment) -> Finding {
-        let subject = shown(&found.prefix);
-        match &found.state {
+    /// An environment that a notebook could get. `name` is in the middle of a sentence.
+    fn environment(&self, subject: &str, name: &str, prefix: &Path, state: &EnvironmentState) -> Finding {
+        let unused = |cause: String| {
+            let name = name.replacen('t', "T", 1);
+            CHECK.warning(subject, format!("{name} is not used: {cause}."))
+        };
+        match state {
             EnvironmentState::Ready(python) if self.is_next(python) => {
-                CHECK.ok(subject, "Notebooks get this environment of the folder.")
+                CHECK.ok(subject, format!("Notebooks get {name}."))
             }
-            EnvironmentState::Ready(_) => CHECK
-                .ok(subject, "This environment of the folder has a kernel; another one takes precedence."),
-            EnvironmentState::NoKernel { interpreter, has_pip } => CHECK
-                .warning(subject, "This environment of the folder is not used: it has no ipykernel.")
-                .fixed_by(self.install(interpreter, *has_pip)),
-            EnvironmentState::Defective(defect) => {
-                let message = format!("This environment of the folder is not used: {defect}.");
-                let finding = CHECK.warning(subject, message);
-                match defect {
-                    Defect::NoPython => finding.fixed_by(self.make_again(&found.prefix)),
-                    _ => finding,
-                }
+            EnvironmentState::Ready(_) => {
+                let name = name.replacen('t', "T", 1);
+                CHECK.ok(subject, format!("{name} has a kernel; another one takes precedence."))
             }
+            EnvironmentState::NoKernel { interpreter, has_pip } => {
+                unused("it has no ipykernel".to_owned()).fixed_by(self.install(interpreter, *has_pip))
+            }
+            EnvironmentState::Defective(Defect::NoPython) => {
+                unused(Defect::NoPython.to_string()).fixed_by(self.make_again(prefix))
+            }
+            EnvironmentState::Defective(defect) => unused(defect.to_string()),
         }
     }
 
     /// What a shell has activated, and this process sees.
     fn activated(&self, found: &ActivatedEnvironment) -> Finding {
-        let subject = found.variable;
-        let prefix = found.prefix.display();
-        match &found.state {
-            Some(EnvironmentState::Ready(python)) if self.is_next(python) => {
-                CHECK.ok(subject, format!("Notebooks get the activated environment {prefix}."))
-            }
-            Some(EnvironmentState::Ready(_)) => {
-                let message = format!(
-                    "The activated environment {prefix} has a kernel; one of the folder takes precedence."
-                );
-                CHECK.ok(subject, message)
-            }
-            Some(EnvironmentState::NoKernel { interpreter, has_pip }) => CHECK
-                .warning(
-                    subject,
-                    format!("The activated environment {prefix} is not used: it has no ipykernel."),
-                )
-                .fixed_by(self.install(interpreter, *has_pip)),
-            Some(EnvironmentState::Defective(defect)) => {
-                let message = format!("The activated environment {prefix} is not used: {defect}.");
-                CHECK.warning(subject, message).fixed_by(self.make_again(&found.prefix))
-            }
-            None => CHECK.warning(subject, format!("{prefix} is not used: it is not a Python environment.")),
-        }
+        let (subject, prefix) = (found.variable, found.prefix.display());
+        let Some(state) = &found.state else {
+            return CHECK.warning(subject, format!("{prefix} is not used: it is not a Python environment."));
+        };
+        self.environment(subject, &format!("the activated environment {prefix}"), &found.prefix, state)
     }
 
     /// What a client's server sees less than this process.
@@ -214,23 +204,21 @@ impl Facts {
             return None;
         }
         let prefix = found.prefix.display();
-        let finding = match &found.state {
-            EnvironmentState::Ready(python) if self.is_next(python) => {
-                return Some(CHECK.ok("PATH", format!("Notebooks get the environment {prefix} on PATH.")));
-            }
-            EnvironmentState::Ready(_) => CHECK.warning(
-                "PATH",
-                format!(
-                    "The environment {prefix} is on PATH, but no variable names it, perhaps because the client hides \
-                     VIRTUAL_ENV: another kernel takes precedence."
-                ),
-            ),
-            EnvironmentState::NoKernel { interpreter, has_pip } => {
-                let message = format!("The environment {prefix} on PATH is not used: it has no ipykernel.");
-                return Some(CHECK.warning("PATH", message).fixed_by(self.install(interpreter, *has_pip)));
-            }
+        match &found.state {
+            EnvironmentState::Ready(python) if !self.is_next(python) => {}
             EnvironmentState::Defective(_) => return None,
-        };
+            state => {
+                let name = format!("the environment {prefix} on PATH");
+                return Some(self.environment("PATH", &name, &found.prefix, state));
+            }
+        }
+        let finding = CHECK.warning(
+            "PATH",
+            format!(
+                "The environment {prefix} is on PATH, but no variable names it, perhaps because the client hides \
+                 VIRTUAL_ENV: another kernel takes precedence."
+            ),
+        );
         let link = self.root.join(".venv");
         let words = ["ln", "-s", &found.prefix.to_string_lossy(), &link.to_string_lossy()].map(str::to_owned);
         Some(if self.has_default_prefix {

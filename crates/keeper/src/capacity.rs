@@ -41,7 +41,7 @@ pub async fn ensure_capacity(state: &StateFolder) -> Result<Vec<String>, String>
 }
 
 fn of(kernel: &KeptKernel) -> String {
-    kernel.notebook.as_ref().map(|path| format!(" of {}", path.display())).unwrap_or_default()
+    kernel.record.notebook.as_ref().map(|path| format!(" of {}", path.display())).unwrap_or_default()
 }
 
 /// The kernel that is idle longest. Attached kernels and those with unread runs do not count.

@@ -26,13 +26,8 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 /// A kernel with a keeper, or what a keeper that has ended left of one.
 #[derive(Debug, Clone)]
 pub struct KeptKernel {
-    pub id: String,
-    pub display_name: String,
-    /// The interpreter or program that it runs.
-    pub program: PathBuf,
-    pub notebook: Option<PathBuf>,
-    pub working_folder: PathBuf,
-    pub started_at: SystemTime,
+    /// Its id, its notebook, and how its keeper describes it.
+    pub record: KernelFile,
     pub state: KeeperState,
     /// When a server last sent it something; `None` if its keeper does not say.
     pub last_request: Option<SystemTime>,
@@ -44,12 +39,9 @@ pub struct KeptKernel {
     pub process: Option<u32>,
     /// The language that it reported, in lower case.
     pub language: Option<String>,
-    /// The process of its keeper.
-    pub keeper: u32,
     /// What the kernel's process holds in memory, in bytes, as far as the system says.
     pub memory: Option<u64>,
     folder: KeeperFolder,
-    record: KernelFile,
 }
 
 /// What a kept kernel does.
@@ -80,7 +72,7 @@ pub struct StopError(pub String);
 pub async fn kept_kernels(state: &StateFolder) -> Vec<KeptKernel> {
     let mut found =
         join_all(keepers(state).into_iter().map(|(folder, record)| look_at(folder, record))).await;
-    found.sort_unstable_by_key(|kernel| kernel.started_at);
+    found.sort_unstable_by_key(|kernel| kernel.record.started_at);
     found
 }
 
@@ -105,19 +97,12 @@ async fn look_at(folder: KeeperFolder, record: KernelFile) -> KeptKernel {
     let language =
         welcome.as_ref().and_then(|it| it.kernel.language_info["name"].as_str().map(str::to_lowercase));
     KeptKernel {
-        id: record.id.clone(),
         process,
         language,
-        display_name: record.choice.display_name().to_owned(),
-        program: record.choice.program().to_path_buf(),
-        notebook: record.notebook.clone(),
-        working_folder: record.folder.clone(),
-        started_at: record.started_at,
         state,
         last_request: welcome.as_ref().map(|welcome| welcome.last_request),
         unread_runs: welcome.as_ref().map(|welcome| welcome.orphans).unwrap_or_default(),
         attached: welcome.map(|welcome| welcome.attached).unwrap_or_default(),
-        keeper: record.process,
         memory,
         folder,
         record,
@@ -137,7 +122,7 @@ impl KeptKernel {
             notebooks.filter_map(|notebook| notebook.parent().map(Path::to_path_buf)).collect();
         let is_above = |folder: &&Path| folders.iter().all(|its| its.starts_with(folder));
         let innermost = folders.first().and_then(|first| first.ancestors().find(is_above));
-        innermost.unwrap_or(&self.working_folder).to_path_buf()
+        innermost.unwrap_or(&self.record.folder).to_path_buf()
     }
 
     /// Passes on what it printed and what happened to it, as far as its keeper still has it, the oldest first, until `each`
@@ -157,7 +142,8 @@ impl KeptKernel {
             self.folder.remove();
             return Ok(());
         }
-        let failed = |cause: String| StopError(format!("{cause}; end process {} to stop it", self.keeper));
+        let failed =
+            |cause: String| StopError(format!("{cause}; end process {} to stop it", self.record.process));
         self.ask_to_end().await.map_err(failed)?;
         let ended = async {
             while self.folder.is_kept() {

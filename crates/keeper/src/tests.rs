@@ -1,11 +1,9 @@
 //! What a dead keeper left, and keepers of other versions. The end-to-end tests cover those that live.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use futures_util::future::BoxFuture;
 use kernel::log::{Announcement, Channel, LogEvent, LogRecord};
 use kernel::{Event, Outcome, Status};
 use serde_json::{Value, json};
@@ -18,7 +16,6 @@ use crate::connection::OrphanedExecution;
 use crate::folder::{KeeperFolder, keepers};
 use crate::kernel_file::KernelFile;
 use crate::kernel_file::tests::record;
-use crate::launcher::{LaunchError, Launched, Launcher};
 use crate::list::{KeeperState, kept_kernels};
 use crate::log::Log;
 use crate::protocol::{
@@ -31,23 +28,6 @@ pub(crate) fn script(path: &Path, body: &str) {
     use std::os::unix::fs::PermissionsExt as _;
     std::fs::write(path, format!("#!/bin/sh\n{body}\n")).unwrap();
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
-}
-
-/// For tests in which no kernel is started.
-pub(crate) struct NoLauncher;
-
-impl Launcher for NoLauncher {
-    fn start(self: Arc<Self>) -> BoxFuture<'static, Result<Launched, LaunchError>> {
-        unreachable!("no kernel is started")
-    }
-
-    fn interrupts_by_signal(&self) -> bool {
-        true
-    }
-
-    fn temporary_folder(&self) -> PathBuf {
-        "/tmp".into()
-    }
 }
 
 struct Machine {

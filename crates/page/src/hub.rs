@@ -140,11 +140,6 @@ impl Hub {
         self.all_pages.questions()
     }
 
-    /// Whether this page shows what waits, and not the process that passes it on.
-    pub(crate) fn asks(&self) -> bool {
-        self.all_pages.ask()
-    }
-
     pub(crate) fn seen(&self) -> watch::Receiver<Arc<Seen>> {
         self.seen.subscribe()
     }

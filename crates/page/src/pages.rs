@@ -24,8 +24,6 @@ const RELOAD: Duration = Duration::from_secs(10);
 pub struct Pages {
     open: watch::Sender<usize>,
     questions: OpenQuestions,
-    /// Another process passes the pages on, and takes the questions.
-    are_passed_on: bool,
     #[cfg(unix)]
     tabs: Option<Arc<TabServers>>,
 }
@@ -35,16 +33,6 @@ impl Pages {
     #[cfg(unix)]
     pub fn with_tabs(folder: std::path::PathBuf) -> Self {
         Self { tabs: Some(Arc::new(TabServers::new(folder))), ..Self::default() }
-    }
-
-    /// Pages that another process passes on to browsers, with the questions that wait there.
-    pub fn passed_on() -> Self {
-        Self { are_passed_on: true, ..Self::default() }
-    }
-
-    /// Whether these pages show what waits for the person's answer.
-    pub(crate) fn ask(&self) -> bool {
-        !self.are_passed_on
     }
 
     #[cfg(unix)]

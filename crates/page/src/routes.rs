@@ -15,12 +15,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-#[cfg(unix)]
-use crate::actions::reply;
 use crate::actions::{Action, act};
 use crate::hub::Hub;
-#[cfg(unix)]
-use crate::questions::Answer;
 use crate::stream::{Connect, events};
 #[cfg(unix)]
 use crate::tabs::TabServer;
@@ -175,7 +171,7 @@ async fn stream(State(hubs): AllHubs, Json(body): Json<Box<RawValue>>) -> Respon
     };
     #[cfg(unix)]
     if let Some(server) = hubs.tab_server(&connect.root) {
-        return server.events(bytes(body), connect.known).await;
+        return server.events(bytes(body)).await;
     }
     match hubs.hub(&connect.root) {
         Ok(hub) => event_stream(Body::from_stream(events(&hub, connect))),
@@ -212,16 +208,7 @@ async fn action(State(hubs): AllHubs, Json(body): Json<Box<RawValue>>) -> Respon
     };
     #[cfg(unix)]
     if let Some(server) = hubs.tab_server(&root) {
-        // All questions wait in this process.
-        return match action {
-            Action::Accept(seen) => {
-                Json(reply(server.pages().questions(), &seen, Answer::Accepted)).into_response()
-            }
-            Action::Decline(seen) => {
-                Json(reply(server.pages().questions(), &seen, Answer::Declined)).into_response()
-            }
-            _ => server.act(bytes(body)).await,
-        };
+        return server.act(bytes(body)).await;
     }
     let acted = match hubs.hub(&root) {
         Ok(hub) => act(&hub, action).await,

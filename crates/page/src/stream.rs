@@ -74,7 +74,7 @@ pub(crate) fn events(
     })
 }
 
-pub(crate) fn event(value: &Value) -> Bytes {
+fn event(value: &Value) -> Bytes {
     // JSON has no line breaks outside of strings, and escapes them there.
     format!("data: {value}\n\n").into()
 }
@@ -176,9 +176,7 @@ impl Page {
         if seen.is_known {
             sections.extend(now::sections(&seen.kernels, &seen.notebooks, &seen.agents, &seen.tabs));
         }
-        if self.guard.hub().asks() {
-            sections.push(now::questions(&questions));
-        }
+        sections.push(now::questions(&questions));
         if let Some(path) = &self.path {
             sections.push(now::source(self.guard.hub().machine().source(path)));
         }

@@ -13,7 +13,7 @@ use notebook::{CellId, CellType, Json, MimeBundle, NewCell, Notebook, Output};
 use place::{FoundNotebooks, NotebookPath, RunId, RunState, SearchExtent};
 use workspace::{
     Activity, BlobId, CellState, Operation, OperationChange, OperationId, OperationKind, OutputsState,
-    PastOperation, StaleJudgement, StaleState, UndoScope,
+    PastOperation, StaleJudgement, StaleState,
 };
 
 use crate::actions::{check_prompt, reply};
@@ -153,7 +153,7 @@ fn past(id: u64, agent: &str) -> PastOperation {
         },
         ..Operation::default()
     };
-    PastOperation { operation, is_undone: id == 2, is_changed_since: true }
+    PastOperation { operation, is_undone: id == 2, live_cells: Vec::new(), is_changed_since: true }
 }
 
 fn notebook(source: &str) -> Notebook {
@@ -529,23 +529,10 @@ fn only_a_run_that_can_be_answered_has_a_field() {
 }
 
 #[test]
-fn a_change_is_marked_until_it_is_taken_back() {
-    let change = |id: &str| workspace_change(id);
+fn the_last_change_of_a_cell_by_somebody_else_is_marked_where_it_is_in_effect() {
     let edit = |id: u64, agent: &str, cells: &[&str]| PastOperation {
-        operation: Operation {
-            id: OperationId::new(id),
-            agent: agent.to_owned(),
-            cells: cells.iter().map(|cell| change(cell)).collect(),
-            ..Operation::default()
-        },
-        is_undone: false,
-        is_changed_since: false,
-    };
-    let undo = |id: u64, undoes: u64, cells: &[&str]| {
-        let mut past = edit(id, "person", cells);
-        let operations = vec![OperationId::new(undoes)];
-        past.operation.kind = OperationKind::Undo(UndoScope { operations, only: None });
-        past
+        live_cells: cells.iter().map(|cell| CellId::from(*cell)).collect(),
+        ..past(id, agent)
     };
     let marked = |past: &[PastOperation]| {
         let marks = timeline::marks(past);
@@ -554,17 +541,9 @@ fn a_change_is_marked_until_it_is_taken_back() {
         marked.sort();
         marked.join(", ")
     };
-    let mut story = vec![edit(1, "claude", &["a", "b"]), edit(2, "codex", &["b"]), edit(3, "person", &["c"])];
+    let mut story =
+        vec![edit(1, "claude", &["a", "b"]), edit(2, "codex", &["b"]), edit(3, workspace::PERSON, &["c"])];
     assert_eq!(marked(&story), "a o1, b o2");
-    story.push(undo(4, 1, &["a"]));
-    assert_eq!(marked(&story), "b o2");
-    story.push(undo(5, 4, &["a"]));
-    assert_eq!(marked(&story), "a o1, b o2");
-    story[1].is_undone = true;
+    story[1].live_cells.clear();
     assert_eq!(marked(&story), "a o1, b o1");
-}
-
-/// A change of a cell, as the record has it.
-fn workspace_change(id: &str) -> workspace::OperationChange {
-    workspace::OperationChange { id: id.into(), before: None, after: None, moved: false }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use html::Fragment;
 use notebook::{Cell, CellId, Notebook, one_line, visible};
-use workspace::{BlobId, Operation, OperationId, OperationKind, PERSON, PastOperation, summary};
+use workspace::{BlobId, Operation, OperationKind, PERSON, PastOperation, summary};
 
 use crate::cells::Mark;
 use crate::hub::Verification;
@@ -146,29 +146,10 @@ pub(crate) fn made(past: &[PastOperation]) -> Arc<HashSet<BlobId>> {
 
 /// The last change of each cell by somebody else than the person that is still in effect.
 pub(crate) fn marks(past: &[PastOperation]) -> HashMap<CellId, Mark> {
-    let mut marks = HashMap::new();
-    for PastOperation { operation, is_undone, .. } in past {
-        for change in &operation.cells {
-            if *is_undone || operation.is_undo() || operation.agent == PERSON {
-                continue;
-            }
-            let mark = Mark { operation: operation.id, by: author(operation), at: operation.time };
-            marks.insert(change.id.clone(), mark);
-        }
-    }
-    // An undo of some cells leaves the operation in effect elsewhere, and one that was itself undone leaves all.
-    let mut undone: HashSet<OperationId> = HashSet::new();
-    for operation in past.iter().rev().map(|past| &past.operation) {
-        let OperationKind::Undo(scope) = &operation.kind else { continue };
-        if undone.contains(&operation.id) {
-            continue;
-        }
-        undone.extend(&scope.operations);
-        for change in &operation.cells {
-            if marks.get(&change.id).is_some_and(|mark: &Mark| scope.operations.contains(&mark.operation)) {
-                marks.remove(&change.id);
-            }
-        }
-    }
-    marks
+    let by_others = past.iter().filter(|past| past.operation.agent != PERSON);
+    let marked = by_others.flat_map(|PastOperation { operation, live_cells, .. }| {
+        let mark = Mark { operation: operation.id, by: author(operation), at: operation.time };
+        live_cells.iter().map(move |cell| (cell.clone(), mark.clone()))
+    });
+    marked.collect()
 }

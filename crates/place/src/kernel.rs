@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use crate::earlier_runs::EarlierKernelRuns;
 use crate::executor::Executor;
-use crate::{Error, Future, KernelId, NotebookPath};
+use crate::{Error, ErrorKind, Future, KernelId, NotebookPath};
 
-/// A kernel, started or not.
+/// A kernel, started or not. Without further methods, it is only observed.
 pub trait Kernel: Send + Sync + 'static {
     fn id(&self) -> &KernelId;
 
@@ -68,7 +68,9 @@ pub trait Kernel: Send + Sync + 'static {
     }
 
     /// Connects; starts the kernel if it is not running, and waits until it is ready.
-    fn executor(&self) -> Future<'_, Arc<dyn Executor>>;
+    fn executor(&self) -> Future<'_, Arc<dyn Executor>> {
+        only_observed(self.id())
+    }
 
     /// What its environment and folder lack of `{modules, attributes, files}`, as `memory/handler/surroundings.py` of the crate `kernel`
     /// says, from files alone: nothing of the environment is imported, and nothing in the folder is started. `None` if they
@@ -88,12 +90,23 @@ pub trait Kernel: Send + Sync + 'static {
     }
 
     /// Interrupts the running code, by message or signal as its kernelspec says.
-    fn interrupt(&self) -> Future<'_, ()>;
+    fn interrupt(&self) -> Future<'_, ()> {
+        only_observed(self.id())
+    }
 
     /// Restarts it and waits until it is ready.
-    fn restart(&self) -> Future<'_, ()>;
+    fn restart(&self) -> Future<'_, ()> {
+        only_observed(self.id())
+    }
 
-    fn shutdown(&self) -> Future<'_, ()>;
+    fn shutdown(&self) -> Future<'_, ()> {
+        only_observed(self.id())
+    }
+}
+
+fn only_observed<T: Send + 'static>(kernel: &KernelId) -> Future<'static, T> {
+    let cause = format!("Kernel {kernel} can only be observed here.");
+    Box::pin(ready(Err(Error::new(ErrorKind::Unsupported, cause, "Ask the agent that uses it."))))
 }
 
 /// A kernel as shown to agents.

@@ -44,8 +44,10 @@ impl KeptListing {
         let mut failures = Vec::new();
         for kernel in all_or_one {
             match kernel.stop().await {
-                Ok(()) => say(&format!("stopped {}", kernel.id))?,
-                Err(error) => failures.push(format!("kernel {} was not stopped: {}", kernel.id, error.0)),
+                Ok(()) => say(&format!("stopped {}", kernel.record.id))?,
+                Err(error) => {
+                    failures.push(format!("kernel {} was not stopped: {}", kernel.record.id, error.0))
+                }
             }
         }
         if failures.is_empty() { Ok(()) } else { bail!(failures.join("\n")) }
@@ -63,13 +65,13 @@ fn meant<'k>(
     id: &str,
     process_env: &ProcessEnv,
 ) -> anyhow::Result<Vec<&'k KeptKernel>> {
-    let meant: Vec<&KeptKernel> = kernels.iter().filter(|kernel| kernel.id.starts_with(id)).collect();
+    let meant: Vec<&KeptKernel> = kernels.iter().filter(|kernel| kernel.record.id.starts_with(id)).collect();
     match &meant[..] {
         [] => {
             check_is_not_foreign(id, process_env)?;
             bail!("there is no kernel {id:?}; `cellbridge kernels` lists them")
         }
-        [first, others @ ..] if others.iter().all(|other| other.id == first.id) => Ok(meant),
+        [first, others @ ..] if others.iter().all(|other| other.record.id == first.record.id) => Ok(meant),
         _ => bail!("{} kernels have an id that starts with {id:?}", meant.len()),
     }
 }
@@ -79,8 +81,8 @@ fn line(kernel: &KeptKernel, now: SystemTime) -> String {
     let age = |since: SystemTime| shown(now.duration_since(since).unwrap_or_default());
     let mut parts = vec![
         keeper_state(&kernel.state),
-        kernel.display_name.clone(),
-        format!("started {} ago", age(kernel.started_at)),
+        kernel.record.choice.display_name().to_owned(),
+        format!("started {} ago", age(kernel.record.started_at)),
     ];
     parts.extend(kernel.last_request.map(|at| format!("last used {} ago", age(at))));
     parts.push(match kernel.attached.len() {
@@ -96,24 +98,24 @@ fn line(kernel: &KeptKernel, now: SystemTime) -> String {
         let runs = if kernel.unread_runs == 1 { "run" } else { "runs" };
         parts.push(format!("{} {runs} not reported to any agent", kernel.unread_runs));
     }
-    let notebook = kernel.notebook.as_deref().map(terminal::path).unwrap_or_default();
-    format!("{}  {notebook}\n    {}", kernel.id, parts.join(", "))
+    let notebook = kernel.record.notebook.as_deref().map(terminal::path).unwrap_or_default();
+    format!("{}  {notebook}\n    {}", kernel.record.id, parts.join(", "))
 }
 
 fn to_json(kernel: &KeptKernel) -> Value {
     let time = |at: SystemTime| chrono::DateTime::<chrono::Utc>::from(at).to_rfc3339();
     json!({
         "kind": "kept",
-        "id": kernel.id,
+        "id": kernel.record.id,
         "state": keeper_state(&kernel.state),
-        "display_name": kernel.display_name,
-        "program": kernel.program,
-        "notebook": kernel.notebook,
-        "started_at": time(kernel.started_at),
+        "display_name": kernel.record.choice.display_name(),
+        "program": kernel.record.choice.program(),
+        "notebook": kernel.record.notebook,
+        "started_at": time(kernel.record.started_at),
         "last_request": kernel.last_request.map(time),
         "attached": kernel.attached,
         "unread_runs": kernel.unread_runs,
-        "keeper": kernel.keeper,
+        "keeper": kernel.record.process,
         "memory": kernel.memory,
     })
 }

@@ -66,24 +66,16 @@ pub(super) fn read(state: &Path) -> Option<Address> {
     Some(Address { port, token: Secret::new(token)? })
 }
 
-/// Opens the file itself, behind no link, if nobody else could have written it.
+/// Opens the file, if it is in a folder that only this user can use.
 fn open(path: &Path) -> io::Result<File> {
-    let mut options = state::options();
-    options.read(true).create(true).truncate(false);
     #[cfg(unix)]
-    {
-        use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
-        options.custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
-        let file = options.open(path)?;
-        let about = file.metadata()?;
-        let is_own = state::is_own(&about) && about.mode() & 0o777 == 0o600;
-        if is_own && about.is_file() && about.nlink() == 1 {
-            return Ok(file);
-        }
-        Err(io::Error::new(io::ErrorKind::PermissionDenied, format!("others could use {}", path.display())))
+    if !path.parent().is_some_and(state::is_private) {
+        return Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            format!("others could use {}", path.display()),
+        ));
     }
-    #[cfg(not(unix))]
-    options.open(path)
+    state::open_lock(path)
 }
 
 /// Where it is written down.
@@ -121,33 +113,14 @@ mod tests {
         let state = state.path().join("view");
         let mut file = AddressFile::take(&state).unwrap().unwrap();
         file.write(&Address { port: 7, token: Secret::new("secret").unwrap() }).unwrap();
-        let mode = |mode| fs::set_permissions(state.join(FILE), fs::Permissions::from_mode(mode)).unwrap();
+        let mode = |mode| fs::set_permissions(&state, fs::Permissions::from_mode(mode)).unwrap();
         assert_eq!(fs::metadata(state.join(FILE)).unwrap().permissions().mode() & 0o777, 0o600);
-        mode(0o622);
-        assert!(read(&state).is_none());
-        mode(0o600);
+        mode(0o722);
+        assert!(read(&state).is_none() && AddressFile::take(&state).is_err());
+        mode(0o700);
         assert!(read(&state).is_some());
-    }
-
-    #[test]
-    #[cfg(unix)]
-    fn a_planted_link_empties_no_file() {
-        use std::os::unix::fs::{PermissionsExt as _, symlink};
-        let root = tempfile::tempdir().unwrap();
-        let (state, victim) = (root.path().join("view"), root.path().join("victim"));
-        fs::write(&victim, "precious").unwrap();
-        fs::set_permissions(&victim, fs::Permissions::from_mode(0o600)).unwrap();
-        drop(AddressFile::take(&state).unwrap());
-        for plant in
-            [|from: &Path, to: &Path| symlink(from, to), |from: &Path, to: &Path| fs::hard_link(from, to)]
-        {
-            fs::remove_file(state.join(FILE)).unwrap();
-            plant(&victim, &state.join(FILE)).unwrap();
-            assert!(AddressFile::take(&state).is_err() && read(&state).is_none());
-        }
-        let elsewhere = root.path().join("linked");
-        symlink(&state, &elsewhere).unwrap();
-        assert!(AddressFile::take(&elsewhere).is_err());
-        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+        let elsewhere = state.with_file_name("linked");
+        std::os::unix::fs::symlink(&state, &elsewhere).unwrap();
+        assert!(read(&elsewhere).is_none() && AddressFile::take(&elsewhere).is_err());
     }
 }

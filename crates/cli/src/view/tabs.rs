@@ -23,8 +23,14 @@ pub(crate) async fn serve(
     }
     match private_socket::listen(&page::folder_of_tabs(&state), &process_env.temp_dir()) {
         Ok(listener) => {
-            let host = TabPage { tabs: colab.seen(), agents, history, hub: OnceLock::new() };
-            page::serve_tabs(listener, Arc::new(host)).await;
+            let pages = Arc::<Pages>::default();
+            let host =
+                TabPage { tabs: colab.seen(), agents, history, pages: pages.clone(), hub: OnceLock::new() };
+            let (folder, temporary) = (page::folder_of_pages(&state), process_env.temp_dir());
+            tokio::join!(
+                page::serve_tabs(listener, Arc::new(host)),
+                pages.take_questions(&folder, &temporary),
+            );
         }
         Err(error) => tracing::warn!(%error, "no page shows the Colab tabs"),
     }
@@ -36,6 +42,7 @@ struct TabPage {
     agents: Arc<Workspace>,
     /// The folder of the records of changes.
     history: Option<PathBuf>,
+    pages: Arc<Pages>,
     hub: OnceLock<Arc<Hub>>,
 }
 
@@ -61,7 +68,7 @@ impl TabHost for TabPage {
                 Some(SeenSource { read_at, is_connected })
             });
             let rights = Rights { edits: true, runs: true, sees_elsewhere: false };
-            Hub::new(workspace, Arc::new(machine), rights, Arc::new(Pages::passed_on()))
+            Hub::new(workspace, Arc::new(machine), rights, self.pages.clone())
         };
         self.hub.get_or_init(new).clone()
     }

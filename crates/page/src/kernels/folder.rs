@@ -119,7 +119,7 @@ impl FolderMachine {
     }
 
     fn is_here(&self, kernel: &KeptKernel) -> bool {
-        kernel.notebook.as_deref().unwrap_or(&kernel.working_folder).starts_with(&self.root)
+        kernel.record.notebook.as_deref().unwrap_or(&kernel.record.folder).starts_with(&self.root)
     }
 
     fn path(&self, file: &Path) -> Option<NotebookPath> {
@@ -131,13 +131,13 @@ impl FolderMachine {
         let is_alive = !matches!(kernel.state, KeeperState::KeeperDead | KeeperState::Dead { .. });
         let runs = seen_runs(log, is_alive, |file| self.path(file));
         SeenKernel {
-            id: kernel.id.clone(),
+            id: kernel.record.id.clone(),
             process: kernel.process.filter(|_| is_alive),
             language: kernel.language.clone(),
-            display_name: kernel.display_name.clone(),
+            display_name: kernel.record.choice.display_name().to_owned(),
             state: keeper_state(&kernel.state),
-            notebook: kernel.notebook.as_deref().and_then(|file| self.path(file)),
-            started_at: Some(kernel.started_at),
+            notebook: kernel.record.notebook.as_deref().and_then(|file| self.path(file)),
+            started_at: Some(kernel.record.started_at),
             memory: kernel.memory,
             servers: kernel.attached.len(),
             runs,

@@ -1,7 +1,6 @@
 //! A kernel that other programs use, as its notebook's cells are judged by it.
 
-use place::{Error, ErrorKind, Executor, Future, Kernel, KernelDescription, KernelId, KernelState};
-use std::sync::Arc;
+use place::{Kernel, KernelDescription, KernelId, KernelState};
 
 use super::SeenKernel;
 
@@ -29,16 +28,6 @@ impl ObservedKernel {
         };
         Some(Self { id: KernelId::new(kernel.id.clone()), process, description })
     }
-
-    fn only_looked_at(&self) -> Error {
-        let cause = format!("This page only observes kernel {}.", self.id);
-        Error::new(ErrorKind::Unsupported, cause, "Ask the agent that uses it.")
-    }
-
-    fn refuse<T: Send + 'static>(&self) -> Future<'_, T> {
-        let error = self.only_looked_at();
-        Box::pin(async { Err(error) })
-    }
 }
 
 impl Kernel for ObservedKernel {
@@ -60,21 +49,5 @@ impl Kernel for ObservedKernel {
 
     fn instance(&self) -> Option<String> {
         self.process.map(|process| process.to_string())
-    }
-
-    fn executor(&self) -> Future<'_, Arc<dyn Executor>> {
-        self.refuse()
-    }
-
-    fn interrupt(&self) -> Future<'_, ()> {
-        self.refuse()
-    }
-
-    fn restart(&self) -> Future<'_, ()> {
-        self.refuse()
-    }
-
-    fn shutdown(&self) -> Future<'_, ()> {
-        self.refuse()
     }
 }

@@ -41,6 +41,8 @@ pub enum UndoTarget {
 pub struct PastOperation {
     pub operation: Operation,
     pub is_undone: bool,
+    /// The cells in which it is in effect.
+    pub live_cells: Vec<CellId>,
     /// Somebody else has changed a cell since this, its last operation.
     pub is_changed_since: bool,
 }
@@ -78,7 +80,12 @@ impl Session {
         let (changed, live) = (changed_since(&all, &now), live(&all));
         // `live` omits what was before the creation, which nobody has undone: it belonged to an earlier file at this path.
         let is_own = |id: OperationId| since_creation(&all).first().is_some_and(|first| first.id <= id);
+        let of_call = |operation: &Operation| {
+            let live = live.iter().filter(|live| of_same_call(live, operation));
+            live.flat_map(|live| &live.cells).map(|change| change.id.clone()).collect()
+        };
         let past = |operation: Operation| PastOperation {
+            live_cells: of_call(&operation),
             is_undone: is_own(operation.id)
                 // Checkpoints and undos are never in `live`: their absence does not mean that they were undone.
                 && matches!(operation.kind, OperationKind::Change { .. })
