@@ -258,31 +258,10 @@ impl Tool {
 
     /// The error as a sentence, with a next step that the tool can take.
     fn worded(&self, error: Error) -> Error {
-        let error = as_sentence(error);
         if matches!(error.next, NextStep::EditRevision { .. }) && !self.schema.takes("if_revision") {
             let next = format!("Look at what it is now, then call {} again.", self.name);
             return Error { next: next.into(), ..error };
         }
         error
     }
-}
-
-/// Begins the cause with a capital letter if it begins as our sentences do. Anything else may be a name, an id or code.
-pub fn as_sentence(mut error: Error) -> Error {
-    let mut words = error.cause.split(' ');
-    let is_ours = match (words.next(), words.next()) {
-        (Some("there"), Some("is" | "are"))
-        | (Some("no"), Some("cell" | "kernel" | "notebook" | "run"))
-        | (Some("it"), Some("is" | "leads" | "names" | "cannot" | "begins")) => true,
-        (Some("cell"), Some(next)) => {
-            next.starts_with(|first: char| first.is_ascii_digit())
-                || error.cause.contains("nothing was changed")
-        }
-        (Some("the"), Some(next)) => next != "matches",
-        _ => false,
-    };
-    if let Some(first) = error.cause.get_mut(..1).filter(|_| is_ours) {
-        first.make_ascii_uppercase();
-    }
-    error
 }

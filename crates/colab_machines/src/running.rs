@@ -116,7 +116,7 @@ impl RunningMachines {
             capabilities: Capabilities { rooms: false, commands: false },
             machine: Some(jupyter::Machine {
                 scheme: SCHEME,
-                title: format!("the Colab machine {id} ({})", runtime.kind),
+                title: format!("Colab machine {id} ({})", runtime.kind),
                 root: ROOT,
                 copies: Some(copies),
             }),

@@ -324,7 +324,8 @@ fn whole(
                 }
                 None if received == expected => Ok(None),
                 None => {
-                    let cause = format!("{server} sent {received} bytes of a file of {expected}.");
+                    let cause =
+                        format!("Only {received} of the {expected} bytes of a file came from {server}.");
                     Err(Error::new(ErrorKind::RemoteFailure, cause, "Nothing was copied; try again."))
                 }
             }

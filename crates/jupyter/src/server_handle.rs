@@ -242,7 +242,7 @@ impl ServerHandle {
                     Kind::NotFound => "Check the path; folders can be created by code in a cell.".into(),
                     _ => error.next,
                 };
-                RestError { cause: as_sentence(cause), next, ..error }
+                RestError { cause, next, ..error }
             }
             _ => error,
         }
@@ -314,14 +314,6 @@ impl ServerHandle {
     fn found(&self) -> MutexGuard<'_, Option<Server>> {
         self.found.lock()
     }
-}
-
-/// A machine's title is a part of a sentence, which it may begin.
-fn as_sentence(mut cause: String) -> String {
-    if let Some(first) = cause.get_mut(..1).filter(|first| *first == "t") {
-        first.make_ascii_uppercase();
-    }
-    cause
 }
 
 #[cfg(test)]

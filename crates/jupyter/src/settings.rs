@@ -55,7 +55,7 @@ pub struct Settings {
 pub struct Machine {
     /// The [scheme](place::Place::scheme) of its paths.
     pub scheme: &'static str,
-    /// What it is, as part of a sentence: `the Colab machine a1 (T4 GPU)`.
+    /// Its name, anywhere in a sentence: `Colab machine a1 (T4 GPU)`.
     pub title: String,
     /// The folder that its paths start from, below the root of its server: `content`.
     pub root: &'static str,

@@ -82,10 +82,10 @@ impl fmt::Display for CellLabel {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CellRefError {
-    #[error("there is no cell #{index}: {range}", range = range(*.len))]
+    #[error("There is no cell #{index}: {range}", range = range(*.len))]
     OutOfRange { index: usize, len: usize },
     /// No cell has this id or execution count.
-    #[error("no cell is called {reference}{}", list("; the nearest are ", .nearest))]
+    #[error("No cell is called {reference}{}", list("; the nearest are ", .nearest))]
     Unknown { reference: String, nearest: Vec<CellLabel> },
     /// More than one cell has an id with this prefix, or this execution count.
     #[error("{reference} matches more than one cell{}", list(": ", .candidates))]

@@ -48,7 +48,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     if !cell.is_code() {
         return Err(Error::new(
             ErrorKind::InvalidArgument,
-            format!("{} is a {} cell; only code cells have outputs.", label(index, cell), cell.cell_type()),
+            format!("Only code cells have outputs: {} is a {} cell.", label(index, cell), cell.cell_type()),
             "Nothing was done.",
         ));
     }

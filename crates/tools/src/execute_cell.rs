@@ -83,7 +83,7 @@ pub(super) fn check_is_code(index: usize, cell: &Cell) -> Result<(), Error> {
     }
     Err(Error::new(
         ErrorKind::InvalidArgument,
-        format!("{} is a {} cell; only code cells run.", label(index, cell), cell.cell_type()),
+        format!("Only code cells run: {} is a {} cell.", label(index, cell), cell.cell_type()),
         "read_notebook shows the types of the cells; insert_execute_code_cell adds code.",
     ))
 }

@@ -23,7 +23,7 @@ async fn call(notebook: NotebookArgument, context: &Context<'_>) -> Outcome {
         let place = opened.place().description();
         return Err(Error::new(
             ErrorKind::Unsupported,
-            format!("{place} cannot open notebooks in a browser."),
+            format!("No notebook of {place} can be opened in a browser."),
             "Ask the person to open the notebook. A server whose front end accepts commands can do it \
              (connect_to_jupyter), and so can `cellbridge` without --no-browser.",
         ));

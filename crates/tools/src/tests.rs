@@ -4,14 +4,13 @@ mod openings;
 mod search;
 
 use calls::arguments::given::Given;
-use place::Error;
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 
 use crate::list::{TOOLS, asked, find, list, offered};
 use calls::arguments::older_names;
 use calls::permissions::{Access, Group, Offer, Permission, Permissions, Policy};
-use calls::tool::{Capabilities, Effect, as_sentence};
+use calls::tool::{Capabilities, Effect};
 
 /// The arguments of a call of the tool `t`.
 pub(crate) fn given(values: &Value) -> Given {
@@ -142,23 +141,5 @@ fn under_read_only_no_tool_is_offered_that_writes_or_runs() {
 fn read_only_tools_need_only_the_permission_to_read() {
     for tool in TOOLS.iter().filter(|tool| matches!(tool.effect, Effect::Reads)) {
         assert_eq!(tool.permission, Permission::Read, "{}", tool.name);
-    }
-}
-
-#[test]
-fn only_our_own_words_get_a_capital_letter() {
-    let sentence = |cause: &str| as_sentence(Error::new(place::ErrorKind::Conflict, cause, "")).cause;
-    for (cause, expected) in [
-        ("there is no cell #7: the notebook has only cell #0", "There is no cell #7"),
-        ("no cell is called x", "No cell is called x"),
-        ("the server cannot read it", "The server cannot read it"),
-        ("cell 3 (id ab) has only one line", "Cell 3"),
-        ("pd cannot be renamed: x.", "pd cannot"),
-        ("c matches more than one cell: #0", "c matches"),
-        ("o1 is a checkpoint", "o1 is"),
-        ("edits[0]: new_string", "edits[0]"),
-        ("only must be errors", "only must"),
-    ] {
-        assert!(sentence(cause).starts_with(expected), "{cause}: {}", sentence(cause));
     }
 }

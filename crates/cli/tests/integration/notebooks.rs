@@ -182,7 +182,7 @@ async fn what_does_not_run_is_not_edited_either() -> Result<()> {
     let texts = json!({ "cells": [text], "run": true });
     assert!(client.refused("insert_cell", texts).await?.contains("Only code cells run"));
     let overwrite = json!({ "cell_index": 1, "cell_source": "x", "run": true });
-    assert!(client.refused("overwrite_cell_source", overwrite).await?.contains("only code cells run"));
+    assert!(client.refused("overwrite_cell_source", overwrite).await?.contains("Only code cells run"));
     assert_eq!(client.sources()?, ["one", "text"]);
     Ok(())
 }
@@ -252,7 +252,7 @@ async fn a_change_of_a_cell_is_refused_if_it_is_unclear_or_stale() -> Result<()>
         (json!({ "cell_index": 0, "split_at": 2, "duplicate": true }), "no other change"),
         (json!({ "cell_index": 0, "tags": ["x"], "merge_with_next": true }), "no other change"),
         (json!({ "cell_index": 0, "tags": ["x"], "if_revision": "00000000" }), "first"),
-        (json!({ "cell_index": 1, "merge_with_next": true }), "last cell"),
+        (json!({ "cell_index": 1, "merge_with_next": true }), "No cell follows"),
     ] {
         let text = client.refused("change_cell", arguments.clone()).await?;
         assert!(text.contains(expected), "{arguments}: {text}");

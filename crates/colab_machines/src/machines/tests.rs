@@ -60,7 +60,7 @@ async fn a_machine_is_started_used_and_ended_with_the_program() {
     let id = fake.state().machines.keys().next().cloned().unwrap();
     assert!(id.starts_with("cellbridge-t4-"), "{id}");
     assert_eq!((started.prefix(), started.scheme()), (format!("colab-vm:{id}/").as_str(), "colab-vm"));
-    assert_eq!(started.description(), format!("the Colab machine {id} (T4 GPU)"));
+    assert_eq!(started.description(), format!("Colab machine {id} (T4 GPU)"));
     assert!(lines.len() >= 3 && lines.iter().all(|line| !line.contains("hush")), "{lines:?}");
     let places = machines.places().await.unwrap();
     assert!(places.len() == 1 && Arc::ptr_eq(&places[0], &started));

@@ -70,22 +70,22 @@ fn a_reference_that_names_no_single_cell_lists_candidates() {
     assert_eq!(resolved("1"), Err(index_or_id.to_owned()));
     assert_eq!(resolved("In[12]"), Ok(1));
     assert_eq!(resolved("#3"), Ok(3));
-    assert_eq!(resolved("#4"), Err("there is no cell #4: the notebook has cells #0 to #3".to_owned()));
+    assert_eq!(resolved("#4"), Err("There is no cell #4: the notebook has cells #0 to #3".to_owned()));
     let ambiguous = "ab matches more than one cell: \
         #0 · abc1 · In[4] (import os), #1 · abd2 · In[12] (y), #2 · abc · In[4] (z)";
     assert_eq!(resolved("ab"), Err(ambiguous.to_owned()));
     let twice = "In[4] matches more than one cell: #0 · abc1 · In[4] (import os), #2 · abc · In[4] (z)";
     assert_eq!(resolved("In[4]"), Err(twice.to_owned()));
-    let unknown = "no cell is called abd3; the nearest are \
+    let unknown = "No cell is called abd3; the nearest are \
         #1 · abd2 · In[12] (y), #0 · abc1 · In[4] (import os), #2 · abc · In[4] (z)";
     assert_eq!(resolved("abd3"), Err(unknown.to_owned()));
     let CellRefError::Unknown { nearest, .. } = notebook.resolve(&CellRef::Execution(11)).unwrap_err() else {
         panic!()
     };
     assert_eq!((nearest[0].index, nearest.len()), (1, 3));
-    assert_eq!(resolved("").unwrap_err().split(';').next(), Some("no cell is called "));
+    assert_eq!(resolved("").unwrap_err().split(';').next(), Some("No cell is called "));
     let none = Notebook::new().resolve(&CellRef::Index(0)).unwrap_err();
-    assert_eq!(none.to_string(), "there is no cell #0: the notebook has no cells");
+    assert_eq!(none.to_string(), "There is no cell #0: the notebook has no cells");
 }
 
 #[test]

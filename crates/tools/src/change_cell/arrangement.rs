@@ -67,7 +67,7 @@ fn split(index: usize, cell: &Cell, line: usize) -> Result<Vec<Edit>, Error> {
     if line < 2 || line > lines.len() {
         let (what, count) = (label(index, cell), lines.len());
         let cause = if count < 2 {
-            format!("{what} has only one line, and cannot be split.")
+            format!("A cell of one line cannot be split: {what}.")
         } else {
             format!("split_at must be a line from 2 to {count} of {what}, not {line}.")
         };
@@ -81,15 +81,17 @@ fn split(index: usize, cell: &Cell, line: usize) -> Result<Vec<Edit>, Error> {
 
 fn merge(index: usize, cell: &Cell, next: Option<&Cell>) -> Result<Vec<Edit>, Error> {
     let Some(next) = next else {
-        return Err(refused(format!("{} is the last cell.", label(index, cell))));
+        return Err(refused(format!("No cell follows {}.", label(index, cell))));
     };
     let (what, other) = (label(index, cell), label(index + 1, next));
     let (own_type, next_type) = (cell.cell_type(), next.cell_type());
     if own_type != next_type {
-        return Err(refused(format!("{what} is a {own_type} cell and {other} a {next_type} cell.")));
+        return Err(refused(format!(
+            "Only cells of one type are merged: {what} is a {own_type} cell and {other} a {next_type} cell."
+        )));
     }
     if next.has_attachments() {
-        return Err(refused(format!("{other} has attachments, which would be lost.")));
+        return Err(refused(format!("The attachments of {other} would be lost.")));
     }
     let source = format!("{}\n\n{}", cell.source(), next.source());
     let is_like_next = cell.others() == next.others() && !cell.has_attachments();
@@ -200,7 +202,7 @@ mod tests {
             let cause = arranged(&Arrangement::Split { line }, 0).unwrap_err();
             assert!(cause.contains("from 2 to 5"), "{cause}");
         }
-        assert!(arranged(&Arrangement::Split { line: 2 }, 1).unwrap_err().contains("only one line"));
+        assert!(arranged(&Arrangement::Split { line: 2 }, 1).unwrap_err().contains("A cell of one line"));
     }
 
     #[test]
@@ -211,7 +213,7 @@ mod tests {
         assert_eq!((&cells[0]["outputs"], &cells[0]["execution_count"]), (&json!([]), &Value::Null));
         let expected = json!({ "tags": ["a"], "custom": { "n": 1.5 }, "vendor": { "k": [1] } });
         assert_eq!(cells[0]["metadata"], expected);
-        for (index, expected) in [(1, "markdown cell"), (2, "attachments"), (3, "last cell")] {
+        for (index, expected) in [(1, "markdown cell"), (2, "attachments"), (3, "No cell follows")] {
             let cause = arranged(&Arrangement::Merge, index).unwrap_err();
             assert!(cause.contains(expected), "{cause}");
         }

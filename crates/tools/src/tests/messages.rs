@@ -55,6 +55,33 @@ fn the_page_about_troubleshooting_quotes_messages_in_full() {
     assert!(unknown.is_empty(), "no such message:\n{}", unknown.join("\n"));
 }
 
+/// Except for names of tools and parameters.
+#[test]
+fn causes_begin_with_a_capital_letter() {
+    let tools = parameters_by_tool();
+    let is_name = |word: &str| tools.contains_key(word) || tools.values().any(|of| of.contains(word));
+    let mut files = Vec::new();
+    for folder in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()).unwrap() {
+        collect_files(&folder.unwrap().path().join("src"), &mut files);
+    }
+    let (mut count, mut wrong) = (0, Vec::new());
+    for file in files {
+        let code = std::fs::read_to_string(&file).unwrap();
+        for (at, _) in code.match_indices("ErrorKind::").filter(|(at, _)| !code[..*at].ends_with("io::")) {
+            let Some((_, argument)) = code[at..].split_once(',') else { continue };
+            let argument = argument.trim_start().trim_start_matches('&').trim_start_matches("format!(");
+            let Some(cause) = argument.trim_start().strip_prefix('"') else { continue };
+            count += 1;
+            let word = cause.split([' ', ':', '"']).next().unwrap_or_default();
+            if word.starts_with(|first: char| first.is_ascii_lowercase()) && !is_name(word) {
+                wrong.push(format!("{}: {word} …", file.display()));
+            }
+        }
+    }
+    assert!(count > 150, "only {count} causes were found");
+    assert!(wrong.is_empty(), "lower case:\n{}", wrong.join("\n"));
+}
+
 #[test]
 fn a_quote_has_all_of_a_message_but_what_is_filled_in() {
     let message = words(&plain("There is \\n  no {name:?} in {}."));
