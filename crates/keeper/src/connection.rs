@@ -11,17 +11,15 @@
 //!
 //! `log_reader` and `transport` return the types of this file, which connects them.
 
-use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use kernel::log::{AdoptedRun, Announcement};
+use kernel::log::AdoptedRun;
 use kernel::{Client, KernelError, MessageId, Ready, TimedEvents, drive};
 use notebook::Json;
-use parking_lot::Mutex;
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::runtime;
@@ -41,8 +39,6 @@ use transport::LogTransport;
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long the last frames may take.
 const FINISH_TIMEOUT: Duration = Duration::from_secs(1);
-/// How many runs of other clients are remembered until somebody asks for them.
-const MAX_OTHERS: usize = 100;
 const KEEPER_ENDED: &str = "its keeper ended";
 
 /// Reads a keeper's log from an offset on, a piece of it; nothing at its end.
@@ -86,12 +82,8 @@ pub struct OrphanedExecution {
 pub struct KeeperHandle {
     control: mpsc::UnboundedSender<Control>,
     orphaned: watch::Receiver<u64>,
-    others: Others,
     is_lost: Arc<AtomicBool>,
 }
-
-/// The runs of other clients.
-type Others = Arc<Mutex<VecDeque<Announcement>>>;
 
 /// What a [`KeeperHandle`] wants of the connection.
 #[derive(Debug)]
@@ -113,11 +105,6 @@ impl KeeperHandle {
         if self.control.send(Control::Flush(done)).is_ok() {
             let _ = timeout(FINISH_TIMEOUT, flushed).await;
         }
-    }
-
-    /// The runs that other clients have begun since the last call, the last of them if there are many.
-    pub fn take_others(&self) -> Vec<Announcement> {
-        std::mem::take(&mut *self.others.lock()).into()
     }
 
     /// Whether the connection ended although the kernel may live.

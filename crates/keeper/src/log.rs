@@ -11,5 +11,4 @@ pub(crate) use entries::read_entries;
 pub use entries::{LogEntry, LogEntryKind, logged_run};
 pub(crate) use files::{Log, LogReader, is_log, read_piece};
 pub use followed::LogFollower;
-pub(crate) use logged_runs::RESTARTED;
 pub use logged_runs::{LoggedRun, Shown, logged_runs};

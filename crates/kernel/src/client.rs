@@ -18,7 +18,7 @@ use crate::log::Announcement;
 use crate::messages::handler_answer::EXPRESSION;
 use crate::messages::json_string::Short;
 use crate::messages::{Channel, Message};
-use crate::{Event, KernelError, MessageId, Outcome, Sink, Status};
+use crate::{Death, Event, KernelError, MessageId, Outcome, Sink, Status};
 
 /// How long a kernel may take to reply on the control channel. Many reply there only between two executions.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -127,7 +127,7 @@ impl Client {
 
     /// Asks the kernel to end, and waits up to 5 s for its reply; its process may live a moment longer.
     ///
-    /// With `restart`, executions that do not end before the kernel does finish as [`Outcome::Restarted`].
+    /// With `restart`, executions that do not end before the kernel does finish as ended by [`Death::Restarted`].
     pub async fn shutdown_message(&self, restart: bool) -> Result<(), KernelError> {
         if restart {
             let _ = self.commands.send(Command::Restarting);
@@ -193,8 +193,8 @@ impl Client {
 
     /// Reports that the kernel's process ended; for the owner of the process. Executions finish as
     /// [`Outcome::KernelDied`] once everything that it sent before is read.
-    pub fn report_death(&self, how: String) {
-        let _ = self.commands.send(Command::Died { how });
+    pub fn report_death(&self, how: impl Into<Death>) {
+        let _ = self.commands.send(Command::Died { how: how.into() });
     }
 
     /// Sends a request that belongs to no execution, and waits for its reply.
@@ -219,13 +219,13 @@ impl Client {
     }
 
     pub(crate) fn died(&self) -> KernelError {
-        KernelError::Died { how: self.how_it_died() }
+        KernelError::Died { how: self.how_it_died().to_string() }
     }
 
-    fn how_it_died(&self) -> String {
+    fn how_it_died(&self) -> Death {
         match &*self.status.borrow() {
             Status::Dead { how } => how.clone(),
-            _ => "the connection ended".to_owned(),
+            _ => "the connection ended".into(),
         }
     }
 }

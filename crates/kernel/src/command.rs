@@ -4,7 +4,7 @@ use tokio::sync::oneshot;
 
 use crate::log::Announcement;
 use crate::messages::{Message, Outgoing};
-use crate::{MessageId, Sink};
+use crate::{Death, MessageId, Sink};
 
 /// What clients ask of the driver.
 pub(crate) enum Command {
@@ -31,7 +31,7 @@ pub(crate) enum Command {
     FollowProcess(Option<String>),
     /// The kernel's process ended.
     Died {
-        how: String,
+        how: Death,
     },
 }
 

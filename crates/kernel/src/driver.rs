@@ -15,7 +15,7 @@ use crate::execution::{Action, Executions, InputRequests};
 use crate::log::Announcement;
 use crate::messages::{Channel, Message, Outgoing};
 use crate::transport::{Received, Transport};
-use crate::{Client, Outcome, Status};
+use crate::{Client, Death, Outcome, Status};
 
 /// How long a dead kernel's connection may be silent before nothing more is expected.
 const DRAIN_SILENCE: Duration = Duration::from_millis(500);
@@ -84,13 +84,13 @@ enum Event {
 enum Stop {
     /// The kernel's process ended. The connection may hold messages that it sent before.
     ProcessEnded {
-        how: String,
+        how: Death,
         /// How long the connection may be silent then.
         silence: Duration,
     },
     /// Its server reported that it is dead, behind everything that it sent.
     ReportedDead {
-        how: String,
+        how: Death,
     },
     ConnectionEnded,
     Unused,
@@ -131,13 +131,13 @@ impl<T: Transport> Driver<T> {
                     Some(how) => how,
                     None => timeout(EXIT_GRACE, process_end)
                         .await
-                        .unwrap_or_else(|_| "it closed its connections".to_owned()),
+                        .map_or_else(|_| "it closed its connections".into(), Death::from),
                 }
             }
             Stop::ReportedDead { how } => how,
             Stop::Unused => {
                 self.transport.finish().await;
-                "the connection is no longer used".to_owned()
+                "the connection is no longer used".into()
             }
         };
         self.end(how)
@@ -182,7 +182,7 @@ impl<T: Transport> Driver<T> {
                 }
             }
             Event::ProcessEnded { how } => {
-                return Some(Stop::ProcessEnded { how, silence: DRAIN_SILENCE });
+                return Some(Stop::ProcessEnded { how: how.into(), silence: DRAIN_SILENCE });
             }
             Event::Received(received) => self.on_received(received).await,
             Event::Deadline => match self.executions.tick(Instant::now()) {
@@ -201,7 +201,7 @@ impl<T: Transport> Driver<T> {
     }
 
     /// Does what a client asks. Returns how the kernel's process ended, if that is what it reports.
-    async fn on_command(&mut self, command: Command) -> Option<String> {
+    async fn on_command(&mut self, command: Command) -> Option<Death> {
         match command {
             Command::Execute { id, request, announcement, sink } => {
                 if let Some(announcement) = announcement {
@@ -296,7 +296,7 @@ impl<T: Transport> Driver<T> {
         }
     }
 
-    fn end(mut self, how: String) -> T {
+    fn end(mut self, how: Death) -> T {
         self.publish(Status::Dead { how: how.clone() });
         // From here on clients answer executions themselves. Those already queued are answered here.
         self.commands.close();
@@ -308,7 +308,7 @@ impl<T: Transport> Driver<T> {
             }
         }
         let outcome = match self.transport.loss() {
-            _ if self.is_restarting => Outcome::Restarted,
+            _ if self.is_restarting => Outcome::KernelDied { how: Death::Restarted },
             Some(cause) => Outcome::Lost { is_started: true, cause },
             None => Outcome::KernelDied { how },
         };

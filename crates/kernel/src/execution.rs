@@ -23,7 +23,7 @@ mod widget_updates;
 pub(crate) use checks::Action;
 pub use event::{Event, Sink, Status, TimedEvents};
 pub(crate) use executions::Executions;
-pub use outcome::{LossCause, Outcome, is_interrupt};
+pub use outcome::{Death, LossCause, Outcome, is_interrupt};
 pub use outputs::OutputArea;
 pub(crate) use process::Process;
 pub(crate) use stdin::InputRequests;

@@ -20,7 +20,7 @@ mod widgets;
 pub use client::{Client, input_reply};
 pub use driver::{Driver, Ready, drive};
 pub use error::KernelError;
-pub use execution::{Event, LossCause, Outcome, OutputArea, Sink, Status, TimedEvents, is_interrupt};
+pub use execution::{Death, Event, LossCause, Outcome, OutputArea, Sink, Status, TimedEvents, is_interrupt};
 pub use jupyter_protocol::ConnectionInfo;
 pub use memory::{MemoryError, WITHOUT_KERNEL, answer_without_kernel, question_without_kernel};
 pub use messages::{Message, MessageId, Outgoing, write_parts};

@@ -2,7 +2,7 @@
 
 use crate::log::Announcement;
 use crate::messages::{Message, Outgoing};
-use crate::{LossCause, MessageId, Outcome, Sink};
+use crate::{Death, LossCause, MessageId, Outcome, Sink};
 
 mod sequence;
 
@@ -112,7 +112,7 @@ pub trait Transport: Send + 'static {
     }
 
     /// How the connection ended, if the transport knows.
-    fn how_it_ended(&self) -> Option<String> {
+    fn how_it_ended(&self) -> Option<Death> {
         None
     }
 }

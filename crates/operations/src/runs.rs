@@ -33,9 +33,15 @@ pub struct KernelRun {
     pub server: String,
     /// The process of the kernel: another one after each restart.
     pub instance: String,
+    /// The agent that requested it, or restarted the kernel.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub agent: String,
     /// `None` if only an instance began.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<RunId>,
+    /// An agent has restarted the kernel: an instance began.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_restart: bool,
     /// The identity of the notebook.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub notebook: String,

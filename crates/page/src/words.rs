@@ -3,7 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use html::Fragment;
-use place::RunState;
+use place::{Death, RunState};
 
 /// Milliseconds since 1970.
 pub(crate) fn millis(at: SystemTime) -> u64 {
@@ -40,6 +40,7 @@ pub(crate) fn run_state(state: &RunState) -> &'static str {
         RunState::Error { .. } => "failed",
         RunState::Interrupted => "interrupted",
         RunState::Lost { .. } => "lost",
+        RunState::KernelDied { how: Death::Restarted } => "its kernel was restarted",
         RunState::KernelDied { .. } => "its kernel died",
         RunState::Failed(_) => "could not run",
         RunState::Skipped { .. } => "skipped",

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use futures_util::future::BoxFuture;
+use kernel::Death;
 use notebook::Json;
 use serde_json::Value;
 
@@ -49,8 +50,7 @@ pub trait Kernel: Send + Sync + 'static {
         Box::pin(ready(()))
     }
 
-    /// What an agent should know about other kernels because this one was started, and about what other servers have run on this
-    /// one. Each is returned once.
+    /// What an agent should know about other kernels because this one was started. Each is returned once.
     fn take_notices(&self) -> Vec<String> {
         Vec::new()
     }
@@ -169,7 +169,7 @@ pub enum KernelState {
     },
     /// Its process ended unexpectedly.
     Dead {
-        how: String,
+        how: Death,
     },
 }
 

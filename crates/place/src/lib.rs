@@ -35,7 +35,7 @@ use futures_util::future::BoxFuture;
 pub use self::kernel::{
     Foreign, Keeping, Kernel, KernelChoice, KernelDescription, KernelState, KernelspecInfo,
 };
-pub use ::kernel::LossCause;
+pub use ::kernel::{Death, LossCause};
 pub use ::notebook::RunId;
 pub use ::operations::IdRecord;
 pub use client_habits::{ADDED_BY_CLIENTS, is_left_out};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use kernel::{LossCause, is_interrupt};
+use kernel::{Death, LossCause, is_interrupt};
 use notebook::one_line;
 
 use crate::Error;
@@ -36,7 +36,7 @@ pub enum RunState {
     },
     /// The kernel's process ended before the run did.
     KernelDied {
-        how: String,
+        how: Death,
     },
     /// It could not be started.
     Failed(Error),
@@ -67,7 +67,7 @@ pub enum SkipReason {
     NoReply,
     /// Cellbridge shut down before its turn.
     ShutDown,
-    /// Nothing more of its series of cells runs, and why: `the kernel died in cell 2`.
+    /// Nothing more of its series of cells runs, and why: `cell 2 ended because the kernel died`.
     SeriesStopped(String),
 }
 
@@ -120,7 +120,10 @@ impl RunState {
             Self::Error { name, .. } => format!("failed with {}", one_line(name)),
             Self::Interrupted => "was interrupted".to_owned(),
             Self::Skipped { .. } => "did not run".to_owned(),
-            Self::KernelDied { how } => format!("ended because the kernel died ({})", one_line(how)),
+            Self::KernelDied { how: Death::Restarted } => "ended because the kernel was restarted".to_owned(),
+            Self::KernelDied { how } => {
+                format!("ended because the kernel died ({})", one_line(&how.to_string()))
+            }
             Self::Lost { cause, .. } => format!("is lost ({cause})"),
             Self::Failed(error) => error.cause.clone(),
         }

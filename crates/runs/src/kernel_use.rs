@@ -1,80 +1,133 @@
-//! Uses of a notebook's kernel by sessions of this server, for the others that run code there next.
+//! Uses of a kernel by other sessions and servers, for the agents that run code there next.
 
-use std::collections::HashMap;
+use std::collections::VecDeque;
+use std::sync::Weak;
 
-use place::SessionId;
+use notebook::one_line;
+use operations::SessionLock;
 
-/// Maximum number of other agents' runs that are named.
-const MAX_NAMED: usize = 20;
+/// Maximum number of uses that are remembered, so that a session is told the last ones.
+const MAX_USES: usize = 20;
 
-/// The sessions that have run code in a kernel, with what others have done since.
-#[derive(Default)]
-pub(crate) struct KernelUse(HashMap<SessionId, Others>);
+/// Uses of a kernel, the oldest first, and how many of them the sessions know that have run code there.
+#[derive(Debug, Default)]
+pub(crate) struct KernelUse {
+    uses: VecDeque<(User, Option<String>)>,
+    count: usize,
+    known: Vec<(Weak<SessionLock>, usize)>,
+}
 
-#[derive(Default)]
-struct Others {
-    is_restarted: bool,
-    ran: Vec<String>,
+/// Somebody who uses a kernel.
+#[derive(Debug, Clone)]
+pub(crate) enum User {
+    Session(Weak<SessionLock>),
+    /// An agent of another server; empty if nobody knows it.
+    Elsewhere(String),
+}
+
+/// What others have done with a kernel.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Others {
+    /// One or two sentences.
+    pub(crate) sentences: String,
+    pub(crate) has_restarted: bool,
 }
 
 impl KernelUse {
-    /// A session runs `what`, a cell or a run. Returns what others have done since its last run here.
-    pub(crate) fn run(&mut self, session: SessionId, what: &str) -> Option<String> {
-        let known = self.0.insert(session, Others::default());
-        for others in self.0.iter_mut().filter(|(other, _)| **other != session).map(|(_, others)| others) {
-            if others.ran.len() < MAX_NAMED && !others.ran.iter().any(|ran| ran == what) {
-                others.ran.push(what.to_owned());
+    /// Somebody has run `what`, a cell or a run; without it, they have restarted the kernel.
+    pub(crate) fn add(&mut self, user: User, what: Option<String>) {
+        self.uses.push_back((user, what));
+        self.uses.drain(..self.uses.len().saturating_sub(MAX_USES));
+        self.count += 1;
+    }
+
+    /// What others have done since a session's last run here. Nothing is news for its first run: it has no variables here.
+    pub(crate) fn since_last_run(&mut self, session: &Weak<SessionLock>) -> Option<Others> {
+        let own = self.known.iter().find(|(known, _)| known.ptr_eq(session)).map(|(_, count)| *count);
+        self.known.retain(|(known, _)| known.strong_count() > 0 && !known.ptr_eq(session));
+        self.known.push((session.clone(), self.count));
+        let is_own = |user: &User| matches!(user, User::Session(user) if user.ptr_eq(session));
+        let new = self.uses.len().min(self.count - own?);
+        let new = self.uses.iter().skip(self.uses.len() - new).filter(|(user, _)| !is_own(user));
+        let (mut restarted, mut ran): (Option<String>, Vec<(String, Vec<&str>)>) = (None, Vec::new());
+        for (user, what) in new {
+            let user = user.to_string();
+            match (what, ran.iter_mut().find(|(known, _)| *known == user)) {
+                (None, _) => (restarted, ran) = (Some(user), Vec::new()),
+                (Some(what), Some((_, cells))) if cells.contains(&&**what) => {}
+                (Some(what), Some((_, cells))) => cells.push(what),
+                (Some(what), None) => ran.push((user, vec![what])),
             }
         }
-        let Others { is_restarted, ran } = known?;
-        let restarted = is_restarted
-            .then_some("restarted this kernel since your last run: its earlier variables are gone");
-        let used = (!ran.is_empty())
-            .then(|| format!("used this kernel since: {}. Its variables may have changed", ran.join("; ")));
-        let clauses: Vec<_> = restarted.map(str::to_owned).into_iter().chain(used).collect();
-        (!clauses.is_empty())
-            .then(|| format!("Another session has {}.", clauses.join(". Another session has ")))
+        let has_restarted = restarted.is_some();
+        let restart = restarted.map(|user| {
+            format!("{user} has restarted this kernel since your last run: its earlier variables are gone.")
+        });
+        let used = ran.iter().map(|(user, cells)| {
+            format!(
+                "{user} has used this kernel since: {}. Its variables may have changed.",
+                cells.join("; ")
+            )
+        });
+        let sentences: Vec<_> = restart.into_iter().chain(used).collect();
+        (!sentences.is_empty()).then(|| Others { sentences: sentences.join(" "), has_restarted })
     }
+}
 
-    /// A session has restarted the kernel.
-    pub(crate) fn restart(&mut self, session: SessionId) {
-        for (other, others) in &mut self.0 {
-            *others = Others { is_restarted: *other != session, ran: Vec::new() };
+impl std::fmt::Display for User {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Session(_) => f.write_str("Another session"),
+            Self::Elsewhere(agent) if agent.is_empty() => f.write_str("Another server"),
+            Self::Elsewhere(agent) => write!(f, "Another server ({})", one_line(agent)),
         }
-    }
-
-    pub(crate) fn forget(&mut self, session: SessionId) {
-        self.0.remove(&session);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     #[test]
     fn a_session_is_told_once_what_others_did_since_its_last_run() {
-        let (one, other) = (SessionId::new(1), SessionId::new(2));
+        let [one, other] = [SessionLock::default(), SessionLock::default()].map(Arc::new);
+        let [mine, theirs] = [&one, &other].map(Arc::downgrade);
         let mut kernel = KernelUse::default();
-        assert_eq!(kernel.run(one, "cell a"), None);
-        assert_eq!(kernel.run(other, "cell a"), None, "it had no variables here");
-        assert_eq!(kernel.run(other, "run r3"), None);
+        let ran = |kernel: &mut KernelUse, session: &Weak<SessionLock>, what: &str| {
+            let told = kernel.since_last_run(session);
+            kernel.add(User::Session(session.clone()), Some(what.to_owned()));
+            told.map(|others| others.sentences)
+        };
+        assert_eq!(ran(&mut kernel, &mine, "cell a"), None);
+        assert_eq!(ran(&mut kernel, &theirs, "cell a"), None, "it had no variables here");
+        ran(&mut kernel, &theirs, "cell a");
+        ran(&mut kernel, &theirs, "run r3");
+        kernel.add(User::Elsewhere("claude".to_owned()), Some("cell d".to_owned()));
         assert_eq!(
-            kernel.run(one, "cell b").as_deref(),
+            ran(&mut kernel, &mine, "cell b").as_deref(),
             Some(
-                "Another session has used this kernel since: cell a; run r3. Its variables may have changed."
+                "Another session has used this kernel since: cell a; run r3. Its variables may have changed. Another \
+                 server (claude) has used this kernel since: cell d. Its variables may have changed."
             )
         );
-        assert_eq!(kernel.run(one, "cell b"), None);
-        kernel.restart(one);
-        assert_eq!(kernel.run(one, "cell b"), None, "its own restart is no news");
-        let told = kernel.run(other, "cell a").unwrap();
+        assert_eq!(ran(&mut kernel, &mine, "cell b"), None);
+        kernel.add(User::Session(mine.clone()), None);
+        assert_eq!(ran(&mut kernel, &mine, "cell b"), None, "its own restart is no news");
+        let told = kernel.since_last_run(&theirs).unwrap();
+        assert!(told.has_restarted);
         assert_eq!(
-            told,
+            told.sentences,
             "Another session has restarted this kernel since your last run: its earlier variables are gone. Another \
              session has used this kernel since: cell b. Its variables may have changed."
         );
-        kernel.forget(other);
-        assert_eq!(kernel.run(other, "cell a"), None);
+        for _ in 0..2 * MAX_USES {
+            kernel.add(User::Elsewhere(String::new()), Some("cell e".to_owned()));
+        }
+        assert!(kernel.since_last_run(&theirs).unwrap().sentences.starts_with("Another server has used"));
+        drop(other);
+        kernel.since_last_run(&mine);
+        assert_eq!(kernel.known.len(), 1, "a session that has ended is forgotten");
     }
 }

@@ -15,7 +15,6 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::changes::{ByAgents, Changes};
-use crate::kernel_use::KernelUse;
 use crate::telemetry;
 
 /// An open notebook, shared by all sessions of the process.
@@ -29,8 +28,6 @@ pub struct OpenNotebook {
     choosing: tokio::sync::Mutex<()>,
     /// Events from the time without a connection to its kernel that have not been reported to an agent.
     notices: Mutex<Vec<String>>,
-    /// Uses of the kernel by the sessions that share it.
-    kernel_use: Mutex<KernelUse>,
     /// Changes when an agent has changed the notebook.
     changed: watch::Sender<ByAgents>,
     /// What was found about its cells.
@@ -73,7 +70,6 @@ impl OpenNotebook {
             binding: Mutex::default(),
             choosing: tokio::sync::Mutex::default(),
             notices: Mutex::default(),
-            kernel_use: Mutex::default(),
             changed: watch::Sender::new((0, SessionId::new(0))),
             judge: Mutex::default(),
             late_writes: tokio::sync::Mutex::default(),
@@ -174,16 +170,6 @@ impl OpenNotebook {
         std::mem::take(&mut *self.notices.lock())
     }
 
-    /// A session runs `what` in its kernel. Returns what other sessions have done there since its last run.
-    pub(crate) fn run_by(&self, session: SessionId, what: &str) -> Option<String> {
-        self.kernel_use.lock().run(session, what)
-    }
-
-    /// A session has restarted its kernel.
-    pub fn restarted_by(&self, session: SessionId) {
-        self.kernel_use.lock().restart(session);
-    }
-
     /// Changes by anybody but this session.
     pub fn changes(&self, session: SessionId) -> Changes {
         Changes::new(self.document.changes(), self.changed.subscribe(), session)
@@ -214,7 +200,6 @@ impl OpenNotebook {
                 binding.unused_since = Some(Instant::now());
             }
         }
-        self.kernel_use.lock().forget(session);
         self.document.set_presence(session, None);
     }
 

@@ -181,6 +181,12 @@ impl Run {
         self.changed();
     }
 
+    /// Says that another process of the kernel, or another kernel, runs it.
+    pub(crate) fn note_restart(&self, note: &str) {
+        self.progress.lock().is_restart_said = true;
+        self.note(note);
+    }
+
     /// Reads or sets facts about it that change, of which nobody waits for news.
     pub(crate) fn with<T>(&self, look: impl FnOnce(&mut RunProgress) -> T) -> T {
         look(&mut self.progress.lock())

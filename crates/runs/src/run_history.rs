@@ -13,11 +13,12 @@ use names::Names;
 use operations::KernelRun;
 use parking_lot::Mutex;
 use place::{Kernel, KernelId, LossCause, NotebookPath, RunId, RunState};
-use recorder::Recorder;
+use recorder::{Actor, Recorder};
 use staleness::{Codes, Ended, History, hash, remember};
 use syntax::{is_blank, random_state};
 use uuid::Uuid;
 
+use crate::kernel_use::{Others, User};
 use crate::memory_changes::MemoryChanges;
 use crate::open_notebook::OpenNotebook;
 use crate::run::Run;
@@ -90,6 +91,7 @@ impl End {
         // A kernel does not count what has no code, and repeats its last count.
         let count = count.filter(|_| !is_blank(run.source()));
         let kept = || KernelRun {
+            agent: run.actor().agent.clone(),
             run: Some(run.id().clone()),
             notebook: notebook.place().identity(notebook.path()),
             cell: run.cell().map(|cell| cell.id.clone()),
@@ -131,22 +133,29 @@ impl RunHistory {
         let _ = self.recorder.set(recorder);
     }
 
-    /// The kernel's instance, for a run that begins.
-    pub(crate) fn begin(&self, kernel: &dyn Kernel) -> Begun {
+    /// The kernel's instance, for a run that begins, which is told what others have done with the kernel.
+    pub(crate) fn begin(&self, kernel: &dyn Kernel, run: &Run) -> Begun {
         let mut inner = self.inner.lock();
         self.refresh(&mut inner, kernel);
         let Inner { kernels, instances, .. } = &mut *inner;
-        let begun = known(kernels, kernel.id()).begin(process(kernel), instances);
+        let known = known(kernels, kernel.id());
+        let begun = known.begin(process(kernel), instances);
+        tell(known, run);
         forget_oldest(kernels, MAX_KERNELS);
         begun
     }
 
-    /// A restart was requested: what runs from now on finds no names.
-    pub(crate) fn restarted(&self, kernel: &dyn Kernel) {
+    /// The kernel restarts, perhaps because an agent asked for that: what runs from now on finds no names.
+    pub(crate) fn restarted(&self, kernel: &dyn Kernel, by: Option<Actor>) {
         let mut inner = self.inner.lock();
         let Inner { kernels, instances, .. } = &mut *inner;
-        let name = known(kernels, kernel.id()).restart(process(kernel), instances);
-        self.keep(kernel, KernelRun { instance: name, ..KernelRun::default() });
+        let known = known(kernels, kernel.id());
+        let instance = known.restart(process(kernel), instances);
+        let (is_restart, agent) = by.map_or_else(Default::default, |Actor { agent, session, .. }| {
+            known.uses.add(User::Session(session), None);
+            (true, agent)
+        });
+        self.keep(kernel, KernelRun { instance, is_restart, agent, ..KernelRun::default() });
     }
 
     /// The present instance of a kernel that has run something.
@@ -221,8 +230,14 @@ impl RunHistory {
             process.clone().filter(|_| end.has_replied && run.with(|it| it.was_restarted)),
             process.is_some(),
         );
+        let known_kernel = known(kernels, kernel.id());
         let (instance, is_restarted) =
-            known(kernels, kernel.id()).counted(begun.instance, process, end.kept.execution_count, instances);
+            known_kernel.counted(begun.instance, process, end.kept.execution_count, instances);
+        let what = run.cell().map_or_else(|| format!("run {}", run.id()), |cell| format!("cell {}", cell.id));
+        known_kernel.uses.add(User::Session(run.actor().session.clone()), Some(what));
+        if end.is_of_kernel {
+            tell(known_kernel, run);
+        }
         self.add(&mut inner, notebook, kernel, instance, end.kept);
         if end.is_of_kernel {
             let Inner { kernels, instances, .. } = &mut *inner;
@@ -304,7 +319,7 @@ impl RunHistory {
         if let Some(recorder) = self.recorder.get().filter(|_| kernel.outlives_us()) {
             let known = known(kernels, kernel.id());
             let runs = recorder.kernel_runs(kernel.id()).read(&mut known.position);
-            known.add(runs.into_iter().filter(|run| run.server != self.server), instances);
+            known.add(runs.into_iter().filter(|run| run.server != self.server).collect(), instances);
         }
         if let Some(ended) = kernel.ended_instance()
             && let Some((_, known)) = kernels.iter_mut().find(|(id, _)| id == kernel.id())
@@ -343,6 +358,14 @@ impl Notebook {
             execution_count: run.execution_count,
         });
         remember(&mut self.codes, &run.source, self.history.runs());
+    }
+}
+
+/// Tells a run what others have done with its kernel since the last run of its session.
+fn tell(kernel: &mut KnownKernel, run: &Run) {
+    if let Some(Others { sentences, has_restarted }) = kernel.uses.since_last_run(&run.actor().session) {
+        run.note(sentences);
+        run.with(|it| it.is_restart_said |= has_restarted);
     }
 }
 

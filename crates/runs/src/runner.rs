@@ -266,7 +266,7 @@ impl Runner {
         kernel.check_restartable()?;
         let queue = self.queue(kernel.id());
         queue.restarted();
-        self.history.restarted(kernel);
+        self.history.restarted(kernel, Some(actor::current()));
         if let Some(run) = queue.running() {
             run.expect_restart();
             run.note("The kernel was restarted while this ran.");

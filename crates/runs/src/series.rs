@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use notebook::{Cell, CellId, one_line};
+use notebook::{Cell, CellId};
 use place::{RunState, SessionId, SkipReason};
 
 use crate::cell_tags::CellTags;
@@ -117,9 +117,7 @@ impl Series {
         match (run.with(|it| it.exit), run.state()) {
             (Some(exit), _) if exit.keeps_kernel => Some(format!("{cell} asked to exit")),
             (Some(_), _) => Some(format!("{cell} asked the kernel to exit (exit() or quit())")),
-            (None, RunState::KernelDied { how }) => {
-                Some(format!("the kernel died in {cell} ({})", one_line(&how)))
-            }
+            (None, state @ RunState::KernelDied { .. }) => Some(format!("{cell} {}", state.outcome())),
             // The variables of the cells before are gone for the rest, too.
             (None, RunState::Skipped { reason: SkipReason::SeriesStopped(cause) }) => Some(cause),
             _ => failed(),

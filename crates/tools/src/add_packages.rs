@@ -145,9 +145,6 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let loaded: Vec<&str> = replaced.values().flat_map(|it| &it.loaded).map(String::as_str).collect();
     if !loaded.is_empty() {
         lines.push(restarted(&loaded, restart, &kernel, context).await?);
-        if restart {
-            opened.restarted_by(context.session.id());
-        }
     }
     Ok(lines.join("\n").into())
 }

@@ -177,7 +177,7 @@ fn of_other_server(id: &RunId, FoundRun { text, state, .. }: &FoundRun, budget: 
         RunState::Error { name, value } => {
             format!("The run failed with {}: {}", one_line(name), one_line(&shortened(value, MAX_LINE)))
         }
-        RunState::KernelDied { how } => format!("The kernel died ({how})"),
+        RunState::KernelDied { .. } => format!("The run {}", state.outcome()),
         RunState::Skipped { reason } => reason.to_string().trim_end_matches('.').to_owned(),
         _ => "The run did not finish".to_owned(),
     };

@@ -155,7 +155,7 @@ fn said(run: &Run, is_over: bool) -> String {
         }
         (true, RunState::KernelDied { how }) => format!(
             "The interrupt ended the kernel of run {id} ({}): its variables are gone. {shows}",
-            one_line(&how)
+            one_line(&how.to_string())
         ),
         (true, _) => format!("Interrupted run {id}: it has ended. {shows}"),
         (false, _) => {

@@ -48,7 +48,6 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let others = context.session.runs_of_others(&*kernel).await;
     permit_ending(context, &others, arguments.confirm).await?;
     context.session.workspace().runner().restart(&*kernel).await?;
-    opened.restarted_by(context.session.id());
     let ended = match &others[..] {
         [] => String::new(),
         others => format!(" It also ended {}.", named(context.session, others).await),

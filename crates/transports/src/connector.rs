@@ -123,7 +123,7 @@ impl<C: Connector> Attempt<C> {
                     Ok(None) => {
                         // A transport that knows this has tried to reconnect; another attempt would end in the same way.
                         if let Some(how) = transport.how_it_ended() {
-                            return Err(KernelError::Died { how });
+                            return Err(KernelError::Died { how: how.to_string() });
                         }
                         "it closes the connection".clone_into(&mut self.missing);
                     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use notebook::{Output, one_line};
-use place::{LossCause, RunState, SkipReason};
+use place::{Death, LossCause, RunState, SkipReason};
 use render::{Budget, Priority, Reply, merged, terminal_text, without_data_uris};
 use runs::{Run, RunView};
 use workspace::Session;
@@ -268,6 +268,9 @@ fn end_line(id: &str, view: &RunView, place: &str, stop: &str, max_error: usize)
             format!(
                 "[LOST: {cause}] after {seconds:.2}s · {label}. {known}. Check its effects before you run it again."
             )
+        }
+        RunState::KernelDied { how: Death::Restarted } => {
+            format!("[KERNEL RESTARTED after {seconds:.2}s] {label}. The variables are lost.")
         }
         RunState::KernelDied { how } => format!(
             "[KERNEL DIED: {how}] after {seconds:.2}s · {label}. The variables are lost; the next run starts a new kernel."

@@ -36,7 +36,7 @@ impl Log {
                 format!("{name}: {}", value.lines().next().unwrap_or_default())
             }
             RunState::Failed(error) => error.to_string(),
-            RunState::KernelDied { how } => format!("the kernel died ({how})"),
+            state @ RunState::KernelDied { .. } => state.outcome(),
             state => state.name().to_owned(),
         };
         if self.progress.is_hidden() || view.state.is_failure() {

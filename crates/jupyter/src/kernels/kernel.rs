@@ -76,7 +76,7 @@ impl ServerKernel {
             state.client.take()
         };
         if let Some(client) = client {
-            client.report_death(why.to_owned());
+            client.report_death(why);
         }
         if let Some(Some(runs)) = self.runs.get() {
             runs.kernel_gone();

@@ -127,7 +127,7 @@ impl KernelRuns {
 
     /// Another kernel of the server is gone. Claims the runs that were left there.
     pub(super) fn claim_gone(&self, kernel: &str, how: &str) {
-        let outcome = Outcome::KernelDied { how: how.to_owned() };
+        let outcome = Outcome::KernelDied { how: how.into() };
         let claimed = self.logging.logs.claim(&self.server, kernel).into_iter();
         let ended = claimed.map(|(log, past)| Ended { log, past, outcome: outcome.clone() });
         self.left.lock().ended.extend(ended);

@@ -1,18 +1,18 @@
 //! What the records of a keeper's log mean: what each is for the driver, and what is known of the kernel and its runs by then. No I/O.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use bytes::Bytes;
 use kernel::log::{Announcement, Channel, LogEvent, LogRecord, Peek, RecordReader};
-use kernel::{GapCause, LossCause, Message, MessageId, Outcome, Received, Sequence, Sink, TimedEvents};
+use kernel::{
+    Death, GapCause, LossCause, Message, MessageId, Outcome, Received, Sequence, Sink, TimedEvents,
+};
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 
 use super::liveness::Liveness;
-use super::{MAX_OTHERS, Others};
-use crate::log::RESTARTED;
 use crate::protocol::{KernelPhase, KernelStatus};
 
 /// The log from an offset on, as far as it has been read.
@@ -26,14 +26,11 @@ pub(super) struct LogReader {
     orphaned: watch::Sender<u64>,
     /// The adopted executions that are not reached in the log yet, by request.
     adopted: HashMap<MessageId, Sink>,
-    /// The requests that this client has noted, and the runs that others have noted since it connected.
-    pub(super) own: HashSet<MessageId>,
-    others: Others,
     pub(super) liveness: Liveness,
     sequence: Sequence,
     /// What follows the report of a loss.
     pub(super) held: Option<Message>,
-    pub(super) how_it_ended: Option<String>,
+    pub(super) how_it_ended: Option<Death>,
 }
 
 impl LogReader {
@@ -42,7 +39,6 @@ impl LogReader {
         end: u64,
         kernel: KernelStatus,
         orphaned: watch::Sender<u64>,
-        others: Others,
         liveness: Liveness,
     ) -> Self {
         Self {
@@ -52,8 +48,6 @@ impl LogReader {
             kernel,
             orphaned,
             adopted: HashMap::new(),
-            own: HashSet::new(),
-            others,
             liveness,
             sequence: Sequence::of_direct_connection(),
             held: None,
@@ -92,18 +86,9 @@ impl LogReader {
     }
 
     fn on_announcement(&mut self, announcement: Announcement) -> Option<Received> {
-        let message = announcement.message.clone()?;
-        if let Some(sink) = self.adopted.remove(&message) {
-            return Some(Received::Adopted(message, sink));
-        }
-        if !self.own.remove(&message) && !self.is_past() {
-            let mut others = self.others.lock();
-            others.push_back(announcement);
-            if others.len() > MAX_OTHERS {
-                others.pop_front();
-            }
-        }
-        None
+        let message = announcement.message?;
+        let sink = self.adopted.remove(&message)?;
+        Some(Received::Adopted(message, sink))
     }
 
     fn on_message(&mut self, message: Message) -> Received {
@@ -144,11 +129,12 @@ impl LogReader {
             }
             LogEvent::Restarting => {
                 self.liveness.end_all();
-                self.end_unless_past(RESTARTED);
-                Some(Received::Ended(Outcome::Restarted))
+                self.end_unless_past(&Death::Restarted);
+                Some(Received::Ended(Outcome::KernelDied { how: Death::Restarted }))
             }
             LogEvent::Died { how } => {
                 self.liveness.end_all();
+                let how = Death::from(how);
                 self.end_unless_past(&how);
                 Some(Received::Ended(Outcome::KernelDied { how }))
             }
@@ -180,9 +166,9 @@ impl LogReader {
     }
 
     /// What happens now ends this connection; what happened before, to an earlier process of the kernel, does not.
-    fn end_unless_past(&mut self, how: &str) {
+    fn end_unless_past(&mut self, how: &Death) {
         if !self.is_past() {
-            self.how_it_ended = Some(how.to_owned());
+            self.how_it_ended = Some(how.clone());
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use kernel::log::{Announcement, RecordReader};
-use kernel::{KernelError, LossCause, MessageId, Outgoing, Received, Transport, write_parts};
+use kernel::{Death, KernelError, LossCause, MessageId, Outgoing, Received, Transport, write_parts};
 use notebook::Json;
 use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -16,8 +16,7 @@ use tokio::time::{sleep_until, timeout};
 use super::liveness::{Liveness, Silence};
 use super::log_reader::LogReader;
 use super::{
-    Control, FINISH_TIMEOUT, Halves, KEEPER_ENDED, KeeperHandle, OrphanedExecution, Others, ReadLog, hello,
-    unusable,
+    Control, FINISH_TIMEOUT, Halves, KEEPER_ENDED, KeeperHandle, OrphanedExecution, ReadLog, hello, unusable,
 };
 use crate::protocol::{ClientFrame, KeeperFrame, KernelPhase};
 
@@ -70,8 +69,8 @@ impl LogTransport {
         halves.send(&follow).await.map_err(|error| unusable(&error))?;
         let (sender, orphaned) = watch::channel(0);
         let (control, commands) = mpsc::unbounded_channel();
-        let (others, is_lost) = (Others::default(), Arc::<AtomicBool>::default());
-        let mut log = LogReader::new(runs.from, runs.end, runs.kernel, sender, others.clone(), liveness);
+        let is_lost = Arc::<AtomicBool>::default();
+        let mut log = LogReader::new(runs.from, runs.end, runs.kernel, sender, liveness);
         let orphans = runs.runs.into_iter().map(|run| {
             let execution = run.announcement.message.clone().map(|message| log.adopt(message));
             OrphanedExecution { run, execution }
@@ -92,7 +91,7 @@ impl LogTransport {
             failed: None,
             is_closed: false,
         };
-        Ok((connection, KeeperHandle { control, orphaned, others, is_lost }, orphans))
+        Ok((connection, KeeperHandle { control, orphaned, is_lost }, orphans))
     }
 
     /// What the kernel reported as its `language_info`.
@@ -191,7 +190,7 @@ impl LogTransport {
     }
 
     fn give_up(&mut self, cause: LossCause) {
-        self.log.how_it_ended = Some(cause.to_string());
+        self.log.how_it_ended = Some(cause.to_string().into());
         self.loss = Some(cause);
         self.is_lost.store(true, Ordering::Relaxed);
     }
@@ -245,7 +244,8 @@ impl Transport for LogTransport {
                 }
                 Ok(None) => {}
                 Err(error) => {
-                    self.log.how_it_ended = Some(format!("the log of its keeper cannot be read: {error}"));
+                    self.log.how_it_ended =
+                        Some(format!("the log of its keeper cannot be read: {error}").into());
                     continue;
                 }
             }
@@ -256,11 +256,11 @@ impl Transport for LogTransport {
             if self.log.has_read_the_past()
                 && let KernelPhase::Dead { how } = &self.log.kernel.phase
             {
-                self.log.how_it_ended = Some(how.clone());
+                self.log.how_it_ended = Some(how.clone().into());
                 continue;
             }
             if self.progress().await.is_err() && !self.read_unsent() {
-                self.log.how_it_ended = Some(KEEPER_ENDED.to_owned());
+                self.log.how_it_ended = Some(KEEPER_ENDED.into());
             }
         }
     }
@@ -280,7 +280,6 @@ impl Transport for LogTransport {
 
     async fn announce(&mut self, announcement: Announcement) {
         if let Some(id) = &announcement.message {
-            self.log.own.insert(id.clone());
             self.log.liveness.begin(id.clone(), Instant::now());
         }
         self.pass_on(&ClientFrame::Announce(announcement)).await;
@@ -315,7 +314,7 @@ impl Transport for LogTransport {
         self.loss
     }
 
-    fn how_it_ended(&self) -> Option<String> {
+    fn how_it_ended(&self) -> Option<Death> {
         self.log.how_it_ended.clone()
     }
 }

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use bytes::Bytes;
 use kernel::log::{Announcement, Channel, LogEvent, LogRecord, Peek};
-use kernel::{Event, LossCause, MessageId, OutputArea};
+use kernel::{Death, Event, LossCause, MessageId, OutputArea};
 use notebook::{Output, RunId};
 use place::{RunState, SkipReason};
 use serde_json::Value;
@@ -16,7 +16,6 @@ use super::files::read_records;
 
 /// Outputs of a run beyond this are not followed, in bytes. They are in the notebook when it has ended.
 const MAX_SHOWN: usize = 8 * 1024 * 1024;
-pub(crate) const RESTARTED: &str = "it was restarted";
 
 /// A run in a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -151,10 +150,10 @@ impl LoggedRuns {
                 }
             }
             LogRecord::Event(LogEvent::Died { how }) => {
-                self.end_all(&RunState::KernelDied { how: how.clone() });
+                self.end_all(&RunState::KernelDied { how: how.clone().into() });
             }
             LogRecord::Event(LogEvent::Restarting) => {
-                self.end_all(&RunState::KernelDied { how: RESTARTED.to_owned() });
+                self.end_all(&RunState::KernelDied { how: Death::Restarted });
             }
             LogRecord::Event(LogEvent::Ended { message }) => {
                 if let Some(progress) = self.of_request(message) {
@@ -341,7 +340,7 @@ mod tests {
         let answered =
             [announcement("r1", Some("m1")), message(Channel::Stdin, "input_request", "m1", &asks), answer];
         assert_eq!(states(&answered), [(RunState::Running, false)]);
-        let died = RunState::KernelDied { how: "killed".to_owned() };
+        let died = RunState::KernelDied { how: "killed".into() };
         assert_eq!(
             states(&records),
             [

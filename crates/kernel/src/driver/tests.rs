@@ -81,7 +81,7 @@ async fn run(
 async fn outputs_come_before_the_end_of_the_kernel() {
     for is_held in [false, true] {
         let lines = run(is_held, pending(), |client| client.report_death("reported".to_owned())).await;
-        assert_eq!(lines, ["one", "two", "three", "Finished(KernelDied { how: \"reported\" })"]);
+        assert_eq!(lines, ["one", "two", "three", "Finished(KernelDied { how: Other(\"reported\") })"]);
     }
 }
 
@@ -97,13 +97,16 @@ async fn the_exit_is_reported_though_the_connection_ends_first() {
         drop(death);
     };
     let (lines, ()) = tokio::join!(run(false, process_end, |_| {}), late);
-    assert_eq!(lines, ["one", "two", "three", "Finished(KernelDied { how: \"seen\" })"]);
+    assert_eq!(lines, ["one", "two", "three", "Finished(KernelDied { how: Other(\"seen\") })"]);
 }
 
 #[tokio::test]
 async fn a_connection_that_ends_is_a_dead_kernel() {
     let lines = run(false, pending(), |_| {}).await;
-    assert_eq!(lines, ["one", "two", "three", "Finished(KernelDied { how: \"it closed its connections\" })"]);
+    assert_eq!(
+        lines,
+        ["one", "two", "three", "Finished(KernelDied { how: Other(\"it closed its connections\") })"]
+    );
 }
 
 /// A kernel whose code asks for a secret once it was requested, and that ends then.

@@ -6,7 +6,7 @@ use super::executions::{Executions, KEPT};
 use super::late_output::GRACE;
 use super::request::{Request, Stage};
 use crate::handler_state::Handler;
-use crate::{Event, MessageId, Outcome, Status};
+use crate::{Death, Event, MessageId, Outcome, Status};
 
 impl Executions {
     /// The kernel's process ended, and another one may have taken its place, which is idle.
@@ -29,7 +29,7 @@ impl Executions {
         self.process.restarted();
         self.widgets.clear();
         for id in self.unfinished(|request| request.stage == Stage::Started && request.late_until.is_none()) {
-            self.finish(&id, |_| (Vec::new(), Outcome::Restarted));
+            self.finish(&id, |_| (Vec::new(), Outcome::KernelDied { how: Death::Replaced }));
         }
     }
 

@@ -3,7 +3,7 @@ use std::time::SystemTime;
 use notebook::{Json, MimeBundle, Output};
 use tokio::sync::mpsc;
 
-use crate::Outcome;
+use crate::{Death, Outcome};
 
 /// Receives the events of one execution, in order. It is called on the connection's thread and must not block: a kernel
 /// drops outputs that are not read.
@@ -76,6 +76,6 @@ pub enum Status {
     Busy,
     /// Its process ended. Final.
     Dead {
-        how: String,
+        how: Death,
     },
 }

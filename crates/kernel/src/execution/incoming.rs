@@ -11,7 +11,7 @@ use super::published::published;
 use super::request::Request;
 use crate::handler_state::Handler;
 use crate::messages::{Channel, Message, Outgoing, Reply, content};
-use crate::{Event, MessageId, Outcome, Status};
+use crate::{Death, Event, MessageId, Outcome, Status};
 
 const GIVEN_UP: &str = "it ended by itself, and its server could not restart it";
 
@@ -91,7 +91,7 @@ impl Executions {
                 if is_other_process && !self.process.is_end_reported {
                     *self.memory_handler.lock() = Handler::Unknown;
                     self.widgets.clear();
-                    self.end(&Outcome::Restarted);
+                    self.end(&Outcome::KernelDied { how: Death::Replaced });
                 }
             }
             // A Jupyter server publishes the last two on behalf of a kernel that cannot. Code in the kernel could publish them, too:
@@ -100,13 +100,13 @@ impl Executions {
                 tracing::warn!("ignored a shutdown message from the kernel");
             }
             "restarting" | "autorestarting" => {
-                let how = "it ended by itself, and its server restarts it".to_owned();
+                let how = "it ended by itself, and its server restarts it".into();
                 self.process.ends();
                 self.status = Status::Dead { how };
             }
             "dead" => {
                 self.process.ends();
-                self.status = Status::Dead { how: GIVEN_UP.to_owned() };
+                self.status = Status::Dead { how: GIVEN_UP.into() };
             }
             other => tracing::debug!(state = other, "unknown state of a kernel"),
         }

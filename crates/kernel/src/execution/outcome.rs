@@ -34,9 +34,34 @@ pub enum Outcome {
     /// It was not accepted, and did not run.
     Refused { cause: String },
     /// The kernel's process ended before the execution did.
-    KernelDied { how: String },
-    /// The kernel was restarted before the execution ended.
+    KernelDied { how: Death },
+}
+
+/// How a kernel's process ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Death {
+    /// Somebody restarted the kernel.
     Restarted,
+    /// Another process has taken its place, and it is not known why.
+    Replaced,
+    /// In words: `killed by signal 9`.
+    Other(String),
+}
+
+impl<T: Into<String>> From<T> for Death {
+    fn from(how: T) -> Self {
+        Self::Other(how.into())
+    }
+}
+
+impl fmt::Display for Death {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Restarted => "it was restarted",
+            Self::Replaced => "it ended or was restarted, and a new process has taken its place",
+            Self::Other(how) => how,
+        })
+    }
 }
 
 /// Whether kernels name an error so if an interrupt stopped the code: `ipykernel` and those built on it, `IJulia`, kernels on the

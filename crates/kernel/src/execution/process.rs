@@ -8,7 +8,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use crate::messages::Message;
-use crate::{Outcome, is_interrupt};
+use crate::{Death, Outcome, is_interrupt};
 
 /// How many statuses of a kernel must have had one session before another one means another process. A kernel could make up a
 /// session for each message.
@@ -81,8 +81,8 @@ impl ProcessWatch {
     pub(super) fn announced_end(&mut self, message: &Message, requests: u64) {
         let Some(is_restart) = message.announced_end().filter(|_| !self.is_end_reported) else { return };
         self.ends();
-        let shut_down = || Outcome::KernelDied { how: "it was shut down".to_owned() };
-        self.announced_end = Some((requests, if is_restart { Outcome::Restarted } else { shut_down() }));
+        let how = if is_restart { Death::Restarted } else { "it was shut down".into() };
+        self.announced_end = Some((requests, Outcome::KernelDied { how }));
     }
 
     /// Whether the kernel may still announce an end that is why code has ended with this error.

@@ -227,7 +227,7 @@ fn unreported_runs(folder: &KeeperFolder, is_kept: bool) -> Vec<LoggedRun> {
         match run.state {
             RunState::Queued if !run.is_sent => run.state = NOT_RUN,
             RunState::Queued | RunState::Running | RunState::WaitingForInput { .. } if !is_kept => {
-                run.state = RunState::KernelDied { how: KEEPER_DIED.to_owned() };
+                run.state = RunState::KernelDied { how: KEEPER_DIED.into() };
             }
             _ => {}
         }

@@ -287,10 +287,10 @@ impl Kernel for LocalKernel {
         let kernel_state = match &state.phase {
             Phase::NotStarted => kept_state.unwrap_or(KernelState::NotStarted),
             Phase::Starting => KernelState::Starting,
-            Phase::FailedToStart { cause } => KernelState::Dead { how: cause.clone() },
-            Phase::ShutDown => KernelState::Dead { how: "it was shut down".to_owned() },
+            Phase::FailedToStart { cause } => KernelState::Dead { how: cause.clone().into() },
+            Phase::ShutDown => KernelState::Dead { how: "it was shut down".into() },
             Phase::Running(running) => match (running.exit_status(), &*running.client().status().borrow()) {
-                (Some(how), _) if running.is_lost() => KernelState::Unreachable { how },
+                (Some(how), _) if running.is_lost() => KernelState::Unreachable { how: how.to_string() },
                 (Some(how), _) => KernelState::Dead { how },
                 (None, Status::Busy) => KernelState::Busy,
                 (None, Status::Starting) => KernelState::Starting,
@@ -330,14 +330,7 @@ impl Kernel for LocalKernel {
     }
 
     fn take_notices(&self) -> Vec<String> {
-        let notices = std::mem::take(&mut self.state.lock().notices);
-        #[cfg(unix)]
-        let notices = {
-            let running = self.running();
-            let others = running.as_ref().and_then(|running| running.attached()?.described_others());
-            notices.into_iter().chain(others).collect()
-        };
-        notices
+        std::mem::take(&mut self.state.lock().notices)
     }
 
     #[cfg(unix)]

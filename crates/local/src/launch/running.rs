@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use kernel::{Client, KernelError, Status};
+use kernel::{Client, Death, KernelError, Status};
 use place::{ClientExecutor, Executor};
 
 use super::launcher::Started;
@@ -26,7 +26,7 @@ pub(crate) trait RunningKernel: Send + Sync {
     fn instance(&self) -> Option<String>;
 
     /// How the process exited; `None` while it runs.
-    fn exit_status(&self) -> Option<String> {
+    fn exit_status(&self) -> Option<Death> {
         match &*self.client().status().borrow() {
             Status::Dead { how } => Some(how.clone()),
             _ => None,
@@ -74,9 +74,9 @@ impl RunningKernel for Started<Client> {
         self.connection.process()
     }
 
-    fn exit_status(&self) -> Option<String> {
+    fn exit_status(&self) -> Option<Death> {
         let exited = self.process.exit().map(|exit| exit.to_string()).or_else(|| self.process.exit_status());
-        exited.or_else(|| match &*self.connection.status().borrow() {
+        exited.map(Death::from).or_else(|| match &*self.connection.status().borrow() {
             Status::Dead { how } => Some(how.clone()),
             _ => None,
         })

@@ -95,7 +95,9 @@ async fn a_kernel_that_exits_at_once_reports_its_output() {
     for expected in ["exit code 7", "on the way", "something is broken"] {
         assert!(error.cause.contains(expected), "{error}");
     }
-    assert!(matches!(kernel.description().state, KernelState::Dead { how } if how.contains("exit code 7")));
+    assert!(
+        matches!(kernel.description().state, KernelState::Dead { how } if how.to_string().contains("exit code 7"))
+    );
     assert_eq!(fs::read_dir(folder.path().join("run")).unwrap().count(), 0);
 }
 

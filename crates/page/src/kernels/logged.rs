@@ -107,7 +107,7 @@ fn seen_run(
     let state = if is_over || is_alive {
         run.state.clone()
     } else {
-        RunState::KernelDied { how: "its keeper has ended".to_owned() }
+        RunState::KernelDied { how: "its keeper has ended".into() }
     };
     SeenRun {
         id: run.run.clone(),

@@ -25,7 +25,6 @@ const EXIT_OF_FRONTEND: &str =
     "The code requested an exit that leaves the kernel running: the variables stay.";
 /// Beginning of the note about a lost connection.
 const RECONNECTING: &str = "The connection to the kernel is lost; reconnecting: ";
-const REPLACED: &str = "it ended or was restarted, and a new process has taken its place";
 
 /// Whether an agent or a person requested to end the run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -83,7 +82,7 @@ pub(crate) struct RunProgress {
     pub(crate) is_in_series: bool,
     /// Another process of the kernel runs it than the one before.
     pub(crate) was_restarted: bool,
-    /// The run before it has said so.
+    /// It was said, perhaps by the run before it.
     pub(crate) is_restart_said: bool,
     /// The code has asked for the end of the kernel.
     pub(crate) exit: Option<Exit>,
@@ -142,9 +141,7 @@ impl RunProgress {
             Event::Idle => self.idle_at = Some(at),
             Event::Restarted => {
                 self.was_restarted = true;
-                if !self.is_restart_said {
-                    self.mark_restarted();
-                }
+                self.mark_restarted();
             }
             Event::ExitRequested { keeps_kernel } => {
                 self.exit = Some(Exit { keeps_kernel });
@@ -179,9 +176,9 @@ impl RunProgress {
         }
     }
 
-    /// Says that the kernel was restarted, unless that was said for another reason.
+    /// Says that the kernel was restarted, unless that was said.
     pub(super) fn mark_restarted(&mut self) {
-        if !self.notes.iter().chain(&self.notices).any(|note| note.contains("variables")) {
+        if !std::mem::replace(&mut self.is_restart_said, true) {
             self.notes.push(RESTARTED.to_owned());
         }
     }
@@ -250,12 +247,9 @@ impl RunProgress {
                     Stop::NotRequested => SkipReason::Aborted,
                 },
             },
-            Outcome::Restarted | Outcome::KernelDied { .. } | Outcome::Lost { .. }
-                if self.stop == Stop::Restart =>
-            {
+            Outcome::KernelDied { .. } | Outcome::Lost { .. } if self.stop == Stop::Restart => {
                 RunState::Interrupted
             }
-            Outcome::Restarted => RunState::KernelDied { how: REPLACED.to_owned() },
             Outcome::KernelDied { how } => RunState::KernelDied { how },
             Outcome::Lost { is_started, cause } => RunState::Lost { is_started, cause },
             Outcome::Refused { cause } => {

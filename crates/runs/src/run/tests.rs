@@ -206,7 +206,7 @@ fn a_restart_is_noted_once_and_not_beside_another_reason() {
     run.mark_restarted();
     assert_eq!(run.view().notes, [RESTARTED]);
     let other = self::run();
-    other.note("The kernel had died (x) and was restarted: its variables are gone.");
+    other.note_restart("The kernel had died (x) and was restarted: its variables are gone.");
     other.on_event(Event::Restarted);
     assert_eq!(other.view().notes.len(), 1);
 }
@@ -220,5 +220,5 @@ fn an_expected_error_is_no_failure() {
         (run.has_failed(), run.view().may_fail)
     };
     assert_eq!(ended(error("E")), (false, true));
-    assert_eq!(ended(Outcome::KernelDied { how: "x".to_owned() }), (true, true));
+    assert_eq!(ended(Outcome::KernelDied { how: "x".into() }), (true, true));
 }

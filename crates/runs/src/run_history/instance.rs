@@ -4,6 +4,7 @@ use operations::{KernelRun, ReadPosition};
 use uuid::Uuid;
 
 use super::Begun;
+use crate::kernel_use::{KernelUse, User};
 
 /// How many names of instances are remembered.
 const MAX_NAMES: usize = 1024;
@@ -65,6 +66,7 @@ pub(super) struct KnownKernel {
     pub(super) kept: Vec<KernelRun>,
     /// Changes with `kept`.
     pub(super) version: u64,
+    pub(super) uses: KernelUse,
 }
 
 #[derive(Debug, Clone)]
@@ -158,7 +160,14 @@ impl KnownKernel {
     }
 
     /// What other servers have written since.
-    pub(super) fn add(&mut self, runs: impl Iterator<Item = KernelRun>, instances: &mut Instances) {
+    pub(super) fn add(&mut self, runs: Vec<KernelRun>, instances: &mut Instances) {
+        for run in &runs {
+            let cell = run.cell.as_ref().map(|cell| format!("cell {cell}"));
+            let what = cell.or_else(|| run.run.as_ref().map(|run| format!("run {run}")));
+            if what.is_some() || run.is_restart {
+                self.uses.add(User::Elsewhere(run.agent.clone()), what);
+            }
+        }
         let known = self.kept.len();
         self.kept.extend(runs);
         let Some(last) = self.kept[known..].last().cloned() else { return };

@@ -82,24 +82,24 @@ fn a_process_that_has_ended_is_not_present_before_the_next_one_is_known() {
 #[test]
 fn what_other_servers_have_run_is_in_the_instance_of_its_name() {
     let (mut known, mut instances) = (KnownKernel::default(), Instances::default());
-    known.add([line("p1"), line("p1")].into_iter(), &mut instances);
+    known.add([line("p1"), line("p1")].into(), &mut instances);
     let first = known.present(None, &mut instances).unwrap();
     assert_eq!(begin(&mut known, Some("p1"), &mut instances), (first, false));
     // Another server has restarted it, and has not run anything since.
-    known.add([line("?x")].into_iter(), &mut instances);
+    known.add([line("?x")].into(), &mut instances);
     let (second, is_news) = begin(&mut known, Some("p2"), &mut instances);
     assert!(second != first && is_news);
-    known.add([line("p2")].into_iter(), &mut instances);
+    known.add([line("p2")].into(), &mut instances);
     assert_eq!(begin(&mut known, Some("p2"), &mut instances), (second, false));
 }
 
 #[test]
 fn a_restart_while_no_server_ran_is_noticed_by_the_next_one() {
     let (mut known, mut instances) = (KnownKernel::default(), Instances::default());
-    known.add([line("p1")].into_iter(), &mut instances);
+    known.add([line("p1")].into(), &mut instances);
     assert!(begin(&mut known, Some("p2"), &mut instances).1);
     let (mut known, mut instances) = (KnownKernel::default(), Instances::default());
-    known.add([line("p1"), line("?x")].into_iter(), &mut instances);
+    known.add([line("p1"), line("?x")].into(), &mut instances);
     assert!(!begin(&mut known, Some("p2"), &mut instances).1, "the earlier server was asked for it");
 }
 

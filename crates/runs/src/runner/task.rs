@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use kernel::Status;
 use place::{
-    Code, Error, ErrorKind, Execution, Executor, Kernel, KernelChoice, KernelSelector, KernelState,
+    Code, Death, Error, ErrorKind, Execution, Executor, Kernel, KernelChoice, KernelSelector, KernelState,
     RunDetails, RunState, SessionId, SkipReason, progress,
 };
 use tokio::time::{sleep, timeout};
@@ -138,13 +138,10 @@ impl Runner {
                 .as_ref()
                 .is_some_and(|gone| gone.id() != kernel.id() && self.history.instance(&**gone).is_some());
             if is_retry || is_replaced {
-                run.note(if is_new { REPLACED } else { ELSEWHERE });
+                run.note_restart(if is_new { REPLACED } else { ELSEWHERE });
             }
             self.adopt(&kernel, notebook).await;
             run.add_notices(notebook.take_notices());
-            let what =
-                run.cell().map_or_else(|| format!("run {}", run.id()), |cell| format!("cell {}", cell.id));
-            notebook.run_by(session, &what).into_iter().for_each(|others| run.note(others));
             match self.run_in_kernel(kernel, run, Some(notebook)).await {
                 Ok(()) => {
                     // Its outputs, if it has a cell.
@@ -251,7 +248,7 @@ impl Runner {
         };
         let shown_before = before.as_ref().zip(run.cell()).and_then(|(before, cell)| before.cell(&cell.id));
         let shown_before = shown_before.map(|(_, cell)| cell.shown_revision());
-        let begun = self.history.begin(kernel);
+        let begun = self.history.begin(kernel, run);
         if begun.is_restarted && run.with(|it| it.is_in_series) {
             return self.does_not_run(kernel, run, SkipReason::SeriesStopped(RESTARTED_BETWEEN.to_owned()));
         }
@@ -298,16 +295,21 @@ impl Runner {
     fn runs_after_death(&self, kernel: &dyn Kernel, run: &Run) -> bool {
         let KernelState::Dead { how } = kernel.description().state else { return true };
         if run.with(|it| it.is_in_series) {
-            let cause =
-                format!("the kernel died after the cell before it ({how}), so its variables are gone");
+            let cause = match how {
+                Death::Restarted => RESTARTED_BETWEEN.to_owned(),
+                how => format!("the kernel died after the cell before it ({how}), so its variables are gone"),
+            };
             self.does_not_run(kernel, run, SkipReason::SeriesStopped(cause));
             return false;
         }
-        // Somebody else's restart is a death of our connection, and what they said of it.
-        let cause = if how.contains("restarted") { String::new() } else { format!(" had died ({how}) and") };
-        run.note(format!("The kernel{cause} was restarted: its variables are gone."));
-        // So that the next run does not say it again.
-        self.history.restarted(kernel);
+        // Somebody else's restart is noticed as one, though it ended our connection.
+        if how != Death::Restarted {
+            run.note_restart(&format!(
+                "The kernel had died ({how}) and was restarted: its variables are gone."
+            ));
+            // So that the next run does not say it again.
+            self.history.restarted(kernel, None);
+        }
         true
     }
 

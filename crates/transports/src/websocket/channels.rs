@@ -15,7 +15,7 @@ use super::resumed::{Clock, RecordLog, Sinks};
 use super::socket::{KernelSocket, Parts};
 use kernel::log::{Announcement, LogRecord};
 use kernel::messages::{self, Channel, Message, Outgoing};
-use kernel::{LossCause, Received, Transport};
+use kernel::{Death, LossCause, Received, Transport};
 
 /// How long after a kernel announced its shutdown we look whether it is gone. A server does not close the connections to a
 /// kernel that it was asked to shut down.
@@ -299,9 +299,9 @@ impl Transport for Channels {
         }
     }
 
-    fn how_it_ended(&self) -> Option<String> {
+    fn how_it_ended(&self) -> Option<Death> {
         match &self.connection {
-            Connection::Ended { why, .. } => Some(why.clone()),
+            Connection::Ended { why, .. } => Some(why.clone().into()),
             _ => None,
         }
     }

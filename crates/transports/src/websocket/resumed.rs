@@ -23,7 +23,7 @@ use kernel::GapCause;
 use kernel::Ready;
 use kernel::log::{Announcement, LogEvent, LogRecord, Peek};
 use kernel::messages::{Channel, Message, Outgoing};
-use kernel::{Event, MessageId, Outcome, Sink, TimedEvents, drive};
+use kernel::{Death, Event, MessageId, Outcome, Sink, TimedEvents, drive};
 use kernel::{Received, Transport};
 
 /// Where a connection writes what a later one needs to follow its runs.
@@ -133,7 +133,7 @@ impl Transport for Logged {
 
     async fn send(&mut self, _message: Outgoing) {}
 
-    fn how_it_ended(&self) -> Option<String> {
-        Some("it is only read".to_owned())
+    fn how_it_ended(&self) -> Option<Death> {
+        Some("it is only read".into())
     }
 }

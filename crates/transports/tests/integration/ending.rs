@@ -1,6 +1,6 @@
 //! Kernels that die, and connections that end.
 
-use kernel::{Event, KernelError, Outcome, Status};
+use kernel::{Death, Event, KernelError, Outcome, Status};
 use serde_json::json;
 use tokio::sync::oneshot;
 use zeromq::SocketRecv;
@@ -9,7 +9,7 @@ use crate::events::{Events, execute, print, stdout};
 use crate::fake::{FakeKernel, Request};
 
 fn died(how: &str) -> Outcome {
-    Outcome::KernelDied { how: how.to_owned() }
+    Outcome::KernelDied { how: how.into() }
 }
 
 #[tokio::test]
@@ -39,7 +39,7 @@ async fn the_last_output_of_a_dying_kernel_arrives() {
     assert!(!client.answer_input(&id, String::new()));
     let error = KernelError::Died { how: "killed by signal 9".to_owned() };
     assert_eq!(client.interrupt_message().await.unwrap_err(), error);
-    assert_eq!(*client.status().borrow(), Status::Dead { how: "killed by signal 9".to_owned() });
+    assert_eq!(*client.status().borrow(), Status::Dead { how: "killed by signal 9".into() });
 }
 
 #[tokio::test]
@@ -87,5 +87,5 @@ async fn an_execution_cut_short_by_a_restart_is_restarted() {
     let (agreed, ()) = tokio::join!(client.shutdown_message(true), exit);
     // It went without a reply, and that is as good as one.
     agreed.unwrap();
-    assert_eq!(events.collect().await.1, Outcome::Restarted);
+    assert_eq!(events.collect().await.1, Outcome::KernelDied { how: Death::Restarted });
 }

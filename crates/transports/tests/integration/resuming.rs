@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use kernel::log::Announcement;
 use kernel::log::{LogEvent, LogRecord};
-use kernel::{Client, Event, LossCause, MessageId, Outcome, OutputArea, TimedEvents};
+use kernel::{Client, Death, Event, LossCause, MessageId, Outcome, OutputArea, TimedEvents};
 use notebook::Output;
 use serde_json::json;
 use transports::{RecordLog, SessionLog, connect_logged, read_logged};
@@ -126,7 +126,7 @@ async fn what_the_server_has_kept_ends_the_run_as_if_it_had_been_watched() {
     assert_eq!((printed(&area, "stdout").as_str(), end), ("one\ntwo\n", Some(done(1))));
     drop(client);
     // A third program reads all of it in the log.
-    let mut again = read_logged(log.session(&[&id]), Outcome::Restarted).await;
+    let mut again = read_logged(log.session(&[&id]), Outcome::KernelDied { how: Death::Restarted }).await;
     let (area, end) = ended(&mut again[0]);
     assert_eq!((printed(&area, "stdout").as_str(), end), ("one\ntwo\n", Some(done(1))));
 }
@@ -172,7 +172,7 @@ async fn an_answer_to_input_is_remembered_without_its_text() {
     assert!(client.answer_input(&id, "a secret".to_owned()));
     assert_eq!(server.asked(&mut socket).await.content["value"], "a secret");
     assert!(!format!("{:?}", log.0.lock().unwrap()).contains("a secret"));
-    let mut events = read_logged(log.session(&[&id]), Outcome::Restarted).await;
+    let mut events = read_logged(log.session(&[&id]), Outcome::KernelDied { how: Death::Restarted }).await;
     let mut states = Vec::new();
     while let Ok((_, event)) = events[0].try_recv() {
         states.push(event);
@@ -186,7 +186,7 @@ async fn outputs_that_the_log_left_out_are_reported() {
     let (mut server, log) = (Server::start(true).await, Arc::<Log>::default());
     let (_, id) = killed(&mut server, &log).await;
     log.append(&LogRecord::Event(LogEvent::Cut { message: id.clone() }));
-    let died = Outcome::KernelDied { how: "it was shut down".to_owned() };
+    let died = Outcome::KernelDied { how: "it was shut down".into() };
     let mut events = read_logged(log.session(&[&id]), died.clone()).await;
     let (area, end) = ended(&mut events[0]);
     assert_eq!(end, Some(died));

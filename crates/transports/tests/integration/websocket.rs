@@ -14,7 +14,7 @@ use crate::fake::TIMEOUT;
 use crate::server::Server;
 
 fn died(how: &str) -> Outcome {
-    Outcome::KernelDied { how: how.to_owned() }
+    Outcome::KernelDied { how: how.into() }
 }
 
 async fn runs(mut server: Server) {
@@ -163,7 +163,7 @@ async fn a_kernel_that_is_gone_after_a_cut_is_dead() {
         .push_back(DialError::Gone { how: "the server does not know it".to_owned() });
     drop(socket);
     assert_eq!(events.collect().await.1, died("the server does not know it"));
-    assert_eq!(*client.status().borrow(), Status::Dead { how: "the server does not know it".to_owned() });
+    assert_eq!(*client.status().borrow(), Status::Dead { how: "the server does not know it".into() });
 }
 
 #[tokio::test]
@@ -218,7 +218,7 @@ async fn a_kernel_that_its_server_reports_dead_ends_its_executions() {
         let (_, mut events, _) = server.execute(&mut socket, &client).await;
         socket.send_own(&json!({}), "status", json!({ "execution_state": state })).await;
         assert_eq!(events.collect().await.1, died(how));
-        client.status().wait_for(|status| *status == Status::Dead { how: how.to_owned() }).await.unwrap();
+        client.status().wait_for(|status| *status == Status::Dead { how: how.into() }).await.unwrap();
     }
 }
 

@@ -65,8 +65,6 @@ fn failure(outcome: Outcome, may_fail: bool) -> Option<String> {
         Outcome::KernelDied { how } => Some(format!("the kernel died: {how}")),
         Outcome::Refused { cause } => Some(cause),
         Outcome::Lost { cause, .. } => Some(cause.to_string()),
-        Outcome::Aborted | Outcome::Interrupted { .. } | Outcome::Restarted => {
-            Some("it was interrupted".to_owned())
-        }
+        Outcome::Aborted | Outcome::Interrupted { .. } => Some("it was interrupted".to_owned()),
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use ::kernel::{Client, KernelError, Status};
+use ::kernel::{Client, Death, KernelError, Status};
 use place::{Error, ErrorKind, Kernel as _, NextStep};
 use rest::KernelModel;
 use tokio::time::timeout;
@@ -203,7 +203,7 @@ impl ServerKernel {
         let before = self.state.lock().client.take();
         self.post_restart().await?;
         if let Some(client) = before {
-            client.report_death("it was restarted".to_owned());
+            client.report_death(Death::Restarted);
             // Two connections of one session disturb each other on some servers: jupyter-server-documents gives both the same ZeroMQ
             // identity, and a Kernel Gateway closes one for the other, which the server in front of it then opens again.
             let mut status = client.status();

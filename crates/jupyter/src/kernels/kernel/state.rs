@@ -51,7 +51,7 @@ impl State {
 
     pub(super) fn description(&self) -> KernelDescription {
         let state = match (&self.gone, self.status()) {
-            (Some(why), _) => KernelState::Dead { how: why.clone() },
+            (Some(why), _) => KernelState::Dead { how: why.clone().into() },
             (None, Some(Status::Busy)) => KernelState::Busy,
             (None, Some(Status::Idle)) => KernelState::Idle,
             (None, Some(Status::Starting)) => KernelState::Starting,
@@ -93,9 +93,9 @@ fn state_on_server(model: &KernelModel) -> KernelState {
     match model.execution_state.as_deref() {
         Some("busy") => KernelState::Busy,
         Some("starting" | "restarting" | "autorestarting") => KernelState::Starting,
-        Some("dead") => KernelState::Dead {
-            how: "it ended unexpectedly, and its server gave up restarting it".to_owned(),
-        },
+        Some("dead") => {
+            KernelState::Dead { how: "it ended unexpectedly, and its server gave up restarting it".into() }
+        }
         _ => KernelState::Idle,
     }
 }

@@ -115,10 +115,10 @@ proptest! {
                     now += Duration::from_secs(seconds);
                     executions.tick(now);
                 }
-                Step::End => executions.end(&Outcome::KernelDied { how: String::new() }),
+                Step::End => executions.end(&Outcome::KernelDied { how: "".into() }),
             }
         }
-        executions.end(&Outcome::KernelDied { how: String::new() });
+        executions.end(&Outcome::KernelDied { how: "".into() });
         for (name, witness) in witnesses {
             prop_assert!(witness.lock().unwrap().is_finished);
             prop_assert!(input_requests.remove(&MessageId::new(&*name)).is_none());

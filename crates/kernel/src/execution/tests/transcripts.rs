@@ -64,7 +64,7 @@ fn play(transcript: &str) -> String {
                 writeln!(log.lock().unwrap(), "    asks on {channel:?}: {}", question.message_type())
                     .unwrap();
             }
-            ["die", ..] => executions.end(&Outcome::KernelDied { how: line[4..].to_owned() }),
+            ["die", ..] => executions.end(&Outcome::KernelDied { how: line[4..].into() }),
             _ => {
                 if let Some((channel, answer)) = executions.handle(&message(line, &probe, is_numbered), now) {
                     let kind = answer.message_type().to_owned();

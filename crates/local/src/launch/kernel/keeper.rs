@@ -109,7 +109,7 @@ impl LocalKernel {
         let (running, is_kept) = self.attach(&keeper, false).await?;
         let mut state = self.state.lock();
         if let Some(cause) = running.exit_status() {
-            state.phase = Phase::FailedToStart { cause };
+            state.phase = Phase::FailedToStart { cause: cause.to_string() };
             if !is_kept {
                 state.kept.keeper = None;
             }

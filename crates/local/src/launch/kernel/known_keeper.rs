@@ -75,6 +75,6 @@ pub(crate) fn kernel_state(welcome: &Welcome) -> KernelState {
         (KernelPhase::Starting, _) => KernelState::Starting,
         (KernelPhase::Running, true) => KernelState::Busy,
         (KernelPhase::Running, false) => KernelState::Idle,
-        (KernelPhase::Dead { how }, _) => KernelState::Dead { how: how.clone() },
+        (KernelPhase::Dead { how }, _) => KernelState::Dead { how: how.clone().into() },
     }
 }

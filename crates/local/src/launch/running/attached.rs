@@ -17,7 +17,6 @@ use environments::InterruptMode;
 
 mod logger;
 
-use logger::describe_others;
 pub(crate) use logger::{KeeperLogger, announcement_of, details_of};
 
 /// How long a keeper may take to end its kernel; it ends it by force after four.
@@ -45,11 +44,6 @@ impl AttachedKernel {
         let is_new = orphaned.has_changed().unwrap_or(false);
         orphaned.mark_unchanged();
         is_new
-    }
-
-    /// What other servers have run on it since the last call, for agents.
-    pub(crate) fn described_others(&self) -> Option<String> {
-        describe_others(self.keeper.take_others())
     }
 
     /// Lets a later server know of a run that waits for its turn.

@@ -10,6 +10,8 @@ use std::sync::atomic::AtomicU64;
 use kernel::{Event, Outcome, Sink, Status};
 use notebook::Json;
 use place::{Code, Execution, Executor};
+use recorder::Actor;
+use recorder::actor::acting;
 use runs::Run;
 use tokio::sync::watch;
 
@@ -309,4 +311,33 @@ async fn a_cell_that_is_running_is_not_run_again() {
     // What is edited meanwhile is not what runs.
     server.set(0, "x = 1").await;
     assert_eq!(server.states().await[0], StaleState::NeverRun);
+}
+
+#[tokio::test]
+async fn a_server_is_told_once_what_another_ran_and_that_it_restarted_the_kernel() {
+    let machine = Machine::new();
+    let (one, other) = (machine.server().await, machine.server().await);
+    one.write(&["x = 1", "x", "forever"]).await;
+    for server in [&one, &other] {
+        server.run(1).await;
+    }
+    let (ran, skipped) =
+        (one.run(0).await, one.session.run(one.opened.clone(), None, "1".to_owned()).unwrap());
+    one.session.workspace().runner().interrupt_run(&skipped).await.unwrap();
+    let told = other.run(1).await.view().notes;
+    let cell = &ran.cell().unwrap().id;
+    let expected =
+        format!("Another server has used this kernel since: cell {cell}. Its variables may have changed.");
+    assert_eq!(told, [expected]);
+    assert_eq!(other.run(1).await.view().notes, [""; 0]);
+    let restarting = acting(
+        Actor { agent: "claude".to_owned(), ..Actor::default() },
+        one.session.workspace().runner().restart(&*machine.kernel),
+    );
+    restarting.await.unwrap();
+    machine.restarts();
+    one.session.workspace().recorder().unwrap().drain(std::time::Duration::from_secs(10)).await;
+    let told = other.run(1).await.view().notes;
+    let expected = "Another server (claude) has restarted this kernel since your last run: its earlier variables are gone.";
+    assert_eq!(told, [expected]);
 }

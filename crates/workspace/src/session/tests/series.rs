@@ -42,7 +42,7 @@ impl Executor for Scripted {
         let done = Outcome::Done { execution_count, next_input: None };
         let outcome = match code.source {
             "raise" => Outcome::Error { name: "E".to_owned(), value: String::new(), execution_count },
-            "die" => Outcome::KernelDied { how: "killed".to_owned() },
+            "die" => Outcome::KernelDied { how: "killed".into() },
             "exit()" | "exit(keep_kernel=True)" => {
                 sink(Event::ExitRequested { keeps_kernel: code.source != "exit()" });
                 done
@@ -208,7 +208,7 @@ async fn nothing_runs_after_code_that_asks_to_exit() {
 async fn nothing_runs_after_the_death_or_restart_of_the_kernel_whatever_is_wanted_after_errors() {
     let ended = series(&[("die", &[]), ("2", &[]), ("3", &[])], false).await;
     assert_eq!(ended.ran, ["die"]);
-    assert!(ended.notes[2].contains("the kernel died in cell 0 (killed)"), "{:?}", ended.notes);
+    assert!(ended.notes[2].contains("cell 0 ended because the kernel died (killed)"), "{:?}", ended.notes);
     let ended = series(&[("1", &[]), ("restart later", &[]), ("3", &[]), ("4", &[])], false).await;
     assert_eq!(ended.ran, ["1", "restart later"], "{:?}", ended.notes);
     assert_eq!(ended.states[2..], ["skipped"; 2]);

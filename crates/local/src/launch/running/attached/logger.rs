@@ -48,31 +48,6 @@ impl RunLogger for KeeperLogger {
     }
 }
 
-/// What an agent should know of the runs that other servers have started: each cell once. `None` if there are none.
-pub(crate) fn describe_others(announcements: Vec<Announcement>) -> Option<String> {
-    let (mut cells, mut runs) = (Vec::new(), Vec::new());
-    for Announcement { run, data, .. } in announcements {
-        let data: AnnouncedData = serde_json::from_value(data).unwrap_or_default();
-        match data.cell.map(|cell| cell.to_string()) {
-            Some(cell) if cells.contains(&cell) => {}
-            Some(cell) => cells.push(cell),
-            None => runs.push(run.to_string()),
-        }
-    }
-    let named = |what: &str, ids: &[String]| match ids {
-        [] => None,
-        [id] => Some(format!("{what} {id}")),
-        ids => Some(format!("{what}s {}", ids.join(", "))),
-    };
-    let ran: Vec<_> = [named("cell", &cells), named("run", &runs)].into_iter().flatten().collect();
-    (!ran.is_empty()).then(|| {
-        format!(
-            "Another server has used this kernel since: {}. Its variables may have changed.",
-            ran.join("; ")
-        )
-    })
-}
-
 /// What a keeper's log is to hold about a run whose request is not sent yet.
 pub(crate) fn announcement_of(root: &Root, details: &RunDetails) -> Announcement {
     Announcement { run: details.run.clone(), message: None, data: data(root, details) }
@@ -92,27 +67,4 @@ pub(crate) fn details_of(root: &Root, run: RunId, data: AnnouncedData) -> RunDet
     let notebook = data.notebook.and_then(|path| root.relative(&path)).map(NotebookPath::new);
     let AnnouncedData { cell, source, shown_before, agent, .. } = data;
     RunDetails { run, notebook, cell, source, shown_before, agent }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_other_servers_ran_is_said_once_for_each_cell() {
-        let announcement = |run: &str, cell: Option<&str>| Announcement {
-            run: run.into(),
-            message: Some("m".into()),
-            data: serde_json::json!({ "cell": cell }),
-        };
-        assert_eq!(describe_others(Vec::new()), None);
-        let announcements = [
-            announcement("r1", Some("a")),
-            announcement("r2", Some("b")),
-            announcement("r3", Some("a")),
-            announcement("r4", None),
-        ];
-        let said = describe_others(announcements.into()).unwrap();
-        assert!(said.contains(": cells a, b; run r4."), "{said}");
-    }
 }
