@@ -147,7 +147,8 @@ fn without_said_error<'o>(outputs: &'o [Output], state: &RunState) -> Cow<'o, [O
         return outputs.into();
     };
     let said = format!("{name}: {value}");
-    if said.len() >= MAX_ERROR || said.contains('\n') {
+    let is_end = matches!(state, RunState::Error { .. } | RunState::Interrupted);
+    if !is_end || said.len() >= MAX_ERROR || said.contains('\n') {
         return outputs.into();
     }
     let is_new = |entry: &&String| !entry.trim().is_empty() && terminal_text(entry).trim() != said;
@@ -325,9 +326,15 @@ mod tests {
             let outputs = without_said_error(&error(lines), state).into_owned();
             outputs.iter().map(render::full_text).collect::<Vec<_>>()
         };
-        assert_eq!(shown(&["UsageError: no %x\n"], &RunState::Done), [""; 0]);
+        let failed = RunState::Error { name: "UsageError".to_owned(), value: "no %x".to_owned() };
+        assert_eq!(shown(&["UsageError: no %x\n"], &failed), [""; 0]);
         let whole = ["UsageError  Traceback", "Cell In[1], line 1", "\u{1b}[31mUsageError\u{1b}[0m: no %x"];
-        assert_eq!(shown(&whole, &RunState::Done), ["UsageError  Traceback\nCell In[1], line 1"]);
+        assert_eq!(shown(&whole, &failed), ["UsageError  Traceback\nCell In[1], line 1"]);
+        let caught = &shown(&whole, &RunState::Done)[0];
+        assert!(
+            caught.ends_with("UsageError: no %x"),
+            "an Output widget took it, so the run completed: {caught}"
+        );
         assert_eq!(shown(&whole, &RunState::Interrupted), ["UsageError: no %x"]);
     }
 
