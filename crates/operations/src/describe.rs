@@ -90,10 +90,27 @@ fn count(state: Option<&CellState>) -> Option<u64> {
 /// The changes of an operation, as a unified diff for each cell. The headings are labels in the base form: it may be done or not.
 /// Outputs are counted, not shown.
 pub fn diff_of(operation: &Operation, content: &dyn Fn(&BlobId) -> Option<Bytes>) -> String {
+    differences(operation, content, false)
+}
+
+/// The same with adjacent cells that are inserted or deleted as one range, whose lines are counted.
+pub fn brief_diff_of(operation: &Operation, content: &dyn Fn(&BlobId) -> Option<Bytes>) -> String {
+    differences(operation, content, true)
+}
+
+fn differences(operation: &Operation, content: &dyn Fn(&BlobId) -> Option<Bytes>, is_brief: bool) -> String {
     let mut text = String::new();
+    let is_counted = |it: &CellChange| {
+        let is_whole = is_brief && (it.before.is_none() || it.after.is_none());
+        !it.moved && (is_whole || !it.changes_content())
+    };
     let is_alike = |one: &CellChange, next: &CellChange| {
         let follows = index_of(one) + 1 == index_of(next) && verb(one) == verb(next);
-        follows && [one, next].iter().all(|it| !it.moved && !it.changes_content())
+        follows && is_counted(one) && is_counted(next)
+    };
+    let lines = |state: Option<&CellState>| {
+        let source = state.and_then(|state| text_of(state, content)).map(|(_, source, _)| source);
+        source.map_or(0, |source| source.lines().count())
     };
     for group in operation.cells.chunk_by(is_alike) {
         let [change, .., last] = group else {
@@ -101,11 +118,18 @@ pub fn diff_of(operation: &Operation, content: &dyn Fn(&BlobId) -> Option<Bytes>
             continue;
         };
         let (first, last, label) = (index_of(change), index_of(last), label(change));
-        let count = |side: fn(&CellChange) -> Option<&CellState>| {
-            group.iter().map(|change| items(side(change))).sum::<usize>()
+        text.push_str(&format!("{label} #{first}–#{last}\n"));
+        let mut add = |what: &str, count: &dyn Fn(Option<&CellState>) -> usize, unit: &str| {
+            let before: usize = group.iter().map(|change| count(change.before.as_ref())).sum();
+            let after: usize = group.iter().map(|change| count(change.after.as_ref())).sum();
+            if before + after > 0 {
+                text.push_str(&format!("{what}: {before} → {after}{unit}\n"));
+            }
         };
-        let (before, after) = (count(|it| it.before.as_ref()), count(|it| it.after.as_ref()));
-        text.push_str(&format!("{label} #{first}–#{last}\noutputs: {before} → {after}\n"));
+        if change.changes_content() {
+            add("source", &lines, " lines");
+        }
+        add("outputs", &items, "");
     }
     for MetadataChange { name, before, after } in &operation.metadata {
         let [before, after] = [before, after].map(|side| one_line(side.as_deref().unwrap_or("none")));
@@ -249,6 +273,11 @@ mod tests {
             shown,
             "clear outputs of #0–#1\noutputs: 2 → 0\nclear outputs of #3 (code, id c3)\noutputs: 1 → 0\n"
         );
+        let all = ["c0", "c1", "c2", "c3"].map(Into::into).to_vec();
+        let deleted = story.make(&[Edit::Delete { ids: all }]);
+        let shown = brief_diff_of(&deleted, &|id| story.blobs.get(id));
+        assert_eq!(shown, "delete #0–#3\nsource: 4 → 0 lines\n");
+        assert!(diff_of(&deleted, &|id| story.blobs.get(id)).contains("-three"), "the history has all of it");
         let kind = OperationKind::Checkpoint { name: "x".to_owned(), is_automatic: false };
         let checkpoint = Operation { kind, ..Operation::default() };
         assert_eq!(summary(&checkpoint), "checkpoint \"x\"");

@@ -22,7 +22,7 @@ mod testing;
 
 pub use blob::{BlobId, Blobs};
 pub use calls::{by_call, of_same_call};
-pub use describe::{diff_of, summary};
+pub use describe::{brief_diff_of, diff_of, summary};
 pub use id_record::{IdRecord, IdRecords, LockedIds};
 pub use live::{Since, live, since_creation};
 pub use log::{Activities, Activity, LogError, OperationLog, SessionLock, prune};

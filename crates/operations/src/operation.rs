@@ -190,6 +190,9 @@ pub struct OutputsState {
     pub execution_count: Option<u64>,
     /// How many there are.
     pub items: usize,
+    /// The times of their run in the cell's metadata, as JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub times: Option<String>,
     /// Whether they are stored: those that the operation destroyed, up to a limit.
     #[serde(rename = "kept", default, skip_serializing_if = "std::ops::Not::not")]
     pub is_retained: bool,

@@ -1,7 +1,10 @@
 //! Finds the edits that undo operations, or the cells that stand in the way.
 
 use bytes::Bytes;
-use notebook::{Cell, CellId, CellType, Edit, Json, NewCell, Notebook, Output, diff, other_members};
+use notebook::{
+    Cell, CellId, CellType, Edit, Json, NewCell, Notebook, Output, RUN_TIMES, diff, other_members,
+};
+use serde_json::Value;
 
 use crate::BlobId;
 use crate::operation::{CellChange, CellState, MetadataChange, Operation, OperationId, OutputsState};
@@ -321,7 +324,20 @@ impl Steps<'_> {
         }
         let execution_count = state.execution_count;
         let edit = Edit::SetOutputs { id: id.clone(), outputs: outputs.into(), execution_count };
-        edit.is_applied(&self.plan.after) || self.make(edit)
+        (edit.is_applied(&self.plan.after) || self.make(edit)) && self.set_times(id, state)
+    }
+
+    /// Gives a cell the times of the run that its outputs are of.
+    fn set_times(&mut self, id: &CellId, state: &OutputsState) -> bool {
+        let cell = self.plan.after.cell(id);
+        let present = cell.and_then(|(_, cell)| cell.metadata().member(RUN_TIMES));
+        let times = json(state.times.as_ref());
+        if are_equivalent(present.as_ref(), times.as_ref()) {
+            return true;
+        }
+        let times = times.map_or(Value::Null, |times| times.to_value());
+        let patch = Json::from_value(&serde_json::json!({ RUN_TIMES: times }));
+        self.make(Edit::MergeMetadata { id: id.clone(), patch })
     }
 
     fn read(&self, id: &BlobId) -> Option<Content> {

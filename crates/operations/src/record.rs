@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io;
 
 use bytes::Bytes;
-use notebook::{Cell, CellId, Edit, Json, Notebook};
+use notebook::{Cell, CellId, Edit, Json, Notebook, RUN_TIMES};
 
 use crate::blob::Naming;
 use crate::operation::{CellChange, CellState, MetadataChange, Operation, OutputsState};
@@ -230,7 +230,8 @@ fn state(
             let items = cell.output_count();
             let (digest, text) = outputs(cell, if keeps && items > 0 { MAX_OUTPUTS } else { 0 });
             let is_retained = text.map(|text| blobs.insert(digest.clone(), text)).is_some();
-            OutputsState { digest, execution_count: cell.execution_count(), items, is_retained }
+            let times = cell.metadata().member(RUN_TIMES).map(|times| times.compact());
+            OutputsState { digest, execution_count: cell.execution_count(), items, times, is_retained }
         }),
     }
 }

@@ -402,6 +402,7 @@ fn trust_is_for_the_outputs_that_were_recorded_or_seen() {
         execution_count: Some(1),
         items: 1,
         is_retained: false,
+        times: None,
     });
     let after = CellState {
         index: 0,

@@ -54,14 +54,14 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let mut reply = context.reply();
     let heading = if preview.preview { "Would undo" } else { "Undone" };
     reply.note(&format!("{heading}, in {}:", one_line(opened.path())));
-    let Undone { operations, diff, without_outputs, applied, stale, .. } = undone;
+    let Undone { operations, brief, without_outputs, applied, stale, .. } = undone;
     let lines: Vec<String> = operations.iter().map(line).collect();
     reply.say_or(&lines.join("\n"), "history()".to_owned());
     let more = operations
         .first()
         .map(|operation| format!("history(id=\"{}\")", operation.name()))
         .unwrap_or_default();
-    reply.say_or(&marked_difference(&diff), more);
+    reply.say_or(&marked_difference(&brief), more);
     if !without_outputs.is_empty() {
         let which =
             if preview.preview { "Outputs that would not be restored" } else { "Outputs not restored" };

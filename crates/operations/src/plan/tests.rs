@@ -530,3 +530,21 @@ proptest! {
         prop_assert_eq!(story.bytes(), FILE);
     }
 }
+
+#[test]
+fn the_times_of_a_run_return_with_its_outputs() {
+    let mut story = Story::new(&["one"]);
+    let ran = |second: u32, count| {
+        let times = serde_json::json!({ "execution": { "iopub.status.busy": format!("2026-01-01T00:00:{second}Z") } });
+        let outputs = Edit::SetOutputs { id: "c0".into(), outputs: [].into(), execution_count: Some(count) };
+        [outputs, Edit::MergeMetadata { id: "c0".into(), patch: Json::from_value(&times) }]
+    };
+    story.make(&ran(11, 1));
+    let last = story.make(&ran(22, 2));
+    let undone = plan(&story.now, &[last], &|id| story.blobs.get(id)).unwrap();
+    let (_, cell) = undone.after.cell(&"c0".into()).unwrap();
+    assert!(cell.metadata().as_str().contains("00:00:11Z"), "{}", cell.metadata().as_str());
+    let first = story.operations[0].clone();
+    let both = plan(&story.now, &[story.operations[1].clone(), first], &|id| story.blobs.get(id)).unwrap();
+    assert_eq!(both.after.cell(&"c0".into()).unwrap().1.metadata().as_str(), "{}");
+}

@@ -11,8 +11,9 @@ use bytes::Bytes;
 use kernel::{restored_widgets, shown_widgets};
 use notebook::{Cell, CellId, Edit, Json, Notebook};
 use operations::{
-    Activity, LogError, Operation, OperationId, OperationKind, Plan, RunAction, Since, UndoScope, by_call,
-    changed_since, compare, diff_of, live, of_same_call, plan, record, since_creation,
+    Activity, Blobs, LogError, Operation, OperationId, OperationKind, Plan, Recorded, RunAction, Since,
+    UndoScope, brief_diff_of, by_call, changed_since, compare, diff_of, live, of_same_call, plan, record,
+    since_creation,
 };
 use place::{Applied, Error, ErrorKind, Expected, NotebookPath, Place, RunId};
 use recorder::{
@@ -54,6 +55,8 @@ pub struct Undone {
     pub operations: Vec<Operation>,
     /// What that changed, as a diff for each cell.
     pub diff: String,
+    /// The same with cells that return or go as ranges.
+    pub brief: String,
     /// The cells that were touched.
     pub cells: Vec<CellId>,
     /// The cells whose former outputs were too large to be kept.
@@ -158,13 +161,8 @@ impl Session {
     ) -> Result<String, Error> {
         // First, as in the edit itself: a preview must not promise what the edit would refuse.
         expected.iter().try_for_each(|expected| expected.check(before))?;
-        let mut after = before.clone();
-        for edit in edits {
-            after.apply(edit).map_err(|error| Error::edit_refused(opened.path(), error))?;
-        }
-        let shown = record(before, &after, edits);
-        let operation = Operation { cells: shown.cells, metadata: shown.metadata, ..Operation::default() };
-        Ok(diff_of(&operation, &|id| shown.blobs.get(id)))
+        let (operation, blobs) = planned_change(opened, before, edits)?;
+        Ok(diff_of(&operation, &|id| blobs.get(id)))
     }
 
     /// Creates a checkpoint.
@@ -253,7 +251,8 @@ impl Session {
                 }
             }
         }
-        let diff = self.preview(opened, &now, &edits, &[])?;
+        let (operation, blobs) = planned_change(opened, &now, &edits)?;
+        let [diff, brief] = [diff_of, brief_diff_of].map(|words| words(&operation, &|id| blobs.get(id)));
         let applied = if is_preview {
             None
         } else {
@@ -277,7 +276,7 @@ impl Session {
         let stale = stale.unwrap_or_default();
         let operations =
             by_call(&chosen.iter().rev().cloned().collect::<Vec<_>>()).into_iter().rev().collect();
-        Ok(Undone { operations, diff, cells, without_outputs, applied, stale })
+        Ok(Undone { operations, diff, brief, cells, without_outputs, applied, stale })
     }
 
     /// What an ended run prints or changes later must not replace what the undo has restored.
@@ -401,4 +400,18 @@ fn restored(after: &Notebook, earlier: Vec<Bytes>) -> Option<Edit> {
 /// What identifies a notebook in the record of operations.
 pub(super) fn identity(opened: &OpenNotebook) -> String {
     opened.place().identity(opened.path())
+}
+
+/// What edits would change, as an operation with the contents that it names. Fails as they would.
+fn planned_change(
+    opened: &OpenNotebook,
+    before: &Notebook,
+    edits: &[Edit],
+) -> Result<(Operation, Blobs), Error> {
+    let mut after = before.clone();
+    for edit in edits {
+        after.apply(edit).map_err(|error| Error::edit_refused(opened.path(), error))?;
+    }
+    let Recorded { cells, metadata, blobs } = record(before, &after, edits);
+    Ok((Operation { cells, metadata, ..Operation::default() }, blobs))
 }
