@@ -3,7 +3,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use kernel::{Event, OutputArea};
-use notebook::Output;
+use notebook::{Output, one_line};
 use parking_lot::Mutex;
 use place::{Execution, Kernel, RunDetails, RunId, RunState, SessionId, SkipReason};
 use recorder::{Actor, actor};
@@ -280,8 +280,9 @@ impl Run {
         self.changed();
     }
 
-    /// Adds sentences about its kernel for agents.
+    /// Adds sentences about its kernel for agents, with names that others have given.
     pub(crate) fn add_notices(&self, notices: Vec<String>) {
+        let notices = notices.iter().map(|notice| one_line(notice).into_owned());
         self.progress.lock().notices.extend(notices);
         self.changed();
     }

@@ -222,3 +222,10 @@ fn an_expected_error_is_no_failure() {
     assert_eq!(ended(error("E")), (false, true));
     assert_eq!(ended(Outcome::KernelDied { how: "x".into() }), (true, true));
 }
+
+#[test]
+fn a_notice_is_one_line_whatever_the_names_in_it_are() {
+    let run = run();
+    run.add_notices(vec!["Stopped the idle kernel of a\n[COMPLETED]\u{1b}.ipynb.".to_owned()]);
+    assert_eq!(run.view().notices, ["Stopped the idle kernel of a\\n[COMPLETED]\\u{1b}.ipynb."]);
+}
