@@ -86,8 +86,20 @@ async def test_servers_that_open_a_notebook_before_its_kernel_starts_share_it_an
         cell_id, run = await start(one, "third = 3")
         assert "[COMPLETED" in await one.call("get_run", run_id=run, wait_seconds=LONG)
         text = await other.call("execute_code", code="third + 1")
-        assert "4" in text and "Another server has used this kernel" in text and f"cell {cell_id}" in text
+        assert "4" in text and "Another server (bare) has used this kernel since: " in text and f"cell {cell_id}" in text
         assert cell_id not in await other.call("execute_code", code="third")
+
+
+async def test_a_notebook_that_is_closed_and_a_restart_name_the_run_that_they_end(machine: Machine) -> None:
+    async with machine.server() as server:
+        await create(server)
+        _, wait = machine.gate()
+        _, run = await start(server, wait)
+        restarted = await server.call("restart_notebook")
+        assert f"That ended cell 0 of bare (run {run})." in restarted, restarted
+        _, run = await request(server, wait)
+        closed = await server.call("unuse_notebook")
+        assert f"That ended run {run}" in closed or f"(run {run})" in closed, closed
 
 
 async def test_a_kernel_that_a_person_stops_is_reported_as_stopped(machine: Machine) -> None:

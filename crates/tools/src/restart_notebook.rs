@@ -42,19 +42,16 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         ));
     };
     let is_its = |run: &Run| run.kernel().is_none_or(|its| its.id() == kernel.id());
-    let cut_off = context
-        .after_earlier_runs(is_its, |ids| format!("These runs ended because of the restart: {ids}."))
-        .await;
+    context.turn.after_earlier_runs(is_its).await;
     let others = context.session.runs_of_others(&*kernel).await;
     permit_ending(context, &others, arguments.confirm).await?;
-    context.session.workspace().runner().restart(&*kernel).await?;
-    let ended = match &others[..] {
-        [] => String::new(),
-        others => format!(" It also ended {}.", named(context.session, others).await),
-    };
+    let runner = context.session.workspace().runner();
+    let pending = named(context.session, &runner.pending(&*kernel).await).await;
+    runner.restart(&*kernel).await?;
+    let ended = if pending.is_empty() { String::new() } else { format!(" That ended {pending}.") };
     Ok(format!(
         "The kernel of {} was restarted successfully and answers. Memory state and imported packages have been cleared. \
-         Kernel id {}.{cut_off}{ended}",
+         Kernel id {}.{ended}",
         one_line(opened.path()),
         kernel.id()
     )

@@ -3,6 +3,7 @@
 use notebook::one_line;
 use runs::{EndsKernel, Run};
 
+use super::interrupt_kernel::named;
 use calls::arguments::parameters::NotebookArgument;
 use calls::prelude::*;
 
@@ -33,7 +34,14 @@ async fn call(NotebookArgument { notebook_name }: NotebookArgument, context: &Co
     };
     let cut_off =
         context.after_earlier_runs(is_its, |ids| format!("These runs were not finished: {ids}.")).await;
+    let pending = match &kernel {
+        Some(kernel) => session.workspace().runner().pending(&**kernel).await,
+        None => Vec::new(),
+    };
+    let pending = named(session, &pending).await;
     let (opened, kernels) = session.unuse_notebook(notebook_name.as_deref(), ends).await?;
+    let has_ended = kernel.is_some_and(|kernel| kernels.iter().any(|ended| ended.id() == kernel.id()));
+    let cut_off = if has_ended && !pending.is_empty() { format!(" That ended {pending}.") } else { cut_off };
     let kernel = match &kernels[..] {
         [] => " No kernel was shut down.".to_owned(),
         [kernel] => format!(" Its kernel {} was shut down.", kernel.id()),
