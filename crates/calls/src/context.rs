@@ -158,8 +158,8 @@ impl Context<'_> {
         let began = Instant::now();
         let opened = self.notebook(argument).await?;
         let notebook = opened.document().snapshot_since(began).await?;
-        // The connection over which it was known may have ended.
-        self.session.workspace().identify_kernel(&opened).await;
+        // The connection over which it was known may have ended, and others may run its cells.
+        self.session.workspace().look_at_kernel(&opened).await;
         Ok((opened, notebook))
     }
 

@@ -218,6 +218,7 @@ impl Page {
         let Some(shown) = &mut self.notebook else { return Ok(None) };
         let notebook = shown.notebook.document().snapshot().await?;
         observe(&shown.notebook, seen, &notebook);
+        self.session.workspace().look_at_kernel(&shown.notebook).await;
         if self.known.contains_key("cells")
             && shown.searched.as_ref().is_none_or(|searched| !notebook.has_cells_of(searched))
         {

@@ -7,14 +7,15 @@ use std::time::Duration;
 use notebook::CellId;
 use parking_lot::{Mutex, MutexGuard};
 use place::{
-    Document, Error, Kernel, KernelChoice, KernelId, KernelRequest, KernelSelector, KernelState,
-    NotebookPath, Place, Presence, RunId, SessionId,
+    Document, Error, Kernel, KernelChoice, KernelRequest, KernelSelector, KernelState, NotebookPath, Place,
+    Presence, RunId, SessionId,
 };
 use staleness::Judge;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::changes::{ByAgents, Changes};
+use crate::runner::PendingRun;
 use crate::telemetry;
 
 /// An open notebook, shared by all sessions of the process.
@@ -56,6 +57,8 @@ struct KernelBinding {
     /// The kernels that sessions started for it, also those that others have replaced since.
     started: Vec<(SessionId, Arc<dyn Kernel>)>,
     users: HashSet<SessionId>,
+    /// See [`OpenNotebook::pending`].
+    pending: Arc<[PendingRun]>,
     /// When the last user left; `None` while it has users or is suspended.
     unused_since: Option<Instant>,
 }
@@ -215,7 +218,7 @@ impl OpenNotebook {
     }
 
     /// The running kernels that sessions started for it and others have replaced.
-    pub fn replaced_kernels(&self) -> Vec<KernelId> {
+    pub fn replaced_kernels(&self) -> Vec<Arc<dyn Kernel>> {
         let binding = self.binding();
         let started = binding.started.iter().map(|(_, kernel)| kernel);
         let is_running = |kernel: &Arc<dyn Kernel>| {
@@ -223,8 +226,7 @@ impl OpenNotebook {
                 && !matches!(kernel.description().state, KernelState::NotStarted | KernelState::Dead { .. })
         };
         let bound = binding.kernel.as_ref().map(|kernel| kernel.id());
-        let replaced = started.filter(|kernel| Some(kernel.id()) != bound && is_running(kernel));
-        replaced.map(|kernel| kernel.id().clone()).collect()
+        started.filter(|kernel| Some(kernel.id()) != bound && is_running(kernel)).cloned().collect()
     }
 
     /// Removes a session. Returns the kernels to shut down: if no session uses the notebook any longer, those that end with it, the
@@ -252,6 +254,15 @@ impl OpenNotebook {
             binding.kernel = None;
         }
         taken
+    }
+
+    /// The runs on its kernel that had not ended when somebody looked, those of other servers among them.
+    pub fn pending(&self) -> Arc<[PendingRun]> {
+        self.binding().pending.clone()
+    }
+
+    pub fn set_pending(&self, pending: Vec<PendingRun>) {
+        self.binding().pending = pending.into();
     }
 
     /// What was found about its cells, locked: it is asked and not held.

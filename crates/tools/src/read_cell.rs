@@ -49,7 +49,8 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         let more = |offset| more_source(&calls, cell.id(), offset);
         return Ok(render::paged_source(&cell.source(), offset, budget.characters, &more).into());
     }
-    let mut reply = Reply::new(budget).after(context.session.shown_outputs());
+    // Outputs that an earlier reply had are shown, too: this is the call that shows them.
+    let mut reply = Reply::new(budget);
     add_cell(&mut reply, &calls, index, cell);
     let metadata = cell.metadata();
     if metadata.as_str() != "{}" {
@@ -58,7 +59,6 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         reply.say_or(&text, calls.read_cell(cell.id(), &format!(", max_characters={room}")));
     }
     let states = cell_states(context.session, &opened, &notebook);
-    let states = states.with_others(context.session.workspace(), &opened).await;
     if let Some(line) = state_line(&states, index) {
         reply.note(line.trim_end());
     }

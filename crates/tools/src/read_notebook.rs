@@ -84,7 +84,6 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let selection = &arguments.selection;
     let (opened, notebook) = context.notebook_and_cells(&arguments.notebook).await?;
     let states = cell_states(context.session, &opened, &notebook);
-    let states = states.with_others(context.session.workspace(), &opened).await;
     let selected = selection.cells(context.session, opened.path(), &notebook, &states)?;
     let count = notebook.cells().len();
     let budget = context.budget(&arguments.budget);

@@ -131,14 +131,19 @@ async fn kernel(
                 .to_owned()
         }
         Ok(Ok(KernelChoice::Kernel { kernel, .. })) => {
-            let replaced = opened.replaced_kernels();
-            let replaced = replaced.iter().map(|id| {
-                format!(
-                    "[INFO] Kernel {id} of this notebook is still running, in addition to this one; unuse_notebook stops \
-                     both.\n"
-                )
-            });
-            describe_kernel(&*kernel) + &replaced.collect::<String>()
+            let mut text = describe_kernel(&*kernel);
+            for replaced in opened.replaced_kernels() {
+                let next = if replaced.is_shared().await {
+                    "another server uses it"
+                } else {
+                    "unuse_notebook stops both"
+                };
+                text.push_str(&format!(
+                    "[INFO] Kernel {} of this notebook is still running, in addition to this one; {next}.\n",
+                    replaced.id()
+                ));
+            }
+            text
         }
         Ok(Ok(KernelChoice::OnFirstRun(what))) => {
             format!("[INFO] The notebook has no kernel yet; the first run starts {}.\n", one_line(&what))

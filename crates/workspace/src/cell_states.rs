@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use names::Undefined;
 use notebook::{CellId, Notebook, one_line};
-use place::{KernelState, RunState};
+use place::{KernelState, RunDetails, RunState};
 use runs::{CellTags, OpenNotebook, PendingRun};
 use staleness::{Basis, Clock, Judged, Judgement, StaleState, hash, plan};
 
@@ -28,22 +28,6 @@ impl CellStates {
     pub fn get(&self, index: usize) -> Option<Judgement> {
         let cell = self.notebook.cells().get(index).filter(|cell| cell.is_code())?;
         self.running.get(&index).cloned().or_else(|| self.judged.state(index, cell))
-    }
-
-    /// The same with the runs of other servers in the notebook's kernel.
-    pub async fn with_others(mut self, workspace: &Workspace, opened: &OpenNotebook) -> Self {
-        let Some(kernel) = opened.kernel() else { return self };
-        let pending = workspace.runner().pending(&*kernel).await;
-        for (ahead, PendingRun { details, .. }) in
-            pending.iter().enumerate().filter(|(_, it)| it.run.is_none())
-        {
-            let cell = details.cell.as_ref().filter(|_| details.notebook.as_ref() == Some(opened.path()));
-            let Some((index, _)) = cell.and_then(|cell| self.notebook.cell(cell)) else { continue };
-            let agent = if details.agent.is_empty() { "another server" } else { &details.agent };
-            let known = unfinished_run(ahead > 0, format!("run {} of {}", details.run, one_line(agent)));
-            self.running.entry(index).or_insert(known);
-        }
-        self
     }
 
     pub fn is_stale(&self, index: usize) -> bool {
@@ -83,12 +67,14 @@ fn of_cell<'u>(
 }
 
 impl Workspace {
-    /// Finds out which process the kernel of `opened` is, if it has run something and that is not known.
-    pub async fn identify_kernel(&self, opened: &OpenNotebook) {
-        let kernel = opened.judged_kernel();
-        if let Some(kernel) = kernel.filter(|kernel| self.runner().history().instance(&**kernel).is_some()) {
+    /// Finds out which process the kernel of `opened` is, if it has run something and that is not known, and what other servers run
+    /// there now.
+    pub async fn look_at_kernel(&self, opened: &OpenNotebook) {
+        let Some(kernel) = opened.judged_kernel() else { return opened.set_pending(Vec::new()) };
+        if self.runner().history().instance(&*kernel).is_some() {
             kernel.identify().await;
         }
+        opened.set_pending(self.runner().pending(&*kernel).await);
     }
 
     /// The states of the code cells of `notebook`, a snapshot of `opened`. `clock` words the time of a run.
@@ -179,8 +165,8 @@ impl Workspace {
     }
 
     fn running(&self, opened: &OpenNotebook, notebook: &Notebook) -> Running {
-        let unfinished = self.journal().unfinished(opened.path());
-        if unfinished.is_empty() {
+        let (unfinished, pending) = (self.journal().unfinished(opened.path()), opened.pending());
+        if unfinished.is_empty() && pending.is_empty() {
             return Running::new();
         }
         let cells = notebook.cells().iter().enumerate().filter(|(_, cell)| cell.is_code());
@@ -194,7 +180,15 @@ impl Workspace {
             let known = || unfinished_run(state == RunState::Queued, format!("run {} {ending}", run.id()));
             is_as_it_ran.then(|| (*index, known()))
         };
-        unfinished.iter().filter_map(of_cell).collect()
+        let others =
+            pending.iter().enumerate().filter(|(_, it)| it.run.is_none()).filter_map(|(ahead, it)| {
+                let PendingRun { details: RunDetails { run, notebook, cell, agent, .. }, .. } = it;
+                let (index, _) =
+                    cells.get(cell.as_ref().filter(|_| notebook.as_ref() == Some(opened.path()))?)?;
+                let agent = if agent.is_empty() { "another server" } else { agent };
+                Some((*index, unfinished_run(ahead > 0, format!("run {run} of {}", one_line(agent)))))
+            });
+        others.chain(unfinished.iter().filter_map(of_cell)).collect()
     }
 }
 

@@ -83,9 +83,14 @@ impl Folder {
         if self.keeping.is_none() {
             return notices;
         }
+        // Those that a session here has started are known to it.
+        let started = |kernel: &Arc<LocalKernel>| {
+            kernel.description().keeping.is_some_and(|keeping| !keeping.is_from_earlier)
+        };
+        let ours: Vec<_> = self.live_kernels().into_iter().filter(started).collect();
         for (folder, record) in keepers(&self.process_env.state_folder()) {
-            let Some(of) = record.notebook.as_deref().filter(|_| record.is_ready() && folder.is_kept())
-            else {
+            let is_left = record.is_ready() && ours.iter().all(|kernel| **kernel.id() != *record.id);
+            let Some(of) = record.notebook.as_deref().filter(|_| is_left && folder.is_kept()) else {
                 continue;
             };
             if of == notebook {

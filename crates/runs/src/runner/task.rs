@@ -32,7 +32,8 @@ const EXIT_POLL: Duration = Duration::from_millis(50);
 
 const REPLACED: &str =
     "The kernel was shut down after the last run. This is a new kernel, without its variables.";
-const ELSEWHERE: &str = "The notebook now uses an external kernel. This run uses that kernel's variables.";
+const ELSEWHERE: &str =
+    "The notebook now uses another kernel, which was running already. This run uses that kernel's variables.";
 /// Why a series stops.
 const RESTARTED_BETWEEN: &str =
     "the kernel was restarted after the cell before it, so its variables are gone";

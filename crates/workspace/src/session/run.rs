@@ -30,7 +30,7 @@ impl Session {
         let choice = notebook.choose(selector, self.id, false).await?;
         if let KernelChoice::Kernel { kernel, .. } = &choice {
             self.workspace.runner().adopt(kernel, notebook).await;
-            self.workspace.identify_kernel(notebook).await;
+            self.workspace.look_at_kernel(notebook).await;
         }
         Ok(choice)
     }

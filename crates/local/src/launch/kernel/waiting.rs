@@ -3,7 +3,7 @@
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use keeper::logged_runs;
-use place::{EarlierKernelRuns, Orphan, RunDetails, RunId};
+use place::{EarlierKernelRuns, Kernel as _, KernelState, Orphan, RunDetails, RunId};
 
 use super::{LocalKernel, Phase, State};
 use crate::launch::running::{RunningKernel, details_of};
@@ -22,7 +22,8 @@ impl LocalKernel {
 
 impl EarlierKernelRuns for LocalKernel {
     fn runs_of_others(&self) -> BoxFuture<'_, Vec<RunDetails>> {
-        let keeper = self.state.lock().kept.keeper.clone();
+        let is_idle = self.description().state == KernelState::Idle;
+        let keeper = self.state.lock().kept.keeper.clone().filter(|_| !is_idle);
         async {
             let Some(keeper) = keeper else { return Vec::new() };
             let read = tokio::task::spawn_blocking(move || logged_runs(&keeper.folder.path)).await;

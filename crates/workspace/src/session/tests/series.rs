@@ -358,8 +358,10 @@ async fn a_run_behind_that_of_another_server_is_queued_and_says_behind_whose() {
     let behind = "Queued behind cell 2 of claude-code (run r7-other).";
     assert_eq!(session.reason_to_wait(&run).await.as_deref(), Some(behind));
     assert_eq!(session.runs_of_others(&*kernel).await.len(), 1);
+    workspace.look_at_kernel(&opened).await;
     let states = workspace.cell_states(&opened, &notebook, &|_| String::new());
-    let states = states.with_others(&workspace, &opened).await;
+    let planned = workspace.cells_to_run(&opened, &notebook, 0..3, false);
+    assert!(!planned.contains(&2), "another server runs it now: {planned:?}");
     let known = [0, 2].map(|index| states.get(index).unwrap()).map(|it| (it.state.name(), it.evidence));
     let queued = format!("run {} is queued", run.id());
     let running = "run r7-other of claude-code".to_owned();
