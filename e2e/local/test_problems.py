@@ -14,12 +14,16 @@ CELLS = [
     "x = np.int(3)\ntime.clock()",
     "print dff",
     "frame.head()\nimport no_such_module.part",
+    "x = 1\nreturn x\n%run missing.py",
 ]
 SAME = [
     "cell 0: module `no_such_module` is not installed (also 4)",
     "cell 1: file `smal.csv` does not exist; the nearest is `small.csv`",
     "cell 2: `numpy` has no `int`",
-    "cell 4: uses frame, which no cell defines",
+    "cell 2: `time` has no `clock`",
+    "cell 5: syntax error in line 2: 'return' outside function",
+    "cell 5: file `missing.py` does not exist",
+    "Undefined names were not checked: cells 5 may define any name.",
 ]
 
 
@@ -33,8 +37,10 @@ async def test_problems_are_found_without_and_with_a_kernel(server: NotebookServ
         assert "cell 3: syntax error in line 1: " in before and "KernelSpec" not in before
         await client.run("3", timeout=60)
         running = (await client.do("read_notebook", only="problems")).text
-        # The module `time` has no file.
-        assert all(line in running for line in [*SAME, "cell 2: `time` has no `clock`"]), running
+        assert all(line in running for line in SAME), running
+        assert "Not installed: no_such_module; read_notebook" in (await client.do("use_notebook", notebook_path=path)).text
+        await client.do("delete_cell", cell_indices=[5])
+        assert "cell 4: uses frame, which no cell defines" in (await client.do("read_notebook", only="problems")).text
         assert "after needs around" in await client.fails("read_notebook", only="problems", after=2)
         assert "leave out include_outputs" in await client.fails("read_notebook", only="problems", include_outputs=True)
 

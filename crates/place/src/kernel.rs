@@ -72,8 +72,7 @@ pub trait Kernel: Send + Sync + 'static {
         only_observed(self.id())
     }
 
-    /// What its environment and folder lack of `{modules, attributes, files}`, as `memory/handler/surroundings.py` of the crate `kernel`
-    /// says, from files alone: nothing of the environment is imported, and nothing in the folder is started. `None` if they
+    /// Problems of cells in its environment and folder, as `memory/handler/problems.py` of the crate `kernel` finds them, from files alone: nothing of the environment is imported, and nothing in the folder is started. `None` if they
     /// cannot be read. Returns in bounded time.
     fn lacking(&self, _wanted: Value) -> BoxFuture<'_, Option<Json>> {
         Box::pin(ready(None))

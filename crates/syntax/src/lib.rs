@@ -8,9 +8,9 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 mod builtins;
+mod imports;
 mod locals;
 pub mod magics;
-mod needs;
 mod nondeterminism;
 mod parse;
 mod rename;
@@ -21,13 +21,13 @@ pub mod tree;
 mod unknown;
 
 pub use builtins::{VARIABLES, is_builtin, is_history};
+pub use imports::imported_modules;
 pub use locals::Locals;
 pub use magics::is_blank;
-pub use needs::{Needs, imported_modules};
 pub use nondeterminism::{
     Cause, Nondeterminism, RandomUse, may_vary, nondeterminism, random_state, random_use,
 };
-pub use parse::{MAX_NESTED, SyntaxError, bounded, syntax_error, with_stack, with_statements};
+pub use parse::{MAX_NESTED, PlainCell, SyntaxError, bounded, plain_cell, with_stack, with_statements};
 pub use rename::{CannotRename, Renamed, RenamedCell, rename};
 pub use scope::{Resolved, Scope, ScopeKind, Scopes};
 pub use small_set::SmallSet;

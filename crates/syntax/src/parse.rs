@@ -3,8 +3,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ruff_python_ast::visitor::{self, Visitor};
-use ruff_python_ast::{Expr, Mod, Pattern, Stmt, Suite};
+use ruff_python_ast::{Expr, IpyEscapeKind, Mod, Pattern, Stmt, Suite};
 use ruff_python_parser::{Mode, ParseOptions, parse_unchecked};
+use ruff_text_size::TextRange;
 
 use crate::magics;
 use crate::unknown::Unknown;
@@ -64,9 +65,7 @@ pub fn with_statements(source: &str, walk: impl FnOnce(&Suite)) -> Result<(), Un
         return Err(Unknown::SyntaxError);
     }
     let Mod::Module(module) = parsed.syntax() else { return Err(Unknown::SyntaxError) };
-    let mut depth = Depth::default();
-    depth.visit_body(&module.body);
-    if depth.is_exceeded {
+    if is_too_deep(&module.body) {
         return Err(Unknown::TooDeep);
     }
     walk(&module.body);
@@ -81,11 +80,25 @@ pub struct SyntaxError {
     pub cause: String,
 }
 
-/// The reason why a cell of `IPython` cannot run at all, if that is certain.
-pub fn syntax_error(source: &str) -> Option<SyntaxError> {
-    let magics::Cell::Python { body, .. } = magics::split(source) else { return None };
-    let first = body.lines().find(|line| !line.trim().is_empty())?;
+/// A cell of `IPython` as Python.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct PlainCell {
+    /// Its body, in which commands are the calls that `IPython` makes of them; `None` if its lines may be no Python.
+    pub python: Option<String>,
+    /// The number of lines above the body.
+    pub above: usize,
+}
+
+/// The same cell as Python alone; an error if it certainly cannot run.
+pub fn plain_cell(source: &str) -> Result<PlainCell, SyntaxError> {
+    let body = match magics::split(source) {
+        magics::Cell::Python { body, .. } => body,
+        magics::Cell::Blank => "",
+        magics::Cell::Other { .. } => return Ok(PlainCell::default()),
+    };
+    let above = source[..source.len() - body.len()].matches('\n').count();
     // IPython removes the indentation of the first line from all, and the prompts of sessions that were copied.
+    let first = body.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let indent = first.len() - first.trim_start().len();
     let has_prompt = [">>>", "In [", "...:"].iter().any(|prompt| first.trim_start().starts_with(prompt));
     let lines = body.lines().map(|line| match line.get(..indent) {
@@ -96,15 +109,84 @@ pub fn syntax_error(source: &str) -> Option<SyntaxError> {
     let text = body_lines.join("\n");
     let parsed = || {
         let parsed = parse_unchecked(&text, ParseOptions::from(Mode::Ipython));
-        let error = parsed.errors().first()?;
-        Some((text[..error.location.start().to_usize()].matches('\n').count(), error.error.to_string()))
+        match (parsed.errors().first(), parsed.syntax()) {
+            (None, Mod::Module(module)) if !is_too_deep(&module.body) => {
+                Ok(Some(with_calls(&text, &module.body)))
+            }
+            (None, _) => Ok(None),
+            (Some(error), _) => {
+                let line = text[..error.location.start().to_usize()].matches('\n').count();
+                Err((line, error.error.to_string()))
+            }
+        }
     };
-    let (line, cause) = bounded(&text, parsed).ok().flatten()?;
-    let is_magic = |line: &str| magics::is_automagic(line);
-    let is_python =
-        !has_prompt && !is_magic(first) && !body_lines.get(line).is_some_and(|line| is_magic(line));
-    let above = source[..source.len() - body.len()].matches('\n').count();
-    is_python.then_some(SyntaxError { line: above + line + 1, cause })
+    match bounded(&text, parsed).unwrap_or(Ok(None)) {
+        Ok(python) => Ok(PlainCell { python, above }),
+        Err((line, _))
+            if has_prompt
+                || magics::is_automagic(first)
+                || body_lines.get(line).is_some_and(|line| magics::is_automagic(line)) =>
+        {
+            Ok(PlainCell::default())
+        }
+        Err((line, cause)) => Err(SyntaxError { line: above + line + 1, cause }),
+    }
+}
+
+/// The text with calls in place of commands, in as many lines.
+fn with_calls(text: &str, body: &Suite) -> String {
+    #[derive(Default)]
+    struct Commands(Vec<(TextRange, String)>);
+    impl<'a> Visitor<'a> for Commands {
+        fn visit_stmt(&mut self, statement: &'a Stmt) {
+            match statement {
+                Stmt::IpyEscapeCommand(it) => self.0.push((it.range, call_of(it.kind, &it.value))),
+                _ => visitor::walk_stmt(self, statement),
+            }
+        }
+
+        fn visit_expr(&mut self, expression: &'a Expr) {
+            match expression {
+                Expr::IpyEscapeCommand(it) => self.0.push((it.range, call_of(it.kind, &it.value))),
+                _ => visitor::walk_expr(self, expression),
+            }
+        }
+    }
+    let mut commands = Commands::default();
+    commands.visit_body(body);
+    let (mut python, mut end) = (String::new(), 0);
+    for (range, call) in commands.0 {
+        let command = &text[range];
+        python.extend([
+            &text[end..range.start().to_usize()],
+            &call,
+            &"\n".repeat(command.matches('\n').count()),
+        ]);
+        end = range.end().to_usize();
+    }
+    python + &text[end..]
+}
+
+/// The call that `IPython` makes of a command, if it runs something.
+fn call_of(kind: IpyEscapeKind, value: &str) -> String {
+    let quoted = |text: &str| {
+        let text: String = text.chars().filter(|c| !c.is_control()).collect();
+        format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+    };
+    match kind {
+        IpyEscapeKind::Shell | IpyEscapeKind::ShCap => format!("get_ipython().system({})", quoted(value)),
+        IpyEscapeKind::Magic | IpyEscapeKind::Magic2 => {
+            let (name, rest) = value.split_once(' ').unwrap_or((value, ""));
+            format!("get_ipython().run_line_magic({}, {})", quoted(name), quoted(rest))
+        }
+        _ => "None".to_owned(),
+    }
+}
+
+fn is_too_deep(body: &Suite) -> bool {
+    let mut depth = Depth::default();
+    depth.visit_body(body);
+    depth.is_exceeded
 }
 
 /// Finds out whether a tree is deeper than [`MAX_DEPTH`], without going deeper itself.

@@ -1,6 +1,6 @@
 //! `read_notebook`: the cells of a notebook, or some of them, one line each or in full.
 
-mod problems;
+pub(crate) mod problems;
 mod selection;
 
 use std::cell::Cell;

@@ -12,6 +12,7 @@ use runs::OpenNotebook;
 use serde_json::json;
 use tokio::time::timeout;
 
+use super::read_notebook::problems::absent_modules;
 use calls::arguments::declare::{Argument, Schema};
 use calls::arguments::given::{Given, refused};
 use calls::arguments::kernel_selector::kernel_selector;
@@ -254,6 +255,9 @@ async fn describe(
     }
     if count > MAX_CELLS {
         text.push_str(&format!("\n\nread_notebook(start_index={MAX_CELLS}) shows more."));
+    }
+    if let Some(line) = absent_modules(context, opened, &notebook).await {
+        text.push_str(&format!("\n\n{line}"));
     }
     Ok(text.into())
 }

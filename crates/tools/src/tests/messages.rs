@@ -11,8 +11,8 @@ use crate::list::list;
 use calls::arguments::older_names;
 use calls::tool::Capabilities;
 
-/// Members of JSON bodies and files, a word of HTML, and an option of `IPython`.
-const OTHERS: [&str; 10] = [
+/// Members of JSON bodies and files, a word of HTML, and names of `IPython`.
+const OTHERS: [&str; 12] = [
     "_blank",
     "_meta",
     "ast_node_interactivity",
@@ -20,8 +20,10 @@ const OTHERS: [&str; 10] = [
     "client_secret",
     "code_sandbox_url",
     "document_url",
+    "get_ipython",
     "kernel_info_reply",
     "nbformat_minor",
+    "run_line_magic",
     "tool_name",
 ];
 

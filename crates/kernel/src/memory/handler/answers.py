@@ -9,9 +9,9 @@ from .near import last_error, near_names
 from .near_paths import near_path
 from .packages import Packages
 from .paths import follow
+from .problems import problems
 from .secrets import HIDDEN, is_secret, is_secret_path
 from .sizes import Bytes
-from .surroundings import Surroundings
 from .values import describe, kind_of_row, row_of
 
 
@@ -81,9 +81,8 @@ class Answers:
         found.update(details(value, rows, stats, is_busy))
         return found
 
-    def lacking(self, modules, attributes, files, folder=None, site=None):
-        """What of this is not there: modules, attributes of modules as paths, and files."""
-        return Surroundings(folder, site).lacking(modules, attributes, files, folder)
+    def lacking(self, **given):
+        return problems(**given)
 
     def near(self, names, missing):
         """The names of columns and labels that are like those that the last execution has not found, in these variables first."""

@@ -13,19 +13,24 @@ def near_path(missing):
     return {"nearest": nearest_path(missing) or same_name_below(missing), "folder": os.getcwd()}
 
 
-def nearest_path(missing):
-    """Each part that is not there is replaced by the only one that is like it."""
+def nearest_path(missing, base=None):
+    """Each part that is not there is replaced by the only one that is like it. `base` is the working folder, if it is not that of the
+    process."""
     parts = missing.replace(os.sep, "/").split("/")
     found = ""
     for at, part in enumerate(parts):
         path = found + part
-        if part and not os.path.lexists(path):
-            near = nearest_of(part, entries(found or "."))
+        if part and not os.path.lexists(os.path.join(base or "", path)):
+            near = nearest_of(part, entries(os.path.join(base or "", found) or "."))
             if near is None:
                 return None
             path = found + near
         found = path if at == len(parts) - 1 else path + "/"
-    return found if os.path.exists(found) and found != missing else None
+    return found if exists(found, base) and found != missing else None
+
+
+def exists(path, base=None):
+    return os.path.exists(os.path.join(base or "", path))
 
 
 def same_name_below(missing):

@@ -1,5 +1,5 @@
-# What code finds around itself: modules, what they define, and files. Nothing is imported: of modules that are not loaded, the files are
-# read. Where a module may define more than can be seen, nothing is missing.
+# What code finds around itself: modules and what they define. Of modules that are not loaded, the files are read. Where a module may
+# define more than can be seen, nothing is missing. In a kernel nothing is imported; without one, only parts of this Python.
 
 import ast
 import os
@@ -14,6 +14,8 @@ MAX_FILES = 5000
 # What may define names that a source does not show: anywhere, and called while the module is imported.
 HIDDEN_NAMES = re.compile(r"globals\(\)(\[[^\]]*\]\s*=[^=]|\.update)|modules\[__name__")
 DEFINING = {"globals", "locals", "vars", "exec", "setattr", "attach", "attach_stub", "import_module", "global_enum"}
+# Parts of Python that show something when they are imported, or do not belong to it everywhere.
+NOISY = {"antigravity", "this", "idlelib", "turtle", "turtledemo", "test", "lib2to3", "__main__"}
 # What may import modules that have no file of their own.
 HIDDEN_MODULES = re.compile(r"sys\.modules\[|__path__|meta_path")
 
@@ -24,22 +26,14 @@ class Surroundings:
 
     def __init__(self, folder=None, site=None):
         self.is_running, self.known = site is None, {}
+        versions = {it for folder in site or () for it in re.findall(r"python(\d+\.\d+)", folder)}
+        self.has_own_python = site == [] or versions == {"%d.%d" % sys.version_info[:2]}
         if site == []:
             from site import getsitepackages, getusersitepackages
 
             site = [*getsitepackages([sys.base_prefix, sys.base_exec_prefix]), getusersitepackages()]
         own = [os.path.abspath(it) for it in sys.path if it] if site is None else [it for it in sys.path if it]
         self.path = [folder or os.getcwd(), *with_pth(site or own), *own]
-
-    def lacking(self, modules, attributes, files, folder=None):
-        base = folder or os.getcwd()
-        absent = [(name, self.absent_part(name)) for name in modules]
-        lacks = [self.first_lack(path.split(".")) for path in attributes]
-        return {
-            "modules": [[name, part] for name, part in absent if part],
-            "attributes": [[path, *lack] for path, lack in zip(attributes, lacks) if lack],
-            "files": [[path, nearest_file(base, path)] for path in files if not os.path.exists(os.path.join(base, path))],
-        }
 
     def spec(self, name):
         """Where a module is; `None` if it is nowhere, and `True` if that cannot be said."""
@@ -48,12 +42,14 @@ class Surroundings:
         return self.known[name]
 
     def find(self, name):
-        from importlib.machinery import PathFinder
+        from importlib.machinery import ModuleSpec, PathFinder
 
         parent, _, last = name.rpartition(".")
         try:
             if not parent:
-                if last in sys.builtin_module_names or (not self.is_running and last in getattr(sys, "stdlib_module_names", ())):
+                if last in sys.builtin_module_names:
+                    return ModuleSpec(last, None)
+                if not self.is_running and last in getattr(sys, "stdlib_module_names", ()):
                     return PathFinder.find_spec(last, self.path) or True
                 found = PathFinder.find_spec(last, self.path)
                 return found or self.found_otherwise(last)
@@ -102,7 +98,9 @@ class Surroundings:
                 found = entry(stored.items(), name)
                 if found is MISSING:
                     is_package = entry(stored.items(), "__path__") is not MISSING
-                    if f"{before}.{name}" in sys.modules or (is_package and self.spec(f"{before}.{name}") is not None):
+                    if is_package and self.spec(f"{before}.{name}") is not None:
+                        return self.first_lack_in_files(parts)
+                    if f"{before}.{name}" in sys.modules:
                         return None
                     if entry(stored.items(), "__getattr__") is not MISSING and not self.is_lacking(before, name):
                         return None
@@ -119,7 +117,7 @@ class Surroundings:
     def first_lack_in_files(self, parts):
         for at in range(1, len(parts)):
             before, name = ".".join(parts[:at]), parts[at]
-            if self.spec(before) in (None, True):
+            if self.spec(before) is None:
                 return None
             submodule = self.spec(f"{before}.{name}")
             names = self.names_of(before)
@@ -141,12 +139,22 @@ class Surroundings:
             self.known[key] = None
             spec = self.spec(module)
             source = source_of(spec)
-            if source is not None:
+            if self.is_of_python(module):
+                self.known[key] = names_of_loaded(module)
+            elif source is not None:
                 names = self.names_in(source, module, spec.submodule_search_locations is not None)
                 if names is None:
                     names = self.names_of_stub(spec, module)
                 self.known[key] = names
         return self.known[key]
+
+    def is_of_python(self, module):
+        """Whether it is a part of the Python that runs, which is no kernel, and the kernel's."""
+        root = module.partition(".")[0]
+        if self.is_running or not self.has_own_python or root in NOISY or root not in getattr(sys, "stdlib_module_names", ()):
+            return False
+        origin = getattr(self.spec(root), "origin", None)
+        return origin is None or os.path.isabs(origin) and is_below(os.path.dirname(os.__file__), origin)
 
     def names_of_stub(self, spec, module):
         stub = read_text(f"{spec.origin}i")
@@ -160,7 +168,7 @@ class Surroundings:
         if len(source) > MAX_TEXT_OF_FILE or (not is_part and HIDDEN_NAMES.search(source)):
             return None
         try:
-            tree = ast.parse(source)
+            tree = quietly(source, ast.PyCF_ONLY_AST)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None
         names = dict.fromkeys(("__name__", "__doc__", "__file__", "__path__", "__dict__", "__spec__", "__loader__", "__package__"), False)
@@ -173,7 +181,7 @@ class Surroundings:
                 origin = absolute(node, module, is_package)
                 for it in node.names:
                     if it.name != "*":
-                        names[it.asname or it.name] = node.module is None
+                        names[it.asname or it.name] = node.module is None or origin == module
                         continue
                     others = self.names_of(origin)
                     is_whole = is_whole and others is not None
@@ -190,6 +198,32 @@ class Surroundings:
                     names.update((it.value, True) for it in own if isinstance(it, ast.Constant) and type(it.value) is str and it.value not in names)
         names.update((name, False) for it in ast.walk(tree) if isinstance(it, ast.Global) for name in it.names)
         return names if is_whole or is_part else None
+
+
+def names_of_loaded(module):
+    try:
+        names = vars(__import__(module, fromlist=["*"]))
+    except Exception:
+        return None
+    return None if "__getattr__" in names else {name: type(it) is types.ModuleType for name, it in names.items()}
+
+
+def is_below(folder, file):
+    parts = os.path.relpath(file, folder).split(os.sep)
+    return parts[0] not in ("..", "site-packages", "dist-packages")
+
+
+def quietly(source, flags=0):
+    """Compiles without the warnings of the compiler, which the cell that runs would show. Filters are not replaced, nor is it said that they
+    changed: other threads would notice both."""
+    import warnings
+
+    own, filters = ("ignore", None, Warning, re.compile("<cellbridge>"), 0), warnings.filters
+    filters.insert(0, own)
+    try:
+        return compile(source, "<cellbridge>", "exec", flags | getattr(ast, "PyCF_ALLOW_TOP_LEVEL_AWAIT", 0), dont_inherit=True)
+    finally:
+        filters.remove(own)
 
 
 def used_in(parts):
@@ -251,11 +285,3 @@ def with_pth(folders):
                 for line in read_text(os.path.join(folder, file)).splitlines():
                     if line.strip() and not line.startswith(("#", "import ", "import\t")):
                         yield os.path.join(folder, line.rstrip())
-
-
-def nearest_file(base, path):
-    from difflib import get_close_matches
-
-    folder, name = os.path.split(path)
-    near = get_close_matches(name, listed(os.path.join(base, folder)), 1, 0.75)
-    return os.path.join(folder, near[0]) if near else ""
