@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 import xarray
 
@@ -97,6 +99,7 @@ def test_frames_and_arrays_are_described() -> None:
     day = pd.Timestamp("2026-01-02")
     frame = pd.DataFrame({"n": range(1000), "s": ["x"] * 1000, "t": [day] * 1000, "gaps": [None, 1.5] * 500})
     memory = Memory(frame=frame, array=np.arange(12.0).reshape(3, 4), when=datetime.date(2026, 1, 2), number=np.float32(1.5))
+    memory.shell.user_ns.update(flat=np.arange(9), column=frame["n"], numbers=pa.array(range(9)))
     rows = memory.rows()
     assert rows["frame"]["size"] == "1000×4" and rows["frame"]["value"].startswith("n: int64, s: str")
     assert rows["array"] == {"name": "array", "type": "ndarray", "kind": "data", "size": "3×4", "bytes": 96, "value": "of float64"}
@@ -108,6 +111,8 @@ def test_frames_and_arrays_are_described() -> None:
     assert found["stats"]["rows"][0][:4] == ["n", "0", "999", "499.5"]
     assert memory.inspect("frame", is_busy=True)["header"] == ["column", "type"]
     assert memory.inspect("array")["facts"]["max"] == "11.0"
+    assert memory.inspect("array", rows=2)["items"] == [["0", "0.0, 1.0, 2.0, 3.0"], ["1", "4.0, 5.0, 6.0, 7.0"]]
+    assert [len(memory.inspect(name, rows=3)["items"]) for name in ("flat", "column", "numbers")] == [3, 3, 3]
 
 
 class Color(enum.Enum):
@@ -138,7 +143,7 @@ def test_indexes_and_arrays_of_all_kinds_are_described(tmp_path: Path) -> None:
         "days": (days, "2020-01-01T00:00:00.000000000"),
         "fields": (fields, "(1, 2.5)"),
         "records": (fields.view(np.recarray), "(1, 2.5)"),
-        "matrix": (np.matrix([[3, 4]]), "3"),
+        "matrix": (np.matrix([[3, 4]]), "3, 4"),
         "mapped": (np.memmap(tmp_path / "mapped", dtype="i8", mode="w+", shape=(2,)), "0"),
         "range": (pd.RangeIndex(3), "0"),
         "dates": (pd.date_range("2020-01-01", periods=2), "2020-01-01 00:00:00"),
@@ -176,8 +181,17 @@ def test_sources_of_functions_and_classes_are_shown() -> None:
 def test_a_path_may_have_slices() -> None:
     memory = Memory(items=list(range(100)), array=np.arange(100), frame=pd.DataFrame({"a": [1], ("b", 1): [2]}))
     assert memory.inspect("items", "[90:93]")["value"] == "[90, 91, 92]"
+    memory.shell.user_ns.update(text="abcdef", data=b"abcdef", column=pd.Series([1, 2, 3], index=list("abc")))
+    assert memory.inspect("text", "[1:3]")["text"] == "bc" and memory.inspect("text", "[-1]")["text"] == "f"
+    assert memory.inspect("data", "[1:3]")["value"] == "b'bc'"
+    assert "Index it with an integer" in memory.refusal("text", "['a']")
+    assert [it for _, it in memory.inspect("column", "[1:]")["items"]] == ["2", "3"]
+    memory.shell.user_ns.update(long=pd.DataFrame({"a": range(9)}), other=pl.DataFrame({"a": range(9)}), table=pa.table({"a": range(9)}))
+    for name in ("long", "other", "table"):
+        assert memory.inspect(name, "[5:7]")["rows"] == [["5"], ["6"]], name
     assert memory.inspect("array", "[-3:]")["items"][0] == ["0", "97"]
     assert memory.inspect("frame", "[:, ::-1]")["columns"] == [["('b', 1)", "int64", 0], ["a", "int64", 0]]
     assert "There is no item" in memory.refusal("items", "[::0]")
-    for path in ("[f():]", "['a':]", "[:]"):
+    assert memory.inspect("frame", "[:]")["rows"] == [["1", "2"]]
+    for path in ("[f():]", "['a':]"):
         assert memory.refusal("frame", path)

@@ -13,7 +13,7 @@ UNASKED = 1_000_000
 
 
 def arrow_details(known, value, rows, stats):
-    values = value[: shown(rows) * 2].to_pylist()
+    values = value[: shown(rows)].to_pylist()
     facts = {"length": len(value), "type": text_of_type(value.type), "nulls": int(value.null_count)}
     found = {"facts": facts, "items": [[str(at), bare(it)] for at, it in enumerate(values)]}
     if stats:
@@ -32,17 +32,22 @@ def array_details(known, value, rows, stats):
         found["note"] = "Its values are not shown: reading them would copy or compute."
         return found
     facts["bytes"] = int(value.nbytes)
-    flat = value.reshape(-1) if value.flags.c_contiguous else value.flat
-    first = flat[: shown(rows) * 2]
+    # Rows along the first axis, each with as much as a line shows.
+    others = (slice(40), *[slice(3)] * value.ndim)[: max(value.ndim - 1, 0)]
+    first = value.reshape(1) if value.ndim == 0 else value[(slice(shown(rows)), *others)]
     # As numbers they would lose their unit.
     first = first.astype(str) if value.dtype.kind in "mM" else first
-    found["items"] = [[str(at), bare(it)] for at, it in enumerate(first.tolist())]
+    found["items"] = [[str(at), row_of_array(it)] for at, it in enumerate(first.tolist())]
     if stats:
         add_figures(found, family, value, int(value.size))
     elif value.size <= UNASKED and value.dtype.kind in "biuf":
         measured = figures(family, value, int(value.size))
         facts.update((name, measured[name]) for name in (*COUNTED, "holds") if name in measured)
     return found
+
+
+def row_of_array(value):
+    return cut(", ".join(map(row_of_array, value)), 120) if type(value) is list else bare(value)
 
 
 def in_memory(known, value):

@@ -31,6 +31,7 @@ from .kinds import (
     root_of,
 )
 from .plain import is_plain, plain_column, plain_frame
+from .secrets import is_typed
 from .values import is_printable
 
 # Attributes that run no code of the person and compute nothing, of values that are plain.
@@ -126,8 +127,9 @@ def item(value, key):
     kind = type(value)
     if is_kind(kind, dict):
         return dict_item(value, key)
-    for base in (list, tuple):
-        if is_kind(kind, base):
+    for base in (list, tuple, str, bytes):
+        # Of a text that a person typed, no part is shown either.
+        if is_kind(kind, base) if base in (list, tuple) else kind is base and not is_typed(value):
             if type(key) is not int and type(key) is not bool and not is_slice(key):
                 raise Refused("Index it with an integer.")
             try:
@@ -197,13 +199,16 @@ def has_items(known):
 
 def library_item(known, value, key):
     """An item of a value that is plain. Objects that it holds may have code of the person, and are not compared."""
+    if known in FRAMES and is_slice(key):
+        key = (key, slice(None))
     if known in FRAMES and type(key) is tuple and len(key) == 2 and all(map(is_slice, key)):
         return frame_part(known, value, *key)
     if known == "pandas.DataFrame":
         at = position(value.columns, key)
         return plain_frame(value, at, at + 1).iloc[:, 0]
     if known == "pandas.Series":
-        return plain_column(value).iat[position(value.index, key)]
+        column = plain_column(value)
+        return column.iloc[key] if is_slice(key) else column.iat[position(value.index, key)]
     if known == "jaxlib.ArrayImpl":
         # Its own items are computed on the device.
         value = in_memory(known, value)
