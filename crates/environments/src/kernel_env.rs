@@ -117,6 +117,7 @@ mod tests {
             "JUPYTER_TOKEN",
             "OTEL_EXPORTER_OTLP_HEADERS",
             "CELLBRIDGE_ASK",
+            "CELLBRIDGE_OF_ANOTHER_VERSION",
             "openai_api_key",
         ];
         let of_person = [
@@ -129,7 +130,6 @@ mod tests {
             "AWS_PROFILE",
             "HOST",
             "REQUESTS_CA_BUNDLE",
-            "CELLBRIDGE_OTHER",
         ];
         let all = of_client.iter().chain(&of_person).map(|name| (*name, "x")).collect::<Vec<_>>();
         let left = |kept: &[&str]| -> Vec<OsString> {
