@@ -216,7 +216,17 @@ impl Rights {
         let is_allowed = match action {
             Action::Interrupt { .. } | Action::Answer { .. } | Action::Verify { .. } => self.runs,
             Action::Undo(_) => self.edits,
-            _ => true,
+            // They show something, say what the person saw of it, or run scripts of outputs in the person's own browser.
+            Action::Look { .. }
+            | Action::Difference { .. }
+            | Action::Preview(_)
+            | Action::Trust { .. }
+            | Action::Distrust { .. }
+            | Action::Accept(_)
+            | Action::Decline(_)
+            | Action::Find { .. }
+            | Action::AskVerify
+            | Action::Library { .. } => true,
         };
         if is_allowed {
             return Ok(());
