@@ -50,24 +50,23 @@ pub struct Context<'a> {
 }
 
 /// What the agent called.
-#[derive(Clone, Copy)]
 pub struct Called<'a> {
     pub tool: &'static Tool,
     /// The name that the agent used.
     pub name: &'a str,
-    /// Those of the `tools/call`.
-    pub params: &'a RawValue,
+    /// The arguments, by their names of today.
+    pub given: Given,
 }
 
-impl Called<'_> {
-    /// The arguments, by their names of today.
-    pub fn arguments(&self) -> Result<Given, Error> {
-        let mut given = Given::from_params(self.tool.name, self.params)?;
-        older_names::adapt(self.name, &mut given)?;
-        names::settle(self.tool.name, &self.tool.schema, self.tool.only_reads(), &mut given)?;
-        given.unpack(self.tool.schema.parameters());
-        combinations::check(self.tool.name, self.tool.combinations, &self.tool.schema, &given)?;
-        Ok(given)
+impl<'a> Called<'a> {
+    /// Reads the params of a `tools/call`.
+    pub fn read(tool: &'static Tool, name: &'a str, params: &RawValue) -> Result<Self, Error> {
+        let mut given = Given::from_params(tool.name, params)?;
+        older_names::adapt(name, &mut given)?;
+        names::settle(tool.name, &tool.schema, tool.only_reads(), &mut given)?;
+        given.unpack(tool.schema.parameters());
+        combinations::check(tool.name, tool.combinations, &tool.schema, &given)?;
+        Ok(Self { tool, name, given })
     }
 }
 
@@ -137,7 +136,7 @@ impl Context<'_> {
 
     /// What the person is shown of the call.
     pub async fn preview(&self) -> Result<Preview, Error> {
-        preview(self.called.tool, self.called.arguments()?, self.session).await
+        preview(self.called.tool, self.called.given.clone(), self.session).await
     }
 
     /// The notebook that the arguments name.
@@ -196,8 +195,7 @@ impl Context<'_> {
     }
 
     fn own_budget(&self) -> Budget {
-        let given = self.called.arguments().ok();
-        let max_characters = given.and_then(|given| given.count("max_characters").ok().flatten());
+        let max_characters = self.called.given.count("max_characters").ok().flatten();
         self.budget(&BudgetArguments { max_characters, max_images: None })
     }
 
@@ -216,8 +214,7 @@ impl Context<'_> {
 
     /// Further calls on the notebook that this call has named.
     pub fn next_calls(&self) -> NextCalls {
-        let given = self.called.arguments().ok();
-        let notebook_name = given.and_then(|given| given.optional_text("notebook_name").ok().flatten());
+        let notebook_name = self.called.given.optional_text("notebook_name").ok().flatten();
         NextCalls { notebook: NotebookArgument { notebook_name }.as_arguments() }
     }
 

@@ -230,6 +230,16 @@ impl Access<'_> {
         if self.asks(groups, permission) { Err(cannot_ask(what)) } else { Ok(()) }
     }
 
+    /// Fails if `what`, which shows what these tools do and is no call of them, is not allowed, or if the person must be asked about one.
+    pub fn permit_like(self, tools: &[&str], what: &str) -> Result<(), Error> {
+        let of = |tool| Access { tool, ..self };
+        self.permit_unasked(&[Group::Read], Permission::Read, what)?;
+        match tools.iter().any(|tool| of(tool).asks(&[Group::Read], Permission::Read)) {
+            true => Err(cannot_ask(what)),
+            false => Ok(()),
+        }
+    }
+
     /// Fails if the person is asked about anything: `what` may do as much as any call.
     pub fn permit_unless_asking(self, what: &str) -> Result<(), Error> {
         if self.asks_at_all() { Err(cannot_ask(what)) } else { Ok(()) }

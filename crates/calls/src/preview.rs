@@ -12,7 +12,7 @@ use workspace::Session;
 
 use crate::arguments::declare::InputSchema;
 use crate::arguments::given::Given;
-use crate::arguments::parameters::CellArguments;
+use crate::arguments::parameters::NamedCell;
 use crate::consent::{Preview, Shown, ShownCell};
 use crate::permissions::Group;
 use crate::question::{Draft, QuestionText, Speaker};
@@ -61,7 +61,7 @@ impl Asked<'_> {
             return Ok(());
         }
         let Some((opened, notebook)) = self.notebook().await? else { return Ok(()) };
-        let cell = self.given.read::<CellArguments>()?.named()?;
+        let cell = self.given.read::<NamedCell>()?;
         let index = cell.index(|cell| self.session.target(opened.path(), &notebook, cell))?;
         let last = (index + and_next).min(notebook.cells().len() - 1);
         self.show_cells(&notebook, index..=last);

@@ -38,11 +38,15 @@ pub struct Tool {
     /// Arguments without an effect beside others.
     pub combinations: &'static [Combination],
     pub shows: Shows,
-    pub call: for<'a> fn(Given, &'a Context<'_>) -> BoxFuture<'a, Outcome>,
+    /// Reads and checks the arguments, before anybody is asked about the call.
+    pub read: fn(&Given) -> Result<Work, Error>,
 }
 
+/// A call with its arguments.
+pub type Work = Box<dyn for<'a> FnOnce(&'a Context<'_>) -> BoxFuture<'a, Outcome> + Send>;
+
 /// A tool that the function `call` runs, with the arguments `Arguments`. It is always listed, needs the permission of its effect, and a question about it shows the cell
-/// that the arguments name, unless the declaration says otherwise.
+/// that the arguments name, unless the declaration says otherwise. `check` refuses arguments that can be read and mean nothing.
 #[macro_export]
 macro_rules! tool {
     (
@@ -56,6 +60,7 @@ macro_rules! tool {
         $(availability: $availability:expr,)?
         $(arguments: $arguments:ty,)?
         $(combinations: $combinations:expr,)?
+        $(check: $check:expr,)?
         $(shows: $shows:expr,)?
     ) => {
         $crate::tool::Tool {
@@ -70,7 +75,11 @@ macro_rules! tool {
             schema: $crate::arguments::declare::InputSchema::of::<$crate::tool!(@type $($arguments,)? Arguments)>(),
             combinations: $crate::tool!(@first $($combinations,)? &[]),
             shows: $crate::tool!(@first $($shows,)? $crate::tool::Shows::NamedCell),
-            call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+            read: |given| {
+                let arguments = given.read()?;
+                $(($check)(&arguments)?;)?
+                Ok(Box::new(move |context| Box::pin(call(arguments, context))))
+            },
         }
     };
     (@first $first:expr $(, $default:expr)?) => { $first };
@@ -216,10 +225,11 @@ impl Tool {
 
     /// Runs the tool, if it may be run.
     pub async fn call(&self, context: &Context<'_>) -> Outcome {
-        let given = context.called.arguments()?;
+        let given = &context.called.given;
+        let work = (self.read)(given)?;
         let groups = match self.shows {
             // Even its preview may do something.
-            Shows::ByItself(groups) => Some(groups(&given)?),
+            Shows::ByItself(groups) => Some(groups(given)?),
             _ => None,
         };
         if given.flag("preview")? == Some(true) && groups.is_none() {
@@ -231,7 +241,7 @@ impl Tool {
                 Some(groups) => context.consent.check_packages(groups, self.name)?,
                 None => context.permit(self.groups, self.permission, context.called.name).await?,
             }
-            context.session.acting(self.name, (self.call)(given, context)).await
+            context.session.acting(self.name, work(context)).await
         };
         let workspace = context.session.workspace();
         workspace.notice_login();

@@ -82,6 +82,15 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
     ]
 }
 
+/// The tools that show the content of a resource, or of another request about notebooks.
+pub(crate) fn shown_by(uri: &str) -> &'static [&'static str] {
+    match uri.split_once("://").map(|(scheme, _)| scheme) {
+        Some("run") => &["get_run"],
+        Some("kernel") => &["list_kernels"],
+        _ => &["read_notebook", "read_cell"],
+    }
+}
+
 /// Whether a resource of this kind can be watched.
 pub(crate) fn is_watchable(uri: &str) -> bool {
     uri.len() <= MAX_WATCHED && (uri.starts_with(RUN) || Address::parse(uri).is_some())

@@ -20,6 +20,7 @@ use crate::instructions;
 use crate::metrics::Counted;
 use crate::paused_calls::PausedCalls;
 use crate::request_context::permissions;
+use crate::resources;
 use crate::server::Server;
 use crate::subscriptions::Subscriptions;
 use crate::tasks::Tasks;
@@ -148,7 +149,7 @@ impl Session {
         let Some(notebooks) = &self.notebooks else { return Ok(None) };
         let access = Access { policy: &self.policy, permissions: permissions(context), tool: "" };
         access
-            .permit_unasked(&[Group::Read], Permission::Read, what)
+            .permit_like(resources::shown_by(what), what)
             .map_err(|error| ErrorData::invalid_request(message(&error), None))?;
         Ok(Some(notebooks))
     }

@@ -219,21 +219,24 @@ pub(crate) async fn answer_of(
         session.be_stateless();
     }
     turn.wait().await;
-    let context = calls::context::Context {
-        session,
-        turn: &turn,
-        reports,
-        wants_progress,
-        steps: AtomicU32::new(0),
-        cancelled,
-        is_stateless,
-        may_be_task,
-        person: person.through_agent(),
-        called: Called { tool, name: &name, params: &params },
-        consent,
-    };
     let timing = metrics.map(|metrics| metrics.begin(tool.name));
-    let answer = tool.call(&context).await;
+    let answer = async {
+        let context = calls::context::Context {
+            session,
+            turn: &turn,
+            reports,
+            wants_progress,
+            steps: AtomicU32::new(0),
+            cancelled,
+            is_stateless,
+            may_be_task,
+            person: person.through_agent(),
+            called: Called::read(tool, &name, &params)?,
+            consent,
+        };
+        tool.call(&context).await
+    };
+    let answer = answer.await;
     if let Some(timing) = timing {
         timing.end(answer.as_ref().map_or(true, |answer| answer.is_failure));
     }

@@ -11,8 +11,9 @@ use serde_json::{Map, Value};
 
 use super::clear_cell_output::detach_late_outputs;
 use arrangement::Arrangement;
-use calls::arguments::given::refused;
-use calls::arguments::parameters::{CellArguments, NotebookArgument, PreviewArgument};
+use calls::arguments::declare::{Argument, Schema};
+use calls::arguments::given::{Given, refused};
+use calls::arguments::parameters::{NamedCell, NotebookArgument, PreviewArgument};
 use calls::prelude::*;
 use calls::replies::cell_text::{label, newly_undefined, surroundings};
 use properties::{NOTHING_HIDDEN, Properties};
@@ -35,7 +36,17 @@ pub(crate) static TOOL: Tool = tool! {
 
 arguments! {
     struct Arguments {
-        cell: CellArguments,
+        cell: NamedCell,
+        change: Change,
+        /// Revision it must have
+        if_revision: Option<String>,
+        preview: PreviewArgument,
+        notebook: NotebookArgument,
+    }
+}
+
+arguments! {
+    struct Wanted {
         cell_type: Option<CellType>,
         /// Replace its tags; null in metadata removes them
         tags: Option<Vec<String>>,
@@ -46,10 +57,44 @@ arguments! {
         split_at: Option<usize>,
         merge_with_next: bool = false,
         duplicate: bool = false,
-        /// Revision it must have
-        if_revision: Option<String>,
-        preview: PreviewArgument,
-        notebook: NotebookArgument,
+    }
+}
+
+/// What the call does, and a type that the cell must have already: beside an arrangement, a client fills in what it is.
+struct Change {
+    action: Action,
+    present: Option<CellType>,
+}
+
+impl Argument for Change {
+    fn describe(schema: &mut Schema, name: &'static str, description: &str) {
+        Wanted::describe(schema, name, description);
+    }
+
+    fn read(given: &Given, name: &'static str) -> Result<Self, Error> {
+        let Wanted { cell_type, tags, metadata, collapsed, split_at, merge_with_next, duplicate } =
+            Wanted::read(given, name)?;
+        let arrangements = [
+            split_at.filter(|line| *line > 0).map(|line| Arrangement::Split { line }),
+            merge_with_next.then_some(Arrangement::Merge),
+            duplicate.then_some(Arrangement::Duplicate),
+        ];
+        let is_arranged = arrangements.iter().any(Option::is_some);
+        let (present, cell_type) = if is_arranged { (cell_type, None) } else { (None, cell_type) };
+        let mut properties = Properties { cell_type, tags, metadata, collapsed: None };
+        properties.check()?;
+        let is_all = !properties.is_any() && !is_arranged;
+        // Beside other changes "none" is what a client fills in; alone it shows what is hidden.
+        properties.collapsed = collapsed.filter(|hidden| is_all || *hidden != NOTHING_HIDDEN);
+        let set = properties.is_any().then_some(Action::Set(properties));
+        let mut actions = set.into_iter().chain(arrangements.into_iter().flatten().map(Action::Arrange));
+        match (actions.next(), actions.next()) {
+            (Some(action), None) => Ok(Self { action, present }),
+            (None, _) => Err(refused(
+                "change_cell needs cell_type, tags, metadata, collapsed, split_at, merge_with_next or duplicate.",
+            )),
+            (Some(_), Some(_)) => Err(one_change()),
+        }
     }
 }
 
@@ -66,54 +111,22 @@ impl Action {
             Self::Arrange(arrangement) => matches!(arrangement, Arrangement::Merge),
         }
     }
-
-    /// The action, and a type that the cell must have already: beside an arrangement, a client fills in what it is.
-    fn of(arguments: &mut Arguments) -> Result<(Self, Option<CellType>), Error> {
-        let arrangements = [
-            arguments.split_at.filter(|line| *line > 0).map(|line| Arrangement::Split { line }),
-            arguments.merge_with_next.then_some(Arrangement::Merge),
-            arguments.duplicate.then_some(Arrangement::Duplicate),
-        ];
-        let is_arranged = arrangements.iter().any(Option::is_some);
-        let (present, wanted) =
-            if is_arranged { (arguments.cell_type.take(), None) } else { (None, arguments.cell_type.take()) };
-        let mut properties = Properties {
-            cell_type: wanted,
-            tags: arguments.tags.take(),
-            metadata: arguments.metadata.take(),
-            collapsed: None,
-        };
-        let is_all = !properties.is_any() && !is_arranged;
-        // Beside other changes "none" is what a client fills in; alone it shows what is hidden.
-        properties.collapsed =
-            arguments.collapsed.take().filter(|hidden| is_all || *hidden != NOTHING_HIDDEN);
-        let set = properties.is_any().then_some(Self::Set(properties));
-        let mut actions = set.into_iter().chain(arrangements.into_iter().flatten().map(Self::Arrange));
-        match (actions.next(), actions.next()) {
-            (Some(action), None) => Ok((action, present)),
-            (None, _) => Err(refused(
-                "change_cell needs cell_type, tags, metadata, collapsed, split_at, merge_with_next or duplicate.",
-            )),
-            (Some(_), Some(_)) => Err(one_change()),
-        }
-    }
 }
 
 fn one_change() -> Error {
     refused("split_at, merge_with_next and duplicate allow no other change in the same call.")
 }
 
-async fn call(mut arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let (action, present) = Action::of(&mut arguments)?;
+async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
+    let Arguments { cell, change: Change { action, present }, if_revision, preview, notebook } = arguments;
     if action.removes_outputs() {
         context.permit(&[Group::Edit, Group::Delete], Permission::Write, "change_cell").await?;
     }
-    let Arguments { cell, if_revision, preview, notebook, .. } = arguments;
     let (session, opened) = (context.session, context.notebook(&notebook).await?);
     let path = opened.path();
     let _turn = opened.arrange().await;
     let before = opened.document().snapshot().await?;
-    let index = cell.named()?.index(|cell| session.target(path, &before, cell))?;
+    let index = cell.index(|cell| session.target(path, &before, cell))?;
     if present.is_some_and(|present| present != *before.cells()[index].cell_type()) {
         return Err(one_change());
     }

@@ -13,6 +13,10 @@ pub(crate) static TOOL: Tool = tool! {
     discovery: Discovery::FoundBy("snapshot before a risky change, save point"),
     effect: Effect::Adds,
     groups: &[Group::Edit],
+    check: |arguments: &Arguments| match arguments.name.trim() {
+        "" => Err(refused("A checkpoint needs a name.")),
+        _ => Ok(()),
+    },
 };
 
 arguments! {
@@ -24,9 +28,6 @@ arguments! {
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let name = arguments.name.trim();
-    if name.is_empty() {
-        return Err(refused("A checkpoint needs a name."));
-    }
     let opened = context.notebook(&arguments.notebook).await?;
     context.session.checkpoint(&opened, name).await?;
     Ok(format!("Checkpoint {name:?} of {}. undo(since={name:?}) returns to it.", one_line(opened.path()))

@@ -8,7 +8,7 @@ use runs::OpenNotebook;
 use workspace::Session;
 
 use calls::arguments::given::refused;
-use calls::arguments::parameters::{CellArguments, NotebookArgument, PreviewArgument};
+use calls::arguments::parameters::{NamedCell, NotebookArgument, PreviewArgument};
 use calls::prelude::*;
 use calls::replies::cell_text::label;
 
@@ -20,11 +20,15 @@ pub(crate) static TOOL: Tool = tool! {
     effect: Effect::Changes,
     groups: &[Group::Edit, Group::Delete],
     combinations: &[Combination::Excludes("all", &["cell_index", "cell_id"])],
+    check: |arguments: &Arguments| match (&arguments.cell, arguments.all) {
+        (None, false) => Err(refused("clear_cell_output needs cell_index, cell_id or all.")),
+        _ => Ok(()),
+    },
 };
 
 arguments! {
     struct Arguments {
-        cell: CellArguments,
+        cell: Option<NamedCell>,
         /// All code cells
         all: bool = false,
         preview: PreviewArgument,
@@ -33,16 +37,11 @@ arguments! {
 }
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let Arguments { cell, all, preview, notebook } = arguments;
-    if all && (cell.cell_index.is_some() || cell.cell_id.is_some()) {
-        return Err(refused("Give all, or a cell, not both."));
-    }
+    let Arguments { cell, preview, notebook, .. } = arguments;
     let (session, opened) = (context.session, context.notebook(&notebook).await?);
     let before = opened.document().snapshot().await?;
-    if all {
-        return clear_all(context, &opened, &before, preview.preview).await;
-    }
-    let index = cell.named()?.index(|cell| session.target(opened.path(), &before, cell))?;
+    let Some(cell) = cell else { return clear_all(context, &opened, &before, preview.preview).await };
+    let index = cell.index(|cell| session.target(opened.path(), &before, cell))?;
     let cell = &before.cells()[index];
     context.consent.check_shown([cell])?;
     if !cell.is_code() {

@@ -20,6 +20,10 @@ pub(crate) static TOOL: Tool = tool! {
     discovery: Discovery::FoundBy("remove notebook cells"),
     effect: Effect::Changes,
     groups: &[Group::Edit, Group::Delete],
+    check: |it: &Arguments| match it.cell_indices.is_empty() && it.cell_ids_to_delete.is_empty() {
+        true => Err(refused("delete_cell needs cell_indices or cell_ids_to_delete.")),
+        false => Ok(()),
+    },
     shows: Shows::More(|asked| Box::pin(describe(asked))),
 };
 
@@ -100,8 +104,7 @@ fn targets(
     let by_index = all(&mut arguments.cell_indices.iter().copied().map(CellRef::Index))?;
     let by_id = all(&mut arguments.cell_ids_to_delete.iter().map(|id| CellRef::parse(id)))?;
     match (by_index.is_empty(), by_id.is_empty()) {
-        (true, true) => Err(refused("delete_cell needs cell_indices or cell_ids_to_delete.")),
-        (false, true) => Ok(by_index),
+        (_, true) => Ok(by_index),
         (true, false) => Ok(by_id),
         (false, false) => {
             let sorted = |indices: &[usize]| indices.iter().copied().collect::<BTreeSet<_>>();

@@ -4,7 +4,7 @@ use place::{Error, ErrorKind};
 
 use super::overwrite_cell_source::{Replacing, replace};
 use calls::arguments::given::refused;
-use calls::arguments::parameters::{CellArguments, NotebookArgument, PreviewArgument};
+use calls::arguments::parameters::{NamedCell, NotebookArgument, PreviewArgument};
 use calls::prelude::*;
 use calls::replies::cell_text::shortened;
 use calls::waiting::RunArguments;
@@ -21,11 +21,16 @@ pub(crate) static TOOL: Tool = tool! {
     groups: &[Group::Edit],
     permission: Permission::Write,
     combinations: &[Combination::Needs(&["timeout"], &["run"])],
+    check: |arguments: &Arguments| match (&*arguments.old_string, &*arguments.new_string) {
+        ("", _) => Err(refused("old_string is empty.")),
+        (old, new) if old == new => Err(same_text()),
+        _ => Ok(()),
+    },
 };
 
 arguments! {
     struct Arguments {
-        cell: CellArguments,
+        cell: NamedCell,
         old_string: String,
         new_string: String,
         replace_all: bool = false,
@@ -48,12 +53,6 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         preview,
         notebook,
     } = arguments;
-    if old.is_empty() {
-        return Err(refused("old_string is empty."));
-    }
-    if old == new {
-        return Err(same_text());
-    }
     run.permit(context).await?;
     let opened = context.notebook(&notebook).await?;
     let change = |source: &str| replaced(source, &old, &new, replace_all);

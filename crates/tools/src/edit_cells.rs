@@ -37,7 +37,15 @@ pub(crate) static TOOL: Tool = tool! {
     effect: Effect::Runs,
     groups: &[Group::Edit],
     permission: Permission::Write,
-    combinations: &[Combination::Needs(&["timeout"], &["run_stale"])],
+    combinations: &[
+        Combination::Needs(&["timeout"], &["run_stale"]),
+        Combination::Needs(&["rename"], &["rename_to"]),
+        Combination::Needs(&["rename_to"], &["rename"]),
+    ],
+    check: |arguments: &Arguments| match arguments.edits.0.is_empty() && arguments.rename.is_none() {
+        true => Err(refused("edit_cells needs edits, or rename and rename_to.")),
+        false => Ok(()),
+    },
     shows: Shows::More(|asked| Box::pin(describe(asked))),
 };
 
@@ -58,17 +66,8 @@ arguments! {
 
 impl Arguments {
     fn plan(&self, session: &Session, opened: &OpenNotebook, notebook: &Notebook) -> Result<Plan, Error> {
-        let edits = &self.edits.0;
-        let renames = match (&self.rename, &self.rename_to) {
-            (Some(old), Some(new)) => Some((old.as_str(), new.as_str())),
-            (None, None) if edits.is_empty() => {
-                return Err(refused("edit_cells needs edits, or rename and rename_to."));
-            }
-            (None, None) => None,
-            (Some(_), None) => return Err(refused("rename needs rename_to.")),
-            (None, Some(_)) => return Err(refused("rename_to needs rename.")),
-        };
-        Plan::of(edits, renames, session, opened, notebook)
+        let renames = self.rename.as_deref().zip(self.rename_to.as_deref());
+        Plan::of(&self.edits.0, renames, session, opened, notebook)
     }
 }
 

@@ -6,7 +6,7 @@ use notebook::{Cell, Notebook, one_line};
 use place::{Error, ErrorKind, NotebookPath};
 use runs::{OpenNotebook, Run};
 
-use calls::arguments::parameters::{CellArguments, NotebookArgument, PreviewArgument};
+use calls::arguments::parameters::{NamedCell, NotebookArgument, PreviewArgument};
 use calls::prelude::*;
 use calls::replies::cell_text::label;
 use calls::replies::run_report::report;
@@ -23,7 +23,7 @@ pub(crate) static TOOL: Tool = tool! {
 
 arguments! {
     struct Arguments {
-        cell: CellArguments,
+        cell: NamedCell,
         waiting: WaitingArguments,
         preview: PreviewArgument,
         notebook: NotebookArgument,
@@ -31,7 +31,7 @@ arguments! {
 }
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let cell = arguments.cell.named()?;
+    let cell = arguments.cell;
     let (opened, notebook) = context.notebook_and_cells(&arguments.notebook).await?;
     let index = cell.index(|cell| context.session.target(opened.path(), &notebook, cell))?;
     if arguments.preview.preview {

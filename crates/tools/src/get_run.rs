@@ -53,7 +53,7 @@ arguments! {
         /// Wait for its end
         wait_seconds: Option<Duration> = 0,
         /// Only output after this marker of the last reply
-        since: Option<String>,
+        since: Option<SeenOutputs>,
         output: Option<usize>,
         /// Character to start at; with pattern, the lines to skip
         offset: usize = 0,
@@ -64,7 +64,6 @@ arguments! {
 }
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let since = arguments.since.as_deref().map(str::parse::<SeenOutputs>).transpose()?;
     let id = match (arguments.run_id, arguments.wait_seconds.and_then(|_| running(context.session))) {
         (Some(id), _) => RunId::from(id.trim()),
         (None, Some(run)) => run.id().clone(),
@@ -99,7 +98,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         let more = |offset| more(run.id(), output, offset);
         return paged(&merged(&run.view().outputs), output, arguments.offset, budget, &more);
     }
-    let mut answer = report_since(context.session, &run, budget, since).await;
+    let mut answer = report_since(context.session, &run, budget, arguments.since).await;
     // The call itself succeeded.
     answer.is_failure = false;
     Ok(answer)

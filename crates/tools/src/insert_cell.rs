@@ -28,6 +28,16 @@ pub(crate) static TOOL: Tool = tool! {
     groups: &[Group::Edit],
     permission: Permission::Write,
     combinations: &[Combination::Needs(&["timeout"], &["run"])],
+    check: |arguments: &Arguments| {
+        let is_code = match &arguments.cells {
+            NewCells::One(cell_type, _) => *cell_type == CellType::Code,
+            NewCells::List(cells) => cells.iter().any(|(cell_type, _)| *cell_type == CellType::Code),
+        };
+        if is_code || !arguments.run.run {
+            return Ok(());
+        }
+        Err(refused("Only code cells run, and none of the new cells is a code cell."))
+    },
 };
 
 arguments! {
@@ -95,9 +105,6 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         NewCells::One(cell_type, source) => (vec![(cell_type, source)], false),
         NewCells::List(cells) => (cells, true),
     };
-    if run.run && !contents.iter().any(|(cell_type, _)| *cell_type == CellType::Code) {
-        return Err(refused("Only code cells run, and none of the new cells is a code cell."));
-    }
     let first_type = contents[0].0.clone();
     let opened = context.notebook(&notebook).await?;
     if preview.preview {

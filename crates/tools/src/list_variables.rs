@@ -29,6 +29,7 @@ pub(crate) static TOOL: Tool = tool! {
     discovery: Discovery::FoundBy("what is in memory; inspect the namespace, workspace, state, data frames"),
     effect: Effect::AsksKernel,
     groups: &[Group::Kernels],
+    check: check,
 };
 
 arguments! {
@@ -72,16 +73,24 @@ struct Others {
     names: Vec<String>,
 }
 
-async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let Arguments { pattern, kinds, limit, sort, notebook } = arguments;
-    let (kinds, sort) = (kinds.to_ascii_lowercase(), sort.trim().to_ascii_lowercase());
-    let kinds: Vec<&str> = kinds.split(',').map(str::trim).filter(|kind| !kind.is_empty()).collect();
-    if let Some(unknown) = kinds.iter().find(|kind| !KINDS.contains(kind)) {
+fn kinds_of(text: &str) -> Vec<String> {
+    text.split(',').map(|kind| kind.trim().to_ascii_lowercase()).filter(|kind| !kind.is_empty()).collect()
+}
+
+/// Fails if there is no such kind or order.
+fn check(arguments: &Arguments) -> Result<(), Error> {
+    if let Some(unknown) = kinds_of(&arguments.kinds).iter().find(|kind| !KINDS.contains(&&***kind)) {
         return Err(refused(format!("There is no kind {unknown:?}. Kinds: {}.", KINDS.join(", "))));
     }
-    if !SORTS.contains(&&*sort) {
+    if !SORTS.contains(&&*arguments.sort.trim().to_ascii_lowercase()) {
         return Err(refused(format!("sort is one of {}.", SORTS.join(", "))));
     }
+    Ok(())
+}
+
+async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
+    let Arguments { pattern, kinds, limit, sort, notebook } = arguments;
+    let (kinds, sort) = (kinds_of(&kinds), sort.trim().to_ascii_lowercase());
     let limit = if limit == 0 { ALL } else { limit };
     let opened = context.notebook(&notebook).await?;
     let Some(kernel) = opened.kernel() else { return Ok(nothing_in_memory().cause.into()) };

@@ -1,9 +1,11 @@
 //! `move_cell`: moves a cell to another index.
 
 use notebook::{CellRef, Edit, one_line};
-use place::{Applied, Expected};
+use place::{Applied, Error, Expected};
 
-use calls::arguments::parameters::{CellIndex, NotebookArgument, PreviewArgument, named_cell};
+use calls::arguments::declare::{Argument, Schema};
+use calls::arguments::given::Given;
+use calls::arguments::parameters::{CellIndex, NamedCell, NotebookArgument, PreviewArgument, named_cell};
 use calls::prelude::*;
 use calls::replies::cell_text::{newly_undefined, surroundings};
 
@@ -18,34 +20,40 @@ pub(crate) static TOOL: Tool = tool! {
 
 arguments! {
     struct Arguments {
-        source_index: Option<CellIndex>,
-        source_cell_id: Option<String>,
-        /// Index it has afterwards; -1: last
-        target_index: Option<CellIndex>,
-        target_cell_id: Option<String>,
+        cells: Cells,
         preview: PreviewArgument,
         notebook: NotebookArgument,
+    }
+}
+
+/// The cell that moves, and the one to whose place; `None` for the last.
+struct Cells {
+    source: NamedCell,
+    target: Option<NamedCell>,
+}
+
+impl Argument for Cells {
+    fn describe(schema: &mut Schema, _: &'static str, _: &str) {
+        Option::<CellIndex>::describe(schema, "source_index", "");
+        Option::<String>::describe(schema, "source_cell_id", "");
+        Option::<CellIndex>::describe(schema, "target_index", "Index it has afterwards; -1: last");
+        Option::<String>::describe(schema, "target_cell_id", "");
+    }
+
+    fn read(given: &Given, _: &'static str) -> Result<Self, Error> {
+        let is_last = given.integer("target_index").ok().flatten() == Some(-1);
+        let target = (!is_last).then(|| named_cell(given, "target_index", "target_cell_id")).transpose()?;
+        Ok(Self { source: named_cell(given, "source_index", "source_cell_id")?, target })
     }
 }
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let (session, opened) = (context.session, context.notebook(&arguments.notebook).await?);
     let before = opened.document().snapshot().await?;
-    let source = named_cell(
-        ("source_index", arguments.source_index.as_ref()),
-        ("source_cell_id", arguments.source_cell_id.as_deref()),
-    )?;
-    let last = || i64::try_from(before.cells().len().saturating_sub(1)).ok().map(CellIndex::Number);
-    let target_index = match arguments.target_index {
-        Some(CellIndex::Number(-1)) => last(),
-        index => index,
-    };
-    let target = named_cell(
-        ("target_index", target_index.as_ref()),
-        ("target_cell_id", arguments.target_cell_id.as_deref()),
-    )?;
     let index = |cell: &CellRef| session.target(opened.path(), &before, cell);
-    let (source, target) = (source.index(index)?, target.index(index)?);
+    let source = arguments.cells.source.index(index)?;
+    let last = || before.cells().len().saturating_sub(1);
+    let target = arguments.cells.target.map_or_else(|| Ok(last()), |target| target.index(index))?;
     let exists = |index: usize| Expected::exists(&before.cells()[index]);
     let id = before.cells()[source].id().clone();
     let edits = vec![Edit::Move { id: id.clone(), index: target }];

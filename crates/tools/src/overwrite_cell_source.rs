@@ -8,7 +8,7 @@ use render::marked_difference;
 use runs::OpenNotebook;
 
 use super::execute_cell;
-use calls::arguments::parameters::{CellArguments, NotebookArgument, PreviewArgument};
+use calls::arguments::parameters::{NamedCell, NotebookArgument, PreviewArgument};
 use calls::prelude::*;
 use calls::replies::cell_text::{label, newly_undefined};
 use calls::waiting::RunArguments;
@@ -26,7 +26,7 @@ pub(crate) static TOOL: Tool = tool! {
 
 arguments! {
     struct Arguments {
-        cell: CellArguments,
+        cell: NamedCell,
         cell_source: String,
         /// Revision it must have
         if_revision: Option<String>,
@@ -54,7 +54,7 @@ pub(super) struct Replacing {
 
 /// Replaces a cell's source by what `change` makes of it, and runs the cell if that is wanted.
 pub(super) async fn replace(
-    cell: &CellArguments,
+    cell: &NamedCell,
     context: &Context<'_>,
     opened: &Arc<OpenNotebook>,
     how: Replacing,
@@ -63,7 +63,7 @@ pub(super) async fn replace(
     let Replacing { if_revision, run, preview, verb } = how;
     let (session, path) = (context.session, opened.path());
     let before = opened.document().snapshot().await?;
-    let index = cell.named()?.index(|cell| session.target(path, &before, cell))?;
+    let index = cell.index(|cell| session.target(path, &before, cell))?;
     let cell = &before.cells()[index];
     context.consent.check_shown([cell])?;
     if run.run {

@@ -5,7 +5,7 @@ use place::{Error, ErrorKind};
 use render::{Budget, Reply, merged, with_widget_texts, without_data_uris};
 use workspace::widget_text;
 
-use calls::arguments::parameters::{BudgetArguments, CellArguments, NotebookArgument};
+use calls::arguments::parameters::{BudgetArguments, NamedCell, NotebookArgument};
 use calls::context::NextCalls;
 use calls::prelude::*;
 use calls::replies::cell_text::{banner, cell_states, state_line, undefined_lines};
@@ -21,7 +21,7 @@ pub(crate) static TOOL: Tool = tool! {
 
 arguments! {
     struct Arguments {
-        cell: CellArguments,
+        cell: NamedCell,
         include_outputs: bool = true,
         /// Page through this output
         output: Option<usize>,
@@ -33,7 +33,7 @@ arguments! {
 }
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let (reference, offset) = (arguments.cell.named()?, arguments.offset);
+    let (reference, offset) = (arguments.cell, arguments.offset);
     let (budget, calls) = (context.budget(&arguments.budget), context.next_calls());
     let (opened, notebook) = context.notebook_and_cells(&arguments.notebook).await?;
     let index = reference.index(|cell| context.session.find(opened.path(), &notebook, cell))?;

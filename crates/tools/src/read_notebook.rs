@@ -37,6 +37,14 @@ pub(crate) static TOOL: Tool = tool! {
     discovery: Discovery::AlwaysLoaded,
     effect: Effect::Reads,
     groups: &[Group::Read],
+    check: |it: &Arguments| {
+        if it.selection.is_of_problems() && (it.include_outputs || it.response_format == Format::Detailed) {
+            return Err(refused(
+                "only=\"problems\" lists problems, not cells: leave out include_outputs and response_format.",
+            ));
+        }
+        Ok(())
+    },
 };
 
 arguments! {
@@ -139,11 +147,6 @@ async fn show_problems(
     states: &CellStates,
     selected: &[usize],
 ) -> Outcome {
-    if arguments.include_outputs || arguments.response_format == Format::Detailed {
-        return Err(refused(
-            "only=\"problems\" lists problems, not cells: leave out include_outputs and response_format.",
-        ));
-    }
     let kernel = opened.kernel().map(|kernel| kernel.description().language);
     let language = kernel.or_else(|| notebook.language()).unwrap_or_else(|| "python".to_owned());
     if !language.eq_ignore_ascii_case("python") {

@@ -37,6 +37,10 @@ pub(crate) static TOOL: Tool = tool! {
     effect: Effect::Runs,
     groups: &[Group::Run],
     combinations: &[Combination::Excludes("all", &["from", "through", "stale"])],
+    check: |it: &Arguments| match it.from.is_some() || it.through.is_some() || it.all || it.stale {
+        true => Ok(()),
+        false => Err(refused("run_cells needs from, through, all or stale.")),
+    },
     shows: Shows::More(|asked| Box::pin(describe(asked))),
 };
 
@@ -113,9 +117,6 @@ fn selected(
     notebook: &Notebook,
 ) -> Result<Vec<usize>, Error> {
     let is_whole = arguments.from.is_none() && arguments.through.is_none();
-    if is_whole && !arguments.all && !arguments.stale {
-        return Err(refused("run_cells needs from, through, all or stale."));
-    }
     let end = |text: &Option<String>, default: usize| match text {
         None => Ok(default),
         Some(text) => session.target(opened.path(), notebook, &index_or_id(notebook, text)),

@@ -22,6 +22,7 @@ pub(crate) static TOOL: Tool = tool! {
     effect: Effect::Changes,
     groups: &[Group::Edit, Group::Delete],
     combinations: &[Combination::Excludes("id", &["last", "since"]), Combination::Excludes("since", &["last"])],
+    check: |arguments: &Arguments| target(arguments).map(drop),
     shows: Shows::More(|asked| Box::pin(describe(asked))),
 };
 
@@ -99,13 +100,7 @@ async fn describe(asked: &mut Asked<'_>) -> Result<(), Error> {
 
 /// The operations that are meant, and the cells to which the undo is limited.
 fn targets(arguments: &Arguments, now: &Notebook) -> Result<(UndoTarget, Option<Vec<CellId>>), Error> {
-    let given = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
-    let target = match (given(&arguments.id), given(&arguments.since)) {
-        (Some(id), _) => UndoTarget::Operation(operation_id(&id)?),
-        (None, Some(since)) => UndoTarget::Since(parse_since(&since, Utc::now())),
-        (None, None) if arguments.last == 0 => return Err(refused("last is 0, so nothing was undone.")),
-        (None, None) => UndoTarget::Last(arguments.last),
-    };
+    let target = target(arguments)?;
     let cell = |text: &String| match now.resolve(&CellRef::parse(text)) {
         Ok(index) => now.cells()[index].id().clone(),
         // An operation that will be undone deleted it.
@@ -113,4 +108,15 @@ fn targets(arguments: &Arguments, now: &Notebook) -> Result<(UndoTarget, Option<
     };
     let only: Vec<CellId> = arguments.only.iter().map(cell).collect();
     Ok((target, (!only.is_empty()).then_some(only)))
+}
+
+/// The operations that are meant.
+fn target(arguments: &Arguments) -> Result<UndoTarget, Error> {
+    let given = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
+    match (given(&arguments.id), given(&arguments.since)) {
+        (Some(id), _) => Ok(UndoTarget::Operation(operation_id(&id)?)),
+        (None, Some(since)) => Ok(UndoTarget::Since(parse_since(&since, Utc::now()))),
+        (None, None) if arguments.last == 0 => Err(refused("last is 0, so nothing was undone.")),
+        (None, None) => Ok(UndoTarget::Last(arguments.last)),
+    }
 }

@@ -37,6 +37,10 @@ pub(crate) static TOOL: Tool = tool! {
     effect: Effect::Changes,
     groups: &[Group::Read],
     permission: Permission::Read,
+    check: |it: &Arguments| match it.notebook_path.0.is_none() && it.notebook_name.is_none() {
+        true => Err(refused("use_notebook needs notebook_path.")),
+        false => Ok(()),
+    },
 };
 
 arguments! {
@@ -73,16 +77,16 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let session = context.session;
     let path = match (arguments.notebook_path.0, &arguments.notebook_name) {
         (Some(path), _) => path,
-        (None, Some(name)) => session.notebook(Some(name)).await?.path().clone(),
-        (None, None) => return Err(refused("use_notebook needs notebook_path.")),
+        (None, name) => session.notebook(name.as_deref()).await?.path().clone(),
+    };
+    let would = if arguments.mode == Mode::Create {
+        let (path, executed_later) = session.check_new(&path).await?;
+        context.permit_executed_later(&path, executed_later).await?;
+        format!("Would create {}, without cells", one_line(&path))
+    } else {
+        format!("Would open {}, which changes no cell", one_line(&path))
     };
     if arguments.preview.preview {
-        let would = match arguments.mode {
-            Mode::Create => {
-                format!("Would create {}, without cells", one_line(&session.check_new(&path).await?))
-            }
-            Mode::Connect | Mode::Reopen => format!("Would open {}, which changes no cell", one_line(&path)),
-        };
         return Ok(format!("{would} (nothing was done).").into());
     }
     let wanted = kernel_selector(session, arguments.kernel_id.as_deref(), arguments.kernel_name).await?;

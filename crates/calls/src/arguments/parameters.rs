@@ -46,23 +46,7 @@ impl BudgetArguments {
     }
 }
 
-arguments! {
-    /// The cell that a tool works on.
-    pub struct CellArguments {
-        /// 0-based; or cell_id
-        cell_index: Option<CellIndex>,
-        /// Id, unique prefix of it, or In[n]
-        cell_id: Option<String>,
-    }
-}
-
-impl CellArguments {
-    pub fn named(&self) -> Result<NamedCell, Error> {
-        named_cell(("cell_index", self.cell_index.as_ref()), ("cell_id", self.cell_id.as_deref()))
-    }
-}
-
-/// A cell by an index, an id, or both.
+/// The cell that a tool works on, by an index, an id, or both.
 #[derive(Debug, PartialEq)]
 pub struct NamedCell {
     reference: CellRef,
@@ -78,6 +62,29 @@ impl NamedCell {
             Some((id, names)) if find(id)? != index => Err(refused(format!("{names}: they name two cells."))),
             _ => Ok(index),
         }
+    }
+}
+
+impl Argument for NamedCell {
+    fn describe(schema: &mut Schema, _: &'static str, _: &str) {
+        Option::<CellIndex>::describe(schema, "cell_index", "0-based; or cell_id");
+        Option::<String>::describe(schema, "cell_id", "Id, unique prefix of it, or In[n]");
+    }
+
+    fn read(given: &Given, _: &'static str) -> Result<Self, Error> {
+        named_cell(given, "cell_index", "cell_id")
+    }
+}
+
+/// A cell that need not be named.
+impl Argument for Option<NamedCell> {
+    fn describe(schema: &mut Schema, name: &'static str, description: &str) {
+        NamedCell::describe(schema, name, description);
+    }
+
+    fn read(given: &Given, name: &'static str) -> Result<Self, Error> {
+        let is_named = given.has("cell_index") || given.has("cell_id");
+        is_named.then(|| NamedCell::read(given, name)).transpose()
     }
 }
 
@@ -102,12 +109,14 @@ impl Argument for Option<CellIndex> {
     }
 }
 
-/// The cell that is meant by an index or an id, at least one of which must be given; each with its name.
+/// The cell that is meant by an index or an id under these names, at least one of which must be given.
 pub fn named_cell(
-    (index_name, index): (&str, Option<&CellIndex>),
-    (id_name, id): (&str, Option<&str>),
+    given: &Given,
+    index_name: &'static str,
+    id_name: &'static str,
 ) -> Result<NamedCell, Error> {
-    let (reference, written) = match (index, id) {
+    let (index, id) = (Option::<CellIndex>::read(given, index_name)?, given.optional_text(id_name)?);
+    let (reference, written) = match (&index, &id) {
         (None, None) => return Err(refused(format!("{index_name} or {id_name} is needed."))),
         (None, Some(id)) => return Ok(NamedCell { reference: CellRef::parse(id), beside: None }),
         (Some(CellIndex::Reference(reference)), _) => (reference.clone(), reference.to_string()),
@@ -121,7 +130,7 @@ pub fn named_cell(
         },
     };
     let beside =
-        id.map(|id| (CellRef::parse(id), format!("{index_name} is {written} and {id_name} is {id:?}")));
+        id.map(|id| (CellRef::parse(&id), format!("{index_name} is {written} and {id_name} is {id:?}")));
     Ok(NamedCell { reference, beside })
 }
 
@@ -134,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_cell_is_named_by_an_index_an_id_or_both() {
-        let cell = |values| given(&values).read::<CellArguments>()?.named();
+        let cell = |values| given(&values).read::<NamedCell>();
         let of = |values| cell(values).map(|named| named.reference);
         assert_eq!(of(json!({ "cell_index": "2" })).unwrap(), CellRef::Index(2));
         assert_eq!(of(json!({ "cell_index": "In[2]" })).unwrap(), CellRef::Execution(2));

@@ -6,7 +6,8 @@ use std::str::FromStr;
 use notebook::Output;
 use render::{Digest, full_text, full_text_in_pieces};
 
-use crate::arguments::given::refused;
+use crate::arguments::declare::{Argument, Schema};
+use crate::arguments::given::{Given, refused};
 use place::Error;
 
 /// The most outputs before the last of which each is known by itself.
@@ -194,6 +195,16 @@ impl FromStr for SeenOutputs {
                 "since must be the value in the last reply about the run, such as \"1:45:40:0f3a…\", not {text:?}."
             ))
         })
+    }
+}
+
+impl Argument for Option<SeenOutputs> {
+    fn describe(schema: &mut Schema, name: &'static str, description: &str) {
+        Option::<String>::describe(schema, name, description);
+    }
+
+    fn read(given: &Given, name: &'static str) -> Result<Self, Error> {
+        given.optional_text(name)?.map(|text| text.parse()).transpose()
     }
 }
 

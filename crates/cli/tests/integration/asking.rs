@@ -469,6 +469,79 @@ async fn a_call_that_cannot_succeed_is_not_asked_about() -> Result<()> {
 }
 
 #[tokio::test]
+async fn arguments_are_checked_before_the_person_is_asked() -> Result<()> {
+    let mut client = with_forms(&ALL).await?;
+    for (tool, arguments) in [
+        ("insert_cell", r#"{"cell_source":"x"}"#),
+        ("insert_cell", r#"{"cell_type":"markdown","cell_source":"x","run":true}"#),
+        ("insert_cell", r#"{"cells":[{"cell_type":"none","cell_source":"x"}]}"#),
+        ("edit_cells", r#"{"rename":"a"}"#),
+        ("edit_cells", "{}"),
+        ("edit_cell_source", r#"{"cell_index":0,"old_string":"","new_string":"x"}"#),
+        ("edit_cell_source", r#"{"cell_index":0,"old_string":"x","new_string":"x"}"#),
+        ("overwrite_cell_source", r#"{"cell_source":"x"}"#),
+        ("overwrite_cell_source", r#"{"cell_index":-1,"cell_source":"x"}"#),
+        ("change_cell", r#"{"cell_index":0}"#),
+        ("change_cell", r#"{"cell_index":0,"tags":["a,b"]}"#),
+        ("change_cell", r#"{"cell_index":0,"metadata":{"trusted":true}}"#),
+        ("change_cell", r#"{"cell_index":0,"duplicate":true,"tags":["a"]}"#),
+        ("clear_cell_output", "{}"),
+        ("delete_cell", "{}"),
+        ("move_cell", r#"{"source_index":0}"#),
+        ("execute_cell", "{}"),
+        ("execute_cell", r#"{"cell_index":0,"timeout":"soon"}"#),
+        ("run_cells", "{}"),
+        ("undo", r#"{"last":0}"#),
+        ("undo", r#"{"id":"first"}"#),
+        ("checkpoint", r#"{"name":" "}"#),
+        ("list_variables", r#"{"kinds":"other"}"#),
+        ("list_variables", r#"{"sort":"other"}"#),
+    ] {
+        let mut arguments: Value = serde_json::from_str(arguments)?;
+        arguments["notebook_name"] = "a.ipynb".into();
+        client.agent.call_tool_expecting_failure(tool, &arguments.to_string()).await?;
+        client.agent.assert_quiet().await?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_resource_needs_the_consent_to_the_tools_that_show_it() -> Result<()> {
+    let read = |uri: &str| json!({ "uri": uri }).to_string();
+    for (asked, uri) in [
+        ("read_cell", "notebook://a.ipynb"),
+        ("read_cell", "notebook://a.ipynb/cells/a"),
+        ("read_notebook", "notebook://a.ipynb/cells/a"),
+        ("get_run", "run://r1"),
+        ("list_kernels", "kernel://k1"),
+    ] {
+        let mut client = Client::start(&["--ask", asked]).await?;
+        for method in ["resources/read", "resources/subscribe"] {
+            let answer = client.agent.exchange(method, &read(uri)).await?;
+            assert!(answer.error()?.contains(CANNOT_ASK), "{asked} {method}: {}", answer.text);
+        }
+    }
+    let mut client = Client::start(&["--ask", "get_run"]).await?;
+    client.agent.request("resources/read", &read("notebook://a.ipynb")).await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_notebook_where_a_later_start_executes_files_is_a_run() -> Result<()> {
+    let mut client = Client::start(&["--ask", "run"]).await?;
+    fs::create_dir_all(client.folder.path().join("tools"))?;
+    fs::write(client.folder.path().join("tools/pyvenv.cfg"), "")?;
+    let before = client.files()?;
+    let create = |path: &str| json!({ "notebook_path": path, "mode": "create" }).to_string();
+    for path in [".venv/new.ipynb", ".ipython/profile_default/startup/new.ipynb", "tools/new.ipynb"] {
+        assert_cannot_ask(&mut client.agent, ("use_notebook", &create(path))).await?;
+    }
+    assert_eq!(client.files()?, before);
+    assert_eq!(client.agent.call_tool("use_notebook", &create("new.ipynb")).await?["isError"], false);
+    Ok(())
+}
+
+#[tokio::test]
 async fn what_changed_after_the_question_is_not_done() -> Result<()> {
     for (ask, call) in [
         ("delete", ("delete_cell", r#"{"notebook_name":"a.ipynb","cell_indices":[0]}"#)),

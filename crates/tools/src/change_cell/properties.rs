@@ -39,24 +39,34 @@ impl Properties {
         if let Some(cell_type) = &self.cell_type {
             edits.push(Edit::SetType { id: id.clone(), cell_type: cell_type.clone() });
         }
-        let patch = self.patch(&cell.metadata())?;
+        let patch = self.patch(&cell.metadata());
         if !patch.is_empty() {
             edits.push(Edit::MergeMetadata { id: id.clone(), patch: Json::from_value(&patch.into()) });
         }
         Ok(edits)
     }
 
-    /// The changes of the metadata as a JSON merge patch.
-    fn patch(&self, metadata: &Json) -> Result<Map<String, Value>, Error> {
-        let mut patch = self.metadata.clone().unwrap_or_default();
-        if patch.contains_key("trusted") {
+    /// Fails unless an agent may set this metadata.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        if self.metadata.as_ref().is_some_and(|metadata| metadata.contains_key("trusted")) {
             return Err(refused("Only the server sets metadata.trusted."));
         }
+        check_tags(self.given().get("tags").unwrap_or(&Value::Null))
+    }
+
+    /// The metadata with the tags.
+    fn given(&self) -> Map<String, Value> {
+        let mut patch = self.metadata.clone().unwrap_or_default();
         if let Some(tags) = &self.tags {
             let tags = if tags.is_empty() { Value::Null } else { tags.as_slice().into() };
             patch.insert("tags".to_owned(), tags);
         }
-        check_tags(patch.get("tags").unwrap_or(&Value::Null))?;
+        patch
+    }
+
+    /// The changes of the metadata as a JSON merge patch.
+    fn patch(&self, metadata: &Json) -> Map<String, Value> {
+        let mut patch = self.given();
         if let Some(hidden) = self.collapsed {
             let changed = metadata.merged(&Json::from_value(&patch.clone().into()));
             for (name, value) in hidden.patch(&changed).members() {
@@ -68,7 +78,7 @@ impl Properties {
                 }
             }
         }
-        Ok(patch)
+        patch
     }
 }
 
@@ -93,6 +103,7 @@ mod tests {
 
     use super::*;
     use calls::arguments::choice::Choice as _;
+    use calls::arguments::declare::Argument as _;
 
     use crate::tests::given;
 
@@ -105,10 +116,11 @@ mod tests {
         let arguments = given(values);
         let properties = Properties {
             cell_type: arguments.choice("cell_type", CellType::CHOICES).unwrap(),
-            tags: arguments.read::<super::super::Arguments>().unwrap().tags,
+            tags: Option::read(&arguments, "tags").unwrap(),
             metadata: arguments.object("metadata").unwrap(),
             collapsed: arguments.choice("collapsed", HiddenParts::CHOICES).unwrap(),
         };
+        properties.check().map_err(|error| error.cause)?;
         for edit in properties.edits(0, &notebook.cells()[0]).map_err(|error| error.cause)? {
             notebook.apply(&edit).unwrap();
         }

@@ -3,7 +3,7 @@
 use calls::arguments::declare::{Argument, Schema};
 use calls::arguments::given::{Given, refused};
 use calls::arguments::names::{check_members, source_by_any_name};
-use calls::arguments::parameters::{CellArguments, NamedCell};
+use calls::arguments::parameters::NamedCell;
 use place::{Error, ErrorKind};
 use serde_json::json;
 
@@ -55,7 +55,7 @@ impl CellEdit {
         edit.rename("id", "cell_id")?;
         let members = ["cell_index", "cell_id", "cell_source", "old_string", "new_string", "replace_all"];
         check_members("An edit", &edit, &members)?;
-        let cell = edit.read::<CellArguments>()?.named()?;
+        let cell = edit.read::<NamedCell>()?;
         let change = match (edit.has("old_string"), edit.value("cell_source")) {
             (true, Some(source)) if source.as_str() != Some("") => {
                 return Err(refused("Give cell_source, or old_string and new_string, not both."));

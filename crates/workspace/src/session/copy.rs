@@ -136,12 +136,20 @@ impl Session {
         Ok(CopyPreview { path, cells: notebook.cells().len(), replaces: Some(diff), executed_later })
     }
 
-    /// Fails if no notebook can be created at `path`, as far as that is known before. Returns the path as it is shown.
-    pub async fn check_new(&self, path: &NotebookPath) -> Result<NotebookPath, Error> {
+    /// Fails if no notebook can be created at `path`, as far as that is known before. Returns the path as it is shown, and why a later
+    /// start may execute files there.
+    pub async fn check_new(
+        &self,
+        path: &NotebookPath,
+    ) -> Result<(NotebookPath, Option<&'static str>), Error> {
         let Located { place, path } = spelled(self.locate(path).await?).await;
-        let Some(files) = place.files() else { return Ok(path) };
-        let (path, _) = files.check_write(&path, Existing::Keep).await?;
-        Ok(self.shown(&place, &path.into()))
+        let Some(files) = place.files() else { return Ok((path, None)) };
+        let (path, _) = files.check_write(&path, Existing::Keep).await.map_err(|error| match error.kind {
+            ErrorKind::Conflict => Error::notebook_exists(&path),
+            _ => error,
+        })?;
+        let executed_later = executed_later_in(&*place, &path).await;
+        Ok((self.shown(&place, &path.into()), executed_later))
     }
 
     /// The place and path of a copy of a notebook.
