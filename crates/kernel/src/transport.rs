@@ -42,6 +42,11 @@ pub trait Transport: Send + 'static {
     /// [`Transport::is_closed`] says whether any is left.
     fn receive(&mut self) -> impl Future<Output = Option<Received>> + Send;
 
+    /// Whether it is connected now. If not, [`Received::Reconnected`] follows, or its end.
+    fn is_open(&self) -> bool {
+        true
+    }
+
     /// Whether nothing more can arrive.
     fn is_closed(&self) -> bool;
 

@@ -46,7 +46,7 @@ pub(crate) fn run_ended(span: &Span, state: &RunState, execution_count: Option<u
     }
     let error = match state {
         RunState::Error { name, .. } => Some(class(name)),
-        RunState::Lost { cause, .. } => Some(loss(*cause)),
+        RunState::Lost { cause, .. } => Some(loss(cause)),
         RunState::KernelDied { .. } => Some("kernel_died"),
         RunState::Failed(error) => Some(error.kind.name()),
         _ => None,
@@ -143,10 +143,10 @@ fn record_error(span: &Span, error: Option<&str>) {
 }
 
 /// The `error.type` of a lost run.
-fn loss(cause: LossCause) -> &'static str {
+fn loss(cause: &LossCause) -> &'static str {
     match cause {
         LossCause::Disconnected => "disconnected",
-        LossCause::NotRestored => "not_restored",
+        LossCause::NotRestored { .. } => "not_restored",
         LossCause::KernelReplaced => "kernel_replaced",
         LossCause::Superseded => "superseded",
         LossCause::ApplicationLeft => "application_left",
@@ -178,7 +178,7 @@ mod tests {
             LossCause::KeeperSilent { process: 1 },
         ];
         let names = ["disconnected", "kernel_replaced", "superseded", "application_left", "keeper_silent"];
-        assert_eq!(causes.map(loss), names);
+        assert_eq!(causes.each_ref().map(loss), names);
     }
 
     #[test]

@@ -1,17 +1,14 @@
 //! A kernel's connections for whoever passes its messages on as they are.
 
-use std::io;
-use std::thread;
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use jupyter_protocol::{ConnectionInfo, InterruptRequest, JupyterMessage, ShutdownRequest};
 use notebook::Json;
-use tokio::runtime;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 
-use crate::connector::until_ready;
+use crate::connector::{Answer, on_thread};
 use crate::zmq::{RawSockets, ZmqConnector};
 use kernel::KernelError;
 use kernel::Ready;
@@ -45,17 +42,7 @@ impl KernelSockets {
         ready_timeout: Duration,
         process_end: impl Future<Output = String> + Send + 'static,
     ) -> Result<Self, KernelError> {
-        let no_thread =
-            |error: io::Error| KernelError::Unusable { cause: format!("no thread for it: {error}") };
-        let connector = ZmqConnector::new(info, true)?;
-        let (answer, connected) = oneshot::channel();
-        let serving = serve(connector, ready_timeout, Box::pin(process_end), answer);
-        let runtime = runtime::Builder::new_current_thread().enable_all().build().map_err(no_thread)?;
-        let thread = thread::Builder::new().name("kernel".to_owned());
-        thread.spawn(move || runtime.block_on(serving)).map_err(no_thread)?;
-        connected
-            .await
-            .unwrap_or_else(|_| Err(KernelError::Unusable { cause: "its thread ended".to_owned() }))
+        on_thread(ZmqConnector::new(info, true)?, ready_timeout, process_end, serve).await
     }
 
     /// The next message of the kernel. Cancel safe.
@@ -98,22 +85,11 @@ impl KernelSockets {
 }
 
 async fn serve(
-    connector: ZmqConnector<RawSockets>,
-    ready_timeout: Duration,
-    mut process_end: BoxFuture<'static, String>,
-    mut answer: oneshot::Sender<Result<KernelSockets, KernelError>>,
+    mut sockets: RawSockets,
+    Ready { language_info, .. }: Ready,
+    _process_end: BoxFuture<'static, String>,
+    answer: Answer<KernelSockets>,
 ) {
-    let ready = tokio::select! {
-        ready = until_ready(connector, ready_timeout, &mut process_end) => ready,
-        () = answer.closed() => return,
-    };
-    let (mut sockets, Ready { language_info, .. }) = match ready {
-        Ok(ready) => ready,
-        Err(error) => {
-            let _ = answer.send(Err(error));
-            return;
-        }
-    };
     let (sender, received) = mpsc::unbounded_channel();
     let (to_kernel, mut outgoing) = mpsc::unbounded_channel();
     if answer.send(Ok(KernelSockets { received, to_kernel, language_info })).is_err() {

@@ -13,6 +13,6 @@ pub use kernel_sockets::{KernelSockets, SocketsEnd};
 #[doc(hidden)]
 pub use websocket::frame_messages;
 pub use websocket::{
-    Dial, DialError, Dialed, RecordLog, SessionLog, Socket, connect_logged, connect_websocket, read_logged,
+    Dial, DialError, Dialed, Outage, RecordLog, SessionLog, Socket, connect_websocket, read_logged,
 };
 pub use zmq::{Probe, connect, probe};

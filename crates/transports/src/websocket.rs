@@ -10,8 +10,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 use uuid::Uuid;
 
-use crate::connector::{self, Connector, OpenError};
-use kernel::log::LogRecord;
+use crate::connector::{self, Connector};
 use kernel::messages::Channel;
 use kernel::{Client, KernelError, TimedEvents};
 
@@ -31,7 +30,8 @@ use connect::Dialer;
 pub use dial::{Dial, DialError, Dialed, Socket};
 #[doc(hidden)]
 pub use frame::frame_messages;
-use resumed::{Clock, Sinks, follow};
+pub use reconnection::Outage;
+use resumed::{Clock, follow};
 pub use resumed::{RecordLog, SessionLog, read_logged};
 
 /// How long it may take until it is known which executions of an earlier connection have ended.
@@ -39,65 +39,46 @@ const SETTLE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Connects to a kernel of a Jupyter server and waits until it replies and its publications arrive.
 ///
-/// `is_fresh`: the kernel has just been started, so that nothing keeps it from replying.
+/// `is_fresh`: the kernel has just been started, so that nothing keeps it from replying. `outage` is shared by all connections to the
+/// kernel: if no socket has worked for a while, this fails with the cause.
 ///
-/// `kernel_end` completes with how the kernel ended; it may never complete. It is watched as long as there is a [`Client`].
 /// A connection that is cut is restored, for up to two minutes, under the same session, for which the server keeps what the
-/// kernel sends during that time.
+/// kernel sends during that time. If messages were lost, the execution gets an output on stderr that says so.
 ///
-/// If messages were lost, the execution gets an output on stderr that says so.
+/// With a `log`, it logs what a later connection needs to follow the runs of this one, and follows those that are in the log: to
+/// their end, as far as the server has kept their messages. Returns their events, in the order of [`SessionLog::followed`].
 pub async fn connect_websocket(
     dial: Arc<dyn Dial>,
+    outage: Outage,
     ready_timeout: Duration,
     is_fresh: bool,
-    kernel_end: impl Future<Output = String> + Send + 'static,
-) -> Result<Client, KernelError> {
-    // A session of its own: Jupyter Server closes an open socket of the same session (`_register_session`).
-    let dialer = Dialer::new(dial, Uuid::new_v4().to_string());
-    let connector = WebSocketConnector { dialer, is_fresh, log: None, resume: None };
-    connector::connect(connector, ready_timeout, kernel_end).await
-}
-
-/// Connects in the same way, logs what a later connection needs to follow the runs of this one, and follows those that are in
-/// the log: to their end, as far as the server has kept their messages. Returns their events, in the order of
-/// [`SessionLog::followed`].
-pub async fn connect_logged(
-    dial: Arc<dyn Dial>,
-    ready_timeout: Duration,
-    is_fresh: bool,
-    log: SessionLog,
+    log: Option<SessionLog>,
 ) -> Result<(Client, Vec<TimedEvents>), KernelError> {
-    let SessionLog { session, past, followed, log } = log;
+    // A session of its own: Jupyter Server closes an open socket of the same session (`_register_session`).
+    let session = log.as_ref().map_or_else(|| Uuid::new_v4().to_string(), |log| log.session.clone());
     let clock = Clock::default();
-    let (sinks, events, mut unfinished) = follow(&followed, &clock);
-    let resume = (!followed.is_empty()).then_some(Resume { past: Some((past, sinks)), clock });
-    let dialer = Dialer::new(dial, session);
-    let connector = WebSocketConnector { dialer, is_fresh, log: Some(log), resume };
+    let followed = log.as_ref().map(|log| &*log.followed).unwrap_or_default();
+    let (sinks, events, mut unfinished) = follow(followed, &clock);
+    let is_resumed = !followed.is_empty();
+    let (past, log) = log.map(|log| (log.past, log.log)).unzip();
+    let resume = past.filter(|_| is_resumed).map(|past| (past, sinks, clock));
+    let channels = Channels::new(Dialer::new(dial, session), outage, log, resume);
+    let connector = WebSocketConnector { channels: Some(channels), is_fresh };
     let client = connector::connect(connector, ready_timeout, std::future::pending()).await?;
     // Those that take longer still run.
     let _ = timeout(SETTLE_TIMEOUT, unfinished.wait_for(|count| *count == 0)).await;
     Ok((client, events))
 }
 
+/// There is only one: it dials again by itself.
 struct WebSocketConnector {
-    dialer: Dialer,
+    channels: Option<Channels>,
     is_fresh: bool,
-    log: Option<Arc<dyn RecordLog>>,
-    resume: Option<Resume>,
-}
-
-struct Resume {
-    /// For the first connection.
-    past: Option<(Vec<LogRecord>, Sinks)>,
-    clock: Clock,
 }
 
 impl Connector for WebSocketConnector {
     type Transport = Channels;
 
-    const RETRY_PAUSE: Duration = Duration::from_millis(200);
-    /// jupyter-server-documents can lose a kernel that is restarted, until a new connection is made.
-    const READY_TIMEOUT: Duration = Duration::from_secs(8);
     const UNREACHED: &'static str = "the server does not answer";
 
     /// `ipykernel` replies on the control channel even while it runs code of another client. One that has just started runs
@@ -106,25 +87,10 @@ impl Connector for WebSocketConnector {
         if self.is_fresh { &[Channel::Shell] } else { &[Channel::Shell, Channel::Control] }
     }
 
-    async fn open(&mut self) -> Result<Channels, OpenError> {
-        match self.dialer.dial().await {
-            Ok(socket) => {
-                let mut channels = Channels::new(self.dialer.clone(), socket);
-                if let Some(log) = &self.log {
-                    channels.log_to(log.clone());
-                }
-                if let Some(Resume { past, clock }) = &mut self.resume {
-                    // The log goes to one attempt only: what it receives of the log is kept for the next.
-                    channels.resume(past.take(), clock.clone());
-                }
-                Ok(channels)
-            }
-            // Waiting cannot help: a kernel that starts later has another id.
-            Err(DialError::Gone { how }) => Err(OpenError::Final(KernelError::Died { how })),
-            Err(DialError::Refused { cause }) => Err(OpenError::Final(KernelError::Unusable { cause })),
-            Err(DialError::NoProtocol { cause } | DialError::Unreachable { cause }) => {
-                Err(OpenError::Retry { cause })
-            }
-        }
+    async fn open(&mut self) -> Result<Channels, String> {
+        self.channels.take().ok_or_else(|| Self::UNREACHED.to_owned())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 use uuid::Uuid;
 use zeromq::ZmqResult;
 
-use crate::connector::{self, Connector, OpenError};
+use crate::connector::{self, Connector};
 use kernel::Transport;
 use kernel::messages::Channel;
 use kernel::{Client, KernelError};
@@ -72,10 +72,6 @@ impl<T> ZmqConnector<T> {
 impl<T: ZmqTransport> Connector for ZmqConnector<T> {
     type Transport = T;
 
-    // Short: a refused connection costs little, and the pause adds to the start of each kernel.
-    const RETRY_PAUSE: Duration = Duration::from_millis(20);
-    // A new connection would not help: there is no server or proxy in between that could have dropped the question.
-    const READY_TIMEOUT: Duration = Duration::MAX;
     const UNREACHED: &'static str = "it does not listen";
 
     /// A kernel that somebody else started may be busy; `ipykernel` replies on the control channel all the same.
@@ -83,14 +79,14 @@ impl<T: ZmqTransport> Connector for ZmqConnector<T> {
         if self.is_fresh { &[Channel::Shell] } else { &[Channel::Shell, Channel::Control] }
     }
 
-    async fn open(&mut self) -> Result<T, OpenError> {
+    async fn open(&mut self) -> Result<T, String> {
         if let Err(error) = probe_port(&self.info).await {
             tracing::trace!(%error, "the kernel does not listen yet");
-            return Err(OpenError::Retry { cause: Self::UNREACHED.to_owned() });
+            return Err(Self::UNREACHED.to_owned());
         }
         let opened = T::open(&self.info, &self.session).await;
         // Never final: `process_end` knows better than a failed handshake whether the kernel still lives.
-        opened.map_err(|error| OpenError::Retry { cause: error.to_string() })
+        opened.map_err(|error| error.to_string())
     }
 }
 

@@ -3,18 +3,33 @@
 use connection::NetworkTimeout;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
 use rest::{Kind, RestError, Server};
 use transports::{Dial, DialError, Dialed};
 
+use crate::server_handle::ServerHandle;
+
 pub(crate) struct Channels {
-    pub(crate) server: Server,
-    pub(crate) kernel: String,
-    pub(crate) is_limited: bool,
+    server: Server,
+    kernel: String,
+    is_limited: bool,
     /// Whether a machine's proxy answers for the server at times. It accepts the offer of a protocol, and then passes nothing on.
-    pub(crate) is_behind_proxy: bool,
+    is_behind_proxy: bool,
+    /// Of the last attempt.
+    failure: Mutex<Option<RestError>>,
 }
 
 impl Channels {
+    pub(crate) fn new(server: Server, kernel: &str, handle: &ServerHandle) -> Self {
+        let (is_limited, is_behind_proxy) = (handle.is_limited(), handle.machine.is_some());
+        Self { server, kernel: kernel.to_owned(), is_limited, is_behind_proxy, failure: Mutex::default() }
+    }
+
+    /// The failure of the last attempt to open a socket, if it failed.
+    pub(crate) fn take_failure(&self) -> Option<RestError> {
+        self.failure.lock().take()
+    }
+
     async fn open(&self, session: &str, protocols: &[&str]) -> Result<Dialed, RestError> {
         let path = rest::channels_path(&self.kernel, session)?;
         let socket = self.server.websocket(&path, protocols).await?;
@@ -38,12 +53,14 @@ impl Dial for Channels {
         protocols: &'a [&'a str],
     ) -> BoxFuture<'a, Result<Dialed, DialError>> {
         async move {
-            match self.open(session_id, protocols).await {
+            let opened = self.open(session_id, protocols).await;
+            *self.failure.lock() = opened.as_ref().err().cloned();
+            match opened {
                 Ok(dialed) => Ok(dialed),
                 Err(error) if self.is_of_proxy(&error).await => {
-                    Err(DialError::Unreachable { cause: error.cause })
+                    Err(DialError::Unreachable { cause: reason(&error) })
                 }
-                Err(error) => Err(failure(error)),
+                Err(error) => Err(failure(&error)),
             }
         }
         .boxed()
@@ -68,15 +85,20 @@ impl Dial for Channels {
     }
 }
 
-fn failure(error: RestError) -> DialError {
+/// The cause, as the end of a sentence.
+fn reason(error: &RestError) -> String {
+    error.cause.trim_end_matches('.').to_owned()
+}
+
+fn failure(error: &RestError) -> DialError {
     match error.kind {
         Kind::NotFound => DialError::Gone { how: "the server has shut it down".to_owned() },
         // The server behind a Hub was stopped, and its kernels with it.
         Kind::Stopped => DialError::Gone { how: "its server was stopped".to_owned() },
         Kind::Gone => DialError::Gone { how: "its machine has ended".to_owned() },
         Kind::Unreachable | Kind::Timeout | Kind::Starting | Kind::Server => {
-            DialError::Unreachable { cause: error.cause }
+            DialError::Unreachable { cause: reason(error) }
         }
-        _ => DialError::Refused { cause: error.to_string() },
+        _ => DialError::Refused { cause: reason(error) },
     }
 }

@@ -12,6 +12,7 @@ use place::{
     KernelId, NextStep, Orphan, RunDetails, RunId,
 };
 use rest::{KernelModel, Kernelspec};
+use transports::Outage;
 
 use super::runs::{KernelRuns, RunLogging};
 use super::sessions::has_kernel;
@@ -35,6 +36,7 @@ pub(crate) struct ServerKernel {
     /// Held while a connection is made or the kernel is restarted.
     turn: tokio::sync::Mutex<()>,
     state: Mutex<State>,
+    outage: Outage,
     run_logging: Option<RunLogging>,
     /// Begun when they are first needed. `None` if they are not logged.
     runs: OnceLock<Option<Arc<KernelRuns>>>,
@@ -55,6 +57,7 @@ impl ServerKernel {
             handle,
             turn: tokio::sync::Mutex::default(),
             state: Mutex::new(state),
+            outage: Outage::default(),
             run_logging,
             runs: OnceLock::new(),
         })
@@ -243,7 +246,7 @@ impl Kernel for ServerKernel {
     }
 
     fn description(&self) -> KernelDescription {
-        self.state.lock().description()
+        self.state.lock().description(self.outage.cause())
     }
 
     fn is_gone(&self) -> bool {

@@ -249,7 +249,9 @@ impl Transport for LogTransport {
                     continue;
                 }
             }
-            if let Some((_, cause)) = self.log_failed.filter(|(end, _)| *end <= self.log.records.offset()) {
+            if let Some((_, cause)) =
+                self.log_failed.clone().filter(|(end, _)| *end <= self.log.records.offset())
+            {
                 self.give_up(cause);
                 continue;
             }
@@ -311,7 +313,7 @@ impl Transport for LogTransport {
     }
 
     fn loss(&self) -> Option<LossCause> {
-        self.loss
+        self.loss.clone()
     }
 
     fn how_it_ended(&self) -> Option<Death> {

@@ -121,7 +121,8 @@ impl Executions {
         for id in self.unfinished(|request| request.number < before) {
             self.finish(&id, |request| {
                 let is_replaced = request.number <= replaced_after;
-                request.conclude_after_loss(if is_replaced { LossCause::KernelReplaced } else { cause })
+                let cause = if is_replaced { LossCause::KernelReplaced } else { cause.clone() };
+                request.conclude_after_loss(cause)
             });
         }
     }

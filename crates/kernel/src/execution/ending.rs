@@ -40,7 +40,7 @@ impl Executions {
         }
         for id in self.unfinished(|_| true) {
             self.finish(&id, |request| match outcome {
-                Outcome::Lost { cause, .. } => request.conclude_after_loss(*cause),
+                Outcome::Lost { cause, .. } => request.conclude_after_loss(cause.clone()),
                 _ => (Vec::new(), outcome.clone()),
             });
         }

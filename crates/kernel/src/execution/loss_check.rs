@@ -42,7 +42,7 @@ struct Question {
 }
 
 /// What a check has shown: whatever was requested before `before` and is not over never ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Losses {
     pub(super) before: u64,
     pub(super) cause: LossCause,
@@ -67,7 +67,7 @@ impl LossCheck {
     pub(super) fn repeat(&mut self, number: u64) -> Option<Outgoing> {
         let Some(asked) = &mut self.asked else { return Some(self.start(number, LossCause::Superseded)) };
         asked.silences += 1;
-        let (cause, silences) = (asked.cause, asked.silences);
+        let (cause, silences) = (asked.cause.clone(), asked.silences);
         let is_due = asked.answered_at.is_none() && silences > 1 && silences.is_power_of_two();
         is_due.then(|| self.ask(number, cause, silences))
     }

@@ -72,12 +72,12 @@ pub fn is_interrupt(error: &str) -> bool {
 }
 
 /// Why the end of an execution cannot be known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LossCause {
     /// The connection was cut, and the reply did not come over the next one.
     Disconnected,
     /// The connection was cut, and the server refused another one, or was not reached for too long.
-    NotRestored,
+    NotRestored { cause: String },
     /// Another process took the kernel's place before the old one had reported that it runs this.
     KernelReplaced,
     /// Another client's connection to the kernel took over ours, so that requests and replies went astray.
@@ -109,8 +109,11 @@ impl fmt::Display for LossCause {
             Self::Disconnected => {
                 "the connection to the kernel was cut, and no reply came after it was restored"
             }
-            Self::NotRestored => {
-                "the connection to the kernel was cut, and it was refused or not restored in time; the kernel may still run"
+            Self::NotRestored { cause } => {
+                return write!(
+                    f,
+                    "the connection to the kernel was cut and not restored: {cause}; the kernel may still run"
+                );
             }
             Self::KernelReplaced => "a new process replaced the kernel before it reported that this started",
             Self::ApplicationLeft => "the application that ran it disconnected before it reported the end",

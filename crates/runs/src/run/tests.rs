@@ -37,9 +37,10 @@ fn the_errors_of_interrupts_mean_interrupted_whoever_requested_it() {
 #[test]
 fn a_lost_run_keeps_its_cause() {
     for cause in [LossCause::Disconnected, LossCause::KernelReplaced, LossCause::Superseded] {
-        let lost = Outcome::Lost { is_started: true, cause };
-        assert_eq!(ended(|_| {}, lost.clone()), RunState::Lost { is_started: true, cause });
-        assert_eq!(ended(Run::expect_interruption, lost.clone()), RunState::Lost { is_started: true, cause });
+        let lost = Outcome::Lost { is_started: true, cause: cause.clone() };
+        let state = RunState::Lost { is_started: true, cause };
+        assert_eq!(ended(|_| {}, lost.clone()), state);
+        assert_eq!(ended(Run::expect_interruption, lost.clone()), state);
         assert_eq!(ended(Run::expect_restart, lost), RunState::Interrupted);
     }
 }

@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep_until};
 use super::connect::{Dialer, Redialed};
 use super::dial::DialError;
 use super::inbox::Inbox;
-use super::reconnection::{self, Reconnection};
+use super::reconnection::{self, Outage, Reconnection};
 use super::resumed::{Clock, RecordLog, Sinks};
 use super::socket::{KernelSocket, Parts};
 use kernel::log::{Announcement, LogRecord};
@@ -48,7 +48,11 @@ struct Resumed {
 enum Connection {
     Open(KernelSocket),
     Reconnecting(BoxFuture<'static, (Dialer, Option<Redialed>)>),
-    Ended { why: String, loss: Option<LossCause> },
+    /// `is_loss`: the kernel may run on, and have all of its variables.
+    Ended {
+        how: String,
+        is_loss: bool,
+    },
 }
 
 enum Event {
@@ -65,33 +69,35 @@ enum Event {
 }
 
 impl Channels {
-    pub(super) fn new(dialer: Dialer, socket: KernelSocket) -> Self {
-        let mut reconnection = Reconnection::default();
-        reconnection.opened(Instant::now());
+    /// Dials at once, unless the last connection's pause lasts. A resumed connection goes on where an earlier one under the same session
+    /// has ended, and logs what a later one needs.
+    pub(super) fn new(
+        dialer: Dialer,
+        outage: Outage,
+        log: Option<Arc<dyn RecordLog>>,
+        resume: Option<(Vec<LogRecord>, Sinks, Clock)>,
+    ) -> Self {
+        let mut inbox = Inbox::new(&dialer.session);
+        let resumed = resume.map(|(past, sinks, clock)| {
+            inbox.resume(past, sinks);
+            Resumed { clock, early: VecDeque::new() }
+        });
+        let (reconnection, next) = Reconnection::start(outage, Instant::now());
+        let connection = match next {
+            Ok((pause, end)) => Connection::Reconnecting(Box::pin(dialer.clone().redial(pause, end))),
+            Err(how) => Connection::Ended { how, is_loss: true },
+        };
         Self {
-            inbox: Inbox::new(&dialer.session),
+            inbox,
             dialer,
             reconnection,
-            connection: Connection::Open(socket),
+            connection,
             outbox: VecDeque::new(),
             look_at: None,
             release_at: None,
-            log: None,
-            resumed: None,
+            log,
+            resumed,
         }
-    }
-
-    /// Goes on where an earlier connection under the same session has ended.
-    pub(super) fn resume(&mut self, past: Option<(Vec<LogRecord>, Sinks)>, clock: Clock) {
-        if let Some((past, sinks)) = past {
-            self.inbox.resume(past, sinks);
-        }
-        self.resumed = Some(Resumed { clock, early: VecDeque::new() });
-    }
-
-    /// Logs from now on what a later connection needs.
-    pub(super) fn log_to(&mut self, log: Arc<dyn RecordLog>) {
-        self.log = Some(log);
     }
 
     fn log_message(&self, message: &Message) {
@@ -135,12 +141,12 @@ impl Channels {
             }
             Event::Cut { cause } => {
                 tracing::info!(cause, "the connection to the kernel's server was cut");
-                self.redial(cause);
+                self.lost(cause);
             }
             Event::Look => {
                 // Dialing is the check: the server answers 404 for a kernel that is gone, and replays to a session that returns.
                 self.look_at = None;
-                self.redial("the kernel has announced its shutdown".to_owned());
+                self.renew();
             }
             Event::Redialed(dialer, redialed) => {
                 self.dialer = dialer;
@@ -148,7 +154,7 @@ impl Channels {
             }
             Event::Report => {
                 if let Some(cause) = self.reconnection.report(Instant::now()) {
-                    self.inbox.add(Received::Disconnected { cause: Some(cause.to_owned()) });
+                    self.inbox.add(Received::Disconnected { cause: Some(cause) });
                 }
             }
             Event::Release => self.inbox.release(),
@@ -168,7 +174,7 @@ impl Channels {
     }
 
     fn redialed(&mut self, redialed: Option<Redialed>) {
-        let (why, loss) = match redialed {
+        let (how, is_loss) = match redialed {
             Some(Ok(socket)) => {
                 self.reconnection.opened(Instant::now());
                 // Before the new socket is read: replays are recognised by the number of the connection.
@@ -179,34 +185,40 @@ impl Channels {
             // A server that restarts, or a proxy in front of it, refuses and fails for a while.
             Some(Err(DialError::NoProtocol { cause } | DialError::Unreachable { cause })) => {
                 tracing::debug!(cause, "the kernel's channels cannot be opened yet");
-                return self.redial(cause);
+                return self.lost(cause);
             }
             // Final answers: the kernel or the permission is gone, and asking again changes nothing.
-            Some(Err(DialError::Gone { how })) => (how, None),
-            // The kernel may run on, and have all of its variables.
-            Some(Err(DialError::Refused { cause })) => {
-                let why = format!("the connection was cut, and the server refuses to reconnect: {cause}");
-                (why, Some(LossCause::NotRestored))
-            }
+            Some(Err(DialError::Gone { how })) => (how, false),
+            Some(Err(DialError::Refused { cause })) => (cause, true),
             None => {
-                let (seconds, cause) = (reconnection::TIMEOUT.as_secs(), &self.reconnection.cause);
-                let why = format!("the connection was cut, and not restored within {seconds} s: {cause}");
-                (why, Some(LossCause::NotRestored))
+                let (seconds, cause) = (reconnection::TIMEOUT.as_secs(), self.reconnection.cause());
+                (format!("{cause} (for {seconds} s)"), true)
             }
         };
-        if loss.is_some() {
-            self.inbox.add(Received::Disconnected { cause: Some(why.clone()) });
+        if self.reconnection.withdraw() {
+            self.inbox.add(Received::Disconnected { cause: None });
         }
         // Nothing can come that would complete the held run.
         self.inbox.release();
-        self.connection = Connection::Ended { why, loss };
+        self.connection = Connection::Ended { how, is_loss };
     }
 
-    fn redial(&mut self, cause: String) {
+    /// There is no socket.
+    fn lost(&mut self, cause: String) {
+        let next = self.reconnection.lost(cause, Instant::now());
+        self.redial(next);
+    }
+
+    /// Replaces the socket.
+    fn renew(&mut self) {
+        let next = self.reconnection.renew(Instant::now());
+        self.redial(next);
+    }
+
+    fn redial(&mut self, (pause, end): (Duration, Instant)) {
         // What the old socket took is not sent again: it may have arrived, and code must not run twice.
         // No closing handshake (RFC 6455, 7.1.2): the other end may be gone, and the server closes a stale socket itself.
         // The attempt is kept here because `receive` may be cancelled, and must not start it over.
-        let (pause, end) = self.reconnection.lost(cause, Instant::now());
         // All clients of a restarted server return at the same time; growing pauses spare it.
         self.connection = Connection::Reconnecting(Box::pin(self.dialer.clone().redial(pause, end)));
     }
@@ -227,6 +239,10 @@ impl Transport for Channels {
             let event = self.next_event().await;
             self.handle(event).await;
         }
+    }
+
+    fn is_open(&self) -> bool {
+        matches!(self.connection, Connection::Open(_))
     }
 
     fn is_closed(&self) -> bool {
@@ -287,21 +303,21 @@ impl Transport for Channels {
 
     fn reconnect(&mut self) {
         // An attempt under way already leads to a new socket; starting over would only lose time.
-        if let Connection::Open(_) = self.connection {
-            self.redial("another client took it over".to_owned());
+        if self.is_open() {
+            self.renew();
         }
     }
 
     fn loss(&self) -> Option<LossCause> {
-        match self.connection {
-            Connection::Ended { loss, .. } => loss,
+        match &self.connection {
+            Connection::Ended { how, is_loss: true } => Some(LossCause::NotRestored { cause: how.clone() }),
             _ => None,
         }
     }
 
     fn how_it_ended(&self) -> Option<Death> {
         match &self.connection {
-            Connection::Ended { why, .. } => Some(why.clone().into()),
+            Connection::Ended { how, .. } => Some(how.clone().into()),
             _ => None,
         }
     }

@@ -7,7 +7,7 @@
 //! | the announcement of a followed run | [`Received::Adopted`] |
 //! | a message of the kernel | what it would have got then |
 //! | our answer to an `input_request` | [`Received::InputAnswered`] |
-//! | the end of the log | [`Received::Reconnected`]: what the server has kept follows |
+//! | the end of the log, once a socket is open | [`Received::Reconnected`]: what the server has kept follows |
 
 use std::collections::HashMap;
 use std::future::pending;
@@ -77,7 +77,8 @@ pub(super) fn follow(
 }
 
 impl Inbox {
-    /// Takes what an earlier connection has logged.
+    /// Takes what an earlier connection has logged. That counts as a connection of its own, so what the server replays of it is recognised
+    /// once a socket is open.
     pub(super) fn resume(&mut self, past: Vec<LogRecord>, mut sinks: Sinks) {
         for record in past {
             match record {
@@ -100,8 +101,6 @@ impl Inbox {
                 _ => {}
             }
         }
-        // The log counts as a connection of its own, so that what the server replays of it is recognised.
-        self.reconnected();
     }
 }
 

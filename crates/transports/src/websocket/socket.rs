@@ -11,6 +11,7 @@ use futures_util::{Sink, Stream};
 use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_tungstenite::tungstenite;
 use tungstenite::Message as Frame;
+use tungstenite::protocol::CloseFrame;
 
 use super::dial::Socket;
 use super::frame::Dialect;
@@ -91,8 +92,11 @@ impl KernelSocket {
                 Frame::Binary(bytes) => (bytes, false),
                 // Nothing follows; the connection itself may stay open for a while.
                 Frame::Close(close) => {
-                    let why = close.map(|close| close.to_string()).unwrap_or_default();
-                    return Poll::Ready(Err(format!("the server closed it: {}", one_line(&why))));
+                    let reason = |close: CloseFrame| {
+                        format!(" ({})", format!("{} {}", close.code, close.reason).trim_end())
+                    };
+                    let why = close.map(reason).unwrap_or_default();
+                    return Poll::Ready(Err(format!("the server closed it{}", one_line(&why))));
                 }
                 // `tungstenite` answers pings itself (RFC 6455, 5.5.2). Pongs get no pong, or two such ends would never stop.
                 Frame::Ping(_) | Frame::Pong(_) | Frame::Frame(_) => continue,

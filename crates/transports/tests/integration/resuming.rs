@@ -7,7 +7,7 @@ use kernel::log::{LogEvent, LogRecord};
 use kernel::{Client, Death, Event, LossCause, MessageId, Outcome, OutputArea, TimedEvents};
 use notebook::Output;
 use serde_json::json;
-use transports::{RecordLog, SessionLog, connect_logged, read_logged};
+use transports::{Outage, RecordLog, SessionLog, connect_websocket, read_logged};
 
 use crate::events::{Events, done};
 use crate::fake::TIMEOUT;
@@ -45,7 +45,8 @@ async fn connect(
     asked: Option<&Asked>,
     kept: impl AsyncFnOnce(&mut Server, &mut Socket, &Asked),
 ) -> (Client, Vec<TimedEvents>, Socket) {
-    let mut connecting = Box::pin(connect_logged(server.dial.clone(), TIMEOUT, false, log));
+    let mut connecting =
+        Box::pin(connect_websocket(server.dial.clone(), Outage::default(), TIMEOUT, false, Some(log)));
     let mut socket = tokio::select! {
         socket = server.accept_again("s") => socket,
         connected = &mut connecting => panic!("unexpected: {connected:?}"),
@@ -237,7 +238,8 @@ async fn what_code_asks_of_colab_is_answered_once() {
         assert_ne!(asked.channel, "stdin");
     }
     // What the code asked while there was no program is answered.
-    let connecting = connect_logged(server.dial.clone(), TIMEOUT, false, log.session(&[&id]));
+    let connecting =
+        connect_websocket(server.dial.clone(), Outage::default(), TIMEOUT, false, Some(log.session(&[&id])));
     let answered = async {
         let mut socket = server.accept_again("s").await;
         server.ask_colab(&mut socket, &asked).await;

@@ -1,7 +1,6 @@
 //! A Jupyter server's kernel WebSocket that only answers `kernel_info_request` by itself.
 
 use std::collections::VecDeque;
-use std::future::pending;
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
@@ -16,7 +15,7 @@ use tokio_tungstenite::tungstenite::http::HeaderValue;
 use tokio_tungstenite::tungstenite::http::header::SEC_WEBSOCKET_PROTOCOL;
 use tokio_tungstenite::tungstenite::{Error, Message, error::ProtocolError};
 use tokio_tungstenite::{WebSocketStream, accept_hdr_async, client_async};
-use transports::{Dial, DialError, Dialed};
+use transports::{Dial, DialError, Dialed, Outage};
 
 use crate::events::Events;
 use crate::fake::TIMEOUT;
@@ -88,14 +87,19 @@ impl Server {
 
     /// Connects a client, and returns the socket that it uses.
     pub(crate) async fn client(&mut self) -> (Client, Socket) {
-        let mut connecting =
-            Box::pin(transports::connect_websocket(self.dial.clone(), TIMEOUT, false, pending::<String>()));
+        let mut connecting = Box::pin(transports::connect_websocket(
+            self.dial.clone(),
+            Outage::default(),
+            TIMEOUT,
+            false,
+            None,
+        ));
         let mut socket = tokio::select! {
             socket = self.accept() => socket,
             client = &mut connecting => panic!("unexpected: {client:?}"),
         };
         tokio::select! {
-            client = connecting => (client.unwrap(), socket),
+            client = connecting => (client.unwrap().0, socket),
             asked = self.asked(&mut socket) => panic!("unexpected: {asked:?}"),
         }
     }

@@ -1,13 +1,12 @@
 //! Kernels behind a Jupyter server.
 
-use std::future::pending;
 use std::time::{Duration, Instant};
 
 use kernel::{Event, KernelError, LossCause, Outcome, Status};
 use notebook::Output;
 use serde_json::json;
 use tokio_tungstenite::tungstenite::Message;
-use transports::DialError;
+use transports::{DialError, Outage};
 
 use crate::events::{Events, done, stdout};
 use crate::fake::TIMEOUT;
@@ -185,7 +184,13 @@ async fn a_refusal_after_a_cut_ends_the_connection() {
     drop(socket);
     // The kernel may run on.
     let (area, outcome) = events.collect().await;
-    assert_eq!(outcome, Outcome::Lost { is_started: false, cause: LossCause::NotRestored });
+    assert_eq!(
+        outcome,
+        Outcome::Lost {
+            is_started: false,
+            cause: LossCause::NotRestored { cause: "403 Forbidden".to_owned() }
+        }
+    );
     assert!(area.outputs().is_empty(), "{area:?}");
 }
 
@@ -201,7 +206,7 @@ async fn a_first_refusal_is_returned_at_once() {
     ] {
         server.dial.refusals.lock().unwrap().push_back(refusal);
         let error =
-            transports::connect_websocket(server.dial.clone(), TIMEOUT, false, pending::<String>()).await;
+            transports::connect_websocket(server.dial.clone(), Outage::default(), TIMEOUT, false, None).await;
         assert_eq!(error.unwrap_err(), expected);
     }
 }

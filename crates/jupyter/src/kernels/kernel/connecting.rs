@@ -3,17 +3,15 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use ::kernel::{Client, Death, KernelError, Status};
-use place::{Error, ErrorKind, Kernel as _, NextStep};
-use rest::KernelModel;
-use tokio::time::timeout;
-use transports::{connect_logged, connect_websocket};
-
 use super::state::is_dead;
 use super::{SHUT_DOWN, ServerKernel};
 use crate::failure;
 use crate::kernels::channels::Channels;
 use crate::kernels::monitor::monitor;
+use ::kernel::{Client, Death, KernelError, Status};
+use place::{Error, ErrorKind, Kernel as _, NextStep};
+use rest::KernelModel;
+use tokio::time::timeout;
 
 /// How long a kernel may take to answer.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
@@ -24,6 +22,8 @@ const TRUSTED: Duration = Duration::from_millis(250);
 
 /// How long a call that only asks which cells are stale may wait for a connection.
 const IDENTIFY_TIMEOUT: Duration = Duration::from_secs(2);
+
+const CHECK_SOCKETS: &str = "Check that the server runs, and that the proxies in front of it pass WebSockets on; the next call tries again.";
 
 impl ServerKernel {
     fn client_if_up(&self) -> Option<Client> {
@@ -128,30 +128,34 @@ impl ServerKernel {
             Some(in_process) => in_process.connection(&self.id).await,
             None => None,
         };
+        let mut refusal = None;
         let connected = if let Some(info) = &in_process {
             transports::connect(info, START_TIMEOUT, is_fresh, std::future::pending()).await
         } else {
             let server = self.handle.unshared().await.map_err(failure::of)?;
-            let (kernel, is_limited) = (self.id.to_string(), self.handle.is_limited());
-            let is_behind_proxy = self.handle.machine.is_some();
-            let dial = Arc::new(Channels { server, kernel, is_limited, is_behind_proxy });
-            match self.runs() {
-                None => connect_websocket(dial, START_TIMEOUT, is_fresh, std::future::pending()).await,
-                Some(runs) => {
-                    let connected = connect_logged(dial, START_TIMEOUT, is_fresh, runs.session_log()).await;
-                    connected.map(|(client, events)| {
-                        runs.connected(&client, events);
-                        client
-                    })
+            let dial = Arc::new(Channels::new(server, &self.id, &self.handle));
+            let (outage, log) = (self.outage.clone(), self.runs().map(|runs| runs.session_log()));
+            let connected =
+                transports::connect_websocket(dial.clone(), outage, START_TIMEOUT, is_fresh, log).await;
+            refusal = dial.take_failure();
+            connected.map(|(client, events)| {
+                if let Some(runs) = self.runs() {
+                    runs.connected(&client, events);
                 }
-            }
+                client
+            })
         };
         let client = match connected {
             Ok(client) => client,
             Err(error) => {
                 // It may have been shut down in the meantime.
                 self.fetch().await?;
-                return Err(self.unusable_error(error));
+                let unusable = self.unusable_error(error);
+                return Err(match refusal.map(|refusal| failure::of(self.handle.named(refusal))) {
+                    // What the server says of the socket helps, not a restart of the kernel.
+                    Some(Error { kind, fault, next, .. }) => Error { kind, fault, next, ..unusable },
+                    None => unusable,
+                });
             }
         };
         monitor(self.this.clone(), &client);
@@ -174,12 +178,13 @@ impl ServerKernel {
     }
 
     fn unusable_error(&self, error: KernelError) -> Error {
-        Error::new(
-            ErrorKind::RemoteFailure,
-            format!("Kernel {} on {} cannot be used: {error}.", self.id, self.handle.title()),
-            NextStep::RestartKernel,
-        )
-        .with_source(error)
+        let cause = format!("Kernel {} on {} cannot be used: {error}.", self.id, self.handle.title());
+        let (kind, next) = match &error {
+            // A restart of the kernel opens no socket.
+            KernelError::Unusable { .. } => (ErrorKind::Unavailable, CHECK_SOCKETS.into()),
+            _ => (ErrorKind::RemoteFailure, NextStep::RestartKernel),
+        };
+        Error::new(kind, cause, next).with_source(error)
     }
 
     async fn post_restart(&self) -> Result<(), Error> {

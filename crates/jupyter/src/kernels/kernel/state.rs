@@ -49,14 +49,16 @@ impl State {
         }
     }
 
-    pub(super) fn description(&self) -> KernelDescription {
-        let state = match (&self.gone, self.status()) {
-            (Some(why), _) => KernelState::Dead { how: why.clone().into() },
-            (None, Some(Status::Busy)) => KernelState::Busy,
-            (None, Some(Status::Idle)) => KernelState::Idle,
-            (None, Some(Status::Starting)) => KernelState::Starting,
-            // Without a connection, only the server knows.
-            (None, Some(Status::Dead { .. }) | None) => state_on_server(&self.model),
+    /// `outage`: the reason why no socket to the kernel works.
+    pub(super) fn description(&self, outage: Option<String>) -> KernelDescription {
+        let state = match (&self.gone, self.status(), outage) {
+            (Some(why), ..) => KernelState::Dead { how: why.clone().into() },
+            // Only the server knows. A connection that was given up has ended its runs.
+            (None, Some(Status::Dead { .. }), _) | (None, None, None) => state_on_server(&self.model),
+            (None, _, Some(how)) => KernelState::Unreachable { how },
+            (None, Some(Status::Busy), None) => KernelState::Busy,
+            (None, Some(Status::Idle), None) => KernelState::Idle,
+            (None, Some(Status::Starting), None) => KernelState::Starting,
         };
         let reported = self.model.last_activity.as_deref();
         let reported =
