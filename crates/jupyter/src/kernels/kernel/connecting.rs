@@ -40,7 +40,8 @@ impl ServerKernel {
 
     /// The connection, if it was used so recently that the server need not be asked.
     fn trusted_client(&self) -> Option<Client> {
-        let client = self.client_if_up()?;
+        // Another client can take over the connection at any moment.
+        let client = self.client_if_up().filter(|_| self.handle.is_limited())?;
         let verified_at = self.state.lock().verified_at.replace(Instant::now());
         verified_at.filter(|at| at.elapsed() < TRUSTED).map(|_| client)
     }
@@ -48,14 +49,22 @@ impl ServerKernel {
     /// The connection; made if there is none. A kernel that is dead on the server is restarted.
     async fn ensure_connected(&self) -> Result<Client, Error> {
         let _turn = self.turn.lock().await;
-        if let Some(client) = self.client_if_up() {
-            return match self.fetch().await {
-                Err(error) if self.is_gone() => Err(error),
-                // The connection reconnects by itself.
-                _ => Ok(client),
-            };
+        let client = self.client_if_up();
+        let is_idle = client.as_ref().is_some_and(|client| *client.status().borrow() == Status::Idle);
+        // Only an answer shows that another client has not taken over the connection: a request would be lost. A busy kernel need not answer.
+        let is_asked = is_idle && !self.handle.is_limited();
+        if let Some(client) = client.as_ref().filter(|_| is_asked)
+            && client.identify().await.is_ok()
+        {
+            return Ok(client.clone());
         }
-        let model = self.fetch().await?;
+        let model = match (self.fetch().await, client) {
+            (Err(error), Some(_)) if self.is_gone() => return Err(error),
+            // The connection reconnects by itself.
+            (Err(_), Some(client)) => return Ok(client),
+            (Ok(_), Some(client)) if !is_asked => return Ok(client),
+            (model, _) => model?,
+        };
         let state = model.execution_state.as_deref();
         if state == Some("dead") {
             self.post_restart().await?;
