@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use connection::NextStep as ServerStep;
+use connection::{NextStep as ServerStep, joined};
 use notebook::visible;
 use place::{Error, NextStep};
 use render::marked;
@@ -12,7 +12,7 @@ pub fn message(error: &Error) -> String {
     let (cause, next) = (visible(error.cause.trim_end()), words(&error.next));
     let next = visible(&next);
     match cause.split_once('\n') {
-        None => format!("{cause} {next}"),
+        None => joined(&cause, &next),
         // Others may have written the lines below the first: a source, an output, or what a server says.
         Some((first, rest)) => format!("{first}\n{}\n{next}", marked(rest)),
     }
@@ -81,7 +81,15 @@ fn words(step: &NextStep) -> Cow<'static, str> {
         NextStep::Server(ServerStep::GivePassword) => {
             "Start this program with the server's address and password, or give connect_to_jupyter its address and token."
         }
-        NextStep::Server(ServerStep::GiveCertificate) => {
+        NextStep::Server(ServerStep::GiveCertificate { given: Some(file) }) => {
+            return format!(
+                "--ca-file {} does not help: it must be a PEM file with the server's certificate, or with that of the authority \
+                 that signed it.",
+                file.display()
+            )
+            .into();
+        }
+        NextStep::Server(ServerStep::GiveCertificate { given: None }) => {
             "If the certificate is self-signed or a private authority signed it, give it or the authority's certificate (PEM) \
              with --ca-file."
         }

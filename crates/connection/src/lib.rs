@@ -10,5 +10,5 @@ mod secret;
 pub use json_rpc::Envelope;
 pub use liveness::{Beat, Liveness};
 pub use network_timeout::NetworkTimeout;
-pub use next_step::NextStep;
+pub use next_step::{NextStep, joined};
 pub use secret::Secret;

@@ -181,7 +181,7 @@ impl Error {
 /// worded by the crate that they use: with the names of tools or of options.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.cause, self.next)
+        f.write_str(&connection::joined(&self.cause, &self.next.to_string()))
     }
 }
 

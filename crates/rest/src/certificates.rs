@@ -20,7 +20,7 @@ pub(crate) fn trusting(file: &Path) -> Result<ClientConfig> {
         RestError::new(
             Kind::Tls,
             format!("The certificates in {} cannot be used: {why}.", file.display()),
-            NextStep::GiveCertificate,
+            NextStep::GiveCertificate { given: Some(file.to_owned()) },
         )
     };
     let text = std::fs::read(file).map_err(|error| unusable(error.to_string()))?;

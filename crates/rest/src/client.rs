@@ -67,7 +67,7 @@ pub(crate) fn build(base: &Url, jar: Option<&Arc<Jar>>, options: &Options, idle:
                 "The certificates of this system cannot be used: {}.",
                 crate::diagnosis::innermost(&error)
             ),
-            NextStep::GiveCertificate,
+            NextStep::GiveCertificate { given: None },
         )
         .with_source(error)
     })

@@ -84,7 +84,7 @@ impl RestError {
 
 impl fmt::Display for RestError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.cause, self.next)
+        f.write_str(&connection::joined(&self.cause, &self.next.to_string()))
     }
 }
 

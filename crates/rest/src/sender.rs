@@ -14,7 +14,7 @@ use url::Url;
 use crate::diagnosis::{self, Authentication};
 use crate::hub::address::HubServer;
 use crate::request::Request;
-use crate::{Credentials, Kind, Options, RestError, Result, Secret, body, client};
+use crate::{Credentials, Kind, NextStep, Options, RestError, Result, Secret, body, client};
 
 /// The connections, cookies and credentials of one server.
 pub(crate) struct Sender {
@@ -142,10 +142,13 @@ impl Sender {
             Ok(Ok(response)) => Ok(response),
             Ok(Err(error)) => {
                 let broke = error.is_request() && !error.is_connect() && !error.is_timeout();
-                let error = match self.options.proxy(&self.base) {
+                let mut error = match self.options.proxy(&self.base) {
                     Some(proxy) => diagnosis::of_proxy(proxy, error, &self.base),
                     None => diagnosis::of_transport(error, &self.base),
                 };
+                if let NextStep::GiveCertificate { given } = &mut error.next {
+                    given.clone_from(&self.options.ca_file);
+                }
                 Err(Failure { error, broke })
             }
             Err(_) => Err(diagnosis::timed_out(&self.base, timeout).into()),

@@ -128,18 +128,69 @@ fn certificate_problem(error: &(dyn Error + 'static)) -> Option<(String, NextSte
         error.downcast_ref().or_else(|| inside(inner()?))
     }
     let rustls::Error::InvalidCertificate(problem) = chain(error).find_map(inside)? else { return None };
-    Some(match problem {
-        problem if is_of_authority(problem) => ("it is self-signed".to_owned(), NextStep::GiveCertificate),
-        CertificateError::UnknownIssuer => ("its issuer is unknown".to_owned(), NextStep::GiveCertificate),
-        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+    Some(explain_certificate(problem))
+}
+
+fn explain_certificate(problem: &CertificateError) -> (String, NextStep) {
+    use CertificateError::{
+        NotValidForName, NotValidForNameContext, NotValidYet, NotValidYetContext, UnknownIssuer,
+    };
+    let give = NextStep::GiveCertificate { given: None };
+    match problem {
+        problem if is_of_authority(problem) => ("it is self-signed".to_owned(), give),
+        UnknownIssuer => ("its issuer is unknown".to_owned(), give),
+        // A common name does not count (RFC 9525, 2).
+        NotValidForNameContext { presented, .. } if presented.is_empty() => (
+            "it names no host, because it has no subjectAltName".to_owned(),
+            "No option cures that. The server needs a new certificate with its host name, such as by `openssl req -x509 … -addext \
+             subjectAltName=DNS:HOST`."
+                .into(),
+        ),
+        NotValidForName | NotValidForNameContext { .. } => {
             (problem.to_string(), "Use the host name of the server's certificate in the address.".into())
         }
+        NotValidYet | NotValidYetContext { .. } => {
+            (problem.to_string(), "Check the clocks of this machine and of the server.".into())
+        }
         _ => (problem.to_string(), "The server needs a new certificate.".into()),
-    })
+    }
 }
 
 /// The next step if the server may have no TLS. Such a server rejects the handshake, or waits for the rest of a line
 /// until the timeout.
 fn wrong_scheme(url: &Url) -> Option<&'static str> {
     (url.scheme() == "https").then_some("If the server has no TLS, start its address with http://.")
+}
+
+#[cfg(test)]
+mod tests {
+    use rustls::pki_types::ServerName;
+
+    use super::*;
+
+    #[test]
+    fn a_certificate_without_names_needs_no_option_but_a_name() {
+        let expected = ServerName::try_from("h.test").unwrap();
+        let of = |presented| {
+            explain_certificate(&CertificateError::NotValidForNameContext {
+                expected: expected.clone(),
+                presented,
+            })
+        };
+        let (cause, next) = of(Vec::new());
+        assert!(
+            cause.contains("no subjectAltName") && next.to_string().contains("-addext"),
+            "{cause} {next}"
+        );
+        let (_, next) = of(vec!["DnsName(\"other.test\")".to_owned()]);
+        assert!(next.to_string().contains("in the address"), "{next}");
+    }
+
+    #[test]
+    fn a_given_file_that_does_not_help_is_named() {
+        let (_, next) = explain_certificate(&CertificateError::UnknownIssuer);
+        assert_eq!(next, NextStep::GiveCertificate { given: None });
+        let next = NextStep::GiveCertificate { given: Some("a.pem".into()) };
+        assert!(next.to_string().starts_with("The certificates in a.pem do not help."), "{next}");
+    }
 }
