@@ -40,6 +40,8 @@ fn main() -> ExitCode {
     }
     #[cfg(windows)]
     windows::inherit_standard_handles();
+    #[cfg(target_os = "linux")]
+    process::close_to_others();
     let cli = Cli::read();
     // One thread: a call passes through several tasks, and waking another thread for each takes longer than its work.
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {

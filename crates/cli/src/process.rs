@@ -1,5 +1,6 @@
 //! This process: its environment, the folders of its state, and how it opens a browser.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -7,6 +8,31 @@ use colab::{Browser, Desktop};
 use environments::{ProcessEnv, programs};
 use rest::Secret;
 use runs::RunSuffix;
+
+/// The variables with secrets that kernels do not inherit.
+pub(crate) fn secret_variables() -> Vec<OsString> {
+    let inherited = process_env();
+    let is_secret =
+        |name: &str| ["TOKEN", "PASSWORD", "KEY", "HEADERS"].iter().any(|end| name.ends_with(end));
+    let set = std::env::vars_os().filter(|(_, value)| !value.is_empty()).map(|(name, _)| name);
+    set.filter(|name| {
+        name.to_str()
+            .is_some_and(|name| is_secret(&name.to_ascii_uppercase()) && inherited.get(name).is_none())
+    })
+    .collect()
+}
+
+/// Closes this process to others of the same user, such as a cell, if its environment holds secrets: `/proc/…/environ` shows what a
+/// process was started with, even after a change. Whatever it starts is open again (`PR_SET_DUMPABLE(2const)`).
+#[cfg(target_os = "linux")]
+pub(crate) fn close_to_others() {
+    use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+    if !secret_variables().is_empty()
+        && let Err(error) = set_dumpable_behavior(DumpableBehavior::NotDumpable)
+    {
+        tracing::warn!(%error, "code in kernels can read the secrets in this program's environment");
+    }
+}
 
 pub(crate) fn process_env() -> ProcessEnv {
     ProcessEnv::inherited(std::env::vars_os(), std::env::home_dir(), &[])

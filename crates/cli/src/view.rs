@@ -27,7 +27,7 @@ use self::address::Address;
 use self::shown::{Login, Shown};
 use crate::args::{Every, View};
 use crate::endpoint::HttpEndpoint;
-use crate::process::{NO_STATE, browser, desktop, process_env};
+use crate::process::{NO_STATE, browser, desktop, process_env, secret_variables};
 use terminal::{note, say};
 
 /// How long the process that serves the page may take to listen.
@@ -93,6 +93,8 @@ async fn running(process_env: &ProcessEnv) -> anyhow::Result<Address> {
     command.args(["view", "--serve"]);
     // The folder may be removed while the page is open.
     command.current_dir(state.ancestors().find(|folder| folder.is_dir()).unwrap_or(Path::new("/")));
+    // It outlives this command, and gets what it needs in requests.
+    secret_variables().iter().for_each(|name| _ = command.env_remove(name));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().context("the process that serves the page cannot be started")?;
     let listening = async {

@@ -87,3 +87,26 @@ async fn only_the_owner_can_read_log_files() -> Result<()> {
     assert_eq!(std::fs::metadata(&file)?.permissions().mode() & 0o077, 0);
     Ok(())
 }
+
+/// As code in a kernel, which is another process of the same user.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn no_other_process_reads_the_secrets_in_the_environment() -> Result<()> {
+    // Also where the tests run as root: without capabilities, as one of its processes in a container.
+    let plain =
+        if rustix::process::geteuid().is_root() { ["setpriv", "--bounding-set=-all"] } else { ["env", "--"] };
+    let fixed = ["colab", "--no-browser", "--transport", "streamable-http", "--port", "0"];
+    let mut server = Program::start(
+        plain[0],
+        &[&[plain[1], PROGRAM], &fixed[..]].concat(),
+        &[("JUPYTER_TOKEN", "sesame")],
+    )?;
+    server.wait_stderr("MCP endpoint").await?;
+    let other = Program::start(plain[0], &[plain[1], "sleep", "60"], &[])?;
+    for (process, is_readable) in [(&other, true), (&server, false)] {
+        let file = format!("/proc/{}/environ", process.id().context("no process")?);
+        let read = std::process::Command::new(plain[0]).args([plain[1], "cat", &file]).output()?;
+        assert_eq!(!read.stdout.is_empty(), is_readable, "{}", String::from_utf8_lossy(&read.stderr));
+    }
+    Ok(())
+}
