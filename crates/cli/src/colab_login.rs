@@ -19,7 +19,7 @@ use crate::args::{ColabLogin, ColabVerb, Logging};
 use crate::endpoint::interruption;
 use crate::jupyter::sources::reach;
 use crate::logging;
-use crate::process::{NO_STATE, browser, desktop, process_env};
+use crate::process::{NO_STATE, browser, desktop, problem, process_env};
 use terminal::{note, say};
 
 /// Pause before the hint to Google's pages that go no further.
@@ -41,7 +41,7 @@ pub(crate) async fn run(verb: &ColabVerb) -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
-            let text = error.downcast_ref().map_or_else(|| format!("{error:#}"), words::failure);
+            let text = error.downcast_ref().map_or_else(|| problem(&error), words::failure);
             note(&format!("cellbridge: {text}"));
             ExitCode::FAILURE
         }

@@ -31,6 +31,7 @@ mod view;
 use std::process::ExitCode;
 
 use crate::args::{Cli, Command, JupyterArgs, Verb};
+use crate::process::problem;
 use terminal::note;
 
 fn main() -> ExitCode {
@@ -89,7 +90,7 @@ fn main() -> ExitCode {
     match ended {
         Ok(code) => code,
         Err(error) => {
-            note(&format!("cellbridge: {error:#}"));
+            note(&format!("cellbridge: {}", problem(&error)));
             if error.is::<install::Unanswered>() { ExitCode::from(2) } else { ExitCode::FAILURE }
         }
     }

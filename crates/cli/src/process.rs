@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use colab::{Browser, Desktop};
+use connection::{NextStep as ServerStep, joined};
 use environments::{ProcessEnv, programs};
-use rest::Secret;
+use place::{Error, NextStep};
+use rest::{RestError, Secret};
 use runs::RunSuffix;
 
 /// The variables with secrets that kernels do not inherit.
@@ -31,6 +33,47 @@ pub(crate) fn close_to_others() {
         && let Err(error) = set_dumpable_behavior(DumpableBehavior::NotDumpable)
     {
         tracing::warn!(%error, "code in kernels can read the secrets in this program's environment");
+    }
+}
+
+/// A failure of a command: what happened, once, and the option that helps.
+pub(crate) fn problem(error: &anyhow::Error) -> String {
+    let mut context = Vec::new();
+    for cause in error.chain() {
+        let step = if let Some(error) = cause.downcast_ref::<Error>() {
+            Some((
+                &error.cause,
+                match &error.next {
+                    NextStep::Server(step) => option(step),
+                    step => step.to_string(),
+                },
+            ))
+        } else {
+            cause.downcast_ref::<RestError>().map(|error| (&error.cause, option(&error.next)))
+        };
+        // Below it is what it was made of.
+        if let Some((cause, next)) = step {
+            context.push(joined(cause, &next));
+            break;
+        }
+        context.push(cause.to_string());
+    }
+    context.join(": ")
+}
+
+/// A step with the options of commands.
+fn option(step: &ServerStep) -> String {
+    match step {
+        ServerStep::GiveAddress => {
+            "Start a server (`jupyter lab`), or give the address of a running one with --jupyter-url."
+                .to_owned()
+        }
+        ServerStep::GiveToken { obtain } => {
+            format!("{obtain} Then set JUPYTER_TOKEN, or give it with --jupyter-token.")
+        }
+        ServerStep::GivePassword => "Set JUPYTER_PASSWORD, or give it with --jupyter-password.".to_owned(),
+        ServerStep::GiveCertificate { .. } => format!("{step} The option is --ca-file."),
+        ServerStep::Say(_) => step.to_string(),
     }
 }
 
@@ -71,5 +114,24 @@ pub(crate) fn desktop(process_env: &ProcessEnv, root: &Path) -> Desktop {
         programs: programs::folders(process_env, root),
         home: process_env.home.clone(),
         temporary: process_env.temp_dir(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use place::ErrorKind;
+    use rest::Kind;
+
+    use super::*;
+
+    #[test]
+    fn a_failure_is_said_once_with_the_option_that_helps() {
+        let source = RestError::new(Kind::Unreachable, "Nothing listens.", ServerStep::GiveAddress);
+        let failed =
+            Error::new(ErrorKind::Unavailable, "Nothing listens.", source.next.clone()).with_source(source);
+        let error = anyhow::Error::from(failed).context("a.ipynb");
+        let expected = "a.ipynb: Nothing listens. Start a server (`jupyter lab`), or give the address of a running one with --jupyter-url.";
+        assert_eq!(problem(&error), expected);
+        assert_eq!(problem(&anyhow::anyhow!("inner").context("outer")), "outer: inner");
     }
 }

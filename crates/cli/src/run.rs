@@ -17,7 +17,7 @@ use workspace::Session;
 use crate::args::RunNotebook;
 use crate::command_session::{self, Named};
 use crate::endpoint::interruption;
-use crate::process::{history_folder, process_env};
+use crate::process::{history_folder, problem, process_env};
 use crate::view;
 use cells::run_cells;
 use preparation::{check_output, check_writable, choose, prepare};
@@ -37,7 +37,7 @@ pub(crate) async fn run(options: &RunNotebook) -> ExitCode {
         Ok(Ended::Failed) => ExitCode::from(1),
         Ok(Ended::Interrupted) => ExitCode::from(130),
         Err(error) => {
-            note(&format!("cellbridge: {error:#}"));
+            note(&format!("cellbridge: {}", problem(&error)));
             ExitCode::from(3)
         }
     }

@@ -17,7 +17,7 @@ use verify::{CellVerdict, Conclusion, MissingModule, Verdict, Verification, Veri
 use crate::args::Verify;
 use crate::command_session::{self, Named};
 use crate::endpoint::interruption;
-use crate::process::{history_folder, process_env};
+use crate::process::{history_folder, problem, process_env};
 use crate::view;
 use terminal::{Progress, note, say, say_json};
 
@@ -35,7 +35,7 @@ pub(crate) async fn run(options: &Verify) -> ExitCode {
     match verify_all(options).await {
         Ok(status) => ExitCode::from(status),
         Err(error) => {
-            note(&format!("cellbridge: {error:#}"));
+            note(&format!("cellbridge: {}", problem(&error)));
             ExitCode::from(3)
         }
     }
@@ -54,7 +54,7 @@ async fn verify_all(options: &Verify) -> anyhow::Result<u8> {
         } else {
             verify(path, options, &interruption).await
         };
-        let verified: Verified = (path.clone(), ended.map_err(|error| format!("{error:#}")));
+        let verified: Verified = (path.clone(), ended.map_err(|error| problem(&error)));
         for line in verified.1.iter().flat_map(|ran| &ran.verification.introduction) {
             note(&format!("cellbridge: {}: {line}", terminal::path(path)));
         }

@@ -27,7 +27,7 @@ use self::address::Address;
 use self::shown::{Login, Shown};
 use crate::args::{Every, View};
 use crate::endpoint::HttpEndpoint;
-use crate::process::{NO_STATE, browser, desktop, process_env, secret_variables};
+use crate::process::{NO_STATE, browser, desktop, problem, process_env, secret_variables};
 use terminal::{note, say};
 
 /// How long the process that serves the page may take to listen.
@@ -129,7 +129,7 @@ pub(crate) async fn show(path: &Path) {
         frontend.show(shown).await.map(drop).map_err(anyhow::Error::from)
     };
     if let Err(error) = showing.await {
-        note(&format!("cellbridge: {error:#}"));
+        note(&format!("cellbridge: {}", problem(&error)));
     }
 }
 
@@ -191,7 +191,7 @@ impl PageFrontend {
     }
 
     async fn show(&self, shown: Shown) -> Result<Showing, Error> {
-        let failed = |error: anyhow::Error| not_opened(&format!("{error:#}."));
+        let failed = |error: anyhow::Error| not_opened(&format!("{}.", problem(&error)));
         let address = running(&self.process_env).await.map_err(failed)?;
         if let Some(login) = &shown.login {
             add(&address, login).await.map_err(failed)?;

@@ -24,7 +24,7 @@ use workspace::{Settings, Workspace};
 use super::address::{self, Address, AddressFile};
 use super::shown::{Login, Shown};
 use crate::endpoint::interruption;
-use crate::process::{history_folder, run_logs};
+use crate::process::{history_folder, problem, run_logs};
 use terminal::{note, say};
 
 /// How long the process waits for a page after the last one was closed.
@@ -235,7 +235,7 @@ impl Hubs for Folders {
         };
         found.map_err(|error| {
             let next = "Run `cellbridge view` in the folder, or with the address of the server.";
-            Error::new(ErrorKind::NotFound, format!("The page cannot be shown: {error:#}."), next)
+            Error::new(ErrorKind::NotFound, format!("The page cannot be shown: {}.", problem(&error)), next)
         })
     }
 
@@ -250,7 +250,7 @@ impl Hubs for Folders {
             added.await.map_err(|error: anyhow::Error| {
                 Error::new(
                     ErrorKind::InvalidArgument,
-                    format!("The server cannot be shown: {error:#}."),
+                    format!("The server cannot be shown: {}.", problem(&error)),
                     NextStep::ReportBug,
                 )
             })
