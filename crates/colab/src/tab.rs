@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use notebook::Json;
+use notebook::one_line;
 use place::{Answer, Call, Error, ErrorKind, NextStep, NotebookPath};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -58,7 +59,7 @@ impl Tab {
         if let Some(offered) = page.tools()
             && offered.iter().all(|known| known.name != tool)
         {
-            let names: Vec<&str> = offered.iter().map(|known| known.name.as_str()).take(MAX_NAMES).collect();
+            let names: Vec<_> = offered.iter().map(|known| one_line(&known.name)).take(MAX_NAMES).collect();
             let more = if offered.len() > MAX_NAMES { ", and more" } else { "" };
             return Err(Error::new(
                 ErrorKind::NotFound,

@@ -261,9 +261,11 @@ fn runtime(body: RuntimeBody) -> Option<Runtime> {
 fn kind(key: &KeyBody) -> MachineKind {
     let variant = key.variant.trim_start_matches("VARIANT_");
     let accelerator = Some(key.accelerator.as_str()).filter(|it| !it.is_empty() && *it != NO_ACCELERATOR);
+    // They are shown.
+    let named = rest::safe;
     MachineKind {
-        variant: if ["", "UNSPECIFIED"].contains(&variant) { "CPU" } else { variant }.to_owned(),
-        accelerator: accelerator.map(str::to_owned),
+        variant: named(if ["", "UNSPECIFIED"].contains(&variant) { "CPU" } else { variant }),
+        accelerator: accelerator.map(named),
         has_high_memory: key.shape == HIGH_MEMORY,
     }
 }

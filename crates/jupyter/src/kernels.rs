@@ -228,13 +228,12 @@ impl Kernels {
             self.specs.fetch_missing(std::slice::from_ref(&model), Instant::now()).await;
             return Ok(KernelChoice::Kernel { kernel: self.adopt(model), is_new: false });
         }
-        let query =
-            KernelspecQuery { name: request.kernel.kernelspec(), preferred: request.preferred.as_ref() };
+        let query = KernelspecQuery::of(request);
         let spec = self.specs.choose(&query).await?;
         if request.can_wait() {
             return Ok(KernelChoice::OnFirstRun(query.on_first_run(&spec)));
         }
-        progress::report(format!("starting the kernel {} ({})", spec.name, spec.display_name));
+        progress::report(format!("starting the kernel {}", kernelspec_choice::shown(&spec)));
         let model = match (session, present) {
             // Only we use its kernel, or that is dead: the session gets the new one, and the server ends the old one.
             (Some(session), present)
@@ -265,8 +264,7 @@ impl Kernels {
 
     /// A new kernel in a folder, which is no notebook's. It ends with us.
     async fn unattached(&self, folder: Option<&str>, request: &KernelRequest) -> Result<KernelChoice, Error> {
-        let query =
-            KernelspecQuery { name: request.kernel.kernelspec(), preferred: request.preferred.as_ref() };
+        let query = KernelspecQuery::of(request);
         let spec = self.specs.choose(&query).await?;
         if request.can_wait() {
             return Ok(KernelChoice::OnFirstRun(query.on_first_run(&spec)));

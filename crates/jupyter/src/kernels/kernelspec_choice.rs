@@ -1,6 +1,7 @@
 //! Chooses a kernelspec for a notebook.
 
-use place::{Error, ErrorKind, NextStep};
+use notebook::one_line;
+use place::{Error, ErrorKind, KernelRequest, NextStep};
 use rest::{Kernelspec, Kernelspecs};
 
 /// Which kernelspec is wanted.
@@ -11,7 +12,16 @@ pub(crate) struct KernelspecQuery<'a> {
     pub(crate) preferred: Option<&'a notebook::Kernelspec>,
 }
 
-impl KernelspecQuery<'_> {
+/// A kernelspec, as part of a sentence. Its names are the server's.
+pub(crate) fn shown(spec: &Kernelspec) -> String {
+    format!("{} ({})", one_line(&spec.name), one_line(&spec.display_name))
+}
+
+impl<'a> KernelspecQuery<'a> {
+    pub(crate) fn of(request: &'a KernelRequest) -> Self {
+        Self { name: request.kernel.kernelspec(), preferred: request.preferred.as_ref() }
+    }
+
     /// Whether this is exactly the wanted one, so that newly installed ones cannot fit better.
     pub(crate) fn is_exactly(&self, spec: &Kernelspec) -> bool {
         self.name.is_some() || self.preferred.is_none_or(|preferred| preferred.name == spec.name)
@@ -27,15 +37,15 @@ impl KernelspecQuery<'_> {
             return None;
         }
         Some(format!(
-            "The notebook names the kernelspec {wanted:?}, which the server does not have: its code runs in {} ({}) \
+            "The notebook names the kernelspec {wanted:?}, which the server does not have: its code runs in {} \
              instead. Its packages may be missing there or have other versions.",
-            chosen.name, chosen.display_name
+            shown(chosen)
         ))
     }
 
     /// The kernelspec that the first run starts and, if it replaces the one of the notebook, a notice of that, without the last full stop.
     pub(crate) fn on_first_run(&self, chosen: &Kernelspec) -> String {
-        let what = format!("{} ({})", chosen.name, chosen.display_name);
+        let what = shown(chosen);
         match self.replacement(chosen) {
             Some(notice) => format!("{what}. {}", notice.trim_end_matches('.')),
             None => what,
@@ -50,7 +60,7 @@ pub(crate) fn choose<'a>(
     server: &str,
 ) -> Result<&'a Kernelspec, Error> {
     let list = &specs.specs;
-    let available = || list.iter().map(|spec| spec.name.clone()).collect();
+    let available = || list.iter().map(|spec| one_line(&spec.name).into_owned()).collect();
     let by_name = |name: &str| list.iter().find(|spec| spec.name == name);
     if let Some(name) = query.name {
         let named = by_name(name).or_else(|| list.iter().find(|spec| spec.name.eq_ignore_ascii_case(name)));
@@ -154,6 +164,14 @@ mod tests {
         for (name, preferred) in [(Some("ir"), "conda-x"), (None, "py312"), (None, "python3"), (None, "")] {
             assert_eq!(replaced(name, preferred), None, "{name:?} {preferred:?}");
         }
+    }
+
+    #[test]
+    fn names_of_a_server_are_one_line() {
+        let named = |text: &str| text.to_owned();
+        let spec =
+            Kernelspec { name: named("a\u{202e}"), display_name: named("x\n[NOTICE]"), language: named("") };
+        assert_eq!(shown(&spec), "a\\u{202e} (x\\n[NOTICE])");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::time::{Instant, SystemTime};
 
 use ::kernel::{Client, Status};
 use chrono::DateTime;
+use notebook::one_line;
 use place::{KernelDescription, KernelState};
 use rest::{KernelModel, Kernelspec};
 
@@ -64,12 +65,12 @@ impl State {
         let reported =
             reported.and_then(|time| DateTime::parse_from_rfc3339(time).ok()).map(SystemTime::from);
         let (display_name, language) = match &self.kernelspec {
-            Some(spec) => (spec.display_name.clone(), spec.language.clone()),
-            None => (self.model.name.clone(), String::new()),
+            Some(spec) => (&spec.display_name, spec.language.clone()),
+            None => (&self.model.name, String::new()),
         };
         KernelDescription {
             name: self.model.name.clone(),
-            display_name,
+            display_name: one_line(display_name).into_owned(),
             language,
             environment: String::new(),
             state,
