@@ -18,10 +18,10 @@ use colab_machines::Google;
 use connection::NetworkTimeout;
 use environments::ProcessEnv;
 use futures_util::FutureExt as _;
-use page::{Hub, Machine, Rights};
-use place::{Error, ErrorKind, Frontend, Future, NotebookPath, Showing};
+use page::{Hub, Machine, Pages, Rights};
+use place::{Error, ErrorKind, Frontend, Future, NotebookPath, Place, Showing};
 use tokio::time::{sleep, timeout};
-use workspace::Workspace;
+use workspace::{Settings, Workspace};
 
 use self::address::Address;
 use self::shown::{Login, Shown};
@@ -162,6 +162,21 @@ pub(crate) fn hub_behind(
         sees_elsewhere: false,
     };
     Some(Hub::new(workspace.clone(), machine, rights, Arc::default()))
+}
+
+/// What the person's pages of a place share. They may do everything there.
+fn hub(
+    place: Arc<dyn Place>,
+    history: Option<PathBuf>,
+    machine: Arc<dyn Machine>,
+    sees_elsewhere: bool,
+    pages: Arc<Pages>,
+) -> Arc<Hub> {
+    let workspace = Workspace::new(place, Settings { asks_for_changes: false, ..Settings::default() });
+    if let Some(history) = history {
+        workspace.record_history(history);
+    }
+    Hub::new(workspace, machine, Rights { edits: true, runs: true, sees_elsewhere }, pages)
 }
 
 /// Shows notebooks in the person's browser: those of a folder on the page, those of servers in `JupyterLab` or on the page.

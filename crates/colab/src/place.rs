@@ -10,20 +10,30 @@ use place::{
 };
 
 use crate::notebook_url::NotebookUrl;
+use crate::seen_tabs::SeenTabs;
 use crate::tabs::{ChosenTab, PREFIX, TabNotebook, Tabs};
 
-pub(crate) struct ColabPlace(Arc<Tabs>);
+pub(crate) struct ColabPlace {
+    tabs: Arc<Tabs>,
+    /// Opens the notebooks instead of joining tabs.
+    seen: Option<Arc<SeenTabs>>,
+}
 
 impl ColabPlace {
     pub(crate) fn new(tabs: Arc<Tabs>) -> Arc<Self> {
-        Arc::new(Self(tabs))
+        Arc::new(Self { tabs, seen: None })
+    }
+
+    /// The place as the person's page looks at it.
+    pub(crate) fn seen(tabs: Arc<Tabs>, seen: Arc<SeenTabs>) -> Arc<Self> {
+        Arc::new(Self { tabs, seen: Some(seen) })
     }
 
     /// Joins the tab that `path` names, or opens one.
     async fn join(&self, path: &str, mode: Mode) -> Result<Arc<dyn Document>, Error> {
         if mode == Mode::Reopen {
             // Whether the tab is connected shows with the first use.
-            return Ok(self.0.at(path).ok_or_else(|| no_tab(path))?.document);
+            return Ok(self.tabs.at(path).ok_or_else(|| no_tab(path))?.document);
         }
         let ChosenTab { notebook: TabNotebook { tab, document, .. }, is_new } = self.choose(path, mode)?;
         let tool = &tab.connect_tool;
@@ -43,15 +53,15 @@ impl ColabPlace {
     fn choose(&self, path: &str, mode: Mode) -> Result<ChosenTab, Error> {
         let named = path.strip_prefix(PREFIX).unwrap_or(path).trim();
         let url = || NotebookUrl::new(Some(named).filter(|named| !named.is_empty()), None);
-        match self.0.at(path) {
+        match self.tabs.at(path) {
             Some(known) if mode == Mode::Create && !known.tab.is_first => Err(Error::new(
                 ErrorKind::Conflict,
                 format!("{path} belongs to a tab from an earlier connection."),
                 NextStep::OpenExisting,
             )),
             None if named.parse::<usize>().is_ok() => Err(no_tab(path)),
-            _ if mode == Mode::Create => self.0.new_with_url(&url()?),
-            None => self.0.with_url(&url()?),
+            _ if mode == Mode::Create => self.tabs.new_with_url(&url()?),
+            None => self.tabs.with_url(&url()?),
             Some(notebook) => {
                 let is_new = notebook.tab.connect_tool.claim(&NotebookUrl::new(None, None)?);
                 Ok(ChosenTab { notebook, is_new })
@@ -71,7 +81,7 @@ impl Place for ColabPlace {
     }
 
     fn is_present(&self) -> bool {
-        !self.0.connected().is_empty()
+        self.seen.is_some() || !self.tabs.connected().is_empty()
     }
 
     fn prefix(&self) -> &str {
@@ -91,7 +101,7 @@ impl Place for ColabPlace {
     /// All servers have a tab with the path `colab:`, and no page reports which notebook it shows.
     fn identity(&self, path: &NotebookPath) -> String {
         let rest = path.strip_prefix(PREFIX).unwrap_or(path);
-        format!("{PREFIX}{}/{rest}", self.0.id)
+        format!("{PREFIX}{}/{rest}", self.tabs.id)
     }
 
     fn list_files(&self, _: &str, _: usize) -> Future<'_, Vec<FileEntry>> {
@@ -99,11 +109,14 @@ impl Place for ColabPlace {
     }
 
     fn notebooks(&self, _: usize) -> Future<'_, FoundNotebooks> {
-        let paths = self.0.connected().into_iter().map(|notebook| notebook.tab.path().clone()).collect();
+        let paths = self.tabs.connected().into_iter().map(|notebook| notebook.tab.path().clone()).collect();
         ready(Ok(FoundNotebooks { paths, ..FoundNotebooks::default() })).boxed()
     }
 
     fn open(&self, path: &NotebookPath, mode: Mode) -> Future<'_, Arc<dyn Document>> {
+        if let Some(seen) = &self.seen {
+            return ready(seen.document(path)).boxed();
+        }
         let path = path.clone();
         async move { self.join(&path, mode).await }.boxed()
     }
@@ -114,12 +127,12 @@ impl Place for ColabPlace {
 
     fn kernels(&self) -> Future<'_, Vec<Arc<dyn Kernel>>> {
         let kernel = |notebook: TabNotebook| notebook.kernel as Arc<dyn Kernel>;
-        ready(Ok(self.0.connected().into_iter().map(kernel).collect())).boxed()
+        ready(Ok(self.tabs.connected().into_iter().map(kernel).collect())).boxed()
     }
 
     fn kernel(&self, request: KernelRequest) -> Future<'_, KernelChoice> {
         let path = request.notebook.as_deref().unwrap_or(PREFIX);
-        let Some(TabNotebook { kernel, .. }) = self.0.at(path) else {
+        let Some(TabNotebook { kernel, .. }) = self.tabs.at(path) else {
             return ready(Err(no_tab(path))).boxed();
         };
         let other = match &request.kernel {

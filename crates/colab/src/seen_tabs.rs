@@ -8,10 +8,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
 use notebook::{Edit, Notebook};
 use parking_lot::Mutex;
-use place::{
-    Applied, Document, Error, ErrorKind, Expected, FileEntry, FoundNotebooks, Future, Kernel, KernelChoice,
-    KernelRequest, KernelspecInfo, Mode, NextStep, NotebookPath, Place,
-};
+use place::{Applied, Document, Error, ErrorKind, Expected, Future, NextStep, NotebookPath, Place};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
@@ -27,7 +24,6 @@ const READ_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The tabs as a place for the person's page.
 pub struct SeenTabs {
-    place: Arc<ColabPlace>,
     tabs: Arc<Tabs>,
     documents: Mutex<HashMap<NotebookPath, Arc<SeenDocument>>>,
 }
@@ -42,7 +38,12 @@ pub struct SeenTab {
 
 impl SeenTabs {
     pub(crate) fn new(tabs: Arc<Tabs>) -> Arc<Self> {
-        Arc::new(Self { place: ColabPlace::new(tabs.clone()), tabs, documents: Mutex::default() })
+        Arc::new(Self { tabs, documents: Mutex::default() })
+    }
+
+    /// The place of the tabs, as the page sees it.
+    pub fn place(self: &Arc<Self>) -> Arc<dyn Place> {
+        ColabPlace::seen(self.tabs.clone(), self.clone())
     }
 
     /// The tab with this path, if its notebook was read.
@@ -58,63 +59,13 @@ impl SeenTabs {
         self.tabs.connected().iter().map(|notebook| notebook.tab.path().clone()).collect()
     }
 
-    fn document(&self, path: &NotebookPath) -> Result<Arc<dyn Document>, Error> {
+    pub(crate) fn document(&self, path: &NotebookPath) -> Result<Arc<dyn Document>, Error> {
         let TabNotebook { document, .. } = self.tabs.at(path).ok_or_else(|| no_tab(path))?;
         let mut documents = self.documents.lock();
         // The tabs that were replaced.
         documents.retain(|known, _| known == path || self.tabs.at(known).is_some());
         let seen = documents.entry(path.clone()).or_insert_with(|| Arc::new(SeenDocument::new(document)));
         Ok(seen.clone())
-    }
-}
-
-impl Place for SeenTabs {
-    fn description(&self) -> String {
-        self.place.description()
-    }
-
-    fn prefix(&self) -> &str {
-        self.place.prefix()
-    }
-
-    fn scheme(&self) -> &'static str {
-        self.place.scheme()
-    }
-
-    fn strip_name<'p>(&self, path: &'p str) -> Option<&'p str> {
-        self.place.strip_name(path)
-    }
-
-    fn identity(&self, path: &NotebookPath) -> String {
-        self.place.identity(path)
-    }
-
-    fn list_files(&self, path: &str, max_depth: usize) -> Future<'_, Vec<FileEntry>> {
-        self.place.list_files(path, max_depth)
-    }
-
-    fn notebooks(&self, limit: usize) -> Future<'_, FoundNotebooks> {
-        self.place.notebooks(limit)
-    }
-
-    fn open(&self, path: &NotebookPath, _: Mode) -> Future<'_, Arc<dyn Document>> {
-        ready(self.document(path)).boxed()
-    }
-
-    fn kernelspecs(&self) -> Future<'_, Vec<KernelspecInfo>> {
-        self.place.kernelspecs()
-    }
-
-    fn kernels(&self) -> Future<'_, Vec<Arc<dyn Kernel>>> {
-        self.place.kernels()
-    }
-
-    fn kernel(&self, request: KernelRequest) -> Future<'_, KernelChoice> {
-        self.place.kernel(request)
-    }
-
-    fn shutdown(&self) -> BoxFuture<'_, ()> {
-        ready(()).boxed()
     }
 }
 

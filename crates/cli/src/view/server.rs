@@ -13,13 +13,12 @@ use local::Folder;
 use mcp::HttpAuth;
 #[cfg(unix)]
 use page::TabServer;
-use page::{Hub, Hubs, Machine, Pages, Rights};
+use page::{Hub, Hubs, Machine, Pages};
 use parking_lot::Mutex;
 use place::{Error, ErrorKind, Future, NextStep, Place};
 use rest::Secret;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
-use workspace::{Settings, Workspace};
 
 use super::address::{self, Address, AddressFile};
 use super::shown::{Login, Shown};
@@ -196,17 +195,7 @@ impl Folders {
     }
 
     fn hub_with(&self, place: Arc<dyn Place>, machine: Arc<dyn Machine>) -> Arc<Hub> {
-        let settings = Settings { asks_for_changes: false, ..Settings::default() };
-        let workspace = Workspace::new(place, settings);
-        if let Some(history) = history_folder(&self.process_env) {
-            workspace.record_history(history);
-        }
-        Hub::new(
-            workspace,
-            machine,
-            Rights { edits: true, runs: true, sees_elsewhere: true },
-            self.pages.clone(),
-        )
+        super::hub(place, history_folder(&self.process_env), machine, true, self.pages.clone())
     }
 
     /// Lets pages show a Jupyter server.

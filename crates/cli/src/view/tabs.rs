@@ -6,9 +6,9 @@ use std::sync::{Arc, OnceLock};
 
 use colab::{Colab, SeenTab, SeenTabs};
 use environments::ProcessEnv;
-use page::{Hub, OpenTab, Pages, Rights, SeenSource, ServerKernels, TabHost, private_socket};
-use place::{NotebookPath, Place as _};
-use workspace::{Settings, Workspace};
+use page::{Hub, OpenTab, Pages, SeenSource, ServerKernels, TabHost, private_socket};
+use place::NotebookPath;
+use workspace::Workspace;
 
 /// Serves the page once a tab has connected, until the future is dropped.
 pub(crate) async fn serve(
@@ -48,27 +48,21 @@ struct TabPage {
 
 impl TabHost for TabPage {
     fn tabs(&self) -> Vec<OpenTab> {
-        let open =
-            |path: NotebookPath| OpenTab { identity: self.tabs.identity(&path), path: path.to_string() };
+        let place = self.tabs.place();
+        let open = |path: NotebookPath| OpenTab { identity: place.identity(&path), path: path.to_string() };
         self.tabs.connected().into_iter().map(open).collect()
     }
 
     fn hub(&self) -> Arc<Hub> {
         let new = || {
-            let settings = Settings { asks_for_changes: false, ..Settings::default() };
-            let workspace = Workspace::new(self.tabs.clone(), settings);
-            if let Some(history) = &self.history {
-                workspace.record_history(history.clone());
-            }
             let agents = self.agents.clone();
             let runs = Box::new(move || vec![agents.journal().runs()]);
             let tabs = self.tabs.clone();
-            let machine = ServerKernels::of_own_runs(self.tabs.clone(), runs).with_source(move |path| {
+            let machine = ServerKernels::of_own_runs(self.tabs.place(), runs).with_source(move |path| {
                 let SeenTab { read_at, is_connected } = tabs.seen(path)?;
                 Some(SeenSource { read_at, is_connected })
             });
-            let rights = Rights { edits: true, runs: true, sees_elsewhere: false };
-            Hub::new(workspace, Arc::new(machine), rights, self.pages.clone())
+            super::hub(self.tabs.place(), self.history.clone(), Arc::new(machine), false, self.pages.clone())
         };
         self.hub.get_or_init(new).clone()
     }
