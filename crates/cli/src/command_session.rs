@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ::jupyter::{Jupyter, Source};
+use ::jupyter::Jupyter;
 use anyhow::{Context as _, bail};
 use local::Folder;
 use place::{NotebookPath, Place};
 use workspace::{Session, Settings, Workspace};
 
 use crate::args::Places;
-use crate::jupyter::sources::{discovery_near, jupyter_place, reach, source_beside};
+use crate::jupyter::sources::place_of;
 use crate::process::process_env;
 
 const LOCAL: &str = "local:";
@@ -117,15 +117,7 @@ fn server(named: &[&Named], places: &Places) -> anyhow::Result<Option<Arc<Jupyte
     if paths.is_empty() {
         return Ok(None);
     }
-    let source = match source_beside(&places.server)? {
-        Some(source) => source,
-        None => Source::Discover(discovery_near(&std::env::current_dir().unwrap_or_default()).context(
-            "there is no home folder to search for a running Jupyter server; name a server with --jupyter-url",
-        )?),
-    };
-    let options = reach(places.server.ca_file.clone(), places.network.network_timeout);
-    // Kernels end with the command, so that no later server looks for its runs.
-    let place = jupyter_place(source, &options, None);
+    let place = place_of(&places.server, places.network.network_timeout)?;
     for path in paths {
         if !path.starts_with(SERVER) && place.strip_name(path).is_none() {
             bail!(

@@ -64,10 +64,8 @@ impl Jupyter {
             machine,
         } = settings;
         let prefix = Prefix::new(prefix, machine.as_ref().map_or("", |machine| machine.root));
-        let handle = ServerHandle::new(documents, options.clone())
-            .with_reconnect_pause(reconnect)
-            .with_capabilities(capabilities)
-            .on_machine(machine);
+        let mut handle = ServerHandle::new(documents, options.clone());
+        (handle.reconnect_pause, handle.capabilities, handle.machine) = (reconnect, capabilities, machine);
         let handle = Arc::new(handle.with_in_process(in_process.clone()));
         // One handle, if it is one server: a login and the detection of its features happen once.
         let kernel_handle =
@@ -262,7 +260,7 @@ impl Place for Jupyter {
             let specs = self.kernels.specs().await?;
             let specs = specs.specs.iter().map(|spec| KernelspecInfo {
                 name: spec.name.clone(),
-                display_name: spec.display_name.clone(),
+                display_name: notebook::one_line(&spec.display_name).into_owned(),
                 language: spec.language.clone(),
                 environment: String::new(),
             });

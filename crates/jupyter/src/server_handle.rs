@@ -61,18 +61,6 @@ impl ServerHandle {
         }
     }
 
-    pub(crate) fn with_reconnect_pause(self, pause: Option<Duration>) -> Self {
-        Self { reconnect_pause: pause, ..self }
-    }
-
-    pub(crate) fn with_capabilities(self, capabilities: Capabilities) -> Self {
-        Self { capabilities, ..self }
-    }
-
-    pub(crate) fn on_machine(self, machine: Option<Machine>) -> Self {
-        Self { machine, ..self }
-    }
-
     /// Why its machine has ended, once that is known.
     pub(crate) fn ended(&self) -> Option<&RestError> {
         self.ended.get()

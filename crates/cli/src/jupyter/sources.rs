@@ -22,12 +22,23 @@ pub(crate) fn sources(options: &Start) -> anyhow::Result<(Source, Option<Source>
     if let Some(named) = pair(&common, documents, kernels)? {
         return Ok(named);
     }
+    Ok((running()?, None))
+}
+
+/// A server that is running on this machine.
+fn running() -> anyhow::Result<Source> {
     // Without a working directory, no server is closer than others.
     let discovery = discovery_near(&std::env::current_dir().unwrap_or_default());
-    let discovery = discovery.context(
+    discovery.map(Source::Discover).context(
         "there is no home folder to search for a running Jupyter server; name a server with --jupyter-url",
-    )?;
-    Ok((Source::Discover(discovery), None))
+    )
+}
+
+/// The place of the server that a command names, or of a running one.
+pub(crate) fn place_of(server: &JupyterServer, timeout: NetworkTimeout) -> anyhow::Result<Arc<Jupyter>> {
+    let source = source_beside(server)?.map_or_else(running, Ok)?;
+    // Kernels end with the command, so that no later server looks for its runs.
+    Ok(jupyter_place(source, &reach(server.ca_file.clone(), timeout), None))
 }
 
 /// The server that is given beside other places, if any.
@@ -120,15 +131,18 @@ impl Login {
     }
 
     fn source(self) -> anyhow::Result<Source> {
-        // A password wins over a token, as with the original.
-        let credentials = match (self.password.and_then(Secret::new), self.token.and_then(Secret::new)) {
-            (Some(password), _) => Credentials::Password(password),
-            (None, Some(token)) => Credentials::Token(token),
-            (None, None) => Credentials::None,
-        };
-        let url = self.url.context("no address")?;
-        Ok(Source::Given { url, credentials })
+        Ok(given_source(self.url.context("no address")?, self.password, self.token))
     }
+}
+
+/// A password wins over a token, as with the original.
+pub(crate) fn given_source(url: String, password: Option<String>, token: Option<String>) -> Source {
+    let credentials = match (password.and_then(Secret::new), token.and_then(Secret::new)) {
+        (Some(password), _) => Credentials::Password(password),
+        (None, Some(token)) => Credentials::Token(token),
+        (None, None) => Credentials::None,
+    };
+    Source::Given { url, credentials }
 }
 
 fn same_server(one: &str, other: &str) -> bool {

@@ -3,17 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ::jupyter::Source;
 use anyhow::{Context as _, bail};
 use colab_machines::Google;
 use connection::NetworkTimeout;
 use place::{Machines as _, Place};
-use rest::{Address, Credentials, Secret};
+use rest::{Address, Secret};
 use serde::{Deserialize, Serialize};
 
 use super::address;
-use crate::args::{JupyterServer, View};
-use crate::jupyter::sources::{discovery_near, jupyter_place, reach, source_beside};
+use crate::args::{self, JupyterServer, View};
+use crate::jupyter::sources::{given_source, jupyter_place, place_of, reach};
 use crate::process::{NO_STATE, process_env};
 use crate::serve::machines;
 
@@ -79,16 +78,8 @@ impl Shown {
         let given = &options.places.server;
         let url = given.jupyter_url.clone().or_else(|| is_address.then(|| text.to_owned()));
         let server = JupyterServer { jupyter_url: url, ..given.clone() };
-        let source = match source_beside(&server)? {
-            Some(source) => source,
-            None => Source::Discover(
-                discovery_near(&std::env::current_dir().unwrap_or_default())
-                    .context("there is no home folder to search for a running Jupyter server")?,
-            ),
-        };
         let timeout = options.places.network.network_timeout;
-        let reach = reach(server.ca_file.clone(), timeout);
-        let place = jupyter_place(source.clone(), &reach, None);
+        let place = place_of(&server, timeout)?;
         place.status().await?;
         let (base, token) = place.address().context("the address of the server is not known")?;
         // The address of JupyterLab with a notebook, or ours of that notebook.
@@ -97,12 +88,9 @@ impl Shown {
         let named = Some(named.trim_start_matches('/').to_owned()).filter(|path| !path.is_empty());
         let of_server = place.first_notebook().map(|path| path.to_string());
         let notebook = pasted.or(named).or(of_server);
-        let password = match source {
-            Source::Given { credentials: Credentials::Password(password), .. } => {
-                Some(password.expose().to_owned())
-            }
-            _ => None,
-        };
+        let [url, password] =
+            [&server.jupyter_url, &server.jupyter_password].map(|it| args::given(it.as_deref()));
+        let password = url.and(password).map(str::to_owned);
         let login = Login { password, ..Login::by_token(&base, token.as_ref(), server.ca_file, timeout) };
         Ok(Self { root: base, notebook, login: Some(login) })
     }
@@ -182,14 +170,9 @@ impl Login {
             let found = places.into_iter().find(|place| place.prefix() == machine);
             return found.context("the machine does not run any longer");
         }
-        let secret = |text: &Option<String>| text.clone().and_then(Secret::new);
-        let credentials = match (secret(&self.password), secret(&self.token)) {
-            (Some(password), _) => Credentials::Password(password),
-            (None, Some(token)) => Credentials::Token(token),
-            (None, None) => Credentials::None,
-        };
         // Runs of earlier programs stay with the next one that an agent uses.
-        Ok(jupyter_place(Source::Given { url: self.url.clone(), credentials }, &reach, None))
+        let source = given_source(self.url.clone(), self.password.clone(), self.token.clone());
+        Ok(jupyter_place(source, &reach, None))
     }
 }
 

@@ -115,7 +115,8 @@ async fn a_notebook_of_a_machine_is_kept_on_this_computer() {
         copies: Some(copies.path().to_owned()),
     };
     let source = Source::Given { url: fake.base.clone(), credentials: rest::Credentials::None };
-    let handle = ServerHandle::new(source, rest::Options::default()).on_machine(Some(machine));
+    let mut handle = ServerHandle::new(source, rest::Options::default());
+    handle.machine = Some(machine);
     let documents = Documents::new(Arc::new(handle), Prefix::new("vm:a1/".to_owned(), "content"));
     let document = documents.open(&"vm:a1/b/x.ipynb".into(), Mode::Connect).await.unwrap();
     let edit = Edit::SetSource { id: "c0".into(), source: "b".to_owned() };
