@@ -21,7 +21,7 @@ async fn settle(folder: &Path) -> anyhow::Result<()> {
     let process_env = ProcessEnv { variables: std::env::vars_os().collect(), home: std::env::home_dir() };
     let kernels = keeper::kept_kernels(&process_env.state_folder()).await;
     let kernel =
-        kernels.into_iter().find(|kernel| kernel.folder() == folder).context("there is no such kernel")?;
+        kernels.into_iter().find(|kernel| kernel.folder.path == folder).context("there is no such kernel")?;
     let root = kernel.folder_of_runs();
     let history = crate::process::history_folder(&process_env);
     let program = std::env::current_exe()?;

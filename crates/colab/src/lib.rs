@@ -38,5 +38,6 @@ mod tools;
 pub use browser::{Browser, BrowserCommand, Desktop};
 pub use browser_activity::Attempt;
 pub use listener::{BindError, Listener};
+pub use place::ColabPlace;
 pub use relay::{BadDefinitions, Colab, FURTHER_TABS, GROUP, Settings};
-pub use seen_tabs::{SeenTab, SeenTabs};
+pub use seen_tabs::SeenTab;

@@ -10,13 +10,13 @@ use place::{
 };
 
 use crate::notebook_url::NotebookUrl;
-use crate::seen_tabs::SeenTabs;
+use crate::seen_tabs::{SeenDocuments, SeenTab};
 use crate::tabs::{ChosenTab, PREFIX, TabNotebook, Tabs};
 
-pub(crate) struct ColabPlace {
+pub struct ColabPlace {
     tabs: Arc<Tabs>,
-    /// Opens the notebooks instead of joining tabs.
-    seen: Option<Arc<SeenTabs>>,
+    /// For the person's page, which only looks: it opens no tab.
+    seen: Option<SeenDocuments>,
 }
 
 impl ColabPlace {
@@ -24,9 +24,21 @@ impl ColabPlace {
         Arc::new(Self { tabs, seen: None })
     }
 
-    /// The place as the person's page looks at it.
-    pub(crate) fn seen(tabs: Arc<Tabs>, seen: Arc<SeenTabs>) -> Arc<Self> {
-        Arc::new(Self { tabs, seen: Some(seen) })
+    pub(crate) fn for_page(tabs: Arc<Tabs>) -> Arc<Self> {
+        Arc::new(Self { tabs, seen: Some(SeenDocuments::default()) })
+    }
+
+    /// The tab with this path, if a page has read its notebook.
+    pub fn seen(&self, path: &NotebookPath) -> Option<SeenTab> {
+        let read_at = self.seen.as_ref()?.read_at(path)?;
+        let is_connected =
+            self.tabs.at(path).is_some_and(|notebook| notebook.tab.connection.page().is_some());
+        Some(SeenTab { read_at, is_connected })
+    }
+
+    /// The paths of the tabs that are connected.
+    pub fn connected(&self) -> Vec<NotebookPath> {
+        self.tabs.connected().iter().map(|notebook| notebook.tab.path().clone()).collect()
     }
 
     /// Joins the tab that `path` names, or opens one.
@@ -81,6 +93,7 @@ impl Place for ColabPlace {
     }
 
     fn is_present(&self) -> bool {
+        // A page shows what it has read.
         self.seen.is_some() || !self.tabs.connected().is_empty()
     }
 
@@ -109,13 +122,12 @@ impl Place for ColabPlace {
     }
 
     fn notebooks(&self, _: usize) -> Future<'_, FoundNotebooks> {
-        let paths = self.tabs.connected().into_iter().map(|notebook| notebook.tab.path().clone()).collect();
-        ready(Ok(FoundNotebooks { paths, ..FoundNotebooks::default() })).boxed()
+        ready(Ok(FoundNotebooks { paths: self.connected(), ..FoundNotebooks::default() })).boxed()
     }
 
     fn open(&self, path: &NotebookPath, mode: Mode) -> Future<'_, Arc<dyn Document>> {
         if let Some(seen) = &self.seen {
-            return ready(seen.document(path)).boxed();
+            return ready(seen.of(path, &self.tabs)).boxed();
         }
         let path = path.clone();
         async move { self.join(&path, mode).await }.boxed()

@@ -18,7 +18,6 @@ use crate::browser_activity::Attempt;
 use crate::json_rpc::{Members, Object, quoted};
 use crate::listener::Listener;
 use crate::place::ColabPlace;
-use crate::seen_tabs::SeenTabs;
 use crate::tab::Tab;
 use crate::tabs::{TabSettings, Tabs};
 use crate::tools::{self, CALL_ANY, CONNECT, READING};
@@ -90,8 +89,8 @@ impl Colab {
     }
 
     /// The tabs as a place that only looks: for the person's page.
-    pub fn seen(&self) -> Arc<SeenTabs> {
-        SeenTabs::new(self.tabs.clone())
+    pub fn seen(&self) -> Arc<ColabPlace> {
+        ColabPlace::for_page(self.tabs.clone())
     }
 
     fn first(&self) -> &Tab {

@@ -8,11 +8,11 @@ use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
 use notebook::{Edit, Notebook};
 use parking_lot::Mutex;
-use place::{Applied, Document, Error, ErrorKind, Expected, Future, NextStep, NotebookPath, Place};
+use place::{Applied, Document, Error, ErrorKind, Expected, Future, NextStep, NotebookPath};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
-use crate::place::{ColabPlace, no_tab};
+use crate::place::no_tab;
 use crate::tabs::{TabNotebook, Tabs};
 
 /// How long a page shows what was read before it is read again, unless reading took longer: that is at most half of a tab's time.
@@ -22,11 +22,9 @@ const SOON: Duration = Duration::from_millis(300);
 /// How long a tab may take to answer. Agents' calls wait longer, for themselves only.
 const READ_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// The tabs as a place for the person's page.
-pub struct SeenTabs {
-    tabs: Arc<Tabs>,
-    documents: Mutex<HashMap<NotebookPath, Arc<SeenDocument>>>,
-}
+/// The notebooks of tabs as the person's page has read them.
+#[derive(Default)]
+pub(crate) struct SeenDocuments(Mutex<HashMap<NotebookPath, Arc<SeenDocument>>>);
 
 /// How a page knows a tab's notebook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,34 +34,16 @@ pub struct SeenTab {
     pub is_connected: bool,
 }
 
-impl SeenTabs {
-    pub(crate) fn new(tabs: Arc<Tabs>) -> Arc<Self> {
-        Arc::new(Self { tabs, documents: Mutex::default() })
+impl SeenDocuments {
+    pub(crate) fn read_at(&self, path: &NotebookPath) -> Option<SystemTime> {
+        self.0.lock().get(path)?.0.state.lock().read_at
     }
 
-    /// The place of the tabs, as the page sees it.
-    pub fn place(self: &Arc<Self>) -> Arc<dyn Place> {
-        ColabPlace::seen(self.tabs.clone(), self.clone())
-    }
-
-    /// The tab with this path, if its notebook was read.
-    pub fn seen(&self, path: &NotebookPath) -> Option<SeenTab> {
-        let read_at = self.documents.lock().get(path)?.0.state.lock().read_at?;
-        let is_connected =
-            self.tabs.at(path).is_some_and(|notebook| notebook.tab.connection.page().is_some());
-        Some(SeenTab { read_at, is_connected })
-    }
-
-    /// The paths of the tabs that are connected.
-    pub fn connected(&self) -> Vec<NotebookPath> {
-        self.tabs.connected().iter().map(|notebook| notebook.tab.path().clone()).collect()
-    }
-
-    pub(crate) fn document(&self, path: &NotebookPath) -> Result<Arc<dyn Document>, Error> {
-        let TabNotebook { document, .. } = self.tabs.at(path).ok_or_else(|| no_tab(path))?;
-        let mut documents = self.documents.lock();
+    pub(crate) fn of(&self, path: &NotebookPath, tabs: &Tabs) -> Result<Arc<dyn Document>, Error> {
+        let TabNotebook { document, .. } = tabs.at(path).ok_or_else(|| no_tab(path))?;
+        let mut documents = self.0.lock();
         // The tabs that were replaced.
-        documents.retain(|known, _| known == path || self.tabs.at(known).is_some());
+        documents.retain(|known, _| known == path || tabs.at(known).is_some());
         let seen = documents.entry(path.clone()).or_insert_with(|| Arc::new(SeenDocument::new(document)));
         Ok(seen.clone())
     }

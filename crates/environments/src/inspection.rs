@@ -11,6 +11,7 @@ use super::project::{ACTIVATED, prefixes};
 use super::venv::{Defect, Environment};
 use crate::ProcessEnv;
 use crate::kernelspec::{self, InstalledKernelspec, program};
+use crate::python::Packages;
 
 /// Looks at the kernels that notebooks of one folder can get. Changes nothing, makes no environment, and starts nothing that lies in
 /// the folder.
@@ -151,6 +152,21 @@ impl KernelInspection {
         let prefix = Environment::of(&python)?.prefix;
         let state = self.state(&prefix)?;
         Some(FoundEnvironment { prefix, state })
+    }
+
+    /// The folders with the packages of a notebook's kernel, whose kernelspec has this name, those of the most likely environment first.
+    /// Reads files only.
+    pub fn package_folders(&self, kernelspec: Option<&str>) -> Vec<PathBuf> {
+        let mut prefixes: Vec<PathBuf> = self.environments().into_iter().map(|it| it.prefix).collect();
+        prefixes.extend(self.activated().into_iter().map(|it| it.prefix));
+        prefixes.extend(self.on_path().map(|it| it.prefix));
+        let specs = kernelspec::list(&kernelspec::data_folders(&self.process_env, &prefixes));
+        let spec =
+            specs.iter().find(|spec| kernelspec.is_some_and(|name| spec.name.eq_ignore_ascii_case(name)));
+        let program = spec.and_then(|spec| spec.argv.first()).map(Path::new);
+        let of_spec = program.filter(|program| program.is_absolute()).and_then(|it| it.parent()?.parent());
+        let all = of_spec.map(Path::to_path_buf).into_iter().chain(prefixes);
+        all.flat_map(|prefix| Packages::below(&prefix, None).0).collect()
     }
 
     fn state(&self, prefix: &Path) -> Option<EnvironmentState> {

@@ -22,7 +22,7 @@ impl Version {
 }
 
 /// The folders in which a Python looks for packages.
-pub(crate) struct Packages(Vec<PathBuf>);
+pub(crate) struct Packages(pub(crate) Vec<PathBuf>);
 
 impl Packages {
     /// Those below a prefix: of one version, or of all.

@@ -12,7 +12,7 @@ use crate::event_loop::Keeper;
 use crate::folder::KeeperFolder;
 use crate::kernel_file::KernelFile;
 use crate::log::read_piece;
-use crate::protocol::{VERSION, Welcome};
+use crate::protocol::VERSION;
 
 /// How long a keeper may be silent during a run until it is asked whether it is there, and how long it may take to answer. It
 /// does nothing that takes long.
@@ -66,34 +66,6 @@ pub async fn attach(
     };
     let connection = connection::connect(connect).await?;
     Ok(Attachment { connection, is_kept })
-}
-
-/// Asks a keeper how it is.
-pub async fn greet(folder: &KeeperFolder, record: &KernelFile) -> Result<Welcome, NoGreeting> {
-    if !record.is_ready() {
-        return Err(NoGreeting::Absent);
-    }
-    let stream = folder.connect(record).await.map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => NoGreeting::Absent,
-        _ => NoGreeting::Silent,
-    })?;
-    match connection::greet(stream).await {
-        Ok(welcome) => Ok(welcome),
-        Err(_) if !folder.is_kept() => Err(NoGreeting::Absent),
-        Err(KernelError::Unusable { cause }) => Err(NoGreeting::Refused { cause }),
-        Err(_) => Err(NoGreeting::Silent),
-    }
-}
-
-/// Why a keeper has not said how it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NoGreeting {
-    /// It has ended, or is not ready: nobody listens.
-    Absent,
-    /// It lives and does not answer.
-    Silent,
-    /// It lives and cannot be used: it is of another version of this program, for example.
-    Refused { cause: String },
 }
 
 fn later_version(protocol: u32) -> KernelError {

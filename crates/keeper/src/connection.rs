@@ -124,27 +124,18 @@ pub(crate) async fn greet(stream: UnixStream) -> Result<Welcome, KernelError> {
     timeout(ANSWER_TIMEOUT, halves.greet()).await.unwrap_or_else(|_| Err(silent()))
 }
 
-/// Sends a keeper one frame after the greeting, without following its log. Fails if it does not answer, or has another version.
-pub(crate) async fn tell(stream: UnixStream, frame: &ClientFrame) -> Result<(), KernelError> {
+/// Sends a keeper one frame after the greeting, without following its log, and waits for its end if that is asked for. Fails if it does
+/// not answer, or has another version.
+pub async fn tell(stream: UnixStream, frame: &ClientFrame) -> Result<(), KernelError> {
     let mut halves = Halves::new(stream);
     let telling = async {
         halves.greet().await?;
-        halves.send(frame).await.map_err(|error| unusable(&error))
-    };
-    timeout(ANSWER_TIMEOUT, telling).await.unwrap_or_else(|_| Err(silent()))
-}
-
-/// Asks a keeper to stop its kernel and itself. Fails if it does not answer, or has another version.
-pub async fn end(stream: UnixStream) -> Result<(), KernelError> {
-    let mut halves = Halves::new(stream);
-    let ending = async {
-        halves.greet().await?;
-        halves.send(&ClientFrame::End).await.map_err(|error| unusable(&error))?;
+        halves.send(frame).await.map_err(|error| unusable(&error))?;
         // The keeper closes the connection as it ends.
-        while halves.answer().await.is_ok() {}
+        while *frame == ClientFrame::End && halves.answer().await.is_ok() {}
         Ok(())
     };
-    timeout(2 * ANSWER_TIMEOUT, ending).await.unwrap_or_else(|_| Err(silent()))
+    timeout(2 * ANSWER_TIMEOUT, telling).await.unwrap_or_else(|_| Err(silent()))
 }
 
 /// Connects to the kernel of a keeper, adopts the runs whose clients are gone, and reads what happened to them. If the kernel

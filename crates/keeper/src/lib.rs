@@ -48,9 +48,9 @@ mod state_folder;
 mod turns;
 mod waiting_runs;
 
-pub use attach::{Attachment, NoGreeting, attach, greet};
+pub use attach::{Attachment, attach};
 pub use capacity::ensure_capacity;
-pub use connection::{Connection, KeeperHandle, OrphanedExecution, end};
+pub use connection::{Connection, KeeperHandle, OrphanedExecution, tell};
 pub use descriptors::close_inherited_descriptors;
 pub use event_loop::KEEPER_DIED;
 pub use folder::{FolderLock, KeeperFolder, keepers, listen, remove_abandoned};
@@ -67,7 +67,6 @@ pub use protocol::{
     AdoptedRuns, ClientFrame, FramedRead, FramedWrite, Hello, KeeperFrame, KernelPhase, KernelStatus,
     VERSION, Welcome,
 };
-pub use resident::resident_bytes;
 pub use spec::KeeperSpec;
 pub use start::{StartError, start};
 pub use start_lock::StartLock;

@@ -6,17 +6,16 @@ use std::time::{Duration, SystemTime};
 
 use futures_util::future::join_all;
 use kernel::log::Channel;
-use kernel::{input_reply, write_parts};
+use kernel::{KernelError, input_reply, write_parts};
 use notebook::Json;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::time::{sleep, timeout};
 
-use crate::attach::{NoGreeting, greet};
-use crate::connection::{end, tell};
+use crate::connection::{self, tell};
 use crate::folder::{KeeperFolder, keepers};
 use crate::kernel_file::KernelFile;
 use crate::log::{LogEntry, LogFollower, Shown, logged_runs, read_entries};
-use crate::protocol::{ClientFrame, KernelPhase};
+use crate::protocol::{ClientFrame, KernelPhase, Welcome};
 use crate::resident::resident_bytes;
 use crate::state_folder::StateFolder;
 
@@ -41,7 +40,7 @@ pub struct KeptKernel {
     pub language: Option<String>,
     /// What the kernel's process holds in memory, in bytes, as far as the system says.
     pub memory: Option<u64>,
-    folder: KeeperFolder,
+    pub folder: KeeperFolder,
 }
 
 /// What a kept kernel does.
@@ -71,48 +70,67 @@ pub struct StopError(pub String);
 /// The kept kernels of this user, the oldest first.
 pub async fn kept_kernels(state: &StateFolder) -> Vec<KeptKernel> {
     let mut found =
-        join_all(keepers(state).into_iter().map(|(folder, record)| look_at(folder, record))).await;
+        join_all(keepers(state).into_iter().map(|(folder, record)| KeptKernel::ask(folder, record))).await;
     found.sort_unstable_by_key(|kernel| kernel.record.started_at);
     found
 }
 
-async fn look_at(folder: KeeperFolder, record: KernelFile) -> KeptKernel {
-    let welcome = greet(&folder, &record).await;
-    let state = match welcome.as_ref().map(|welcome| (&welcome.kernel.phase, welcome.kernel.is_busy)) {
-        Err(NoGreeting::Refused { cause }) => KeeperState::Refused { cause: cause.clone() },
-        Err(NoGreeting::Absent) if folder.is_starting(&record) => KeeperState::Starting,
-        Err(NoGreeting::Absent) => KeeperState::KeeperDead,
-        Err(NoGreeting::Silent) => KeeperState::Silent,
-        Ok((KernelPhase::Starting, _)) => KeeperState::Starting,
-        Ok((KernelPhase::Running, true)) => KeeperState::Busy,
-        Ok((KernelPhase::Running, false)) => KeeperState::Idle,
-        Ok((KernelPhase::Dead { how }, _)) => KeeperState::Dead { how: how.clone() },
-    };
-    let welcome = welcome.ok();
-    let process = welcome.as_ref().and_then(|welcome| welcome.kernel.process);
-    let memory = match process {
-        Some(process) => resident_bytes(process).await,
-        None => None,
-    };
-    let language =
-        welcome.as_ref().and_then(|it| it.kernel.language_info["name"].as_str().map(str::to_lowercase));
-    KeptKernel {
-        process,
-        language,
-        state,
-        last_request: welcome.as_ref().map(|welcome| welcome.last_request),
-        unread_runs: welcome.as_ref().map(|welcome| welcome.orphans).unwrap_or_default(),
-        attached: welcome.map(|welcome| welcome.attached).unwrap_or_default(),
-        memory,
-        folder,
-        record,
+fn state_of(Welcome { kernel, .. }: &Welcome) -> KeeperState {
+    match &kernel.phase {
+        KernelPhase::Starting => KeeperState::Starting,
+        KernelPhase::Running if kernel.is_busy => KeeperState::Busy,
+        KernelPhase::Running => KeeperState::Idle,
+        KernelPhase::Dead { how } => KeeperState::Dead { how: how.clone() },
     }
 }
 
+/// Asks a keeper how it is. Fails with the state of one that does not say.
+async fn greet(folder: &KeeperFolder, record: &KernelFile) -> Result<Welcome, KeeperState> {
+    let absent = || if folder.is_starting(record) { KeeperState::Starting } else { KeeperState::KeeperDead };
+    if !record.is_ready() {
+        return Err(absent());
+    }
+    let stream = folder.connect(record).await.map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => absent(),
+        _ => KeeperState::Silent,
+    })?;
+    connection::greet(stream).await.map_err(|error| match error {
+        _ if !folder.is_kept() => absent(),
+        KernelError::Unusable { cause } => KeeperState::Refused { cause },
+        _ => KeeperState::Silent,
+    })
+}
+
 impl KeptKernel {
-    /// The folder of its keeper.
-    pub fn folder(&self) -> &Path {
-        &self.folder.path
+    /// Asks its keeper how it is.
+    pub async fn ask(folder: KeeperFolder, record: KernelFile) -> Self {
+        let (state, welcome) = match greet(&folder, &record).await {
+            Ok(welcome) => (state_of(&welcome), Some(welcome)),
+            Err(state) => (state, None),
+        };
+        let process = welcome.as_ref().and_then(|welcome| welcome.kernel.process);
+        let memory = match process {
+            Some(process) => resident_bytes(process).await,
+            None => None,
+        };
+        let language =
+            welcome.as_ref().and_then(|it| it.kernel.language_info["name"].as_str().map(str::to_lowercase));
+        Self {
+            process,
+            language,
+            state,
+            last_request: welcome.as_ref().map(|welcome| welcome.last_request),
+            unread_runs: welcome.as_ref().map(|welcome| welcome.orphans).unwrap_or_default(),
+            attached: welcome.map(|welcome| welcome.attached).unwrap_or_default(),
+            memory,
+            folder,
+            record,
+        }
+    }
+
+    /// Whether its keeper lives and can be used.
+    pub fn answers(&self) -> bool {
+        self.last_request.is_some()
     }
 
     /// The folder that holds every notebook whose cells it has run.
@@ -202,7 +220,7 @@ impl KeptKernel {
         let is_refused = matches!(self.state, KeeperState::Refused { .. });
         if self.record.is_ready() && !is_refused && !is_silent {
             let stream = self.folder.connect(&self.record).await.map_err(|error| error.to_string())?;
-            return end(stream).await.map_err(|error| error.to_string());
+            return tell(stream, &ClientFrame::End).await.map_err(|error| error.to_string());
         }
         // It does not listen before the kernel is ready, and every version understands the signal.
         let keeper = self.process_of_keeper().await.ok_or("its process is unknown")?;

@@ -3,7 +3,7 @@
 use tokio::process::Command;
 
 /// The resident memory of a process in bytes; `None` if it is gone, or the system does not say.
-pub async fn resident_bytes(process: u32) -> Option<u64> {
+pub(crate) async fn resident_bytes(process: u32) -> Option<u64> {
     if cfg!(target_os = "linux") {
         let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
         return kibibytes(

@@ -23,7 +23,7 @@ pub use keeper_process::keep_from_stdin;
 pub use keeping::KernelKeeping;
 pub(crate) use kernel::LocalKernel;
 #[cfg(unix)]
-pub(crate) use kernel::{KnownKeeper, kernel_state, not_used};
+pub(crate) use kernel::{kernel_state, not_used, refusal};
 pub(crate) use launcher::KernelLauncher;
 #[cfg(unix)]
 pub use leftovers::{Leftover, leftovers};

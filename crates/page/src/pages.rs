@@ -1,5 +1,10 @@
 //! What all pages of a program share, whatever they show: how many are open, what waits for the person, and which Colab tabs there are.
 
+#[cfg(unix)]
+use std::io;
+#[cfg(unix)]
+use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 #[cfg(unix)]
 use std::time::Duration;
@@ -10,10 +15,10 @@ use tokio::sync::watch;
 use crate::private_socket;
 use crate::questions::OpenQuestions;
 #[cfg(unix)]
-use crate::questions::socket;
+use crate::questions::{folder_of_pages, socket};
 use crate::tabs::ServerTabs;
 #[cfg(unix)]
-use crate::tabs::TabServers;
+use crate::tabs::{TabServers, folder_of_tabs};
 
 /// A page that is loaded again is closed for less than this.
 #[cfg(unix)]
@@ -25,26 +30,45 @@ pub struct Pages {
     open: watch::Sender<usize>,
     questions: OpenQuestions,
     #[cfg(unix)]
-    tabs: Option<Arc<TabServers>>,
+    sockets: Option<Sockets>,
+}
+
+/// How the processes of this user reach each other.
+#[cfg(unix)]
+struct Sockets {
+    /// The folder of what this program remembers between two starts.
+    state: PathBuf,
+    /// Where a socket is if that path is too long for one.
+    temporary: PathBuf,
+    tabs: Arc<TabServers>,
 }
 
 impl Pages {
-    /// Pages that also show the Colab tabs of servers whose sockets are in this folder.
-    #[cfg(unix)]
-    pub fn with_tabs(folder: std::path::PathBuf) -> Self {
-        Self { tabs: Some(Arc::new(TabServers::new(folder))), ..Self::default() }
+    /// Pages that also show the questions of this user's servers, and their Colab tabs.
+    #[cfg_attr(not(unix), expect(unused_variables, reason = "there are no Unix sockets"))]
+    pub fn of_user(state: Option<PathBuf>, temporary: PathBuf) -> Self {
+        #[cfg(unix)]
+        let sockets = state.map(|state| {
+            let tabs = Arc::new(TabServers::new(folder_of_tabs(&state)));
+            Sockets { state, temporary, tabs }
+        });
+        Self {
+            #[cfg(unix)]
+            sockets,
+            ..Self::default()
+        }
     }
 
     #[cfg(unix)]
     pub(crate) fn tab_servers(&self) -> Option<&TabServers> {
-        self.tabs.as_deref()
+        self.sockets.as_ref().map(|sockets| &*sockets.tabs)
     }
 
     /// The servers with Colab tabs that are known. Never waits.
     #[cfg_attr(not(unix), expect(clippy::unused_self, reason = "there are no Unix sockets"))]
     pub(crate) fn tabs(&self) -> Arc<[ServerTabs]> {
         #[cfg(unix)]
-        return self.tabs.as_ref().map(TabServers::known).unwrap_or_default();
+        return self.sockets.as_ref().map(|sockets| sockets.tabs.known()).unwrap_or_default();
         #[cfg(not(unix))]
         return Arc::default();
     }
@@ -65,25 +89,30 @@ impl Pages {
         &self.questions
     }
 
-    /// Takes the questions of servers to the folder of pages while a page is open; the socket is in the `temporary` folder if that path
-    /// is too long for one. Ends only if the folder cannot be used.
+    /// Takes the questions of servers while a page is open. Never ends: a page without questions is of use, too.
+    pub async fn take_questions(&self) {
+        #[cfg(unix)]
+        if let Some(Sockets { state, temporary, .. }) = &self.sockets
+            && let Err(error) = self.take_to(&folder_of_pages(state), temporary).await
+        {
+            tracing::warn!(%error, "the page shows no questions of servers");
+        }
+        std::future::pending().await
+    }
+
+    /// Ends only if the folder cannot be used.
     #[cfg(unix)]
-    pub async fn take_questions(&self, folder: &std::path::Path, temporary: &std::path::Path) {
+    async fn take_to(&self, folder: &Path, temporary: &Path) -> io::Result<()> {
         let mut open = self.open();
         // The sender lives in `self`.
         while open.wait_for(|open| *open > 0).await.is_ok() {
-            let listener = match private_socket::listen(folder, temporary) {
-                Ok(listener) => listener,
-                Err(error) => {
-                    tracing::warn!(folder = %folder.display(), %error, "the page shows no questions of servers");
-                    return;
-                }
-            };
+            let listener = private_socket::listen(folder, temporary)?;
             tokio::select! {
                 () = listener.serve(socket::routes(self.questions.clone())) => {}
                 () = until_closed(&mut open) => {}
             }
         }
+        Ok(())
     }
 }
 

@@ -26,18 +26,11 @@ pub(super) fn show(kernel: &KeptKernel, options: &LogsOfKernel) -> anyhow::Resul
 }
 
 fn to_json(entry: &LogEntry) -> serde_json::Value {
-    let kind = match entry.kind {
-        LogEntryKind::Stdout => "stdout",
-        LogEntryKind::Stderr => "stderr",
-        LogEntryKind::Result => "result",
-        LogEntryKind::Error => "error",
-        LogEntryKind::Event => "event",
-    };
     json!({
         "time": DateTime::<Utc>::from(entry.at).to_rfc3339(),
         "run": entry.run,
         "cell": entry.cell,
-        "kind": kind,
+        "kind": entry.kind,
         "text": entry.text,
     })
 }

@@ -76,23 +76,13 @@ pub(super) async fn run(process_env: &ProcessEnv, shown: Option<(&Shown, Browser
     };
     tokio::select! {
         _ = async { tokio::join!(serving, ending) } => {}
-        () = take_questions(&folders.pages, process_env) => {}
+        () = folders.pages.take_questions() => {}
     }
     drop(file);
     let mut hubs: Vec<_> = folders.hubs.lock().values().cloned().collect();
     hubs.extend(folders.servers.lock().values().map(|shared| shared.hub.clone()));
     futures_util::future::join_all(hubs.iter().map(|hub| hub.shutdown())).await;
     Ok(())
-}
-
-/// Shows the questions of this user's servers. Never ends: a page without questions is of use, too.
-#[cfg_attr(not(unix), expect(unused_variables, reason = "there are no Unix sockets"))]
-async fn take_questions(pages: &Pages, process_env: &ProcessEnv) {
-    #[cfg(unix)]
-    if let Some(state) = process_env.own_state_dir() {
-        pages.take_questions(&page::folder_of_pages(&state), &process_env.temp_dir()).await;
-    }
-    std::future::pending::<()>().await;
 }
 
 /// Prints the address and opens it, with what the browser reads until it has opened the page.
@@ -137,15 +127,6 @@ async fn unused(pages: &Pages, limit: Duration, shutdown: &CancellationToken) {
     }
 }
 
-#[cfg_attr(not(unix), expect(unused_variables, reason = "there are no Unix sockets"))]
-fn pages(process_env: &ProcessEnv) -> Pages {
-    #[cfg(unix)]
-    if let Some(state) = process_env.own_state_dir() {
-        return Pages::with_tabs(page::folder_of_tabs(&state));
-    }
-    Pages::default()
-}
-
 /// The folders that pages show.
 struct Folders {
     process_env: ProcessEnv,
@@ -166,7 +147,7 @@ impl Folders {
     fn new(process_env: &ProcessEnv) -> Self {
         Self {
             process_env: process_env.clone(),
-            pages: Arc::new(pages(process_env)),
+            pages: Arc::new(Pages::of_user(process_env.own_state_dir(), process_env.temp_dir())),
             hubs: Mutex::default(),
             servers: Mutex::default(),
         }

@@ -4,10 +4,10 @@
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use colab::{Colab, SeenTab, SeenTabs};
+use colab::{Colab, ColabPlace, SeenTab};
 use environments::ProcessEnv;
 use page::{Hub, OpenTab, Pages, SeenSource, ServerKernels, TabHost, private_socket};
-use place::NotebookPath;
+use place::{NotebookPath, Place as _};
 use workspace::Workspace;
 
 /// Serves the page once a tab has connected, until the future is dropped.
@@ -23,21 +23,17 @@ pub(crate) async fn serve(
     }
     match private_socket::listen(&page::folder_of_tabs(&state), &process_env.temp_dir()) {
         Ok(listener) => {
-            let pages = Arc::<Pages>::default();
+            let pages = Arc::new(Pages::of_user(Some(state), process_env.temp_dir()));
             let host =
                 TabPage { tabs: colab.seen(), agents, history, pages: pages.clone(), hub: OnceLock::new() };
-            let (folder, temporary) = (page::folder_of_pages(&state), process_env.temp_dir());
-            tokio::join!(
-                page::serve_tabs(listener, Arc::new(host)),
-                pages.take_questions(&folder, &temporary),
-            );
+            tokio::join!(page::serve_tabs(listener, Arc::new(host)), pages.take_questions());
         }
         Err(error) => tracing::warn!(%error, "no page shows the Colab tabs"),
     }
 }
 
 struct TabPage {
-    tabs: Arc<SeenTabs>,
+    tabs: Arc<ColabPlace>,
     /// What runs the agents' cells.
     agents: Arc<Workspace>,
     /// The folder of the records of changes.
@@ -48,8 +44,8 @@ struct TabPage {
 
 impl TabHost for TabPage {
     fn tabs(&self) -> Vec<OpenTab> {
-        let place = self.tabs.place();
-        let open = |path: NotebookPath| OpenTab { identity: place.identity(&path), path: path.to_string() };
+        let open =
+            |path: NotebookPath| OpenTab { identity: self.tabs.identity(&path), path: path.to_string() };
         self.tabs.connected().into_iter().map(open).collect()
     }
 
@@ -58,11 +54,11 @@ impl TabHost for TabPage {
             let agents = self.agents.clone();
             let runs = Box::new(move || vec![agents.journal().runs()]);
             let tabs = self.tabs.clone();
-            let machine = ServerKernels::of_own_runs(self.tabs.place(), runs).with_source(move |path| {
+            let machine = ServerKernels::of_own_runs(self.tabs.clone(), runs).with_source(move |path| {
                 let SeenTab { read_at, is_connected } = tabs.seen(path)?;
                 Some(SeenSource { read_at, is_connected })
             });
-            super::hub(self.tabs.place(), self.history.clone(), Arc::new(machine), false, self.pages.clone())
+            super::hub(self.tabs.clone(), self.history.clone(), Arc::new(machine), false, self.pages.clone())
         };
         self.hub.get_or_init(new).clone()
     }

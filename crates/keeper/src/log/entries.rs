@@ -8,6 +8,7 @@ use bytes::Bytes;
 use kernel::log::{Channel, LogEvent, LogRecord, Peek};
 use kernel::{LossCause, MessageId};
 use notebook::{CellId, RunId};
+use serde::Serialize;
 
 use super::files::read_records;
 use super::logged_runs::{LoggedRun, LoggedRuns, content, text_of};
@@ -26,7 +27,8 @@ pub struct LogEntry {
 }
 
 /// What a [`LogEntry`] is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum LogEntryKind {
     /// A piece of standard output, which need not end where a line does.
     Stdout,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
 use keeper::{
-    KEEPER_DIED, KeeperFolder, KernelFile, KernelPhase, LoggedRun, NoGreeting, greet, keepers, logged_run,
+    KEEPER_DIED, KeeperFolder, KeeperState, KeptKernel, KernelFile, LoggedRun, keepers, logged_run,
     logged_runs, unused_folders, waiting_folders,
 };
 use notebook::CellId;
@@ -16,8 +16,7 @@ use place::{
 use tokio::time::{Instant, timeout_at};
 
 use super::Folder;
-use super::keepers::join;
-use crate::launch::{KnownKeeper, announcement_of, details_of, kernel_state};
+use crate::launch::{announcement_of, details_of, kernel_state};
 
 /// How long the first reply of a server may wait for what a keeper says, and for its log.
 const TIMEOUT: Duration = Duration::from_secs(1);
@@ -67,16 +66,7 @@ impl Folder {
             let (path, wanted) = (folder.path.clone(), run.clone());
             let read = tokio::task::spawn_blocking(move || logged_run(&path, &wanted));
             let Ok(Some((LoggedRun { state, .. }, text))) = read.await else { continue };
-            let known = self.live_kernels().into_iter().find(|kernel| *kernel.id() == *record.id);
-            let kernel = if let Some(kernel) = known {
-                kernel
-            } else {
-                let keeper = KnownKeeper::from_earlier(folder, record).await;
-                let Some(kernel) = self.of_keeper(keeper) else { continue };
-                self.kernels.lock().as_mut()?.push(kernel.clone());
-                kernel
-            };
-            join(&kernel).await;
+            let Some(kernel) = self.joined(KeptKernel::ask(folder, record).await).await else { continue };
             let notebook = notebook.map(NotebookPath::new);
             return Some(FoundRun { kernel: Some(kernel), notebook, text, state });
         }
@@ -108,11 +98,8 @@ impl Folder {
             if record.notebook.as_ref() != Some(&notebook) {
                 continue;
             }
-            let welcome = greet(&folder, &record).await;
-            let is_starting = match &welcome {
-                Ok(welcome) => welcome.kernel.phase == KernelPhase::Starting,
-                Err(_) => folder.is_starting(&record),
-            };
+            let KeptKernel { folder, record, state, .. } = KeptKernel::ask(folder, record).await;
+            let is_starting = state == KeeperState::Starting;
             if is_starting && ours.iter().all(|kernel| *kernel.id() != *record.id) {
                 return Err(Error::new(
                     ErrorKind::Busy,
@@ -121,7 +108,7 @@ impl Folder {
                 ));
             }
             // In the log of an idle kernel, runs of servers that were killed may have no end.
-            if welcome.is_ok_and(|welcome| welcome.kernel.is_busy) {
+            if state == KeeperState::Busy {
                 let read = tokio::task::spawn_blocking(move || logged_runs(&folder.path)).await;
                 let unfinished = read.unwrap_or_default().into_iter().filter(LoggedRun::is_unfinished);
                 cells.extend(unfinished.filter_map(|run| run.data.cell));
@@ -182,26 +169,27 @@ impl Folder {
         let mut left = Leftovers::default();
         let notebook =
             record.notebook.as_ref().and_then(|path| self.root.relative(path)).map(NotebookPath::new);
-        let welcome = timeout_at(deadline, greet(folder, record)).await;
-        let welcome = match welcome.unwrap_or(Err(NoGreeting::Silent)) {
-            Ok(welcome) if !welcome.attached.is_empty() => return left,
-            Ok(welcome) => Some(welcome),
-            Err(_) if !folder.is_kept() => None,
-            Err(NoGreeting::Silent) => {
+        let asked = timeout_at(deadline, KeptKernel::ask(folder.clone(), record.clone())).await;
+        let is_kept = match &asked {
+            Ok(kept) if !kept.attached.is_empty() => return left,
+            Ok(kept) if kept.answers() => {
+                left.kernels.push(LeftoverKernel {
+                    id: KernelId::new(record.id.clone()),
+                    notebook,
+                    started_at: record.started_at,
+                    state: kernel_state(kept),
+                });
+                true
+            }
+            _ if !folder.is_kept() => false,
+            Ok(KeptKernel { state: KeeperState::Silent, .. }) | Err(_) => {
                 left.warnings.push(silent(record));
                 return left;
             }
             // It is starting, or another server reads what it has left. A refusal is reported to the session that
             // uses the notebook.
-            Err(NoGreeting::Absent | NoGreeting::Refused { .. }) => return left,
+            Ok(_) => return left,
         };
-        let is_kept = welcome.is_some();
-        left.kernels.extend(welcome.map(|welcome| LeftoverKernel {
-            id: KernelId::new(record.id.clone()),
-            notebook,
-            started_at: record.started_at,
-            state: kernel_state(&welcome),
-        }));
         if record.is_readable() {
             let folder = folder.clone();
             let read = tokio::task::spawn_blocking(move || unreported_runs(&folder, is_kept));

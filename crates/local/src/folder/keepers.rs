@@ -4,11 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use keeper::{KeeperFolder, KernelFile, StartLock, keepers};
+use keeper::{KeeperFolder, KeptKernel, KernelFile, StartLock, keepers};
 use place::Kernel as _;
 
 use super::{Folder, START_TIMEOUT, UnusedKernels};
-use crate::launch::{KnownKeeper, LocalKernel, not_used};
+use crate::launch::{LocalKernel, not_used, refusal};
 use environments::KernelChoice;
 
 const LEFT_OF_NO_NOTEBOOK: &str = "This kernel is from an earlier server, with its variables.";
@@ -25,8 +25,8 @@ impl Folder {
             if !self.is_here(&record) || all.iter().any(|known| *known.id() == *record.id) {
                 continue;
             }
-            let known = KnownKeeper::from_earlier(folder, record).await;
-            if known.welcome.is_some() {
+            let known = KeptKernel::ask(folder, record).await;
+            if known.answers() {
                 all.extend(self.of_keeper(known));
             }
         }
@@ -112,9 +112,27 @@ impl Folder {
         notices
     }
 
-    pub(super) fn of_keeper(&self, keeper: KnownKeeper) -> Option<Arc<LocalKernel>> {
+    fn of_keeper(&self, keeper: KeptKernel) -> Option<Arc<LocalKernel>> {
         let (keeping, root) = (self.keeping.clone(), self.root.clone());
         LocalKernel::of_keeper(keeper, keeping, root, self.process_env.clone(), START_TIMEOUT)
+    }
+
+    fn live_kernel(&self, keeper: &KeptKernel) -> Option<Arc<LocalKernel>> {
+        self.live_kernels().into_iter().find(|kernel| *kernel.id() == *keeper.record.id)
+    }
+
+    /// The kernel of a keeper, to which this server is connected from here on.
+    pub(super) async fn joined(&self, keeper: KeptKernel) -> Option<Arc<LocalKernel>> {
+        let kernel = match self.live_kernel(&keeper) {
+            Some(kernel) => kernel,
+            None => {
+                let kernel = self.of_keeper(keeper)?;
+                self.kernels.lock().as_mut()?.push(kernel.clone());
+                kernel
+            }
+        };
+        join(&kernel).await;
+        Some(kernel)
     }
 
     /// The kernel that an earlier server started for a notebook, if it still fits: of those the newest, those before any
@@ -132,23 +150,17 @@ impl Folder {
         let mut found: Vec<_> = keepers(&self.process_env.state_folder()).into_iter().filter(fits).collect();
         found.sort_unstable_by_key(|(folder, record)| (folder.is_kept(), record.started_at));
         while let Some((folder, record)) = found.pop() {
-            let known = self.live_kernels().into_iter().find(|kernel| *kernel.id() == *record.id);
-            let kernel = if let Some(kernel) = known {
-                kernel
-            } else {
-                let keeper = KnownKeeper::from_earlier(folder, record).await;
-                if let Some(cause) = keeper.refusal {
+            let keeper = KeptKernel::ask(folder, record).await;
+            if self.live_kernel(&keeper).is_none() {
+                if let Some(cause) = refusal(&keeper) {
                     return Some(Err(cause));
                 }
-                if keeper.welcome.is_none() && keeper.folder.is_kept() {
+                if !keeper.answers() && keeper.folder.is_kept() {
                     // Another server reads what it has left.
                     continue;
                 }
-                let Some(kernel) = self.of_keeper(keeper) else { continue };
-                self.kernels.lock().as_mut()?.push(kernel.clone());
-                kernel
-            };
-            join(&kernel).await;
+            }
+            let Some(kernel) = self.joined(keeper).await else { continue };
             return Some(Ok(kernel));
         }
         None
@@ -169,21 +181,13 @@ impl Folder {
         let mut found: Vec<_> = keepers(&self.process_env.state_folder()).into_iter().filter(fits).collect();
         found.sort_unstable_by_key(|(_, record)| std::cmp::Reverse(record.started_at));
         for (folder, record) in found {
-            let keeper = KnownKeeper::from_earlier(folder, record).await;
+            let keeper = KeptKernel::ask(folder, record).await;
             // This server may have looked for one of its runs.
             let is_ours = |server: &u32| *server == std::process::id();
-            if !keeper.welcome.as_ref().is_some_and(|welcome| welcome.attached.iter().all(is_ours)) {
+            if !keeper.answers() || !keeper.attached.iter().all(is_ours) {
                 continue;
             }
-            let known = self.live_kernels().into_iter().find(|kernel| *kernel.id() == *keeper.record.id);
-            let kernel = if let Some(kernel) = known {
-                kernel
-            } else {
-                let Some(kernel) = self.of_keeper(keeper) else { continue };
-                self.kernels.lock().as_mut()?.push(kernel.clone());
-                kernel
-            };
-            join(&kernel).await;
+            let Some(kernel) = self.joined(keeper).await else { continue };
             kernel.add_notice(LEFT_OF_NO_NOTEBOOK.to_owned());
             return Some(kernel);
         }

@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime};
 
 use bytes::BytesMut;
 use keeper::{
-    Attachment, ChosenKernel, FramedRead, FramedWrite, KeeperFolder, KeeperFrame, KernelFile, KernelPhase,
-    KernelStatus, VERSION, Welcome, attach, keepers,
+    Attachment, ChosenKernel, FramedRead, FramedWrite, KeeperFolder, KeeperFrame, KeptKernel, KernelFile,
+    KernelPhase, KernelStatus, VERSION, Welcome, attach, keepers,
 };
 use kernel::log::{Announcement, LogRecord};
 use notebook::CellId;
@@ -17,7 +17,7 @@ use tempfile::TempDir;
 use tokio::net::UnixListener;
 
 use super::Folder;
-use crate::launch::{KernelKeeping, KnownKeeper};
+use crate::launch::{KernelKeeping, refusal};
 use environments::ProcessEnv;
 
 struct Machine {
@@ -83,8 +83,8 @@ async fn a_keeper_that_does_not_answer_is_not_used() {
     let (folder, record) = machine.leave(&[]);
     let _lock = folder.lock().unwrap().unwrap();
     let _listener = UnixListener::bind(folder.path.join("s")).unwrap();
-    let known = KnownKeeper::from_earlier(folder, record).await;
-    assert_eq!(known.refusal.as_deref(), Some("its keeper (process 1) does not answer"));
+    let known = KeptKernel::ask(folder, record).await;
+    assert_eq!(refusal(&known).as_deref(), Some("its keeper (process 1) does not answer"));
 }
 
 /// Serves whoever asks the keeper, whose kernel is so.

@@ -32,7 +32,7 @@ mod waiting;
 #[cfg(unix)]
 pub(crate) use keeper::not_used;
 #[cfg(unix)]
-pub(crate) use known_keeper::{KnownKeeper, kernel_state};
+pub(crate) use known_keeper::{kernel_state, refusal};
 
 /// Time limit for a Python that looks through the files of an environment.
 const LOOK_LIMIT: Duration = Duration::from_secs(5);
@@ -279,8 +279,10 @@ impl Kernel for LocalKernel {
         let info = self.launcher.choice.info();
         let state = self.state.lock();
         #[cfg(unix)]
-        let keeper =
-            state.kept.keeper.as_ref().map(|keeper| (keeper.kernel_state(), keeper.keeping(&self.root)));
+        let keeper = state.kept.keeper.as_ref().map(|kept| {
+            let keeping = known_keeper::keeping(kept, state.kept.is_from_earlier, &self.root);
+            (kernel_state(kept), keeping)
+        });
         #[cfg(not(unix))]
         let keeper: Option<(KernelState, Keeping)> = None;
         let (kept_state, keeping) = keeper.unzip();

@@ -82,7 +82,7 @@ impl FolderMachine {
         let mut seen = Vec::with_capacity(kept.len());
         let mut folders = Vec::with_capacity(kept.len());
         for kernel in kept {
-            let folder = kernel.folder().to_path_buf();
+            let folder = kernel.folder.path.clone();
             let followed = self.follow(folder.clone(), kernel);
             let reading = followed.clone();
             // A log that cannot be read has no runs.

@@ -23,7 +23,7 @@ use crate::private_socket;
 fn machine() -> (tempfile::TempDir, PathBuf, Arc<Pages>) {
     let state = tempfile::tempdir().unwrap();
     let folder = super::folder_of_tabs(state.path());
-    let pages = Arc::new(Pages::with_tabs(folder.clone()));
+    let pages = Arc::new(Pages::of_user(Some(state.path().to_path_buf()), std::env::temp_dir()));
     (state, folder, pages)
 }
 

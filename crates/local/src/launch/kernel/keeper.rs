@@ -6,13 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use keeper::{
-    Attachment, ChosenKernel, KeeperFolder, KeeperSpec, KernelFile, LaunchError, Lifetimes, StartLock,
-    StateFolder, attach, end, ensure_capacity, greet, keepers, remove_abandoned,
+    Attachment, ChosenKernel, ClientFrame, KeeperFolder, KeeperSpec, KeptKernel, KernelFile, LaunchError,
+    Lifetimes, StartLock, StateFolder, attach, ensure_capacity, keepers, remove_abandoned, tell,
 };
 use kernel::KernelError;
 use place::{ClientExecutor, Error, ErrorKind, KernelId, NextStep, Orphan, RunDetails};
 
-use super::known_keeper::KnownKeeper;
 use super::{LocalKernel, Phase};
 use crate::launch::keeping::KernelKeeping;
 use crate::launch::launcher::{KernelLauncher, install_memory_handler};
@@ -24,7 +23,9 @@ use files::Root;
 #[derive(Default)]
 pub(super) struct Kept {
     /// `None` if the kernel has none, or none yet.
-    pub(super) keeper: Option<KnownKeeper>,
+    pub(super) keeper: Option<KeptKernel>,
+    /// Whether an earlier server started it.
+    pub(super) is_from_earlier: bool,
     /// Runs of earlier servers that nobody has taken yet.
     pub(super) orphans: Vec<Orphan>,
     /// The runs that wait for the kernel while it is not ready.
@@ -79,7 +80,7 @@ impl Drop for NewFolder {
 impl LocalKernel {
     /// A kernel that an earlier server started. `None` if another version of this program has described it in another way.
     pub(crate) fn of_keeper(
-        keeper: KnownKeeper,
+        keeper: KeptKernel,
         keeping: Option<Arc<KernelKeeping>>,
         root: Root,
         process_env: Arc<ProcessEnv>,
@@ -95,7 +96,10 @@ impl LocalKernel {
             start_timeout,
         };
         let kernel = Self::with(launcher, keeping, root, None);
-        kernel.state.lock().kept.keeper = Some(keeper);
+        {
+            let kept = &mut kernel.state.lock().kept;
+            (kept.keeper, kept.is_from_earlier) = (Some(keeper), true);
+        }
         Some(kernel)
     }
 
@@ -123,7 +127,7 @@ impl LocalKernel {
     /// Connects to the keeper and takes over the runs that nobody follows. Returns also whether the keeper lives.
     async fn attach(
         &self,
-        keeper: &KnownKeeper,
+        keeper: &KeptKernel,
         restart: bool,
     ) -> Result<(AttachedKernel, bool), KernelError> {
         let timeout = self.launcher.start_timeout;
@@ -136,8 +140,7 @@ impl LocalKernel {
         let orphans = connection.orphans.into_iter().map(|orphan| logger.orphan(orphan, &executor));
         self.state.lock().kept.orphans.extend(orphans);
         let mut kernel = AttachedKernel::new(executor, logger);
-        let welcome = greet(&keeper.folder, &keeper.record).await.ok();
-        kernel.process = welcome.and_then(|welcome| welcome.kernel.process);
+        kernel.process = KeptKernel::ask(keeper.folder.clone(), keeper.record.clone()).await.process;
         Ok((kernel, is_kept))
     }
 
@@ -181,7 +184,7 @@ impl LocalKernel {
     /// Connects to a keeper's kernel, which is restarted if it is dead. `None` if the keeper has ended.
     async fn attach_running(
         &self,
-        keeper: &KnownKeeper,
+        keeper: &KeptKernel,
         restart: bool,
     ) -> Result<Option<AttachedKernel>, KernelError> {
         let (running, is_kept) = self.attach(keeper, restart).await?;
@@ -265,14 +268,8 @@ impl LocalKernel {
         let ended = || NotStarted::Keeper("its keeper has ended".to_owned());
         let folder = folder.keep().ok_or_else(ended)?;
         let record = folder.record().ok_or_else(ended)?;
-        let known = KnownKeeper {
-            folder,
-            record,
-            welcome: None,
-            refusal: None,
-            is_from_earlier: false,
-            memory: None,
-        };
+        let known = KeptKernel::ask(folder, record).await;
+        self.state.lock().kept.is_from_earlier = false;
         self.state.lock().kept.keeper = Some(known.clone());
         let unreachable = |error: KernelError| {
             let cause = format!("The new kernel cannot be reached: {error}.");
@@ -304,25 +301,26 @@ impl LocalKernel {
     pub(super) async fn end_keeper(&self) {
         let Some(known) = self.state.lock().kept.keeper.take() else { return };
         let Ok(stream) = known.folder.connect(&known.record).await else { return };
-        if let Err(error) = end(stream).await {
+        if let Err(error) = tell(stream, &ClientFrame::End).await {
             tracing::warn!(%error, "a keeper does not end its kernel");
         }
     }
 
     /// Asks the keeper how it is, if there is one.
     pub(crate) async fn refresh(&self) {
-        let Some(mut known) = self.state.lock().kept.keeper.clone() else { return };
-        known.ask().await;
+        let Some(KeptKernel { folder, record, .. }) = self.state.lock().kept.keeper.clone() else { return };
+        let known = KeptKernel::ask(folder, record).await;
         if let Some(keeper) = &mut self.state.lock().kept.keeper {
-            (keeper.welcome, keeper.memory) = (known.welcome, known.memory);
+            *keeper = known;
         }
     }
 
     /// Whether other servers are attached to its keeper.
     pub(super) async fn has_other_servers(&self) -> bool {
-        let Some(known) = self.state.lock().kept.keeper.clone() else { return false };
-        let welcome = greet(&known.folder, &known.record).await;
-        welcome.is_ok_and(|welcome| welcome.attached.iter().any(|it| *it != std::process::id()))
+        let Some(KeptKernel { folder, record, .. }) = self.state.lock().kept.keeper.clone() else {
+            return false;
+        };
+        KeptKernel::ask(folder, record).await.attached.iter().any(|it| *it != std::process::id())
     }
 
     /// The runs of earlier servers that were adopted and not taken yet.

@@ -1,80 +1,39 @@
-//! What is known of the keeper of a kernel.
+//! What the keeper of a kernel says, in the terms of a place.
 
-use keeper::{KeeperFolder, KernelFile, KernelPhase, NoGreeting, Welcome, greet, resident_bytes};
+use keeper::{KeeperState, KeptKernel};
 use place::{Keeping, KernelState, NotebookPath};
 
 use files::Root;
 
-/// The keeper of a kernel.
-#[derive(Debug, Clone)]
-pub(crate) struct KnownKeeper {
-    pub(crate) folder: KeeperFolder,
-    pub(crate) record: KernelFile,
-    /// What it said last.
-    pub(crate) welcome: Option<Welcome>,
-    /// Why it cannot be used, although it lives: it has another version of the program, or does not answer.
-    pub(crate) refusal: Option<String>,
-    /// Whether an earlier server started it.
-    pub(crate) is_from_earlier: bool,
-    /// What the kernel's process held in memory then, in bytes.
-    pub(crate) memory: Option<u64>,
-}
-
-impl KnownKeeper {
-    /// One that an earlier server started, and what it says now.
-    pub(crate) async fn from_earlier(folder: KeeperFolder, record: KernelFile) -> Self {
-        let mut known =
-            Self { folder, record, welcome: None, refusal: None, is_from_earlier: true, memory: None };
-        known.ask().await;
-        known
-    }
-
-    /// Asks it how it is.
-    pub(super) async fn ask(&mut self) {
-        (self.welcome, self.refusal) = match greet(&self.folder, &self.record).await {
-            Ok(welcome) => (Some(welcome), None),
-            Err(NoGreeting::Refused { cause }) => (None, Some(cause)),
-            // Its kernel may work on something: another one must not take its id.
-            Err(NoGreeting::Silent) => {
-                (None, Some(format!("its keeper (process {}) does not answer", self.record.process)))
-            }
-            Err(NoGreeting::Absent) => (None, None),
-        };
-        self.memory = match self.welcome.as_ref().and_then(|welcome| welcome.kernel.process) {
-            Some(process) => resident_bytes(process).await,
-            None => None,
-        };
-    }
-
-    /// What the kernel does, as far as the keeper has said.
-    pub(super) fn kernel_state(&self) -> KernelState {
-        self.welcome.as_ref().map_or(KernelState::NotStarted, kernel_state)
-    }
-
-    pub(super) fn keeping(&self, root: &Root) -> Keeping {
-        let welcome = self.welcome.as_ref();
-        Keeping {
-            started_at: self.record.started_at,
-            notebook: self
-                .record
-                .notebook
-                .as_ref()
-                .and_then(|path| root.relative(path))
-                .map(NotebookPath::new),
-            last_request: welcome.map_or(self.record.started_at, |welcome| welcome.last_request),
-            attached: welcome.map(|welcome| welcome.attached.clone()).unwrap_or_default(),
-            is_from_earlier: self.is_from_earlier,
-            memory: self.memory,
-        }
+/// Why a kernel cannot be used although its keeper lives: that has another version of the program, or does not answer.
+pub(crate) fn refusal(kept: &KeptKernel) -> Option<String> {
+    match &kept.state {
+        KeeperState::Refused { cause } => Some(cause.clone()),
+        // Its kernel may work on something: another one must not take its id.
+        KeeperState::Silent => Some(format!("its keeper (process {}) does not answer", kept.record.process)),
+        _ => None,
     }
 }
 
-/// What a kernel does, as its keeper says.
-pub(crate) fn kernel_state(welcome: &Welcome) -> KernelState {
-    match (&welcome.kernel.phase, welcome.kernel.is_busy) {
-        (KernelPhase::Starting, _) => KernelState::Starting,
-        (KernelPhase::Running, true) => KernelState::Busy,
-        (KernelPhase::Running, false) => KernelState::Idle,
-        (KernelPhase::Dead { how }, _) => KernelState::Dead { how: how.clone().into() },
+pub(super) fn keeping(kept: &KeptKernel, is_from_earlier: bool, root: &Root) -> Keeping {
+    let notebook = kept.record.notebook.as_ref().and_then(|path| root.relative(path));
+    Keeping {
+        started_at: kept.record.started_at,
+        notebook: notebook.map(NotebookPath::new),
+        last_request: kept.last_request.unwrap_or(kept.record.started_at),
+        attached: kept.attached.clone(),
+        is_from_earlier,
+        memory: kept.memory,
+    }
+}
+
+/// What a kernel does, as far as its keeper says so.
+pub(crate) fn kernel_state(kept: &KeptKernel) -> KernelState {
+    match &kept.state {
+        _ if !kept.answers() => KernelState::NotStarted,
+        KeeperState::Busy => KernelState::Busy,
+        KeeperState::Idle => KernelState::Idle,
+        KeeperState::Dead { how } => KernelState::Dead { how: how.clone().into() },
+        _ => KernelState::Starting,
     }
 }
