@@ -1,9 +1,28 @@
-//! `cellbridge demo`: where it works, and how its output looks.
+//! `cellbridge demo`: does an agent's work, on a real notebook with a real kernel.
+//!
+//! The demo starts this program again as an MCP server on stdio and only calls its tools, as an agent would.
+
+mod agent;
+mod answer;
+mod cells;
+mod file;
+mod registration;
+mod script;
+mod transcript;
+
+use std::path::Path;
 
 use anyhow::Context as _;
 
+use agent::Agent;
+use script::Script;
+use transcript::Transcript;
+
 use crate::args;
 
+const NOTEBOOK: &str = "cellbridge-demo.ipynb";
+
+/// Plays the agent in a folder, and prints how to register this program with a real one. Fails if any step fails.
 pub(crate) async fn run(options: args::Demo) -> anyhow::Result<()> {
     let folder = match options.folder {
         Some(folder) => folder,
@@ -11,8 +30,27 @@ pub(crate) async fn run(options: args::Demo) -> anyhow::Result<()> {
     };
     let folder = std::path::absolute(folder)?;
     let program = std::env::current_exe().context("cannot find out where this program is")?;
-    let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    let is_plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let looks = ::demo::Looks { has_colours: !is_plain && !is_dumb, has_progress: !is_dumb };
-    ::demo::run(&program, &folder, looks).await
+    std::fs::create_dir_all(&folder).with_context(|| format!("{} cannot be used", folder.display()))?;
+    let path = folder.join(NOTEBOOK);
+    file::remove_earlier(&path)?;
+
+    let mut transcript = Transcript::start(script::CHAPTERS.len());
+    transcript.say(&format!("{} works in {}", program.display(), folder.display()))?;
+    let (agent, stderr) = Agent::start(&program, &folder)?;
+    if let Err(error) = play(agent, &mut transcript, &path).await {
+        transcript.end();
+        return Err(stderr.add_to(error));
+    }
+    transcript.end();
+    transcript.say(&registration::lines(&program, &folder))
+}
+
+async fn play(agent: Agent, transcript: &mut Transcript, path: &Path) -> anyhow::Result<()> {
+    let mut script = Script::new(agent, transcript);
+    let played = script.play().await;
+    // The server ends even if the script failed: it has a kernel to stop.
+    let ended = script.end().await;
+    played.and(ended)?;
+    let summary = file::check(path)?;
+    transcript.success(&format!("{} is valid and complete: {summary}", path.display()))
 }

@@ -14,7 +14,7 @@ use tokio::time::{sleep, timeout};
 use crate::connection::{self, tell};
 use crate::folder::{KeeperFolder, keepers};
 use crate::kernel_file::KernelFile;
-use crate::log::{LogEntry, LogFollower, Shown, logged_runs, read_entries};
+use crate::log::{LogEntry, Shown, logged_runs, read_entries};
 use crate::protocol::{ClientFrame, KernelPhase, Welcome};
 use crate::resident::resident_bytes;
 use crate::state_folder::StateFolder;
@@ -174,36 +174,12 @@ impl KeptKernel {
         Ok(())
     }
 
-    /// Follows its log.
-    pub fn follow(&self) -> LogFollower {
-        LogFollower::new(&self.folder.path)
-    }
-
-    /// Interrupts the run that has shown this; withdraws it if it waits for its turn. Its server learns so from the kernel, and need
-    /// not live.
-    pub fn interrupting(self, run: &Shown) -> impl Future<Output = Result<(), StopError>> + Send + use<> {
-        let frame = match run.message.clone() {
-            Some(message) => Ok(ClientFrame::Interrupt { message: Some(message) }),
-            None => Err(StopError("only the run's own server can cancel it".to_owned())),
-        };
-        async move { self.tell(frame?).await }
-    }
-
-    /// Sends the kernel the line for which this run waits.
-    pub fn answering_input(
-        self,
-        run: &Shown,
-        line: String,
-    ) -> impl Future<Output = Result<(), StopError>> + Send + use<> {
-        let frame = answer(run, line);
-        async move { self.tell(frame?).await }
-    }
-
-    async fn tell(&self, frame: ClientFrame) -> Result<(), StopError> {
+    /// Sends its keeper a frame.
+    pub async fn tell(&self, frame: &ClientFrame) -> Result<(), StopError> {
         let unreachable =
             |error: &dyn std::fmt::Display| StopError(format!("its keeper cannot be reached: {error}"));
         let stream = self.folder.connect(&self.record).await.map_err(|error| unreachable(&error))?;
-        tell(stream, &frame).await.map_err(|error| unreachable(&error))
+        tell(stream, frame).await.map_err(|error| unreachable(&error))
     }
 
     /// The process that listens, or else the one that claims to: another process may have the keeper's former id.
@@ -229,12 +205,20 @@ impl KeptKernel {
     }
 }
 
-/// The line for which a run waits, as its kernel takes it.
-fn answer(run: &Shown, line: String) -> Result<ClientFrame, StopError> {
-    let failed = |error: &dyn std::fmt::Display| StopError(format!("the line was not sent: {error}"));
-    let header = run.input_request.clone().ok_or_else(|| failed(&"the run does not wait for one"))?;
-    let header = Json::parse(header).map_err(|error| failed(&error))?;
-    let session = uuid::Uuid::new_v4().simple().to_string();
-    let parts = write_parts(input_reply(&header, line), &session).map_err(|error| failed(&error))?;
-    Ok(ClientFrame::Send { channel: Channel::Stdin, parts: parts.into() })
+impl Shown {
+    /// What interrupts the run, or withdraws it if it waits for its turn. Its server learns so from the kernel, and need not live.
+    pub fn interrupt(&self) -> Result<ClientFrame, StopError> {
+        let own = || StopError("only the run's own server can cancel it".to_owned());
+        Ok(ClientFrame::Interrupt { message: Some(self.message.clone().ok_or_else(own)?) })
+    }
+
+    /// The line for which the run waits, as its kernel takes it.
+    pub fn answer(&self, line: String) -> Result<ClientFrame, StopError> {
+        let failed = |error: &dyn std::fmt::Display| StopError(format!("the line was not sent: {error}"));
+        let header = self.input_request.clone().ok_or_else(|| failed(&"the run does not wait for one"))?;
+        let header = Json::parse(header).map_err(|error| failed(&error))?;
+        let session = uuid::Uuid::new_v4().simple().to_string();
+        let parts = write_parts(input_reply(&header, line), &session).map_err(|error| failed(&error))?;
+        Ok(ClientFrame::Send { channel: Channel::Stdin, parts: parts.into() })
+    }
 }

@@ -47,4 +47,4 @@ pub use questions::{
 pub use routes::{Hubs, Login, PATH, data, files, is_open, only, routes};
 pub use tabs::OpenTab;
 #[cfg(unix)]
-pub use tabs::{TabHost, TabServer, folder_of_tabs, serve as serve_tabs};
+pub use tabs::{TabServer, folder_of_tabs, serve as serve_tabs};

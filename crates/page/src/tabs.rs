@@ -1,6 +1,5 @@
 //! The notebooks of Colab tabs on the page of `cellbridge view`. Only the server that a tab is connected to reaches it. So that server
-//! has the page of its tabs, behind a private socket, and the process that serves all pages of the user passes it on to browsers. A
-//! server whose page nobody asks for does nothing for it.
+//! has the page of its tabs, behind a private socket, and the process that serves all pages of the user passes it on to browsers.
 
 #[cfg(unix)]
 mod relayed;
@@ -17,7 +16,7 @@ use serde::{Deserialize, Serialize};
 #[cfg(unix)]
 pub use relayed::TabServer;
 #[cfg(unix)]
-pub use server::{TabHost, serve};
+pub use server::serve;
 #[cfg(unix)]
 pub(crate) use servers::TabServers;
 

@@ -172,18 +172,13 @@ impl Recorder {
 
     /// Records a run for later servers. Never waits.
     pub fn record_run(&self, kernel: &KernelId, run: KernelRun) {
-        let (runs, unwritten) = (self.kernel_runs(kernel), self.unwritten.clone());
-        unwritten.fetch_add(1, Ordering::Relaxed);
-        let job = Box::new(move || {
+        let runs = self.kernel_runs(kernel);
+        self.write(move || {
             // Without it, the cell has outputs from elsewhere for a later server.
             if let Err(error) = runs.append(&run) {
                 tracing::warn!(%error, "a later server will not know which cells are stale");
             }
-            unwritten.fetch_sub(1, Ordering::Release);
         });
-        if self.jobs.try_send(job).is_err() {
-            self.unwritten.fetch_sub(1, Ordering::Relaxed);
-        }
     }
 
     /// Asks the log of a notebook, after all that was recorded before. Fails if that takes too long.
@@ -262,21 +257,32 @@ impl Recorder {
     }
 
     fn append(&self, work: impl FnOnce() -> Result<(), LogError> + Send + 'static) {
-        let (warning, unwritten) = (self.warning.clone(), self.unwritten.clone());
-        let is_working = self.is_working.clone();
-        unwritten.fetch_add(1, Ordering::Relaxed);
-        let job = Box::new(move || {
+        let (warning, is_working) = (self.warning.clone(), self.is_working.clone());
+        let is_queued = self.write(move || {
             let written = work();
             is_working.store(written.is_ok(), Ordering::Relaxed);
             if let Err(error) = written {
                 warning.give(&error);
             }
-            unwritten.fetch_sub(1, Ordering::Release);
         });
-        if self.jobs.try_send(job).is_err() {
-            self.unwritten.fetch_sub(1, Ordering::Relaxed);
+        if !is_queued {
             self.warning.give(&"the disk is too slow");
         }
+    }
+
+    /// Queues what writes a record. `false` if too much waits.
+    fn write(&self, work: impl FnOnce() + Send + 'static) -> bool {
+        let unwritten = self.unwritten.clone();
+        unwritten.fetch_add(1, Ordering::Relaxed);
+        let job = move || {
+            work();
+            unwritten.fetch_sub(1, Ordering::Release);
+        };
+        let is_queued = self.jobs.try_send(Box::new(job)).is_ok();
+        if !is_queued {
+            self.unwritten.fetch_sub(1, Ordering::Relaxed);
+        }
+        is_queued
     }
 
     fn log(&self, notebook: &str) -> Arc<OperationLog> {

@@ -9,7 +9,7 @@ const RULE: &str = "layers";
 const LAYERS: [(u8, &[&str]); 11] = [
     (1, &["connection", "notebook", "state", "syntax", "windows"]),
     (2, &["clients", "kernel", "names", "operations", "render", "rest", "terminal", "ydoc"]),
-    (3, &["compare", "demo", "html", "place", "staleness", "transports"]),
+    (3, &["compare", "html", "place", "staleness", "transports"]),
     (4, &["colab", "files", "keeper", "packages", "recorder", "run_logs"]),
     (5, &["environments", "jupyter", "runs"]),
     (6, &["colab_machines", "local", "verify"]),

@@ -2,15 +2,16 @@
 #![cfg(unix)]
 
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use colab::{Colab, ColabPlace, SeenTab};
+use colab::{Colab, SeenTab};
 use environments::ProcessEnv;
-use page::{Hub, OpenTab, Pages, SeenSource, ServerKernels, TabHost, private_socket};
+use page::{OpenTab, Pages, SeenSource, ServerKernels, private_socket};
 use place::{NotebookPath, Place as _};
 use workspace::Workspace;
 
-/// Serves the page once a tab has connected, until the future is dropped.
+/// Serves the page once a tab has connected, until the future is dropped. `agents` runs their cells; `history` is the folder of the
+/// records of changes.
 pub(crate) async fn serve(
     colab: Arc<Colab>,
     agents: Arc<Workspace>,
@@ -21,45 +22,22 @@ pub(crate) async fn serve(
     if attempts.wait_for(|attempt| attempt.as_ref().is_some_and(|it| it.is_connected)).await.is_err() {
         return;
     }
-    match private_socket::listen(&page::folder_of_tabs(&state), &process_env.temp_dir()) {
-        Ok(listener) => {
-            let pages = Arc::new(Pages::of_user(Some(state), process_env.temp_dir()));
-            let host =
-                TabPage { tabs: colab.seen(), agents, history, pages: pages.clone(), hub: OnceLock::new() };
-            tokio::join!(page::serve_tabs(listener, Arc::new(host)), pages.take_questions());
-        }
-        Err(error) => tracing::warn!(%error, "no page shows the Colab tabs"),
-    }
-}
-
-struct TabPage {
-    tabs: Arc<ColabPlace>,
-    /// What runs the agents' cells.
-    agents: Arc<Workspace>,
-    /// The folder of the records of changes.
-    history: Option<PathBuf>,
-    pages: Arc<Pages>,
-    hub: OnceLock<Arc<Hub>>,
-}
-
-impl TabHost for TabPage {
-    fn tabs(&self) -> Vec<OpenTab> {
-        let open =
-            |path: NotebookPath| OpenTab { identity: self.tabs.identity(&path), path: path.to_string() };
-        self.tabs.connected().into_iter().map(open).collect()
-    }
-
-    fn hub(&self) -> Arc<Hub> {
-        let new = || {
-            let agents = self.agents.clone();
-            let runs = Box::new(move || vec![agents.journal().runs()]);
-            let tabs = self.tabs.clone();
-            let machine = ServerKernels::of_own_runs(self.tabs.clone(), runs).with_source(move |path| {
-                let SeenTab { read_at, is_connected } = tabs.seen(path)?;
-                Some(SeenSource { read_at, is_connected })
-            });
-            super::hub(self.tabs.clone(), self.history.clone(), Arc::new(machine), false, self.pages.clone())
-        };
-        self.hub.get_or_init(new).clone()
-    }
+    let listener = match private_socket::listen(&page::folder_of_tabs(&state), &process_env.temp_dir()) {
+        Ok(listener) => listener,
+        Err(error) => return tracing::warn!(%error, "no page shows the Colab tabs"),
+    };
+    let (tabs, seen) = (colab.seen(), colab.seen());
+    let runs = Box::new(move || vec![agents.journal().runs()]);
+    let place = seen.clone();
+    let kernels = ServerKernels::of_own_runs(seen.clone(), runs).with_source(move |path| {
+        let SeenTab { read_at, is_connected } = seen.seen(path)?;
+        Some(SeenSource { read_at, is_connected })
+    });
+    let pages = Arc::new(Pages::of_user(Some(state), process_env.temp_dir()));
+    let hub = super::hub(place, history, Arc::new(kernels), false, pages.clone());
+    let list = move || {
+        let open = |path: NotebookPath| OpenTab { identity: tabs.identity(&path), path: path.to_string() };
+        tabs.connected().into_iter().map(open).collect()
+    };
+    tokio::join!(page::serve_tabs(listener, hub, list), pages.take_questions());
 }

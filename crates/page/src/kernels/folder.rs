@@ -11,7 +11,8 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use html::Libraries;
 use keeper::{
-    KeeperFolder, KeeperState, KeptKernel, LogFollower, Shown, StateFolder, kept_kernels, waiting_folders,
+    ClientFrame, KeeperFolder, KeeperState, KeptKernel, LogFollower, Shown, StateFolder, StopError,
+    kept_kernels, waiting_folders,
 };
 use notebook::Notebook;
 use parking_lot::Mutex;
@@ -29,23 +30,20 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 pub(super) struct FolderMachine {
     root: PathBuf,
     process_env: ProcessEnv,
-    followed: Mutex<HashMap<PathBuf, Arc<Mutex<FollowedKernel>>>>,
+    logs: Mutex<HashMap<PathBuf, Log>>,
     /// Held while a line is on its way, so that no second one follows it unasked.
     answering: tokio::sync::Mutex<()>,
 }
 
-/// A kernel whose log is followed.
-struct FollowedKernel {
-    kernel: KeptKernel,
-    log: LogFollower,
-}
+/// The log of a keeper, as far as it was read.
+type Log = Arc<Mutex<LogFollower>>;
 
 impl FolderMachine {
     pub(super) fn new(root: &Path, process_env: &ProcessEnv) -> Self {
         Self {
             root: root.to_path_buf(),
             process_env: process_env.clone(),
-            followed: Mutex::default(),
+            logs: Mutex::default(),
             answering: tokio::sync::Mutex::default(),
         }
     }
@@ -53,15 +51,14 @@ impl FolderMachine {
     /// Sends a line to a run that waits for one, and returns once the run has it.
     async fn answer(&self, run: RunId, line: String) -> Result<(), Error> {
         let _turn = self.answering.lock().await;
-        if !self.waits(&run).await? {
+        let wanted = self.of_run(&run, |state, shown| is_waiting(state).then(|| shown.answer(line))).await?;
+        let (kernel, Some(answer)) = wanted else {
             let cause = format!("Run {run} is not waiting for input.");
             return Err(Error::new(ErrorKind::InvalidArgument, cause, "Look at its cell."));
-        }
-        let answering =
-            self.with_run(&run, |kernel, _, shown| kernel.clone().answering_input(shown, line))?;
-        answering.await.map_err(|error| failed(&error.0))?;
+        };
+        tell(&kernel, answer).await?;
         let taken = async {
-            while self.waits(&run).await.unwrap_or(false) {
+            while self.of_run(&run, |state, _| is_waiting(state)).await.is_ok_and(|(_, waits)| waits) {
                 tokio::time::sleep(LOOK_AGAIN).await;
             }
         };
@@ -70,27 +67,33 @@ impl FolderMachine {
         Ok(())
     }
 
-    /// Whether a run waits for input, as its log says now. Fails if it has ended.
-    async fn waits(&self, run: &RunId) -> Result<bool, Error> {
-        self.seen().await;
-        self.with_run(run, |_, state, _| matches!(state, RunState::WaitingForInput { .. }))
+    /// The kernels, with their logs up to now.
+    async fn kernels(&self) -> Vec<(KeptKernel, Log)> {
+        let mut kernels = kept_kernels(&self.process_env.state_folder()).await;
+        kernels.retain(|kernel| self.is_here(kernel));
+        let followed = {
+            let mut logs = self.logs.lock();
+            logs.retain(|folder, _| kernels.iter().any(|kernel| kernel.folder.path == *folder));
+            let log = |kernel: KeptKernel| {
+                let path = &kernel.folder.path;
+                let log = logs.entry(path.clone());
+                let log = log.or_insert_with(|| Arc::new(Mutex::new(LogFollower::new(path)))).clone();
+                (kernel, log)
+            };
+            kernels.into_iter().map(log).collect::<Vec<_>>()
+        };
+        for (_, log) in &followed {
+            let log = log.clone();
+            // A log that cannot be read has no runs.
+            let _ = tokio::task::spawn_blocking(move || log.lock().read()).await;
+        }
+        followed
     }
 
     async fn seen(&self) -> Vec<SeenKernel> {
-        let kept = kept_kernels(&self.process_env.state_folder()).await;
-        let kept: Vec<_> = kept.into_iter().filter(|kernel| self.is_here(kernel)).collect();
-        let mut seen = Vec::with_capacity(kept.len());
-        let mut folders = Vec::with_capacity(kept.len());
-        for kernel in kept {
-            let folder = kernel.folder.path.clone();
-            let followed = self.follow(folder.clone(), kernel);
-            let reading = followed.clone();
-            // A log that cannot be read has no runs.
-            let _ = tokio::task::spawn_blocking(move || reading.lock().log.read()).await;
-            seen.push(self.seen_kernel(&followed.lock()));
-            folders.push(folder);
-        }
-        self.followed.lock().retain(|folder, _| folders.contains(folder));
+        let kernels = self.kernels().await;
+        let mut seen: Vec<_> =
+            kernels.iter().map(|(kernel, log)| self.seen_kernel(kernel, &log.lock())).collect();
         let state = self.process_env.state_folder();
         let waiting = tokio::task::spawn_blocking(move || waiting_runs(&state)).await.unwrap_or_default();
         for run in waiting.iter().flat_map(|log| seen_runs(log, true, |file| self.path(file))) {
@@ -105,19 +108,6 @@ impl FolderMachine {
         seen
     }
 
-    /// The kernel as it is now, with its log as far as it was read.
-    fn follow(&self, folder: PathBuf, kernel: KeptKernel) -> Arc<Mutex<FollowedKernel>> {
-        let mut all = self.followed.lock();
-        if let Some(known) = all.get(&folder) {
-            known.lock().kernel = kernel;
-            return known.clone();
-        }
-        let log = kernel.follow();
-        let followed = Arc::new(Mutex::new(FollowedKernel { kernel, log }));
-        all.insert(folder, followed.clone());
-        followed
-    }
-
     fn is_here(&self, kernel: &KeptKernel) -> bool {
         kernel.record.notebook.as_deref().unwrap_or(&kernel.record.folder).starts_with(&self.root)
     }
@@ -127,7 +117,7 @@ impl FolderMachine {
         Some(NotebookPath::from(below.to_str()?))
     }
 
-    fn seen_kernel(&self, FollowedKernel { kernel, log }: &FollowedKernel) -> SeenKernel {
+    fn seen_kernel(&self, kernel: &KeptKernel, log: &LogFollower) -> SeenKernel {
         let is_alive = !matches!(kernel.state, KeeperState::KeeperDead | KeeperState::Dead { .. });
         let runs = seen_runs(log, is_alive, |file| self.path(file));
         SeenKernel {
@@ -144,25 +134,33 @@ impl FolderMachine {
         }
     }
 
-    /// The kernel of a run, to be asked without the lock.
-    fn with_run<T>(
+    /// The kernel of a run, and what `ask` finds in its log. Fails if the run has ended.
+    async fn of_run<T>(
         &self,
         run: &RunId,
-        ask: impl FnOnce(&KeptKernel, &RunState, &Shown) -> T,
-    ) -> Result<T, Error> {
-        let all: Vec<_> = self.followed.lock().values().cloned().collect();
-        let mut ask = Some(ask);
-        for followed in all {
-            let followed = followed.lock();
-            let mut unfinished = followed.log.runs().filter(|(logged, _)| !logged.state.is_over());
-            if let Some((logged, shown)) = unfinished.find(|(logged, _)| *logged.run == **run)
-                && let Some(ask) = ask.take()
-            {
-                return Ok(ask(&followed.kernel, &logged.state, shown));
+        ask: impl FnOnce(&RunState, &Shown) -> T,
+    ) -> Result<(KeptKernel, T), Error> {
+        for (kernel, log) in self.kernels().await {
+            let log = log.lock();
+            let mut unfinished = log.runs().filter(|(logged, _)| !logged.state.is_over());
+            if let Some((logged, shown)) = unfinished.find(|(logged, _)| *logged.run == **run) {
+                return Ok((kernel, ask(&logged.state, shown)));
             }
         }
         Err(already_ended(run))
     }
+}
+
+fn is_waiting(state: &RunState) -> bool {
+    matches!(state, RunState::WaitingForInput { .. })
+}
+
+async fn tell(kernel: &KeptKernel, frame: Result<ClientFrame, StopError>) -> Result<(), Error> {
+    let told = async { kernel.tell(&frame?).await };
+    told.await.map_err(|error| {
+        let cause = format!("The kernel was not reached: {}.", error.0);
+        Error::new(ErrorKind::Unavailable, cause, NextStep::TryAgain)
+    })
 }
 
 impl Machine for FolderMachine {
@@ -181,8 +179,12 @@ impl Machine for FolderMachine {
     }
 
     fn interrupt(&self, run: &RunId) -> Future<'_, ()> {
-        let asked = self.with_run(run, |kernel, _, shown| kernel.clone().interrupting(shown));
-        async move { asked?.await.map_err(|error| failed(&error.0)) }.boxed()
+        let run = run.clone();
+        async move {
+            let (kernel, interrupt) = self.of_run(&run, |_, shown| shown.interrupt()).await?;
+            tell(&kernel, interrupt).await
+        }
+        .boxed()
     }
 
     fn answer_input(&self, run: &RunId, line: String) -> Future<'_, ()> {
@@ -195,10 +197,6 @@ fn waiting_runs(state: &StateFolder) -> Vec<LogFollower> {
     let folders = waiting_folders(state).into_iter().filter(KeeperFolder::is_kept);
     let logs = folders.map(|folder| LogFollower::new(&folder.path));
     logs.filter_map(|mut log| log.read().is_ok().then_some(log)).collect()
-}
-
-fn failed(cause: &str) -> Error {
-    Error::new(ErrorKind::Unavailable, format!("The kernel was not reached: {cause}."), NextStep::TryAgain)
 }
 
 /// The state of a keeper in words.

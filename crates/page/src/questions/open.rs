@@ -9,9 +9,10 @@ use tokio::sync::{oneshot, watch};
 use super::{Answer, Question};
 
 /// The questions that wait, the oldest first. Clones share them.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct OpenQuestions(Arc<Shared>);
 
+#[derive(Default)]
 struct Shared {
     waiting: Mutex<Waiting>,
     /// Changes with each question that comes or goes.
@@ -30,13 +31,6 @@ pub struct OpenQuestion {
     /// Of this process; no number is given twice.
     pub number: u64,
     pub question: Question,
-}
-
-impl Default for OpenQuestions {
-    fn default() -> Self {
-        let (changes, _) = watch::channel(());
-        Self(Arc::new(Shared { waiting: Mutex::default(), changes }))
-    }
 }
 
 impl OpenQuestions {

@@ -5,10 +5,10 @@ use std::time::Duration;
 use anyhow::{Context as _, bail, ensure};
 use serde_json::{Value, json};
 
-use crate::agent::Agent;
-use crate::answer::Answer;
-use crate::transcript::Transcript;
-use crate::{NOTEBOOK, cells};
+use super::agent::Agent;
+use super::answer::Answer;
+use super::transcript::Transcript;
+use super::{NOTEBOOK, cells};
 
 pub(crate) const CHAPTERS: [&str; 7] = [
     "An agent connects",

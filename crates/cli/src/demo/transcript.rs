@@ -5,8 +5,7 @@ use std::time::{Duration, Instant};
 use clap::builder::styling::{AnsiColor, Color, Effects, Style};
 use serde_json::Value;
 
-use crate::Looks;
-use crate::answer::Answer;
+use super::answer::Answer;
 use terminal::{Painted, Progress, is_read_by_person};
 
 /// How many lines at the end of a long reply are kept: they hold the result.
@@ -36,11 +35,12 @@ pub(crate) struct Transcript {
 
 impl Transcript {
     /// Starts a demo of `chapters` chapters.
-    pub(crate) fn start(chapters: usize, looks: Looks) -> Self {
-        let is_terminal = is_read_by_person();
-        let has_progress = is_terminal && looks.has_progress;
-        let bar = if has_progress { Progress::of_steps(chapters, PROGRESS) } else { Progress::hidden() };
-        Self { has_colours: is_terminal && looks.has_colours, bar, last_progress: None }
+    pub(crate) fn start(chapters: usize) -> Self {
+        let is_plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        // Where a line can be replaced.
+        let is_smart = is_read_by_person() && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+        let bar = if is_smart { Progress::of_steps(chapters, PROGRESS) } else { Progress::hidden() };
+        Self { has_colours: is_smart && !is_plain, bar, last_progress: None }
     }
 
     pub(crate) fn end(&self) {

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context as _, ensure};
 use notebook::{CellType, Notebook, Output};
 
-use crate::cells;
+use super::cells;
 
 /// Removes the notebook of an earlier demo. Fails if the file is anything else.
 pub(crate) fn remove_earlier(path: &Path) -> anyhow::Result<()> {
