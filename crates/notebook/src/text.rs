@@ -44,6 +44,20 @@ impl Text {
         self.pieces.iter().map(AsRef::as_ref).chain(std::iter::once(self.tail.as_str()))
     }
 
+    /// The part between two positions in bytes, which are moved to the starts of characters.
+    pub fn part(&self, from: usize, to: usize) -> String {
+        let (mut part, mut start) = (String::new(), 0);
+        for piece in self.pieces() {
+            let [first, end] = [from, to].map(|at| piece.floor_char_boundary(at.saturating_sub(start)));
+            part.push_str(&piece[first..end.max(first)]);
+            start += piece.len();
+            if start >= to {
+                break;
+            }
+        }
+        part
+    }
+
     /// The whole text, copied if it has more than one piece.
     pub fn as_str(&self) -> Cow<'_, str> {
         match &*self.pieces {
@@ -91,5 +105,10 @@ mod tests {
         assert_eq!(text.as_str(), expected);
         assert_eq!(text.pieces().collect::<String>(), expected);
         assert_eq!(text, Text::from(expected.as_str()));
+        for (from, to) in [(0, 3), (65_000, 70_002), (150_000, 160_000), (9, 4), (expected.len(), usize::MAX)]
+        {
+            let [first, end] = [from, to].map(|at| expected.floor_char_boundary(at));
+            assert_eq!(text.part(from, to), expected[first..end.max(first)], "{from} {to}");
+        }
     }
 }

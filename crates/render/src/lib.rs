@@ -30,7 +30,7 @@ pub use data_uri::without_data_uris;
 pub use excerpt::shortened;
 pub use marks::{marked, marked_difference, marked_row, quoted};
 pub use merge::{merged, with_widget_texts};
-pub use output::{full_length, full_text, full_text_in_pieces, last_line};
+pub use output::{full_length, full_text, last_line};
 pub(crate) use page::paged;
 pub use page::{page, paged_source};
 pub use reply::{Part, Priority, Reply};

@@ -10,6 +10,8 @@ use crate::{image, size, traceback};
 
 /// The end of a stream in which its last line is searched, in bytes.
 const STREAM_END: usize = 16 * 1024;
+/// How much of each end of a long stream is rendered for an excerpt at least, in bytes.
+const RENDERED_END: usize = 64 * 1024;
 /// In characters.
 const MAX_LAST_LINE: usize = 200;
 
@@ -40,17 +42,10 @@ pub fn full_text(output: &Output) -> String {
 
 /// The length of [`full_text`], in characters.
 pub fn full_length(output: &Output) -> usize {
+    let Output::Stream { text, .. } = output else { return full_text(output).chars().count() };
     let mut length = 0;
-    full_text_in_pieces(output, |piece| length += piece.chars().count());
+    stream_text(text, |piece| length += piece.chars().count());
     length
-}
-
-/// Passes [`full_text`] to `sink` in pieces. The text of a stream is not held in memory for it.
-pub fn full_text_in_pieces(output: &Output, mut sink: impl FnMut(&str)) {
-    match output {
-        Output::Stream { text, .. } => stream_text(text, sink),
-        _ => sink(&full_text(output)),
-    }
 }
 
 /// A description, whose first line is ours, and whose other lines may be of the content.
@@ -62,10 +57,34 @@ pub(crate) fn description(text: &str) -> String {
 }
 
 /// Passes the readable text of a stream to `sink` piece by piece.
-pub(crate) fn stream_text(text: &Text, sink: impl FnMut(&str)) {
+fn stream_text(text: &Text, sink: impl FnMut(&str)) {
+    pieces_text(text.pieces(), sink);
+}
+
+/// A piece of a stream.
+pub(crate) enum Piece<'t> {
+    Text(&'t str),
+    /// Between the ends of a long stream, as it was printed.
+    Between(&'t str),
+}
+
+/// The same for an excerpt with at most `kept` characters of both ends: of a long stream, only the ends are rendered.
+pub(crate) fn stream_ends(text: &Text, kept: usize, mut sink: impl FnMut(Piece<'_>)) {
+    let end = RENDERED_END.max(8 * kept);
+    if text.len() <= 4 * end {
+        return stream_text(text, |piece| sink(Piece::Text(piece)));
+    }
+    let tail = text.part(text.len() - end, text.len());
+    let line = tail.find('\n').map_or(0, |at| at + 1);
+    pieces_text([&*text.part(0, end)], |piece| sink(Piece::Text(piece)));
+    sink(Piece::Between(&text.part(end, text.len() - tail.len() + line)));
+    pieces_text([&tail[line..]], |piece| sink(Piece::Text(piece)));
+}
+
+fn pieces_text<'t>(pieces: impl IntoIterator<Item = &'t str>, sink: impl FnMut(&str)) {
     let mut marks = Marks::new(sink);
     let mut terminal = Terminal::new(|piece: &str| marks.push(&without_data_uris(piece)));
-    text.pieces().for_each(|piece| terminal.write(piece));
+    pieces.into_iter().for_each(|piece| terminal.write(piece));
     terminal.finish();
     marks.finish();
 }

@@ -14,6 +14,8 @@ pub(crate) struct TextEnds {
     head_characters: usize,
     characters: usize,
     line_breaks: usize,
+    /// Whether something was left out, which only is counted.
+    is_cut: bool,
 }
 
 impl TextEnds {
@@ -26,6 +28,7 @@ impl TextEnds {
             head_characters: 0,
             characters: 0,
             line_breaks: 0,
+            is_cut: false,
         }
     }
 
@@ -39,7 +42,7 @@ impl TextEnds {
         let count = text.chars().count();
         self.characters += count;
         self.line_breaks += line_breaks(text);
-        let missing = self.kept - self.head_characters;
+        let missing = if self.is_cut { 0 } else { self.kept - self.head_characters };
         if count <= missing {
             self.head.push_str(text);
             self.head_characters += count;
@@ -58,6 +61,14 @@ impl TextEnds {
                 self.tail.drain(..cut);
             }
         }
+    }
+
+    /// Counts a piece of which nothing is kept.
+    pub(crate) fn skip(&mut self, text: &str) {
+        self.characters += text.chars().count();
+        self.line_breaks += line_breaks(text);
+        self.is_cut = true;
+        self.tail.clear();
     }
 
     /// The length of the whole text.
@@ -87,7 +98,7 @@ impl TextEnds {
 }
 
 pub(crate) fn line_breaks(text: &str) -> usize {
-    text.bytes().filter(|byte| *byte == b'\n').count()
+    text.matches('\n').count()
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use notebook::Output;
-use render::{Digest, full_text, full_text_in_pieces};
+use notebook::{Output, Text};
+use render::{Digest, full_length, full_text};
 
 use crate::arguments::declare::{Argument, Schema};
 use crate::arguments::given::{Given, refused};
@@ -13,28 +13,25 @@ use place::Error;
 /// The most outputs before the last of which each is known by itself.
 const MAX_EARLIER: usize = 8;
 
-/// How many outputs were shown, and which.
+/// The end of a stream by which it is recognised, in bytes: a stream only grows.
+const WINDOW: usize = 4096;
+/// The characters of a longer start of a stream are counted as they were printed, in bytes.
+const MAX_RENDERED: usize = 1024 * 1024;
+
+/// How many outputs were shown, and which. Of streams it reads only the end.
 ///
-/// As text `3:1045:1040:HASHES`: the number of outputs, the characters of the last one and of its lines before the last, and the hashes of
-/// both, of all earlier outputs but the last of them, and of each of these.
+/// As text `3:1045:1040:HASHES`: the number of outputs, the length of the last one if it is a stream, where its last line begins, and the
+/// hashes of it, of all earlier outputs but the last of them, and of each of these.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeenOutputs {
     count: usize,
-    last: Seen,
+    length: usize,
+    line: usize,
+    last: u32,
     /// A hash of the outputs before [`Self::earlier`].
     first: u16,
     /// Hashes of those before the last one.
     earlier: Vec<u16>,
-}
-
-/// What was seen of the last output.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Seen {
-    /// Of the whole text, and of the lines before the last.
-    characters: usize,
-    settled: usize,
-    hash: u32,
-    settled_hash: u32,
 }
 
 /// A part that is new.
@@ -51,12 +48,18 @@ pub struct NewPart {
 impl SeenOutputs {
     pub fn of(outputs: &[Output]) -> Self {
         let Some((last, before)) = outputs.split_last() else {
-            return Self { count: 0, last: Seen::default(), first: 0, earlier: Vec::new() };
+            return Self { count: 0, length: 0, line: 0, last: 0, first: 0, earlier: Vec::new() };
         };
         let (first, earlier) = before.split_at(before.len().saturating_sub(MAX_EARLIER));
+        let (length, line) = match last {
+            Output::Stream { text, .. } => (text.len(), last_line(text)),
+            _ => (0, 0),
+        };
         Self {
             count: outputs.len(),
-            last: Seen::of(last),
+            length,
+            line,
+            last: hash_up_to(last, length),
             first: hash_of(first),
             earlier: earlier.iter().map(|output| hash_of(std::slice::from_ref(output))).collect(),
         }
@@ -78,7 +81,7 @@ impl SeenOutputs {
             }
         }
         match outputs.get(start).filter(|_| self.count > 0) {
-            Some(last) => match self.last.new_in(last) {
+            Some(last) => match self.new_in_last(last) {
                 Some((added, offset)) if offset > 0 => {
                     parts.push(NewPart { first: start, offset, outputs: vec![added] });
                     add(&mut parts, self.count, outputs[self.count..].iter().cloned());
@@ -89,6 +92,28 @@ impl SeenOutputs {
             None => add(&mut parts, start, outputs.get(start..).unwrap_or_default().iter().cloned()),
         }
         parts
+    }
+
+    /// The last output from the first character on that is new; `None` if nothing is.
+    fn new_in_last(&self, output: &Output) -> Option<(Output, usize)> {
+        let is_same = hash_up_to(output, self.length) == self.last;
+        let (Output::Stream { name, text }, true) = (output, is_same && self.length <= output_length(output))
+        else {
+            return (!is_same).then(|| (output.clone(), 0));
+        };
+        let rest = text.part(self.length, text.len());
+        // What moves the cursor may change the last line.
+        let is_added =
+            !rest.lines().next().unwrap_or_default().contains(|it: char| it.is_control() && it != '\t');
+        let start = if is_added { self.length } else { self.line };
+        let added = text.part(start, text.len());
+        // The line break after the last line was not shown, as nothing followed.
+        let start = start + usize::from(start == self.length && start > self.line && added.starts_with('\n'));
+        let added = text.part(start, text.len());
+        let is_new = !rest.trim_matches('\n').is_empty();
+        is_new.then(|| {
+            (Output::Stream { name: name.clone(), text: added.as_str().into() }, characters(text, start))
+        })
     }
 }
 
@@ -102,86 +127,70 @@ fn add(parts: &mut Vec<NewPart>, index: usize, outputs: impl IntoIterator<Item =
     }
 }
 
-impl Seen {
-    fn of(output: &Output) -> Self {
-        let (mut seen, mut hash) = (Self::default(), Digest::default());
-        if let Output::Stream { .. } = output {
-            full_text_in_pieces(output, |piece| {
-                let mut rest = piece;
-                while let Some(end) = rest.find('\n') {
-                    hash.add(&rest.as_bytes()[..end]);
-                    seen.characters += rest[..end].chars().count();
-                    (seen.settled, seen.settled_hash) = (seen.characters, short(hash));
-                    hash.add(b"\n");
-                    seen.characters += 1;
-                    rest = &rest[end + 1..];
-                }
-                hash.add(rest.as_bytes());
-                seen.characters += rest.chars().count();
-            });
-        } else {
-            add_output(&mut hash, output);
+/// Where the last line of a stream begins.
+fn last_line(text: &Text) -> usize {
+    let mut end = text.len();
+    for piece in text.pieces().rev() {
+        if let Some(at) = piece.rfind('\n') {
+            return end - piece.len() + at + 1;
         }
-        seen.hash = short(hash);
-        seen
+        end -= piece.len();
     }
+    0
+}
 
-    /// The output from the first character on that is new; `None` if nothing is.
-    fn new_in(self, output: &Output) -> Option<(Output, usize)> {
-        let whole = Some((output.clone(), 0));
-        let Output::Stream { name, .. } = output else {
-            return if Self::of(output) == self { None } else { whole };
-        };
-        let text = full_text(output);
-        let after = |characters: usize, hash: u32| {
-            let end = text.char_indices().nth(characters).map_or(text.len(), |(end, _)| end);
-            let mut start = Digest::default();
-            start.add(&text.as_bytes()[..end]);
-            (short(start) == hash).then_some((&text[end..], characters))
-        };
-        let all_seen = after(self.characters, self.hash);
-        let settled = || after(self.settled, self.settled_hash).filter(|_| self.settled > 0);
-        let Some((rest, start)) = all_seen.or_else(settled) else { return whole };
-        if rest.is_empty() {
-            return None;
-        }
-        // The line break after the last line was not shown, as nothing followed.
-        let added = rest.strip_prefix('\n').unwrap_or(rest);
-        let skipped = usize::from(added.len() < rest.len());
-        Some((Output::Stream { name: name.clone(), text: added.into() }, start + skipped))
+/// The characters of the readable text of a stream before a position.
+fn characters(text: &Text, end: usize) -> usize {
+    if end > MAX_RENDERED {
+        return text.part(0, end).chars().count();
     }
+    // With one more, which a line break at the end goes before.
+    let start = format!("{}.", text.part(0, end));
+    let output = Output::Stream { name: String::new(), text: start.as_str().into() };
+    full_length(&output) - 1
+}
+
+fn output_length(output: &Output) -> usize {
+    if let Output::Stream { text, .. } = output { text.len() } else { 0 }
+}
+
+/// The hash of an output; of a stream, as it was when it had this length.
+fn hash_up_to(output: &Output, length: usize) -> u32 {
+    let mut hash = Digest::default();
+    add_output(&mut hash, output, length);
+    let [.., a, b, c, d] = hash.0.to_be_bytes();
+    u32::from_be_bytes([a, b, c, d])
 }
 
 fn hash_of(outputs: &[Output]) -> u16 {
     let mut hash = Digest::default();
     for output in outputs {
-        add_output(&mut hash, output);
+        add_output(&mut hash, output, output_length(output));
     }
     let [.., high, low] = hash.0.to_be_bytes();
     u16::from_be_bytes([high, low])
 }
 
 /// Adds all that a person may see of an output: also a picture, of which the text says only the size.
-fn add_output(hash: &mut Digest, output: &Output) {
+fn add_output(hash: &mut Digest, output: &Output, length: usize) {
     match output {
         Output::Display(bundle) | Output::Result { bundle, .. } => {
             hash.add(bundle.data.as_str().as_bytes());
             hash.add(bundle.metadata.as_str().as_bytes());
         }
-        _ => full_text_in_pieces(output, |piece| hash.add(piece.as_bytes())),
+        Output::Stream { name, text } => {
+            hash.add(format!("{name} {length} ").as_bytes());
+            hash.add(text.part(length.saturating_sub(WINDOW), length).as_bytes());
+        }
+        _ => hash.add(full_text(output).as_bytes()),
     }
     hash.add(b"\0");
 }
 
-fn short(hash: Digest) -> u32 {
-    let [.., a, b, c, d] = hash.0.to_be_bytes();
-    u32::from_be_bytes([a, b, c, d])
-}
-
 impl fmt::Display for SeenOutputs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Seen { characters, settled, hash, settled_hash } = self.last;
-        write!(f, "{}:{characters}:{settled}:{hash:08x}{settled_hash:08x}{:04x}", self.count, self.first)?;
+        let Self { count, length, line, last, first, .. } = self;
+        write!(f, "{count}:{length}:{line}:{last:08x}{first:04x}")?;
         self.earlier.iter().try_for_each(|hash| write!(f, "{hash:04x}"))
     }
 }
@@ -211,22 +220,21 @@ impl Argument for Option<SeenOutputs> {
 fn parsed(text: &str) -> Option<SeenOutputs> {
     let mut numbers = text.split(':');
     let mut number = || numbers.next()?.parse::<usize>().ok();
-    let (count, characters, settled) = (number()?, number()?, number()?);
+    let (count, length, line) = (number()?, number()?, number()?);
     let hashes = numbers.next().filter(|_| numbers.next().is_none())?;
-    let (hash, hashes) = hashes.split_at_checked(8)?;
-    let (settled_hash, hashes) = hashes.split_at_checked(8)?;
+    let (last, hashes) = hashes.split_at_checked(8)?;
     let (first, hashes) = hashes.split_at_checked(4)?;
     let is_whole = hashes.is_ascii()
         && hashes.len() % 4 == 0
         && hashes.len() / 4 == count.saturating_sub(1).min(MAX_EARLIER);
     let earlier =
         (0..hashes.len() / 4).map(|at| u16::from_str_radix(hashes.get(4 * at..4 * at + 4)?, 16).ok());
-    let hash = u32::from_str_radix(hash, 16).ok()?;
-    let settled_hash = u32::from_str_radix(settled_hash, 16).ok()?;
     is_whole.then_some(())?;
     Some(SeenOutputs {
         count,
-        last: Seen { characters, settled, hash, settled_hash },
+        length,
+        line,
+        last: u32::from_str_radix(last, 16).ok()?,
         first: u16::from_str_radix(first, 16).ok()?,
         earlier: earlier.collect::<Option<_>>()?,
     })
@@ -260,8 +268,8 @@ mod tests {
             || Output::Error { name: "E".to_owned(), value: "v".to_owned(), traceback: vec!["t".to_owned()] };
         for (before, after, expected, start) in [
             (vec![], vec![stream("a")], vec![stream("a")], (0, 0)),
-            (vec![stream("é\n")], vec![stream("é\nb\n")], vec![stream("b")], (0, 2)),
-            (vec![stream("a\nb\n")], vec![stream("a\nb\nc\n")], vec![stream("c")], (0, 4)),
+            (vec![stream("é\n")], vec![stream("é\nb\n")], vec![stream("b\n")], (0, 2)),
+            (vec![stream("a\nb\n")], vec![stream("a\nb\nc\n")], vec![stream("c\n")], (0, 4)),
             (vec![stream("a"), error()], vec![stream("a"), error(), stream("b")], vec![stream("b")], (2, 0)),
             (vec![error()], vec![error(), stream("b"), error()], vec![stream("b"), error()], (1, 0)),
             // It was cleared, or replaced by something shorter.
@@ -282,12 +290,14 @@ mod tests {
 
     #[test]
     fn what_was_replaced_is_new() {
-        let bar = |percent: &str| stream(&format!("start\nepoch 1\n{percent}|##"));
-        assert_eq!(new(&[bar("28%")], &[bar("55%")]), [(vec![stream("55%|##")], (0, 14))]);
-        assert_eq!(new(&[stream("28%")], &[stream("55%")]), [(vec![stream("55%")], (0, 0))]);
-        assert_eq!(new(&[bar("28%")], &[stream("begin\nepoch 1\n28%|##")]).len(), 1, "an earlier line");
-        // A carriage return is followed on a screen.
-        assert_eq!(new(&[stream("a\n1%\r2%")], &[stream("a\n1%\r2%\r3%")]), [(vec![stream("3%")], (0, 2))]);
+        let bar = |percents: &[&str]| stream(&format!("start\nepoch 1\n{}", percents.join("\r")));
+        let both = ["28%|##", "55%|####"];
+        assert_eq!(new(&[bar(&both[..1])], &[bar(&both)]), [(vec![stream(&both.join("\r"))], (0, 14))]);
+        let whole = [(vec![bar(&both[1..])], (0, 0))];
+        assert_eq!(new(&[bar(&both[..1])], &[bar(&both[1..])]), whole, "it was cleared");
+        let dots = [(vec![stream(" ..")], (0, 3))];
+        assert_eq!(new(&[stream("a\n.")], &[stream("a\n. ..")]), dots, "a line goes on");
+        assert_eq!(new(&[stream("a")], &[stream("a\n")]), [], "a line break shows nothing");
         for mime in ["text/plain", "image/png"] {
             let (old, other) = (display(mime, "AAAA"), display(mime, "AAAB"));
             let of_one = |output: &Output| new(std::slice::from_ref(&old), std::slice::from_ref(output));

@@ -8,6 +8,7 @@ use crate::chars::first_chars;
 use crate::excerpt::{Excerpt, Focus, excerpt};
 use crate::image::{self, ImageSource};
 use crate::marks::marked;
+use crate::output::Piece;
 use crate::shown_outputs::Digest;
 use crate::text_ends::TextEnds;
 use crate::{full_text, output, traceback};
@@ -112,7 +113,13 @@ impl Item {
                     _ => "[stream]",
                 };
                 item.stream = Some(item.label);
-                output::stream_text(text, |piece| item.push(piece));
+                output::stream_ends(text, kept, |piece| match piece {
+                    Piece::Text(text) => item.push(text),
+                    Piece::Between(text) => {
+                        item.digest.add(&text.len().to_be_bytes());
+                        item.text.skip(text);
+                    }
+                });
             }
             Output::Display(bundle) => {
                 item.label = "[display]";
