@@ -58,9 +58,7 @@ pub use kernel_file::{ChosenKernel, KernelFile};
 pub use launcher::{KernelProcess, LaunchError, Launched, Launcher};
 pub use lifetime::Lifetimes;
 pub use list::{KeeperState, KeptKernel, StopError, kept_kernels};
-pub use log::{
-    AnnouncedData, LogEntry, LogEntryKind, LogFollower, LoggedRun, Shown, logged_run, logged_runs,
-};
+pub use log::{LogEntry, LogEntryKind, LogFollower, LoggedRun, Shown, logged_run, logged_runs};
 pub use private::{is_own_process, unused_folders};
 pub use process::{detach, run_from_stdin};
 pub use protocol::{

@@ -137,7 +137,7 @@ impl KeptKernel {
     pub fn folder_of_runs(&self) -> PathBuf {
         let notebooks = logged_runs(&self.folder.path).into_iter().filter_map(|run| run.data.notebook);
         let folders: Vec<_> =
-            notebooks.filter_map(|notebook| notebook.parent().map(Path::to_path_buf)).collect();
+            notebooks.filter_map(|notebook| Path::new(&*notebook).parent().map(Path::to_path_buf)).collect();
         let is_above = |folder: &&Path| folders.iter().all(|its| its.starts_with(folder));
         let innermost = folders.first().and_then(|first| first.ancestors().find(is_above));
         innermost.unwrap_or(&self.record.folder).to_path_buf()

@@ -1,12 +1,10 @@
 //! The log of a keeper: its files, and what they say about runs.
 
-mod announced_data;
 mod entries;
 mod files;
 mod followed;
 mod logged_runs;
 
-pub use announced_data::AnnouncedData;
 pub(crate) use entries::read_entries;
 pub use entries::{LogEntry, LogEntryKind, logged_run};
 pub(crate) use files::{Log, LogReader, is_log, read_piece};

@@ -1,5 +1,7 @@
 //! What is announced of a run.
 
+use std::path::PathBuf;
+
 use notebook::CellId;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +15,9 @@ pub struct RunDetails {
     pub run: RunId,
     /// The notebook of its cell.
     pub notebook: Option<NotebookPath>,
+    /// Where code of no notebook was to run, in a log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub folder: Option<PathBuf>,
     pub cell: Option<CellId>,
     pub source: String,
     /// [`Cell::shown_revision`](notebook::Cell::shown_revision) of the cell before the run; `None` if nobody looked.

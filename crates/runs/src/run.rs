@@ -96,7 +96,7 @@ impl Run {
         let cell = self.cell.clone();
         let (notebook, cell) = cell.map_or((None, None), |cell| (Some(cell.path), Some(cell.id)));
         let (run, source, agent) = (self.id.clone(), self.source.clone(), self.actor.agent.clone());
-        RunDetails { run, notebook, cell, source, shown_before: None, agent }
+        RunDetails { run, notebook, cell, source, agent, ..RunDetails::default() }
     }
 
     /// Whether the kernel, or its connection, has ended it.

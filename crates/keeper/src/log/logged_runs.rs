@@ -8,10 +8,9 @@ use bytes::Bytes;
 use kernel::log::{Announcement, Channel, LogEvent, LogRecord, Peek};
 use kernel::{Death, Event, LossCause, MessageId, OutputArea};
 use notebook::{Output, RunId};
-use place::{RunState, SkipReason};
+use place::{RunDetails, RunState, SkipReason};
 use serde_json::Value;
 
-use super::announced_data::AnnouncedData;
 use super::files::read_records;
 
 /// Outputs of a run beyond this are not followed, in bytes. They are in the notebook when it has ended.
@@ -21,7 +20,8 @@ const MAX_SHOWN: usize = 8 * 1024 * 1024;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoggedRun {
     pub run: RunId,
-    pub data: AnnouncedData,
+    /// The path of its notebook begins at the root of the file system.
+    pub data: RunDetails,
     /// As far as the log says.
     pub state: RunState,
     /// Its server has sent its request: whatever becomes of the server, the kernel runs it.

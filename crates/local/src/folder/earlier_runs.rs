@@ -1,5 +1,6 @@
 //! The runs of earlier servers in this folder, and what later servers need to know of ours.
 
+use std::path::Path;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
@@ -85,7 +86,7 @@ impl Folder {
 
     /// Whether a run is of this folder or of a notebook in it.
     fn has_run(&self, run: &LoggedRun) -> bool {
-        let home = run.data.notebook.as_ref().or(run.data.folder.as_ref());
+        let home = run.data.notebook.as_deref().map(Path::new).or(run.data.folder.as_deref());
         home.is_none_or(|path| self.root.relative(path).is_some())
     }
 

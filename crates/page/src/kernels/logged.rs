@@ -111,7 +111,7 @@ fn seen_run(
     };
     SeenRun {
         id: run.run.clone(),
-        notebook: run.data.notebook.as_deref().and_then(path),
+        notebook: run.data.notebook.as_deref().map(Path::new).and_then(path),
         cell: run.data.cell.clone(),
         source: run.data.source.clone(),
         state,

@@ -1,8 +1,9 @@
 //! What a keeper's log holds about the runs on its kernel, from which a later server knows what each of them was.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use keeper::{AnnouncedData, ClientFrame, KeeperHandle, OrphanedExecution};
+use keeper::{ClientFrame, KeeperHandle, OrphanedExecution};
 use kernel::log::{AdoptedRun, Announcement};
 use place::{ClientExecutor, NotebookPath, Orphan, RunDetails, RunId, RunLogger};
 
@@ -50,21 +51,15 @@ impl RunLogger for KeeperLogger {
 
 /// What a keeper's log is to hold about a run whose request is not sent yet.
 pub(crate) fn announcement_of(root: &Root, details: &RunDetails) -> Announcement {
-    Announcement { run: details.run.clone(), message: None, data: data(root, details) }
-}
-
-fn data(root: &Root, details: &RunDetails) -> serde_json::Value {
     let notebook = details.notebook.as_deref().and_then(|path| root.resolve(path).ok());
-    let cell = details.cell.clone();
     let folder = notebook.is_none().then(|| root.real().to_path_buf());
-    let RunDetails { source, shown_before, agent, .. } = details.clone();
-    let data = AnnouncedData { notebook, folder, cell, source, shown_before, agent };
-    serde_json::to_value(&data).unwrap_or_default()
+    let notebook = notebook.map(|path| NotebookPath::new(path.to_string_lossy()));
+    let data = serde_json::to_value(RunDetails { notebook, folder, ..details.clone() }).unwrap_or_default();
+    Announcement { run: details.run.clone(), message: None, data }
 }
 
 /// A run in a keeper's log.
-pub(crate) fn details_of(root: &Root, run: RunId, data: AnnouncedData) -> RunDetails {
-    let notebook = data.notebook.and_then(|path| root.relative(&path)).map(NotebookPath::new);
-    let AnnouncedData { cell, source, shown_before, agent, .. } = data;
-    RunDetails { run, notebook, cell, source, shown_before, agent }
+pub(crate) fn details_of(root: &Root, run: RunId, data: RunDetails) -> RunDetails {
+    let notebook = data.notebook.and_then(|path| root.relative(Path::new(&*path))).map(NotebookPath::new);
+    RunDetails { run, notebook, folder: None, ..data }
 }
