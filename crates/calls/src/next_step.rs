@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use connection::{NextStep as ServerStep, joined};
+use connection::joined;
 use notebook::visible;
 use place::{Error, NextStep};
 use render::marked;
@@ -40,8 +40,7 @@ fn words(step: &NextStep) -> Cow<'static, str> {
         }
         NextStep::CloseNotebook => "Close one with unuse_notebook; list_notebooks shows which are open.",
         NextStep::Reopen { path } => {
-            return format!("Call use_notebook with notebook_path {:?} to open it again.", path.as_str())
-                .into();
+            return format!("Call use_notebook with notebook_path {:?} to open it again.", path).into();
         }
         NextStep::ReadNotebook => "Call read_notebook to see the cells as they are now, then try again.",
         NextStep::NameCell => "Call again with the cell_id that you mean; read_notebook lists all cells.",
@@ -72,16 +71,16 @@ fn words(step: &NextStep) -> Cow<'static, str> {
         NextStep::ListMachines => "list_machines shows the machines that run, and those that can be started.",
         NextStep::StartMachine => "start_machine starts one; list_machines shows which there are.",
         NextStep::SignIn => "Ask the person to run `cellbridge colab login` in a terminal, then try again.",
-        NextStep::Server(ServerStep::GiveAddress) => {
+        NextStep::GiveAddress => {
             "Start one (`jupyter lab`), or give the address of a running one to connect_to_jupyter or in JUPYTER_URL."
         }
-        NextStep::Server(ServerStep::GiveToken { obtain }) => {
+        NextStep::GiveToken { obtain } => {
             return format!("{obtain} Then give it to connect_to_jupyter or in JUPYTER_TOKEN.").into();
         }
-        NextStep::Server(ServerStep::GivePassword) => {
+        NextStep::GivePassword => {
             "Start this program with the server's address and password, or give connect_to_jupyter its address and token."
         }
-        NextStep::Server(ServerStep::GiveCertificate { given: Some(file) }) => {
+        NextStep::GiveCertificate { given: Some(file) } => {
             return format!(
                 "--ca-file {} does not help: it must be a PEM file with the server's certificate, or with that of the authority \
                  that signed it.",
@@ -89,7 +88,7 @@ fn words(step: &NextStep) -> Cow<'static, str> {
             )
             .into();
         }
-        NextStep::Server(ServerStep::GiveCertificate { given: None }) => {
+        NextStep::GiveCertificate { given: None } => {
             "If the certificate is self-signed or a private authority signed it, give it or the authority's certificate (PEM) \
              with --ca-file."
         }

@@ -282,7 +282,13 @@ fn code(params: &RawValue) -> Result<String, Error> {
 /// The error without next steps that need tools of another server.
 fn without_tools(error: Error) -> Error {
     match error.next {
-        NextStep::Say(_) | NextStep::SignIn | NextStep::ReportBug | NextStep::Server(_) => error,
+        NextStep::Say(_)
+        | NextStep::SignIn
+        | NextStep::ReportBug
+        | NextStep::GiveAddress
+        | NextStep::GiveToken { .. }
+        | NextStep::GivePassword
+        | NextStep::GiveCertificate { .. } => error,
         _ => Error { next: NextStep::TryAgain, ..error },
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use colab::{Browser, Desktop};
-use connection::{NextStep as ServerStep, joined};
+use connection::joined;
 use environments::{ProcessEnv, programs};
 use place::{Error, NextStep};
 use rest::{RestError, Secret};
@@ -40,17 +40,9 @@ pub(crate) fn close_to_others() {
 pub(crate) fn problem(error: &anyhow::Error) -> String {
     let mut context = Vec::new();
     for cause in error.chain() {
-        let step = if let Some(error) = cause.downcast_ref::<Error>() {
-            Some((
-                &error.cause,
-                match &error.next {
-                    NextStep::Server(step) => option(step),
-                    step => step.to_string(),
-                },
-            ))
-        } else {
-            cause.downcast_ref::<RestError>().map(|error| (&error.cause, option(&error.next)))
-        };
+        let of_place = cause.downcast_ref::<Error>().map(|error| (&error.cause, &error.next));
+        let of_server = || cause.downcast_ref::<RestError>().map(|error| (&error.cause, &error.next));
+        let step = of_place.or_else(of_server).map(|(cause, next)| (cause, option(next)));
         // Below it is what it was made of.
         if let Some((cause, next)) = step {
             context.push(joined(cause, &next));
@@ -62,18 +54,18 @@ pub(crate) fn problem(error: &anyhow::Error) -> String {
 }
 
 /// A step with the options of commands.
-fn option(step: &ServerStep) -> String {
+fn option(step: &NextStep) -> String {
     match step {
-        ServerStep::GiveAddress => {
+        NextStep::GiveAddress => {
             "Start a server (`jupyter lab`), or give the address of a running one with --jupyter-url."
                 .to_owned()
         }
-        ServerStep::GiveToken { obtain } => {
+        NextStep::GiveToken { obtain } => {
             format!("{obtain} Then set JUPYTER_TOKEN, or give it with --jupyter-token.")
         }
-        ServerStep::GivePassword => "Set JUPYTER_PASSWORD, or give it with --jupyter-password.".to_owned(),
-        ServerStep::GiveCertificate { .. } => format!("{step} The option is --ca-file."),
-        ServerStep::Say(_) => step.to_string(),
+        NextStep::GivePassword => "Set JUPYTER_PASSWORD, or give it with --jupyter-password.".to_owned(),
+        NextStep::GiveCertificate { .. } => format!("{step} The option is --ca-file."),
+        step => step.to_string(),
     }
 }
 
@@ -126,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_failure_is_said_once_with_the_option_that_helps() {
-        let source = RestError::new(Kind::Unreachable, "Nothing listens.", ServerStep::GiveAddress);
+        let source = RestError::new(Kind::Unreachable, "Nothing listens.", NextStep::GiveAddress);
         let failed =
             Error::new(ErrorKind::Unavailable, "Nothing listens.", source.next.clone()).with_source(source);
         let error = anyhow::Error::from(failed).context("a.ipynb");

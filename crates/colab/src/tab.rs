@@ -175,7 +175,7 @@ impl Tab {
     }
 
     pub(crate) fn reopen(&self) -> NextStep {
-        NextStep::Reopen { path: self.path().clone() }
+        NextStep::Reopen { path: self.path().to_string() }
     }
 }
 

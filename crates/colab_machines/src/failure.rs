@@ -114,8 +114,8 @@ impl Failure {
             _ => Kind::Unreachable,
         };
         let next = match &error.next {
-            NextStep::SignIn => "The person has to sign in again with `cellbridge colab login`.".to_owned(),
-            next => next.to_string(),
+            NextStep::SignIn => "The person has to sign in again with `cellbridge colab login`.".into(),
+            next => next.clone(),
         };
         RestError::new(kind, error.cause, next)
     }

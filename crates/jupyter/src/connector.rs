@@ -5,10 +5,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use connection::NextStep as ServerStep;
 use futures_util::FutureExt as _;
 use parking_lot::Mutex;
-use place::{Connected, Connector, Discovered, Error, ErrorKind, Future, ServerSpec};
+use place::{Connected, Connector, Discovered, Error, ErrorKind, Future, NextStep, ServerSpec};
 use rest::discovery::Discovery;
 use rest::{Address, Credentials, Options, Secret};
 
@@ -81,7 +80,7 @@ impl JupyterConnector {
             return Err(Error::new(
                 ErrorKind::InvalidArgument,
                 "No server address was given.",
-                ServerStep::GiveAddress,
+                NextStep::GiveAddress,
             ));
         };
         let running = discover(discovery, &self.options).await.map_err(failure::of)?;

@@ -70,7 +70,7 @@ impl Journal {
         if let Some(run) = entries.runs.iter().find(|run| run.id() == id || run.id().as_str() == ours) {
             return Ok(run.clone());
         }
-        let latest = entries.runs.iter().rev().take(5).map(|run| run.id().clone()).collect();
+        let latest = entries.runs.iter().rev().take(5).map(|run| run.id().to_string()).collect();
         let cause = format!("There is no run {id:?}{}.", self.why_unknown(id, entries.count));
         Err(Error::new(ErrorKind::NotFound, cause, NextStep::GetRun { latest }))
     }

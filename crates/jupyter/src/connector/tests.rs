@@ -84,7 +84,7 @@ async fn without_an_address_a_running_server_is_used_and_named() {
         Discovery { runtime: runtime.path().to_owned(), working_directory: root.path().to_owned() };
     let connector = JupyterConnector::new(Options::default(), Some(discovery), None, None);
     let Err(error) = connector.connect(nowhere.clone()).await else { panic!("no server is running") };
-    assert_eq!(error.next, ServerStep::GiveAddress.into());
+    assert_eq!(error.next, NextStep::GiveAddress);
 
     for (name, url, root) in [
         ("jpserver-1.json", url.as_str(), root.path()),
@@ -106,5 +106,5 @@ async fn without_an_address_and_a_place_to_look_the_address_is_missing() {
     let connector = JupyterConnector::new(Options::default(), None, None, None);
     let spec = ServerSpec { url: None, token: None, kernels: None, provider: None };
     let Err(error) = connector.connect(spec).await else { panic!("there is nothing to connect to") };
-    assert_eq!(error.next, ServerStep::GiveAddress.into());
+    assert_eq!(error.next, NextStep::GiveAddress);
 }

@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use connection::NextStep as ServerStep;
 use place::{Error, ErrorKind, NextStep, NotebookPath, Place};
 
 /// A path, and the place in which it leads to something.
@@ -54,7 +53,7 @@ impl Names<'_> {
             [] => Err(Error::new(
                 ErrorKind::Unavailable,
                 format!("\"{scheme}:\" names a server, and none is connected."),
-                ServerStep::GiveAddress,
+                NextStep::GiveAddress,
             )),
             [_] if current.scheme() == scheme => Ok(Some(Located::new(current, rest))),
             [place] => Ok(Some(Located::new(place, rest))),

@@ -181,7 +181,7 @@ async fn a_kind_of_server_names_none_one_or_several() {
     let places = Places::new(first.clone(), Vec::new(), Some(Arc::new(NewServer)));
     let find = |path: &str, current| places.named_by(&path.into(), current);
     let error = find("srv:a/x.ipynb", &first).err().unwrap();
-    assert_eq!(error.next, connection::NextStep::GiveAddress.into());
+    assert_eq!(error.next, place::NextStep::GiveAddress);
 
     let one = connect(&places, "h/", ConnectScope::Session).await;
     let again = connect(&places, "h/", ConnectScope::Session).await;

@@ -141,7 +141,7 @@ async fn an_unknown_server_is_reported_with_the_way_to_connect() {
     let session = Session::new(workspace);
     for name in ["srv:x.ipynb", "srv:x"] {
         let error = session.notebook(Some(name)).await.err().unwrap();
-        assert_eq!(error.next, connection::NextStep::GiveAddress.into(), "{name}");
+        assert_eq!(error.next, place::NextStep::GiveAddress, "{name}");
     }
     assert_eq!(opened(&session, "local:x.ipynb").await, is("x.ipynb", "local:"));
 }
