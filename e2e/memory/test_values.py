@@ -195,3 +195,22 @@ def test_a_path_may_have_slices() -> None:
     assert memory.inspect("frame", "[:]")["rows"] == [["1", "2"]]
     for path in ("[f():]", "['a':]"):
         assert memory.refusal("frame", path)
+
+
+def test_a_value_is_shown_in_lines_of_columns() -> None:
+    memory = Memory(frame=pd.DataFrame({"a": [1, 2], "b": ["x\ty", "nan"]}), text="abc")
+    answered = memory.ask("inspected", name="frame")
+    assert answered["answer"]["lines"] == [
+        ["frame: pandas.DataFrame"],
+        ["rows: 2, columns: 2, index: RangeIndex"],
+        ["column", "type", "nulls"],
+        ["a", "int64", "0"],
+        ["b", "str", "0"],
+        ["first rows:"],
+        ["a", "b"],
+        ["1", '"x\\ty"'],
+        ["2", "nan"],
+    ]
+    assert memory.ask("inspected", name="text")["answer"] == {"lines": [["text: str 3 'abc'"]], "text": "abc", "text_length": 3}
+    wide = pd.DataFrame([[1] * 40], columns=[f"c{at}" for at in range(40)])
+    assert ["first rows of the first 30 columns:"] in Memory(wide=wide).ask("inspected", name="wide")["answer"]["lines"]

@@ -11,6 +11,7 @@ from .packages import Packages
 from .paths import follow
 from .problems import problems
 from .secrets import HIDDEN, is_secret, is_secret_path
+from .shown import shown_lines
 from .sizes import Bytes
 from .values import describe, kind_of_row, row_of
 
@@ -80,6 +81,9 @@ class Answers:
         found["type"] = full_name(type(value))
         found.update(details(value, rows, stats, is_busy))
         return found
+
+    def inspected(self, **given):
+        return shown_lines(self.inspect(**given))
 
     def lacking(self, **given):
         return problems(**given)
