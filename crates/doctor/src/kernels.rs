@@ -87,14 +87,7 @@ fn passed_on(process_env: &ProcessEnv) -> ProcessEnv {
 
 fn findings(facts: &Facts) -> Vec<Finding> {
     let mut all = vec![facts.next_kernel()];
-    all.extend(facts.environments.iter().map(|found| {
-        facts.environment(
-            &shown(&found.prefix),
-            "this environment of the folder",
-            &found.prefix,
-            &found.state,
-        )
-    }));
+    all.extend(facts.environments.iter().map(|found| facts.environment(found)));
     all.extend(facts.activated.iter().map(|found| facts.activated(found)));
     all.extend(facts.hidden());
     all.extend(facts.on_path());
@@ -136,37 +129,48 @@ impl Facts {
         }
     }
 
-    /// An environment that a notebook could get. `name` is in the middle of a sentence.
-    fn environment(&self, subject: &str, name: &str, prefix: &Path, state: &EnvironmentState) -> Finding {
-        let unused = |cause: String| {
-            let name = name.replacen('t', "T", 1);
-            CHECK.warning(subject, format!("{name} is not used: {cause}."))
-        };
-        match state {
-            EnvironmentState::Ready(python) if self.is_next(python) => {
-                CHECK.ok(subject, format!("Notebooks get {name}."))
-            }
-            EnvironmentState::Ready(_) => {
-                let name = name.replacen('t', "T", 1);
-                CHECK.ok(subject, format!("{name} has a kernel; another one takes precedence."))
-            }
-            EnvironmentState::NoKernel { interpreter, has_pip } => {
-                unused("it has no ipykernel".to_owned()).fixed_by(self.install(interpreter, *has_pip))
-            }
-            EnvironmentState::Defective(Defect::NoPython) => {
-                unused(Defect::NoPython.to_string()).fixed_by(self.make_again(prefix))
-            }
-            EnvironmentState::Defective(defect) => unused(defect.to_string()),
-        }
+    fn environment(&self, found: &FoundEnvironment) -> Finding {
+        self.state(shown(&found.prefix), "this environment of the folder", found, "another one")
     }
 
-    /// What a shell has activated, and this process sees.
+    /// An environment that a shell has activated, and this process sees.
     fn activated(&self, found: &ActivatedEnvironment) -> Finding {
-        let (subject, prefix) = (found.variable, found.prefix.display());
-        let Some(state) = &found.state else {
-            return CHECK.warning(subject, format!("{prefix} is not used: it is not a Python environment."));
+        let (subject, prefix) = (found.variable, &found.prefix);
+        let Some(state) = found.state.clone() else {
+            let message = format!("{} is not used: it is not a Python environment.", prefix.display());
+            return CHECK.warning(subject, message);
         };
-        self.environment(subject, &format!("the activated environment {prefix}"), &found.prefix, state)
+        let what = format!("the activated environment {}", prefix.display());
+        self.state(subject, &what, &FoundEnvironment { prefix: prefix.clone(), state }, "one of the folder")
+    }
+
+    /// An environment, named `what` in a sentence; notebooks may get `other` instead.
+    fn state(
+        &self,
+        subject: impl Into<String>,
+        what: &str,
+        found: &FoundEnvironment,
+        other: &str,
+    ) -> Finding {
+        let name = format!("T{}", &what[1..]);
+        match &found.state {
+            EnvironmentState::Ready(python) if self.is_next(python) => {
+                CHECK.ok(subject, format!("Notebooks get {what}."))
+            }
+            EnvironmentState::Ready(_) => {
+                CHECK.ok(subject, format!("{name} has a kernel; {other} takes precedence."))
+            }
+            EnvironmentState::NoKernel { interpreter, has_pip } => CHECK
+                .warning(subject, format!("{name} is not used: it has no ipykernel."))
+                .fixed_by(self.install(interpreter, *has_pip)),
+            EnvironmentState::Defective(defect) => {
+                let finding = CHECK.warning(subject, format!("{name} is not used: {defect}."));
+                match defect {
+                    Defect::NoPython => finding.fixed_by(self.make_again(&found.prefix)),
+                    _ => finding,
+                }
+            }
+        }
     }
 
     /// What a client's server sees less than this process.
@@ -184,13 +188,8 @@ impl Facts {
             described(&self.next_if_hidden)
         );
         let finding = CHECK.warning(subject, message);
-        Some(match chosen.filter(|_| !self.has_default_prefix) {
-            Some(found) => finding.fixed_by(command([
-                "ln",
-                "-s",
-                &found.prefix.to_string_lossy(),
-                &self.root.join(".venv").to_string_lossy(),
-            ])),
+        Some(match chosen {
+            Some(found) => self.linked(finding, &found.prefix),
             None => finding,
         })
     }
@@ -205,27 +204,28 @@ impl Facts {
         }
         let prefix = found.prefix.display();
         match &found.state {
-            EnvironmentState::Ready(python) if !self.is_next(python) => {}
-            EnvironmentState::Defective(_) => return None,
-            state => {
-                let name = format!("the environment {prefix} on PATH");
-                return Some(self.environment("PATH", &name, &found.prefix, state));
+            EnvironmentState::Ready(python) if !self.is_next(python) => {
+                let finding = CHECK.warning(
+                    "PATH",
+                    format!(
+                        "The environment {prefix} is on PATH, but no variable names it, perhaps because the client hides \
+                         VIRTUAL_ENV: another kernel takes precedence."
+                    ),
+                );
+                Some(self.linked(finding, &found.prefix))
             }
+            EnvironmentState::Defective(_) => None,
+            _ => Some(self.state("PATH", &format!("the environment {prefix} on PATH"), found, "")),
         }
-        let finding = CHECK.warning(
-            "PATH",
-            format!(
-                "The environment {prefix} is on PATH, but no variable names it, perhaps because the client hides \
-                 VIRTUAL_ENV: another kernel takes precedence."
-            ),
-        );
+    }
+
+    /// The finding with the command that links the environment into the folder, where none is.
+    fn linked(&self, finding: Finding, prefix: &Path) -> Finding {
+        if self.has_default_prefix {
+            return finding;
+        }
         let link = self.root.join(".venv");
-        let words = ["ln", "-s", &found.prefix.to_string_lossy(), &link.to_string_lossy()].map(str::to_owned);
-        Some(if self.has_default_prefix {
-            finding
-        } else {
-            finding.fixed_by(command(words.iter().map(String::as_str)))
-        })
+        finding.fixed_by(command(["ln", "-s", &prefix.to_string_lossy(), &link.to_string_lossy()]))
     }
 
     fn kernelspec(&self, found: &FoundKernelspec) -> Finding {
@@ -262,8 +262,9 @@ impl Facts {
         }
     }
 
+    /// Whether notebooks get this interpreter's environment: it has the same interpreter under several names.
     fn is_next(&self, python: &Path) -> bool {
-        matches!(&self.next, NextKernel::Existing { program, .. } if program == python)
+        matches!(&self.next, NextKernel::Existing { program, .. } if program.parent() == python.parent())
     }
 
     fn install(&self, python: &Path, has_pip: bool) -> String {

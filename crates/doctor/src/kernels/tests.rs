@@ -177,6 +177,8 @@ fn an_environment_whose_variable_is_hidden_is_recognised_on_path() {
     assert!(finding.message.contains("the client hides VIRTUAL_ENV"), "{}", finding.message);
     let used = Facts { on_path: ready(), ..facts(existing("/env/bin/python")) };
     assert_eq!(findings(&used)[1].status, Status::Ok);
+    let by_another_name = Facts { on_path: ready(), ..facts(existing("/env/bin/python3")) };
+    assert_eq!(findings(&by_another_name)[1].status, Status::Ok);
     let without = Facts { on_path: found(bare("/env/bin/python", true)), ..facts(existing("/p")) };
     assert!(line(&findings(&without)[1]).contains("has no ipykernel. [/env/bin/python -m pip"));
     // It is said once.
