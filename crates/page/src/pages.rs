@@ -97,7 +97,7 @@ impl Pages {
         {
             tracing::warn!(%error, "the page shows no questions of servers");
         }
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 
     /// Ends only if the folder cannot be used.

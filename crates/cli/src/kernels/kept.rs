@@ -46,7 +46,7 @@ impl KeptListing {
             match kernel.stop().await {
                 Ok(()) => say(&format!("stopped {}", kernel.record.id))?,
                 Err(error) => {
-                    failures.push(format!("kernel {} was not stopped: {}", kernel.record.id, error.0))
+                    failures.push(format!("kernel {} was not stopped: {}", kernel.record.id, error.0));
                 }
             }
         }

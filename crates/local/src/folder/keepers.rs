@@ -123,13 +123,12 @@ impl Folder {
 
     /// The kernel of a keeper, to which this server is connected from here on.
     pub(super) async fn joined(&self, keeper: KeptKernel) -> Option<Arc<LocalKernel>> {
-        let kernel = match self.live_kernel(&keeper) {
-            Some(kernel) => kernel,
-            None => {
-                let kernel = self.of_keeper(keeper)?;
-                self.kernels.lock().as_mut()?.push(kernel.clone());
-                kernel
-            }
+        let kernel = if let Some(kernel) = self.live_kernel(&keeper) {
+            kernel
+        } else {
+            let kernel = self.of_keeper(keeper)?;
+            self.kernels.lock().as_mut()?.push(kernel.clone());
+            kernel
         };
         join(&kernel).await;
         Some(kernel)

@@ -31,6 +31,8 @@ pub(super) struct FolderMachine {
     root: PathBuf,
     process_env: ProcessEnv,
     logs: Mutex<HashMap<PathBuf, Log>>,
+    /// The runs that waited for a kernel at the last look.
+    waiting: Mutex<Vec<SeenRun>>,
     /// Held while a line is on its way, so that no second one follows it unasked.
     answering: tokio::sync::Mutex<()>,
 }
@@ -44,6 +46,7 @@ impl FolderMachine {
             root: root.to_path_buf(),
             process_env: process_env.clone(),
             logs: Mutex::default(),
+            waiting: Mutex::default(),
             answering: tokio::sync::Mutex::default(),
         }
     }
@@ -91,12 +94,17 @@ impl FolderMachine {
     }
 
     async fn seen(&self) -> Vec<SeenKernel> {
+        // Before the logs: a run that is handed over during that time is seen here.
+        let state = self.process_env.state_folder();
+        let waiting = tokio::task::spawn_blocking(move || waiting_runs(&state)).await.unwrap_or_default();
+        let waiting = waiting.iter().flat_map(|log| seen_runs(log, true, |file| self.path(file)));
+        let waiting: Vec<SeenRun> = waiting.collect();
         let kernels = self.kernels().await;
         let mut seen: Vec<_> =
             kernels.iter().map(|(kernel, log)| self.seen_kernel(kernel, &log.lock())).collect();
-        let state = self.process_env.state_folder();
-        let waiting = tokio::task::spawn_blocking(move || waiting_runs(&state)).await.unwrap_or_default();
-        for run in waiting.iter().flat_map(|log| seen_runs(log, true, |file| self.path(file))) {
+        // A keeper may take a moment to log what has just been handed over to it.
+        let before = std::mem::replace(&mut *self.waiting.lock(), waiting.clone());
+        for run in waiting.into_iter().chain(before) {
             let mut of_notebook = seen.iter_mut().filter(|kernel| kernel.notebook == run.notebook);
             if let Some(kernel) = of_notebook.find(|_| run.notebook.is_some())
                 && kernel.runs.iter().all(|known| known.id != run.id)

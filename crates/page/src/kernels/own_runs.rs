@@ -36,7 +36,9 @@ impl OwnRuns {
                 }
             }
         }
-        by_kernel.values_mut().for_each(|runs| runs.sort_by_key(|run| run.since));
+        for runs in by_kernel.values_mut() {
+            runs.sort_by_key(|run| run.since);
+        }
         by_kernel
     }
 }

@@ -70,8 +70,9 @@ impl TabServer {
         }
         let open = (answer.into_body().into_data_stream(), self.pages.enter());
         let events = unfold(open, |(mut body, open)| async move {
-            let bytes = timeout(SILENCE, body.next()).await.ok()??;
-            Some((bytes, (body, open)))
+            // The page connects again, whatever has ended the stream.
+            let bytes = timeout(SILENCE, body.next()).await.ok()??.ok()?;
+            Some((Ok::<_, std::convert::Infallible>(bytes), (body, open)))
         });
         routes::event_stream(Body::from_stream(events))
     }
