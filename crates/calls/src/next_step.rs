@@ -40,7 +40,7 @@ fn words(step: &NextStep) -> Cow<'static, str> {
         }
         NextStep::CloseNotebook => "Close one with unuse_notebook; list_notebooks shows which are open.",
         NextStep::Reopen { path } => {
-            return format!("Call use_notebook with notebook_path {:?} to open it again.", path).into();
+            return format!("Call use_notebook with notebook_path {path:?} to open it again.").into();
         }
         NextStep::ReadNotebook => "Call read_notebook to see the cells as they are now, then try again.",
         NextStep::NameCell => "Call again with the cell_id that you mean; read_notebook lists all cells.",

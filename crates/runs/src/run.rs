@@ -282,7 +282,7 @@ impl Run {
 
     /// Adds sentences about its kernel for agents, with names that others have given.
     pub(crate) fn add_notices(&self, notices: Vec<String>) {
-        let notices = notices.iter().map(|notice| one_line(notice).into_owned());
+        let notices = notices.into_iter().map(|notice| one_line(&notice).into_owned());
         self.progress.lock().notices.extend(notices);
         self.changed();
     }

@@ -535,8 +535,7 @@ fn an_output_that_was_cut_is_shown_again() {
 
 #[test]
 fn only_the_ends_of_a_long_stream_are_rendered_and_the_rest_is_counted() {
-    let lines = |count: usize| (0..count).map(|line| format!("line {line}\n")).collect::<String>();
-    let text = rendered(2000, &[stream("stdout", &lines(200_000))]);
+    let text = rendered(2000, &[stream("stdout", &numbered("line", 200_000))]);
     let (text, _) = text.rsplit_once("\n[left out above").unwrap();
     assert!(text.starts_with("line 0\nline 1\n") && text.ends_with("\nline 199998\nline 199999"), "{text}");
     let left_out: usize = text.split_once("… ").unwrap().1.split(' ').next().unwrap().parse().unwrap();
