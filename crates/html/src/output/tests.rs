@@ -100,6 +100,9 @@ fn charts_have_a_static_form() {
     assert!(itables.contains("need the network") && !itables.contains("Loading"), "{itables}");
     let fallback = "<table hidden><tr><td>Loading ITables</td></tr></table><table><tr><td>7</td></tr></table><script>x</script>";
     assert!(written(&bundle(&json!({ "text/html": fallback }))).contains("<td>7</td>"));
+    let init = "<div>This is the <code>init_notebook_mode</code> cell from ITables v2.2.2<br>(you should not see this message - is your \
+                notebook <it>trusted</it>?)</div><script>x</script>";
+    assert_eq!(written(&bundle(&json!({ "text/html": init }))), "");
     assert_eq!(written(&bundle(&json!({ "text/html": "<span>Loading BokehJS ...</span>" }))), "");
     let libraries = Libraries::default();
     let mut live = context();
