@@ -86,6 +86,12 @@ pub(crate) fn difference(before: &Versions, after: &Versions) -> Vec<PackageChan
 }
 
 impl Plan {
+    /// The changed packages of which no hash is known: the index decides what it serves as their versions.
+    pub fn without_hash(&self) -> Vec<&str> {
+        let pins = self.pins.iter().filter(|pin| !pin.contains(" --hash="));
+        pins.filter_map(|pin| Some(pin.split_once("==")?.0)).collect()
+    }
+
     /// Whether an installation changed what was planned, as far as that was known.
     pub fn is_fulfilled_by(&self, installed: &[PackageChange]) -> bool {
         let outcome = |changes: &[PackageChange]| -> BTreeMap<String, Option<String>> {
@@ -297,6 +303,8 @@ mod tests {
             "six==1.17.0 \\\n    --hash=sha256:a \\\n    --hash=sha256:b\nother==1 \\\n    --hash=sha256:c\nx==1\n",
         );
         assert_eq!(pins, ["six==1.17.0 --hash=sha256:a --hash=sha256:b", "x==1"]);
+        let plan = Plan { pins, ..Plan::default() };
+        assert_eq!(plan.without_hash(), ["x"]);
     }
 
     #[test]

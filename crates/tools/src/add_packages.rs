@@ -222,6 +222,14 @@ fn shown_plan(installation: &Installation, plan: &Plan, opened: &OpenNotebook) -
     if !plan.settings.is_empty() {
         lines.push(format!("Settings that apply: {}.", one_line(&plan.settings.join("; "))));
     }
+    let without_hash = plan.without_hash();
+    if !without_hash.is_empty() {
+        let names: Vec<String> = some_of(without_hash.into_iter().map(str::to_owned)).collect();
+        let names = names.join(", ");
+        lines.push(format!(
+            "The index has no hashes of {names}: it may serve other files under these versions."
+        ));
+    }
     lines.extend(installer.records().map(|files| format!("Also changes {files}.")));
     let builds_project = installer.builds_project(environment);
     lines.extend(builds_project.then(|| {
