@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use verify::{VerifyOptions, Verifying};
 use workspace::{OperationId, RunAction, Session, Since, UndoTarget, Undone};
 
-use crate::cells::{Near, part_id};
+use crate::cells::{Near, outputs_of, part_id};
 use crate::charts::Charts;
 use crate::hub::{Hub, Rights, Verification};
 use crate::now::{prompt_digest, question_digest};
@@ -151,8 +151,15 @@ pub(crate) async fn act(hub: &Arc<Hub>, action: Action) -> Result<Value, Error> 
         Action::Accept(seen) => Ok(reply(hub.questions(), &seen, Answer::Accepted)),
         Action::Decline(seen) => Ok(reply(hub.questions(), &seen, Answer::Declined)),
         Action::Trust { notebook, shown } => {
-            hub.trust(NotebookPath::from(notebook), shown);
-            Ok(json!({ "said": "Scripts of these outputs run, in frames without a network." }))
+            let now = hub.session().notebook(Some(&notebook)).await?.document().snapshot().await?;
+            let (still, changed) = outputs_of(&now, shown);
+            if still.is_empty() {
+                let cause = "The outputs changed after you saw them: none of their scripts run.";
+                return Err(Error::new(ErrorKind::Conflict, cause, "Look at the new outputs."));
+            }
+            hub.trust(NotebookPath::from(notebook), still);
+            let rest = if changed { " Other outputs changed after you saw them." } else { "" };
+            Ok(json!({ "said": format!("Scripts of these outputs run, in frames without a network.{rest}") }))
         }
         Action::Distrust { notebook } => {
             hub.distrust(&NotebookPath::from(notebook));

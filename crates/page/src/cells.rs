@@ -75,6 +75,17 @@ impl Trust {
     }
 }
 
+/// The outputs of the notebook among those with these digests, and whether others are no longer there.
+pub(crate) fn outputs_of(notebook: &Notebook, digests: Vec<String>) -> (Vec<String>, bool) {
+    let mut known = Digests::default();
+    let now: HashSet<BlobId> = notebook.cells().iter().filter_map(|cell| known.of(cell).1).collect();
+    let count = digests.len();
+    let still: Vec<String> =
+        digests.into_iter().filter(|digest| now.iter().any(|it| it.as_str() == digest)).collect();
+    let has_changed = still.len() < count;
+    (still, has_changed)
+}
+
 /// Which cells a browser shows, or is about to.
 #[derive(Debug, Clone, Default)]
 pub(crate) enum Near {

@@ -226,6 +226,7 @@
 
   async function act(action, button) {
     const isInDialog = dialog.contains(button);
+    if (button && !isInDialog) opener = button;
     if (button) { button.disabled = true; button.dataset.busy = ""; }
     try {
       const answer = await request("act", action);
@@ -250,7 +251,12 @@
   }
   function connection(text) { byId("connection").textContent = text; }
 
+  // What opened the dialog gets the focus back. While it waits for an answer it is disabled, so the browser has forgotten it.
+  let opener = null;
+  dialog.addEventListener("close", () => (opener?.isConnected ? opener : byId("title")).focus({ preventScroll: true }));
+
   function show(html) {
+    if (!dialog.open && document.activeElement !== document.body) opener = document.activeElement;
     dialog.innerHTML = html;
     if (!dialog.open) dialog.showModal();
     // Enter does nothing that the person has not chosen.
@@ -272,21 +278,25 @@
 
   // Links. Nothing of a notebook leads this page away: a part is scrolled to, a notebook opens here, a site in a tab of its own.
 
-  function followLink(href) {
+  function followLink(href, inTab) {
     const { site, path, part } = parts.target(href, notebook);
     if (site) window.open(site, "_blank", "noopener");
     else if (path === undefined) say(`${href} leads out of what this page shows.`);
-    else if (path === notebook) goTo(part);
-    else if (/\.ipynb$/i.test(path)) open(path, null, part);
+    else if (!inTab && path === notebook) goTo(part);
+    else if (/\.ipynb$/i.test(path)) { if (inTab) openTab({ root, notebook: path, to: part }); else open(path, null, part); }
     else showFile(path);
   }
+
+  const address = (given) => `#${new URLSearchParams(Object.entries(given).filter(([, value]) => value))}`;
+  // With its opener, a tab of this page gets a copy of its session, and so the token.
+  function openTab(given) { window.open(address(given), "_blank"); }
 
   // The server of a place has a route for its files; this page has none.
   function showFile(path) {
     const server = hasLogin ? new URL("..", location.href).href : root;
     const escaped = path.split("/").map(encodeURIComponent).join("/");
     if (server.startsWith("http")) window.open(`${server}files/${escaped}`, "_blank", "noopener");
-    else say(`${path} is a file, not a notebook: ${root}/${path}`);
+    else say(`This page shows notebooks only. The link names ${root}/${path}`);
   }
 
   async function goTo(part) {
@@ -305,10 +315,12 @@
 
   for (const click of ["click", "auxclick"]) document.addEventListener(click, (event) => {
     const link = event.target.closest("a[href], area[href]");
-    if (!link || link.target === "_blank") return;
+    if (!link || link.target === "_blank" || event.button > 1) return;
     event.preventDefault();
-    if (cells.contains(link)) followLink(link.getAttribute("href"));
+    const inTab = event.button === 1 || event.ctrlKey || event.metaKey || event.shiftKey;
+    if (cells.contains(link)) followLink(link.getAttribute("href"), inTab);
     else if (link.matches(".v-skip")) cells.scrollIntoView();
+    else if (inTab) openTab({ root, ...link.dataset });
     else if ((link.dataset.root ?? root) !== root) showElsewhere(link.dataset);
     else open(link.dataset.notebook, link.dataset.part);
   });
@@ -342,7 +354,7 @@
     if (path === notebook) return reveal();
     notebook = path;
     place.set("notebook", path);
-    history.pushState(null, "", `#${new URLSearchParams({ ...(root && { root }), notebook })}`);
+    history.pushState(null, "", address({ root, notebook }));
     entitle();
     for (const section of ["source", "cells", "verified", "history"]) {
       for (const child of byId(section).children) digests.delete(child.id);
@@ -358,7 +370,7 @@
 
   // What another program shows is another page.
   function showElsewhere({ root, notebook, part }) {
-    history.pushState(null, "", `#${new URLSearchParams({ root, notebook, ...(part && { part }) })}`);
+    history.pushState(null, "", address({ root, notebook, part }));
     location.reload();
   }
 
@@ -412,10 +424,11 @@
       frame.dataset.filled = "true";
       frame.contentWindow.postMessage({ document: frame.dataset.document }, "*");
     },
-    follow: followLink,
+    follow: (href) => followLink(href),
   });
 
   byId("root").textContent = root.startsWith("tabs:") ? "Colab tabs" : root;
   entitle();
   follow();
+  goTo(place.get("to"));
 })();
