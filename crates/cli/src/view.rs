@@ -94,7 +94,9 @@ async fn running(process_env: &ProcessEnv) -> anyhow::Result<Address> {
     // The folder may be removed while the page is open.
     command.current_dir(state.ancestors().find(|folder| folder.is_dir()).unwrap_or(Path::new("/")));
     // It outlives this command, and gets what it needs in requests.
-    secret_variables().iter().for_each(|name| _ = command.env_remove(name));
+    for name in secret_variables() {
+        command.env_remove(name);
+    }
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().context("the process that serves the page cannot be started")?;
     let listening = async {
