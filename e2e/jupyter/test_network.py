@@ -11,7 +11,7 @@ from e2e.support.jupyter_server import LIVE_FORMS, JupyterServer, jupyter_server
 from e2e.support.notebook_client import gate
 from e2e.support.notebook_files import printed, sources
 from e2e.support.tcp_proxy import TcpProxy, tcp_proxy
-from e2e.support.waiting import until
+from e2e.support.waiting import LONG, until
 
 
 def print_(word: str) -> str:
@@ -63,6 +63,25 @@ async def test_a_cut_connection_loses_no_output_and_no_edit(form: str, tmp_path:
                     else:
                         assert printed(client.cell(0)) == "one\ntwo\nthree\n"
                     assert sources(client.notebook())[1:] == ["offline"]
+
+
+async def test_a_proxy_that_closes_every_socket_is_named_by_all_that_wait(tmp_path: Path) -> None:
+    with jupyter_server("plain", tmp_path / "server") as server:
+        async with tcp_proxy(server.port) as proxy:
+            with jupyter_program(server, tmp_path / "home", url=proxy.url) as program:
+                async with jupyter_notebook(program, "x.ipynb") as client:
+                    proxy.closes_sockets = True
+                    calls = [client.fails("execute_code", code=str(number), timeout=LONG) for number in range(2)]
+                    for text in await asyncio.gather(*calls):
+                        assert "[NOT RUN]" in text and "not usable: " in text and "pass WebSockets on" in text, text
+                    dials = proxy.accepted
+                    assert "unreachable: " in (await client.do("list_kernels")).text
+                    assert "Nothing reaches the kernel: " in await client.fails("list_variables")
+                    assert dials < 60, "the pauses grow"
+                    proxy.closes_sockets = False
+                    async with asyncio.timeout(LONG):
+                        while "2" not in (await client.call("execute_code", code="1 + 1", timeout=LONG)).text:
+                            pass
 
 
 async def test_a_half_open_connection_is_detected(tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ class TcpProxy:
         self.port = 0
         # How many connections were made so far, and which are open.
         self.accepted = 0
+        # Whether each WebSocket is closed once it is open.
+        self.closes_sockets = False
         self._open: set[asyncio.StreamWriter] = set()
         self._refuses = False
         self._flows = asyncio.Event()
@@ -73,6 +75,8 @@ class TcpProxy:
                 await self._flows.wait()
                 sink.write(read)
                 await sink.drain()
+                if self.closes_sockets and read.startswith(b"HTTP/1.1 101 "):
+                    break
             if sink.can_write_eof():
                 sink.write_eof()
         except OSError:
