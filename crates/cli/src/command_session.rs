@@ -65,13 +65,6 @@ impl Named {
             Self::OnServer(_) => None,
         }
     }
-
-    fn on_server(&self) -> Option<&String> {
-        match self {
-            Self::File(_) => None,
-            Self::OnServer(path) => Some(path),
-        }
-    }
 }
 
 /// A session of the person in the places of these notebooks, and their paths in it.
@@ -113,8 +106,12 @@ pub(crate) fn session(
 
 /// The server on which some of the notebooks are: the given one, else one that is running on this machine.
 fn server(named: &[&Named], places: &Places) -> anyhow::Result<Option<Arc<Jupyter>>> {
-    let paths: Vec<&String> = named.iter().filter_map(|named| named.on_server()).collect();
-    if paths.is_empty() {
+    let on_server = named.iter().filter_map(|named| match named {
+        Named::File(_) => None,
+        Named::OnServer(path) => Some(path),
+    });
+    let mut paths = on_server.peekable();
+    if paths.peek().is_none() {
         return Ok(None);
     }
     let place = place_of(&places.server, places.network.network_timeout)?;

@@ -94,11 +94,6 @@ impl Jupyter {
         self.handle.reconnect_pause
     }
 
-    /// How its server was chosen, if it was discovered.
-    pub(crate) fn discovered(&self) -> Option<Discovered> {
-        self.handle.discovered()
-    }
-
     /// Its base URL and token, if its address is known.
     pub fn address(&self) -> Option<(String, Option<rest::Secret>)> {
         self.handle.address()
@@ -172,7 +167,7 @@ impl Jupyter {
 impl Place for Jupyter {
     fn description(&self) -> String {
         let mut documents = self.handle.title();
-        if let Some(Discovered { root, others }) = self.discovered() {
+        if let Some(Discovered { root, others }) = self.handle.discovered() {
             let root = root.display();
             documents.push_str(&match others {
                 0 => format!(" (root {root})"),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use kernel::messages::Channel;
-use kernel::{Client, KernelError, Ready, Received, Transport, drive};
+use kernel::{Client, KernelError, LossCause, Ready, Received, Transport, drive};
 use tokio::runtime;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
@@ -116,12 +116,11 @@ impl<C: Connector> Attempt<C> {
                         return Ok((transport, ready));
                     }
                     // A transport that knows this has tried to reconnect; another attempt would end in the same way.
-                    if let Some(cause) = transport.how_it_ended() {
-                        let (is_loss, how) = (transport.loss().is_some(), cause.to_string());
-                        return Err(match how {
-                            cause if is_loss => KernelError::Unusable { cause },
-                            how => KernelError::Died { how },
-                        });
+                    if let Some(LossCause::NotRestored { cause }) = transport.loss() {
+                        return Err(KernelError::Unusable { cause });
+                    }
+                    if let Some(how) = transport.how_it_ended() {
+                        return Err(KernelError::Died { how: how.to_string() });
                     }
                     "it closes the connection".clone_into(&mut self.missing);
                 }

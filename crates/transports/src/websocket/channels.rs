@@ -317,6 +317,9 @@ impl Transport for Channels {
 
     fn how_it_ended(&self) -> Option<Death> {
         match &self.connection {
+            Connection::Ended { how, is_loss: true } => {
+                Some(format!("the connection was cut and not restored: {how}").into())
+            }
             Connection::Ended { how, .. } => Some(how.clone().into()),
             _ => None,
         }

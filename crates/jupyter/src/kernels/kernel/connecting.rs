@@ -85,9 +85,8 @@ impl ServerKernel {
     pub(super) async fn connect_to_identify(&self) {
         let client = self.state.lock().client.clone();
         let has_ended = client.as_ref().is_some_and(|client| client.ended_process().is_some());
-        let live = client.filter(|client| !is_dead(client));
-        let status = live.as_ref().map(|client| client.status().borrow().clone());
-        let is_live = live.is_some();
+        let status = client.map(|client| client.status().borrow().clone());
+        let is_live = status.as_ref().is_some_and(|status| !matches!(status, Status::Dead { .. }));
         // Only jupyter-server-documents can lose a kernel that is restarted, until a new connection is made, and tells nobody that
         // a kernel's process has ended.
         let is_trusted = is_live && (self.handle.is_limited() || status != Some(Status::Idle));
@@ -100,25 +99,13 @@ impl ServerKernel {
                 Some("dead") => Ok(()),
                 // The replies that others wait for would come to us.
                 Some("busy") if !self.handle.is_limited() => Ok(()),
-                Some("starting" | "restarting" | "autorestarting") if is_live => self.reconnect().await,
-                _ => match live {
-                    // What a new process says first can come before the server listens to it again, and is lost.
-                    Some(client) => client.identify().await.map_err(|error| self.unusable_error(error)),
-                    None => self.client().await.map(drop),
-                },
+                // What a new process says first can come before the server listens to it again, and is lost: it is asked.
+                _ => self.client().await.map(drop),
             }
         };
         if let Ok(Err(error)) = timeout(IDENTIFY_TIMEOUT, connecting).await {
             tracing::debug!(%error, "the process of a kernel is not known");
         }
-    }
-
-    async fn reconnect(&self) -> Result<(), Error> {
-        let reconnecting = |this: Arc<Self>| async move {
-            let _turn = this.turn.lock().await;
-            this.connect(true).await.map(drop)
-        };
-        self.run_to_completion(reconnecting).await
     }
 
     /// Asks the server for its description. Fails if the kernel no longer exists.
