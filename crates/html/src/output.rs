@@ -66,7 +66,7 @@ fn write_bundle(bundle: &MimeBundle, output: &Output, context: &Context<'_>, htm
         return write_widget(&view, bundle, context, html);
     }
     let is_of_itables =
-        || bundle.text("text/html").is_some_and(|html| html.contains("init_notebook_mode</code> cell"));
+        || bundle.text("text/html").is_some_and(|html| html.contains("</code> cell from ITables"));
     if bundle.data.members().any(|(mime, _)| mime.contains("bokehjs_load") || mime.contains("holoviews_load"))
         || is_of_itables()
     {
