@@ -114,19 +114,14 @@ async fn reconnect(workspace: &Arc<Workspace>, body: Connect) -> Result<(), Erro
     let (documents, kernels) = (given(body.document_url), given(body.code_sandbox_url));
     let (document_token, kernel_token) = (token(body.document_token), token(body.code_sandbox_token));
     // No token goes to another server than its own.
-    let server = match (documents, kernels) {
-        (Some(url), Some(other)) if bare(&url) == bare(&other) => {
-            ServerSpec { url: Some(url), token: document_token.or(kernel_token), provider, kernels: None }
+    let (url, token, kernels) = match (documents, kernels) {
+        (Some(url), Some(other)) if bare(&url) != bare(&other) => {
+            (url, document_token, Some((other, kernel_token)))
         }
-        (Some(url), Some(other)) => {
-            let kernels = Some((other, kernel_token));
-            ServerSpec { url: Some(url), token: document_token, provider, kernels }
-        }
-        (Some(url), None) => ServerSpec { url: Some(url), token: document_token, provider, kernels: None },
+        (Some(url), Some(_)) => (url, document_token.or(kernel_token), None),
+        (Some(url), None) => (url, document_token, None),
         // The documents are on the same server.
-        (None, Some(url)) => {
-            ServerSpec { url: Some(url), token: kernel_token.or(document_token), provider, kernels: None }
-        }
+        (None, Some(url)) => (url, kernel_token.or(document_token), None),
         (None, None) => {
             return Err(Error::new(
                 ErrorKind::InvalidArgument,
@@ -135,6 +130,7 @@ async fn reconnect(workspace: &Arc<Workspace>, body: Connect) -> Result<(), Erro
             ));
         }
     };
+    let server = ServerSpec { url: Some(url), token, provider, kernels };
     workspace.connect(server, ConnectScope::All).await?;
     let session = workspace::Session::new(workspace.clone());
     if let Some(path) = given(body.document_id) {
