@@ -234,10 +234,8 @@ impl Access<'_> {
     pub fn permit_like(self, tools: &[&str], what: &str) -> Result<(), Error> {
         let of = |tool| Access { tool, ..self };
         self.permit_unasked(&[Group::Read], Permission::Read, what)?;
-        match tools.iter().any(|tool| of(tool).asks(&[Group::Read], Permission::Read)) {
-            true => Err(cannot_ask(what)),
-            false => Ok(()),
-        }
+        let is_asked = tools.iter().any(|tool| of(tool).asks(&[Group::Read], Permission::Read));
+        if is_asked { Err(cannot_ask(what)) } else { Ok(()) }
     }
 
     /// Fails if the person is asked about anything: `what` may do as much as any call.

@@ -20,9 +20,12 @@ pub(crate) static TOOL: Tool = tool! {
     discovery: Discovery::FoundBy("remove notebook cells"),
     effect: Effect::Changes,
     groups: &[Group::Edit, Group::Delete],
-    check: |it: &Arguments| match it.cell_indices.is_empty() && it.cell_ids_to_delete.is_empty() {
-        true => Err(refused("delete_cell needs cell_indices or cell_ids_to_delete.")),
-        false => Ok(()),
+    check: |it: &Arguments| {
+        if it.cell_indices.is_empty() && it.cell_ids_to_delete.is_empty() {
+            Err(refused("delete_cell needs cell_indices or cell_ids_to_delete."))
+        } else {
+            Ok(())
+        }
     },
     shows: Shows::More(|asked| Box::pin(describe(asked))),
 };

@@ -42,9 +42,12 @@ pub(crate) static TOOL: Tool = tool! {
         Combination::Needs(&["rename"], &["rename_to"]),
         Combination::Needs(&["rename_to"], &["rename"]),
     ],
-    check: |arguments: &Arguments| match arguments.edits.0.is_empty() && arguments.rename.is_none() {
-        true => Err(refused("edit_cells needs edits, or rename and rename_to.")),
-        false => Ok(()),
+    check: |arguments: &Arguments| {
+        if arguments.edits.0.is_empty() && arguments.rename.is_none() {
+            Err(refused("edit_cells needs edits, or rename and rename_to."))
+        } else {
+            Ok(())
+        }
     },
     shows: Shows::More(|asked| Box::pin(describe(asked))),
 };

@@ -37,9 +37,12 @@ pub(crate) static TOOL: Tool = tool! {
     effect: Effect::Runs,
     groups: &[Group::Run],
     combinations: &[Combination::Excludes("all", &["from", "through", "stale"])],
-    check: |it: &Arguments| match it.from.is_some() || it.through.is_some() || it.all || it.stale {
-        true => Ok(()),
-        false => Err(refused("run_cells needs from, through, all or stale.")),
+    check: |it: &Arguments| {
+        if it.from.is_some() || it.through.is_some() || it.all || it.stale {
+            Ok(())
+        } else {
+            Err(refused("run_cells needs from, through, all or stale."))
+        }
     },
     shows: Shows::More(|asked| Box::pin(describe(asked))),
 };

@@ -37,9 +37,12 @@ pub(crate) static TOOL: Tool = tool! {
     effect: Effect::Changes,
     groups: &[Group::Read],
     permission: Permission::Read,
-    check: |it: &Arguments| match it.notebook_path.0.is_none() && it.notebook_name.is_none() {
-        true => Err(refused("use_notebook needs notebook_path.")),
-        false => Ok(()),
+    check: |it: &Arguments| {
+        if it.notebook_path.0.is_none() && it.notebook_name.is_none() {
+            Err(refused("use_notebook needs notebook_path."))
+        } else {
+            Ok(())
+        }
     },
 };
 
