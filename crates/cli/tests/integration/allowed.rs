@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
@@ -163,7 +164,12 @@ fn collect_files(folder: &Path, files: &mut BTreeMap<PathBuf, Vec<u8>>) -> Resul
         if path.is_dir() {
             collect_files(&path, files)?;
         } else {
-            files.insert(path.clone(), fs::read(path)?);
+            match fs::read(&path) {
+                Ok(content) => drop(files.insert(path, content)),
+                // A file that is being replaced is under another name for a moment.
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => return Err(error.into()),
+            }
         }
     }
     Ok(())

@@ -102,7 +102,9 @@ async fn no_other_process_reads_the_secrets_in_the_environment() -> Result<()> {
         &[("JUPYTER_TOKEN", "sesame")],
     )?;
     server.wait_stderr("MCP endpoint").await?;
-    let other = Program::start(plain[0], &[plain[1], "sleep", "60"], &[])?;
+    let waiting = "echo started >&2; read line";
+    let mut other = Program::start(plain[0], &[plain[1], "sh", "-c", waiting], &[])?;
+    other.wait_stderr("started").await?;
     for (process, is_readable) in [(&other, true), (&server, false)] {
         let file = format!("/proc/{}/environ", process.id().context("no process")?);
         let read = std::process::Command::new(plain[0]).args([plain[1], "cat", &file]).output()?;

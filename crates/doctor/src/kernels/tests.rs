@@ -134,7 +134,7 @@ fn an_activated_environment_is_chosen_or_says_why_not() {
         said(ready(), "/env/bin/python"),
         "ok VIRTUAL_ENV: Notebooks get the activated environment /env."
     );
-    assert!(said(ready(), "/work/.venv/bin/python").ends_with("another one takes precedence."));
+    assert!(said(ready(), "/work/.venv/bin/python").ends_with("one of the folder takes precedence."));
     assert_eq!(
         said(Some(bare("/env/bin/python", true)), "/p"),
         "warning VIRTUAL_ENV: The activated environment /env is not used: it has no ipykernel. \
