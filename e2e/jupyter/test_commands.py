@@ -39,7 +39,7 @@ async def test_a_server_without_the_toolkit_offers_nothing(jupyter_servers: Shar
     write_notebook(plain.root / "without.ipynb", "x = 1")
     with jupyter_program(plain, tmp_path / "home") as program:
         async with jupyter_notebook(program, "without.ipynb", create=False) as client:
-            assert "cannot open notebooks" in await client.fails("open_in_browser")
+            assert "can be opened in a browser" in await client.fails("open_in_browser")
             assert "not a live notebook" in await client.fails("read_cell", cell_id="@selected")
             assert "open_in_browser" not in await client.agent.tool_names()
 

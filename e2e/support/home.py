@@ -11,7 +11,8 @@ from pathlib import Path
 from e2e.support import wine
 
 # Every process below a server inherits this, however it was started; `processes.py` finds them by it.
-MARK = "CELLBRIDGE_E2E_MARK"
+# Kernels inherit it, as no variable of the program.
+MARK = "E2E_MARK"
 
 
 @dataclass

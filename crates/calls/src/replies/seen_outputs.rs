@@ -18,7 +18,7 @@ const WINDOW: usize = 4096;
 /// The characters of a longer start of a stream are counted as they were printed, in bytes.
 const MAX_RENDERED: usize = 1024 * 1024;
 
-/// How many outputs were shown, and which. Of streams it reads only the end.
+/// The number of shown outputs, and a digest of them. Of streams it reads only the end.
 ///
 /// As text `3:1045:1040:HASHES`: the number of outputs, the length of the last one if it is a stream, where its last line begins, and the
 /// hashes of it, of all earlier outputs but the last of them, and of each of these.
@@ -102,7 +102,7 @@ impl SeenOutputs {
             return (!is_same).then(|| (output.clone(), 0));
         };
         let rest = text.part(self.length, text.len());
-        // What moves the cursor may change the last line.
+        // Codes that move the cursor may change the last line.
         let is_added =
             !rest.lines().next().unwrap_or_default().contains(|it: char| it.is_control() && it != '\t');
         let start = if is_added { self.length } else { self.line };
@@ -127,7 +127,7 @@ fn add(parts: &mut Vec<NewPart>, index: usize, outputs: impl IntoIterator<Item =
     }
 }
 
-/// Where the last line of a stream begins.
+/// Start of the last line of a stream.
 fn last_line(text: &Text) -> usize {
     let mut end = text.len();
     for piece in text.pieces().rev() {

@@ -1,4 +1,4 @@
-//! How to give an agent the tools of the demo.
+//! The words that give an agent the tools of the demo.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What the agent does, step by step, and what each step must answer.
+//! The steps of the agent, and the answer that each must get.
 
 use std::time::Duration;
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::answer::Answer;
 use terminal::{Painted, Progress, is_read_by_person};
 
-/// How many lines at the end of a long reply are kept: they hold the result.
+/// Lines kept at the end of a long reply: they hold the result.
 const LAST_LINES: usize = 3;
 const LONGEST_LINE: usize = 160;
 const PROGRESS: &str = "[{bar:14}] {pos}/{len} {elapsed:>4} {spinner} {wide_msg}";
@@ -37,7 +37,7 @@ impl Transcript {
     /// Starts a demo of `chapters` chapters.
     pub(crate) fn start(chapters: usize) -> Self {
         let is_plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        // Where a line can be replaced.
+        // Only where a line can be replaced.
         let is_smart = is_read_by_person() && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
         let bar = if is_smart { Progress::of_steps(chapters, PROGRESS) } else { Progress::hidden() };
         Self { has_colours: is_smart && !is_plain, bar, last_progress: None }

@@ -19,7 +19,7 @@ use crate::failure;
 use crate::server_handle::ServerHandle;
 use recover::{Found, Recovered};
 
-/// How old the server's last answer about the file may be when it is replaced.
+/// Greatest age of the server's last answer about a file that is replaced.
 const FRESH: Duration = Duration::from_millis(50);
 /// The same on a machine, also for reading: its requests travel far, and no other program edits there.
 const FRESH_ON_MACHINE: Duration = Duration::from_millis(300);

@@ -37,7 +37,7 @@ pub enum Outcome {
     KernelDied { how: Death },
 }
 
-/// How a kernel's process ended.
+/// The end of a kernel's process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Death {
     /// Somebody restarted the kernel.

@@ -22,7 +22,7 @@ use super::logged::seen_runs;
 use super::{Machine, SeenKernel, SeenRun, already_ended};
 use crate::libraries::libraries;
 
-/// How long a line may take to be in the log of its keeper, and how often that is looked at.
+/// Longest time until a line is in the log of its keeper, and the pause between two looks.
 const ANSWER_WAIT: Duration = Duration::from_secs(1);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 

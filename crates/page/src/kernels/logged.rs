@@ -15,7 +15,7 @@ use run_logs::{CurrentLog, RunLogs};
 use super::server::RunSource;
 use super::{MAX_ENDED, RECENT, SeenRun};
 
-/// How long a run may be unfinished on an idle kernel: then the program that requested it has ended.
+/// Longest time that a run is unfinished on an idle kernel: after it, the program that requested the run has ended.
 const IDLE: Duration = Duration::from_secs(5);
 
 /// The runs on the kernels of a server, from their logs.
@@ -49,7 +49,7 @@ impl RunSource for LoggedRuns {
         is_busy || run.state.is_over() || age().is_none_or(|age| age <= IDLE)
     }
 
-    /// What started the run would ask on the page itself.
+    /// The caller that started the run would ask on the page itself.
     fn answer_input(&self, run: &RunId, _line: String) -> Result<(), Error> {
         let cause = format!("The program that started run {run} asks only in the agent's client.");
         Err(Error::new(ErrorKind::Unsupported, cause, "Answer it there."))

@@ -11,10 +11,10 @@ use tokio::sync::Mutex;
 
 use super::{Machine, SeenKernel, SeenRun, SeenSource, already_ended};
 
-/// How often the server is asked for its kernels.
+/// Pause between two requests for the server's kernels.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// What is known of runs on a server's kernels.
+/// The runs on a server's kernels.
 pub trait RunSource: Send + Sync + 'static {
     /// The runs that are not over and those that ended last, the oldest first, by kernel.
     fn runs(&self) -> BoxFuture<'_, HashMap<String, Vec<SeenRun>>>;
@@ -38,7 +38,7 @@ pub struct ServerKernels<R> {
     source: Option<Source>,
 }
 
-/// What the server listed.
+/// The list of the server.
 struct Listed {
     at: Instant,
     kernels: Vec<Arc<dyn Kernel>>,

@@ -72,7 +72,7 @@ pub(crate) struct RunProgress {
     pub(crate) is_detached: bool,
     /// The session that has deleted its cell since the run was requested.
     pub(crate) deleted_by: Option<SessionId>,
-    /// What is being prepared while the run is queued, and since when.
+    /// The preparation that a queued run waits for, and its start.
     pub(super) stage: Option<(String, Instant)>,
     pub(crate) execution: Option<Arc<dyn Execution>>,
     pub(super) kernel: Option<Arc<dyn Kernel>>,

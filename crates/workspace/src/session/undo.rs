@@ -402,7 +402,7 @@ pub(super) fn identity(opened: &OpenNotebook) -> String {
     opened.place().identity(opened.path())
 }
 
-/// What edits would change, as an operation with the contents that it names. Fails as they would.
+/// The changes of edits, as an operation with the contents that it names. Fails as the edits would.
 fn planned_change(
     opened: &OpenNotebook,
     before: &Notebook,

@@ -99,7 +99,7 @@ impl ServerKernel {
                 Some("dead") => Ok(()),
                 // The replies that others wait for would come to us.
                 Some("busy") if !self.handle.is_limited() => Ok(()),
-                // What a new process says first can come before the server listens to it again, and is lost: it is asked.
+                // The first messages of a new process can come before the server listens to it again, and are lost: it is asked.
                 _ => self.client().await.map(drop),
             }
         };
@@ -148,7 +148,7 @@ impl ServerKernel {
                 self.fetch().await?;
                 let unusable = self.unusable_error(error);
                 return Err(match refusal.map(|refusal| failure::of(self.handle.named(refusal))) {
-                    // What the server says of the socket helps, not a restart of the kernel.
+                    // The server's words about the socket help, not a restart of the kernel.
                     Some(Error { kind, fault, next, .. }) => Error { kind, fault, next, ..unusable },
                     None => unusable,
                 });

@@ -1,11 +1,11 @@
-//! What the keeper of a kernel says, in the terms of a place.
+//! Reports of a kernel's keeper, in the terms of a place.
 
 use keeper::{KeeperState, KeptKernel};
 use place::{Keeping, KernelState, NotebookPath};
 
 use files::Root;
 
-/// Why a kernel cannot be used although its keeper lives: that has another version of the program, or does not answer.
+/// The reason why a kernel cannot be used although its keeper lives: the keeper has another version of the program, or does not answer.
 pub(crate) fn refusal(kept: &KeptKernel) -> Option<String> {
     match &kept.state {
         KeeperState::Refused { cause } => Some(cause.clone()),
@@ -27,7 +27,7 @@ pub(super) fn keeping(kept: &KeptKernel, is_from_earlier: bool, root: &Root) -> 
     }
 }
 
-/// What a kernel does, as far as its keeper says so.
+/// The state of a kernel, as far as its keeper reports it.
 pub(crate) fn kernel_state(kept: &KeptKernel) -> KernelState {
     match &kept.state {
         _ if !kept.answers() => KernelState::NotStarted,
