@@ -16,8 +16,7 @@ use crate::actions::{Action, check_prompt, difference, preview, record, sources,
 use crate::cells::{Trust, Viewed, chosen, have_scripts, run_part};
 use crate::charts::Charts;
 use crate::hub::Rights;
-use crate::kernels::seen_run;
-use crate::kernels::{SeenRun, already_ended};
+use crate::kernels::{SeenRun, already_ended, seen_run};
 use crate::parts::{Known, Part, Section, digest, updates};
 use crate::stream::states;
 use crate::timeline;

@@ -1,5 +1,5 @@
-//! What a page asks of a place's kernels, beyond what its notebooks tell: which there are, what they run for whichever server, and
-//! what that has printed so far. A `folder` asks the keepers and reads their logs; a `server` lists its kernels, with the runs of this
+//! The kernels of a place as its pages see them, beyond what its notebooks tell: the list of them, their runs for any server, and the
+//! outputs so far. A `folder` asks the keepers and reads their logs; a `server` lists its kernels, with the runs of this
 //! program (`own_runs`) or those in the logs of all programs of this user (`logged`).
 
 #[cfg(unix)]
@@ -27,9 +27,9 @@ pub use self::own_runs::Runs;
 pub(crate) use self::own_runs::seen_run;
 pub use self::server::ServerKernels;
 
-/// How many runs that have ended are looked at.
+/// Maximum number of ended runs that are looked at.
 const MAX_ENDED: usize = 20;
-/// How long the outputs of a run that has ended may take to be in its notebook.
+/// Longest time until the outputs of an ended run are in its notebook.
 const RECENT: Duration = Duration::from_secs(3);
 
 /// The kernels of a place, whoever started them. Without methods of its own, it sees none: no program reads the logs of another.

@@ -33,12 +33,12 @@ pub struct Pages {
     sockets: Option<Sockets>,
 }
 
-/// How the processes of this user reach each other.
+/// The sockets by which processes of this user reach each other.
 #[cfg(unix)]
 struct Sockets {
     /// The folder of what this program remembers between two starts.
     state: PathBuf,
-    /// Where a socket is if that path is too long for one.
+    /// The folder of a socket whose path below `state` is too long.
     temporary: PathBuf,
     tabs: Arc<TabServers>,
 }

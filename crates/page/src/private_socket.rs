@@ -19,9 +19,9 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
-/// How many connections are served at once; more are closed. A page has one stream, and one for each thing that a person does.
+/// Maximum number of connections at once; more are closed. A page has one for its stream, and one for each action of a person.
 const MAX_CONNECTIONS: usize = 100;
-/// How long the head of a request may take to arrive.
+/// Time limit for the head of a request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
 const EXTENSION: &str = "sock";
@@ -129,7 +129,10 @@ pub(crate) fn names(folder: &Path) -> Vec<String> {
         return Vec::new();
     }
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let name = |path: PathBuf| path.file_name()?.to_str()?.strip_suffix(".sock").map(str::to_owned);
+    let name = |path: PathBuf| {
+        let is_socket = path.extension().is_some_and(|it| it == EXTENSION);
+        path.file_stem().filter(|_| is_socket)?.to_str().map(str::to_owned)
+    };
     entries.filter_map(|entry| name(entry.path())).filter(|name| is_name(name)).collect()
 }
 
@@ -158,13 +161,13 @@ pub(crate) async fn connect(folder: &Path, name: &str) -> io::Result<UnixStream>
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
 
     /// A folder that only this user can use, and its path.
-    fn folder() -> (tempfile::TempDir, PathBuf) {
+    pub(crate) fn folder() -> (tempfile::TempDir, PathBuf) {
         let temporary = tempfile::tempdir().unwrap();
         let path = temporary.path().join("state/pages");
         (temporary, path)

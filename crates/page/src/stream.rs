@@ -20,8 +20,7 @@ use workspace::{BlobId, PastOperation, Session, StaleJudgement};
 
 use crate::cells::{self, Digests, Mark, Near, Trust, Viewed};
 use crate::hub::{Hub, PageGuard, Seen};
-use crate::kernels::ObservedKernel;
-use crate::kernels::SeenRun;
+use crate::kernels::{ObservedKernel, SeenRun};
 use crate::notices::Notices;
 use crate::parts::{Known, Section, updates};
 use crate::{now, timeline};

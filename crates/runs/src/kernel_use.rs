@@ -6,7 +6,7 @@ use std::sync::Weak;
 use notebook::one_line;
 use operations::SessionLock;
 
-/// Maximum number of uses that are remembered, so that a session is told the last ones.
+/// Maximum number of uses that are remembered; a session gets the last ones.
 const MAX_USES: usize = 20;
 
 /// Uses of a kernel, the oldest first, and how many of them the sessions know that have run code there.
@@ -25,7 +25,7 @@ pub(crate) enum User {
     Elsewhere(String),
 }
 
-/// What others have done with a kernel.
+/// Uses of a kernel by others, in words.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Others {
     /// One or two sentences.
@@ -41,7 +41,7 @@ impl KernelUse {
         self.count += 1;
     }
 
-    /// What others have done since a session's last run here. Nothing is news for its first run: it has no variables here.
+    /// Uses by others since a session's last run here. Its first run has no variables here, so that nothing is news.
     pub(crate) fn since_last_run(&mut self, session: &Weak<SessionLock>) -> Option<Others> {
         let own = self.known.iter().find(|(known, _)| known.ptr_eq(session)).map(|(_, count)| *count);
         self.known.retain(|(known, _)| known.strong_count() > 0 && !known.ptr_eq(session));
@@ -91,14 +91,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_session_is_told_once_what_others_did_since_its_last_run() {
+    fn a_session_learns_once_what_others_did_since_its_last_run() {
         let [one, other] = [SessionLock::default(), SessionLock::default()].map(Arc::new);
         let [mine, theirs] = [&one, &other].map(Arc::downgrade);
         let mut kernel = KernelUse::default();
         let ran = |kernel: &mut KernelUse, session: &Weak<SessionLock>, what: &str| {
-            let told = kernel.since_last_run(session);
+            let others = kernel.since_last_run(session);
             kernel.add(User::Session(session.clone()), Some(what.to_owned()));
-            told.map(|others| others.sentences)
+            others.map(|others| others.sentences)
         };
         assert_eq!(ran(&mut kernel, &mine, "cell a"), None);
         assert_eq!(ran(&mut kernel, &theirs, "cell a"), None, "it had no variables here");
@@ -115,10 +115,10 @@ mod tests {
         assert_eq!(ran(&mut kernel, &mine, "cell b"), None);
         kernel.add(User::Session(mine.clone()), None);
         assert_eq!(ran(&mut kernel, &mine, "cell b"), None, "its own restart is no news");
-        let told = kernel.since_last_run(&theirs).unwrap();
-        assert!(told.has_restarted);
+        let others = kernel.since_last_run(&theirs).unwrap();
+        assert!(others.has_restarted);
         assert_eq!(
-            told.sentences,
+            others.sentences,
             "Another session has restarted this kernel since your last run: its earlier variables are gone. Another \
              session has used this kernel since: cell b. Its variables may have changed."
         );

@@ -133,14 +133,14 @@ impl RunHistory {
         let _ = self.recorder.set(recorder);
     }
 
-    /// The kernel's instance, for a run that begins, which is told what others have done with the kernel.
+    /// The kernel's instance, for a run that starts. Notes in the run what others have done with the kernel.
     pub(crate) fn begin(&self, kernel: &dyn Kernel, run: &Run) -> Begun {
         let mut inner = self.inner.lock();
         self.refresh(&mut inner, kernel);
         let Inner { kernels, instances, .. } = &mut *inner;
         let known = known(kernels, kernel.id());
         let begun = known.begin(process(kernel), instances);
-        tell(known, run);
+        note_others(known, run);
         forget_oldest(kernels, MAX_KERNELS);
         begun
     }
@@ -236,7 +236,7 @@ impl RunHistory {
         let what = run.cell().map_or_else(|| format!("run {}", run.id()), |cell| format!("cell {}", cell.id));
         known_kernel.uses.add(User::Session(run.actor().session.clone()), Some(what));
         if end.is_of_kernel {
-            tell(known_kernel, run);
+            note_others(known_kernel, run);
         }
         self.add(&mut inner, notebook, kernel, instance, end.kept);
         if end.is_of_kernel {
@@ -361,8 +361,8 @@ impl Notebook {
     }
 }
 
-/// Tells a run what others have done with its kernel since the last run of its session.
-fn tell(kernel: &mut KnownKernel, run: &Run) {
+/// Notes in a run what others have done with its kernel since the last run of its session.
+fn note_others(kernel: &mut KnownKernel, run: &Run) {
     if let Some(Others { sentences, has_restarted }) = kernel.uses.since_last_run(&run.actor().session) {
         run.note(sentences);
         run.with(|it| it.is_restart_said |= has_restarted);

@@ -164,8 +164,8 @@ fn is_waiting(state: &RunState) -> bool {
 }
 
 async fn tell(kernel: &KeptKernel, frame: Result<ClientFrame, StopError>) -> Result<(), Error> {
-    let told = async { kernel.tell(&frame?).await };
-    told.await.map_err(|error| {
+    let sending = async { kernel.tell(&frame?).await };
+    sending.await.map_err(|error| {
         let cause = format!("The kernel was not reached: {}.", error.0);
         Error::new(ErrorKind::Unavailable, cause, NextStep::TryAgain)
     })

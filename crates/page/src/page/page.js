@@ -251,7 +251,7 @@
   }
   function connection(text) { byId("connection").textContent = text; }
 
-  // What opened the dialog gets the focus back. While it waits for an answer it is disabled, so the browser has forgotten it.
+  // The element that opened the dialog gets the focus back. The browser forgets it, because it is disabled while it waits for an answer.
   let opener = null;
   dialog.addEventListener("close", () => (opener?.isConnected ? opener : byId("title")).focus({ preventScroll: true }));
 

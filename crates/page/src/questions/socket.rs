@@ -58,22 +58,15 @@ async fn ask(page: UnixStream, question: &Question) -> io::Result<Answer> {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::path::PathBuf;
     use std::time::SystemTime;
 
     use super::*;
     use crate::private_socket::listen;
+    use crate::private_socket::tests::folder;
 
     fn question() -> Question {
         let (client, text) = ("c".to_owned(), "Run it?\n".to_owned());
         Question { client, text, asked_at: SystemTime::UNIX_EPOCH, input: None }
-    }
-
-    /// A folder that only this user can use, and its path.
-    fn folder() -> (tempfile::TempDir, PathBuf) {
-        let temporary = tempfile::tempdir().unwrap();
-        let path = temporary.path().join("state/pages");
-        (temporary, path)
     }
 
     /// Serves two pages of two processes while `work` is done with what they show.
