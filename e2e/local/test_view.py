@@ -170,7 +170,7 @@ async def test_outputs_from_elsewhere_run_after_a_click(browser: Browser, machin
         assert await page.locator("iframe").count() == 0
         await page.get_by_role("button", name="Trust this notebook").click()
         await expect(page.frame_locator("iframe").locator("#p")).to_have_text("ran")
-        # What was replaced since the person looked is not trusted.
+        # Outputs that were replaced since the person looked are not trusted.
         await page.get_by_role("button", name="Stop trusting").click()
         await expect(page.get_by_role("button", name="Trust this notebook")).to_be_visible()
         await page.evaluate("document.querySelector('[data-do=trust]').dataset.shown = 'another'")

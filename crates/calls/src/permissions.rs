@@ -230,7 +230,7 @@ impl Access<'_> {
         if self.asks(groups, permission) { Err(cannot_ask(what)) } else { Ok(()) }
     }
 
-    /// Fails if `what`, which shows what these tools do and is no call of them, is not allowed, or if the person must be asked about one.
+    /// Fails if `what`, a request that shows the same as these tools, is not allowed, or if the person must be asked about one of them.
     pub fn permit_like(self, tools: &[&str], what: &str) -> Result<(), Error> {
         let of = |tool| Access { tool, ..self };
         self.permit_unasked(&[Group::Read], Permission::Read, what)?;

@@ -166,7 +166,7 @@ pub(crate) fn hub_behind(
     Some(Hub::new(workspace.clone(), machine, rights, Arc::default()))
 }
 
-/// What the person's pages of a place share. They may do everything there.
+/// The hub of the person's pages of a place. They may do everything there.
 fn hub(
     place: Arc<dyn Place>,
     history: Option<PathBuf>,

@@ -1,5 +1,5 @@
-//! What all connections share, whatever they carry: timeouts, pings, the envelope of JSON-RPC messages, secrets, and
-//! what to do about a failure. Without I/O but for random bytes; time is passed in.
+//! Parts of all connections, whatever they carry: timeouts, pings, the envelope of JSON-RPC messages, secrets, and
+//! the next steps after a failure. Without I/O but for random bytes; time is passed in.
 
 mod json_rpc;
 mod liveness;

@@ -1,4 +1,4 @@
-//! What to do after a failure.
+//! The next step after a failure.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -206,7 +206,7 @@ impl KeptKernel {
 }
 
 impl Shown {
-    /// What interrupts the run, or withdraws it if it waits for its turn. Its server learns so from the kernel, and need not live.
+    /// The frame that interrupts the run, or withdraws it if it waits for its turn. The run's server learns of it from the kernel, and need not live.
     pub fn interrupt(&self) -> Result<ClientFrame, StopError> {
         let own = || StopError("only the run's own server can cancel it".to_owned());
         Ok(ClientFrame::Interrupt { message: Some(self.message.clone().ok_or_else(own)?) })

@@ -50,7 +50,7 @@ pub trait Kernel: Send + Sync + 'static {
         Box::pin(ready(()))
     }
 
-    /// What an agent should know about other kernels because this one was started. Each is returned once.
+    /// Notices for the agent about other kernels, because this one was started. Each is returned once.
     fn take_notices(&self) -> Vec<String> {
         Vec::new()
     }
@@ -72,8 +72,9 @@ pub trait Kernel: Send + Sync + 'static {
         only_observed(self.id())
     }
 
-    /// Problems of cells in its environment and folder, as `memory/handler/problems.py` of the crate `kernel` finds them, from files alone: nothing of the environment is imported, and nothing in the folder is started. `None` if they
-    /// cannot be read. Returns in bounded time.
+    /// Problems of cells in its environment and folder, as `memory/handler/problems.py` of the crate `kernel` finds them, from files
+    /// alone: nothing of the environment is imported, and nothing in the folder is started. `None` if they cannot be read. Returns in
+    /// bounded time.
     fn lacking(&self, _wanted: Value) -> BoxFuture<'_, Option<Json>> {
         Box::pin(ready(None))
     }

@@ -15,7 +15,7 @@ pub struct RunDetails {
     pub run: RunId,
     /// The notebook of its cell.
     pub notebook: Option<NotebookPath>,
-    /// Where code of no notebook was to run, in a log.
+    /// The folder of code that belongs to no notebook, in a log.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub folder: Option<PathBuf>,
     pub cell: Option<CellId>,

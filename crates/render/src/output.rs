@@ -10,7 +10,7 @@ use crate::{image, size, traceback};
 
 /// The end of a stream in which its last line is searched, in bytes.
 const STREAM_END: usize = 16 * 1024;
-/// How much of each end of a long stream is rendered for an excerpt at least, in bytes.
+/// Minimum length of each end of a long stream that is rendered for an excerpt, in bytes.
 const RENDERED_END: usize = 64 * 1024;
 /// In characters.
 const MAX_LAST_LINE: usize = 200;

@@ -60,7 +60,7 @@ arguments! {
     }
 }
 
-/// What the call does, and a type that the cell must have already: beside an arrangement, a client fills in what it is.
+/// The action of the call, and the type that the cell must have already, which clients fill in beside an arrangement.
 struct Change {
     action: Action,
     present: Option<CellType>,

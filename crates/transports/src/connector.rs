@@ -15,7 +15,7 @@ use crate::readiness::Readiness;
 
 /// The pause before another attempt. Short: a refused connection costs little, and the pause adds to the start of each kernel.
 const RETRY_PAUSE: Duration = Duration::from_millis(20);
-/// How long a kernel may be silent on one connection before the transport renews it: jupyter-server-documents can lose a kernel that is
+/// Longest silence of a kernel on one connection before the transport renews it: jupyter-server-documents can lose a kernel that is
 /// restarted, until a new connection is made.
 const SILENCE: Duration = Duration::from_secs(8);
 

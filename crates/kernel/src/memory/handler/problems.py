@@ -38,7 +38,7 @@ def problems(cells, path, packages, folder=None, site=None):
     found += [[wanted.modules[name], f"module `{part}` is not installed"] for name, part in missing.items() if part]
     for attribute, its_cells in wanted.attributes.items():
         lack = surroundings.first_lack(attribute.split("."))
-        # A module that is not installed is told once.
+        # A module that is not installed is reported once.
         if lack and ".".join(lack) not in absent:
             found.append([its_cells, f"`{lack[0]}` has no `{lack[1]}`"])
     for file, its_cells in wanted.files.items():
@@ -173,7 +173,7 @@ class Needs(ast.NodeVisitor):
             return
         function = path[-1]
         texts = [literal_of(it) for it in args[:2]] + [None, None]
-        # What IPython makes of `!` and `%`.
+        # The calls that IPython makes of `!` and `%`.
         if function == "system":
             self.writes_files = True
         elif function == "run_line_magic" and texts[0] == "run":
@@ -210,7 +210,7 @@ class Wanted:
         needs = [Needs(python) for _, _, python, _, _ in cells]
         names = imported_names(needs)
         is_set = {name for it in needs for name in it.set}
-        # What the cells above have said, read and written.
+        # The sources of the cells above, the files that they read, and whether they write any.
         above, reads, has_moved, has_written = "", [], False, False
         for (index, source, _, _, is_checked), need in zip(cells, needs):
             above += source + "\n"

@@ -1,4 +1,4 @@
-# What code finds around itself: modules and what they define. Of modules that are not loaded, the files are read. Where a module may
+# The modules that code can import, and their members. Of modules that are not loaded, the files are read. Where a module may
 # define more than can be seen, nothing is missing. In a kernel nothing is imported; without one, only parts of this Python.
 
 import ast
