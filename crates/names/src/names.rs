@@ -20,8 +20,8 @@ pub struct Names {
     pub functions: BTreeMap<Name, Effects>,
     /// Further names for the objects of others, as `a` after `a = df`.
     pub aliases: BTreeMap<Name, Name>,
-    /// The names that it imports.
-    pub imports: NameSet,
+    /// The names that it imports, with what they import: `pkg.part.f` for `f` after `from pkg.part import f`.
+    pub imports: BTreeMap<Name, String>,
     /// Definitions that give the same value each time they run: imports, and functions without decorators and defaults.
     /// The number stands for their text.
     pub fixed: BTreeMap<Name, u64>,

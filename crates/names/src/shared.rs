@@ -7,7 +7,7 @@ use syntax::hash;
 
 pub const CONFIGURATION: &str = "matplotlib's configuration";
 pub const ARRAYS: &str = "NumPy's print options";
-pub const FRAMES: &str = "pandas' display options";
+pub const FRAMES: &str = "the display options of data frames";
 /// What `%precision` sets.
 pub const FLOATS: &str = "IPython's precision";
 /// Which expressions of a cell `IPython` shows.
@@ -16,6 +16,8 @@ pub(crate) const ENVIRONMENT: &str = "the environment";
 pub(crate) const LOGS: &str = "the configuration of logging";
 /// What the displays are called whose content cells update, before their ids.
 pub(crate) const DISPLAY: &str = "the display ";
+/// What files that cells write and read are called, before their names.
+pub(crate) const FILE: &str = "the file ";
 const ATTRIBUTE: &str = "the attribute ";
 
 /// Whether a name is there in every kernel, though no cell defines it.
@@ -25,7 +27,12 @@ pub fn is_predefined(name: &str) -> bool {
 
 /// Whether a name stands for something that cells share and that is there though no cell defines it.
 pub fn is_shared(name: &str) -> bool {
-    is_configuration(name) || name.starts_with(DISPLAY) || patched(name).is_some()
+    is_configuration(name) || name.starts_with(DISPLAY) || patched(name).is_some() || is_file(name)
+}
+
+/// Whether a name stands for a file.
+pub fn is_file(name: &str) -> bool {
+    name.starts_with(FILE)
 }
 
 /// Whether a name stands for options, which cells set in parts.

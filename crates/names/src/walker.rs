@@ -24,6 +24,7 @@ mod derived;
 mod escapes;
 mod expressions;
 mod figures;
+mod files;
 mod known;
 mod late;
 mod object_uses;

@@ -27,7 +27,7 @@ impl<'a> Surroundings<'a> for From<'_, 'a> {
     }
 
     fn is_import(&self, name: &str) -> bool {
-        self.definers.definer(name, self.position).is_some_and(|names| names.imports.contains(name))
+        self.definers.definer(name, self.position).is_some_and(|names| names.imports.contains_key(name))
     }
 
     fn late(&self, name: &str) -> BTreeSet<&'a str> {
@@ -162,7 +162,8 @@ impl<'a> Definers<'a> {
         if let Some(function) = self.function_at(decorator, at).filter(|function| !function.is_class) {
             return function.changes.iter().map(String::as_str).collect();
         }
-        let is_object = self.definer(decorator, at).is_some_and(|names| !names.imports.contains(decorator));
+        let is_object =
+            self.definer(decorator, at).is_some_and(|names| !names.imports.contains_key(decorator));
         if is_object { vec![decorator] } else { Vec::new() }
     }
 

@@ -43,6 +43,8 @@ pub(crate) struct Keys<'n> {
 /// How code writes a name; a later one says more about the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Write {
+    /// It calls a function that keeps its results.
+    Fills,
     /// It passes the object to a function of the notebook that changes its argument, as far as names tell.
     Passes,
     /// It calls a method of the object.
@@ -158,12 +160,22 @@ impl<'n> Effective<'n> {
                 flow.code = both(flow.code, it.code);
                 flow.inputs.extend(inputs.iter().copied());
             }
-            let known = it.inputs.iter().map(String::as_str).filter(|name| self.uses.contains_key(name));
-            inputs.extend(known);
             if !it.changes {
                 continue;
             }
-            self.flows.insert(state, Flow { inputs, code: it.code, varies: false });
+            let mut code = it.code;
+            for name in &it.inputs {
+                match self.flows.get(name.as_str()) {
+                    // `n = 3` above `for i in range(n)`
+                    Some(flow) => {
+                        inputs.extend(&flow.inputs);
+                        code = both(code, flow.code);
+                    }
+                    None if self.uses.contains_key(name.as_str()) => drop(inputs.insert(name)),
+                    None => {}
+                }
+            }
+            self.flows.insert(state, Flow { inputs, code, varies: false });
             self.write(state, if it.seeds { Write::Defines } else { Write::Changes });
             self.repeat(state, Repeat::Differs);
         }

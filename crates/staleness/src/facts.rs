@@ -104,6 +104,11 @@ impl Run {
         self.assigned.as_ref().is_some_and(|assigned| assigned.contains(name))
     }
 
+    /// Whether its kernel could tell what it has changed.
+    pub(crate) fn can_tell(&self) -> bool {
+        self.assigned.is_some() && !self.has_failed
+    }
+
     /// The execution counts that its cells may show.
     pub(crate) fn counts(&self) -> impl Iterator<Item = u64> {
         self.merged_counts.iter().copied().chain(self.execution_count)
@@ -188,60 +193,6 @@ pub struct CellState {
     pub state: StaleState,
     /// Why, in one line. Empty for a cell that is up to date.
     pub evidence: String,
-    /// The names that it uses, if cells above write them.
-    pub(crate) inputs: Vec<Input>,
-    /// The names that it defines or changes.
-    pub(crate) writes: BTreeMap<Name, Written>,
-}
-
-/// A name that a cell writes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Written {
-    /// What can be said of its value: less than [`StaleState::UpToDate`] if what it is made of has changed.
-    pub(crate) state: StaleState,
-    /// Whether the object may stay as it is.
-    pub(crate) is_weak: bool,
-    /// Whether it is the same value each time, and was so in the last run.
-    pub(crate) is_fixed: bool,
-    /// The used names that its value is made of.
-    pub(crate) inputs: BTreeSet<Name>,
-    /// Whether it may be another value each time, without another input.
-    pub(crate) varies: bool,
-}
-
-/// A name that a cell uses.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Input {
-    pub(crate) name: Name,
-    pub(crate) writers: Vec<Writer>,
-    /// Whether its object is not as its writers make it: something else has written the name since, or the cell itself has.
-    pub(crate) is_overwritten: bool,
-    /// The names that its object still has the earlier values of: those that the results of a function that keeps them are made of, and
-    /// those that choose the part of it which the cell changes.
-    pub(crate) retains: Vec<Name>,
-    /// The classes that it was made with, if the cell may compare it with them.
-    pub(crate) made_with: Vec<MadeWith>,
-}
-
-/// A class or a function that the object of a used name was made with.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct MadeWith {
-    pub(crate) of: Name,
-    pub(crate) definer: usize,
-    /// The cells that make the object with it, and those between them and the cell that uses it.
-    pub(crate) makers: BTreeSet<usize>,
-    /// Whether it was defined again since.
-    pub(crate) is_outdated: bool,
-}
-
-/// A cell that a used name depends on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Writer {
-    /// In [`Facts::cells`].
-    pub(crate) position: usize,
-    /// Whether it has to run again, because it has failed or what it has changed was made again since.
-    pub(crate) must_run: bool,
-    pub(crate) defines: bool,
 }
 
 impl CellState {
@@ -251,6 +202,6 @@ impl CellState {
     }
 
     pub(crate) fn new(state: StaleState, evidence: impl Into<String>) -> Self {
-        Self { state, evidence: evidence.into(), inputs: Vec::new(), writes: BTreeMap::new() }
+        Self { state, evidence: evidence.into() }
     }
 }

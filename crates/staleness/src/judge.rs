@@ -11,7 +11,7 @@ use crate::carried::{Codes, Present, carried};
 use crate::cell_names::{CellNames, MAX_SOURCE, ReadNames};
 use crate::facts::is_python;
 use crate::shown::depends_on;
-use crate::{CellState, Clock, Facts, RandomUses, Run, StaleState, add_random, states};
+use crate::{CellState, Clock, Facts, RandomUses, Run, StaleState, add_random, plan, states};
 
 /// What is known of a cell's outputs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,7 +81,17 @@ pub struct NotebookFacts {
     /// The code cells.
     pub cells: Vec<crate::Cell>,
     runs: Vec<Run>,
+    instance: Option<u64>,
     pub states: Vec<CellState>,
+}
+
+impl NotebookFacts {
+    /// See [`plan`].
+    pub fn plan(&self, wanted: &[usize], all: bool) -> Vec<usize> {
+        let clock: Clock<'_> = &|_| String::new();
+        let facts = Facts { cells: &self.cells, runs: &self.runs, instance: self.instance, clock };
+        plan(facts, &self.states, wanted, all)
+    }
 }
 
 /// Judges the cells of one notebook. It keeps what was found last, and of the names no more than a small notebook has.
@@ -171,7 +181,7 @@ impl Judge {
             runs
         };
         let states = states(Facts { cells: &cells, runs: &runs, instance, clock });
-        NotebookFacts { cells, runs, states }
+        NotebookFacts { cells, runs, instance, states }
     }
 }
 

@@ -27,24 +27,21 @@
 //! assigned, that decides. A writer that only calls a method counts fully if its input has changed. What was changed more often than in
 //! a run of the whole notebook, as by `x += 1` that ran twice, is out of order.
 
-mod book;
-mod cached;
 mod carried;
 mod cell_names;
-mod configuration;
 mod definers;
-mod displays;
 mod effective;
-mod evidence;
 mod facts;
 mod history;
 mod identity;
-mod input;
 mod judge;
 mod plan;
 mod random;
+mod reasons;
+mod replay;
 mod rules;
 mod shown;
+mod value;
 
 pub use carried::{Codes, remember};
 pub use facts::{Cell, CellState, Clock, Facts, Run, StaleState};

@@ -13,9 +13,15 @@ use crate::facts::{Cell, Run};
 #[derive(Debug, Default)]
 pub struct RandomUses(Vec<(u64, Vec<BTreeMap<Name, RandomUse>>)>);
 
+/// The random states of which the kernel says that a run has changed them.
+const TOLD: [&str; 2] = ["Python's random state", "NumPy's random state"];
+
+/// So many earlier sources of each cell are read.
+const MAX_EARLIER: usize = 3;
+
 impl RandomUses {
     /// The cells as they are, and as they ran.
-    const CACHED: usize = 2;
+    const CACHED: usize = 1 + MAX_EARLIER;
 
     fn of(&mut self, sources: &[&str]) -> Vec<BTreeMap<Name, RandomUse>> {
         let mut hash = DefaultHasher::new();
@@ -48,30 +54,66 @@ pub fn add_random(
     for ((run, _), random) in elsewhere.iter().zip(found) {
         runs[*run].random = random;
     }
-    let last: HashMap<CellId, usize> = runs
-        .iter()
-        .enumerate()
-        .filter(|(_, run)| !run.is_superseded)
-        .filter_map(|(index, run)| Some((run.cell.clone()?, index)))
-        .collect();
-    let last: Vec<Option<usize>> = cells.iter().map(|cell| last.get(&cell.id).copied()).collect();
-    let other = |(cell, last): (&Cell, &Option<usize>)| {
-        let run = &runs[(*last)?];
-        if run.source == cell.source { None } else { ran(run.source) }
-    };
-    // What an edited cell has drawn is read from its earlier source, in its place: the draws of the cells above and below decide which
+    // For each cell its runs with other sources, the last first.
+    let positions: HashMap<&CellId, usize> =
+        cells.iter().enumerate().map(|(at, cell)| (&cell.id, at)).collect();
+    let mut earlier: Vec<Vec<(usize, String)>> = vec![Vec::new(); cells.len()];
+    let mut last = vec![None; cells.len()];
+    for (index, run) in runs.iter().enumerate().rev() {
+        let Some(position) = run.cell.as_ref().and_then(|cell| positions.get(cell)).copied() else {
+            continue;
+        };
+        if !run.is_superseded {
+            last[position] = Some(index);
+        }
+        if run.source != cells[position].source
+            && let Some(code) = ran(run.source)
+        {
+            earlier[position].push((index, code));
+        }
+    }
+    // What such a run has drawn is read from its source, in the place of its cell: the draws of the cells above and below decide which
     // numbers these were.
-    let others: Vec<Option<String>> = cells.iter().zip(&last).map(other).collect();
-    if others.iter().any(Option::is_some) {
+    for rank in 0..MAX_EARLIER {
+        let before = earlier.iter().zip(sources);
         let before: Vec<&str> =
-            others.iter().zip(sources).map(|(other, source)| other.as_deref().unwrap_or(source)).collect();
-        for ((other, last), random) in others.iter().zip(&last).zip(uses.of(&before)) {
-            if let (Some(_), Some(last)) = (other, last) {
-                runs[*last].random = random;
+            before.map(|(earlier, source)| earlier.get(rank).map_or(*source, |(_, code)| code)).collect();
+        if earlier.iter().all(|earlier| earlier.len() <= rank) {
+            break;
+        }
+        for (earlier, random) in earlier.iter().zip(uses.of(&before)) {
+            if let Some((run, _)) = earlier.get(rank) {
+                runs[*run].random = random;
             }
         }
     }
+    remove_unseen(cells, runs, &last);
     add_hidden(cells, runs, &last);
+}
+
+/// Removes the draws that the kernel has not seen, though the code looks as if it drew: of a method that was not called. An edit that leaves
+/// the code of the draws as it is does not begin them.
+fn remove_unseen(cells: &mut [Cell], runs: &mut [Run], last: &[Option<usize>]) {
+    for (cell, last) in cells.iter_mut().zip(last) {
+        let Some(run) = last.map(|index| &mut runs[index]).filter(|run| run.can_tell()) else { continue };
+        let is_seen = |state: &Name| run.drew.contains(state) || !TOLD.contains(&state.as_str());
+        let before = |state: &Name| match run.source == cell.source {
+            true => cell.random.get(state),
+            false => run.random.get(state),
+        };
+        let is_as_before =
+            |state: &Name, it: &RandomUse| before(state).is_some_and(|before| before.code == it.code);
+        let unseen: Vec<Name> = cell
+            .random
+            .iter()
+            .filter(|(state, it)| !is_seen(state) && is_as_before(state, it))
+            .map(|(state, _)| state.clone())
+            .collect();
+        for state in unseen {
+            cell.random.remove(&state);
+            run.random.remove(&state);
+        }
+    }
 }
 
 /// The runs of code that is in no cell any longer, or never was, and the code.

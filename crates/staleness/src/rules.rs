@@ -1,42 +1,64 @@
-//! The rules, in their order. See the documentation of the crate.
+//! The states of cells. See the documentation of the crate.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use names::{Name, is_configuration};
-
-use crate::book::Book;
-use crate::facts::{CellState, Facts, StaleState, Written};
-use crate::input::{Finding, Used};
+use crate::facts::{CellState, Facts, StaleState};
+use crate::replay::{Replay, Trace};
+use crate::value::Difference;
 
 /// The state of each cell of [`Facts::cells`].
 pub fn states(facts: Facts<'_>) -> Vec<CellState> {
-    let book = Book::new(facts);
+    let replay = Replay::new(facts);
     let mut states = Vec::with_capacity(facts.cells.len());
-    // From top to bottom: a cell is stale if one above it is that writes its input.
+    // For each cell, the written names whose values may be others, though nothing is stale.
+    let mut unsure = Vec::with_capacity(facts.cells.len());
+    // From top to bottom: the reason why a cell is stale may be that one above is.
     for position in 0..facts.cells.len() {
-        let state = book.state(position, &states);
+        let (state, names) = replay.state(position, &states, &unsure);
         states.push(state);
+        unsure.push(names);
     }
     // Last, because the cells that update a display stand below the one that shows it.
-    book.judge_displays(&mut states);
+    replay.judge_displays(&mut states);
     states
 }
 
-impl Book<'_> {
-    /// `above` has the states of the cells above.
-    fn state(&self, position: usize, above: &[CellState]) -> CellState {
+/// Something that is wrong with a name that a cell uses.
+pub(crate) struct Finding {
+    /// What is made of the name is the same in any case.
+    pub(crate) is_without_effect: bool,
+    pub(crate) state: StaleState,
+    pub(crate) evidence: String,
+}
+
+impl<'a> Replay<'a> {
+    /// `above` has the states of the cells above, and `unsure` the names of theirs that may have changed.
+    fn state(
+        &self,
+        position: usize,
+        above: &[CellState],
+        unsure: &[BTreeSet<&'a str>],
+    ) -> (CellState, BTreeSet<&'a str>) {
         let cell = &self.facts.cells[position];
         if cell.is_blank {
-            return CellState::new(StaleState::UpToDate, "");
+            return (CellState::new(StaleState::UpToDate, ""), BTreeSet::new());
         }
-        // Also for a cell whose own state needs no names: each name that it writes has a state of its own, for the cells below.
-        let found = self.found(position, above);
-        let without_names = self.state_without_names(position);
-        let writes = self.written(position, without_names.as_ref(), &found);
-        let mut state = without_names.unwrap_or_else(|| self.state_by_names(position, found));
-        state.inputs = self.inputs(position);
-        state.writes = writes;
-        state
+        let found = self.found(position, above, unsure);
+        let effective = &self.now[position];
+        let is_unsure = |input: &&str| {
+            found
+                .get(*input)
+                .is_some_and(|it| it.state == StaleState::MayHaveChanged && !it.is_without_effect)
+        };
+        let is_other = self.is_unsure(position);
+        let flows = effective.flows.iter();
+        let names = flows
+            .filter(|(_, flow)| is_other && flow.varies || flow.inputs.iter().any(is_unsure))
+            .map(|(name, _)| *name);
+        let names = names.collect();
+        let state =
+            self.state_without_names(position).unwrap_or_else(|| self.state_by_names(position, found));
+        (state, names)
     }
 
     /// What needs no names.
@@ -84,23 +106,103 @@ impl Book<'_> {
     }
 
     /// What is wrong with the names that a cell uses, if it has run in the present kernel.
-    fn found(&self, position: usize, above: &[CellState]) -> BTreeMap<&str, Finding> {
-        let mut found = BTreeMap::new();
-        let Some(run) = self.present_run(position) else { return found };
-        let effective = &self.now[position];
-        for (name, through) in &effective.uses {
-            let is_own = effective.own.contains(name);
-            // Its own branch has bound the name.
-            if is_own && run.has_assigned(name) {
-                continue;
-            }
-            let (order, execution_count) = (run.order, run.execution_count);
-            let used = Used { position, order, execution_count, name, through: *through, is_own };
-            if let Some(worst) = self.worst(used, above) {
-                found.insert(*name, worst);
+    fn found(
+        &self,
+        position: usize,
+        above: &[CellState],
+        unsure: &[BTreeSet<&'a str>],
+    ) -> BTreeMap<&'a str, Finding> {
+        let Some(last) = &self.last[position] else { return BTreeMap::new() };
+        let fresh = &self.fresh[position];
+        let uses = self.now[position].uses.iter().zip(last.got.iter().zip(&fresh.got));
+        let mut found: BTreeMap<&'a str, Finding> = uses
+            .filter_map(|((name, through), (got, gets))| {
+                let (got, gets) = (got.as_deref(), gets.as_deref());
+                let difference = self.difference(position, name, got, gets, last);
+                let used = Used { position, name, through: *through, got, gets };
+                let finding = match difference {
+                    Difference::Differs => self.reason(&used, above)?,
+                    Difference::MayDiffer | Difference::Fills => self.doubt(&used, difference),
+                    Difference::Same if used.gets.is_none() && used.got.is_none() => {
+                        self.never_written(&used)?
+                    }
+                    Difference::Same => self.unsure(&used, unsure)?,
+                };
+                Some((*name, finding))
+            })
+            .collect();
+        self.add_own_import(position, last, &mut found);
+        self.add_outdated(position, last, &mut found);
+        self.add_earlier_classes(position, last, &mut found);
+        found
+    }
+
+    /// Adds a module that the cell imports and uses itself.
+    fn add_own_import(&self, position: usize, last: &Trace<'a>, found: &mut BTreeMap<&'a str, Finding>) {
+        if last.imported == self.fresh[position].imported {
+            return;
+        }
+        let names = &self.facts.cells[position].names;
+        let functions = names.functions.values().chain([&names.effects]);
+        let reads: BTreeSet<&str> = functions.flat_map(|it| it.reads.iter().map(String::as_str)).collect();
+        for (name, path) in names.imports.iter().filter(|(name, _)| reads.contains(name.as_str())) {
+            found.extend(self.edited_module(name, None, path).map(|finding| (name.as_str(), finding)));
+        }
+    }
+
+    /// Adds functions that keep results of other values than they would in a run of the whole notebook.
+    fn add_outdated(&self, position: usize, last: &Trace<'a>, found: &mut BTreeMap<&'a str, Finding>) {
+        let fresh = &self.fresh[position].outdated;
+        let is_new = |(function, _): &&(&str, &str)| !fresh.iter().any(|(other, _)| other == function);
+        for (function, name) in last.outdated.iter().filter(is_new) {
+            let through = self.now[position].uses.get(function).copied().flatten();
+            let writer = self.kernel.get(name).and_then(|value| value.writers.iter().next());
+            let source = writer.map(|writer| self.source_of(writer)).unwrap_or_default();
+            let clause = format!("it keeps results from before {source} changed {name}");
+            found.insert(function, finding(StaleState::OutOfOrder, function, through, &clause));
+        }
+    }
+
+    /// Adds what was made with a class of before, in a cell that uses the class, too.
+    fn add_earlier_classes(&self, position: usize, last: &Trace<'a>, found: &mut BTreeMap<&'a str, Finding>) {
+        if self.comparable.is_empty() {
+            return;
+        }
+        let classes = self.classes_of(position);
+        let got: BTreeMap<&str, _> = self.now[position]
+            .uses
+            .iter()
+            .zip(&last.got)
+            .collect::<Vec<_>>()
+            .into_iter()
+            .map(|((name, through), got)| (*name, (*through, got.as_deref())))
+            .collect();
+        for class in classes {
+            let identity = got.get(class).and_then(|(_, value)| *value).map(|value| value.identity);
+            let Some(identity) = identity else { continue };
+            for (name, (through, value)) in &got {
+                let made = value.and_then(|value| value.made_with.get(class));
+                if *name == class || made.is_none_or(|made| *made >= identity) {
+                    continue;
+                }
+                let clause = format!("it was created with {class} before {class} was redefined");
+                let finding = finding(StaleState::OutOfOrder, name, *through, &clause);
+                let is_worse = found.get(name).is_none_or(|known| finding.state < known.state);
+                if is_worse {
+                    found.insert(name, finding);
+                }
             }
         }
-        found
+    }
+
+    pub(crate) fn classes_of(&self, position: usize) -> Vec<&'a str> {
+        let names = &self.facts.cells[position].names;
+        let is_code = |name: &str| {
+            let all = self.definers.get(name).map(Vec::as_slice).unwrap_or_default();
+            let above = all.partition_point(|definer| *definer <= position).checked_sub(1);
+            above.is_some_and(|at| self.facts.cells[all[at]].names.functions.contains_key(name))
+        };
+        self.comparable.used_by(&self.now[position], names, is_code)
     }
 
     /// What is known is said even if not everything can be known.
@@ -117,47 +219,22 @@ impl Book<'_> {
             None => CellState::new(StaleState::UpToDate, ""),
         }
     }
+}
 
-    /// What can be said of the names that a cell writes. Each has the state of what it is made of, which may not be that of the cell.
-    fn written(
-        &self,
-        position: usize,
-        cell: Option<&CellState>,
-        found: &BTreeMap<&str, Finding>,
-    ) -> BTreeMap<Name, Written> {
-        let effective = &self.now[position];
-        let ran = self.ran(position);
-        // A cell that fails in a run of the whole notebook makes nothing of what it makes here.
-        let needs = &self.facts.cells[position].names.effects.needs;
-        let missing = found.iter().filter(|(name, finding)| finding.is_missing && needs.contains(**name));
-        let missing = missing.map(|(_, finding)| finding.state).filter(|state| state.is_stale()).min();
-        let written = |(name, write): (&&str, &crate::effective::Write)| {
-            let name = *name;
-            let flow = &effective.flows[name];
-            let by_cell = match cell.map(|cell| cell.state) {
-                // An edit of one statement leaves the names that the others make.
-                Some(StaleState::Edited) => {
-                    let before = ran.and_then(|ran| ran.flows.get(name));
-                    let is_same = before.is_some_and(|before| before.code == flow.code)
-                        || self.is_fixed(position, name);
-                    if is_same { StaleState::UpToDate } else { StaleState::Edited }
-                }
-                Some(state) => state,
-                None => StaleState::UpToDate,
-            };
-            let by_inputs =
-                flow.inputs.iter().filter_map(|input| found.get(*input)).map(|finding| finding.state);
-            let state = by_inputs.chain([by_cell]).chain(missing).min().unwrap_or(StaleState::UpToDate);
-            let inputs = flow.inputs.iter().map(|input| (*input).to_owned()).collect();
-            let varies = flow.varies;
-            // Settings are made again with the same values.
-            let is_set_again = is_configuration(name)
-                && state == StaleState::UpToDate
-                && flow.inputs.iter().all(|it| *it == name);
-            let is_fixed = is_set_again || write.binds() && self.is_fixed(position, name);
-            let is_weak = write.is_weak();
-            (name.to_owned(), Written { state, is_weak, is_fixed, inputs, varies })
-        };
-        effective.writes.iter().map(written).collect()
-    }
+/// A name that a cell used in its last run: what it got, and what it gets in a run of the whole notebook.
+pub(crate) struct Used<'u, 'a> {
+    pub(crate) position: usize,
+    pub(crate) name: &'a str,
+    pub(crate) through: Option<&'a str>,
+    pub(crate) got: Option<&'u crate::value::Value<'a>>,
+    pub(crate) gets: Option<&'u crate::value::Value<'a>>,
+}
+
+/// `uses df: …`, `uses df through load(): …`
+pub(crate) fn finding(state: StaleState, name: &str, through: Option<&str>, clause: &str) -> Finding {
+    let evidence = match through {
+        None => format!("uses {name}: {clause}"),
+        Some(function) => format!("uses {name} through {function}(): {clause}"),
+    };
+    Finding { is_without_effect: false, state, evidence }
 }

@@ -9,7 +9,7 @@ use names::Undefined;
 use notebook::{CellId, Notebook, one_line};
 use place::{KernelState, RunDetails, RunState};
 use runs::{CellTags, OpenNotebook, PendingRun};
-use staleness::{Basis, Clock, Judged, Judgement, StaleState, hash, plan};
+use staleness::{Basis, Clock, Judged, Judgement, StaleState, hash};
 
 use crate::workspace::Workspace;
 
@@ -111,16 +111,15 @@ impl Workspace {
         let clock: Clock<'_> = &|_| String::new();
         let basis = self.basis(opened, notebook, clock);
         let runs = self.runner().history().runs(opened, None);
-        let known = opened.judge().facts(&basis, runs, clock);
-        let (mut states, running) = (known.states, self.running(opened, notebook));
+        let mut known = opened.judge().facts(&basis, runs, clock);
+        let running = self.running(opened, notebook);
         let position = |index: usize| known.cells.binary_search_by_key(&index, |cell| cell.index).ok();
-        for (index, known) in running {
-            if let Some(position) = position(index) {
-                states[position].runs(known.evidence);
-            }
+        let running = running.into_iter().filter_map(|(index, run)| Some((position(index)?, run)));
+        for (position, run) in running.collect::<Vec<_>>() {
+            known.states[position].runs(run.evidence);
         }
         let wanted: Vec<_> = wanted.filter_map(position).collect();
-        let planned = plan(&states, &wanted, all).into_iter().map(|position| known.cells[position].index);
+        let planned = known.plan(&wanted, all).into_iter().map(|position| known.cells[position].index);
         let is_skipped = |index: usize| CellTags::of(&notebook.cells()[index]).is_skipped;
         planned.filter(|index| !is_skipped(*index)).collect()
     }

@@ -106,10 +106,11 @@ impl Walker {
         }
     }
 
-    pub(super) fn import(&mut self, name: &str, text: &str) {
+    /// `path` is that of what is imported, and `text` stands for the import.
+    pub(super) fn import(&mut self, name: &str, path: String, text: &str) {
         self.bind(name);
         if self.scopes.are_empty() {
-            self.names.imports.insert(name.to_owned());
+            self.names.imports.insert(name.to_owned(), path);
         }
         // Which import of a `try` succeeds depends on what is installed.
         self.fix(name, text, self.conditions > 0);

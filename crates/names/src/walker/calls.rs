@@ -16,6 +16,7 @@ impl Walker {
     /// After its parts have been visited.
     pub(super) fn call(&mut self, call: &ExprCall, is_discarded: bool) {
         self.varies(call);
+        self.uses_files(call);
         if self.shares(call) || self.options(call) {
             return;
         }
@@ -70,6 +71,10 @@ impl Walker {
                     self.change_name(&name, repeat, &part);
                     self.choose_parts(&method.value, &keys_of_method(call, &method.attr));
                 } else if !only_reads {
+                    if sets_options(method) {
+                        let part = self.text(call).to_owned();
+                        self.effects().parts.entry(name.clone()).or_default().insert(part);
+                    }
                     if is_generator(&name) {
                         self.repeats(&name, Repeat::Differs);
                     }
@@ -234,6 +239,18 @@ const SETTINGS: [&str; 10] = [
     "basicConfig",
     "register_formatter",
 ];
+
+/// Whether a function of a module looks as if it sets options, of which nothing else is known: `pl.Config.set_tbl_rows(5)`.
+fn sets_options(method: &ExprAttribute) -> bool {
+    let is_word =
+        |word: &str| matches!(word.to_ascii_lowercase().as_str(), "config" | "options" | "settings");
+    let name = method.attr.as_str();
+    // What seeds and random states do is known.
+    let is_setter =
+        ["set_", "reset_", "enable_", "disable_", "configure"].iter().any(|start| name.starts_with(start));
+    is_setter && !name.contains("state") && !name.contains("seed")
+        || path_of(&method.value).into_iter().chain([name]).any(is_word)
+}
 
 /// What a call sets: another call with the same keywords sets it again.
 fn setting_of(method: &ExprAttribute, call: &ExprCall) -> String {

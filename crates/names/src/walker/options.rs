@@ -25,6 +25,7 @@ impl Walker {
             ("np" | "numpy", "get_printoptions") => (ARRAYS, Vec::new()),
             ("pd" | "pandas", "set_option" | "reset_option") => (FRAMES, named(call)),
             ("pd" | "pandas", "get_option" | "describe_option") => (FRAMES, Vec::new()),
+            ("pl" | "polars", _) if path[1] == "Config" => (FRAMES, vec![(*last).to_owned()]),
             ("logging", "basicConfig" | "dictConfig" | "fileConfig" | "disable" | "captureWarnings") => {
                 (LOGS, vec![(*last).to_owned()])
             }
@@ -41,7 +42,7 @@ impl Walker {
             ) if is_logger(name) => (LOGS, Vec::new()),
             _ => return false,
         };
-        if options == FRAMES && parts.iter().any(|part| !part.starts_with(DISPLAY)) {
+        if options == FRAMES && path[0] != "pl" && parts.iter().any(|part| !part.starts_with(DISPLAY)) {
             return false;
         }
         if parts.is_empty() {

@@ -28,7 +28,7 @@ impl Walker {
     }
 
     fn is_class_of_module(&self, module: &str, class: &str) -> bool {
-        let is_of_module = module != class || self.names.imports.contains(module);
+        let is_of_module = module != class || self.names.imports.contains_key(module);
         is_of_module
             && module != "self"
             && class.starts_with(char::is_uppercase)

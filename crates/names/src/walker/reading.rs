@@ -37,7 +37,7 @@ fn is_accessor(value: &Expr) -> bool {
 }
 
 /// Whether an argument is the mode of a file that is written: `"w"`, `"r+"`.
-fn is_writing(argument: &Expr) -> bool {
+pub(super) fn is_writing(argument: &Expr) -> bool {
     let Some(mode) = argument.as_string_literal_expr() else { return false };
     let mode = mode.value.to_str();
     let is_mode = !mode.is_empty() && mode.chars().all(|letter| "rwaxbt+U".contains(letter));

@@ -265,7 +265,7 @@ impl Walker {
         let values = call.arguments.args.iter().chain(call.arguments.keywords.iter().map(|it| &it.value));
         let is_meant = |value: &&Expr| is_stream(value) || (is_discarded && value.is_name_expr());
         let values: Vec<&Expr> = values.filter(is_meant).collect();
-        if !values.is_empty() && !has_word(MODULES, object) && !self.names.imports.contains(object) {
+        if !values.is_empty() && !has_word(MODULES, object) && !self.names.imports.contains_key(object) {
             self.give(object, values);
         }
     }

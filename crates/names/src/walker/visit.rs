@@ -117,7 +117,9 @@ impl<'a> Visitor<'a> for Walker {
             Stmt::Import(import) => {
                 for alias in &import.names {
                     self.names.binds_anything |= binds_elsewhere(&alias.name);
-                    self.import(imported(alias), &format!("import {}", alias.name));
+                    let name = imported(alias);
+                    let path = if alias.asname.is_some() { alias.name.as_str() } else { name };
+                    self.import(name, path.to_owned(), &format!("import {}", alias.name));
                 }
             }
             Stmt::ImportFrom(import) => {
@@ -127,7 +129,8 @@ impl<'a> Visitor<'a> for Walker {
                         self.collect(Err(Unknown::StarImport { module: module.clone() }));
                     } else if module != "__future__" {
                         self.names.binds_anything |= binds_elsewhere(&module);
-                        self.import(imported(alias), &format!("from {module} import {}", alias.name));
+                        let path = format!("{}.{}", module.trim_start_matches('.'), alias.name);
+                        self.import(imported(alias), path, &format!("from {module} import {}", alias.name));
                     }
                 }
             }

@@ -55,7 +55,7 @@ fn statements() {
         ("for i in xs:\n    total = total + i", "uses total xs, defines i total"),
         ("while n:\n    n = n - 1\nelse:\n    done = 1", "uses n, defines done n"),
         ("if a:\n    b = 1\nelif c:\n    b = 2\nelse:\n    d", "uses a c d, defines b"),
-        ("with open(p) as f, g as (h, i):\n    f", "uses g open p, defines f h i"),
+        ("with open(p) as f, g as (h, i):\n    f", "uses g open p the file p, defines f h i"),
         ("try:\n    a\nexcept E as e:\n    e; b\nfinally:\n    c", "uses E a b c"),
         ("try:\n    x = 1\nexcept* E as e:\n    y = e\ny", "uses E y, defines x y"),
         ("raise E(a) from b", "uses E a b"),
@@ -190,7 +190,7 @@ fn what_cannot_be_known() {
         ("model.eval()", "uses model, calls model"),
         (
             "get_ipython().run_line_magic('run', 'x.py')",
-            "uses get_ipython, unknown: get_ipython().run_line_magic()",
+            "uses get_ipython the file x.py, unknown: get_ipython().run_line_magic()",
         ),
         ("get_ipython().system('ls')", "uses get_ipython"),
         ("%run other.py", "unknown: %run"),

@@ -83,9 +83,10 @@ impl<'n> Effective<'n> {
             changing.iter().filter(|(name, it)| it.caches && !names.functions.contains_key(**name))
         {
             self.caches.insert(name, all_uses(name, &changing));
+            self.write(name, Write::Fills);
         }
-        self.weaken_modules(&|name| {
-            names.imports.contains(name) || (!is_defined(name) && around.is_import(name))
+        self.weaken_modules(effects, &|name| {
+            names.imports.contains_key(name) || (!is_defined(name) && around.is_import(name))
         });
     }
 
@@ -108,9 +109,16 @@ impl<'n> Effective<'n> {
     }
 
     /// A module is hardly ever an input: its functions are called, and its settings are of little effect.
-    fn weaken_modules(&mut self, is_import: &dyn Fn(&str) -> bool) {
+    fn weaken_modules(&mut self, effects: &Effects, is_import: &dyn Fn(&str) -> bool) {
         self.writes.retain(|name, write| match write {
-            Write::Passes | Write::Calls => !is_import(name),
+            Write::Fills | Write::Passes | Write::Calls => {
+                let is_weak = is_import(name);
+                if is_weak {
+                    *write = Write::Fills;
+                }
+                // Something that looks like a setting may change what others of its functions do.
+                !is_weak || effects.parts.contains_key(*name)
+            }
             Write::Changes => {
                 if is_import(name) {
                     *write = Write::Calls;

@@ -1,9 +1,11 @@
 //! What the values of names are made of. Each statement is expanded as if it were a cell, so that this imports what it is a part of.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{Hash as _, Hasher as _};
 
 use names::Names;
+
+use crate::value::{hash, hasher};
 
 use super::{Effective, Surroundings, Write};
 
@@ -26,7 +28,7 @@ pub(super) fn flows<'n>(names: &'n Names, around: &impl Surroundings<'n>) -> BTr
         let mut done = Effective::default();
         done.expand(names, &step.effects, around, &|_| false);
         let mut made = Flow { varies: done.varies, ..Flow::default() };
-        let mut hash = DefaultHasher::new();
+        let mut hash = hasher();
         step.code.hash(&mut hash);
         // `uses` lacks what the statement binds before it reads it, but the value is made of that, too.
         for name in done.uses.keys().copied().chain(step.effects.reads.iter().map(String::as_str)) {
@@ -77,7 +79,5 @@ pub(super) fn flows<'n>(names: &'n Names, around: &impl Surroundings<'n>) -> BTr
 }
 
 pub(super) fn both(one: u64, other: u64) -> u64 {
-    let mut hash = DefaultHasher::new();
-    (one, other).hash(&mut hash);
-    hash.finish()
+    hash(&(one, other))
 }

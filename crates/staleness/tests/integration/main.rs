@@ -12,6 +12,7 @@ mod large;
 mod memory;
 mod methods;
 mod objects;
+mod orders;
 mod patches;
 mod plans;
 mod seeds;

@@ -22,8 +22,8 @@ fn what_the_notebook_gives_to_a_class_of_a_library_is_used_by_its_name() {
         (
             "from pandas import DataFrame\nDataFrame.total = lambda self: 1 | print(df.total()) | print(df.head())",
             "a: from pandas import DataFrame\nDataFrame.total = lambda self: 2",
-            "edited input input",
-            "abc",
+            "edited input ok",
+            "ab",
         ),
         (
             "import pandas as pd\ndf = f() | @pd.api.extensions.register_dataframe_accessor('stats2')\nclass S:\n    def total(self): return self._o.sum() | print(df.stats2.total()) | print(df.stats)",

@@ -3,6 +3,7 @@
 use crate::story::{Story, UP, check, ran};
 
 const THREE: [&str; 3] = ["x = 1", "y = x", "print(y)"];
+const VARYING: [&str; 3] = ["x = time.time()", "y = x", "print(y)"];
 
 #[test]
 fn without_names() {
@@ -49,9 +50,19 @@ fn edits_and_reruns() {
             "input changed: uses y: cell 1 defines it and is stale: input changed",
         ],
     );
+    // It gives the same value again.
+    ran(&THREE, |story| story.run("a"), &[UP, UP, UP]);
+    ran(
+        &VARYING,
+        |story| story.run("a"),
+        &[UP, "input changed: uses x: cell 0 defines it and was rerun (run 9:04)", "input changed"],
+    );
     ran(
         &THREE,
-        |story| story.run("a"),
+        |story| {
+            story.edit("a", "x = 2");
+            story.run("a");
+        },
         &[UP, "input changed: uses x: cell 0 defines it and was rerun (run 9:04)", "input changed"],
     );
     ran(
@@ -116,12 +127,7 @@ fn order() {
             story.run("a");
             story.run("d");
         },
-        &[
-            UP,
-            "input changed",
-            UP,
-            "out of order: uses x: cell 0 (run 9:05) wrote it after cell 2 and before this ran",
-        ],
+        &[UP, UP, UP, "out of order: uses x: cell 0 (run 9:05) wrote it after cell 2 and before this ran"],
     );
     // A cell below is not an input.
     ran(&["x = 1", "x", "x = 2"], |story| story.run("c"), &[UP, UP, UP]);

@@ -190,6 +190,16 @@ impl Story {
         (cells, runs, started.elapsed(), self.instance)
     }
 
+    fn plan(&self, wanted: &[usize], all: bool) -> Vec<usize> {
+        self.plan_of(&self.states(), wanted, all)
+    }
+
+    pub(crate) fn plan_of(&self, states: &[CellState], wanted: &[usize], all: bool) -> Vec<usize> {
+        let (cells, runs, _, instance) = self.prepared(&mut RandomUses::default());
+        let facts = Facts { cells: &cells, runs: &runs, instance, clock: &|_| String::new() };
+        plan(facts, states, wanted, all)
+    }
+
     pub(crate) fn judged(
         (cells, runs, _, instance): &(Vec<Cell>, Vec<Run>, Duration, Option<u64>),
     ) -> Vec<CellState> {
@@ -204,10 +214,7 @@ impl Story {
     pub(crate) fn planned(&self, wanted: &[&str], all: bool) -> Vec<String> {
         let position = |id: &&str| self.cells.iter().position(|cell| cell.id == *id).unwrap();
         let wanted: Vec<_> = wanted.iter().map(position).collect();
-        plan(&self.states(), &wanted, all)
-            .into_iter()
-            .map(|position| self.cells[position].id.clone())
-            .collect()
+        self.plan(&wanted, all).into_iter().map(|position| self.cells[position].id.clone()).collect()
     }
 
     pub(crate) fn ids(&self) -> Vec<String> {

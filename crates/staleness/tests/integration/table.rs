@@ -8,7 +8,7 @@ use crate::story::Story;
 /// cells that run.
 type Row<'a> = (&'a str, &'a str, &'a str, &'a str);
 
-fn short(state: StaleState) -> &'static str {
+pub(crate) fn short(state: StaleState) -> &'static str {
     match state {
         StaleState::UpToDate => "ok",
         StaleState::Edited => "edited",
@@ -82,35 +82,35 @@ fn a_definition_that_may_not_happen_hides_none_above() {
         n = 10 | d = False | if d: n = 2 | print(n) :: a: n = 11 :: edited ok ok input :: acd
         n = 10 | d = False | if d: n = 2 | print(n) :: b: d = True :: ok edited input input :: bcd
         n = 10 | d = False | if d: n = 2 | print(n) :: c: if d: n = 3 :: ok ok edited input :: cd
-        n = 1 | if d:\n n = 2\nelse:\n n = 3 | n :: a: n = 5 :: edited ok ok :: a
+        n = 1 | if d:\n n = 2\nelse:\n n = 3 | n :: a: n = 5 :: edited ok ok :: ab
         n = 1 | if d:\n n = 2\nelif e:\n n = 3 | n :: a: n = 5 :: edited ok input :: abc
-        n = 1 | if d:\n n = 2\nelse:\n raise E() | n :: a: n = 5 :: edited ok ok :: a
-        n = 1 | if True: n = 2 | n :: a: n = 5 :: edited ok ok :: a
+        n = 1 | if d:\n n = 2\nelse:\n raise E() | n :: a: n = 5 :: edited ok ok :: ab
+        n = 1 | if True: n = 2 | n :: a: n = 5 :: edited ok ok :: ab
         n = 1 | for n in xs: pass | n :: a: n = 5 :: edited ok input :: abc
         n = 1 | for i in xs: n = i | n :: a: n = 5 :: edited ok input :: abc
-        n = 1 | for n in range(3): pass | n :: a: n = 5 :: edited ok ok :: a
+        n = 1 | for n in range(3): pass | n :: a: n = 5 :: edited ok ok :: ab
         n = 1 | for i in range(3):\n  if i: break\n  n = i | n :: a: n = 5 :: edited ok input :: abc
         n = 1 | while go(): n = 2 | n :: a: n = 5 :: edited ok input :: abc
         n = 1 | try:\n n = f()\nexcept E:\n pass | n :: a: n = 5 :: edited ok input :: abc
-        n = 1 | try:\n n = f()\nexcept E:\n n = 0 | n :: a: n = 5 :: edited ok ok :: a
-        n = 1 | try:\n n = f()\nexcept E:\n raise | n :: a: n = 5 :: edited ok ok :: a
-        n = 1 | try:\n n = f()\nfinally:\n g() | n :: a: n = 5 :: edited ok ok :: a
+        n = 1 | try:\n n = f()\nexcept E:\n n = 0 | n :: a: n = 5 :: edited ok ok :: ab
+        n = 1 | try:\n n = f()\nexcept E:\n raise | n :: a: n = 5 :: edited ok ok :: ab
+        n = 1 | try:\n n = f()\nfinally:\n g() | n :: a: n = 5 :: edited ok ok :: ab
         import json | try:\n import ujson as json\nexcept ImportError:\n pass | json.dumps(1)
             :: a: import json5 as json :: edited ok input :: abc
         n = 1 | match k:\n case 1: n = 2 | n :: a: n = 5 :: edited ok input :: abc
-        n = 1 | match k:\n case 1: n = 2\n case _: n = 3 | n :: a: n = 5 :: edited ok ok :: a
+        n = 1 | match k:\n case 1: n = 2\n case _: n = 3 | n :: a: n = 5 :: edited ok ok :: ab
         n = 1 | with suppress(E): n = f() | n :: a: n = 5 :: edited ok input :: abc
         n = 1 | with contextlib.suppress(E): n = f() | n :: a: n = 5 :: edited ok input :: abc
-        n = 1 | with open(p) as n: pass | n :: a: n = 5 :: edited ok ok :: a
+        n = 1 | with open(p) as n: pass | n :: a: n = 5 :: edited ok ok :: abc
         n = 1 | ok and (n := 2) | n :: a: n = 5 :: edited ok input :: abc
-        n = 1 | (n := 2) and ok | n :: a: n = 5 :: edited ok ok :: a
+        n = 1 | (n := 2) and ok | n :: a: n = 5 :: edited ok ok :: ab
         n = 1 | x = (n := 2) if ok else 3 | n :: a: n = 5 :: edited ok input :: abc
         n = 1 | [(n := i) for i in xs] | n :: a: n = 5 :: edited ok input :: abc
         def f(): return 1 | if d:\n def f(): return 2 | f() :: a: 1 => 3 :: edited ok input :: abc
         n = 1 | def g():\n global n\n n = 2 | g() | n :: a: n = 5 :: edited ok ok input :: acd
         n = 1 | if d: n = 2\nprint(n) :: a: n = 5 :: edited input :: ab
-        n = 1 | for i in xs: n = i\nprint(n) :: a: n = 5 :: edited ok :: a
-        n = 1 | if d: n = 2 | n = 3 | n :: a: n = 5 :: edited ok ok ok :: a
+        n = 1 | for i in xs: n = i\nprint(n) :: a: n = 5 :: edited ok :: ab
+        n = 1 | if d: n = 2 | n = 3 | n :: a: n = 5 :: edited ok ok ok :: ac
         ",
     );
 }
@@ -146,9 +146,9 @@ fn what_changes_its_own_input_runs_with_what_defines_it() {
         k = 1 | df = f(k) | df['x'] *= 2 | df :: c: df['x'] *= 3 :: ok ok edited input :: bcd
         raw = f() | df = raw | df['x'] *= 2 | df :: c: df['x'] *= 3 :: ok ok edited input :: abcd
         // A cell below has changed what a cell above reads again.
-        xs = [] | print(xs) | xs.append(1) | xs :: b: print(xs, 1) :: ok edited ok ok :: abcd
-        n = 0 | print(n) | n += 1 | n :: b: print(n, 1) :: ok edited ok ok :: abcd
-        df = f() | df.head() | df['x'] = 1 | df :: b: df.tail() :: ok edited ok ok :: abcd
+        xs = [] | print(xs) | xs.append(1) | xs :: b: print(xs, 1) :: ok edited ok ok :: abc
+        n = 0 | print(n) | n += 1 | n :: b: print(n, 1) :: ok edited ok ok :: abc
+        df = f() | df.head() | df['x'] = 1 | df :: b: df.tail() :: ok edited ok ok :: abc
         a = f() | a.sort() | a :: b: a.sort(reverse=True) :: ok edited input :: abc
         s = set() | s.add(1) | s :: b: s.add(2) :: ok edited input :: abc
         q = deque() | q.appendleft(1) | q :: b: q.appendleft(2) :: ok edited input :: abc
