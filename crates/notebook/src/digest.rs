@@ -60,6 +60,16 @@ impl Cell {
     }
 }
 
+impl Cell {
+    /// A number that tells the outputs from others.
+    pub fn outputs_digest(&self) -> u64 {
+        let mut hash = Hashing(Sha256::new());
+        // Hashing does not fail.
+        let _ = self.write_outputs(&mut hash);
+        hash.0.finalize()[..8].iter().fold(0, |digest, byte| digest << 8 | u64::from(*byte))
+    }
+}
+
 struct Hashing(Sha256);
 
 impl io::Write for Hashing {

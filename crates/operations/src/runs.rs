@@ -3,7 +3,7 @@
 //! A kernel has a file of JSON lines, to which every server of this person appends, one after the other by a lock on a file beside
 //! it. Once it is long, the runs are removed that a later one has replaced.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -67,6 +67,18 @@ pub struct KernelRun {
     /// The random states that it has changed, as far as the kernel has said so.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub drew: BTreeSet<String>,
+    /// Digests of these states after it.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub random_states: BTreeMap<String, u64>,
+    /// The modules that it has loaded from files of no package, with the digests of what was loaded, if that is known.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub loaded: BTreeMap<String, (String, Option<u64>)>,
+    /// The digests of the files of modules that had changed when it ended, if the kernel has looked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changed_files: Option<BTreeMap<String, u64>>,
+    /// A digest of what it has written into its cell, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outputs: Option<u64>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -244,6 +256,10 @@ mod tests {
             execution_count: Some(1),
             assigned: Some(BTreeSet::from(["x".to_owned()])),
             drew: BTreeSet::from(["Python's random state".to_owned()]),
+            random_states: BTreeMap::from([("Python's random state".to_owned(), u64::MAX)]),
+            loaded: BTreeMap::from([("helpers".to_owned(), ("/w/helpers.py".to_owned(), Some(7)))]),
+            changed_files: Some(BTreeMap::new()),
+            outputs: Some(9),
             ..KernelRun::default()
         }
     }

@@ -1,6 +1,6 @@
 //! What runs have changed in the memory of their kernel.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use notebook::Json;
 use serde::Deserialize;
@@ -22,7 +22,13 @@ pub struct MemoryChanges {
     gone: Vec<String>,
     gone_count: usize,
     /// The libraries whose shared random state is another one.
-    random: Vec<String>,
+    pub(crate) random: Vec<String>,
+    /// Digests of these states.
+    pub(crate) states: BTreeMap<String, u64>,
+    /// See [`KernelRun::loaded`](operations::KernelRun::loaded).
+    pub(crate) loaded: BTreeMap<String, (String, Option<u64>)>,
+    /// See [`KernelRun::changed_files`](operations::KernelRun::changed_files).
+    pub(crate) changed_files: Option<BTreeMap<String, u64>>,
     /// Names and cells of frames of which outputs do not show all spaces, as Python writes them.
     exact_names: Vec<String>,
     exact_names_count: usize,
@@ -75,11 +81,6 @@ impl MemoryChanges {
             && (self.new_count, self.changed_count) == (self.new.len(), self.changed.len())
             && new.clone().chain(&self.changed).all(|name| name.len() < MAX_NAME);
         is_complete.then(|| new.chain(&self.changed).cloned().collect())
-    }
-
-    /// The libraries from whose shared random state the run has drawn, or to which it has given a seed.
-    pub(crate) fn random(&self) -> &[String] {
-        &self.random
     }
 
     /// Adds what a later run has changed.

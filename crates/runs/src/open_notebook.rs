@@ -1,6 +1,7 @@
 //! A notebook that agents use: its document and its kernel.
 
 use std::collections::HashSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -86,6 +87,12 @@ impl OpenNotebook {
 
     pub fn place(&self) -> &Arc<dyn Place> {
         &self.place
+    }
+
+    /// The folder of this machine in which it lies.
+    pub fn folder(&self) -> Option<PathBuf> {
+        let path = self.place.strip_name(self.path()).unwrap_or(self.path());
+        Some(self.place.folder()?.join(path).parent()?.to_owned())
     }
 
     pub fn document(&self) -> &Arc<dyn Document> {

@@ -201,7 +201,9 @@ pub(crate) async fn write(
     let all = edits.iter().cloned().chain(widgets).chain(times).collect();
     let applied = notebook.document().apply(all, Vec::new()).await;
     let applied = applied.inspect_err(|error| not_stored(run, error))?;
-    run.with(|it| it.saved = Some(applied.saved));
+    let cell = run.cell().and_then(|cell| applied.notebook.cell(&cell.id));
+    let digest = cell.map(|(_, cell)| cell.outputs_digest());
+    run.with(|it| (it.saved, it.stored_outputs) = (Some(applied.saved), digest));
     Ok(Some(Written { edits, notebook: applied.notebook }))
 }
 

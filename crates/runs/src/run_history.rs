@@ -5,21 +5,21 @@ mod instance;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
-use names::Names;
+use names::{Name, Names};
 use operations::KernelRun;
 use parking_lot::Mutex;
 use place::{Kernel, KernelId, LossCause, NotebookPath, RunId, RunState};
 use recorder::{Actor, Recorder};
-use staleness::{Codes, Ended, History, hash, remember};
+use staleness::{Codes, Ended, History, Module, hash, remember};
 use syntax::{is_blank, random_state};
 use uuid::Uuid;
 
 use crate::kernel_use::{Others, User};
-use crate::memory_changes::MemoryChanges;
 use crate::open_notebook::OpenNotebook;
 use crate::run::Run;
 
@@ -90,6 +90,7 @@ impl End {
         );
         // A kernel does not count what has no code, and repeats its last count.
         let count = count.filter(|_| !is_blank(run.source()));
+        let changes = view.changes.unwrap_or_default();
         let kept = || KernelRun {
             agent: run.actor().agent.clone(),
             run: Some(run.id().clone()),
@@ -101,8 +102,12 @@ impl End {
             has_failed: state != RunState::Done,
             is_interrupted: !matches!(state, RunState::Done | RunState::Error { .. }),
             execution_count: count,
-            assigned: view.changes.as_ref().and_then(MemoryChanges::assigned),
-            drew: view.changes.iter().flat_map(MemoryChanges::random).map(|it| random_state(it)).collect(),
+            assigned: changes.assigned(),
+            drew: changes.random.iter().map(|it| random_state(it)).collect(),
+            random_states: changes.states.iter().map(|(it, state)| (random_state(it), *state)).collect(),
+            loaded: changes.loaded.clone(),
+            changed_files: changes.changed_files.clone(),
+            outputs: run.with(|it| it.stored_outputs),
             ..KernelRun::default()
         };
         has_begun.then(|| Self { has_replied, is_of_kernel, kept: kept() })
@@ -196,6 +201,17 @@ impl RunHistory {
         known.map(|(_, known)| (known.history.runs().to_vec(), known.codes.clone())).unwrap_or_default()
     }
 
+    /// The files of the modules that runs in this instance have loaded, and the digests of the files, as far as the kernel has said so.
+    pub fn modules(
+        &self,
+        path: &NotebookPath,
+        instance: Option<u64>,
+    ) -> (BTreeMap<Name, String>, BTreeMap<Name, u64>) {
+        let inner = self.inner.lock();
+        let known = inner.notebooks.iter().find(|(known, _)| known == path);
+        known.map(|(_, known)| known.history.modules(instance)).unwrap_or_default()
+    }
+
     /// Cells that were split, merged or copied have run as far as their code has: that is remembered from now on. `version` and
     /// `instance` are what [`Self::version`] has given.
     pub fn carry(
@@ -281,7 +297,7 @@ impl RunHistory {
         }
         inner.version += 1;
         home.version = inner.version;
-        home.add(&run, instance);
+        home.add(&run, instance, notebook.folder().as_deref());
         self.keep(kernel, KernelRun { instance: inner.instances.name(instance), ..run });
         forget_oldest(&mut inner.notebooks, MAX_NOTEBOOKS);
     }
@@ -307,7 +323,7 @@ impl RunHistory {
             {
                 *version += 1;
                 home.version = *version;
-                home.add(run, instances.number(&run.instance));
+                home.add(run, instances.number(&run.instance), notebook.folder().as_deref());
             }
         }
         forget_oldest(notebooks, MAX_NOTEBOOKS);
@@ -337,7 +353,7 @@ impl RunHistory {
 }
 
 impl Notebook {
-    fn add(&mut self, run: &KernelRun, instance: u64) {
+    fn add(&mut self, run: &KernelRun, instance: u64, folder: Option<&Path>) {
         let source = hash(&run.source);
         // An instance has one language.
         let is_same = |known: &&staleness::Run| known.source == source && known.instance == instance;
@@ -355,10 +371,21 @@ impl Notebook {
             is_interrupted: run.is_interrupted,
             assigned: run.assigned.clone(),
             drew: run.drew.clone(),
+            random_states: run.random_states.clone(),
+            loaded: run.loaded.iter().map(|(name, it)| (name.clone(), module(it, folder))).collect(),
+            changed_files: run.changed_files.clone(),
+            outputs: run.outputs,
             execution_count: run.execution_count,
         });
         remember(&mut self.codes, &run.source, self.history.runs());
     }
+}
+
+/// A module that a kernel has loaded, for a notebook in this folder of this machine, if it is in one.
+fn module((file, content): &(String, Option<u64>), folder: Option<&Path>) -> Module {
+    let within = folder.and_then(|folder| Path::new(file).strip_prefix(folder).ok());
+    let file = within.map_or_else(|| file.clone(), |within| within.display().to_string());
+    Module { file, content: *content }
 }
 
 /// Notes in a run what others have done with its kernel since the last run of its session.

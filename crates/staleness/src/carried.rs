@@ -160,6 +160,10 @@ impl Carrier<'_> {
                 merged_counts: within.iter().flat_map(Run::counts).collect(),
                 assigned: self.assigned(part.position, within),
                 drew: within.iter().flat_map(|run| run.drew.iter().cloned()).collect(),
+                random_states: within.iter().flat_map(|run| run.random_states.clone()).collect(),
+                loaded: within.iter().flat_map(|run| run.loaded.clone()).collect(),
+                // A merged cell shows some of the outputs of several, and a part of one all or none.
+                outputs: last.outputs.filter(|_| within.len() == 1),
                 ..last.clone()
             };
             let step = (last.order - before[part.runs.end - 1]) / count;

@@ -25,6 +25,8 @@ pub struct Cell {
     /// The options on which its outputs depend, as what they look like tells. They are asked for only if a cell sets the options.
     pub shows: Vec<&'static str>,
     pub execution_count: Option<u64>,
+    /// See [`notebook::Cell::outputs_digest`]. `None` where no run says what its outputs should be.
+    pub outputs: Option<u64>,
 }
 
 impl Cell {
@@ -51,12 +53,22 @@ impl Cell {
             has_outputs: cell.output_count() > 0,
             shows: Vec::new(),
             execution_count: cell.execution_count(),
+            outputs: None,
         }
     }
 }
 
 pub(crate) fn is_python(language: &str) -> bool {
     language.eq_ignore_ascii_case("python")
+}
+
+/// A module that a run has loaded, or loaded again, from a file that is no part of an installed package.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Module {
+    /// Relative to the notebook's folder if it lies there.
+    pub file: String,
+    /// A digest of what was loaded. `None` if the file may have been another one then.
+    pub content: Option<u64>,
 }
 
 /// A run of a cell, or of code that is in no cell.
@@ -91,6 +103,12 @@ pub struct Run {
     pub assigned: Option<Arc<BTreeSet<Name>>>,
     /// The random states that it has changed, if its kernel could tell.
     pub drew: BTreeSet<Name>,
+    /// Of those of them that its kernel has looked at, a digest of the state that the run has left.
+    pub random_states: BTreeMap<Name, u64>,
+    /// The modules that it has loaded, or loaded again.
+    pub loaded: BTreeMap<Name, Module>,
+    /// A digest of what it has written into its cell, with what has updated that since. `None` if that is not known.
+    pub outputs: Option<u64>,
     pub execution_count: Option<u64>,
     /// Those of the runs that it was put together from, when their cells were merged.
     pub merged_counts: BTreeSet<u64>,
@@ -140,6 +158,9 @@ pub struct Facts<'a> {
     pub runs: &'a [Run],
     /// The kernel's instance now; `None` if the notebook has no living kernel.
     pub instance: Option<u64>,
+    /// For each module that a run has loaded, the digest of its file as it is now; 0 if there is none any longer. Without those
+    /// whose files cannot be seen from here.
+    pub modules: &'a BTreeMap<Name, u64>,
     pub clock: Clock<'a>,
 }
 

@@ -9,7 +9,7 @@ use notebook::CellId;
 #[cfg(test)]
 use syntax::hash;
 
-use crate::facts::Run;
+use crate::facts::{Module, Run};
 
 /// How many runs are remembered. The oldest of those that are not the last of their cell are forgotten first.
 const MAX_RUNS: usize = 1000;
@@ -25,6 +25,8 @@ pub(crate) const SPREAD: u64 = 1 << 32;
 pub struct History {
     runs: Vec<Run>,
     count: u64,
+    /// See [`Ended::changed_files`]: what the kernel has said last.
+    changed_files: BTreeMap<Name, u64>,
 }
 
 /// A run that has ended, after the kernel had started with it.
@@ -43,6 +45,15 @@ pub struct Ended {
     pub assigned: Option<BTreeSet<Name>>,
     /// See [`Run::drew`].
     pub drew: BTreeSet<Name>,
+    /// See [`Run::random_states`].
+    pub random_states: BTreeMap<Name, u64>,
+    /// See [`Run::loaded`].
+    pub loaded: BTreeMap<Name, Module>,
+    /// Of the modules whose files had changed since they were loaded, when the run ended, the digests of the files. `None` if its kernel
+    /// has not looked.
+    pub changed_files: Option<BTreeMap<Name, u64>>,
+    /// See [`Run::outputs`].
+    pub outputs: Option<u64>,
     pub execution_count: Option<u64>,
 }
 
@@ -64,10 +75,9 @@ impl History {
         if let Some(last) = last.filter(|run| run.source != ended.source) {
             self.runs.push(Run { is_superseded: true, ..last });
         }
-        let Ended {
-            cell, source, names, instance, ended_at, has_failed, is_interrupted, assigned, drew, ..
-        } = ended;
-        let (assigned, execution_count) = (assigned.map(Arc::new), ended.execution_count);
+        let Ended { cell, source, names, instance, ended_at, has_failed, is_interrupted, drew, .. } = ended;
+        let Ended { random_states, loaded, outputs, execution_count, .. } = ended;
+        self.changed_files = ended.changed_files.unwrap_or_else(|| std::mem::take(&mut self.changed_files));
         self.runs.push(Run {
             cell,
             is_superseded: false,
@@ -81,8 +91,11 @@ impl History {
             has_failed,
             is_interrupted,
             has_succeeded,
-            assigned,
+            assigned: ended.assigned.map(Arc::new),
             drew,
+            random_states,
+            loaded,
+            outputs,
             execution_count,
             merged_counts: BTreeSet::new(),
             random: BTreeMap::new(),
@@ -97,6 +110,15 @@ impl History {
     /// The same runs, as the cells have them that were made of other cells since.
     pub(crate) fn replace(&mut self, runs: Vec<Run>) {
         self.runs = runs;
+    }
+
+    /// The files of the modules that runs in this instance have loaded, and the digests of the files, as far as the kernel has said so.
+    pub fn modules(&self, instance: Option<u64>) -> (BTreeMap<Name, String>, BTreeMap<Name, u64>) {
+        let runs = self.runs.iter().filter(|run| Some(run.instance) == instance);
+        let loaded = || runs.clone().flat_map(|run| &run.loaded);
+        let files = loaded().map(|(name, module)| (name.clone(), module.file.clone())).collect();
+        let digests = loaded().filter_map(|(name, module)| Some((name.clone(), module.content?)));
+        (files, digests.chain(self.changed_files.clone()).collect())
     }
 
     /// In the order in which they ended.
@@ -119,6 +141,10 @@ impl Ended {
             is_interrupted: false,
             assigned: None,
             drew: BTreeSet::new(),
+            random_states: BTreeMap::new(),
+            loaded: BTreeMap::new(),
+            changed_files: None,
+            outputs: None,
             execution_count: None,
         }
     }

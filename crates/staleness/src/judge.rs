@@ -1,9 +1,9 @@
 //! What the rules say of the cells of a notebook, and what of it is kept.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use names::{ARRAYS, CONFIGURATION, FLOATS, FRAMES, Names, Undefined};
+use names::{ARRAYS, CONFIGURATION, FLOATS, FRAMES, Name, Names, Undefined};
 use notebook::{Cell, CellId, Notebook};
 use syntax::with_stack;
 
@@ -29,6 +29,8 @@ pub struct Basis {
     pub version: u64,
     /// The kernel's instance, if it lives.
     pub instance: Option<u64>,
+    /// See [`Facts::modules`].
+    pub modules: BTreeMap<Name, u64>,
     pub clock: String,
 }
 
@@ -36,7 +38,7 @@ impl Basis {
     fn is_same(&self, other: &Self) -> bool {
         let key = |basis: &Self| (basis.version, basis.instance);
         key(self) == key(other)
-            && (&self.language, &self.clock) == (&other.language, &other.clock)
+            && (&self.language, &self.clock, &self.modules) == (&other.language, &other.clock, &other.modules)
             && self.notebook.has_cells_of(&other.notebook)
     }
 }
@@ -59,7 +61,9 @@ impl Judged {
         }
         let (instance, clock): (_, Clock<'_>) = (self.basis.instance, &|_| String::new());
         let facts = [crate::Cell::of(index, cell, &cell.source(), &self.basis.language)];
-        states(Facts { cells: &facts, runs: &[], instance, clock }).pop().map(shown)
+        states(Facts { cells: &facts, runs: &[], instance, modules: &self.basis.modules, clock })
+            .pop()
+            .map(shown)
     }
 
     pub fn has_run_well(&self, index: usize) -> bool {
@@ -82,6 +86,7 @@ pub struct NotebookFacts {
     pub cells: Vec<crate::Cell>,
     runs: Vec<Run>,
     instance: Option<u64>,
+    modules: BTreeMap<Name, u64>,
     pub states: Vec<CellState>,
 }
 
@@ -89,7 +94,8 @@ impl NotebookFacts {
     /// See [`plan`].
     pub fn plan(&self, wanted: &[usize], all: bool) -> Vec<usize> {
         let clock: Clock<'_> = &|_| String::new();
-        let facts = Facts { cells: &self.cells, runs: &self.runs, instance: self.instance, clock };
+        let Self { cells, runs, instance, modules, .. } = self;
+        let facts = Facts { cells, runs, instance: *instance, modules, clock };
         plan(facts, &self.states, wanted, all)
     }
 }
@@ -180,8 +186,14 @@ impl Judge {
             }
             runs
         };
-        let states = states(Facts { cells: &cells, runs: &runs, instance, clock });
-        NotebookFacts { cells, runs, instance, states }
+        let told: HashSet<&CellId> =
+            runs.iter().filter(|run| run.outputs.is_some()).filter_map(|run| run.cell.as_ref()).collect();
+        for cell in cells.iter_mut().filter(|cell| told.contains(&cell.id)) {
+            cell.outputs = Some(notebook.cells()[cell.index].outputs_digest());
+        }
+        let modules = basis.modules.clone();
+        let states = states(Facts { cells: &cells, runs: &runs, instance, modules: &modules, clock });
+        NotebookFacts { cells, runs, instance, modules, states }
     }
 }
 

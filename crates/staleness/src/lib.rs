@@ -44,7 +44,7 @@ mod shown;
 mod value;
 
 pub use carried::{Codes, remember};
-pub use facts::{Cell, CellState, Clock, Facts, Run, StaleState};
+pub use facts::{Cell, CellState, Clock, Facts, Module, Run, StaleState};
 pub use history::{Ended, History};
 pub use judge::{Basis, Judge, Judged, Judgement, NotebookFacts};
 pub use plan::plan;

@@ -153,11 +153,20 @@ impl Workspace {
             !matches!(kernel.description().state, KernelState::Dead { .. } | KernelState::NotStarted)
         });
         let (version, instance) = history.version(opened, kernel.as_deref().map(|kernel| (kernel, is_alive)));
+        let (files, mut modules) = history.modules(opened.path(), instance);
+        // Of the kernels of another machine, only they can see the files.
+        if let Some(folder) = opened.folder() {
+            let files = files.into_iter();
+            modules = files
+                .filter_map(|(name, file)| Some((name, self.files().digest(&folder.join(file))?)))
+                .collect();
+        }
         Basis {
             notebook: notebook.clone(),
             language: language(opened, notebook),
             version,
             instance,
+            modules,
             // Two clocks that word one moment alike word all alike.
             clock: clock(std::time::SystemTime::UNIX_EPOCH),
         }

@@ -4,6 +4,7 @@ mod assignments;
 mod cell_states;
 mod copied_file;
 mod executed_later;
+mod file_digests;
 mod idle;
 mod leftovers;
 mod limits;

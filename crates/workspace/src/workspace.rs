@@ -15,6 +15,7 @@ use runs::{Journal, OpenNotebook, RunSuffix, Runner, Slots};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
+use crate::file_digests::FileDigests;
 use crate::idle::IdleSweep;
 use crate::leftovers::LeftoverReport;
 use crate::limits::Limits;
@@ -79,6 +80,7 @@ pub struct Workspace {
     histories: Histories,
     installation_turns: InstallationTurns,
     left: LeftoverReport,
+    files: FileDigests,
 }
 
 impl Workspace {
@@ -107,7 +109,12 @@ impl Workspace {
             histories: Histories::default(),
             installation_turns: InstallationTurns::default(),
             left: LeftoverReport::default(),
+            files: FileDigests::default(),
         })
+    }
+
+    pub(crate) fn files(&self) -> &FileDigests {
+        &self.files
     }
 
     /// The place of sessions that have not chosen another.

@@ -64,6 +64,8 @@ pub(crate) struct RunProgress {
     pub(super) inputs: u32,
     /// How the last attempt to store the outputs ended.
     pub(crate) saved: Option<SaveStatus>,
+    /// A digest of the outputs that were stored last.
+    pub(crate) stored_outputs: Option<u64>,
     /// What it has changed in memory, once that is known.
     pub(crate) changes: Option<MemoryChanges>,
     /// Output that came after the end is about to be stored.

@@ -119,6 +119,7 @@ fn what_was_used_longest_ago_is_forgotten() {
 #[test]
 fn what_the_kernel_said_of_a_run_is_known_to_other_servers_too() {
     let names = |name: &str| BTreeSet::from([name.to_owned()]);
+    let loaded = |name: &str, file: &str| (name.to_owned(), (file.to_owned(), Some(7)));
     let run = KernelRun {
         cell: Some("c".into()),
         source: "heappush(h, 1)".to_owned(),
@@ -126,13 +127,22 @@ fn what_the_kernel_said_of_a_run_is_known_to_other_servers_too() {
         is_interrupted: true,
         assigned: Some(names("h")),
         drew: names("Python's random state"),
+        random_states: BTreeMap::from([("Python's random state".to_owned(), 5)]),
+        loaded: BTreeMap::from([loaded("a.b", "/work/a/b.py"), loaded("c", "/other/c.py")]),
+        changed_files: Some(BTreeMap::from([("c".to_owned(), 8)])),
+        outputs: Some(9),
         ..KernelRun::default()
     };
     let mut home = Notebook::default();
-    home.add(&run, 1);
+    home.add(&run, 1, Some(Path::new("/work")));
     let [known] = home.history.runs() else { panic!("one run") };
     assert_eq!((known.assigned.as_deref(), &known.drew), (run.assigned.as_ref(), &run.drew));
     assert!(known.is_interrupted);
+    assert_eq!((&known.random_states, known.outputs), (&run.random_states, run.outputs));
+    let files: Vec<_> = known.loaded.values().map(|module| (module.file.as_str(), module.content)).collect();
+    assert_eq!(files, [("a/b.py", Some(7)), ("/other/c.py", Some(7))]);
+    let (files, digests) = home.history.modules(Some(1));
+    assert_eq!((files.len(), digests), (2, BTreeMap::from([("a.b".to_owned(), 7), ("c".to_owned(), 8)])));
 }
 
 #[test]

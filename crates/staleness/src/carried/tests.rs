@@ -40,6 +40,7 @@ fn look(cells: &[Shown<'_>], runs: Vec<Run>, codes: &mut Codes) -> (Vec<StaleSta
         shows: Vec::new(),
         has_outputs: false,
         execution_count: *execution_count,
+        outputs: None,
     };
     let sources: Vec<String> = cells.iter().map(|(_, source, _)| (*source).to_owned()).collect();
     let cells: Vec<Cell> = cells.iter().enumerate().map(cell).collect();
@@ -48,7 +49,8 @@ fn look(cells: &[Shown<'_>], runs: Vec<Run>, codes: &mut Codes) -> (Vec<StaleSta
     let (runs, given) = carried(&present, runs, codes, Some(1));
     codes.extend(given.into_iter().map(|at| (cells[at].source, code(&sources[at]))));
     let clock = |_| String::new();
-    let facts = Facts { cells: &cells, runs: &runs, instance: Some(1), clock: &clock };
+    let facts =
+        Facts { cells: &cells, runs: &runs, instance: Some(1), modules: &BTreeMap::new(), clock: &clock };
     (states(facts).into_iter().map(|state| state.state).collect(), runs)
 }
 

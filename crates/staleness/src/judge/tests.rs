@@ -121,6 +121,7 @@ fn a_cell_of_which_no_run_is_known_is_judged_alone_as_among_all() {
             language: language.to_owned(),
             version: 0,
             instance,
+            modules: BTreeMap::new(),
             clock: String::new(),
         };
         let (mut judge, none) = (Judge::default(), (Vec::<Run>::new(), HashMap::new()));
@@ -159,7 +160,14 @@ fn a_figure_is_seen_in_the_outputs_also_if_no_cell_sets_the_configuration_any_lo
         (notebook.cells()[1].id().clone(), [notebook::Output::Display(bundle)].as_slice().into());
     notebook.apply(&Edit::SetOutputs { id, outputs, execution_count: None }).unwrap();
     let language = "python".to_owned();
-    let basis = Basis { notebook, language, version: 1, instance: Some(1), clock: String::new() };
+    let basis = Basis {
+        notebook,
+        language,
+        version: 1,
+        instance: Some(1),
+        modules: BTreeMap::new(),
+        clock: String::new(),
+    };
     let known = Judge::default().facts(&basis, (history.runs().to_vec(), HashMap::new()), &|_| String::new());
     let states: Vec<StaleState> = known.states.iter().map(|state| state.state).collect();
     assert_eq!(states, [StaleState::UpToDate, StaleState::MayHaveChanged]);

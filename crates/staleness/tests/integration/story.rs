@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use names::{Names, Unknown};
-use staleness::{Cell, CellState, Ended, Facts, History, RandomUses, Run, add_random, hash, plan, states};
+use staleness::{
+    Cell, CellState, Ended, Facts, History, Module, RandomUses, Run, add_random, hash, plan, states,
+};
 use syntax::is_blank;
 
 pub(crate) struct Story {
@@ -23,6 +25,12 @@ pub(crate) struct Story {
     assigned: Option<BTreeSet<String>>,
     /// The random states that it says the next run changes.
     drew: BTreeSet<String>,
+    /// The random states that it says the next run leaves.
+    random_states: BTreeMap<String, u64>,
+    /// The modules that it says the next run loads.
+    loaded: BTreeMap<String, Module>,
+    /// The files of modules, as they are now.
+    modules: BTreeMap<String, u64>,
 }
 
 #[derive(Clone)]
@@ -47,6 +55,9 @@ impl Story {
             ran: HashMap::new(),
             assigned: None,
             drew: BTreeSet::new(),
+            random_states: BTreeMap::new(),
+            loaded: BTreeMap::new(),
+            modules: BTreeMap::new(),
         };
         for (index, source) in sources.iter().enumerate() {
             let letter = char::from(b'a' + u8::try_from(index % 26).unwrap());
@@ -88,6 +99,26 @@ impl Story {
     pub(crate) fn run_drawing(&mut self, id: &str) {
         self.drew = BTreeSet::from([syntax::random_state("NumPy")]);
         self.run(id);
+    }
+
+    /// Runs a cell of which the kernel says that it leaves `NumPy`'s random state so.
+    pub(crate) fn run_leaving(&mut self, id: &str, state: u64) {
+        self.random_states = BTreeMap::from([(syntax::random_state("NumPy"), state)]);
+        self.run_drawing(id);
+    }
+
+    /// Runs a cell of which the kernel says that it loads a module from its file, or loads it again.
+    pub(crate) fn run_loading(&mut self, id: &str, module: &str) {
+        let content = *self.modules.entry(module.to_owned()).or_insert(1);
+        let file = format!("{}.py", module.replace('.', "/"));
+        let loaded = Module { file, content: Some(content) };
+        self.loaded = BTreeMap::from([(module.to_owned(), loaded)]);
+        self.run(id);
+    }
+
+    /// Somebody edits the file of a module.
+    pub(crate) fn edit_module(&mut self, module: &str, content: u64) {
+        self.modules.insert(module.to_owned(), content);
     }
 
     /// A cell fails, after it has assigned these.
@@ -174,7 +205,7 @@ impl Story {
     }
 
     pub(crate) fn states(&self) -> Vec<CellState> {
-        Self::judged(&self.prepared(&mut RandomUses::default()))
+        self.judged(&self.prepared(&mut RandomUses::default()))
     }
 
     /// The facts, and how long the random states took.
@@ -196,18 +227,20 @@ impl Story {
 
     pub(crate) fn plan_of(&self, states: &[CellState], wanted: &[usize], all: bool) -> Vec<usize> {
         let (cells, runs, _, instance) = self.prepared(&mut RandomUses::default());
-        let facts = Facts { cells: &cells, runs: &runs, instance, clock: &|_| String::new() };
+        let modules = &self.modules;
+        let facts = Facts { cells: &cells, runs: &runs, instance, modules, clock: &|_| String::new() };
         plan(facts, states, wanted, all)
     }
 
     pub(crate) fn judged(
+        &self,
         (cells, runs, _, instance): &(Vec<Cell>, Vec<Run>, Duration, Option<u64>),
     ) -> Vec<CellState> {
         let clock = |time: SystemTime| {
             let minutes = time.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs() / 60;
             format!("9:{minutes:02}")
         };
-        states(Facts { cells, runs, instance: *instance, clock: &clock })
+        states(Facts { cells, runs, instance: *instance, modules: &self.modules, clock: &clock })
     }
 
     /// The ids of the cells that `plan` runs.
@@ -240,6 +273,7 @@ impl Story {
                 .collect(),
             has_outputs: cell.has_outputs,
             execution_count: cell.execution_count,
+            outputs: None,
         }
     }
 
@@ -260,6 +294,10 @@ impl Story {
             is_interrupted: false,
             assigned: self.assigned.take(),
             drew: std::mem::take(&mut self.drew),
+            random_states: std::mem::take(&mut self.random_states),
+            loaded: std::mem::take(&mut self.loaded),
+            changed_files: None,
+            outputs: None,
             execution_count: Some(self.count),
         });
     }
